@@ -1,0 +1,119 @@
+// The parts of the projector's answers that the CLI shows. The projector validates what it is asked and shapes what it answers;
+// these types only name the fields.
+import type { Failure } from '@beaver/core'
+
+export interface TaskSummary {
+  readonly task_id: string
+  readonly session_id: string
+  readonly status: string
+  readonly text: string | null
+  readonly skill: string | null
+  readonly submitted_at: string | null
+  readonly elapsed_ms: number | null
+  readonly agents: number
+  readonly input_tokens: number
+  readonly output_tokens: number
+  readonly calls: number
+  readonly provider: string | null
+  readonly model: string | null
+  readonly simulated: boolean | null
+  readonly failure: Failure | null
+  readonly chain_ok: boolean
+}
+
+export interface Paged {
+  readonly more: boolean
+  readonly next: number | null
+}
+
+export interface TasksAnswer extends Paged {
+  readonly tasks: readonly TaskSummary[]
+}
+
+export interface RunAnswer {
+  readonly agent_name: string
+  readonly status: string
+  readonly started_at: string
+  readonly duration_ms: number | null
+  readonly tool_calls: number
+  readonly tool_calls_failed: number
+  readonly restarts: number
+  readonly input_tokens: number
+  readonly output_tokens: number
+  readonly skills: readonly unknown[]
+  readonly failure: Failure | null
+  readonly teams: readonly TeamAnswer[]
+  readonly other_runs?: readonly RunAnswer[]
+}
+
+export interface TeamAnswer {
+  readonly workflow: string
+  readonly status: string
+  readonly message: string | null
+  readonly node_count: number
+  readonly nodes: readonly NodeAnswer[]
+}
+
+export interface NodeAnswer {
+  readonly node_id: string
+  readonly status: string
+  readonly duration_ms: number | null
+  readonly evidence_passed: boolean | null
+  readonly evidence: readonly { readonly requirement: unknown; readonly status: string; readonly detail: string; readonly rests_on: readonly number[] }[]
+  readonly failure: Failure | null
+  readonly cause_node_id: string | null
+  readonly run: RunAnswer | null
+}
+
+export interface TaskAnswer {
+  readonly task: TaskSummary & {
+    readonly workspace: string | null
+    readonly daemon: string | null
+    readonly claims: number
+    readonly cancel_reason: string | null
+    readonly epoch: number
+    readonly last_taskseq: number
+    readonly head_hash: string
+  }
+  readonly runs: readonly RunAnswer[]
+  readonly more: boolean
+  readonly final_output: string | null
+  readonly final_output_chars: number
+  readonly failures: readonly (Failure & { readonly scope: string; readonly name: string })[]
+  readonly chain_ok: boolean
+  readonly findings: readonly { readonly taskseq: number | null; readonly kind: string; readonly message: string }[]
+}
+
+export interface TimelineItem {
+  readonly taskseq: number
+  readonly kind: string
+  readonly actor_name: string
+  readonly text: string
+  readonly created_at: string
+  readonly offset_ms: number | null
+  readonly status: string
+}
+
+export interface EventItem {
+  readonly taskseq: number
+  readonly type: string
+  readonly epoch: number
+  readonly time: string
+  readonly run_id: string | null
+  readonly data: unknown
+  readonly data_bytes: number
+  readonly hash: string
+}
+
+export interface SearchAnswer extends Paged {
+  readonly hits: readonly { readonly task_id: string; readonly taskseq: number; readonly agent_name: string | null; readonly role: string; readonly name: string | null; readonly time: string; readonly snippet: string }[]
+  readonly scanned_all: boolean
+}
+
+export interface StatusAnswer {
+  readonly stream: string | null
+  readonly sequence: number
+  readonly events: number
+  readonly tasks: number
+  readonly tasks_broken: number
+}

@@ -1,0 +1,23 @@
+// What to type to run this command again: `beaver` when it is on PATH, else the path to the launcher.
+import { accessSync, constants, realpathSync } from 'node:fs'
+import { delimiter, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export function commandName(env: NodeJS.ProcessEnv = process.env, cwd = process.cwd()): string {
+  const launcher = fileURLToPath(new URL('../../../bin/beaver', import.meta.url))
+  if (!executable(launcher)) return 'beaver'
+  const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '')
+  if (folders.some((folder) => executable(join(folder, 'beaver')) && realpathSync(join(folder, 'beaver')) === realpathSync(launcher))) return 'beaver'
+  const short = relative(env['INIT_CWD'] ?? cwd, launcher)
+  if (short.startsWith('..')) return short.length < launcher.length ? short : launcher
+  return `./${short}`
+}
+
+function executable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

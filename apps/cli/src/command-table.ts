@@ -1,0 +1,197 @@
+// The commands there are, with their options and an example each. What a command does is loaded when it runs.
+// T1. Building the table loads nothing but commander: `beaver --help` is quick.
+import { type Command, Option } from 'commander'
+import type { GlobalOptions } from './context.ts'
+import { UsageError } from './failures.ts'
+
+export type Run = (globals: GlobalOptions) => Promise<number>
+
+export interface CommandSpec {
+  readonly name: string
+  /** With its arguments, as the help shows it. */
+  readonly usage: string
+  readonly group: 'Work' | 'Look' | 'System'
+  readonly says: string
+  readonly example: string
+  readonly more?: string
+  build(command: Command, run: (act: Run) => void): void
+}
+
+export const groups = { Work: 'Give work', Look: 'Look at work', System: 'This machine' } as const
+const json = (what: string): Option => new Option('--json', what)
+const limit = (what: string): Option => new Option('--limit <n>', `at most this many ${what}`).argParser(wholeNumber)
+const skill = new Option('--skill <name>', 'activate this skill')
+const session = new Option('--session <id>', 'the conversation the task belongs to (default: a new one)')
+const workspace = new Option('--workspace <dir>', 'the folder the agents may work in (default: the current one)')
+const taskIdOption = new Option('--task-id <id>', 'a name of your own for the task: submitting it again then does nothing new')
+
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'run',
+    usage: 'run "<task>"',
+    group: 'Work',
+    says: 'Submit a task, follow it live and print its report',
+    example: 'beaver run --up --skill folder-report "Report on this folder"',
+    more: 'The task "-" is read from stdin. Ends with 0 when the task completed, 1 when it did not.',
+    build: (command, run) =>
+      command
+        .argument('<task>', 'what to do, in words, in quotes')
+        .addOption(skill)
+        .addOption(workspace)
+        .addOption(session)
+        .addOption(taskIdOption)
+        .option('--up', 'start the system for this task when none runs here, and stop it afterwards')
+        .option('-q, --quiet', 'print only the report')
+        .addOption(json('one line of JSON for each event, and the result as the last line'))
+        .action((task: string, options: object) => run(async (globals) => (await import('./commands/run.ts')).run(task, options, globals))),
+  },
+  {
+    name: 'submit',
+    usage: 'submit "<task>"',
+    group: 'Work',
+    says: 'Submit a task and print its id',
+    example: 'beaver submit --skill folder-report "Report on this folder"',
+    more: 'The task "-" is read from stdin.',
+    build: (command, run) =>
+      command
+        .argument('<task>', 'what to do, in words, in quotes')
+        .addOption(skill)
+        .addOption(workspace)
+        .addOption(session)
+        .addOption(taskIdOption)
+        .addOption(json('print {task_id, session_id}'))
+        .action((task: string, options: object) => run(async (globals) => (await import('./commands/submit.ts')).submit(task, options, globals))),
+  },
+  {
+    name: 'watch',
+    usage: 'watch <task>',
+    group: 'Work',
+    says: 'Follow a task to its end, from its beginning',
+    example: 'beaver watch task_01k',
+    build: (command, run) =>
+      command
+        .argument('<task>', 'id of the task, or the beginning of it')
+        .option('-q, --quiet', 'print only the report')
+        .addOption(json('one line of JSON for each event, and the result as the last line'))
+        .action((task: string, options: object) => run(async (globals) => (await import('./commands/watch.ts')).watch(task, options, globals))),
+  },
+  {
+    name: 'cancel',
+    usage: 'cancel <task>',
+    group: 'Work',
+    says: 'Cancel a task',
+    example: 'beaver cancel task_01k',
+    build: (command, run) =>
+      command
+        .argument('<task>', 'id of the task, or the beginning of it')
+        .option('--reason <text>', 'why; it stands in the journal', 'Cancelled from the command line.')
+        .addOption(json('print {task_id}'))
+        .action((task: string, options: { reason: string }) => run(async (globals) => (await import('./commands/cancel.ts')).cancel(task, options, globals))),
+  },
+  {
+    name: 'tasks',
+    usage: 'tasks',
+    group: 'Look',
+    says: 'List the tasks, newest first',
+    example: 'beaver tasks --status failed',
+    build: (command, run) =>
+      command
+        .addOption(new Option('--status <status>', 'only these').choices(['submitted', 'running', 'completed', 'incomplete', 'failed', 'cancelled']))
+        .option('--session <id>', 'only those of one conversation')
+        .addOption(limit('tasks (default 20)'))
+        .addOption(json('print the answer as JSON'))
+        .action((options: object) => run(async (globals) => (await import('./commands/tasks.ts')).tasks(options, globals))),
+  },
+  {
+    name: 'show',
+    usage: 'show <task>',
+    group: 'Look',
+    says: 'Show one task whole: agents, evidence, failures, usage, report',
+    example: 'beaver show task_01k',
+    build: (command, run) =>
+      command
+        .argument('<task>', 'id of the task, or the beginning of it')
+        .addOption(limit('agents (default 200)'))
+        .addOption(json('print the answer as JSON'))
+        .action((task: string, options: object) => run(async (globals) => (await import('./commands/show.ts')).show(task, options, globals))),
+  },
+  {
+    name: 'timeline',
+    usage: 'timeline <task>',
+    group: 'Look',
+    says: 'Tell what happened in a task, step by step',
+    example: 'beaver timeline task_01k',
+    build: (command, run) =>
+      command
+        .argument('<task>', 'id of the task, or the beginning of it')
+        .addOption(limit('steps (default: all)'))
+        .addOption(json('one line of JSON for each step'))
+        .action((task: string, options: object) => run(async (globals) => (await import('./commands/timeline.ts')).timeline(task, options, globals))),
+  },
+  {
+    name: 'events',
+    usage: 'events <task>',
+    group: 'Look',
+    says: 'Print the journal of a task as it was written',
+    example: 'beaver events task_01k --json',
+    build: (command, run) =>
+      command
+        .argument('<task>', 'id of the task, or the beginning of it')
+        .addOption(limit('events (default: all)'))
+        .addOption(json('one line of JSON for each event, with its data'))
+        .action((task: string, options: object) => run(async (globals) => (await import('./commands/events.ts')).events(task, options, globals))),
+  },
+  {
+    name: 'search',
+    usage: 'search <words>',
+    group: 'Look',
+    says: 'Find words in what was said in all tasks',
+    example: 'beaver search largest file',
+    build: (command, run) =>
+      command
+        .argument('<words...>', 'all of them must occur; parts of words and Chinese text are found too')
+        .option('--session <id>', 'only in one conversation')
+        .addOption(limit('hits (default 20)'))
+        .addOption(json('print the answer as JSON'))
+        .action((words: string[], options: object) => run(async (globals) => (await import('./commands/search.ts')).search(words, options, globals))),
+  },
+  {
+    name: 'plan',
+    usage: 'plan <Workflow>',
+    group: 'Look',
+    says: 'Show the graph a workflow builds, without running it',
+    example: 'beaver plan SequentialWorkflow -f args.json',
+    more: 'Workflows: SequentialWorkflow, ConcurrentWorkflow, MixtureOfAgents, AgentRearrange, GraphWorkflow. No system is needed.',
+    build: (command, run) =>
+      command
+        .argument('<Workflow>', 'name of the workflow')
+        .requiredOption('-f, --file <args.json>', 'the arguments, as the model would give them; "-" reads stdin')
+        .addOption(json('print {"ok": true, "graph": …} or {"ok": false, "error": …}'))
+        .option('--mermaid', 'print the graph as a Mermaid diagram')
+        .action((workflow: string, options: { file: string }) => run(async (globals) => (await import('./commands/plan.ts')).plan(workflow, options, globals))),
+  },
+  {
+    name: 'up',
+    usage: 'up',
+    group: 'System',
+    says: 'Run the whole system on this machine until Ctrl-C',
+    example: 'beaver up',
+    more: 'Starts a NATS server of its own, unless NATS_URL names one. Data and logs are in .beaver (see --home).',
+    build: (command, run) => command.action(() => run(async (globals) => (await import('./commands/up.ts')).up(globals))),
+  },
+  {
+    name: 'doctor',
+    usage: 'doctor',
+    group: 'System',
+    says: 'Check what Beaver needs and say what to do',
+    example: 'beaver doctor',
+    build: (command, run) =>
+      command.addOption(json('print the checks as JSON')).action((options: object) => run(async (globals) => (await import('./commands/doctor.ts')).doctor(options, globals))),
+  },
+]
+
+function wholeNumber(text: string): number {
+  const n = Number(text)
+  if (!Number.isInteger(n) || n < 1) throw new UsageError(`The option --limit needs a whole number of at least 1, not ${JSON.stringify(text)}.`)
+  return n
+}

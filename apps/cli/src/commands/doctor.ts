@@ -1,0 +1,44 @@
+// `beaver doctor`: checks what Beaver needs, one line each, with what to do. 0 when nothing fails, 1 otherwise.
+import { loadConfig } from '@beaver/config'
+import { BeaverError } from '@beaver/core'
+import type { GlobalOptions } from '../context.ts'
+import { type Finding, fail, ok } from '../doctor/check.ts'
+import { checkDisk, checkLoopback, checkNatsServer, checkNode } from '../doctor/check-machine.ts'
+import { checkModel } from '../doctor/check-model.ts'
+import { checkSystem } from '../doctor/check-system.ts'
+import { type Screen, screenOf } from '../screen.ts'
+import { statusPaint } from '../text/status-paint.ts'
+import { padEnd } from '../text/width.ts'
+
+export async function doctor(options: { readonly json?: true }, globals: GlobalOptions): Promise<number> {
+  const screen = screenOf({ colour: globals.color })
+  const findings = await examine(globals)
+  const healthy = findings.every(({ status }) => status !== 'fail')
+  if (options.json === true) screen.json({ ok: healthy, checks: findings })
+  else screen.print(...findings.flatMap((finding) => findingLines(finding, screen)), '', verdict(findings))
+  return healthy ? 0 : 1
+}
+
+async function examine(globals: GlobalOptions): Promise<Finding[]> {
+  const { natsUrl, home, config: file } = globals
+  try {
+    const config = loadConfig({ natsUrl, home, config: file })
+    const read = ok('configuration', config.file === null ? 'no beaver.config.json here; environment and defaults are used' : config.file)
+    const found = await Promise.all([checkNode(), checkNatsServer(config), checkDisk(config.home), checkLoopback(), checkModel(config), checkSystem(config)])
+    return [read, ...found.flat()]
+  } catch (error) {
+    if (!(error instanceof BeaverError) || error.code !== 'invalid_configuration') throw error
+    return [checkNode(), fail('configuration', error.message, 'Correct what is named; nothing else was checked.')]
+  }
+}
+
+export function findingLines({ status, name, says, todo }: Finding, { style }: Pick<Screen, 'style'>): string[] {
+  const head = `${statusPaint(status, style)(padEnd(status, 4))}  ${style.bold(padEnd(name, 13))}  ${says}`
+  return todo === null || todo === '' ? [head] : [head, `${' '.repeat(21)}${style.dim(todo)}`]
+}
+
+function verdict(findings: readonly Finding[]): string {
+  const of = (status: string): number => findings.filter((finding) => finding.status === status).length
+  if (of('fail') > 0) return `${of('fail')} of ${findings.length} checks failed.`
+  return of('warn') > 0 ? `Ready, with ${of('warn')} thing${of('warn') === 1 ? '' : 's'} to know.` : 'Ready.'
+}

@@ -1,0 +1,35 @@
+// `beaver events`: the journal of a task as it was written.
+import type { EventItem } from '../answers.ts'
+import type { GlobalOptions } from '../context.ts'
+import type { Screen } from '../screen.ts'
+import { bytes, moment } from '../text/figures.ts'
+import { oneLine } from '../text/plain-text.ts'
+import { table } from '../text/table.ts'
+import { asking, pages } from './query.ts'
+
+export function events(task: string, options: { readonly limit?: number; readonly json?: true }, globals: GlobalOptions): Promise<number> {
+  return asking(globals, async ({ screen }, connection) => {
+    const items: EventItem[] = []
+    for await (const page of pages<EventItem>(connection, 'events', { task }, options.limit)) {
+      if (options.json === true) for (const item of page) screen.json(item)
+      else items.push(...page)
+    }
+    if (options.json !== true) screen.print(...eventsTable(items, screen, Date.now()))
+  })
+}
+
+export function eventsTable(items: readonly EventItem[], { columns, style }: Pick<Screen, 'columns' | 'style'>, now: number): string[] {
+  return table<EventItem>(
+    [
+      { title: '#', cell: (item) => String(item.taskseq), align: 'right', paint: style.dim },
+      { title: 'TIME', cell: (item) => moment(item.time, now), optional: 2, paint: style.dim },
+      { title: 'EPOCH', cell: (item) => String(item.epoch), align: 'right', optional: 4, paint: style.dim },
+      { title: 'TYPE', cell: (item) => item.type, paint: style.cyan },
+      { title: 'BYTES', cell: (item) => bytes(item.data_bytes), align: 'right', optional: 3 },
+      { title: 'HASH', cell: (item) => item.hash.slice(0, 12), optional: 1, paint: style.dim },
+      { title: 'DATA', cell: (item) => oneLine(JSON.stringify(item.data) ?? '', 400), flexible: true },
+    ],
+    items,
+    { width: columns === Infinity ? 200 : columns, title: style.dim },
+  )
+}

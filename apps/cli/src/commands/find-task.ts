@@ -1,0 +1,22 @@
+// From what a person typed to the id of a task: the projector knows prefixes; without it, or before it has caught up, the text
+// counts as the whole id.
+import { BeaverError } from '@beaver/core'
+import type { Connection } from '../connection.ts'
+import type { TaskAnswer } from '../answers.ts'
+
+export interface NamedTask {
+  readonly taskId: string
+  /** The projector has seen it. */
+  readonly known: boolean
+}
+
+/** @throws {BeaverError} `invalid_arguments` when several tasks may be meant */
+export async function findTask({ client }: Connection, typed: string): Promise<NamedTask> {
+  try {
+    const answer = (await client.query('task', { task: typed, limit: 1 })) as TaskAnswer
+    return { taskId: answer.task.task_id, known: true }
+  } catch (error) {
+    if (!(error instanceof BeaverError) || error.code === 'invalid_arguments') throw error
+    return { taskId: typed, known: false }
+  }
+}

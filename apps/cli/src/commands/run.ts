@@ -1,0 +1,103 @@
+// `beaver run`: submits a task, follows it, prints its report. With --up it brings the system along when none runs here.
+// R1. The input is checked before anything starts. R2. A system started here is stopped before we end, however it went.
+// R3. Ctrl-C cancels the task of our own system; a task of a running system goes on, and we say how to follow it.
+import type { SubmittedTask } from '@beaver/client'
+import { BeaverError } from '@beaver/core'
+import { commandName } from '../command-name.ts'
+import { type Connection, connect } from '../connection.ts'
+import { type Context, contextOf, type GlobalOptions } from '../context.ts'
+import { exitOf, presentTask, printEnd, resultJson } from '../follow/present-task.ts'
+import { followTask } from '../follow/follow-task.ts'
+import { type Interrupts, listenForInterrupts } from '../interrupts.ts'
+import { modelInUse } from '../model.ts'
+import { findSystem } from '../system/find-system.ts'
+import { type BorrowedSystem, borrowSystem } from '../system/borrow-system.ts'
+import { duration } from '../text/figures.ts'
+import { readTask, type TaskOptions } from './task-input.ts'
+
+interface RunOptions extends TaskOptions {
+  readonly up?: true
+  readonly quiet?: true
+  readonly json?: true
+}
+
+const cancelMsMax = 8_000
+
+export async function run(task: string, options: RunOptions, globals: GlobalOptions): Promise<number> {
+  const context = contextOf(globals)
+  const request = await readTask(task, options)
+  using interrupts = listenForInterrupts()
+  const system = await reach(context, options, interrupts)
+  if (system === null) return interrupts.exitCode
+  interrupts.forced.addEventListener('abort', () => {
+    system.own?.kill()
+    process.exit(interrupts.exitCode)
+  })
+  try {
+    await using connection = await connect(system.found)
+    const submitted = await connection.client.submit(request)
+    return await Promise.race([followRun(context, { connection, submitted, system, interrupts, options }), system.own?.failed ?? new Promise<never>(() => {})])
+  } finally {
+    if (system.own !== null && context.screen.live && options.quiet !== true) context.screen.passing(context.screen.style.dim('Stopping Beaver …'))
+    await system.own?.stop()
+    if (context.screen.live) context.screen.passing(null)
+  }
+}
+
+/** The system to use; `null` when interrupted while it started. */
+async function reach({ config, screen }: Context, options: RunOptions, interrupts: Interrupts): Promise<BorrowedSystem | null> {
+  if (options.up !== true) return { found: findSystem(config), own: null }
+  const quiet = options.json === true || options.quiet === true
+  try {
+    const begun = performance.now()
+    const system = await borrowSystem(config, { signal: interrupts.asked, onStart: () => (quiet ? undefined : screen.passing(screen.style.dim('Starting Beaver on this machine …'))), onStatus: (text) => screen.warn(text) })
+    if (system.own !== null && !quiet) screen.print(screen.style.dim(`Beaver started on this machine in ${duration(performance.now() - begun)}, with the ${modelInUse(config).name}.`), '')
+    return system
+  } catch (error) {
+    if (interrupts.asked.aborted) return null
+    throw error
+  }
+}
+
+interface Running {
+  readonly connection: Connection
+  readonly submitted: SubmittedTask
+  readonly system: BorrowedSystem
+  readonly interrupts: Interrupts
+  readonly options: RunOptions
+}
+
+async function followRun({ screen }: Context, { connection, submitted, system, interrupts, options }: Running): Promise<number> {
+  const { task_id: taskId } = submitted
+  const command = commandName()
+  const json = options.json === true
+  const quiet = options.quiet === true
+  const own = system.own !== null
+  const foot = own ? 'Ctrl-C cancels the task and stops the system' : 'Ctrl-C stops watching; the task goes on'
+  const present = presentTask(screen, { json, quiet, foot })
+  const stop = new AbortController()
+  const interrupted = (): void => {
+    if (!own) return stop.abort()
+    const late = setTimeout(() => stop.abort(), cancelMsMax)
+    late.unref()
+    connection.client.cancel(taskId, 'Interrupted by the user (Ctrl-C).').catch(() => stop.abort())
+  }
+  interrupts.asked.addEventListener('abort', interrupted, { once: true })
+  if (interrupts.asked.aborted) interrupted()
+  try {
+    const followed = await followTask(connection, taskId, { signal: stop.signal, onEvent: present.onEvent, onNotice: present.onNotice })
+    present.close()
+    if (followed.kind === 'ended') {
+      if (json) screen.json(resultJson(followed.end))
+      else printEnd(screen, followed.end, present.view, { command, systemStops: own, quiet })
+      return interrupts.exitCode === 0 ? exitOf(followed.end) : interrupts.exitCode
+    }
+    if (own) screen.warn(`The task ${taskId} did not stop in time; it is in the journal and goes on with the next "${command} up".`)
+    else screen.warn(`The task ${taskId} goes on. Follow it: ${command} watch ${taskId}   Cancel it: ${command} cancel ${taskId}`)
+    if (json) screen.json({ ok: false, error: { code: 'interrupted', message: 'Interrupted; the task goes on.', problems: [] }, ...submitted })
+    return interrupts.exitCode
+  } catch (error) {
+    present.close()
+    throw error instanceof BeaverError ? error : new BeaverError('unreachable', `The task ${taskId} cannot be followed any more: ${error instanceof Error ? error.message : String(error)} Follow it again: ${command} watch ${taskId}`, { cause: error })
+  }
+}

@@ -1,0 +1,30 @@
+// `beaver search`: words in what was said in all tasks.
+import type { SearchAnswer } from '../answers.ts'
+import type { GlobalOptions } from '../context.ts'
+import { oneLine } from '../text/plain-text.ts'
+import { table } from '../text/table.ts'
+import { ask, asking } from './query.ts'
+
+type Hit = SearchAnswer['hits'][number]
+
+export function search(words: readonly string[], { json, ...input }: { readonly session?: string; readonly limit?: number; readonly json?: true }, globals: GlobalOptions): Promise<number> {
+  return asking(globals, async ({ screen }, connection) => {
+    const answer = await ask<SearchAnswer>(connection, 'search', { query: words.join(' '), ...input })
+    if (json === true) return screen.json(answer)
+    if (answer.hits.length === 0) return screen.print(`Nothing was said that holds ${words.map((word) => JSON.stringify(word)).join(' and ')}.`)
+    const { style, columns } = screen
+    screen.print(
+      ...table<Hit>(
+        [
+          { title: 'TASK', cell: (hit) => hit.task_id },
+          { title: '#', cell: (hit) => String(hit.taskseq), align: 'right', optional: 1, paint: style.dim },
+          { title: 'WHO', cell: (hit) => oneLine(hit.role === 'tool' ? (hit.name ?? 'tool') : hit.role === 'user' ? 'user' : (hit.agent_name ?? hit.role)).slice(0, 24), optional: 2, paint: style.cyan },
+          { title: 'TEXT', cell: (hit) => oneLine(hit.snippet), flexible: true },
+        ],
+        answer.hits,
+        { width: columns, title: style.dim },
+      ),
+    )
+    if (answer.more) screen.print(style.dim('There are more; --limit 100 shows them.'))
+  })
+}

@@ -1,0 +1,118 @@
+// `beaver show`: one task whole. What was asked, who did what, on what evidence, what failed and why, and what came out.
+import type { EventItem, NodeAnswer, RunAnswer, TaskAnswer, TeamAnswer } from '../answers.ts'
+import type { Connection } from '../connection.ts'
+import type { GlobalOptions } from '../context.ts'
+import type { Screen } from '../screen.ts'
+import { count, counted, duration, moment } from '../text/figures.ts'
+import { oneLine, plainText } from '../text/plain-text.ts'
+import { paintReport } from '../text/report.ts'
+import { statusPaint } from '../text/status-paint.ts'
+import { cutToWidth, padEnd } from '../text/width.ts'
+import { ask, asking, pages } from './query.ts'
+
+export function show(task: string, options: { readonly limit?: number; readonly json?: true }, globals: GlobalOptions): Promise<number> {
+  return asking(globals, async ({ screen }, connection) => {
+    const answer = await ask<TaskAnswer>(connection, 'task', { task, limit: options.limit })
+    const final_output = await wholeOutput(connection, answer)
+    if (options.json === true) return screen.json({ ...answer, final_output })
+    screen.print(...taskLines({ ...answer, final_output }, screen, Date.now()))
+  })
+}
+
+/** A long output is cut in the answer; the journal has it whole. */
+async function wholeOutput(connection: Connection, answer: TaskAnswer): Promise<string | null> {
+  const cut = answer.final_output
+  if (cut === null || cut.length >= answer.final_output_chars) return cut
+  for await (const page of pages<EventItem>(connection, 'events', { task: answer.task.task_id, after: answer.task.last_taskseq - 1 }, 1)) {
+    const { final_output } = (page.at(-1)?.data ?? {}) as { final_output?: unknown }
+    if (typeof final_output === 'string') return final_output
+  }
+  return cut
+}
+
+export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | 'style' | 'symbols' | 'interactive'>, now: number): string[] {
+  const { style } = screen
+  const { task } = answer
+  const field = (name: string, value: string): string => `${style.dim(padEnd(name, 11))}${value}`
+  const model = task.model === null ? 'none yet' : task.simulated === true ? `simulated model (${task.model})` : task.model
+  const tokens = `${counted(task.input_tokens + task.output_tokens, 'token')} (${count(task.input_tokens)} in, ${count(task.output_tokens)} out) in ${counted(task.calls, 'call')}`
+  const record = answer.chain_ok ? `verified: ${counted(task.last_taskseq, 'event')}, unbroken hash chain, head ${task.head_hash.slice(0, 16)}` : style.red(`BROKEN: ${counted(answer.findings.length, 'finding')}`)
+  return [
+    field('Task', style.bold(task.task_id)),
+    field('Status', statusPaint(task.status, style)(task.status) + (task.cancel_reason === null ? '' : ` (cancel requested: ${oneLine(task.cancel_reason)})`)),
+    field('Request', plainText(task.text ?? '').trim()),
+    field('Session', oneLine(task.session_id)),
+    ...(task.workspace === null ? [] : [field('Workspace', oneLine(task.workspace))]),
+    ...(task.skill === null ? [] : [field('Skill', oneLine(task.skill))]),
+    field('Submitted', `${task.submitted_at === null ? '' : moment(task.submitted_at, now)}${task.elapsed_ms === null ? '' : `, took ${duration(task.elapsed_ms)}`}${task.claims > 1 ? `, claimed ${task.claims} times` : ''}`),
+    field('Model', model),
+    field('Usage', tokens),
+    field('Record', record),
+    ...answer.findings.map((finding) => style.red(`  event ${finding.taskseq ?? '?'}: ${oneLine(finding.message)}`)),
+    ...(answer.runs.length === 0 ? [] : ['', style.bold('Agents'), ...answer.runs.flatMap((run) => runLines(run, { first: '', below: '' }, screen))]),
+    ...(answer.more ? [style.dim('There are more agents; --limit 512 shows more of them.')] : []),
+    ...(answer.failures.length === 0 ? [] : ['', style.bold('Failures'), ...answer.failures.map((failed) => `  ${failed.scope} ${oneLine(failed.name)}: ${style.red(failed.class)} ${oneLine(failed.message)}`)]),
+    ...(answer.final_output === null || answer.final_output === '' ? [] : ['', style.bold('Final output'), '', screen.interactive ? paintReport(answer.final_output, style).trimEnd() : answer.final_output.trimEnd()]),
+  ]
+}
+
+interface Prefix {
+  readonly first: string
+  readonly below: string
+}
+
+type Surface = Pick<Screen, 'columns' | 'style' | 'symbols'>
+
+function runLines(run: RunAnswer, prefix: Prefix, surface: Surface): string[] {
+  return [agentLine({ name: run.agent_name, status: run.status, run, failure: null, cause: null }, prefix, surface), ...below(run, prefix, surface)]
+}
+
+function below(run: RunAnswer, prefix: Prefix, surface: Surface): string[] {
+  const parts = [...run.teams.map((team) => (at: Prefix) => teamLines(team, at, surface)), ...(run.other_runs ?? []).map((other) => (at: Prefix) => runLines(other, at, surface))]
+  return parts.flatMap((lines, i) => lines(inner(prefix, i === parts.length - 1, surface)))
+}
+
+function teamLines(team: TeamAnswer, prefix: Prefix, surface: Surface): string[] {
+  const { style } = surface
+  const done = team.nodes.filter((node) => node.status === 'completed').length
+  const head = `${style.dim(prefix.first)}${style.cyan(team.workflow)}  ${statusPaint(team.status, style)(team.status)}  ${style.dim(`${done} of ${counted(team.node_count, 'node')} completed`)}`
+  return [head, ...team.nodes.flatMap((node, i) => nodeLines(node, inner(prefix, i === team.nodes.length - 1, surface), surface))]
+}
+
+function nodeLines(node: NodeAnswer, prefix: Prefix, surface: Surface): string[] {
+  const { style, symbols } = surface
+  const line = agentLine({ name: node.node_id, status: node.status, run: node.run, failure: node.failure, cause: node.cause_node_id }, prefix, surface)
+  const marks = { passed: style.green(symbols.done), failed: style.red(symbols.failed), not_checked: style.dim(symbols.waiting) } as Record<string, string>
+  const trunk = node.run !== null && node.run.teams.length > 0 ? symbols.trunk : '   '
+  const evidence = node.evidence.map((check) => {
+    const text = cutToWidth(oneLine(typeof check.requirement === 'string' ? `${check.requirement} (not checked by code)` : check.detail), surface.columns - prefix.below.length - 6, symbols.ellipsis)
+    return `${style.dim(prefix.below + trunk)}${marks[check.status] ?? ''} ${style.dim(text)}`
+  })
+  return [line, ...evidence, ...(node.run === null ? [] : below(node.run, prefix, surface))]
+}
+
+function agentLine(
+  agent: { name: string; status: string; run: RunAnswer | null; failure: { class: string; message: string } | null; cause: string | null },
+  prefix: Prefix,
+  { style, columns, symbols }: Surface,
+): string {
+  const { run } = agent
+  const facts =
+    run === null
+      ? []
+      : [
+          ...(run.duration_ms === null ? [] : [duration(run.duration_ms)]),
+          ...(run.tool_calls === 0 ? [] : [`${counted(run.tool_calls, 'tool call')}${run.tool_calls_failed === 0 ? '' : ` (${run.tool_calls_failed} failed)`}`]),
+          counted(run.input_tokens + run.output_tokens, 'token'),
+          ...(run.restarts === 0 ? [] : [counted(run.restarts, 'restart')]),
+        ]
+  const why = agent.failure !== null ? `${agent.failure.class}: ${agent.failure.message}` : agent.cause !== null ? `${agent.cause} did not complete` : ''
+  const name = oneLine(agent.name)
+  const detail = [facts.join(', '), oneLine(why)].filter((text) => text !== '').join('; ')
+  const room = columns - prefix.first.length - name.length - agent.status.length - 4
+  return `${style.dim(prefix.first)}${name}  ${statusPaint(agent.status, style)(agent.status)}  ${style.dim(cutToWidth(detail, Math.max(20, room), symbols.ellipsis))}`.trimEnd()
+}
+
+function inner(prefix: Prefix, last: boolean, { symbols }: Surface): Prefix {
+  return { first: prefix.below + (last ? symbols.lastBranch : symbols.branch), below: prefix.below + (last ? '   ' : symbols.trunk) }
+}

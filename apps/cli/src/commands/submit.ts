@@ -1,0 +1,19 @@
+// `beaver submit`: hands a task over and prints its id.
+import { commandName } from '../command-name.ts'
+import { connect } from '../connection.ts'
+import { contextOf, type GlobalOptions } from '../context.ts'
+import { findSystem } from '../system/find-system.ts'
+import { readTask, type TaskOptions } from './task-input.ts'
+
+export async function submit(task: string, options: TaskOptions & { readonly json?: true }, globals: GlobalOptions): Promise<number> {
+  const { config, screen } = contextOf(globals)
+  const request = await readTask(task, options)
+  await using connection = await connect(findSystem(config))
+  const submitted = await connection.client.submit(request)
+  if (options.json === true) screen.json(submitted)
+  else {
+    screen.print(submitted.task_id)
+    if (screen.interactive) screen.print(screen.style.dim(`Follow it: ${commandName()} watch ${submitted.task_id}`))
+  }
+  return 0
+}

@@ -1,0 +1,33 @@
+// `beaver timeline`: what happened in a task, in words.
+import type { TimelineItem } from '../answers.ts'
+import type { GlobalOptions } from '../context.ts'
+import type { Screen } from '../screen.ts'
+import { duration } from '../text/figures.ts'
+import { oneLine } from '../text/plain-text.ts'
+import { table } from '../text/table.ts'
+import { asking, pages } from './query.ts'
+
+export function timeline(task: string, options: { readonly limit?: number; readonly json?: true }, globals: GlobalOptions): Promise<number> {
+  return asking(globals, async ({ screen }, connection) => {
+    const items: TimelineItem[] = []
+    for await (const page of pages<TimelineItem>(connection, 'timeline', { task }, options.limit)) {
+      if (options.json === true) for (const item of page) screen.json(item)
+      else items.push(...page)
+    }
+    if (options.json !== true) screen.print(...timelineTable(items, screen))
+  })
+}
+
+export function timelineTable(items: readonly TimelineItem[], { columns, style }: Pick<Screen, 'columns' | 'style'>): string[] {
+  const trouble = (item: TimelineItem, cell: string): string => (item.status === 'failed' ? style.red(cell) : item.status === 'blocked' || item.status === 'cancelled' ? style.yellow(cell) : cell)
+  return table<TimelineItem>(
+    [
+      { title: '#', cell: (item) => String(item.taskseq), align: 'right', paint: style.dim },
+      { title: 'AT', cell: (item) => duration(item.offset_ms ?? 0), align: 'right', paint: style.dim },
+      { title: 'WHO', cell: (item) => oneLine(item.actor_name).slice(0, 24), optional: 1, paint: style.cyan },
+      { title: 'WHAT', cell: (item) => oneLine(item.text), flexible: true, paint: (cell, item) => trouble(item, cell) },
+    ],
+    items,
+    { width: columns, title: style.dim },
+  )
+}

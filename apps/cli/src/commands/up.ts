@@ -1,0 +1,106 @@
+// `beaver up`: everything on this machine, in the foreground, until Ctrl-C.
+// U1. Whatever ends it, no process is left. U2. Ctrl-C while it runs is the usual end: exit code 0.
+import { relative } from 'node:path'
+import { shownUrl } from '@beaver/nats'
+import { commandName } from '../command-name.ts'
+import { connect } from '../connection.ts'
+import { type Context, contextOf, type GlobalOptions } from '../context.ts'
+import { listenForInterrupts } from '../interrupts.ts'
+import { modelInUse } from '../model.ts'
+import { startSystem, type System, type SystemStatus } from '../system/start-system.ts'
+import { watchTasks } from '../system/watch-tasks.ts'
+import { padEnd } from '../text/width.ts'
+import { wrapWords } from '../text/wrap.ts'
+
+const fieldColumns = 14
+
+export async function up(globals: GlobalOptions): Promise<number> {
+  const context = contextOf(globals)
+  const { config, screen } = context
+  using interrupts = listenForInterrupts()
+  const tell = tellStatus(context)
+  let system: System
+  try {
+    system = await Promise.race([startSystem(config, { signal: interrupts.asked, onStatus: tell }), forced(interrupts.forced)])
+  } catch (error) {
+    if (!interrupts.asked.aborted) throw error
+    return interrupts.exitCode
+  }
+  interrupts.forced.addEventListener('abort', () => {
+    system.kill()
+    process.exit(interrupts.exitCode)
+  })
+  try {
+    if (!interrupts.asked.aborted) {
+      screen.print(...welcome(context, system))
+      await using connection = await connect({ url: system.natsUrl, namespace: config.namespace, tenant: config.tenant, pid: process.pid })
+      using _watching = watchTasks(connection, (line) => screen.print(line), screen)
+      await Promise.race([new Promise<void>((resolve) => onAbort(interrupts.asked, resolve)), system.failed])
+    }
+    screen.print('')
+  } finally {
+    await system.stop()
+  }
+  screen.print('Beaver has stopped. Unfinished tasks go on with the next start.')
+  return 0
+}
+
+function onAbort(signal: AbortSignal, act: () => void): void {
+  if (signal.aborted) act()
+  else signal.addEventListener('abort', act, { once: true })
+}
+
+const forced = (signal: AbortSignal): Promise<never> => new Promise((_, reject) => onAbort(signal, () => reject(new Error('forced'))))
+
+function tellStatus({ screen }: Context): (status: SystemStatus) => void {
+  const { style } = screen
+  return (status) => {
+    switch (status.kind) {
+      case 'died':
+        return screen.print(style.red(`${time()}  ${padEnd(status.name, 11)} died (${status.reason}); starting again in ${status.pauseMs / 1000} s (death ${status.deaths} within a minute)`))
+      case 'ready':
+        return status.restarted ? screen.print(style.green(`${time()}  ${padEnd(status.name, 11)} runs again (process ${status.pid})`)) : undefined
+      case 'starting':
+      case 'stopping':
+        return screen.live ? screen.passing(style.dim(`${status.kind === 'starting' ? 'Starting' : 'Stopping'} the ${status.name} … ${status.kind === 'stopping' ? '(Ctrl-C again stops at once)' : ''}`)) : undefined
+      default:
+        return status satisfies never
+    }
+  }
+}
+
+function welcome({ config, screen }: Context, system: System): string[] {
+  const { style } = screen
+  const command = commandName()
+  const field = (name: string, value: string, paint = (text: string) => text): string[] =>
+    wrapWords(value, screen.columns - fieldColumns).map((line, i) => `  ${style.dim(padEnd(i === 0 ? name : '', fieldColumns - 2))}${paint(line)}`)
+  const home = relative(process.cwd(), config.home) || '.'
+  const shownHome = home.startsWith('..') ? config.home : home
+  const model = modelInUse(config)
+  const part = (name: string): string => {
+    const found = system.parts.find((each) => each.name === name)
+    return `process ${found?.pid ?? '?'}, log ${shownHome}/logs/${name}.log`
+  }
+  return [
+    '',
+    style.bold('Beaver is up'),
+    '',
+    ...field('model', model.text, model.simulated ? style.yellow : undefined),
+    ...field('nats', `${shownUrl(system.natsUrl)}${system.embedded ? ' (started here, every write synced to disk)' : ' (yours; it must run with sync_interval: always)'}`),
+    ...field('supervisor', part('supervisor')),
+    ...field('projector', part('projector')),
+    ...field('data', shownHome),
+    '',
+    'Submit a task from another terminal:',
+    `  ${command} run --skill folder-report "Report on this folder"`,
+    'See what there is:',
+    `  ${command} tasks`,
+    '',
+    style.dim('Ctrl-C stops everything; unfinished tasks go on with the next start.'),
+    '',
+  ]
+}
+
+function time(at = new Date()): string {
+  return at.toTimeString().slice(0, 8)
+}

@@ -1,0 +1,38 @@
+// `beaver watch`: follows a task that is there already, from its beginning.
+import { commandName } from '../command-name.ts'
+import { connect } from '../connection.ts'
+import { contextOf, type GlobalOptions } from '../context.ts'
+import { followTask } from '../follow/follow-task.ts'
+import { exitOf, presentTask, printEnd, resultJson } from '../follow/present-task.ts'
+import { listenForInterrupts } from '../interrupts.ts'
+import { findSystem } from '../system/find-system.ts'
+import { findTask } from './find-task.ts'
+
+/** How long a task nobody knows is looked for in the journal. */
+const unknownMsMax = 2_000
+
+export async function watch(typed: string, options: { readonly json?: true; readonly quiet?: true }, globals: GlobalOptions): Promise<number> {
+  const { config, screen } = contextOf(globals)
+  using interrupts = listenForInterrupts()
+  await using connection = await connect(findSystem(config))
+  const { taskId, known } = await findTask(connection, typed)
+  const json = options.json === true
+  const quiet = options.quiet === true
+  const present = presentTask(screen, { json, quiet, foot: 'Ctrl-C stops watching; the task goes on' })
+  try {
+    const followed = await followTask(connection, taskId, {
+      signal: interrupts.asked,
+      onEvent: present.onEvent,
+      onNotice: present.onNotice,
+      ...(known ? {} : { firstEventMsMax: unknownMsMax }),
+    })
+    present.close()
+    if (followed.kind === 'stopped') return interrupts.exitCode
+    if (json) screen.json(resultJson(followed.end))
+    else printEnd(screen, followed.end, present.view, { command: commandName(), systemStops: false, quiet })
+    return exitOf(followed.end)
+  } catch (error) {
+    present.close()
+    throw error
+  }
+}

@@ -1,0 +1,30 @@
+// From anything thrown to what a person reads and what the shell sees. Loads nothing: help and usage errors stay quick.
+// F1. One clear sentence on stderr, never a stack trace (BEAVER_DEBUG=1 shows it). F2. With --json the error is also one line
+//     of JSON on stdout.
+
+export interface Told {
+  readonly code: string
+  readonly message: string
+  readonly problems: readonly { readonly path: string; readonly message: string }[]
+  readonly exit: number
+}
+
+/** Wrong usage of the command line. */
+export class UsageError extends Error {
+  readonly code = 'invalid_arguments'
+}
+
+/** What to tell about anything thrown. */
+export async function toldOf(error: unknown): Promise<Told> {
+  if (error instanceof UsageError) return { code: error.code, message: error.message, problems: [], exit: 2 }
+  const { BeaverError, errorCodes, messageOf } = await import('@beaver/core')
+  if (error instanceof BeaverError) return { code: error.code, message: error.message, problems: error.problems, exit: errorCodes[error.code].exit }
+  return { code: 'internal', message: `Something in Beaver broke: ${messageOf(error)} (BEAVER_DEBUG=1 shows where)`, problems: [], exit: 1 }
+}
+
+/** The lines for stderr. Problems are listed when there are several and the message does not name them already. */
+export function linesOf({ message, problems }: Told): string[] {
+  const unnamed = problems.filter((problem) => !message.includes(problem.message))
+  const listed = problems.length > 1 && unnamed.length > 0 ? problems.map((problem) => `  ${problem.path === '' ? '' : `${problem.path}: `}${problem.message}`) : []
+  return [message, ...listed]
+}

@@ -1,0 +1,117 @@
+// Following one task to its end, with an eye on who does the work.
+// F1. It ends: with the terminal event, with `stopped`, or with an error once nobody answered for `silenceMsMax`.
+// F2. A stop is not a cancel: the task goes on without us.
+import { BeaverError, isTerminalTaskEvent, messageOf, type RecordedEvent, type TaskResult, type TaskStatus } from '@beaver/core'
+import type { Connection } from '../connection.ts'
+
+export interface TaskEnd {
+  readonly task_id: string
+  readonly session_id: string
+  readonly status: TaskStatus
+  readonly result: TaskResult
+}
+
+export type Followed = { readonly kind: 'ended'; readonly end: TaskEnd } | { readonly kind: 'stopped' }
+
+export interface FollowOptions {
+  readonly signal: AbortSignal
+  onEvent(event: RecordedEvent): void
+  /** Something to know while nothing happens; `null`: all is well again. */
+  onNotice(notice: string | null): void
+  /** No event within this time: there is no such task. */
+  readonly firstEventMsMax?: number
+}
+
+const probeMs = 5_000
+const silenceMsMax = 60_000
+
+/** @throws {BeaverError} `not_found`, `no_daemon`, `unreachable`, `corrupt_journal` */
+export async function followTask(connection: Connection, taskId: string, options: FollowOptions): Promise<Followed> {
+  const over = new AbortController()
+  const signal = AbortSignal.any([options.signal, over.signal])
+  let fault: unknown = null
+  const giveUp = (error: unknown): void => {
+    fault ??= error
+    over.abort()
+  }
+  let sessionId = ''
+  let seen = false
+  const first = setTimeout(() => {
+    if (!seen) giveUp(new BeaverError('not_found', `There is no task ${taskId}. "beaver tasks" lists those there are.`))
+  }, options.firstEventMsMax ?? silenceMsMax)
+  const watch = watchdog(connection, { onNotice: options.onNotice, giveUp })
+
+  try {
+    for await (const event of until(connection.client.watch(taskId, { signal }), signal)) {
+      seen = true
+      watch.alive()
+      if (event.type === 'task_submitted') sessionId = event.data.session_id
+      options.onEvent(event)
+      if (!isTerminalTaskEvent(event.type)) continue
+      const status = event.type.slice('task_'.length) as TaskStatus
+      return { kind: 'ended', end: { task_id: taskId, session_id: sessionId, status, result: event.data as TaskResult } }
+    }
+  } catch (error) {
+    if (fault === null && !options.signal.aborted) throw noJournal(error)
+  } finally {
+    clearTimeout(first)
+    watch.stop()
+    over.abort()
+  }
+  if (fault !== null) throw fault
+  if (options.signal.aborted) return { kind: 'stopped' }
+  throw new BeaverError('unreachable', `The connection to the journal was closed. The task goes on; follow it again with "beaver watch ${taskId}".`)
+}
+
+/** The items of `items` until `signal` aborts, even if the next one never comes. */
+async function* until<T>(items: AsyncGenerator<T>, signal: AbortSignal): AsyncGenerator<T> {
+  const aborted = new Promise<null>((resolve) => {
+    if (signal.aborted) resolve(null)
+    else signal.addEventListener('abort', () => resolve(null), { once: true })
+  })
+  try {
+    for (;;) {
+      const next = items.next()
+      next.catch(() => {}) // when it loses the race
+      const won = await Promise.race([next, aborted])
+      if (won === null || won.done === true) return
+      yield won.value
+    }
+  } finally {
+    void items.return(undefined).catch(() => {})
+  }
+}
+
+/** Asks for a daemon while nothing happens; gives up when none answered for `silenceMsMax`. */
+function watchdog(connection: Connection, tell: { onNotice(notice: string | null): void; giveUp(error: unknown): void }): { alive(): void; stop(): void } {
+  let lastAlive = Date.now()
+  let asking = false
+  let troubled = false
+  const alive = (): void => {
+    lastAlive = Date.now()
+    if (troubled) tell.onNotice(null)
+    troubled = false
+  }
+  const probe = async (): Promise<void> => {
+    if (asking || Date.now() - lastAlive < probeMs) return
+    asking = true
+    try {
+      await connection.daemonStatus()
+      alive()
+    } catch (error) {
+      troubled = true
+      tell.onNotice(`${messageOf(error)} The task is safe in the journal and goes on when a daemon takes it.`)
+      if (Date.now() - lastAlive > silenceMsMax) tell.giveUp(error)
+    } finally {
+      asking = false
+    }
+  }
+  const timer = setInterval(() => void probe(), probeMs)
+  return { alive, stop: () => clearInterval(timer) }
+}
+
+/** A server without a journal is told as what it is to a person. */
+function noJournal(error: unknown): unknown {
+  if (error instanceof BeaverError || !/stream not found|no responders|jetstream/i.test(messageOf(error))) return error
+  return new BeaverError('no_daemon', 'This NATS server holds no Beaver journal yet. Start the system with "beaver up".', { cause: error })
+}

@@ -1,0 +1,114 @@
+// What a person sees while a task is followed, and when it has ended: a live view, plain lines, or lines of JSON.
+import type { RecordedEvent } from '@beaver/core'
+import type { Screen } from '../screen.ts'
+import { counted, duration } from '../text/figures.ts'
+import { oneLine } from '../text/plain-text.ts'
+import { paintReport } from '../text/report.ts'
+import { padEnd } from '../text/width.ts'
+import { wrapWords } from '../text/wrap.ts'
+import { type LiveView, liveView } from '../view/live-view.ts'
+import { modelName } from '../view/render-task.ts'
+import { elapsedMs, evolveView, newView, type TaskView, totalsOf } from '../view/task-view.ts'
+import { tellEvent } from '../view/tell-event.ts'
+import type { TaskEnd } from './follow-task.ts'
+
+export interface Presentation {
+  readonly view: TaskView
+  onEvent(event: RecordedEvent): void
+  onNotice(notice: string | null): void
+  /** Leaves the screen as a person may read on; call it before anything else is printed. */
+  close(): void
+}
+
+export interface PresentOptions {
+  readonly json: boolean
+  /** Only the report, at the end. */
+  readonly quiet: boolean
+  /** What Ctrl-C does. */
+  readonly foot: string
+}
+
+export function presentTask(screen: Screen, options: PresentOptions): Presentation {
+  const view = newView()
+  const live: LiveView | null = screen.live && !options.json && !options.quiet ? liveView(screen, view, options.foot) : null
+  return {
+    view,
+    onEvent(event) {
+      evolveView(view, event)
+      if (options.json) return screen.json({ event: eventJson(event) })
+      if (live !== null || options.quiet) return
+      const line = tellEvent(event, view)
+      if (line !== null) screen.print(line)
+    },
+    onNotice(notice) {
+      if (live !== null) live.notice = notice
+      else if (notice !== null) screen.warn(notice)
+    },
+    close: () => live?.finish(),
+  }
+}
+
+function eventJson(event: RecordedEvent): Record<string, unknown> {
+  const { taskseq, type, epoch, time, runId, data, hash } = event
+  return { taskseq, type, epoch, time, run_id: runId ?? null, data, hash }
+}
+
+/** The last line of `--json`. */
+export function resultJson(end: TaskEnd): Record<string, unknown> {
+  const { final_output, outputs, usage, provider, model, simulated, failure } = end.result
+  return { task_id: end.task_id, session_id: end.session_id, status: end.status, final_output, outputs, usage, provider, model, simulated, failure }
+}
+
+/** The report, one line that sums up, and where to look further. */
+export function printEnd(screen: Screen, end: TaskEnd, view: TaskView, further: { command: string; systemStops: boolean; quiet: boolean }): void {
+  const { style } = screen
+  const { final_output: report, failure } = end.result
+  const text = screen.interactive ? paintReport(report, style) : report
+  if (further.quiet) {
+    if (report !== '') screen.raw(text.endsWith('\n') ? text : `${text}\n`)
+    if (failure !== null) screen.warn(`The task ${end.status === 'incomplete' ? 'is incomplete' : end.status}: ${oneLine(failure.message)}`)
+    return
+  }
+  if (report !== '') screen.print('', text.trimEnd())
+  screen.print('', summaryLine(screen, end, view))
+  if (failure !== null) screen.print(style.red(`Why: ${oneLine(failure.message)}`))
+  if (end.result.simulated) {
+    const text = 'The model was simulated: its words follow rules; the tools and their figures are real. Set OPENAI_API_KEY to use a model.'
+    screen.print(...wrapWords(text, screen.columns).map(style.yellow))
+  }
+  screen.print('', ...furtherLines(screen, end.task_id, further))
+}
+
+function furtherLines({ columns, style }: Screen, taskId: string, { command, systemStops }: { command: string; systemStops: boolean }): string[] {
+  const looks: readonly (readonly [string, string])[] = [
+    ['show', 'agents, evidence, usage, integrity'],
+    ['timeline', 'what happened, step by step'],
+    ['events', 'the journal as it was written'],
+  ]
+  const typed = (name: string): string => `  ${command} ${name} ${taskId}`
+  const width = Math.max(...looks.map(([name]) => typed(name).length)) + 3
+  const roomy = looks.every(([, says]) => width + says.length <= columns)
+  const head = systemStops ? `Look further, with the system running (${command} up):` : 'Look further:'
+  return [head, ...looks.map(([name, says]) => (roomy ? `${padEnd(typed(name), width)}${style.dim(says)}` : typed(name)))]
+}
+
+function summaryLine({ style, symbols }: Screen, end: TaskEnd, view: TaskView): string {
+  const good = end.status === 'completed'
+  const totals = totalsOf(view)
+  const { usage, provider, model } = end.result
+  const facts = [
+    counted(totals.agents, 'agent'),
+    counted(totals.toolCalls, 'tool call'),
+    counted(usage.input_tokens + usage.output_tokens, 'token'),
+    duration(elapsedMs(view, Date.now())),
+    ...(provider === null || model === null ? [] : [modelName({ provider, name: model })]),
+  ]
+  const paint = good ? style.green : end.status === 'cancelled' ? style.yellow : style.red
+  const icon = good ? symbols.done : end.status === 'cancelled' ? symbols.cancelled : symbols.failed
+  return `${paint(style.bold(`${icon} ${end.status}`))} ${symbols.dot} ${facts.join(` ${symbols.dot} `)}`
+}
+
+/** 0 completed, 1 anything else. */
+export function exitOf(end: TaskEnd): number {
+  return end.status === 'completed' ? 0 : 1
+}

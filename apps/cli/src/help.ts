@@ -1,0 +1,36 @@
+// The help a newcomer reads first: every command in its group, with one example each.
+import { commands, groups } from './command-table.ts'
+
+export const globalOptions: readonly { readonly flags: string; readonly says: string }[] = [
+  { flags: '--nats-url <url>', says: 'the NATS server (else NATS_URL, the configuration, what runs here)' },
+  { flags: '--home <dir>', says: 'the folder for data (else BEAVER_HOME, .beaver)' },
+  { flags: '--config <file>', says: 'the configuration (else BEAVER_CONFIG, beaver.config.json)' },
+  { flags: '--no-color', says: 'no colours and no spinner, as with NO_COLOR' },
+]
+
+const column = 17
+
+/** At most 80 columns wide. */
+export function overview(version: string): string {
+  const row = (term: string, text: string): string => `  ${term.padEnd(column)}${text}`
+  const group = (name: keyof typeof groups): string[] => [
+    '',
+    groups[name],
+    ...commands.filter((command) => command.group === name).flatMap((command) => [row(command.usage, command.says), row('', command.example)]),
+  ]
+  return [
+    `Beaver ${version} runs teams of LLM agents as supervised, durable actors.`,
+    '',
+    'Usage: beaver <command> [options]',
+    ...group('Work'),
+    ...group('Look'),
+    ...group('System'),
+    '',
+    'Options of every command',
+    ...[...globalOptions, { flags: '-h, --help', says: 'help; "beaver <command> --help" says more' }, { flags: '-V, --version', says: 'the version' }].map(({ flags, says }) => row(flags, says)),
+    '',
+    'Exit codes: 0 completed, 1 failed or incomplete, 2 wrong usage,',
+    '3 the system cannot be reached',
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,40 @@
+// The command `beaver`. Parses the command line, runs one command, and turns whatever happens into an exit code.
+// M1. stdout and stderr are flushed before the process ends. M2. It ends: no open handle of a finished command keeps it.
+import { readFileSync } from 'node:fs'
+import { linesOf, toldOf } from './failures.ts'
+import { parseCommandLine } from './program.ts'
+
+async function main(argv: readonly string[]): Promise<number> {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+  try {
+    const parsed = await parseCommandLine(argv, version)
+    return parsed === null ? 0 : await parsed()
+  } catch (error) {
+    const told = await toldOf(error)
+    const { code, message, problems } = told
+    if (argv.includes('--json')) process.stdout.write(`${JSON.stringify({ ok: false, error: { code, message, problems } })}\n`)
+    process.stderr.write(`${linesOf(told).join('\n')}\n`)
+    if (process.env['BEAVER_DEBUG'] === '1' && error instanceof Error) process.stderr.write(`${describe(error)}\n`)
+    return told.exit
+  }
+}
+
+function describe(error: Error): string {
+  const cause = error.cause instanceof Error ? `\ncaused by ${describe(error.cause)}` : ''
+  return `${error.stack ?? error.message}${cause}`
+}
+
+const flushed = (stream: NodeJS.WriteStream): Promise<void> => new Promise((resolve) => (stream.destroyed || stream.writableEnded ? resolve() : void stream.write('', () => resolve())))
+
+// `beaver events … | head`: the reader has seen enough.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error
+  void import('./interrupts.ts').then(({ announceClosed }) => {
+    if (!announceClosed()) process.exit(0)
+  })
+})
+process.stderr.on('error', () => {})
+
+const exitCode = await main(process.argv.slice(2))
+await Promise.all([flushed(process.stdout), flushed(process.stderr)])
+process.exit(exitCode)

@@ -1,0 +1,23 @@
+// Which model the configuration leads to, as a person may read it. The key itself is never part of it.
+import type { Config } from '@beaver/config'
+
+export interface ModelInUse {
+  readonly simulated: boolean
+  /** Of the endpoint; `null` for the simulated model, which runs on this machine. */
+  readonly host: string | null
+  readonly baseUrl: string | null
+  /** `simulated model`, or `model gpt-5-mini`. */
+  readonly name: string
+  readonly text: string
+}
+
+const openAiBaseUrl = 'https://api.openai.com/v1'
+
+export function modelInUse(config: Pick<Config, 'apiKey' | 'model'>): ModelInUse {
+  if (config.apiKey === null && config.model.base_url === undefined) {
+    return { simulated: true, host: null, baseUrl: null, name: 'simulated model', text: 'simulated model: no OPENAI_API_KEY is set, so its words follow rules; tools and figures are real' }
+  }
+  const baseUrl = config.model.base_url ?? openAiBaseUrl
+  const { host } = new URL(baseUrl)
+  return { simulated: false, host, baseUrl, name: `model ${config.model.name}`, text: `${config.model.name} at ${host}` }
+}

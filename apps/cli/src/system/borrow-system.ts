@@ -1,0 +1,65 @@
+// A system for one task: the one that runs in this home, the server that is configured, or one started just for this task.
+// B1. What was running already is left as it was.
+import type { Config } from '@beaver/config'
+import { BeaverError } from '@beaver/core'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { connect } from '../connection.ts'
+import { type FoundSystem, lookForSystem } from './find-system.ts'
+import { HomeInUse } from './home-lock.ts'
+import { startSystem, type System, type SystemStatus } from './start-system.ts'
+
+export interface BorrowedSystem {
+  readonly found: FoundSystem
+  /** The system, when it was started here: whoever borrows it stops it. */
+  readonly own: System | null
+}
+
+export interface BorrowOptions {
+  readonly signal: AbortSignal
+  /** Called when a system is about to be started. */
+  readonly onStart: () => void
+  /** Something a person should know of it, in one sentence. */
+  readonly onStatus: (text: string) => void
+}
+
+const otherStartMsMax = 30_000
+
+export async function borrowSystem(config: Config, options: BorrowOptions): Promise<BorrowedSystem> {
+  const found = lookForSystem(config)
+  if (found !== null && (found.pid !== null || (await hasDaemon(found)))) return { found, own: null }
+  options.onStart()
+  try {
+    const own = await startSystem(config, { signal: options.signal, onStatus: (status) => tellTrouble(status, options.onStatus) })
+    return { found: { url: own.natsUrl, namespace: config.namespace, tenant: config.tenant, pid: process.pid }, own }
+  } catch (error) {
+    if (!(error instanceof HomeInUse)) throw error
+    return { found: await startingElsewhere(config, options.signal, error), own: null }
+  }
+}
+
+/** @throws {BeaverError} `unreachable`, `server_too_old` */
+async function hasDaemon(found: FoundSystem): Promise<boolean> {
+  await using connection = await connect(found)
+  try {
+    await connection.daemonStatus()
+    return true
+  } catch (error) {
+    if (error instanceof BeaverError && error.code === 'no_daemon') return false
+    throw error
+  }
+}
+
+/** Another process is starting a system in this home: wait until it is up. */
+async function startingElsewhere(config: Config, signal: AbortSignal, busy: HomeInUse): Promise<FoundSystem> {
+  for (const deadline = Date.now() + otherStartMsMax; Date.now() < deadline && !signal.aborted; ) {
+    const found = lookForSystem(config)
+    if (found !== null) return found
+    await sleep(100)
+  }
+  throw busy
+}
+
+export function tellTrouble(status: SystemStatus, tell: (text: string) => void): void {
+  if (status.kind === 'died') tell(`The ${status.name} died (${status.reason}); it is started again in ${status.pauseMs / 1000} s.`)
+  else if (status.kind === 'ready' && status.restarted) tell(`The ${status.name} runs again (process ${status.pid}).`)
+}

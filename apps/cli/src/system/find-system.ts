@@ -1,0 +1,26 @@
+// How a command finds the system: --nats-url over NATS_URL over the configuration file over what runs in this home.
+import type { Config } from '@beaver/config'
+import { BeaverError } from '@beaver/core'
+import { readSystemFile } from './system-file.ts'
+
+export interface FoundSystem {
+  readonly url: string
+  readonly namespace: string
+  readonly tenant: string
+  /** The process of `beaver up`, when the system was found by its home. */
+  readonly pid: number | null
+}
+
+/** `null` when no server is configured and none runs in this home. */
+export function lookForSystem(config: Config): FoundSystem | null {
+  if (config.nats_url !== undefined) return { url: config.nats_url, namespace: config.namespace, tenant: config.tenant, pid: null }
+  const running = readSystemFile(config.home)
+  return running === null ? null : { url: running.nats_url, namespace: running.namespace, tenant: running.tenant, pid: running.pid }
+}
+
+/** @throws {BeaverError} `unreachable` */
+export function findSystem(config: Config): FoundSystem {
+  const found = lookForSystem(config)
+  if (found === null) throw new BeaverError('unreachable', 'No Beaver system is running here. Start one with "beaver up", or set NATS_URL.')
+  return found
+}

@@ -1,0 +1,27 @@
+// The log file of a child process: appended to, and set aside at a start when it has grown large, so that a home stays small.
+import { mkdirSync, openSync, renameSync, statSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+const logBytesMax = 5_000_000
+const linesReadBytesMax = 64 * 1024
+
+/** Moves a large log to `<file>.1`, in place of the one before. */
+export function rotateLog(file: string): void {
+  mkdirSync(dirname(file), { recursive: true })
+  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0
+  if (size > logBytesMax) renameSync(file, `${file}.1`)
+}
+
+/** A descriptor to append to; whoever opens it closes it. */
+export function openLog(file: string): number {
+  mkdirSync(dirname(file), { recursive: true })
+  return openSync(file, 'a', 0o600)
+}
+
+/** The last line that is not blank, `null` when there is none or no file. */
+export async function lastLine(file: string): Promise<string | null> {
+  const text = await readFile(file, 'utf8').catch(() => '')
+  const lines = text.slice(-linesReadBytesMax).split('\n').filter((line) => line.trim() !== '')
+  return lines.at(-1)?.trim().slice(0, 500) ?? null
+}

@@ -1,0 +1,33 @@
+// The embedded nats-server as a supervised child.
+// N1. A restart listens on the port of the first start, so that every client reconnects by itself.
+import { type EmbeddedServer, startEmbeddedServer } from '@beaver/nats'
+import type { ChildSpec, RunningChild } from './supervise.ts'
+
+export function natsProcess(options: { binary: string; version: string; dataDir: string; logFile: string }): ChildSpec {
+  let port: number | null = null
+  return {
+    name: 'nats-server',
+    logFile: options.logFile,
+    async start() {
+      const server = await startEmbeddedServer({ binary: options.binary, dataDir: options.dataDir, ...(port === null ? {} : { port }) })
+      port = server.port
+      return running(server, options.version)
+    },
+  }
+}
+
+function running(server: EmbeddedServer, version: string): RunningChild {
+  return {
+    pid: server.pid,
+    info: { url: server.url, version },
+    gone: server.closed.then(({ code }) => (code === null ? 'killed' : code > 128 ? `killed by signal ${code - 128}` : `exit code ${code}`)),
+    stop: () => server.stop(),
+    kill: () => {
+      try {
+        process.kill(server.pid, 'SIGKILL')
+      } catch {
+        // gone already
+      }
+    },
+  }
+}

@@ -1,0 +1,96 @@
+// One of our own services as a child process: started with a message channel, ready when it says so, ended by SIGTERM.
+// P1. It has a process group of its own: Ctrl-C reaches it only through us, and a kill takes all it started with it.
+// P2. It never outlives us: when the channel closes, it ends itself. P3. Start and stop have deadlines.
+import { spawn } from 'node:child_process'
+import { closeSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { BeaverError, type ErrorCode, errorCodes } from '@beaver/core'
+import { lastLine, openLog } from './log-file.ts'
+import type { ChildSpec, RunningChild } from './supervise.ts'
+
+export interface ServiceOptions {
+  readonly name: string
+  /** The package whose entry is run: `@beaver/supervisor`. */
+  readonly packageName: string
+  readonly env: Readonly<Record<string, string>>
+  readonly logFile: string
+  readonly startMsMax: number
+  readonly stopMsMax: number
+}
+
+export function serviceProcess(options: ServiceOptions): ChildSpec {
+  return { name: options.name, logFile: options.logFile, start: (signal) => startService(options, signal) }
+}
+
+type Said = { readonly kind: 'ready'; readonly info: Record<string, unknown> } | { readonly kind: 'failed'; readonly error: BeaverError }
+
+async function startService(options: ServiceOptions, signal: AbortSignal): Promise<RunningChild> {
+  const { name, logFile } = options
+  const log = openLog(logFile)
+  const entry = fileURLToPath(import.meta.resolve(options.packageName))
+  const child = spawn(process.execPath, [entry], { stdio: ['ignore', log, log, 'ipc'], detached: true, env: { ...process.env, ...options.env } })
+  closeSync(log)
+
+  let ended = false
+  const kill = (): void => killGroup(child.pid)
+  const gone = new Promise<string>((resolve) => {
+    child.once('error', (error) => {
+      ended = true
+      resolve(error.message)
+    })
+    child.once('exit', (code, killedBy) => {
+      ended = true
+      kill() // what it may have left behind in its group
+      resolve(killedBy === null ? `exit code ${code}` : `killed by ${killedBy}`)
+    })
+  })
+  const stop = async (): Promise<void> => {
+    if (ended) return
+    child.kill('SIGTERM')
+    const deadline = setTimeout(kill, options.stopMsMax)
+    await gone
+    clearTimeout(deadline)
+  }
+
+  const said = await Promise.race([
+    new Promise<Said>((resolve) => child.on('message', (message) => resolve(saying(name, message)))),
+    gone.then(async (reason): Promise<Said> => ({ kind: 'failed', error: await earlyEnd(options, reason) })),
+    sleep(options.startMsMax, undefined, { ref: false }).then((): Said => ({ kind: 'failed', error: new BeaverError('start_failed', `The ${name} was not ready within ${options.startMsMax / 1000} s. Its log: ${logFile}`) })),
+    aborted(signal).then((): Said => ({ kind: 'failed', error: new BeaverError('start_failed', 'The start was interrupted.') })),
+  ])
+  if (said.kind === 'failed') {
+    await stop()
+    throw said.error
+  }
+  return { pid: child.pid ?? 0, info: said.info, gone, stop, kill }
+}
+
+/** What a child says about its start: `{kind: 'ready', …info}` or `{kind: 'failed', code, message}`. */
+function saying(name: string, message: unknown): Said {
+  const { kind, ...rest } = message as { kind?: unknown } & Record<string, unknown>
+  if (kind === 'ready') return { kind, info: rest }
+  const code = typeof rest['code'] === 'string' && Object.hasOwn(errorCodes, rest['code']) ? (rest['code'] as ErrorCode) : 'start_failed'
+  return { kind: 'failed', error: new BeaverError(code === 'internal' ? 'start_failed' : code, code === 'internal' ? `The ${name} did not start: ${String(rest['message'])}` : String(rest['message'])) }
+}
+
+async function earlyEnd({ name, logFile }: ServiceOptions, reason: string): Promise<BeaverError> {
+  const last = await lastLine(logFile)
+  return new BeaverError('start_failed', `The ${name} ended before it was ready (${reason}${last === null ? '' : `; ${last}`}). Its log: ${logFile}`)
+}
+
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // gone already
+  }
+}

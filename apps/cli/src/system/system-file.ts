@@ -1,0 +1,48 @@
+// `<home>/run/system.json`: what runs in this home and where. Written by the system, read by every command.
+// Y1. Written whole or not at all. Y2. A file whose process is dead counts as none. Y3. Readable by its owner only: the URL of
+//     a server of the user's may hold a password.
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { isAlive, startOf } from './home-lock.ts'
+
+export interface SystemFile {
+  readonly pid: number
+  readonly nats_url: string
+  readonly namespace: string
+  readonly tenant: string
+  readonly started_at: string
+  /** The process's own start, as the kernel counts: tells a pid that was given out again. */
+  readonly process_start: string | null
+  readonly children: Readonly<Record<string, number | null>>
+}
+
+const fileOf = (home: string): string => join(home, 'run', 'system.json')
+
+export function writeSystemFile(home: string, system: Omit<SystemFile, 'pid' | 'process_start'>): void {
+  const file = fileOf(home)
+  mkdirSync(join(home, 'run'), { recursive: true })
+  const content: SystemFile = { pid: process.pid, process_start: startOf(process.pid), ...system }
+  writeFileSync(`${file}.tmp`, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 })
+  renameSync(`${file}.tmp`, file)
+}
+
+/** Removes the file, if it is ours. */
+export function removeSystemFile(home: string): void {
+  if (read(fileOf(home))?.pid === process.pid) rmSync(fileOf(home), { force: true })
+}
+
+/** The system that runs in this home; `null` when none does. */
+export function readSystemFile(home: string): SystemFile | null {
+  const system = read(fileOf(home))
+  return system !== null && isAlive({ pid: system.pid, started: system.process_start }) ? system : null
+}
+
+function read(file: string): SystemFile | null {
+  try {
+    const system = JSON.parse(readFileSync(file, 'utf8')) as Partial<SystemFile>
+    const whole = typeof system.pid === 'number' && typeof system.nats_url === 'string' && typeof system.namespace === 'string'
+    return whole ? ({ tenant: 'local', children: {}, process_start: null, started_at: '', ...system } as SystemFile) : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,42 @@
+// Figures as people read them: times, sizes, counts.
+
+/** @example duration(3_240) // '3.2 s' */
+export function duration(ms: number): string {
+  const seconds = Math.max(0, ms) / 1000
+  if (seconds < 59.95) return `${seconds.toFixed(1)} s`
+  const whole = Math.round(seconds)
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${String(whole % 60).padStart(2, '0')} s`
+  return `${Math.floor(whole / 3600)} h ${String(Math.floor((whole % 3600) / 60)).padStart(2, '0')} min`
+}
+
+/** @example count(1204) // '1,204' */
+export function count(n: number): string {
+  return String(Math.round(n)).replaceAll(/\B(?=(\d{3})+$)/g, ',')
+}
+
+/** @example counted(1, 'agent') // '1 agent' */
+export function counted(n: number, noun: string): string {
+  return `${count(n)} ${noun}${n === 1 ? '' : 's'}`
+}
+
+/** @example bytes(1_536_000_000) // '1.5 GB' */
+export function bytes(n: number): string {
+  const units = ['bytes', 'kB', 'MB', 'GB', 'TB']
+  let value = n
+  let unit = 0
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000
+    unit++
+  }
+  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`
+}
+
+/** A moment in the reader's own time zone: `12:01:03` today, `2027-01-09 12:01` before. */
+export function moment(iso: string, now: number): string {
+  const at = new Date(iso)
+  if (Number.isNaN(at.getTime())) return iso
+  const two = (n: number): string => String(n).padStart(2, '0')
+  const day = (date: Date): string => `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+  const time = `${two(at.getHours())}:${two(at.getMinutes())}`
+  return day(at) === day(new Date(now)) ? `${time}:${two(at.getSeconds())}` : `${day(at)} ${time}`
+}

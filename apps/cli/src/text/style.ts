@@ -1,0 +1,71 @@
+// Colours and symbols, chosen once for a screen. Without colours every function gives its text back unchanged.
+import pc from 'picocolors'
+
+export interface Style {
+  readonly bold: (text: string) => string
+  readonly dim: (text: string) => string
+  readonly red: (text: string) => string
+  readonly green: (text: string) => string
+  readonly yellow: (text: string) => string
+  readonly cyan: (text: string) => string
+}
+
+export interface Symbols {
+  readonly done: string
+  readonly failed: string
+  readonly blocked: string
+  readonly cancelled: string
+  readonly waiting: string
+  readonly active: string
+  /** Frames of the spinner; one only: nothing turns. */
+  readonly spinner: readonly string[]
+  readonly branch: string
+  readonly lastBranch: string
+  readonly trunk: string
+  readonly ellipsis: string
+  readonly dot: string
+  readonly rule: string
+}
+
+export function styleOf(colours: boolean): Style {
+  const { bold, dim, red, green, yellow, cyan } = pc.createColors(colours)
+  return { bold, dim, red, green, yellow, cyan }
+}
+
+const unicode: Symbols = {
+  done: '✔',
+  failed: '✖',
+  blocked: '⊘',
+  cancelled: '◌',
+  waiting: '·',
+  active: '▸',
+  spinner: ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'],
+  branch: '├─ ',
+  lastBranch: '└─ ',
+  trunk: '│  ',
+  ellipsis: '…',
+  dot: '·',
+  rule: '─',
+}
+
+const ascii: Symbols = {
+  done: '+',
+  failed: 'x',
+  blocked: '!',
+  cancelled: '-',
+  waiting: '.',
+  active: '>',
+  spinner: ['|', '/', '-', '\\'],
+  branch: '|- ',
+  lastBranch: '`- ',
+  trunk: '|  ',
+  ellipsis: '...',
+  dot: '-',
+  rule: '-',
+}
+
+/** @param options `turning`: a spinner may turn. */
+export function symbolsOf(options: { utf8: boolean; turning: boolean }): Symbols {
+  const set = options.utf8 ? unicode : ascii
+  return options.turning ? set : { ...set, spinner: [set.active] }
+}

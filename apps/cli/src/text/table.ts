@@ -1,0 +1,60 @@
+// A table that fits its width: one column gives way (it is cut), and columns that matter less are left out when there is no room.
+// T1. No line is wider than `width`, unless the columns that must stay are. T2. Cells are one line.
+import { cutToWidth, padEnd, padStart, textWidth } from './width.ts'
+
+export interface Column<Row> {
+  readonly title: string
+  readonly cell: (row: Row) => string
+  readonly align?: 'left' | 'right'
+  /** This column takes what room is left and is cut to it. At most one. */
+  readonly flexible?: true
+  /** Left out first when there is no room: the highest number first; 0 or absent: never. */
+  readonly optional?: number
+  /** Applied to the padded cell. */
+  readonly paint?: (cell: string, row: Row) => string
+}
+
+const gap = '  '
+const flexibleMin = 24
+
+/** @param options `width`: columns of the terminal; `Infinity`: nothing is cut. `title` paints the head. */
+export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], options: { width: number; title?: (text: string) => string; ellipsis?: string }): string[] {
+  const all = columns.map((column) => ({ column, cells: rows.map(column.cell), width: 0 }))
+  for (const each of all) each.width = Math.max(textWidth(each.column.title), ...each.cells.map(textWidth))
+  const shown = fitting(all, options.width)
+  const flexible = shown.find(({ column }) => column.flexible)
+  const rest = shown.reduce((sum, each) => sum + (each === flexible ? 0 : each.width), gap.length * (shown.length - 1))
+  if (flexible !== undefined) flexible.width = Math.min(flexible.width, Math.max(1, options.width - rest))
+
+  const line = (cellOf: (each: (typeof all)[number]) => string, paint: (text: string, each: (typeof all)[number]) => string): string =>
+    shown
+      .map((each, i) => {
+        const text = cutToWidth(cellOf(each), each.width, options.ellipsis)
+        const padded = each.column.align === 'right' ? padStart(text, each.width) : i === shown.length - 1 ? text : padEnd(text, each.width)
+        return paint(padded, each)
+      })
+      .join(gap)
+      .trimEnd()
+  return [
+    line(
+      (each) => each.column.title,
+      (text) => options.title?.(text) ?? text,
+    ),
+    ...rows.map((row, r) =>
+      line(
+        (each) => each.cells[r] ?? '',
+        (text, each) => each.column.paint?.(text, row) ?? text,
+      ),
+    ),
+  ]
+}
+
+function fitting<Each extends { readonly column: Column<never>; readonly width: number }>(all: readonly Each[], width: number): Each[] {
+  let shown = [...all]
+  for (;;) {
+    const needed = shown.reduce((sum, { column, width: wide }) => sum + (column.flexible ? Math.min(wide, flexibleMin) : wide), gap.length * (shown.length - 1))
+    const leaves = Math.max(0, ...shown.map(({ column }) => column.optional ?? 0))
+    if (needed <= width || leaves === 0) return shown
+    shown = shown.filter(({ column }) => column.optional !== leaves)
+  }
+}

@@ -1,0 +1,45 @@
+// A task as the live view shows it: head, tree, foot. Pure.
+import { counted, duration } from '../text/figures.ts'
+import { oneLine } from '../text/plain-text.ts'
+import { cutToWidth } from '../text/width.ts'
+import { renderTree, type TreeOptions } from './render-tree.ts'
+import { elapsedMs, type TaskView, totalsOf } from './task-view.ts'
+
+export interface TaskOptions extends Omit<TreeOptions, 'rowsMax'> {
+  readonly rows: number
+  /** Said below the tree: what Ctrl-C does, or what is wrong. */
+  readonly foot: string | null
+  readonly notice: string | null
+}
+
+const simulatedProvider = 'simulated'
+
+/** @param options `rows`: no more lines than this */
+export function renderTask(view: TaskView, options: TaskOptions): string[] {
+  const { style, symbols, columns, rows } = options
+  const dot = ` ${symbols.dot} `
+  const cut = (text: string): string => cutToWidth(text, columns, symbols.ellipsis)
+  const tight = rows < 10
+  const model = view.model === null ? [] : [modelName(view.model)]
+  const totals = totalsOf(view)
+  const facts = [...(view.taskId === null ? [] : [view.taskId]), ...model, duration(elapsedMs(view, options.now)), ...(totals.tokens > 0 ? [counted(totals.tokens, 'token')] : [])]
+  const head = [style.bold(cut(oneLine(view.text))), style.dim(cut(facts.join(dot)))]
+  const foot = [
+    ...(options.notice === null ? [] : [style.yellow(cut(options.notice))]),
+    ...(view.cancelling && view.result === null ? [style.yellow(cut('Cancelling: the agents are being stopped.'))] : options.foot === null ? [] : [style.dim(cut(options.foot))]),
+  ]
+  const room = Math.max(1, rows - head.length - foot.length - (tight ? 0 : 2))
+  const tree = renderTree(view, { ...options, rowsMax: room })
+  const waiting = tree.length > 0 ? tree : [style.dim(cut(waitingText(view)))]
+  const parts = tight ? [head.slice(0, 1), waiting, foot] : [head, [''], waiting, ...(foot.length === 0 ? [] : [[''], foot])]
+  return parts.flat().slice(0, Math.max(1, rows))
+}
+
+export function modelName(model: { provider: string; name: string }): string {
+  return model.provider === simulatedProvider ? `simulated model (${model.name})` : model.name
+}
+
+function waitingText(view: TaskView): string {
+  if (view.submittedAt === null) return 'Looking for the task …'
+  return view.claims === 0 ? 'Waiting for a supervisor daemon to take the task …' : 'The root agent starts …'
+}

@@ -1,0 +1,82 @@
+// An event as one plain line, for where no live view is possible: who, and what. Events that say nothing new to a person
+// are left out.
+import { isTerminalTaskEvent, type RecordedEvent } from '@beaver/core'
+import { count, counted, duration } from '../text/figures.ts'
+import { oneLine } from '../text/plain-text.ts'
+import { cutToWidth, padEnd, padStart } from '../text/width.ts'
+import type { TaskView } from './task-view.ts'
+
+const whoColumns = 18
+const textColumnsMax = 200
+
+/** The line of an event; `view` is the view after it. `null`: nothing to say. */
+export function tellEvent(event: RecordedEvent, view: TaskView): string | null {
+  const said = saying(event, view)
+  if (said === null) return null
+  const at = view.submittedAt === null ? 0 : Date.parse(event.time) - view.submittedAt
+  const who = padEnd(cutToWidth(oneLine(said.who), whoColumns), whoColumns)
+  return `${padStart(duration(at), 9)}  ${who}  ${cutToWidth(oneLine(said.text), textColumnsMax)}`
+}
+
+function saying(event: RecordedEvent, view: TaskView): { who: string; text: string } | null {
+  const agent = (event.runId === undefined ? undefined : view.byRun.get(event.runId))?.name ?? 'root'
+  const task = (text: string) => ({ who: 'task', text })
+  const by = (text: string) => ({ who: agent, text })
+  if (isTerminalTaskEvent(event.type)) {
+    const failure = view.result?.failure ?? null
+    return task(failure === null ? view.status : `${view.status}: ${failure.message}`)
+  }
+  switch (event.type) {
+    case 'task_submitted':
+      return task(`${event.data.task_id} accepted`)
+    case 'task_claimed':
+      return view.claims > 1 ? task('taken over by another daemon') : null
+    case 'task_released':
+      return task(`given back: ${event.data.reason}`)
+    case 'task_cancel_requested':
+      return task(`cancel requested: ${event.data.reason}`)
+    case 'task_dead_lettered':
+      return task(`given up on after ${counted(event.data.claims, 'lost owner')}`)
+    case 'run_started':
+      return { who: event.data.agent_name, text: `started with ${counted(event.data.tools.length, 'tool')}` }
+    case 'skill_activation_snapshotted':
+      return event.data.skills.length === 0 ? null : by(`uses the skill ${event.data.skills.map((skill) => skill.name).join(', ')}`)
+    case 'execution_mode_selected':
+      return by(event.data.execution_mode === 'team' ? 'selected Team execution' : 'selected single-agent execution')
+    case 'provider_call_failed':
+      return by(`model call failed (${event.data.failure.class}): ${event.data.failure.message}${event.data.retry_in_ms === null ? '' : ` Next try in ${duration(event.data.retry_in_ms)}.`}`)
+    case 'assistant_message_added':
+      return by(event.data.tool_calls.length > 0 ? `calls ${event.data.tool_calls.map((call) => call.name).join(', ')}` : `answers (${count(event.data.content?.length ?? 0)} characters)`)
+    case 'tool_result_recorded': {
+      const { tool_name, success, error, content, duration_ms } = event.data
+      return by(success ? `${tool_name} succeeded in ${count(duration_ms)} ms` : `${tool_name} failed${error === null ? '' : ` (${error})`}: ${content}`)
+    }
+    case 'run_failed':
+      return by(`failed: ${event.data.failure.message}`)
+    case 'run_cancelled':
+      return by(`cancelled: ${event.data.reason}`)
+    case 'run_restarted':
+      return by(`started again from the journal: ${event.data.failure.message}`)
+    case 'task_team_run_started':
+      return { who: 'team', text: `${event.data.graph.workflow} with ${counted(event.data.graph.nodes.length, 'agent')}: ${event.data.graph.nodes.map((node) => node.node_id).join(', ')}` }
+    case 'node_evidence_evaluated': {
+      const failed = event.data.checks.filter((check) => check.status === 'failed')
+      const checked = event.data.checks.filter((check) => check.status !== 'not_checked').length
+      return { who: event.data.node_id, text: failed.length === 0 ? `evidence ${checked} of ${checked} passed` : `evidence missing: ${failed.map((check) => check.detail).join(' ')}` }
+    }
+    case 'node_completed':
+      return { who: event.data.node_id, text: 'completed' }
+    case 'node_failed':
+      return { who: event.data.node_id, text: `failed: ${event.data.failure.message}` }
+    case 'node_blocked':
+      return { who: event.data.node_id, text: `blocked: ${event.data.cause_node_id} did not complete` }
+    case 'node_cancelled':
+      return { who: event.data.node_id, text: `cancelled: ${event.data.reason}` }
+    case 'task_team_run_completed':
+      return { who: 'team', text: 'complete' }
+    case 'task_team_run_failed':
+      return { who: 'team', text: `${event.data.outcome}: ${event.data.message}` }
+    default:
+      return null
+  }
+}

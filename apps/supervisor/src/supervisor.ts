@@ -1,0 +1,139 @@
+// The supervisor daemon: wires the runtime to NATS, the model and the skills, and answers the service requests.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { loadSkills } from '@beaver/agent'
+import type { Config } from '@beaver/config'
+import { BeaverError, draft, event, foreignId, type Ids, type LogId, logKey, type SessionId, systemClock, type TaskId } from '@beaver/core'
+import { call, connectNats, natsBlobStore, natsJournal, natsTaskQueue, parseRequest, findTask, serve, subjectsOf } from '@beaver/nats'
+import { acceptedTasks, loadTask, startDaemon, startWorkerPool, submitRequest, submitTask, TaskLog } from '@beaver/runtime'
+import { monotonicFactory } from 'ulid'
+import { z } from 'zod'
+import { chooseModel } from './model.ts'
+import type { WorkerData } from './worker.ts'
+
+export interface Supervisor {
+  readonly info: { readonly daemon: string; readonly model: string; readonly provider: string; readonly skills: readonly string[] }
+  /** Rejects when the daemon cannot go on. */
+  readonly failed: Promise<unknown>
+  stop(): Promise<void>
+}
+
+const cancelRequest = z.strictObject({ task_id: foreignId, reason: z.string().min(1).max(1_000).default('Cancelled on request.') })
+const stopMsMax = 2_000
+
+export async function startSupervisor(config: Config, natsUrl: string): Promise<Supervisor> {
+  const ulid = monotonicFactory()
+  const ids: Ids = { next: (kind) => `${kind}_${ulid().toLowerCase()}` }
+  const daemonId = ids.next('daemon')
+  const source = `/beaver/daemons/${daemonId}`
+  const subjects = subjectsOf(config.namespace)
+  const nc = await connectNats({ url: natsUrl, name: `beaver-supervisor ${daemonId}` })
+  const model = await chooseModel(config)
+  const skillFolders = skillFoldersOf(config)
+  const { skills } = await loadSkills(skillFolders)
+  const journal = await natsJournal(nc, subjects)
+  const blobs = await natsBlobStore(nc, subjects)
+  const queue = await natsTaskQueue(nc, subjects, { leaseMs: config.daemon.lease_ms })
+  const data: WorkerData = { model: model.choice, skillFolders, toolTimeoutMs: config.agent.tool_timeout_ms }
+  const pool = await startWorkerPool({
+    filename: new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url).href,
+    threads: config.daemon.worker_threads,
+    heapMbMax: config.daemon.worker_heap_mb_max,
+    data,
+  })
+  const accepted = acceptedTasks()
+  const ports = { accepted, journal, blobs, clock: systemClock, ids, source }
+  const daemon = startDaemon({
+    ...ports,
+    queue,
+    pool,
+    daemonId,
+    tasksMax: config.daemon.tasks_max,
+    leaseMs: config.daemon.lease_ms,
+    limits: {
+      toolIterationsMax: config.agent.tool_iterations_max,
+      nodeToolIterationsMax: config.agent.node_tool_iterations_max,
+      concurrentNodesMax: config.team.concurrent_nodes_max,
+      ownersLostMax: config.daemon.owners_lost_max,
+    },
+    announceIdle: (log) => nc.publish(subjects.sessionIdle(log.tenant, log.session), JSON.stringify(log)),
+  })
+  const idle = nc.subscribe(subjects.anySessionIdle, {
+    callback: (_, message) => {
+      const { tenant, session } = message.json<LogId>()
+      daemon.sessionIdle(tenant, session)
+    },
+  })
+
+  const submit = serve(nc, subjects.service('task.submit'), (request) =>
+    submitTask(parseRequest(submitRequest, request, 'task'), {
+      ...ports,
+      tenant: config.tenant,
+      workspaceDefault: config.workspace,
+      skillNames: skills.map((skill) => skill.name),
+    }),
+  )
+  const cancel = serve(nc, subjects.service('task.cancel'), async (request) => {
+    const { task_id, reason } = parseRequest(cancelRequest, request, 'cancel request')
+    await cancelTask(await findLog(task_id), reason)
+    return { task_id }
+  })
+  /** What another daemon hands on, because the task is ours. */
+  const handedOn = serve(nc, subjects.daemon(daemonId), async (request) => {
+    const { task_id, reason } = parseRequest(cancelRequest, request, 'cancel request')
+    const own = daemon.tasks.get(logKey(await findLog(task_id)))
+    if (own?.claimed !== true) throw new BeaverError('not_found', `This daemon does not own the task ${task_id}.`)
+    await own.cancel(reason)
+    return { task_id }
+  })
+  const status = serve(nc, subjects.service('status'), async () => ({ daemon: daemonId, provider: model.choice.provider, model: model.choice.model, tasks: daemon.tasks.size, skills: skills.map(({ name, description }) => ({ name, description })) }))
+
+  async function findLog(taskId: string): Promise<LogId> {
+    const log = await findTask(nc, subjects, config.tenant, taskId)
+    if (log === null) throw new BeaverError('not_found', `There is no task ${taskId}. "beaver tasks" lists those there are.`)
+    return log
+  }
+
+  /** The owner journals the request. A task without a living owner has it in its log, for whoever claims it next. */
+  async function cancelTask(log: LogId, reason: string): Promise<void> {
+    const own = daemon.tasks.get(logKey(log))
+    if (own?.claimed === true) return own.cancel(reason)
+    const { state, head, revision } = await loadTask(log, ports)
+    if (state.ended !== null) throw new BeaverError('conflict', `The task ${log.task} has ended already: ${state.status}.`)
+    if (state.owner !== null && state.owner !== daemonId) {
+      const handed = await call(nc, subjects.daemon(state.owner), { task_id: log.task, reason }, { timeoutMs: 5_000, whom: 'owner of the task' }).catch((error: unknown) => {
+        if (error instanceof BeaverError && (error.code === 'no_daemon' || error.code === 'not_found')) return null
+        throw error
+      })
+      if (handed !== null) return
+    }
+    await new TaskLog(log, { head, revision, epoch: head.epoch }, ports).append([draft(event('task_cancel_requested', { reason }))])
+  }
+
+  return {
+    info: { daemon: daemonId, provider: model.choice.provider, model: model.choice.model, skills: skills.map((skill) => skill.name) },
+    failed: Promise.race([pool.failed, closedWithError(nc.closed())]),
+    async stop() {
+      await Promise.all([submit.stop(), cancel.stop(), handedOn.stop(), status.stop()])
+      await daemon.drain(config.daemon.drain_ms)
+      idle.unsubscribe()
+      await journal.settled()
+      await pool.close()
+      await model.close()
+      await Promise.race([nc.drain(), new Promise((resolve) => setTimeout(resolve, stopMsMax).unref())])
+    },
+  }
+}
+
+async function closedWithError(closed: Promise<unknown>): Promise<never> {
+  const error = await closed
+  if (error instanceof Error) throw error
+  return new Promise(() => {}) // closed by us
+}
+
+/** The configured folders first, then `<workspace>/skills`, then the built-in ones: the first wins a collision (D-43). */
+function skillFoldersOf(config: Config): string[] {
+  const builtin = fileURLToPath(new URL('../../../skills', import.meta.url))
+  return [...config.skills, join(config.workspace, 'skills'), builtin].filter((folder, i, all) => existsSync(folder) && all.indexOf(folder) === i)
+}

@@ -1,0 +1,49 @@
+// One contender as a process: sets up once, then runs a round whenever it is told to, and reports.
+// A round: `concurrency` loops at a time for `warmMs`, not counted, then for `countedMs`.
+export interface Round {
+  readonly concurrency: number
+  readonly warmMs: number
+  readonly countedMs: number
+}
+
+export interface RoundResult {
+  readonly loopsPerSecond: number
+  readonly cpuMsPerLoop: number
+  /** Peak resident memory of this process, in MiB. */
+  readonly peakMb: number
+}
+
+/** Serves rounds; `prepare` gives the function that does one loop. */
+export async function serveArm(prepare: (providerUrl: string) => Promise<() => Promise<void>>): Promise<void> {
+  const loop = await prepare(process.env['BENCH_PROVIDER_URL'] as string)
+  process.on('message', (round: Round) => {
+    void runRound(loop, round).then((result) => process.send?.(result))
+  })
+  process.on('disconnect', () => process.exit(0))
+  process.send?.('ready')
+}
+
+async function runRound(loop: () => Promise<void>, { concurrency, warmMs, countedMs }: Round): Promise<RoundResult> {
+  const begun = performance.now()
+  let counted = 0
+  let countFrom = 0
+  let cpu = process.cpuUsage()
+  const until = begun + warmMs + countedMs
+  const client = async (): Promise<void> => {
+    while (performance.now() < until) {
+      await loop()
+      const now = performance.now()
+      if (now < begun + warmMs || now > until) continue
+      if (countFrom === 0) {
+        countFrom = now
+        cpu = process.cpuUsage()
+        continue
+      }
+      counted++
+    }
+  }
+  await Promise.all(Array.from({ length: concurrency }, client))
+  const used = process.cpuUsage(cpu)
+  const seconds = (Math.min(performance.now(), until) - countFrom) / 1000
+  return { loopsPerSecond: counted / seconds, cpuMsPerLoop: (used.user + used.system) / 1000 / counted, peakMb: process.resourceUsage().maxRSS / 1024 }
+}

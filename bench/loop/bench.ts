@@ -1,0 +1,90 @@
+// bench loop: two chat calls and one tool, `concurrency` at a time, through three contenders in turn, against one provider.
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { cpus } from 'node:os'
+import type { Round, RoundResult } from './arm.ts'
+import { installPeers } from './peers.ts'
+
+const arms = [
+  { key: 'openai_client', title: '(a) openai client alone', file: './arm-openai.ts' },
+  { key: 'beaver', title: '(b) Beaver, everything on', file: './arm-beaver.ts' },
+  { key: 'langgraph', title: '(c) LangGraph.js, in-memory checkpointer', file: './arm-langgraph.ts' },
+] as const
+
+const round: Round = { concurrency: 64, warmMs: 2_000, countedMs: Number(process.env['BENCH_COUNTED_MS'] ?? 6_000) }
+const rounds = 3
+const sync = 'always'
+
+export async function run({ json, args }: { json: boolean; args: readonly string[] }): Promise<void> {
+  const say = (line: string): void => void process.stderr.write(`${line}\n`)
+  const chosen = args.length === 0 ? arms : arms.filter((arm) => args.includes(arm.key))
+  if (chosen.some((arm) => arm.key === 'langgraph')) installPeers(say)
+  const provider = start('./fake-provider.ts', {})
+  const [{ url }] = (await once(provider, 'message')) as [{ url: string }]
+  const running: ChildProcess[] = [provider]
+  const results = new Map<string, RoundResult[]>(chosen.map((arm) => [arm.key, []]))
+  try {
+    for (let i = 0; i < rounds; i++) {
+      for (const arm of chosen) {
+        const process_ = start(arm.file, { BENCH_PROVIDER_URL: url })
+        running.push(process_)
+        await once(process_, 'message')
+        process_.send(round)
+        const [result] = (await Promise.race([once(process_, 'message'), once(process_, 'exit').then(() => Promise.reject(new Error(`${arm.title} ended`)))])) as [RoundResult]
+        results.get(arm.key)?.push(result)
+        say(`round ${i + 1}/${rounds}  ${arm.title.padEnd(44)} ${result.loopsPerSecond.toFixed(0).padStart(6)} loops/s`)
+        const gone = once(process_, 'exit')
+        process_.disconnect()
+        await gone
+      }
+    }
+  } finally {
+    for (const child of running) if (child.exitCode === null) child.kill()
+  }
+  const figures = Object.fromEntries(chosen.map(({ key }) => [key, figuresOf(results.get(key) ?? [])]))
+  const rate = (key: string): number => figures[key]?.loops_per_second ?? Number.NaN
+  const ratios = { beaver_vs_openai_client: rounded(rate('beaver') / rate('openai_client')), beaver_vs_langgraph: rounded(rate('beaver') / rate('langgraph')) }
+  if (json) process.stdout.write(`${JSON.stringify({ bench: 'loop', figures, ratios, sync })}\n`)
+  else process.stdout.write(table(chosen, figures, ratios))
+}
+
+function start(file: string, env: Record<string, string>): ChildProcess {
+  return fork(new URL(file, import.meta.url), { env: { ...process.env, ...env }, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+}
+
+interface Figures {
+  readonly loops_per_second: number
+  readonly loops_per_second_min: number
+  readonly loops_per_second_max: number
+  readonly peak_mb: number
+}
+
+function figuresOf(results: readonly RoundResult[]): Figures {
+  const rates = results.map((each) => each.loopsPerSecond).toSorted((a, b) => a - b)
+  return {
+    loops_per_second: Math.round(rates[Math.floor(rates.length / 2)] ?? Number.NaN),
+    loops_per_second_min: Math.round(rates[0] ?? Number.NaN),
+    loops_per_second_max: Math.round(rates.at(-1) ?? Number.NaN),
+    peak_mb: Math.round(Math.max(...results.map((each) => each.peakMb))),
+  }
+}
+
+const rounded = (ratio: number): number => Math.round(ratio * 100) / 100
+
+function table(chosen: readonly { key: string; title: string }[], figures: Readonly<Record<string, Figures>>, ratios: { beaver_vs_openai_client: number; beaver_vs_langgraph: number }): string {
+  const lines = chosen.map(({ key, title }) => {
+    const { loops_per_second: median, loops_per_second_min: min, loops_per_second_max: max, peak_mb } = figures[key] as Figures
+    return `${title.padEnd(44)} ${String(median).padStart(8)} ${`${min}–${max}`.padStart(12)} ${String(peak_mb).padStart(8)}`
+  })
+  return [
+    '',
+    `Two chat calls and one tool, ${round.concurrency} at a time; ${rounds} rounds in turn of ${round.countedMs / 1000} s; ${cpus().length} × ${cpus()[0]?.model.trim()}; Node.js ${process.version}; JetStream sync: ${sync}`,
+    '',
+    `${''.padEnd(44)} ${'loops/s'.padStart(8)} ${'min–max'.padStart(12)} ${'peak MiB'.padStart(8)}`,
+    ...lines,
+    '',
+    `Beaver / openai client  ${ratios.beaver_vs_openai_client.toFixed(2)}   (goal ≥ 0.60)`,
+    `Beaver / LangGraph.js   ${ratios.beaver_vs_langgraph.toFixed(2)}   (goal ≥ 4.00)`,
+    '',
+  ].join('\n')
+}

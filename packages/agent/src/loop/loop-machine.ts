@@ -1,0 +1,77 @@
+// The AgentLoop as a machine. It moves only on events that are durable, so that feeding it a journal rebuilds it.
+//
+//   assembling ─user_message_added─▶ thinking ─assistant_message_added─▶ acting | finalizing
+//   acting ─last tool_result_recorded─▶ thinking        finalizing ─run_completed | run_failed─▶ completed | failed
+//   any ─run_failed─▶ failed      any ─run_cancelled─▶ cancelled      any ─loop.resumed─▶ itself, its effect begun again
+//
+// M1. A state's entry action is its effect. The effects come with the input: the machine is made once, and an actor of it is
+//     cheap (`provide` would build the whole machine again for every loop).
+// M2. Every event is folded by core's `evolveRun`: the machine adds which events a state waits for, nothing else.
+import { type DomainEvent, evolveRun, type RunState } from '@beaver/core'
+import { assign, setup } from 'xstate'
+
+type Recorded<T extends DomainEvent['type']> = { readonly type: T; readonly recorded: Extract<DomainEvent, { type: T }>; readonly taskseq: number }
+export type LoopEvent = { [T in DomainEvent['type']]: Recorded<T> }[DomainEvent['type']] | { readonly type: 'loop.resumed' }
+
+/** What entering a state begins. */
+export type LoopEffects = Readonly<Record<'assemble' | 'think' | 'act' | 'finalize', () => void>>
+
+export interface LoopContext {
+  readonly run: RunState
+  readonly effects: LoopEffects
+}
+
+export const loopMachine = setup({
+  types: {} as { context: LoopContext; events: LoopEvent; input: LoopContext },
+  actions: {
+    fold: assign(({ context, event }) => ('recorded' in event ? { run: evolveRun(context.run, event.recorded, event.taskseq) } : {})),
+    assemble: ({ context }) => context.effects.assemble(),
+    think: ({ context }) => context.effects.think(),
+    act: ({ context }) => context.effects.act(),
+    finalize: ({ context }) => context.effects.finalize(),
+  },
+  guards: {
+    callsTools: ({ event }) => event.type === 'assistant_message_added' && event.recorded.data.tool_calls.length > 0,
+    lastResult: ({ context, event }) =>
+      event.type === 'tool_result_recorded' && context.run.calls.every((call) => call.result !== null || call.id === event.recorded.data.call_id),
+  },
+}).createMachine({
+  id: 'AgentLoop',
+  context: ({ input }) => input,
+  initial: 'assembling',
+  on: {
+    run_failed: { target: '.failed', actions: 'fold' },
+    run_cancelled: { target: '.cancelled', actions: 'fold' },
+    '*': { actions: 'fold' },
+  },
+  states: {
+    assembling: {
+      entry: 'assemble',
+      on: { user_message_added: { target: 'thinking', actions: 'fold' }, 'loop.resumed': { target: 'assembling', reenter: true } },
+    },
+    thinking: {
+      entry: 'think',
+      on: {
+        assistant_message_added: [
+          { guard: 'callsTools', target: 'acting', actions: 'fold' },
+          { target: 'finalizing', actions: 'fold' },
+        ],
+        'loop.resumed': { target: 'thinking', reenter: true },
+      },
+    },
+    acting: {
+      entry: 'act',
+      on: {
+        tool_result_recorded: [{ guard: 'lastResult', target: 'thinking', actions: 'fold' }, { actions: 'fold' }],
+        'loop.resumed': { target: 'acting', reenter: true },
+      },
+    },
+    finalizing: {
+      entry: 'finalize',
+      on: { run_completed: { target: 'completed', actions: 'fold' }, 'loop.resumed': { target: 'finalizing', reenter: true } },
+    },
+    completed: { type: 'final' },
+    failed: { type: 'final' },
+    cancelled: { type: 'final' },
+  },
+})

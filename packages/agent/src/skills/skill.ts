@@ -1,0 +1,30 @@
+// A loaded skill: a SKILL.md folder. Its guidance advises the root agent which workflow tool to call and how to fill it;
+// it is never an execution graph (S0 §7).
+import type { EvidenceRequirement } from '@beaver/core'
+
+export interface GuidanceAgent {
+  readonly name: string
+  readonly instruction: string
+  readonly use_skill?: string | undefined
+  readonly skill_query?: string | undefined
+  readonly allowed_tool_names?: readonly string[] | null | undefined
+  readonly required_evidence?: readonly EvidenceRequirement[] | undefined
+}
+
+export interface WorkflowGuidance {
+  readonly version: 1
+  readonly preferred_tool: string
+  readonly agents: readonly GuidanceAgent[]
+  readonly output_boundary?: { readonly allow: readonly string[]; readonly deny: readonly string[] } | undefined
+}
+
+export interface Skill {
+  readonly name: string
+  readonly description: string
+  /** Everything after the front matter, the guidance block included. */
+  readonly body: string
+  /** SHA-256 of the file's bytes. */
+  readonly sha256: string
+  readonly folder: string
+  readonly guidance: WorkflowGuidance | null
+}

@@ -1,0 +1,79 @@
+// A typed client of a running Beaver: what a program does over NATS, and nothing that needs a daemon's inside.
+// C1. Every call ends: with an answer or a BeaverError. C2. A watch that stops is not a cancel.
+import { type BlobStore, blobOf, chainFault, emptyHead, headAfter, isTerminalTaskEvent, openRecord, type RecordedEvent, splitBatch, BeaverError } from '@beaver/core'
+import { call, connectNats, followJournal, natsBlobStore, type Subjects, subjectsOf } from '@beaver/nats'
+import type { NatsConnection } from '@nats-io/nats-core'
+import { z } from 'zod'
+
+export interface SubmitTask {
+  /** What to do, in words. */
+  readonly task: string
+  readonly task_id?: string | undefined
+  readonly session_id?: string | undefined
+  /** Absolute path of the folder the agents may work in. */
+  readonly workspace?: string | undefined
+  readonly skill?: string | undefined
+  readonly source?: string | undefined
+}
+
+const submitted = z.object({ task_id: z.string(), session_id: z.string() })
+export type SubmittedTask = z.infer<typeof submitted>
+
+export interface BeaverClient extends AsyncDisposable {
+  /**
+   * Submits a task; it is durable when this resolves.
+   * @throws {BeaverError} `invalid_arguments`, `workspace_missing`, `unknown_skill`, `conflict`, `no_daemon`
+   */
+  submit(task: SubmitTask): Promise<SubmittedTask>
+  /** Asks for a cancel; resolves when the request is journaled. @throws {BeaverError} `not_found`, `no_daemon` */
+  cancel(taskId: string, reason: string): Promise<void>
+  /** The task's events from the first, then live; ends after its terminal event or when `signal` aborts. */
+  watch(taskId: string, options?: { signal?: AbortSignal }): AsyncGenerator<RecordedEvent>
+  /** Asks the projector. @throws {BeaverError} `no_daemon` when no projector runs, `not_found`, `invalid_arguments` */
+  query(name: string, input?: Record<string, unknown>): Promise<unknown>
+  close(): Promise<void>
+}
+
+const answerMsMax = 10_000
+
+/** @throws {BeaverError} `unreachable`, `server_too_old` */
+export async function connectBeaver(options: { url: string; namespace: string; tenant: string; name?: string; timeoutMs?: number }): Promise<BeaverClient> {
+  const nc = await connectNats({ url: options.url, name: options.name ?? 'beaver-client', timeoutMs: options.timeoutMs ?? 3_000 })
+  return clientOn(nc, subjectsOf(options.namespace), options.tenant)
+}
+
+/** A client on a connection that is there already; `close` drains it. */
+export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string): BeaverClient {
+  let blobs: Promise<BlobStore> | null = null
+  const ask = (subject: string, request: unknown, whom: string): Promise<unknown> => call(nc, subject, request, { timeoutMs: answerMsMax, whom })
+
+  async function* watch(taskId: string, { signal = new AbortController().signal }: { signal?: AbortSignal } = {}): AsyncGenerator<RecordedEvent> {
+    let head = emptyHead
+    for await (const batch of followJournal(nc, subjects, { from: 1, filter: subjects.taskAnySession(tenant, taskId), signal })) {
+      for (const message of batch.messages) {
+        for (const record of splitBatch(message.payload)) {
+          const fault = chainFault(head, record)
+          if (fault !== null) throw new BeaverError('corrupt_journal', `The log of task ${taskId} is broken: ${fault}.`)
+          head = headAfter(record)
+          const blob = blobOf(record)
+          const event = openRecord(record, blob === null ? undefined : Buffer.from(await (await (blobs ??= natsBlobStore(nc, subjects))).get(blob)).toString())
+          yield event
+          if (isTerminalTaskEvent(event.type)) return
+        }
+      }
+    }
+  }
+
+  async function close(): Promise<void> {
+    if (!nc.isClosed()) await nc.drain()
+  }
+
+  return {
+    submit: async (task) => submitted.parse(await ask(subjects.service('task.submit'), task, 'supervisor daemon')),
+    cancel: async (taskId, reason) => void (await ask(subjects.service('task.cancel'), { task_id: taskId, reason }, 'supervisor daemon')),
+    watch,
+    query: (name, input = {}) => ask(subjects.query(name), input, 'projector'),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}

@@ -1,0 +1,1 @@
+export { type BeaverClient, clientOn, connectBeaver, type SubmittedTask, type SubmitTask } from './beaver-client.ts'

@@ -1,0 +1,150 @@
+// The configuration: flags over environment over beaver.config.json over defaults. Read once, by the composition roots.
+// C1. Every problem is told with its path and where the value came from. C2. A secret is never part of a message.
+import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join, resolve } from 'node:path'
+import { BeaverError, messageOf, type Problem } from '@beaver/core'
+import { z } from 'zod'
+
+const configFile = z.strictObject({
+  /** The NATS server or cluster; absent: the embedded server of `beaver up`. */
+  nats_url: z.string().min(1).optional(),
+  namespace: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,32}$/, 'must be 1 to 32 letters, digits, "-" or "_"')
+    .default('default'),
+  tenant: z.string().min(1).max(64).default('local'),
+  model: z
+    .strictObject({
+      /** An OpenAI-compatible endpoint, such as a local server. */
+      base_url: z.url('must be a URL').optional(),
+      name: z.string().min(1).default('gpt-5-mini'),
+      /** One provider call. */
+      timeout_ms: z.number().int().min(100).max(3_600_000).default(120_000),
+    })
+    .prefault({}),
+  daemon: z
+    .strictObject({
+      worker_threads: z.number().int().min(1).max(64).default(Math.max(1, Math.min(8, availableParallelism()))),
+      worker_heap_mb_max: z.number().int().min(64).max(65_536).default(512),
+      tasks_max: z.number().int().min(1).max(10_000).default(128),
+      /** A daemon silent for this long loses its tasks to another. */
+      lease_ms: z.number().int().min(500).max(600_000).default(5_000),
+      /** How long running tasks may go on after SIGTERM before they are handed over. */
+      drain_ms: z.number().int().min(0).max(3_600_000).default(5_000),
+      owners_lost_max: z.number().int().min(1).max(100).default(5),
+    })
+    .prefault({}),
+  agent: z
+    .strictObject({
+      tool_iterations_max: z.number().int().min(1).max(10_000).default(100),
+      /** DEFAULT_TEAM_NODE_MAX_TOOL_ITERATIONS. */
+      node_tool_iterations_max: z.number().int().min(1).max(10_000).default(20),
+      tool_timeout_ms: z.number().int().min(10).max(3_600_000).default(60_000),
+    })
+    .prefault({}),
+  team: z.strictObject({ concurrent_nodes_max: z.number().int().min(1).max(512).default(16) }).prefault({}),
+  /** Folders with skills of your own, relative to the configuration file. */
+  skills: z.array(z.string()).default([]),
+})
+
+export type ConfigFile = z.input<typeof configFile>
+
+export interface Config extends z.output<typeof configFile> {
+  /** Where data is: absolute. */
+  readonly home: string
+  readonly natsServerBinary: string | null
+  readonly apiKey: string | null
+  /** The folder agents work in when a task names none; absolute. */
+  readonly workspace: string
+  /** The file that was read, if there was one. */
+  readonly file: string | null
+}
+
+/** What the command line may set; wins over everything. */
+export interface ConfigFlags {
+  readonly config?: string | undefined
+  readonly natsUrl?: string | undefined
+  readonly home?: string | undefined
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Environment variables and where their values go. `OPENAI_API_KEY` is read apart: it has no place in a file. */
+const variables: readonly { name: string; path: readonly [string] | readonly [string, string]; number?: true }[] = [
+  { name: 'NATS_URL', path: ['nats_url'] },
+  { name: 'BEAVER_NAMESPACE', path: ['namespace'] },
+  { name: 'BEAVER_TENANT', path: ['tenant'] },
+  { name: 'OPENAI_BASE_URL', path: ['model', 'base_url'] },
+  { name: 'BEAVER_MODEL', path: ['model', 'name'] },
+  { name: 'BEAVER_MODEL_TIMEOUT_MS', path: ['model', 'timeout_ms'], number: true },
+  { name: 'BEAVER_WORKER_THREADS', path: ['daemon', 'worker_threads'], number: true },
+  { name: 'BEAVER_TASKS_MAX', path: ['daemon', 'tasks_max'], number: true },
+  { name: 'BEAVER_LEASE_MS', path: ['daemon', 'lease_ms'], number: true },
+  { name: 'BEAVER_DRAIN_MS', path: ['daemon', 'drain_ms'], number: true },
+]
+
+/**
+ * The configuration of this process. `cwd` is where `beaver.config.json` is looked for and what relative paths are relative to.
+ * @throws {BeaverError} `invalid_configuration` with every problem
+ */
+export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.env, cwd = process.cwd()): Config {
+  const { file, content } = readConfigFile(flags, env, cwd)
+  const merged = structuredClone(content) as Record<string, unknown>
+  const origins = new Map<string, string>()
+  for (const { name, path, number } of variables) {
+    const value = env[name]
+    if (value === undefined || value === '') continue
+    put(merged, path, number === true && Number.isFinite(Number(value)) ? Number(value) : value)
+    origins.set(path.join('.'), `the environment variable ${name}`)
+  }
+  if (flags.natsUrl !== undefined) {
+    merged['nats_url'] = flags.natsUrl
+    origins.set('nats_url', 'the option --nats-url')
+  }
+  const parsed = configFile.safeParse(merged)
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map((issue): Problem => ({ path: issue.path.join('.'), message: issue.message }))
+    const lines = problems.map(({ path, message }) => `${path === '' ? 'the configuration' : path}: ${message} (from ${origins.get(path) ?? file ?? 'the defaults'})`)
+    throw new BeaverError('invalid_configuration', `The configuration is not valid:\n  ${lines.join('\n  ')}`, { problems })
+  }
+  return {
+    ...parsed.data,
+    home: resolve(cwd, flags.home ?? (env['BEAVER_HOME'] || '.beaver')),
+    natsServerBinary: env['BEAVER_NATS_SERVER'] || null,
+    apiKey: env['OPENAI_API_KEY'] || null,
+    workspace: cwd,
+    skills: parsed.data.skills.map((folder) => resolve(file === null ? cwd : join(file, '..'), folder)),
+    file,
+  }
+}
+
+function readConfigFile(flags: ConfigFlags, env: Environment, cwd: string): { file: string | null; content: Record<string, unknown> } {
+  const named = flags.config ?? (env['BEAVER_CONFIG'] || undefined)
+  const file = resolve(cwd, named ?? 'beaver.config.json')
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (cause) {
+    if (named === undefined && (cause as NodeJS.ErrnoException).code === 'ENOENT') return { file: null, content: {} }
+    throw new BeaverError('invalid_configuration', `The configuration file ${file} cannot be read: ${messageOf(cause)}`, { cause })
+  }
+  try {
+    const content: unknown = JSON.parse(text)
+    if (typeof content === 'object' && content !== null && !Array.isArray(content)) return { file, content: content as Record<string, unknown> }
+  } catch (cause) {
+    throw new BeaverError('invalid_configuration', `The configuration file ${file} is not JSON: ${messageOf(cause)}`, { cause })
+  }
+  throw new BeaverError('invalid_configuration', `The configuration file ${file} must hold one JSON object.`)
+}
+
+function put(target: Record<string, unknown>, path: readonly string[], value: unknown): void {
+  const [first = '', ...rest] = path
+  if (rest.length === 0) {
+    target[first] = value
+    return
+  }
+  const inner = target[first]
+  if (inner !== undefined && (typeof inner !== 'object' || inner === null)) return // the schema will say so
+  put((target[first] ??= {}) as Record<string, unknown>, rest, value)
+}

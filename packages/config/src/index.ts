@@ -1,0 +1,2 @@
+export { type Config, type ConfigFile, type ConfigFlags, loadConfig } from './config.ts'
+export { runAsChild } from './lifeline.ts'

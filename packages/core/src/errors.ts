@@ -1,0 +1,54 @@
+// The one error class of Beaver and the table of its codes. docs/errors.md mirrors the table (a test holds it to that).
+// An expected outcome is a returned value; a BeaverError is a failure a person or a supervisor must deal with.
+
+/** Every code, with what it means. `exit` is what the command line ends with. */
+export const errorCodes = {
+  invalid_arguments: { exit: 2, meaning: 'The input does not have the required shape' },
+  invalid_configuration: { exit: 2, meaning: 'The configuration does not have the required shape' },
+  workspace_missing: { exit: 2, meaning: 'The workspace folder does not exist or is not a folder' },
+  unknown_skill: { exit: 2, meaning: 'No skill of that name is loaded' },
+  unknown_workflow: { exit: 2, meaning: 'No workflow of that name exists' },
+  not_found: { exit: 1, meaning: 'There is no such task, run or file' },
+  conflict: { exit: 1, meaning: 'The id is taken by another request' },
+  unreachable: { exit: 3, meaning: 'The system cannot be reached' },
+  no_daemon: { exit: 3, meaning: 'No supervisor daemon answers' },
+  server_too_old: { exit: 3, meaning: 'The nats-server is older than Beaver needs' },
+  server_missing: { exit: 3, meaning: 'No nats-server was found' },
+  start_failed: { exit: 3, meaning: 'A part of the system did not start' },
+  timeout: { exit: 3, meaning: 'No answer came in time' },
+  fenced: { exit: 1, meaning: 'Another daemon owns the task now' },
+  corrupt_journal: { exit: 1, meaning: 'A journal entry does not fit the one before it' },
+  blob_missing: { exit: 1, meaning: 'A payload the journal refers to is not in the blob store' },
+  stream_recreated: { exit: 1, meaning: 'The journal stream is not the one this read model was built from' },
+  internal: { exit: 1, meaning: 'An invariant is broken: a defect in Beaver' },
+} as const satisfies Record<string, { exit: number; meaning: string }>
+
+export type ErrorCode = keyof typeof errorCodes
+
+/** A problem at one place of an input. `path` is dotted, `''` for the whole. */
+export interface Problem {
+  readonly path: string
+  readonly message: string
+}
+
+export class BeaverError extends Error {
+  readonly code: ErrorCode
+  readonly problems: readonly Problem[]
+
+  constructor(code: ErrorCode, message: string, options: { cause?: unknown; problems?: readonly Problem[] } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'BeaverError'
+    this.code = code
+    this.problems = options.problems ?? []
+  }
+}
+
+/** The message of anything thrown, for a person. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** A broken invariant crashes the actor that found it; its supervisor deals with it. */
+export function invariant(condition: unknown, message: string): asserts condition {
+  if (!condition) throw new BeaverError('internal', message)
+}

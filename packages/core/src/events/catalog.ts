@@ -1,0 +1,149 @@
+// Every event a journal may hold: its name, version and the shape of its data. Past tense, immutable, versioned.
+// E1. A type is never changed, only followed by a next version and an upcaster. E2. Field names are snake_case: they are data.
+// E3. What another event already says is not said again: outputs are the content of an `assistant_message_added`.
+import { z } from 'zod'
+import { toolCall, usage } from '../chat.ts'
+import { evidenceCheck } from '../evidence/requirement.ts'
+import { failure } from '../failure/failure-class.ts'
+import { executionGraph } from '../graph/execution-graph.ts'
+import { runId, sessionId, taskId, teamRunId } from '../ids.ts'
+
+const count = z.number().int().nonnegative()
+
+/** What a client asks for. */
+export const taskRequest = z.object({
+  text: z.string(),
+  workspace: z.string(),
+  skill: z.string().nullable(),
+  source: z.string(),
+})
+export type TaskRequest = z.infer<typeof taskRequest>
+
+export const nodeOutput = z.object({ node_id: z.string(), output: z.string() })
+export type NodeOutput = z.infer<typeof nodeOutput>
+
+/** What a task ended with; `outputs` in declared order. */
+export const taskResult = z.object({
+  final_output: z.string(),
+  outputs: z.array(nodeOutput),
+  usage,
+  provider: z.string().nullable(),
+  model: z.string().nullable(),
+  simulated: z.boolean(),
+  failure: failure.nullable(),
+})
+export type TaskResult = z.infer<typeof taskResult>
+
+const teamNode = z.object({ team_run_id: teamRunId, node_id: z.string() })
+
+export const eventData = {
+  // The task.
+  task_submitted: z.object({
+    task_id: taskId,
+    session_id: sessionId,
+    tenant: z.string(),
+    /** The task accepted before this one in the same session; it must have ended before this one starts (D-47). */
+    previous_task_id: taskId.nullable(),
+    request: taskRequest,
+  }),
+  task_claimed: z.object({ daemon: z.string() }),
+  task_released: z.object({ daemon: z.string(), reason: z.string() }),
+  task_cancel_requested: z.object({ reason: z.string() }),
+  task_dead_lettered: z.object({ claims: count }),
+  task_completed: taskResult,
+  task_incomplete: taskResult,
+  task_failed: taskResult,
+  task_cancelled: taskResult,
+
+  // A run of one AgentLoop.
+  run_started: z.object({
+    run_id: runId,
+    parent_run_id: runId.nullable(),
+    attempt_index: z.number().int().positive(),
+    agent_name: z.string(),
+    team_run_id: teamRunId.nullable(),
+    node_id: z.string().nullable(),
+    source: z.string(),
+    max_tool_iterations: z.number().int().positive(),
+    tools: z.array(z.string()),
+  }),
+  tool_scope_applied: z.object({ allowed: z.array(z.string()), effective: z.array(z.string()), dropped: z.array(z.string()) }),
+  skill_activation_snapshotted: z.object({
+    skills: z.array(z.object({ name: z.string(), sha256: z.string(), content: z.string() })),
+  }),
+  system_prompt_snapshotted: z.object({ content: z.string() }),
+  user_message_added: z.object({ content: z.string() }),
+  execution_mode_selected: z.object({
+    task_id: taskId,
+    attempt_index: z.number().int().positive(),
+    execution_mode: z.enum(['team', 'single']),
+    routing_source: z.literal('main_agent_first_turn'),
+    primary_template_skill: z.string(),
+    ignored_template_skills: z.array(z.string()),
+    workflow_tool: z.string().nullable(),
+    content: z.null(),
+  }),
+  provider_call_failed: z.object({ failure, tries: z.number().int().positive(), retry_in_ms: count.nullable(), status: z.number().nullable() }),
+  assistant_message_added: z.object({
+    content: z.string().nullable(),
+    tool_calls: z.array(toolCall),
+    finish_reason: z.string(),
+    usage,
+    provider_name: z.string(),
+    model: z.string(),
+    response_id: z.string().nullable(),
+    duration_ms: count,
+  }),
+  tool_call_started: z.object({ call_id: z.string(), tool_name: z.string(), idempotent: z.boolean() }),
+  tool_result_recorded: z.object({
+    call_id: z.string(),
+    tool_name: z.string(),
+    success: z.boolean(),
+    content: z.string(),
+    /** A code when `success` is false: `tool_crash`, `invalid_arguments`, `in_doubt`, … */
+    error: z.string().nullable(),
+    duration_ms: count,
+  }),
+  run_completed: z.object({ finish_reason: z.string(), tool_iterations: count, usage }),
+  run_failed: z.object({ failure, tool_iterations: count, usage }),
+  run_cancelled: z.object({ reason: z.string(), tool_iterations: count, usage }),
+  run_restarted: z.object({ failure, restarts: z.number().int().positive() }),
+
+  // A team run.
+  task_team_run_started: z.object({
+    team_run_id: teamRunId,
+    run_id: runId,
+    call_id: z.string(),
+    graph: executionGraph,
+    concurrent_nodes_max: z.number().int().positive(),
+  }),
+  node_started: teamNode.extend({ run_id: runId }),
+  node_evidence_evaluated: teamNode.extend({ run_id: runId, passed: z.boolean(), checks: z.array(evidenceCheck) }),
+  node_completed: teamNode.extend({ run_id: runId }),
+  node_failed: teamNode.extend({ run_id: runId, failure }),
+  node_blocked: teamNode.extend({ cause_node_id: z.string() }),
+  node_cancelled: teamNode.extend({ reason: z.string() }),
+  task_team_run_completed: z.object({ team_run_id: teamRunId, outcome: z.literal('complete') }),
+  task_team_run_failed: z.object({ team_run_id: teamRunId, outcome: z.enum(['incomplete', 'cancelled']), message: z.string() }),
+} as const satisfies Record<string, z.ZodType>
+
+export type EventType = keyof typeof eventData
+export type DataOf<T extends EventType> = z.infer<(typeof eventData)[T]>
+
+/** What happened, before the journal gives it its place. `runId` names the run it belongs to, if any. */
+export type DomainEvent = { [T in EventType]: { readonly type: T; readonly runId?: string; readonly data: DataOf<T> } }[EventType]
+
+/** Hidden events are for the record; they never become part of a prompt or a transcript (SE-07). */
+export const visibleEventTypes: ReadonlySet<EventType> = new Set(['user_message_added', 'assistant_message_added', 'tool_result_recorded'])
+
+export const terminalTaskEvents = ['task_completed', 'task_incomplete', 'task_failed', 'task_cancelled'] as const
+export type TerminalTaskEvent = (typeof terminalTaskEvents)[number]
+
+export function isTerminalTaskEvent(type: string): type is TerminalTaskEvent {
+  return (terminalTaskEvents as readonly string[]).includes(type)
+}
+
+/** One event, written `event('task_claimed', { daemon })` or, for a run's, `event('run_started', data, runId)`. */
+export function event<T extends EventType>(type: T, data: DataOf<T>, ofRun?: string): DomainEvent {
+  return (ofRun === undefined ? { type, data } : { type, runId: ofRun, data }) as DomainEvent
+}

@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest'
+import { answer, plain, recorded, result, runStarted } from '../../test/log.ts'
+import type { DataOf, DomainEvent } from '../events/catalog.ts'
+import { evolveRun, type RunState, runEnded, startRun } from './run-state.ts'
+
+const started = runStarted('r1')
+const prompt = plain('system_prompt_snapshotted', { content: 'You are Beaver.' }, 'r1')
+const user = (content: string): DomainEvent => plain('user_message_added', { content }, 'r1')
+const callStarted = (call_id: string, idempotent: boolean): DomainEvent => plain('tool_call_started', { call_id, tool_name: 'read', idempotent }, 'r1')
+const completed = plain('run_completed', { finish_reason: 'stop', tool_iterations: 1, usage: { input_tokens: 0, output_tokens: 0, calls: 0 } }, 'r1')
+
+/** The state after a run's log; `taskseq` as the journal gave it. */
+function folded(...events: DomainEvent[]): RunState {
+  const [first, ...rest] = recorded(started, ...events)
+  return rest.reduce((run, event) => evolveRun(run, event, event.taskseq), startRun(first?.data as DataOf<'run_started'>))
+}
+
+const status = (...events: DomainEvent[]) => folded(...events).status
+
+describe('the status of a run', () => {
+  it('follows its log: assembling, thinking, acting, thinking, finalizing, completed', () => {
+    const log = [prompt, user('hi'), answer('r1', null, [{ id: 'c1', name: 'read' }]), result('r1', 'c1', 'read'), answer('r1', 'done'), completed]
+    expect(log.map((_, index) => status(...log.slice(0, index + 1)))).toEqual(['assembling', 'thinking', 'acting', 'thinking', 'finalizing', 'completed'])
+  })
+
+  it.each([
+    [completed, true],
+    [plain('run_failed', { failure: { class: 'internal', message: 'm' }, tool_iterations: 0, usage: { input_tokens: 0, output_tokens: 0, calls: 0 } }, 'r1'), true],
+    [plain('run_cancelled', { reason: 'stop', tool_iterations: 0, usage: { input_tokens: 0, output_tokens: 0, calls: 0 } }, 'r1'), true],
+    [answer('r1', 'done'), false],
+    [plain('run_restarted', { failure: { class: 'worker_lost', message: 'm' }, restarts: 1 }, 'r1'), false],
+  ])('%j: ended is %j', (event, ended) => expect(runEnded(folded(user('hi'), event))).toBe(ended))
+})
+
+describe('the messages of a run', () => {
+  it('are the prompt, the skills, the request, the answers and the results', () => {
+    const skills = plain('skill_activation_snapshotted', { skills: [{ name: 'a"b', sha256: 'x', content: 'Body' }] }, 'r1')
+    const run = folded(prompt, skills, user('hi'), answer('r1', 'let me see', [{ id: 'c1', name: 'read' }]), result('r1', 'c1', 'read', 'text'), answer('r1', 'done'))
+    expect(run.messages).toEqual([
+      { role: 'system', content: 'You are Beaver.' },
+      { role: 'user', content: '<activated_skill name="a\\"b">\nBody\n</activated_skill>' },
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: 'let me see', tool_calls: [{ id: 'c1', name: 'read', arguments: '{}' }] },
+      { role: 'tool', tool_call_id: 'c1', content: 'text' },
+      { role: 'assistant', content: 'done' },
+    ])
+  })
+
+  it('have the prompt first, whenever it was snapshotted', () => {
+    expect(folded(user('hi'), prompt).messages.map((message) => message.role)).toEqual(['system', 'user'])
+  })
+
+  it('do not hold hidden events', () => {
+    const hidden = [
+      plain('tool_scope_applied', { allowed: [], effective: [], dropped: [] }, 'r1'),
+      plain('provider_call_failed', { failure: { class: 'rate_limited', message: 'm' }, tries: 1, retry_in_ms: 5, status: 429 }, 'r1'),
+      plain('run_restarted', { failure: { class: 'worker_lost', message: 'm' }, restarts: 1 }, 'r1'),
+    ]
+    expect(folded(user('hi'), ...hidden).messages).toEqual([{ role: 'user', content: 'hi' }])
+  })
+})
+
+describe('tool calls', () => {
+  const two = answer('r1', null, [
+    { id: 'c1', name: 'read' },
+    { id: 'c2', name: 'write' },
+  ])
+
+  it('stay open in call order until every one has a result (S3)', () => {
+    const run = folded(user('hi'), two, result('r1', 'c2', 'write', 'second'))
+    expect(run.calls.map((call) => [call.id, call.result])).toEqual([
+      ['c1', null],
+      ['c2', 'second'],
+    ])
+    expect(run.status).toBe('acting')
+    expect(run.messages.some((message) => message.role === 'tool')).toBe(false)
+  })
+
+  it('give their results to the messages in call order, whatever the order in which they came (S3)', () => {
+    const run = folded(user('hi'), two, result('r1', 'c2', 'write', 'second'), result('r1', 'c1', 'read', 'first'))
+    expect(run.messages.slice(-2)).toEqual([
+      { role: 'tool', tool_call_id: 'c1', content: 'first' },
+      { role: 'tool', tool_call_id: 'c2', content: 'second' },
+    ])
+    expect(run).toMatchObject({ status: 'thinking', calls: [] })
+  })
+
+  it('are in doubt once started, unless they are idempotent or have a result', () => {
+    const run = folded(user('hi'), two, callStarted('c1', true), callStarted('c2', false))
+    expect(run.calls.map(({ id, started: begun, idempotent, result: got }) => ({ id, begun, idempotent, got }))).toEqual([
+      { id: 'c1', begun: true, idempotent: true, got: null },
+      { id: 'c2', begun: true, idempotent: false, got: null },
+    ])
+    expect(folded(user('hi'), two).calls.every((call) => !call.started)).toBe(true)
+  })
+
+  it('leave facts with their place in the log, in the order of the log, failures too', () => {
+    const run = folded(user('hi'), two, result('r1', 'c2', 'write', 'no', false), result('r1', 'c1', 'read'))
+    expect(run.facts).toEqual([
+      { taskseq: 4, tool: 'write', success: false },
+      { taskseq: 5, tool: 'read', success: true },
+    ])
+  })
+})
+
+describe('what a run counts', () => {
+  it('answers that ask for tools are iterations, others are not', () => {
+    const call = (id: string) => [answer('r1', null, [{ id, name: 'read' }]), result('r1', id, 'read')]
+    expect(folded(user('hi'), ...call('c1'), ...call('c2'), answer('r1', 'done')).toolIterations).toBe(2)
+  })
+
+  it('sums the usage of the answers', () => {
+    expect(folded(user('hi'), answer('r1', null, [{ id: 'c1', name: 'read' }]), result('r1', 'c1', 'read'), answer('r1', 'done')).usage).toEqual({ input_tokens: 20, output_tokens: 10, calls: 2 })
+  })
+
+  it('tries are those of the call now due: an answer sets them back', () => {
+    const failed = (tries: number) => plain('provider_call_failed', { failure: { class: 'rate_limited', message: 'm' }, tries, retry_in_ms: 5, status: 429 }, 'r1')
+    expect(folded(user('hi'), failed(1), failed(2)).tries).toBe(2)
+    expect(folded(user('hi'), failed(1), failed(2), answer('r1', 'done')).tries).toBe(0)
+  })
+
+  it('restarts are kept over answers', () => {
+    const restarted = plain('run_restarted', { failure: { class: 'worker_lost', message: 'm' }, restarts: 2 }, 'r1')
+    expect(folded(user('hi'), restarted, answer('r1', 'done')).restarts).toBe(2)
+  })
+})
+
+describe('the result of a run', () => {
+  it('is the text of the last answer, with its place and its maker', () => {
+    const run = folded(user('hi'), answer('r1', 'draft', [{ id: 'c1', name: 'read' }]), result('r1', 'c1', 'read'), answer('r1', 'final'), completed)
+    expect(run).toMatchObject({ outputText: 'final', outputSeq: 5, provider: 'simulated', model: 'm', finishReason: 'stop', failure: null })
+  })
+
+  it('is empty, not "null", when the answer has no text', () => expect(folded(user('hi'), answer('r1', null)).outputText).toBe(''))
+
+  it('holds the failure, or the reason for the cancellation', () => {
+    const usage = { input_tokens: 0, output_tokens: 0, calls: 0 }
+    expect(folded(plain('run_failed', { failure: { class: 'refusal', message: 'no' }, tool_iterations: 0, usage }, 'r1')).failure).toEqual({ class: 'refusal', message: 'no' })
+    expect(folded(plain('run_cancelled', { reason: 'asked', tool_iterations: 1, usage }, 'r1')).failure).toEqual({ class: 'cancelled', message: 'asked' })
+  })
+})
+
+it('evolveRun is pure: it changes no earlier state (S1)', () => {
+  const states: RunState[] = [startRun(recorded(started)[0]?.data as DataOf<'run_started'>)]
+  const log = recorded(prompt, user('hi'), answer('r1', null, [{ id: 'c1', name: 'read' }]), callStarted('c1', true), result('r1', 'c1', 'read'), answer('r1', 'done'), completed)
+  const copies: RunState[] = []
+  for (const event of log) {
+    copies.push(structuredClone(states.at(-1) as RunState))
+    states.push(evolveRun(states.at(-1) as RunState, event, event.taskseq))
+  }
+  expect(states.slice(0, -1)).toEqual(copies)
+})

@@ -1,0 +1,146 @@
+// The state of one run, folded from its events: what an AgentLoop is rebuilt from, and what prompts and screens are views of.
+// S1. `evolveRun` is pure. S2. A run ends once: what follows its end changes nothing.
+// S3. `calls` holds the tool calls of the last answer until all have a result; then the results join `messages` in call
+//     order, whatever the order in which they came.
+import { addUsage, type ChatMessage, noUsage, type ToolCall, type Usage } from '../chat.ts'
+import type { DataOf, DomainEvent } from '../events/catalog.ts'
+import type { Failure } from '../failure/failure-class.ts'
+
+export type RunStatus = 'assembling' | 'thinking' | 'acting' | 'finalizing' | 'completed' | 'failed' | 'cancelled'
+
+export interface OpenCall extends ToolCall {
+  /** The effect may have begun: after a crash its outcome is in doubt. */
+  readonly started: boolean
+  readonly idempotent: boolean
+  /** The content of the result; `null` until it is recorded. */
+  readonly result: string | null
+}
+
+/** A tool result as evidence: what was called and how it went. */
+export interface ToolFact {
+  readonly taskseq: number
+  readonly tool: string
+  readonly success: boolean
+}
+
+export interface RunState {
+  readonly start: DataOf<'run_started'>
+  readonly status: RunStatus
+  readonly messages: readonly ChatMessage[]
+  /** Where the session's history belongs: before the message this run began with. */
+  readonly historyIndex: number
+  readonly calls: readonly OpenCall[]
+  readonly facts: readonly ToolFact[]
+  /** Answers of the provider that asked for tools. */
+  readonly toolIterations: number
+  /** Failed tries of the provider call now due. */
+  readonly tries: number
+  readonly restarts: number
+  readonly usage: Usage
+  readonly finishReason: string | null
+  readonly outputText: string
+  /** `taskseq` of the answer `outputText` is from. */
+  readonly outputSeq: number
+  readonly provider: string | null
+  readonly model: string | null
+  readonly executionMode: 'team' | 'single' | null
+  readonly failure: Failure | null
+}
+
+export function startRun(start: DataOf<'run_started'>): RunState {
+  return {
+    start,
+    status: 'assembling',
+    messages: [],
+    historyIndex: 0,
+    calls: [],
+    facts: [],
+    toolIterations: 0,
+    tries: 0,
+    restarts: 0,
+    usage: noUsage,
+    finishReason: null,
+    outputText: '',
+    outputSeq: 0,
+    provider: null,
+    model: null,
+    executionMode: null,
+    failure: null,
+  }
+}
+
+export const runEnded = (run: RunState): boolean => run.status === 'completed' || run.status === 'failed' || run.status === 'cancelled'
+
+/** A skill's body as the message that activates it. */
+export function skillMessage(skill: { name: string; content: string }): ChatMessage {
+  return { role: 'user', content: `<activated_skill name=${JSON.stringify(skill.name)}>\n${skill.content}\n</activated_skill>` }
+}
+
+/** The state after an event of this run. `taskseq` is the event's place in the log. Events that do not concern it change nothing. */
+export function evolveRun(run: RunState, event: DomainEvent, taskseq: number): RunState {
+  if (runEnded(run)) return run
+  switch (event.type) {
+    case 'system_prompt_snapshotted':
+      return { ...run, messages: [{ role: 'system', content: event.data.content }, ...run.messages] }
+    case 'skill_activation_snapshotted':
+      return { ...run, messages: [...run.messages, ...event.data.skills.map(skillMessage)] }
+    case 'user_message_added':
+      return {
+        ...run,
+        status: 'thinking',
+        historyIndex: run.status === 'assembling' ? run.messages.length : run.historyIndex,
+        messages: [...run.messages, { role: 'user', content: event.data.content }],
+      }
+    case 'execution_mode_selected':
+      return { ...run, executionMode: event.data.execution_mode }
+    case 'provider_call_failed':
+      return { ...run, tries: event.data.tries }
+    case 'assistant_message_added':
+      return answered(run, event.data, taskseq)
+    case 'tool_call_started':
+      return {
+        ...run,
+        calls: run.calls.map((call) => (call.id === event.data.call_id ? { ...call, started: true, idempotent: event.data.idempotent } : call)),
+      }
+    case 'tool_result_recorded':
+      return resultRecorded(run, event.data, taskseq)
+    case 'run_completed':
+      return { ...run, status: 'completed', finishReason: event.data.finish_reason }
+    case 'run_failed':
+      return { ...run, status: 'failed', failure: event.data.failure }
+    case 'run_cancelled':
+      return { ...run, status: 'cancelled', failure: { class: 'cancelled', message: event.data.reason } }
+    case 'run_restarted':
+      return { ...run, restarts: event.data.restarts }
+    default:
+      return run
+  }
+}
+
+function answered(run: RunState, answer: DataOf<'assistant_message_added'>, taskseq: number): RunState {
+  const calls = answer.tool_calls
+  const message: ChatMessage = { role: 'assistant', content: answer.content, ...(calls.length > 0 ? { tool_calls: calls } : {}) }
+  return {
+    ...run,
+    status: calls.length > 0 ? 'acting' : 'finalizing',
+    messages: [...run.messages, message],
+    calls: calls.map((call) => ({ ...call, started: false, idempotent: false, result: null })),
+    toolIterations: run.toolIterations + (calls.length > 0 ? 1 : 0),
+    tries: 0,
+    usage: addUsage(run.usage, answer.usage),
+    finishReason: answer.finish_reason,
+    outputText: answer.content ?? '',
+    outputSeq: taskseq,
+    provider: answer.provider_name,
+    model: answer.model,
+  }
+}
+
+function resultRecorded(run: RunState, result: DataOf<'tool_result_recorded'>, taskseq: number): RunState {
+  if (!run.calls.some((call) => call.id === result.call_id && call.result === null)) return run
+  const calls = run.calls.map((call) => (call.id === result.call_id ? { ...call, result: result.content } : call))
+  const facts = [...run.facts, { taskseq, tool: result.tool_name, success: result.success }]
+  if (calls.some((call) => call.result === null)) return { ...run, calls, facts }
+  const results = calls.map((call): ChatMessage => ({ role: 'tool', tool_call_id: call.id, content: call.result ?? '' }))
+  return { ...run, status: 'thinking', calls: [], facts, messages: [...run.messages, ...results] }
+}

@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest'
+import { answer, graph, node, plain, recorded, result, runStarted, submitted, taskEnd } from '../../test/log.ts'
+import type { DomainEvent } from '../events/catalog.ts'
+import { evolveTask, foldTask, newTask } from './task-state.ts'
+
+const claimed = (daemon: string): DomainEvent => plain('task_claimed', { daemon })
+const released = (daemon: string): DomainEvent => plain('task_released', { daemon, reason: 'shutdown' })
+const user = (run: string): DomainEvent => plain('user_message_added', { content: '比较' }, run)
+const folded = (...events: DomainEvent[]) => foldTask(recorded(...events))
+
+describe('a task of one agent', () => {
+  const log = [submitted, claimed('d1'), runStarted('r1'), user('r1'), answer('r1', null, [{ id: 'c1', name: 'read' }]), result('r1', 'c1', 'read'), answer('r1', 'fin'), plain('task_completed', taskEnd)]
+
+  it('folds to its whole state', () => {
+    const task = folded(...log)
+    expect(task).toMatchObject({ status: 'completed', owner: 'd1', ownersLost: 0, cancelReason: null, rootRunId: 'r1', ended: { type: 'task_completed', data: { final_output: 'fin' } } })
+    expect(task.submitted?.request.text).toBe('比较')
+    expect(task.runs.get('r1')).toMatchObject({ outputText: 'fin', outputSeq: 7, facts: [{ taskseq: 6, tool: 'read', success: true }] })
+  })
+
+  it('folds the same at once and event by event, and every time (T1)', () => {
+    const task = newTask()
+    for (const event of recorded(...log)) evolveTask(task, event)
+    expect(task).toEqual(folded(...log))
+    expect(folded(...log)).toEqual(folded(...log))
+  })
+
+  it.each([
+    [[], 'submitted'],
+    [[submitted], 'submitted'],
+    [[submitted, claimed('d1')], 'running'],
+    [[submitted, plain('task_failed', taskEnd)], 'failed'],
+    [[submitted, plain('task_incomplete', taskEnd)], 'incomplete'],
+    [[submitted, plain('task_cancelled', taskEnd)], 'cancelled'],
+  ] as const)('%#: has the status of its log', (events, status) => expect(folded(...events).status).toBe(status))
+})
+
+describe('ownership', () => {
+  it('a takeover without a release counts a lost owner', () => {
+    expect(folded(submitted, claimed('d1'), claimed('d2'), claimed('d3'))).toMatchObject({ owner: 'd3', ownersLost: 2 })
+  })
+
+  it('a release is no loss', () => {
+    expect(folded(submitted, claimed('d1'), released('d1'))).toMatchObject({ owner: null, ownersLost: 0 })
+    expect(folded(submitted, claimed('d1'), released('d1'), claimed('d2'))).toMatchObject({ owner: 'd2', ownersLost: 0 })
+  })
+
+  it('a daemon that crashed and claims again is a loss too', () => {
+    expect(folded(submitted, claimed('d1'), claimed('d1')).ownersLost).toBe(1)
+  })
+
+  it('after a crash in the middle of a tool call, the next owner finds the call in doubt', () => {
+    const started = plain('tool_call_started', { call_id: 'c1', tool_name: 'exec', idempotent: false }, 'r1')
+    const task = folded(submitted, claimed('d1'), runStarted('r1'), user('r1'), answer('r1', null, [{ id: 'c1', name: 'exec' }]), started, claimed('d2'))
+    expect(task).toMatchObject({ status: 'running', owner: 'd2', ownersLost: 1 })
+    expect(task.runs.get('r1')).toMatchObject({ status: 'acting', calls: [{ id: 'c1', started: true, idempotent: false, result: null }] })
+  })
+})
+
+it('the first reason of a cancellation stays', () => {
+  const asked = (reason: string) => plain('task_cancel_requested', { reason })
+  expect(folded(submitted, asked('first'), asked('second')).cancelReason).toBe('first')
+})
+
+describe('a team with a failed and a blocked node', () => {
+  const team_run_id = 'team1'
+  const of = (node_id: string, run_id: string) => ({ team_run_id, node_id, run_id })
+  const teamStarted = plain(
+    'task_team_run_started',
+    { team_run_id, run_id: 'r1', call_id: 'c1', graph: graph(node('a'), node('b'), node('c', 'b'), node('d', 'a', 'c')), concurrent_nodes_max: 16 },
+    'r1',
+  )
+  const failure = { class: 'evidence_missing' as const, message: 'no source' }
+  const log = [
+    submitted,
+    claimed('d1'),
+    runStarted('r1'),
+    user('r1'),
+    answer('r1', null, [{ id: 'c1', name: 'GraphWorkflow' }]),
+    teamStarted,
+    plain('node_started', of('a', 'ra')),
+    plain('node_started', of('b', 'rb')),
+    runStarted('ra', { parent: 'r1', node: 'a' }),
+    runStarted('rb', { parent: 'r1', node: 'b' }),
+    answer('rb', 'B says'),
+    answer('ra', 'A says'),
+    plain('node_failed', { ...of('b', 'rb'), failure }),
+    plain('node_blocked', { team_run_id, node_id: 'c', cause_node_id: 'b' }),
+    plain('node_blocked', { team_run_id, node_id: 'd', cause_node_id: 'b' }),
+    plain('node_completed', of('a', 'ra')),
+    plain('task_team_run_failed', { team_run_id, outcome: 'incomplete', message: '1 of 4' }),
+    plain('task_incomplete', taskEnd),
+  ] as const
+
+  it('folds to the state of every node, in declared order', () => {
+    const team = folded(...log).teams.get(team_run_id)
+    expect([...(team?.nodes ?? [])]).toEqual([
+      ['a', { status: 'completed', runId: 'ra', failure: null, causeNodeId: null }],
+      ['b', { status: 'failed', runId: 'rb', failure, causeNodeId: null }],
+      ['c', { status: 'blocked', runId: null, failure: null, causeNodeId: 'b' }],
+      ['d', { status: 'blocked', runId: null, failure: null, causeNodeId: 'b' }],
+    ])
+    expect(team?.outcome).toBe('incomplete')
+  })
+
+  it('keeps the runs of the workers apart from the root', () => {
+    const task = folded(...log)
+    expect(task.rootRunId).toBe('r1')
+    expect([...task.runs].map(([id, run]) => [id, run.outputText])).toEqual([
+      ['r1', ''],
+      ['ra', 'A says'],
+      ['rb', 'B says'],
+    ])
+  })
+
+  it('has no outcome while it runs, and its nodes wait', () => {
+    const team = folded(...log.slice(0, 7)).teams.get(team_run_id)
+    expect(team?.outcome).toBeNull()
+    expect([...(team?.nodes.values() ?? [])].map((each) => each.status)).toEqual(['running', 'waiting', 'waiting', 'waiting'])
+  })
+
+  it('keeps the run of a node that is cancelled while it runs', () => {
+    const cancelled = plain('node_cancelled', { team_run_id, node_id: 'a', reason: 'stop' })
+    expect(folded(...log.slice(0, 7), cancelled).teams.get(team_run_id)?.nodes.get('a')).toMatchObject({ status: 'cancelled', runId: 'ra' })
+  })
+
+  it('is complete when its log says so', () => {
+    expect(folded(...log.slice(0, 7), plain('task_team_run_completed', { team_run_id, outcome: 'complete' })).teams.get(team_run_id)?.outcome).toBe('complete')
+  })
+})
+
+it('events of unknown runs, teams and nodes change nothing', () => {
+  const before = folded(submitted, runStarted('r1'))
+  const stray = [answer('ghost', 'x'), plain('node_blocked', { team_run_id: 'ghost', node_id: 'a', cause_node_id: 'b' })]
+  expect(folded(submitted, runStarted('r1'), ...stray)).toEqual(before)
+})
+
+it('a log of 5,000 runs folds in linear time', { timeout: 10_000 }, () => {
+  const events = Array.from({ length: 5000 }, (_, index) => [runStarted(`r${index}`, { parent: 'r0', node: 'a' }), answer(`r${index}`, 'x')]).flat()
+  expect(folded(submitted, ...events).runs.size).toBe(5000)
+})

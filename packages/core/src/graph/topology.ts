@@ -1,0 +1,128 @@
+// The shape of a graph: cycles, weakly connected components, reachability. Plain nodes and edges; what a shape means to a
+// workflow, and how its faults are worded for a model, belongs to @beaver/workflows.
+// P1. Answers depend on the declared order of the nodes, never on the order of the edges. P2. A repeated edge counts once.
+// P3. Nothing here recurses: a chain of any length is walked in a loop.
+import { invariant } from '../errors.ts'
+import type { ExecutionGraph } from './execution-graph.ts'
+
+/** `to` needs what `from` makes. */
+export type Edge = readonly [from: string, to: string]
+
+/** Both directions of every edge, each list in declared order and without repetition. */
+export interface Topology {
+  /** In declared order. */
+  readonly nodes: readonly string[]
+  readonly dependenciesOf: ReadonlyMap<string, readonly string[]>
+  readonly dependentsOf: ReadonlyMap<string, readonly string[]>
+  /** How many different edges there are. */
+  readonly edgeCount: number
+}
+
+/**
+ * @throws {BeaverError} `internal` when a node is declared twice or an edge's end is not declared
+ * @example topologyOf(['a', 'b'], [['a', 'b']]).dependenciesOf.get('b') // ['a']
+ */
+export function topologyOf(nodes: readonly string[], edges: Iterable<Edge>): Topology {
+  const place = new Map(nodes.map((node, index) => [node, index]))
+  invariant(place.size === nodes.length, 'A node is declared twice')
+  const dependencies = new Map(nodes.map((node) => [node, new Set<string>()]))
+  const dependents = new Map(nodes.map((node) => [node, new Set<string>()]))
+  let edgeCount = 0
+  for (const [from, to] of edges) {
+    const [upstream, downstream] = [dependencies.get(to), dependents.get(from)]
+    invariant(upstream !== undefined && downstream !== undefined, `The edge ${from} -> ${to} has an end that is not declared`)
+    if (!upstream.has(from)) edgeCount++
+    upstream.add(from)
+    downstream.add(to)
+  }
+  const declared = (of: Map<string, Set<string>>): ReadonlyMap<string, readonly string[]> =>
+    new Map([...of].map(([node, others]) => [node, [...others].toSorted((a, b) => (place.get(a) ?? 0) - (place.get(b) ?? 0))]))
+  return { nodes, dependenciesOf: declared(dependencies), dependentsOf: declared(dependents), edgeCount }
+}
+
+/** The nodes of one cycle, each followed by one that depends on it and the last by the first; `null` when there is none. */
+export function findCycle(topology: Topology): readonly string[] | null {
+  const done = new Set<string>()
+  for (const start of topology.nodes) {
+    if (done.has(start)) continue
+    const path = [start]
+    const onPath = new Set(path)
+    const next = [0]
+    while (path.length > 0) {
+      const node = path[path.length - 1] as string
+      const index = next[next.length - 1] as number
+      const to = topology.dependentsOf.get(node)?.[index]
+      if (to === undefined) {
+        done.add(node)
+        onPath.delete(node)
+        path.pop()
+        next.pop()
+        continue
+      }
+      next[next.length - 1] = index + 1
+      if (onPath.has(to)) return path.slice(path.indexOf(to))
+      if (done.has(to)) continue
+      path.push(to)
+      onPath.add(to)
+      next.push(0)
+    }
+  }
+  return null
+}
+
+/** The weakly connected components: each in declared order, and they in the order of their first nodes. */
+export function weakComponents(topology: Topology): readonly (readonly string[])[] {
+  const componentOf = new Map<string, number>()
+  const components: string[][] = []
+  for (const start of topology.nodes) {
+    if (!componentOf.has(start)) {
+      const component = components.push([]) - 1
+      const open = [start]
+      componentOf.set(start, component)
+      for (let node = open.pop(); node !== undefined; node = open.pop()) {
+        for (const near of [...(topology.dependenciesOf.get(node) ?? []), ...(topology.dependentsOf.get(node) ?? [])]) {
+          if (componentOf.has(near)) continue
+          componentOf.set(near, component)
+          open.push(near)
+        }
+      }
+    }
+    components[componentOf.get(start) as number]?.push(start)
+  }
+  return components
+}
+
+/** The nodes that `from` rests on (`upstream`) or that rest on it (`downstream`), in declared order, without `from` unless a cycle holds it. */
+export function reachable(topology: Topology, from: string, direction: 'upstream' | 'downstream'): readonly string[] {
+  const step = direction === 'upstream' ? topology.dependenciesOf : topology.dependentsOf
+  const reached = new Set<string>()
+  const open = [from]
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    for (const near of step.get(node) ?? []) {
+      if (reached.has(near)) continue
+      reached.add(near)
+      open.push(near)
+    }
+  }
+  return topology.nodes.filter((node) => reached.has(node))
+}
+
+/** The nodes nothing depends on, in declared order. */
+export function sinksOf(topology: Topology): readonly string[] {
+  return topology.nodes.filter((node) => topology.dependentsOf.get(node)?.length === 0)
+}
+
+/** Why a graph breaks an invariant of `execution-graph.ts`, or `null`. The pair to every builder's own checks. */
+export function graphFault(graph: Pick<ExecutionGraph, 'nodes' | 'outputs' | 'output'>): string | null {
+  const ids = graph.nodes.map((node) => node.node_id)
+  const known = new Set(ids)
+  if (known.size < ids.length) return `two nodes are called ${ids.find((id, index) => ids.indexOf(id) !== index)}`
+  for (const node of graph.nodes) {
+    const missing = node.depends_on.find((id) => !known.has(id))
+    if (missing !== undefined) return `${node.node_id} depends on ${missing}, which is not a node of the graph`
+  }
+  const output = [...graph.outputs, ...(graph.output === null ? [] : [graph.output])].find((id) => !known.has(id))
+  if (output !== undefined) return `the output ${output} is not a node of the graph`
+  const cycle = findCycle(topologyOf(ids, graph.nodes.flatMap((node) => node.depends_on.map((id): Edge => [id, node.node_id]))))
+  return cycle === null ? null : `${[...cycle, cycle[0]].join(' -> ')} is a cycle`
+}

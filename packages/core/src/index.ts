@@ -1,0 +1,57 @@
+export { type ChatMessage, addUsage, noUsage, type ToolCall, toolCall, type Usage, usage } from './chat.ts'
+export { BeaverError, type ErrorCode, errorCodes, invariant, messageOf, type Problem } from './errors.ts'
+export {
+  type DataOf,
+  type DomainEvent,
+  type EventType,
+  event,
+  eventData,
+  isTerminalTaskEvent,
+  type NodeOutput,
+  nodeOutput,
+  type TaskRequest,
+  type TaskResult,
+  type TerminalTaskEvent,
+  taskRequest,
+  taskResult,
+  terminalTaskEvents,
+  visibleEventTypes,
+} from './events/catalog.ts'
+export { evaluateEvidence, factsOf, type RunFacts } from './evidence/evaluate.ts'
+export { type EvidenceCheck, type EvidenceRequirement, evidenceCheck, evidenceRequirement, machineRequirement } from './evidence/requirement.ts'
+export { type Failure, type FailureClass, type FailurePolicy, failure, failureClass, failurePolicies, retryPauseMs } from './failure/failure-class.ts'
+export { evolveRun, type OpenCall, type RunState, type RunStatus, runEnded, skillMessage, startRun, type ToolFact } from './fold/run-state.ts'
+export { evolveTask, foldTask, newTask, type TaskState, type TaskStatus } from './fold/task-state.ts'
+export { evolveTeam, startTeam, type TeamNodeState, type TeamState } from './fold/team-state.ts'
+export { type AgentDescriptor, agentDescriptor, type ExecutionGraph, type ExecutionNode, executionGraph, executionNode } from './graph/execution-graph.ts'
+export { decideTeam, type NodeState, type NodeStates, type NodeStatus, type TeamDecision, type TeamOutcome, teamOutcome, waitingNode } from './graph/schedule.ts'
+export { type Edge, findCycle, graphFault, reachable, sinksOf, type Topology, topologyOf, weakComponents } from './graph/topology.ts'
+export { type NodeEnd, stepTeam, teamOutput } from './graph/team-step.ts'
+export { foreignId, type LogId, logKey, type RunId, runId, type SessionId, sessionId, type TaskId, type TeamRunId, taskId, teamRunId } from './ids.ts'
+export type { AcceptOutcome, Append, AppendOutcome, Entry, Journal, SessionTail } from './journal/journal.ts'
+export {
+  type Blob,
+  batchContentType,
+  blobOf,
+  chainFault,
+  type Draft,
+  draft,
+  emptyHead,
+  eventTypeOf,
+  genesisHash,
+  headAfter,
+  inlineBytesMax,
+  joinBatch,
+  type LogHead,
+  openRecord,
+  type RecordedEvent,
+  type SealedRecord,
+  seal,
+  splitBatch,
+  type WireRecord,
+} from './journal/record.ts'
+export type { Delivery, TaskQueue } from './journal/task-queue.ts'
+export { canonicalJson, type JsonObject, type JsonValue } from './json.ts'
+export type { BlobStore } from './ports/blob-store.ts'
+export { type Clock, type Ids, pause, systemClock } from './ports/clock.ts'
+export { applyToolScope, type ToolScope } from './tool-scope.ts'

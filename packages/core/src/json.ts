@@ -1,0 +1,66 @@
+// JSON values and their canonical text (RFC 8785: keys sorted by UTF-16 code unit, no white space).
+// J1. Equal values have equal text, whatever the order their keys were written in.
+// J2. The text survives a parse: canonicalJson(JSON.parse(canonicalJson(v))) === canonicalJson(v).
+
+import { BeaverError } from './errors.ts'
+
+export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue }
+export type JsonObject = { readonly [key: string]: JsonValue }
+
+/**
+ * The canonical JSON text of a value. What JSON cannot say is treated as `JSON.stringify` does: `undefined` members are
+ * left out, non-finite numbers become `null`. Lone surrogates become U+FFFD, so that every language can read the text.
+ *
+ * @throws {BeaverError} `invalid_arguments` for data nested deeper than 1,000 levels
+ * @example canonicalJson({ b: 1, a: [true, null] }) // '{"a":[true,null],"b":1}'
+ */
+export function canonicalJson(value: unknown): string {
+  return textOf(value, 0)
+}
+
+const depthMax = 1_000
+
+function textOf(value: unknown, depth: number): string {
+  switch (typeof value) {
+    case 'string':
+      return JSON.stringify(value.isWellFormed() ? value : value.toWellFormed())
+    case 'number':
+      return Number.isFinite(value) ? JSON.stringify(value) : 'null'
+    case 'boolean':
+      return value ? 'true' : 'false'
+    case 'object':
+      if (value === null) return 'null'
+      return Array.isArray(value) ? canonicalArray(value, depth) : canonicalObject(value as Record<string, unknown>, depth)
+    default:
+      return 'null'
+  }
+}
+
+function canonicalArray(values: readonly unknown[], depth: number): string {
+  bounded(depth)
+  let text = '['
+  for (let i = 0; i < values.length; i++) text += (i === 0 ? '' : ',') + textOf(values[i], depth + 1)
+  return `${text}]`
+}
+
+function canonicalObject(object: Record<string, unknown>, depth: number): string {
+  bounded(depth)
+  let text = '{'
+  const keys = Object.keys(object)
+  if (!keys.every((key) => key.isWellFormed())) return canonicalObject(wellFormedKeys(object), depth)
+  for (const key of keys.toSorted()) {
+    const value = object[key]
+    if (value === undefined || typeof value === 'function' || typeof value === 'symbol') continue
+    text += `${text.length === 1 ? '' : ','}${textOf(key, 0)}:${textOf(value, depth + 1)}`
+  }
+  return `${text}}`
+}
+
+/** Keys that become equal are one member: the last one written. */
+function wellFormedKeys(object: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key.toWellFormed(), value]))
+}
+
+function bounded(depth: number): void {
+  if (depth > depthMax) throw new BeaverError('invalid_arguments', `The data is nested deeper than ${depthMax} levels.`)
+}

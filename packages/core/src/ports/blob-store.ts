@@ -1,0 +1,7 @@
+// The BlobStore port: payloads by content.
+export interface BlobStore {
+  /** Stores bytes under their SHA-256; storing the same again does nothing. Resolves when they are durable. */
+  put(sha256: string, bytes: Uint8Array): Promise<void>
+  /** @throws {BeaverError} `blob_missing` */
+  get(sha256: string): Promise<Uint8Array>
+}

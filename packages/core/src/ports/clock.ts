@@ -1,0 +1,34 @@
+// The Clock port. Time, ids and randomness come in from outside, so that tests can decide them.
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number
+  /** Runs `act` once after `delayMs`, unless cancelled first. */
+  after(delayMs: number, act: () => void): { cancel(): void }
+}
+
+/** Makes ids that sort by time: `task_01k…`. */
+export interface Ids {
+  next(kind: 'task' | 'session' | 'run' | 'team' | 'daemon'): string
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  after: (delayMs, act) => {
+    const timer = setTimeout(act, delayMs)
+    return { cancel: () => clearTimeout(timer) }
+  },
+}
+
+/** Resolves after `delayMs`, or at once when `signal` aborts; never rejects. */
+export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve()
+    const done = (): void => {
+      timer.cancel()
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = clock.after(delayMs, done)
+    signal.addEventListener('abort', done, { once: true })
+  })
+}

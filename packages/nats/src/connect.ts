@@ -1,0 +1,56 @@
+// A connection to a nats-server Beaver can work with.
+// C1. A server that is missing, too old or without JetStream is refused with a sentence that says what to do.
+import { BeaverError, messageOf } from '@beaver/core'
+import { type NatsConnection, connect } from '@nats-io/transport-node'
+
+export const serverVersionMin = '2.12.0'
+
+/** `a` compared with `b`, both `major.minor.patch…`: negative, 0 or positive. */
+export function compareVersions(a: string, b: string): number {
+  const parts = (version: string): number[] => version.split(/[.-]/).slice(0, 3).map((part) => Number.parseInt(part, 10) || 0)
+  const [x, y] = [parts(a), parts(b)]
+  for (let i = 0; i < 3; i++) {
+    const difference = (x[i] ?? 0) - (y[i] ?? 0)
+    if (difference !== 0) return difference
+  }
+  return 0
+}
+
+/** A URL as it may be shown: without user, password or token. */
+export function shownUrl(url: string): string {
+  return url.replace(/\/\/[^@/]*@/, '//…@')
+}
+
+/**
+ * Connects and checks the server. Reconnects for ever afterwards; `timeoutMs` bounds only the first connection.
+ * @throws {BeaverError} `unreachable`, `server_too_old`
+ */
+export async function connectNats(options: { url: string; name: string; timeoutMs?: number }): Promise<NatsConnection> {
+  let nc: NatsConnection
+  try {
+    nc = await connect({
+      servers: options.url.split(',').map((server) => server.trim()),
+      name: options.name,
+      timeout: options.timeoutMs ?? 5_000,
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: 100,
+      pingInterval: 20_000,
+    })
+  } catch (cause) {
+    throw new BeaverError('unreachable', `No NATS server answers at ${shownUrl(options.url)} (${messageOf(cause)}). Start one with "beaver up", or set NATS_URL to a server that runs.`, { cause })
+  }
+  const info = nc.info
+  const fault =
+    info === undefined
+      ? null
+      : compareVersions(info.version, serverVersionMin) < 0
+        ? new BeaverError('server_too_old', `The nats-server at ${shownUrl(options.url)} is version ${info.version}; Beaver needs ${serverVersionMin} or newer (atomic batches, always-sync). Upgrade it, or unset NATS_URL to use the embedded one.`)
+        : info.jetstream !== true
+          ? new BeaverError('unreachable', `The nats-server at ${shownUrl(options.url)} runs without JetStream. Start it with "-js".`)
+          : null
+  if (fault !== null) {
+    await nc.close()
+    throw fault
+  }
+  return nc
+}

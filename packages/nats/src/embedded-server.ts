@@ -1,0 +1,132 @@
+// The embedded nats-server: a child process with its data under the data folder, loopback only, syncing every write.
+// M1. It does not outlive its parent, however the parent dies: a guard shell ends it when the parent's pipe closes.
+// M2. Its death is reported once, through `closed`. M3. A restart may ask for the same port, so that clients reconnect.
+import { spawn } from 'node:child_process'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { openSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { BeaverError, messageOf } from '@beaver/core'
+import { compareVersions, serverVersionMin } from './connect.ts'
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+
+export interface EmbeddedServer {
+  readonly url: string
+  readonly port: number
+  readonly pid: number
+  /** Resolves when the server is gone, whatever the reason. */
+  readonly closed: Promise<{ code: number | null }>
+  stop(): Promise<void>
+}
+
+const startMsMax = 15_000
+const stopMsMax = 5_000
+
+/**
+ * The version of a nats-server binary.
+ * @throws {BeaverError} `server_missing` when it cannot be run
+ */
+export async function natsServerVersion(binary: string): Promise<string> {
+  try {
+    const { stdout } = await promisify(execFile)(binary, ['--version'], { timeout: 10_000 })
+    const version = /v?(\d+\.\d+\.\d+\S*)/.exec(stdout)?.[1]
+    if (version !== undefined) return version
+    throw new Error(`it says ${JSON.stringify(stdout.trim())}`)
+  } catch (cause) {
+    throw new BeaverError('server_missing', `The nats-server ${binary} cannot be run (${messageOf(cause)}). Run "node scripts/setup.mjs", or set BEAVER_NATS_SERVER to one.`, { cause })
+  }
+}
+
+/** @throws {BeaverError} `server_missing`, `server_too_old`, `start_failed` */
+export async function startEmbeddedServer(options: { binary: string; dataDir: string; port?: number; sync?: 'always' | 'default' }): Promise<EmbeddedServer> {
+  const version = await natsServerVersion(options.binary)
+  if (compareVersions(version, serverVersionMin) < 0) {
+    throw new BeaverError('server_too_old', `The nats-server ${options.binary} is version ${version}; Beaver needs ${serverVersionMin} or newer. Unset BEAVER_NATS_SERVER and run "node scripts/setup.mjs" to get one.`)
+  }
+  const portsDir = join(options.dataDir, 'ports')
+  await rm(portsDir, { recursive: true, force: true })
+  await mkdir(portsDir, { recursive: true })
+  const configFile = join(options.dataDir, 'nats-server.conf')
+  await writeFile(configFile, configText(options, portsDir))
+  const logFile = join(options.dataDir, 'nats-server.log')
+
+  const child = spawn('sh', ['-c', guard, 'sh', options.binary, '-c', configFile], {
+    stdio: ['ignore', openSync(logFile, 'a'), openSync(logFile, 'a'), 'pipe'],
+    detached: true,
+  })
+  const lifeline = child.stdio[3] as NodeJS.WritableStream & { destroy(): void }
+  lifeline.on('error', () => {}) // the guard is gone; `closed` tells
+  let gone = false
+  const closed = new Promise<{ code: number | null }>((resolve) => {
+    const end = (code: number | null): void => {
+      gone = true
+      lifeline.destroy()
+      resolve({ code })
+    }
+    child.once('exit', end)
+    child.once('error', () => end(null))
+  })
+  const stop = async (): Promise<void> => {
+    if (gone) return
+    lifeline.destroy()
+    const timer = setTimeout(() => killGroup(child.pid), stopMsMax)
+    await closed
+    clearTimeout(timer)
+  }
+
+  const deadline = Date.now() + startMsMax
+  while (Date.now() < deadline && !gone) {
+    const found = await readPorts(portsDir)
+    if (found !== null) return { ...found, closed, stop }
+    await sleep(5)
+  }
+  await stop()
+  const log = await readFile(logFile, 'utf8').catch(() => '')
+  const last = log.trim().split('\n').filter((line) => /\[(FTL|ERR)\]/.test(line)).at(-1)
+  throw new BeaverError('start_failed', `The embedded nats-server did not start${last === undefined ? '' : `: ${last.replace(/^.*\[(FTL|ERR)\] /, '')}`}. Its log: ${logFile}`)
+}
+
+/** Ends the server with its parent: reads the pipe (descriptor 3) until it closes. */
+const guard = `"$@" 3<&- </dev/null & pid=$!
+trap 'kill -TERM $pid 2>/dev/null' TERM INT HUP
+{ cat <&3 >/dev/null 2>&1; kill -TERM $pid 2>/dev/null; } &
+exec 3<&-
+wait $pid; code=$?
+while kill -0 $pid 2>/dev/null; do wait $pid; code=$?; done
+exit $code`
+
+function configText(options: { dataDir: string; port?: number; sync?: 'always' | 'default' }, portsDir: string): string {
+  return [
+    '# Written by Beaver at every start.',
+    `listen: "127.0.0.1:${options.port ?? -1}"`,
+    `ports_file_dir: ${JSON.stringify(portsDir)}`,
+    'jetstream {',
+    `  store_dir: ${JSON.stringify(join(options.dataDir, 'jetstream'))}`,
+    ...(options.sync === 'default' ? [] : ['  sync_interval: always']),
+    '}',
+    '',
+  ].join('\n')
+}
+
+async function readPorts(dir: string): Promise<{ url: string; port: number; pid: number } | null> {
+  const name = (await readdir(dir).catch(() => [])).find((file) => file.endsWith('.ports'))
+  const pid = Number(/_(\d+)\.ports$/.exec(name ?? '')?.[1])
+  if (name === undefined) return null
+  try {
+    const { nats } = JSON.parse(await readFile(join(dir, name), 'utf8')) as { nats: string[] }
+    const url = nats[0] as string
+    return { url, port: Number(new URL(url).port), pid }
+  } catch {
+    return null // half written: look again
+  }
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // gone already
+  }
+}

@@ -1,0 +1,159 @@
+// Group commit: what all tasks of a daemon append is written in atomic batches, so that they share the disk's syncs.
+// G1. The messages of one unit land together or not at all. G2. A refused batch is written again unit by unit, so that only
+//     the unit whose expectation failed is refused. G3. After an unknown outcome the same message is written again with the
+//     same expectation: it lands once, because a second landing is refused, and a refusal is checked against what is there.
+// G4. Bounds: `batchMessagesMax` messages a batch, `batchesInFlightMax` batches, `outcomeWaitMs` per write, `giveUpMs` in all.
+import { BeaverError, messageOf } from '@beaver/core'
+import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core'
+
+export interface Write {
+  readonly subject: string
+  /** The sequence of the subject's last message; 0 for none. */
+  readonly expectedSequence: number
+  readonly payload: Uint8Array
+}
+
+export type WriteOutcome = { readonly kind: 'stored'; readonly sequences: readonly number[] } | { readonly kind: 'refused' }
+
+export interface GroupCommit {
+  /** Writes the messages of a unit together. They are on different subjects. */
+  write(unit: readonly Write[]): Promise<WriteOutcome>
+  /** Resolves when nothing is under way. */
+  settled(): Promise<void>
+}
+
+interface Pending {
+  readonly unit: readonly Write[]
+  readonly since: number
+  resolve(outcome: WriteOutcome): void
+  reject(error: unknown): void
+}
+
+interface PubAck {
+  readonly stream?: string
+  readonly seq?: number
+  readonly error?: { readonly err_code?: number; readonly code?: number; readonly description?: string }
+}
+
+/** A refusal carries a sequence too: 0. */
+const isStored = (ack: PubAck): ack is PubAck & { seq: number } => ack.error === undefined && ack.seq !== undefined && ack.seq > 0
+
+const wrongLastSequence = new Set([10_071, 10_164])
+const batchMessagesMax = 200
+const batchesInFlightMax = 1
+const outcomeWaitMs = 5_000
+const giveUpMs = 60_000
+const retryPauseMs = 100
+
+export function groupCommit(nc: NatsConnection, lastMessage: (subject: string) => Promise<{ sequence: number; payload: Uint8Array } | null>): GroupCommit {
+  const queue: Pending[] = []
+  const waiters: (() => void)[] = []
+  let inFlight = 0
+  let batchesSent = 0
+  let scheduled = false
+  const writer = Math.random().toString(36).slice(2, 10) // a batch id only has to differ among the batches now open
+
+  function schedule(): void {
+    if (scheduled || inFlight >= batchesInFlightMax || queue.length === 0) return
+    scheduled = true
+    setImmediate(flush)
+  }
+
+  function flush(): void {
+    scheduled = false
+    const taken: Pending[] = []
+    const subjects = new Set<string>()
+    let messages = 0
+    while (queue.length > 0 && messages < batchMessagesMax) {
+      const next = queue[0] as Pending
+      if (messages > 0 && (messages + next.unit.length > batchMessagesMax || next.unit.some((write) => subjects.has(write.subject)))) break
+      queue.shift()
+      taken.push(next)
+      messages += next.unit.length
+      for (const write of next.unit) subjects.add(write.subject)
+    }
+    if (taken.length === 0) return
+    inFlight++
+    void commit(taken).finally(() => {
+      inFlight--
+      if (inFlight === 0 && queue.length === 0) for (const wake of waiters.splice(0)) wake()
+      schedule()
+    })
+    schedule()
+  }
+
+  /** One batch for many units; whatever is not plainly stored is settled unit by unit. */
+  async function commit(taken: readonly Pending[]): Promise<void> {
+    const only = taken.length === 1 ? taken[0] : undefined
+    if (only !== undefined) return settle(only)
+    const ack = await send(taken.flatMap((pending) => pending.unit)).catch(() => null)
+    if (ack === null || !isStored(ack)) {
+      await Promise.all(taken.map(settle))
+      return
+    }
+    let sequence = ack.seq - taken.reduce((sum, pending) => sum + pending.unit.length, 0)
+    for (const pending of taken) {
+      pending.resolve({ kind: 'stored', sequences: pending.unit.map(() => ++sequence) })
+    }
+  }
+
+  async function settle(pending: Pending): Promise<void> {
+    let fault: unknown
+    while (Date.now() - pending.since < giveUpMs && !nc.isClosed()) {
+      try {
+        const ack = await send(pending.unit)
+        if (isStored(ack)) {
+          const last = ack.seq
+          return pending.resolve({ kind: 'stored', sequences: pending.unit.map((_, i) => last - pending.unit.length + 1 + i) })
+        }
+        if (wrongLastSequence.has(ack.error?.err_code ?? 0)) return pending.resolve(await refusedOrLanded(pending.unit))
+        fault = new Error(ack.error?.description ?? 'the server gave no sequence')
+      } catch (error) {
+        fault = error
+      }
+      await new Promise((resolve) => setTimeout(resolve, retryPauseMs))
+    }
+    pending.reject(new BeaverError('unreachable', `The journal could not be written for ${giveUpMs / 1000} s: ${messageOf(fault)}`, { cause: fault }))
+  }
+
+  /** A refusal may be the echo of our own earlier write whose answer was lost. */
+  async function refusedOrLanded(unit: readonly Write[]): Promise<WriteOutcome> {
+    const sequences: number[] = []
+    for (const write of unit) {
+      const last = await lastMessage(write.subject)
+      if (last === null || !Buffer.from(write.payload).equals(last.payload)) return { kind: 'refused' }
+      sequences.push(last.sequence)
+    }
+    return { kind: 'stored', sequences }
+  }
+
+  async function send(writes: readonly Write[]): Promise<PubAck> {
+    const batch = `${writer}${(batchesSent++).toString(36)}`
+    let answer: Msg | null = null
+    for (let i = 0; i < writes.length; i++) {
+      const write = writes[i] as Write
+      const head = headers()
+      head.set('Nats-Expected-Last-Subject-Sequence', String(write.expectedSequence))
+      if (writes.length > 1) {
+        head.set('Nats-Batch-Id', batch)
+        head.set('Nats-Batch-Sequence', String(i + 1))
+      }
+      if (i < writes.length - 1) {
+        nc.publish(write.subject, write.payload, { headers: head })
+        continue
+      }
+      if (writes.length > 1) head.set('Nats-Batch-Commit', '1')
+      answer = await nc.request(write.subject, write.payload, { headers: head, timeout: outcomeWaitMs })
+    }
+    return answer === null ? {} : answer.json<PubAck>()
+  }
+
+  return {
+    write: (unit) =>
+      new Promise((resolve, reject) => {
+        queue.push({ unit, since: Date.now(), resolve, reject })
+        schedule()
+      }),
+    settled: () => (inFlight === 0 && queue.length === 0 ? Promise.resolve() : new Promise((resolve) => void waiters.push(resolve))),
+  }
+}

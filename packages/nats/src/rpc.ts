@@ -1,0 +1,88 @@
+// Request and reply over core NATS: JSON in, `{ok: true, result}` or `{ok: false, error: {code, message, problems}}` out.
+// P1. Every request gets an answer: a handler that throws answers with its error. P2. Nobody there is known at once.
+// P3. At most `openMax` requests are handled at a time by one endpoint; one more is answered `timeout: busy`.
+import { BeaverError, type ErrorCode, errorCodes, messageOf, type Problem } from '@beaver/core'
+import { type Msg, type NatsConnection, RequestError, TimeoutError } from '@nats-io/nats-core'
+import { z } from 'zod'
+
+const answer = z.discriminatedUnion('ok', [
+  z.object({ ok: z.literal(true), result: z.unknown() }),
+  z.object({
+    ok: z.literal(false),
+    error: z.object({ code: z.string(), message: z.string(), problems: z.array(z.object({ path: z.string(), message: z.string() })).default([]) }),
+  }),
+])
+
+const openMax = 1_000
+
+/** Serves a subject until `stop`. All who serve the same subject share its requests. */
+export function serve(nc: NatsConnection, subject: string, handle: (request: unknown) => Promise<unknown>): { stop(): Promise<void> } {
+  const subscription = nc.subscribe(subject, { queue: 'beaver' })
+  let open = 0
+  const respond = async (message: Msg): Promise<void> => {
+    open++
+    try {
+      if (open > openMax) throw new BeaverError('timeout', `Too many requests at once; try again. This endpoint handles ${openMax}.`)
+      const result = await handle(parseJson(message.data))
+      message.respond(JSON.stringify({ ok: true, result: result ?? null }))
+    } catch (error) {
+      message.respond(JSON.stringify({ ok: false, error: describe(error) }))
+    } finally {
+      open--
+    }
+  }
+  const serving = (async () => {
+    for await (const message of subscription) void respond(message)
+  })()
+  return {
+    async stop() {
+      await subscription.drain().catch(() => {})
+      await serving
+    },
+  }
+}
+
+function parseJson(data: Uint8Array): unknown {
+  if (data.length === 0) return {}
+  try {
+    return JSON.parse(Buffer.from(data).toString())
+  } catch (cause) {
+    throw new BeaverError('invalid_arguments', `The request is not JSON: ${messageOf(cause)}`, { cause, problems: [{ path: '', message: 'must be JSON' }] })
+  }
+}
+
+function describe(error: unknown): { code: ErrorCode; message: string; problems: readonly Problem[] } {
+  if (error instanceof BeaverError) return { code: error.code, message: error.message, problems: error.problems }
+  return { code: 'internal', message: messageOf(error), problems: [] }
+}
+
+/**
+ * Asks and waits for the answer. `whom` names who should answer, for the error.
+ * @throws {BeaverError} `no_daemon` when nobody serves the subject, `timeout`, or the error answered
+ */
+export async function call(nc: NatsConnection, subject: string, request: unknown, options: { timeoutMs: number; whom: string }): Promise<unknown> {
+  let message: Msg
+  try {
+    message = await nc.request(subject, JSON.stringify(request), { timeout: options.timeoutMs })
+  } catch (cause) {
+    if (cause instanceof RequestError && cause.isNoResponders()) {
+      throw new BeaverError('no_daemon', `No ${options.whom} answers. Start the system with "beaver up".`, { cause })
+    }
+    if (cause instanceof TimeoutError) throw new BeaverError('timeout', `The ${options.whom} did not answer within ${options.timeoutMs / 1000} s.`, { cause })
+    throw new BeaverError('unreachable', `The ${options.whom} cannot be asked: ${messageOf(cause)}`, { cause })
+  }
+  const parsed = answer.safeParse(message.json())
+  if (!parsed.success) throw new BeaverError('internal', `The ${options.whom} gave an answer of an unknown shape.`)
+  if (parsed.data.ok) return parsed.data.result
+  const { code, message: text, problems } = parsed.data.error
+  throw new BeaverError(Object.hasOwn(errorCodes, code) ? (code as ErrorCode) : 'internal', text, { problems })
+}
+
+/** Parses a request with its schema; every problem is told with its path. */
+export function parseRequest<T>(schema: z.ZodType<T>, request: unknown, what: string): T {
+  const parsed = schema.safeParse(request)
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.map((issue) => ({ path: issue.path.join('.'), message: issue.message }))
+  const list = problems.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ')
+  throw new BeaverError('invalid_arguments', `The ${what} is not valid: ${list}`, { problems })
+}

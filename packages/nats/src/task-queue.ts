@@ -1,0 +1,59 @@
+// The TaskQueue port: one durable consumer, shared by all daemons, on the acceptances of the journal stream itself.
+// A task is accepted and queued by one write; there is no second stream that could miss it (docs/decisions/0003).
+import { BeaverError, type Delivery, type LogId, messageOf, type TaskQueue } from '@beaver/core'
+import { AckPolicy, type Consumer, DeliverPolicy, type JetStreamManager, jetstream, jetstreamManager, type JsMsg } from '@nats-io/jetstream'
+import { type NatsConnection, nanos } from '@nats-io/nats-core'
+import { acceptance } from './journal.ts'
+import type { Subjects } from './subjects.ts'
+
+const durable = 'daemons'
+
+/** @param leaseMs a delivery neither acknowledged nor extended for this long is delivered again */
+export async function natsTaskQueue(nc: NatsConnection, subjects: Subjects, options: { leaseMs: number }): Promise<TaskQueue> {
+  const jsm = await jetstreamManager(nc)
+  await ensureConsumer(jsm, subjects, options.leaseMs)
+  const consumer: Consumer = await jetstream(nc).consumers.get(subjects.stream, durable)
+  return {
+    async *pull({ deliveriesMax, waitMs, signal }) {
+      const messages = await consumer.fetch({ max_messages: deliveriesMax, expires: Math.max(1_000, waitMs) })
+      const stop = (): void => void messages.close()
+      signal.addEventListener('abort', stop, { once: true })
+      try {
+        for await (const message of messages) yield delivery(message)
+      } finally {
+        signal.removeEventListener('abort', stop)
+      }
+    },
+  }
+}
+
+async function ensureConsumer(jsm: JetStreamManager, subjects: Subjects, leaseMs: number): Promise<void> {
+  const config = {
+    durable_name: durable,
+    description: 'Beaver: accepted tasks on their way to a daemon',
+    filter_subject: subjects.acceptances,
+    ack_policy: AckPolicy.Explicit,
+    deliver_policy: DeliverPolicy.All,
+    ack_wait: nanos(leaseMs),
+    max_deliver: -1,
+    max_ack_pending: 100_000,
+  }
+  try {
+    await jsm.consumers.add(subjects.stream, config)
+  } catch (cause) {
+    // Another daemon made it with another lease: the newest configuration wins.
+    await jsm.consumers.update(subjects.stream, durable, { ack_wait: nanos(leaseMs) }).catch(() => {
+      throw new BeaverError('start_failed', `The task queue cannot be set up: ${messageOf(cause)}`, { cause })
+    })
+  }
+}
+
+function delivery(message: JsMsg): Delivery {
+  return {
+    log: acceptance.parse(message.json()) as LogId,
+    deliveries: message.info.deliveryCount,
+    acknowledge: () => message.ack(),
+    giveBack: (pauseMs) => message.nak(pauseMs),
+    extend: () => message.working(),
+  }
+}

@@ -1,0 +1,58 @@
+// The database file: opening it, and bringing it to the schema of this version.
+// D1. A file of a newer version, or of another program, is refused untouched. D2. A file of an older version is emptied and
+//     made anew: the journal has everything. D3. The schema and its version are written in one transaction.
+import { BeaverError, messageOf } from '@beaver/core'
+import { DatabaseSync } from 'node:sqlite'
+import { applicationId, schemaVersion, tables } from './schema.ts'
+
+/**
+ * @throws {BeaverError} `invalid_configuration` when the file is not a read model this version can use; `start_failed` when
+ *   it cannot be opened
+ */
+export function openDatabase(file: string): DatabaseSync {
+  let db: DatabaseSync | undefined
+  try {
+    db = new DatabaseSync(file, { timeout: 5000 })
+    db.exec('pragma journal_mode = wal; pragma synchronous = normal')
+    migrate(db, file)
+    return db
+  } catch (cause) {
+    db?.close()
+    if (cause instanceof BeaverError) throw cause
+    throw new BeaverError('start_failed', `The read model ${file} cannot be opened: ${messageOf(cause)}`, { cause })
+  }
+}
+
+function migrate(db: DatabaseSync, file: string): void {
+  db.exec('begin immediate')
+  try {
+    const version = pragma(db, 'user_version')
+    const found = objects(db)
+    if (found.length > 0 && pragma(db, 'application_id') !== applicationId) {
+      throw new BeaverError('invalid_configuration', `${file} is a database of another program, not a Beaver read model. Choose another file.`)
+    }
+    if (version > schemaVersion) {
+      throw new BeaverError(
+        'invalid_configuration',
+        `The read model ${file} has schema version ${version}; this Beaver knows versions up to ${schemaVersion}. Use the newer Beaver, or delete the file to rebuild it from the journal.`,
+      )
+    }
+    if (version < schemaVersion) {
+      for (const name of found) db.exec(`drop table if exists "${name.replaceAll('"', '""')}"`)
+      db.exec(tables)
+      db.exec(`pragma user_version = ${schemaVersion}; pragma application_id = ${applicationId}`)
+    }
+    db.exec('commit')
+  } catch (error) {
+    if (db.isTransaction) db.exec('rollback')
+    throw error
+  }
+}
+
+const pragma = (db: DatabaseSync, name: 'user_version' | 'application_id'): number => Number(Object.values(db.prepare(`pragma ${name}`).get() ?? {})[0])
+
+/** The tables of the file, virtual ones first: dropping one drops the tables it keeps its index in. */
+function objects(db: DatabaseSync): string[] {
+  const rows = db.prepare("select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\' order by sql like 'create virtual%' desc, name").all()
+  return rows.map((row) => String(row['name']))
+}

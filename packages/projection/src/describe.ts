@@ -1,0 +1,146 @@
+// An event told to a person: who did what, in one sentence. Total over the catalogue.
+// D1. Texts say "Root agent" (D-07) and are of bounded length; machine names stay as they are. D2. Pure.
+import type { DomainEvent, Failure, JsonObject } from '@beaver/core'
+import { counted, excerpt } from './text.ts'
+
+export type ActorType = 'client' | 'system' | 'daemon' | 'agent' | 'team' | 'node' | 'tool' | 'provider'
+
+export interface Told {
+  readonly actor: { readonly type: ActorType; readonly id: string; readonly name: string }
+  readonly text: string
+  readonly status: 'started' | 'done' | 'failed' | 'blocked' | 'cancelled'
+  readonly metadata: JsonObject
+}
+
+/** What a sentence needs besides its event. */
+export interface Surroundings {
+  readonly taskId: string
+  /** The run of the event; `null` when none is known. */
+  readonly runId: string | null
+  /** `Root agent`, or a worker's name. */
+  readonly agentName: string
+  readonly team: { readonly workflow: string; readonly nodes: number; readonly completed: number } | null
+}
+
+export function describe(event: DomainEvent, around: Surroundings): Told {
+  const agent = { type: 'agent', id: around.runId ?? '', name: around.agentName } as const
+  const system = { type: 'system', id: 'task-supervisor', name: 'Task supervisor' } as const
+  const daemon = (id: string): Told['actor'] => ({ type: 'daemon', id, name: id })
+  const node = (id: string): Told['actor'] => ({ type: 'node', id, name: id })
+  const team = (id: string): Told['actor'] => ({ type: 'team', id, name: around.team?.workflow ?? 'Team' })
+  const tool = (data: { call_id: string; tool_name: string }): Told['actor'] => ({ type: 'tool', id: data.call_id, name: data.tool_name })
+  const progress = around.team === null ? '' : `: ${around.team.completed} of ${counted(around.team.nodes, 'node')} completed`
+
+  switch (event.type) {
+    case 'task_submitted': {
+      const { source, skill, text } = event.data.request
+      return told({ type: 'client', id: source, name: 'Client' }, `Task submitted: ${excerpt(text)}`, 'done', 'task', { source, skill })
+    }
+    case 'task_claimed':
+      return told(daemon(event.data.daemon), `Daemon ${event.data.daemon} took the task.`, 'done', 'task')
+    case 'task_released':
+      return told(daemon(event.data.daemon), `Daemon ${event.data.daemon} gave the task back: ${excerpt(event.data.reason)}`, 'done', 'task')
+    case 'task_cancel_requested':
+      return told(system, `Cancellation was requested: ${excerpt(event.data.reason)}`, 'done', 'task')
+    case 'task_dead_lettered':
+      return told(system, `The task was given up on after ${counted(event.data.claims, 'claim')}.`, 'failed', 'task', event.data)
+    case 'task_completed':
+      return told(system, 'Task completed.', 'done', 'task', usageOf(event.data))
+    case 'task_incomplete':
+      return told(system, `Task ended incomplete${because(event.data.failure)}`, 'failed', 'task', usageOf(event.data))
+    case 'task_failed':
+      return told(system, `Task failed${because(event.data.failure)}`, 'failed', 'task', usageOf(event.data))
+    case 'task_cancelled':
+      return told(system, 'Task cancelled.', 'cancelled', 'task', usageOf(event.data))
+    case 'run_started': {
+      const { data } = event
+      return told(agent, `${around.agentName} started with ${counted(data.tools.length, 'tool')}.`, 'started', 'run', { attempt_index: data.attempt_index, node_id: data.node_id })
+    }
+    case 'tool_scope_applied': {
+      const { effective, dropped } = event.data
+      const without = dropped.length === 0 ? '' : `; not available: ${excerpt(dropped.join(', '))}`
+      return told(agent, `Tool scope applied: ${counted(effective.length, 'tool')} allowed${without}.`, 'done', 'tool')
+    }
+    case 'skill_activation_snapshotted': {
+      const names = event.data.skills.map((skill) => skill.name)
+      const what = names.length === 0 ? 'No skill was activated.' : `Skill activated: ${excerpt(names.join(', '))}.`
+      return told(agent, what, 'done', 'skill', { skills: event.data.skills.slice(0, 20).map(({ name, sha256 }) => ({ name, sha256 })) })
+    }
+    case 'system_prompt_snapshotted':
+      return told(agent, `System prompt fixed (${counted(event.data.content.length, 'character')}).`, 'done', 'run')
+    case 'user_message_added':
+      return told(agent, `${around.agentName} was given: ${excerpt(event.data.content)}`, 'done', 'message')
+    case 'execution_mode_selected': {
+      const { content: _content, ...payload } = event.data
+      const text = `Root agent selected ${payload.execution_mode === 'team' ? 'Team' : 'single-agent'} execution.`
+      return told({ type: 'system', id: 'main-agent-router', name: 'Root agent' }, text, 'done', 'execution_mode', payload)
+    }
+    case 'provider_call_failed': {
+      const { failure, tries, retry_in_ms, status } = event.data
+      const next = retry_in_ms === null ? 'No further try.' : `Next try in ${retry_in_ms} ms.`
+      const text = `Provider call failed (${failure.class}, try ${tries}): ${excerpt(failure.message)} ${next}`
+      return told({ type: 'provider', id: around.runId ?? '', name: 'Provider' }, text, 'failed', 'provider', { failure_class: failure.class, tries, retry_in_ms, http_status: status })
+    }
+    case 'assistant_message_added': {
+      const { content, tool_calls, usage, model, provider_name, duration_ms } = event.data
+      const asked = excerpt(tool_calls.map((call) => call.name).join(', '))
+      const text = tool_calls.length > 0 ? `${around.agentName} called ${asked}.` : `${around.agentName} answered: ${excerpt(content ?? '')}`
+      return told(agent, text, 'done', 'message', { provider_name, model, duration_ms, input_tokens: usage.input_tokens, output_tokens: usage.output_tokens })
+    }
+    case 'tool_call_started':
+      return told(tool(event.data), `Tool ${event.data.tool_name} started.`, 'started', 'tool', { call_id: event.data.call_id })
+    case 'tool_result_recorded': {
+      const { tool_name, success, error, content, duration_ms, call_id } = event.data
+      const outcome = success ? `succeeded in ${duration_ms} ms.` : `failed${error === null ? '' : ` (${excerpt(error)})`}: ${excerpt(content)}`
+      return told(tool(event.data), `Tool ${tool_name} ${outcome}`, success ? 'done' : 'failed', 'tool', { call_id, duration_ms, error: error === null ? null : excerpt(error) })
+    }
+    case 'run_completed':
+      return told(agent, `${around.agentName} completed after ${counted(event.data.tool_iterations, 'tool iteration')}.`, 'done', 'run')
+    case 'run_failed':
+      return told(agent, `${around.agentName} failed${because(event.data.failure)}`, 'failed', 'run', { failure_class: event.data.failure.class })
+    case 'run_cancelled':
+      return told(agent, `${around.agentName} was cancelled: ${excerpt(event.data.reason)}`, 'cancelled', 'run')
+    case 'run_restarted':
+      return told(agent, `${around.agentName} was restarted (restart ${event.data.restarts})${because(event.data.failure)}`, 'done', 'run', { failure_class: event.data.failure.class })
+    case 'task_team_run_started': {
+      const { team_run_id, call_id, graph, concurrent_nodes_max } = event.data
+      const text = `Team run started: ${graph.workflow} with ${counted(graph.nodes.length, 'node')}.`
+      return told({ type: 'team', id: team_run_id, name: graph.workflow }, text, 'started', 'team', { team_run_id, call_id, concurrent_nodes_max })
+    }
+    case 'node_started':
+      return told(node(event.data.node_id), `Node ${event.data.node_id} started.`, 'started', 'node', { ...event.data })
+    case 'node_evidence_evaluated': {
+      const { node_id, passed, checks, team_run_id } = event.data
+      const of = (status: string): number => checks.filter((check) => check.status === status).length
+      const text = `Evidence of node ${node_id} ${passed ? 'accepted' : 'refused'}: ${of('passed')} passed, ${of('failed')} failed, ${of('not_checked')} not checked.`
+      return told(node(node_id), text, passed ? 'done' : 'failed', 'evidence', { team_run_id, node_id })
+    }
+    case 'node_completed':
+      return told(node(event.data.node_id), `Node ${event.data.node_id} completed.`, 'done', 'node', { ...event.data })
+    case 'node_failed': {
+      const { failure, ...of } = event.data
+      return told(node(of.node_id), `Node ${of.node_id} failed${because(failure)}`, 'failed', 'node', { ...of, failure_class: failure.class })
+    }
+    case 'node_blocked':
+      return told(node(event.data.node_id), `Node ${event.data.node_id} is blocked: node ${event.data.cause_node_id} did not complete.`, 'blocked', 'node', { ...event.data })
+    case 'node_cancelled':
+      return told(node(event.data.node_id), `Node ${event.data.node_id} was cancelled: ${excerpt(event.data.reason)}`, 'cancelled', 'node')
+    case 'task_team_run_completed':
+      return told(team(event.data.team_run_id), `Team run completed${progress}.`, 'done', 'team', { ...event.data })
+    case 'task_team_run_failed': {
+      const { outcome, message, team_run_id } = event.data
+      const text = `Team run ${outcome === 'cancelled' ? 'was cancelled' : 'ended incomplete'}${progress}. ${excerpt(message)}`
+      return told(team(team_run_id), text.trimEnd(), outcome === 'cancelled' ? 'cancelled' : 'failed', 'team', { team_run_id, outcome })
+    }
+    default:
+      return event satisfies never
+  }
+}
+
+function told(actor: Told['actor'], text: string, status: Told['status'], timelineType: string, metadata: JsonObject = {}): Told {
+  return { actor, text, status, metadata: { ...metadata, timeline_type: timelineType } }
+}
+
+const because = (failure: Failure | null): string => (failure === null ? '.' : ` (${failure.class}): ${excerpt(failure.message)}`)
+
+const usageOf = ({ usage, simulated }: { usage: JsonObject; simulated: boolean }): JsonObject => ({ ...usage, simulated })

@@ -1,0 +1,88 @@
+// What a run did: provider calls, tool calls, and the tokens they cost.
+// C1. Tokens are summed from the answers that were recorded, on the run and on the task alike.
+// C2. A start or a result belongs to the run's newest open call of that id; providers use ids again in later answers.
+// C3. A result nobody asked for has a row of its own.
+import type { DataOf } from '@beaver/core'
+import type { Place } from './fold.ts'
+import { bit, type Sql } from './sql.ts'
+import { assistantMessage, toolMessage } from './transcript.ts'
+
+/** Sums stay integers JavaScript can read, even in a forged journal. */
+const addUsage = ['input_tokens', 'output_tokens', 'calls'].map((column) => `${column} = min(${column} + ?, ${Number.MAX_SAFE_INTEGER})`).join(', ')
+
+export function answered(sql: Sql, at: Place, answer: DataOf<'assistant_message_added'>): void {
+  const { usage, provider_name: provider, model } = answer
+  sql.run(
+    `insert into provider_calls (task_key, taskseq, run_id, time, success, provider, model, response_id, finish_reason, duration_ms, input_tokens, output_tokens)
+     values (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?)`,
+    [
+      at.taskKey, at.taskseq, at.runId, at.time, provider, model, answer.response_id, answer.finish_reason,
+      answer.duration_ms, usage.input_tokens, usage.output_tokens,
+    ],
+  )
+  const asks = answer.tool_calls.length > 0
+  sql.run(
+    `update runs set ${addUsage}, provider = ?, model = ?, finish_reason = ?,
+       output = ?, output_taskseq = ?, tool_iterations = tool_iterations + ?, status = case when ended_at is null then ? else status end
+     where task_key = ? and run_id = ?`,
+    [
+      usage.input_tokens, usage.output_tokens, usage.calls, provider, model, answer.finish_reason,
+      answer.content ?? '', at.taskseq, bit(asks), asks ? 'acting' : 'finalizing', at.taskKey, at.runId,
+    ],
+  )
+  sql.run(
+    `update tasks set ${addUsage}, provider = ?, model = ? where task_key = ?`,
+    [usage.input_tokens, usage.output_tokens, usage.calls, provider, model, at.taskKey],
+  )
+  for (const [index, call] of answer.tool_calls.entries()) {
+    sql.run(
+      'insert into tool_calls (task_key, asked_taskseq, call_index, run_id, call_id, tool, arguments) values (?, ?, ?, ?, ?, ?, ?)',
+      [at.taskKey, at.taskseq, index, at.runId, call.id, call.name, call.arguments],
+    )
+  }
+  assistantMessage(sql, at, answer)
+}
+
+export function providerCallFailed(sql: Sql, at: Place, failed: DataOf<'provider_call_failed'>): void {
+  sql.run(
+    `insert into provider_calls (task_key, taskseq, run_id, time, success, failure_class, failure_message, http_status, tries, retry_in_ms)
+     values (?, ?, ?, ?, 0, ?, ?, ?, ?, ?)`,
+    [
+      at.taskKey, at.taskseq, at.runId, at.time, failed.failure.class, failed.failure.message,
+      failed.status === null ? null : Math.trunc(failed.status), failed.tries, failed.retry_in_ms,
+    ],
+  )
+}
+
+const openCall = `rowid = (select rowid from tool_calls where task_key = ? and run_id is ? and call_id = ? and ended_at is null
+  order by asked_taskseq desc, call_index limit 1)`
+
+export function toolCallStarted(sql: Sql, at: Place, call: DataOf<'tool_call_started'>): void {
+  sql.run(
+    `update tool_calls set started_at = coalesce(started_at, ?), starts = starts + 1, idempotent = ? where ${openCall}`,
+    [at.time, bit(call.idempotent), at.taskKey, at.runId, call.call_id],
+  )
+}
+
+export function toolResultRecorded(sql: Sql, at: Place, result: DataOf<'tool_result_recorded'>): void {
+  const outcome = [at.time, result.duration_ms, bit(result.success), result.error, result.content, at.taskseq]
+  const matched = sql.run(
+    `update tool_calls set ended_at = ?, duration_ms = ?, success = ?, error = ?, result = ?, result_taskseq = ? where ${openCall}`,
+    [...outcome, at.taskKey, at.runId, result.call_id],
+  )
+  if (matched === 0) {
+    sql.run(
+      `insert into tool_calls (ended_at, duration_ms, success, error, result, result_taskseq, task_key, asked_taskseq, call_index, run_id, call_id, tool)
+       values (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)`,
+      [...outcome, at.taskKey, at.taskseq, at.runId, result.call_id, result.tool_name],
+    )
+  }
+  sql.run(
+    `update runs set status = case when exists (
+         select 1 from tool_calls where task_key = runs.task_key and asked_taskseq = runs.output_taskseq and ended_at is null
+       ) then 'acting' else 'thinking' end
+     where task_key = ? and run_id = ? and ended_at is null`,
+    [at.taskKey, at.runId],
+  )
+  toolMessage(sql, at, result)
+}

@@ -1,0 +1,7 @@
+export type { FindingKind, JournalMessage, ReadBlob } from './intake.ts'
+export { answerBytesMax } from './page.ts'
+export { answer, isQueryName, type QueryName, queries } from './queries.ts'
+export type { Query } from './query.ts'
+export { type Applied, openReadModel, type ReadModel } from './read-model.ts'
+export { schemaVersion } from './schema.ts'
+export type { Sql, SqlValue } from './sql.ts'

@@ -1,0 +1,45 @@
+// `events`: the journal of one task as it was written.
+import type { JsonValue } from '@beaver/core'
+import { z } from 'zod'
+import { findTask, taskName } from './find-task.ts'
+import { page } from './page.ts'
+import { cursor, limitOf, query } from './query.ts'
+
+/** Data above this is left out of the answer; `data_bytes` says how much it is. */
+const dataBytesMax = 512 * 1024
+
+interface EventRow {
+  readonly taskseq: number
+  readonly epoch: number
+  readonly type: string
+  readonly run_id: string | null
+  readonly time: string
+  readonly data: string | null
+  readonly blob_sha256: string | null
+  readonly hash: string
+  readonly sequence: number
+}
+
+/** Events after the `taskseq` `after`, in order. */
+export const events = query(z.strictObject({ ...taskName, after: cursor.default(0), limit: limitOf({ usual: 500, max: 2000 }) }), (sql, input) => {
+  const found = findTask(sql, input)
+  const rows = sql.each<EventRow>('select * from events where task_key = ? and taskseq > ? order by taskseq limit ?', [found.task_key, input.after, input.limit + 1])
+  const { items, more, next } = page(rows, input.limit, { item: eventView, cursor: (row) => row.taskseq })
+  return { task_id: found.task_id, session_id: found.session_id, tenant: found.tenant, events: items, more, next }
+})
+
+function eventView(row: EventRow): JsonValue {
+  const bytes = row.data === null ? 0 : Buffer.byteLength(row.data)
+  return {
+    taskseq: row.taskseq,
+    type: row.type,
+    epoch: row.epoch,
+    time: row.time,
+    run_id: row.run_id,
+    data: row.data === null || bytes > dataBytesMax ? null : (JSON.parse(row.data) as JsonValue),
+    data_bytes: bytes,
+    blob_sha256: row.blob_sha256,
+    hash: row.hash,
+    sequence: row.sequence,
+  }
+}

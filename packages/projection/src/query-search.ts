@@ -1,0 +1,106 @@
+// `search`: full text over the visible transcript, newest first.
+// S1. Any query string is safe: it is words to find, never a query language. S2. Words are separated by white space and must
+//     all occur, anywhere in the text, whatever their case; so a part of a Chinese sentence is a word too.
+// S3. The trigram index answers for words of three characters and more; shorter ones are looked for in the newest
+//     `scannedRowsMax` texts, and `scanned_all` says whether those were all.
+import type { JsonValue } from '@beaver/core'
+import { z } from 'zod'
+import { page } from './page.ts'
+import { cursor, limitOf, query } from './query.ts'
+import type { Sql } from './sql.ts'
+import { clip } from './text.ts'
+
+const scannedRowsMax = 200_000
+const wordsMax = 16
+const snippetCharsMax = 240
+
+interface HitRow {
+  readonly position: number
+  readonly tenant: string
+  readonly session_id: string
+  readonly task_id: string
+  readonly taskseq: number
+  readonly run_id: string | null
+  readonly agent_name: string | null
+  readonly role: string
+  readonly name: string | null
+  readonly text: string
+  readonly time: string
+}
+
+/** `before` is the `next` of the page before. */
+export const search = query(
+  z.strictObject({
+    query: z.string().max(1000),
+    tenant: z.string().max(128).optional(),
+    session: z.string().max(128).optional(),
+    limit: limitOf({ usual: 20, max: 100 }),
+    before: cursor.optional(),
+  }),
+  (sql, input) => {
+    // Control characters end a full-text query; lone surrogates are no characters at all.
+    const words = [...new Set(input.query.toWellFormed().split(/[\s\p{Cc}]+/u))].filter((word) => word !== '').slice(0, wordsMax)
+    if (words.length === 0) return { hits: [], more: false, next: null, scanned_all: true }
+    const long = words.filter((word) => [...word].length >= 3)
+    const short = words.filter((word) => [...word].length < 3)
+    const newest = sql.get<{ position: number | null }>('select max(position) as position from transcript')?.position ?? 0
+    const oldest = long.length > 0 ? 0 : Math.max(0, Math.min(newest, input.before ?? newest) - scannedRowsMax)
+    const rows = matches(sql, { long, short, oldest, tenant: input.tenant ?? null, session: input.session ?? null, before: input.before ?? newest + 1, limit: input.limit + 1 })
+    const { items, more, next } = page(rows, input.limit, { item: (row) => hitView(row, words), cursor: (row) => row.position })
+    return { hits: items, more, next, scanned_all: oldest === 0 }
+  },
+)
+
+function matches(
+  sql: Sql,
+  wanted: { long: string[]; short: string[]; oldest: number; tenant: string | null; session: string | null; before: number; limit: number },
+): Iterable<HitRow> {
+  const contains = wanted.short.map(() => "and transcript.text like ? escape '\\'").join(' ')
+  const indexed = wanted.long.length > 0
+  return sql.each<HitRow>(
+    `select transcript.position, transcript.taskseq, transcript.run_id, transcript.role, transcript.name, transcript.text,
+       tasks.tenant, tasks.session_id, tasks.task_id, runs.agent_name, events.time
+     from ${indexed ? 'transcript_fts cross join transcript on transcript.position = transcript_fts.rowid' : 'transcript'}
+     join tasks on tasks.task_key = transcript.task_key
+     join events on events.task_key = transcript.task_key and events.taskseq = transcript.taskseq
+     left join runs on runs.task_key = transcript.task_key and runs.run_id = transcript.run_id
+     where ${indexed ? 'transcript_fts match ? and transcript_fts.rowid < ?' : 'transcript.position < ?'} and transcript.position > ? ${contains}
+       and (? is null or tasks.tenant = ?) and (? is null or tasks.session_id = ?)
+     order by ${indexed ? 'transcript_fts.rowid' : 'transcript.position'} desc limit ?`,
+    [
+      ...(indexed ? [wanted.long.map(phrase).join(' AND ')] : []),
+      wanted.before, wanted.oldest, ...wanted.short.map(pattern),
+      wanted.tenant, wanted.tenant, wanted.session, wanted.session, wanted.limit,
+    ],
+  )
+}
+
+/** A word as an FTS5 string: everything in it stands for itself. */
+const phrase = (word: string): string => `"${word.replaceAll('"', '""')}"`
+
+/** A word as a LIKE pattern that finds it anywhere. */
+const pattern = (word: string): string => `%${word.replace(/[\\%_]/g, '\\$&')}%`
+
+function hitView(row: HitRow, words: readonly string[]): JsonValue {
+  return {
+    task_id: row.task_id,
+    session_id: row.session_id,
+    tenant: row.tenant,
+    taskseq: row.taskseq,
+    run_id: row.run_id,
+    agent_name: row.agent_name,
+    role: row.role,
+    name: row.name,
+    time: row.time,
+    snippet: snippet(row.text, words),
+  }
+}
+
+/** The text around the first word that occurs. */
+function snippet(text: string, words: readonly string[]): string {
+  const lower = text.toLowerCase()
+  const places = words.map((word) => lower.indexOf(word.toLowerCase())).filter((place) => place >= 0)
+  const from = Math.max(0, Math.min(...places, text.length) - snippetCharsMax / 3)
+  const cut = clip(text.slice(from), snippetCharsMax).toWellFormed().replace(/\s+/g, ' ')
+  return `${from > 0 ? '…' : ''}${cut}${from + snippetCharsMax < text.length ? '…' : ''}`
+}

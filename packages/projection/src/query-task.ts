@@ -1,0 +1,93 @@
+// `task`: one task whole. What was asked, who did what, what came out, what failed, and whether the record is intact.
+// T1. Long texts are cut, and their full length stands beside them; the whole text is in `events`.
+// T2. The answer fits one message, whatever the task: a tree that is too large is shown with fewer nodes and `more`.
+import type { JsonObject, JsonValue } from '@beaver/core'
+import { z } from 'zod'
+import { findingsOf } from './query-audit.ts'
+import { findTask, taskName } from './find-task.ts'
+import { limitOf, query } from './query.ts'
+import { failureView, type TaskRow, taskSummary } from './query-tasks.ts'
+import { runTree } from './run-tree.ts'
+import type { Sql } from './sql.ts'
+import { clip } from './text.ts'
+
+const textCharsMax = 10_000
+const finalOutputCharsMax = 40_000
+/** Shared evenly by the outputs. */
+const outputsCharsMax = 40_000
+const failuresMax = 30
+const findingsMax = 20
+const runsBytesMax = 400 * 1024
+
+/** `limit`: nodes of all teams together. */
+export const task = query(z.strictObject({ ...taskName, limit: limitOf({ usual: 200, max: 512 }) }), (sql, input) => {
+  const { task_key: key } = findTask(sql, input)
+  const row = sql.get<TaskRow>('select * from tasks where task_key = ?', [key])!
+  const { runs, more } = boundedTree(sql, key, input.limit)
+  const findings = findingsOf(sql, { taskKey: key, after: 0, limit: findingsMax })
+  return {
+    task: taskDetail(row),
+    runs,
+    more,
+    final_output: row.final_output === null ? null : clip(row.final_output, finalOutputCharsMax),
+    final_output_chars: row.final_output?.length ?? 0,
+    outputs: outputsOf(row),
+    failures: failuresOf(sql, row),
+    chain_ok: row.chain_ok === 1,
+    findings: findings.items,
+    more_findings: findings.more,
+  }
+})
+
+function boundedTree(sql: Sql, key: number, limit: number): { runs: JsonValue[]; more: boolean } {
+  for (let nodesMax = limit; ; nodesMax = Math.ceil(nodesMax / 2)) {
+    const tree = runTree(sql, key, nodesMax)
+    if (nodesMax === 1 || Buffer.byteLength(JSON.stringify(tree.runs)) <= runsBytesMax) return tree
+  }
+}
+
+function taskDetail(row: TaskRow): JsonObject {
+  return {
+    ...taskSummary(row, textCharsMax),
+    workspace: row.workspace,
+    source: row.source,
+    previous_task_id: row.previous_task_id,
+    root_run_id: row.root_run_id,
+    daemon: row.daemon,
+    claims: row.claims,
+    cancel_reason: row.cancel_reason,
+    dead_lettered: row.dead_lettered === 1,
+    epoch: row.epoch,
+    last_taskseq: row.last_taskseq,
+    head_hash: row.head_hash,
+  }
+}
+
+function outputsOf(row: TaskRow): JsonValue[] {
+  const outputs = row.outputs === null ? [] : (JSON.parse(row.outputs) as { node_id: string; output: string }[])
+  const charsMax = Math.max(100, Math.floor(outputsCharsMax / Math.max(1, outputs.length)))
+  return outputs.map(({ node_id, output }) => ({ node_id, output: clip(output, charsMax), output_chars: output.length }))
+}
+
+interface FailureRow {
+  readonly scope: string
+  readonly id: string
+  readonly name: string
+  readonly failure_class: string
+  readonly failure_message: string | null
+}
+
+/** What failed, from the inside out: runs, nodes, the task. */
+function failuresOf(sql: Sql, row: TaskRow): JsonValue[] {
+  const rows = sql.all<FailureRow>(
+    `select 'run' as scope, run_id as id, agent_name as name, failure_class, failure_message, 0 as rank, started_taskseq as place
+       from runs where task_key = ?1 and failure_class is not null
+     union all
+     select 'node', node_id, node_id, failure_class, failure_message, 1, declared_index from team_nodes where task_key = ?1 and failure_class is not null
+     union all
+     select 'task', task_id, task_id, failure_class, failure_message, 2, 0 from tasks where task_key = ?1 and failure_class is not null
+     order by rank, place, id limit ?2`,
+    [row.task_key, failuresMax],
+  )
+  return rows.map((failed) => ({ scope: failed.scope, id: failed.id, name: failed.name, ...failureView(failed) }))
+}

@@ -1,0 +1,107 @@
+import { type DomainEvent, event, eventData, type EventType, type JsonObject } from '@beaver/core'
+import { describe as group, expect, test } from 'vitest'
+import { newStream, runStarted, singleTask, submitted, teamTask } from '../test/journal-fixture.ts'
+import { describe } from './describe.ts'
+import { answer } from './queries.ts'
+import { openReadModel } from './read-model.ts'
+
+async function timelineOf(write: (stream: ReturnType<typeof newStream>) => void, input: JsonObject = { task: 't' }): Promise<{ events: JsonObject[]; more: boolean; next: number | null }> {
+  const stream = newStream()
+  write(stream)
+  using model = openReadModel(':memory:', { readBlob: stream.readBlob })
+  model.begin('S@1')
+  await model.apply(stream.messages)
+  return answer(model.sql, 'timeline', input) as { events: JsonObject[]; more: boolean; next: number | null }
+}
+
+group('the timeline', () => {
+  test('tells the choice of execution mode as the process projection requires (PP-02, PP-03, PP-05)', async () => {
+    const { events } = await timelineOf((stream) => teamTask(stream.log('t')))
+    expect(events.find((item) => item['kind'] === 'execution_mode_selected')).toEqual({
+      event_id: 't.6',
+      taskseq: 6,
+      run_id: 'root-run',
+      parent_run_id: null,
+      kind: 'execution_mode_selected',
+      actor_type: 'system',
+      actor_id: 'main-agent-router',
+      actor_name: 'Root agent',
+      text: 'Root agent selected Team execution.',
+      created_at: '2026-01-01T00:00:00.500Z',
+      offset_ms: 500,
+      status: 'done',
+      metadata: {
+        task_id: 't',
+        attempt_index: 1,
+        execution_mode: 'team',
+        routing_source: 'main_agent_first_turn',
+        primary_template_skill: 'report',
+        ignored_template_skills: ['other'],
+        workflow_tool: 'GraphWorkflow',
+        timeline_type: 'execution_mode',
+      },
+    })
+  })
+
+  test('names each run and its parent, and says how many nodes a team completed (PP-07)', async () => {
+    const { events } = await timelineOf((stream) => teamTask(stream.log('t')))
+    expect(events.find((item) => item['kind'] === 'run_started' && item['run_id'] === 'run-write')).toMatchObject({ parent_run_id: 'root-run', actor_name: 'write' })
+    expect(events.find((item) => item['kind'] === 'task_team_run_failed')).toMatchObject({ text: 'Team run ended incomplete: 2 of 4 nodes completed. check failed' })
+  })
+
+  test('dates the activation of skills (PP-06, PP-08)', async () => {
+    const { events } = await timelineOf((stream) => teamTask(stream.log('t')))
+    expect(events.find((item) => item['kind'] === 'skill_activation_snapshotted')).toMatchObject({ text: 'Skill activated: report.', created_at: '2026-01-01T00:00:00.300Z' })
+  })
+
+  test('has one item an event, in order, page by page', async () => {
+    const write = (stream: ReturnType<typeof newStream>): void => singleTask(stream.log('t'))
+    const first = await timelineOf(write, { task: 't', limit: 5 })
+    const rest = await timelineOf(write, { task: 't', after: first.next })
+    expect([...first.events, ...rest.events].map((item) => item['taskseq'])).toEqual(Array.from({ length: 11 }, (_, n) => n + 1))
+    expect(first.more).toBe(true)
+  })
+
+  test('never shows the body of a prompt or of a skill', async () => {
+    const { events } = await timelineOf((stream) => (teamTask(stream.log('t')), singleTask(stream.log('u'))))
+    expect(JSON.stringify(events)).not.toContain('hidden')
+  })
+
+  test('says so when an event has lost its data', async () => {
+    const { events } = await timelineOf((stream) => {
+      const log = stream.log('t')
+      log.write(submitted(log.log, 'x'.repeat(100_000)), runStarted('r'))
+      stream.blobs.clear()
+    })
+    expect(events[0]).toMatchObject({ kind: 'task_submitted', text: 'Event 1 (task_submitted) has lost its data.', offset_ms: null })
+  })
+})
+
+/** Data of every type, with texts that are far too long. */
+function specimen(type: EventType): DomainEvent {
+  const long = 'long '.repeat(1000)
+  const failure = { class: 'internal', message: long }
+  const usage = { input_tokens: 1, output_tokens: 1, calls: 1 }
+  const request = { text: long, workspace: '/w', skill: null, source: 'cli' }
+  const graph = { workflow: 'W', task: long, nodes: [{ node_id: 'n', agent: { name: 'n', role: '', system_prompt: '', metadata: { sub_agent_kind: 'generic_skill_worker', workflow_tool: 'W', workflow_agent_name: 'n' } }, instruction: long, depends_on: [], allowed_tool_names: null, required_evidence: [] }], outputs: ['n'], output: 'n' }
+  const everything = {
+    task_id: 't', session_id: 's', tenant: 'local', previous_task_id: null, request, daemon: 'd', reason: long, claims: 3,
+    final_output: long, outputs: [], usage, provider: 'p', model: 'm', simulated: false, failure,
+    run_id: 'r', parent_run_id: null, attempt_index: 1, agent_name: 'a', team_run_id: 'tr', node_id: 'n', source: 'task', max_tool_iterations: 1, tools: ['x'],
+    allowed: [long], effective: ['x'], dropped: [long], skills: [{ name: 's', sha256: 'x', content: long }],
+    execution_mode: 'single', routing_source: 'main_agent_first_turn', primary_template_skill: 's', ignored_template_skills: [], workflow_tool: null,
+    tries: 1, retry_in_ms: null, status: 500, tool_calls: [], finish_reason: 'stop', provider_name: 'p', response_id: null, duration_ms: 1,
+    call_id: 'c', tool_name: 'x', idempotent: false, success: false, error: long, tool_iterations: 1, restarts: 1, graph, concurrent_nodes_max: 1,
+    passed: true, checks: [], cause_node_id: 'm', message: long,
+    content: type === 'execution_mode_selected' ? null : long,
+    outcome: type === 'task_team_run_completed' ? 'complete' : 'incomplete',
+  }
+  return event(type, eventData[type].parse(everything) as never, 'r')
+}
+
+test.each(Object.keys(eventData) as EventType[])('%s is told in one short sentence', (type) => {
+  const told = describe(specimen(type), { taskId: 't', runId: 'r', agentName: 'Root agent', team: { workflow: 'W', nodes: 3, completed: 2 } })
+  expect(told.text).toMatch(/^\S[^\n]{5,400}$/)
+  expect(JSON.stringify(told).length).toBeLessThan(2500)
+  expect(told.text).not.toMatch(/undefined|null|\[object|Main Agent/)
+})

@@ -1,0 +1,105 @@
+// `timeline`: the process projection (PP-02). One item an event, in the order of the journal, in words for people.
+// T1. Every event has an item: one whose type or data this version cannot read says so.
+import { type DomainEvent, eventData, type EventType, type JsonObject } from '@beaver/core'
+import { z } from 'zod'
+import { describe, type Surroundings, type Told } from './describe.ts'
+import { findTask, taskName } from './find-task.ts'
+import { page } from './page.ts'
+import { cursor, limitOf, query } from './query.ts'
+import type { Sql } from './sql.ts'
+import { millisBetween } from './text.ts'
+
+interface EventRow {
+  readonly taskseq: number
+  readonly type: string
+  readonly run_id: string | null
+  readonly time: string
+  readonly data: string | null
+}
+
+interface Context {
+  readonly taskId: string
+  readonly rootRunId: string | null
+  readonly submittedAt: string | null
+  runOf(runId: string): { parent_run_id: string | null; agent_name: string } | undefined
+  teamOf(teamRunId: string): Surroundings['team']
+}
+
+/** Items after the `taskseq` `after`. `offset_ms` counts from the task's submission. */
+export const timeline = query(z.strictObject({ ...taskName, after: cursor.default(0), limit: limitOf({ usual: 500, max: 2000 }) }), (sql, input) => {
+  const found = findTask(sql, input)
+  const context = contextOf(sql, found)
+  const rows = sql.each<EventRow>(
+    'select taskseq, type, run_id, time, data from events where task_key = ? and taskseq > ? order by taskseq limit ?',
+    [found.task_key, input.after, input.limit + 1],
+  )
+  const { items, more, next } = page(rows, input.limit, { item: (row) => itemOf(row, context), cursor: (row) => row.taskseq })
+  return { task_id: found.task_id, session_id: found.session_id, tenant: found.tenant, events: items, more, next }
+})
+
+function itemOf(row: EventRow, context: Context): JsonObject {
+  const event = readable(row)
+  const data: Partial<Record<string, unknown>> = event?.data ?? {}
+  const runId = row.run_id ?? (typeof data['run_id'] === 'string' ? data['run_id'] : context.rootRunId)
+  const run = runId === null ? undefined : context.runOf(runId)
+  const agentName = run === undefined || run.parent_run_id === null ? 'Root agent' : run.agent_name
+  const team = typeof data['team_run_id'] === 'string' ? context.teamOf(data['team_run_id']) : null
+  const { actor, text, status, metadata } = event === null ? unreadable(row) : describe(event, { taskId: context.taskId, runId, agentName, team })
+  return {
+    event_id: `${context.taskId}.${row.taskseq}`,
+    taskseq: row.taskseq,
+    run_id: runId,
+    parent_run_id: run?.parent_run_id ?? null,
+    kind: row.type,
+    actor_type: actor.type,
+    actor_id: actor.id,
+    actor_name: actor.name,
+    text,
+    created_at: row.time,
+    offset_ms: millisBetween(context.submittedAt, row.time),
+    status,
+    metadata: { task_id: context.taskId, ...metadata },
+  }
+}
+
+function readable(row: EventRow): DomainEvent | null {
+  if (row.data === null || !Object.hasOwn(eventData, row.type)) return null
+  const type = row.type as EventType
+  const parsed = eventData[type].safeParse(JSON.parse(row.data))
+  return parsed.success ? ({ type, data: parsed.data } as DomainEvent) : null
+}
+
+function unreadable(row: EventRow): Told {
+  const known = Object.hasOwn(eventData, row.type)
+  const why = !known ? 'is of a type this version does not know' : row.data === null ? 'has lost its data' : 'has data of another shape than its type'
+  return {
+    actor: { type: 'system', id: 'projector', name: 'Projector' },
+    text: `Event ${row.taskseq} (${row.type}) ${why}.`,
+    status: known ? 'failed' : 'done',
+    metadata: { timeline_type: 'unreadable' },
+  }
+}
+
+function contextOf(sql: Sql, found: { task_key: number; task_id: string; submitted_at: string | null }): Context {
+  const key = found.task_key
+  const root = sql.get<{ root_run_id: string | null }>('select root_run_id from tasks where task_key = ?', [key])
+  const runOf = remembered((runId) =>
+    sql.get<{ parent_run_id: string | null; agent_name: string }>('select parent_run_id, agent_name from runs where task_key = ? and run_id = ?', [key, runId]),
+  )
+  const teamOf = remembered((teamRunId) =>
+    sql.get<NonNullable<Surroundings['team']>>(
+      `select workflow, nodes, (select count(*) from team_nodes where task_key = teams.task_key and team_run_id = teams.team_run_id and status = 'completed') as completed
+       from teams where task_key = ? and team_run_id = ?`,
+      [key, teamRunId],
+    ),
+  )
+  return { taskId: found.task_id, rootRunId: root?.root_run_id ?? null, submittedAt: found.submitted_at, runOf, teamOf: (id) => teamOf(id) ?? null }
+}
+
+function remembered<T>(read: (id: string) => T): (id: string) => T {
+  const known = new Map<string, T>()
+  return (id) => {
+    if (!known.has(id)) known.set(id, read(id))
+    return known.get(id)!
+  }
+}

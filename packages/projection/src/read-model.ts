@@ -1,0 +1,188 @@
+// The read model: the journal folded into one SQLite file. It owns the file, the checkpoint and the order of application;
+// the rows belong to fold.ts, the verdicts to audit.ts, the answers to queries.ts.
+// M1. The checkpoint is written in the transaction of the rows it accounts for: every event counts exactly once.
+// M2. A read model belongs to one stream; another stream, even of the same name, is refused.
+// M3. Rows depend on the journal's messages, their order and their blobs, never on how they were batched.
+// M4. One `apply` at a time. The caller bounds a batch: its messages and their blobs are held in memory.
+import { BeaverError, eventTypeOf, invariant } from '@beaver/core'
+import { recordFinding, type Standing, standingsIn, judge } from './audit.ts'
+import { openDatabase } from './database.ts'
+import { digestOf, dumpLines } from './dump.ts'
+import { foldEvent, foldLostEvent } from './fold.ts'
+import { type IncomingMessage, type IncomingRecord, type JournalMessage, type ReadBlob, referenceOf, takeIn } from './intake.ts'
+import { type Sql, sqlOn } from './sql.ts'
+
+export interface Applied {
+  /** Messages that were new. */
+  readonly messages: number
+  readonly events: number
+  readonly findings: number
+  /** The checkpoint after the batch. */
+  readonly sequence: number
+}
+
+export interface ReadModel extends Disposable, AsyncDisposable {
+  /** For queries: `answer(model.sql, …)`. */
+  readonly sql: Sql
+  /**
+   * Binds the file to a stream and says which sequence was applied last; 0 for none.
+   * @param streamIdentity tells a stream from another one of the same name, as `BEAVER_main@2026-01-01T00:00:00Z`
+   * @throws {BeaverError} `stream_recreated` when the file was built from another stream
+   */
+  begin(streamIdentity: string): number
+  /**
+   * Applies messages in stream order, in one transaction. What was applied before is skipped.
+   * Rejects, with nothing applied, when a blob cannot be fetched for another reason than that it is missing.
+   */
+  apply(messages: readonly JournalMessage[]): Promise<Applied>
+  /** The rows of all tables as text, in a fixed order. */
+  dump(): Iterable<string>
+  /** The SHA-256 of the dump. */
+  digest(): string
+  close(): void
+}
+
+/**
+ * Opens the read model of a file, making it when it is not there. `:memory:` keeps it in memory.
+ *
+ * @throws {BeaverError} `invalid_configuration` for a file of a newer Beaver or another program
+ * @example
+ * await using model = openReadModel('read.db', { readBlob: (sha256) => blobs.get(sha256) })
+ * const from = model.begin(identity) + 1
+ */
+export function openReadModel(file: string, options: { readBlob: ReadBlob }): ReadModel {
+  const db = openDatabase(file)
+  const sql = sqlOn(db)
+  let applying: Promise<unknown> | null = null
+  const close = (): void => {
+    if (db.isOpen) db.close()
+  }
+  const applyBatch = async (messages: readonly JournalMessage[]): Promise<Applied> => {
+    const fresh = inOrder(messages, checkpointOf(sql).sequence)
+    const incoming = await takeIn(fresh, options.readBlob)
+    return sql.transaction(() => store(sql, incoming))
+  }
+  return {
+    sql,
+    begin: (identity) => sql.transaction(() => bind(sql, identity, file)),
+    async apply(messages) {
+      invariant(applying === null, 'Two batches are applied to one read model at the same time')
+      const work = applyBatch(messages)
+      applying = work
+      try {
+        return await work
+      } finally {
+        applying = null
+      }
+    },
+    dump: () => dumpLines(sql),
+    digest: () => digestOf(sql),
+    close,
+    [Symbol.dispose]: close,
+    async [Symbol.asyncDispose]() {
+      await applying?.catch(() => {})
+      close()
+    },
+  }
+}
+
+interface Checkpoint {
+  readonly stream: string
+  readonly sequence: number
+}
+
+function checkpointOf(sql: Sql): Checkpoint {
+  const row = sql.get<Checkpoint>('select stream, sequence from checkpoint')
+  invariant(row !== undefined, 'A batch is applied before `begin` bound the read model to a stream')
+  return row
+}
+
+function bind(sql: Sql, identity: string, file: string): number {
+  const row = sql.get<Checkpoint>('select stream, sequence from checkpoint')
+  if (row === undefined) {
+    sql.run('insert into checkpoint (id, stream, sequence, events) values (1, ?, 0, 0)', [identity])
+    return 0
+  }
+  if (row.stream !== identity) {
+    throw new BeaverError(
+      'stream_recreated',
+      `The read model ${file} was built from the journal stream ${row.stream}, and the journal is now ${identity}: it was made anew. ` +
+        `Check that the journal is the right one; then delete ${file} (with its -wal and -shm files) to rebuild the read model from it.`,
+    )
+  }
+  return row.sequence
+}
+
+/** The messages after the checkpoint, each once. */
+function inOrder(messages: readonly JournalMessage[], checkpoint: number): JournalMessage[] {
+  const fresh: JournalMessage[] = []
+  const seen = new Set<number>()
+  let last = checkpoint
+  for (const message of messages) {
+    if (message.sequence <= checkpoint || seen.has(message.sequence)) continue
+    invariant(message.sequence > last, `Message ${message.sequence} of the journal came after message ${last}`)
+    seen.add((last = message.sequence))
+    fresh.push(message)
+  }
+  return fresh
+}
+
+function store(sql: Sql, incoming: readonly IncomingMessage[]): Applied {
+  let { sequence } = checkpointOf(sql)
+  const standings = standingsIn(sql)
+  const counts = { messages: 0, events: 0, findings: 0 }
+  for (const message of incoming) {
+    if (message.sequence <= sequence) continue
+    sequence = message.sequence
+    counts.messages++
+    const task = standings.of(message.log)
+    if (message.finding !== null) {
+      task.chainOk = false
+      recordFinding(sql, { taskKey: task.key, sequence, taskseq: null }, message.finding)
+      counts.findings++
+    }
+    for (const record of message.records) {
+      counts.findings += storeRecord(sql, task, message, record)
+      counts.events++
+    }
+  }
+  standings.save()
+  sql.run('update checkpoint set sequence = ?, events = events + ?', [sequence, counts.events])
+  return { ...counts, sequence }
+}
+
+/** Returns how many findings there were. */
+function storeRecord(sql: Sql, task: Standing, { sequence, log }: IncomingMessage, incoming: IncomingRecord): number {
+  const { record, event, dataJson } = incoming
+  const at = { taskKey: task.key, sequence, taskseq: record.taskseq }
+  const verdict = judge(task, record)
+  if (verdict.finding !== null) recordFinding(sql, verdict.kind === 'repeat' ? { ...at, record } : at, verdict.finding)
+  if (verdict.kind === 'repeat') return 1
+  let findings = verdict.finding === null ? 0 : 1
+
+  if (incoming.finding !== null) {
+    recordFinding(sql, at, incoming.finding)
+    findings++
+  }
+  const type = eventTypeOf(record)
+  const { taskseq, epoch, time, hash } = record
+  const runId = record.runid ?? null
+  sql.run(
+    'insert into events (task_key, taskseq, epoch, type, run_id, time, data, blob_sha256, hash, sequence) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    [task.key, taskseq, epoch, type ?? record.type, runId, time, dataJson, referenceOf(record), hash, sequence],
+  )
+  task.lastEventAt = time
+  const place = { taskKey: task.key, taskseq, time, runId }
+  if (event === null) {
+    if (type !== null) foldLostEvent(sql, place, type)
+    return findings
+  }
+  if (event.type === 'task_submitted' && (event.data.task_id !== log.task || event.data.session_id !== log.session || event.data.tenant !== log.tenant)) {
+    task.chainOk = false
+    const named = `${event.data.tenant}/${event.data.session_id}/${event.data.task_id}`
+    recordFinding(sql, at, { kind: 'identity', message: `event ${taskseq} submits the task ${named}, which is not the task of this log` })
+    findings++
+  }
+  foldEvent(sql, place, event)
+  return findings
+}

@@ -1,0 +1,244 @@
+// The tables of the read model. Each operation's SQL stands beside the operation; here is only what the tables are.
+// S1. Every row is a function of the journal alone: no clock, no random key. S2. `task_key` numbers the logs in the order in
+//     which the stream first named them. S3. A changed table means a higher `schemaVersion`: older files are rebuilt.
+
+export const schemaVersion = 1
+
+/** `application_id` of a Beaver read model ("BVRM"), so that a file of another program is never taken for one. */
+export const applicationId = 0x4256524d
+
+export const tables = `
+-- Where the projector stands: one row, written with the rows it accounts for.
+create table checkpoint (
+  id integer primary key check (id = 1),
+  stream text not null,
+  sequence integer not null,
+  events integer not null
+) strict;
+
+create table tasks (
+  task_key integer primary key,
+  tenant text not null,
+  session_id text not null,
+  task_id text not null,
+  status text not null default 'submitted',
+  text text,
+  skill text,
+  workspace text,
+  source text,
+  previous_task_id text,
+  submitted_at text,
+  started_at text,
+  ended_at text,
+  last_event_at text,
+  daemon text,
+  claims integer not null default 0,
+  cancel_reason text,
+  dead_lettered integer not null default 0,
+  agents integer not null default 0,
+  input_tokens integer not null default 0,
+  output_tokens integer not null default 0,
+  calls integer not null default 0,
+  provider text,
+  model text,
+  simulated integer,
+  failure_class text,
+  failure_message text,
+  final_output text,
+  outputs text,
+  root_run_id text,
+  epoch integer not null default 0,
+  last_taskseq integer not null default 0,
+  head_hash text not null,
+  chain_ok integer not null default 1,
+  unique (tenant, session_id, task_id)
+) strict;
+create index tasks_by_id on tasks (task_id);
+create index tasks_by_session on tasks (session_id, task_key);
+create index tasks_by_status on tasks (status, task_key);
+
+-- Every event as it was journaled. \`data\` is JSON text; null when its blob is missing. \`type\` is short (\`run_started\`)
+-- when this version knows it, else as on the wire.
+create table events (
+  task_key integer not null,
+  taskseq integer not null,
+  epoch integer not null,
+  type text not null,
+  run_id text,
+  time text not null,
+  data text,
+  blob_sha256 text,
+  hash text not null,
+  sequence integer not null,
+  primary key (task_key, taskseq)
+) strict;
+
+create table runs (
+  task_key integer not null,
+  run_id text not null,
+  parent_run_id text,
+  agent_name text not null,
+  team_run_id text,
+  node_id text,
+  attempt_index integer not null,
+  source text not null,
+  status text not null,
+  started_at text not null,
+  started_taskseq integer not null,
+  ended_at text,
+  max_tool_iterations integer not null,
+  tool_iterations integer not null default 0,
+  restarts integer not null default 0,
+  input_tokens integer not null default 0,
+  output_tokens integer not null default 0,
+  calls integer not null default 0,
+  provider text,
+  model text,
+  execution_mode text,
+  skills text not null default '[]',
+  finish_reason text,
+  output text,
+  output_taskseq integer,
+  failure_class text,
+  failure_message text,
+  primary key (task_key, run_id)
+) strict;
+
+create table teams (
+  task_key integer not null,
+  team_run_id text not null,
+  run_id text not null,
+  call_id text not null,
+  workflow text not null,
+  task text not null,
+  nodes integer not null,
+  concurrent_nodes_max integer not null,
+  outputs text not null,
+  output text,
+  status text not null,
+  message text,
+  started_at text not null,
+  started_taskseq integer not null,
+  ended_at text,
+  primary key (task_key, team_run_id)
+) strict;
+
+create table team_nodes (
+  task_key integer not null,
+  team_run_id text not null,
+  node_id text not null,
+  declared_index integer not null,
+  depends_on text not null,
+  instruction text not null,
+  use_skill text,
+  skill_query text,
+  allowed_tool_names text,
+  status text not null default 'waiting',
+  run_id text,
+  evidence_passed integer,
+  evidence_taskseq integer,
+  failure_class text,
+  failure_message text,
+  cause_node_id text,
+  started_at text,
+  ended_at text,
+  primary key (task_key, team_run_id, node_id)
+) strict;
+
+-- A call is the place it was asked for: providers use the same call id again in a later answer.
+create table tool_calls (
+  task_key integer not null,
+  asked_taskseq integer not null,
+  call_index integer not null,
+  run_id text,
+  call_id text not null,
+  tool text not null,
+  arguments text,
+  idempotent integer,
+  starts integer not null default 0,
+  started_at text,
+  ended_at text,
+  duration_ms integer,
+  success integer,
+  error text,
+  result text,
+  result_taskseq integer,
+  primary key (task_key, asked_taskseq, call_index)
+) strict;
+create index tool_calls_by_call on tool_calls (task_key, run_id, call_id);
+
+create table provider_calls (
+  task_key integer not null,
+  taskseq integer not null,
+  run_id text,
+  time text not null,
+  success integer not null,
+  provider text,
+  model text,
+  response_id text,
+  finish_reason text,
+  duration_ms integer,
+  input_tokens integer,
+  output_tokens integer,
+  failure_class text,
+  failure_message text,
+  http_status integer,
+  tries integer,
+  retry_in_ms integer,
+  primary key (task_key, taskseq)
+) strict;
+
+create table evidence_checks (
+  task_key integer not null,
+  taskseq integer not null,
+  check_index integer not null,
+  team_run_id text not null,
+  node_id text not null,
+  run_id text not null,
+  requirement text not null,
+  status text not null,
+  detail text not null,
+  rests_on text not null,
+  primary key (task_key, taskseq, check_index)
+) strict;
+create index evidence_checks_by_node on evidence_checks (task_key, team_run_id, node_id);
+
+-- What the audit found. \`record\` holds a record that has no place of its own in \`events\`.
+create table audit_findings (
+  finding_id integer primary key,
+  task_key integer not null,
+  taskseq integer,
+  kind text not null,
+  message text not null,
+  sequence integer not null,
+  record text
+) strict;
+create index audit_findings_by_task on audit_findings (task_key, finding_id);
+
+-- The visible transcript: what people and the model said, and what tools answered.
+create table transcript (
+  position integer primary key,
+  task_key integer not null,
+  taskseq integer not null,
+  run_id text,
+  role text not null,
+  name text,
+  text text not null
+) strict;
+create virtual table transcript_fts using fts5(text, content='transcript', content_rowid='position', tokenize='trigram');
+`
+
+/** The tables that hold rows of their own, in the order of a dump. The full-text index is made from `transcript`. */
+export const tableNames = [
+  'checkpoint',
+  'tasks',
+  'events',
+  'runs',
+  'teams',
+  'team_nodes',
+  'tool_calls',
+  'provider_calls',
+  'evidence_checks',
+  'audit_findings',
+  'transcript',
+] as const

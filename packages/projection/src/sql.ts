@@ -1,0 +1,46 @@
+// SQL over one connection: prepared once, typed by the caller, transactions that end.
+// Q1. `transaction` commits what `act` did or nothing of it.
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
+export type SqlValue = string | number | null
+
+export interface Sql {
+  /** Returns how many rows changed. */
+  run(text: string, values?: readonly SqlValue[]): number
+  get<Row>(text: string, values?: readonly SqlValue[]): Row | undefined
+  all<Row>(text: string, values?: readonly SqlValue[]): Row[]
+  /** Rows one by one; a loop that stops early reads no further. */
+  each<Row>(text: string, values?: readonly SqlValue[]): Iterable<Row>
+  transaction<T>(act: () => T): T
+}
+
+export function sqlOn(db: DatabaseSync): Sql {
+  const prepared = new Map<string, StatementSync>()
+  const statement = (text: string): StatementSync => {
+    let known = prepared.get(text)
+    if (known === undefined) prepared.set(text, (known = db.prepare(text)))
+    return known
+  }
+  return {
+    run: (text, values = []) => Number(statement(text).run(...values).changes),
+    get: <Row>(text: string, values: readonly SqlValue[] = []) => statement(text).get(...values) as Row | undefined,
+    all: <Row>(text: string, values: readonly SqlValue[] = []) => statement(text).all(...values) as Row[],
+    each: <Row>(text: string, values: readonly SqlValue[] = []) => statement(text).iterate(...values) as Iterable<Row>,
+    transaction(act) {
+      db.exec('begin immediate')
+      try {
+        const result = act()
+        db.exec('commit')
+        return result
+      } catch (error) {
+        if (db.isTransaction) db.exec('rollback')
+        throw error
+      }
+    },
+  }
+}
+
+/** SQLite has no booleans. */
+export const bit = (value: boolean): number => (value ? 1 : 0)
+
+export const truth = (value: number | null): boolean | null => (value === null ? null : value === 1)

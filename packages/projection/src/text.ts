@@ -1,0 +1,24 @@
+// Texts cut to a bound, and spans of time between two events.
+
+/** At most `charsMax` UTF-16 units of a text, never half a character. */
+export function clip(text: string, charsMax: number): string {
+  if (text.length <= charsMax) return text
+  const last = text.charCodeAt(charsMax - 1)
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? charsMax - 1 : charsMax)
+}
+
+/** A text on one line, with `…` where it was cut. */
+export function excerpt(text: string, charsMax = 120): string {
+  const line = clip(text, charsMax * 4).replace(/\s+/g, ' ').trim()
+  return line.length <= charsMax && text.length <= charsMax * 4 ? line : `${clip(line, charsMax - 1)}…`
+}
+
+/** Milliseconds from one RFC 3339 time to another; `null` when either is missing or no time. */
+export function millisBetween(from: string | null, to: string | null): number | null {
+  if (from === null || to === null) return null
+  const span = Date.parse(to) - Date.parse(from)
+  return Number.isNaN(span) ? null : span
+}
+
+/** `1 node`, `2 nodes`. */
+export const counted = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`

@@ -1,0 +1,95 @@
+// From the body of a chat completion to a ChatAnswer. Servers differ in what they leave out; what they do send must have its type.
+import { type ChatAnswer, ProviderError } from '@beaver/agent'
+import type { ToolCall } from '@beaver/core'
+import { z } from 'zod'
+
+export interface AnswerPlace {
+  readonly host: string
+  /** The model that was asked. */
+  readonly model: string
+  /** How many tool calls stand in the conversation before this answer. */
+  readonly earlierCalls: () => number
+  readonly redact: (text: string) => string
+}
+
+const tokens = z.int().nonnegative().nullish()
+
+const completion = z.looseObject({
+  id: z.string().nullish(),
+  model: z.string().nullish(),
+  choices: z
+    .array(
+      z.looseObject({
+        finish_reason: z.string().nullish(),
+        message: z.looseObject({
+          content: z.string().nullish(),
+          refusal: z.string().nullish(),
+          tool_calls: z
+            .array(
+              z.looseObject({
+                id: z.string().nullish(),
+                type: z.literal('function').nullish(),
+                function: z.looseObject({ name: z.string().min(1), arguments: z.string().nullish() }),
+              }),
+            )
+            .nullish(),
+        }),
+      }),
+    )
+    .min(1),
+  usage: z.looseObject({ prompt_tokens: tokens, completion_tokens: tokens }).nullish(),
+})
+
+/** @throws {ProviderError} `malformed_output`, or `refusal` when the model declined */
+export function readChatCompletion(body: string, place: AnswerPlace): ChatAnswer {
+  const parsed = completion.safeParse(parseJson(body, place))
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0]
+    throw malformed(place, `not a chat completion: ${issue?.path.join('.') || 'the whole'}: ${issue?.message}. It begins: ${begin(body)}`)
+  }
+  const { id, model, choices, usage } = parsed.data
+  const choice = choices[0]
+  if (choice === undefined) throw malformed(place, 'no choice')
+  const { message } = choice
+  const toolCalls = readToolCalls(message.tool_calls ?? [], place)
+  if (typeof message.refusal === 'string' && message.refusal !== '' && !message.content && toolCalls.length === 0) {
+    throw new ProviderError('refusal', `The model ${place.model} declined: ${place.redact(message.refusal)}`)
+  }
+  return {
+    content: message.content ?? null,
+    toolCalls,
+    finishReason: choice.finish_reason || (toolCalls.length > 0 ? 'tool_calls' : 'stop'),
+    usage: { input_tokens: usage?.prompt_tokens ?? 0, output_tokens: usage?.completion_tokens ?? 0, calls: 1 },
+    model: model || place.model,
+    responseId: id || null,
+  }
+}
+
+type WireCall = { readonly id?: string | null | undefined; readonly function: { readonly name: string; readonly arguments?: string | null | undefined } }
+
+/** A call without an id of its own gets its place in the conversation: the same request gives the same id, and none stands twice. */
+function readToolCalls(calls: readonly WireCall[], place: AnswerPlace): ToolCall[] {
+  const taken = new Set<string>()
+  return calls.map((call, index) => {
+    let id = call.id ?? ''
+    if (id === '' || taken.has(id)) id = `call_${place.earlierCalls() + index}`
+    taken.add(id)
+    return { id, name: call.function.name, arguments: call.function.arguments ?? '{}' }
+  })
+}
+
+function parseJson(body: string, place: AnswerPlace): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    throw malformed(place, `not JSON. It begins: ${begin(body)}`)
+  }
+}
+
+/** Longer than what a message shows, so that nothing is cut before it is redacted. */
+const begin = (body: string): string => body.slice(0, 4000)
+
+function malformed(place: AnswerPlace, what: string): ProviderError {
+  // Redacted before it is cut: half a key is still a secret.
+  return new ProviderError('malformed_output', place.redact(`The endpoint ${place.host} sent an answer that is ${what}`))
+}

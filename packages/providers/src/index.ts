@@ -1,0 +1,7 @@
+export { httpFetch } from './http-fetch.ts'
+export { type OpenAiChatOptions, openAiChatProvider } from './openai-chat.ts'
+export { answer, type SimulatedRequest } from './simulated/answer.ts'
+export type { SimulatedReply } from './simulated/habit.ts'
+export { type SimulatedModelProcess, startSimulatedModelProcess } from './simulated/process.ts'
+export { type SimulatedModel, startSimulatedModel } from './simulated/server.ts'
+export { simulatedModelName } from './simulated/simulated-model-name.ts'

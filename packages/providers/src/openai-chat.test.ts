@@ -1,0 +1,274 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { ChatRequest } from '@beaver/agent'
+import { ProviderError } from '@beaver/agent'
+import { afterEach, expect, test } from 'vitest'
+import { openAiChatProvider } from './openai-chat.ts'
+
+const apiKey = 'sk-test-SECRET+with/odd="chars"'
+const good = { id: 'r1', model: 'm-1', choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'hi' } }], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } }
+
+type Handler = (request: IncomingMessage, response: ServerResponse, body: string) => void
+const servers: Server[] = []
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+})
+
+async function serve(handler: Handler): Promise<string> {
+  const server = createServer((request, response) => {
+    let body = ''
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()))
+    request.on('end', () => handler(request, response, body))
+  })
+  servers.push(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
+}
+
+const json =
+  (value: unknown, status = 200, headers: Record<string, string> = {}): Handler =>
+  (_, response) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers })
+    response.end(typeof value === 'string' ? value : JSON.stringify(value))
+  }
+
+const ask = (over: Partial<ChatRequest> = {}): ChatRequest => ({ messages: [{ role: 'user', content: 'x' }], tools: [], signal: new AbortController().signal, ...over })
+
+const provider = (baseURL: string, timeoutMs = 10_000): ReturnType<typeof openAiChatProvider> => openAiChatProvider({ name: 'test', baseURL, apiKey, model: 'm', timeoutMs })
+
+async function failureOf(handler: Handler): Promise<ProviderError> {
+  const error = await provider(await serve(handler)).chat(ask()).then(
+    () => null,
+    (thrown: unknown) => thrown,
+  )
+  expect(error).toBeInstanceOf(ProviderError)
+  return error as ProviderError
+}
+
+const choice = (message: unknown, finish: unknown = 'stop'): unknown => ({ ...good, choices: [{ finish_reason: finish, message }] })
+const called = (call: unknown): unknown => choice({ content: null, tool_calls: [call] }, 'tool_calls')
+
+test('an answer has its text, usage, model and id', async () => {
+  expect(await provider(await serve(json(good))).chat(ask())).toEqual({
+    content: 'hi',
+    toolCalls: [],
+    finishReason: 'stop',
+    usage: { input_tokens: 3, output_tokens: 2, calls: 1 },
+    model: 'm-1',
+    responseId: 'r1',
+  })
+})
+
+test('messages and tools have the form of the wire', async () => {
+  let sent: unknown
+  const url = await serve((request, response, body) => {
+    sent = { body: JSON.parse(body), authorization: request.headers.authorization, path: request.url }
+    json(good)(request, response, body)
+  })
+  const parameters = { type: 'object', properties: {} }
+  await provider(url).chat(
+    ask({
+      messages: [
+        { role: 'system', content: 's' },
+        { role: 'assistant', content: null, tool_calls: [{ id: 'c', name: 'echo', arguments: '{}' }] },
+        { role: 'tool', tool_call_id: 'c', content: 'r' },
+      ],
+      tools: [{ name: 'echo', description: 'd', parameters }],
+    }),
+  )
+  expect(sent).toEqual({
+    path: '/v1/chat/completions',
+    authorization: `Bearer ${apiKey}`,
+    body: {
+      model: 'm',
+      messages: [
+        { role: 'system', content: 's' },
+        { role: 'assistant', content: null, tool_calls: [{ id: 'c', type: 'function', function: { name: 'echo', arguments: '{}' } }] },
+        { role: 'tool', tool_call_id: 'c', content: 'r' },
+      ],
+      tools: [{ type: 'function', function: { name: 'echo', description: 'd', parameters } }],
+    },
+  })
+})
+
+test.each<[string, unknown, object]>([
+  ['no usage, model or id', { choices: [{ message: { content: 'a' } }] }, { usage: { input_tokens: 0, output_tokens: 0, calls: 1 }, model: 'm', responseId: null }],
+  ['finish_reason null', choice({ content: 'a' }, null), { finishReason: 'stop' }],
+  ['finish_reason null with tool calls', choice({ tool_calls: [{ id: 'x', function: { name: 'f', arguments: '{}' } }] }, null), { finishReason: 'tool_calls', content: null }],
+  ['a finish_reason of its own', choice({ content: 'a' }, 'eos'), { finishReason: 'eos' }],
+  ['tool_calls null', choice({ content: 'a', tool_calls: null }), { toolCalls: [] }],
+  ['a tool call without id', called({ type: 'function', function: { name: 'f', arguments: '{"a":1}' } }), { toolCalls: [{ id: 'call_0', name: 'f', arguments: '{"a":1}' }] }],
+  ['a tool call without arguments', called({ id: 'x', function: { name: 'f' } }), { toolCalls: [{ id: 'x', name: 'f', arguments: '{}' }] }],
+  ['arguments that are not JSON', called({ id: 'x', function: { name: 'f', arguments: '{oops' } }), { toolCalls: [{ id: 'x', name: 'f', arguments: '{oops' }] }],
+  ['fields nobody knows', { ...good, x: 1, choices: [{ message: { content: 'a', reasoning: 'y' }, z: 2 }] }, { content: 'a' }],
+])('accepts an answer with %s', async (_, body, expected) => {
+  expect(await provider(await serve(json(body))).chat(ask())).toMatchObject(expected)
+})
+
+test('ids it gives to tool calls are unique in the conversation', async () => {
+  const call = { id: 'same', function: { name: 'f', arguments: '{}' } }
+  const url = await serve(json(choice({ tool_calls: [call, call, { function: { name: 'g' } }] })))
+  const messages = [{ role: 'assistant' as const, content: null, tool_calls: [{ id: 'call_0', name: 'f', arguments: '{}' }] }]
+  const { toolCalls } = await provider(url).chat(ask({ messages }))
+  expect(toolCalls.map(({ id }) => id)).toEqual(['same', 'call_2', 'call_3'])
+})
+
+test.each<[string, unknown]>([
+  ['HTML', '<html><body>Welcome to nginx</body></html>'],
+  ['nothing', ''],
+  ['JSON that is cut off', '{"choices": [{"mess'],
+  ['null', 'null'],
+  ['an array', '[]'],
+  ['an error in a success', { error: { message: 'oops' } }],
+  ['no choices', { ...good, choices: [] }],
+  ['choices of another type', { ...good, choices: 'x' }],
+  ['message null', choice(null)],
+  ['no message', { ...good, choices: [{ finish_reason: 'stop' }] }],
+  ['content a number', choice({ content: 5 })],
+  ['content a list', choice({ content: [] })],
+  ['finish_reason a number', choice({ content: 'a' }, 5)],
+  ['tool_calls an object', choice({ tool_calls: {} })],
+  ['a tool call null', called(null)],
+  ['a tool call without function', called({ id: 'x' })],
+  ['a tool call without name', called({ id: 'x', function: { arguments: '{}' } })],
+  ['arguments an object', called({ id: 'x', function: { name: 'f', arguments: {} } })],
+  ['a tool call id a number', called({ id: 7, function: { name: 'f', arguments: '{}' } })],
+  ['a tool call of another type', called({ id: 'x', type: 'custom', function: { name: 'f' } })],
+  ['usage a string', { ...good, usage: 'many' }],
+  ['tokens a string', { ...good, usage: { prompt_tokens: '3' } }],
+  ['tokens negative', { ...good, usage: { prompt_tokens: -1 } }],
+  ['tokens fractional', { ...good, usage: { prompt_tokens: 1.5 } }],
+  ['model a number', { ...good, model: 4 }],
+  ['id an object', { ...good, id: {} }],
+])('%s is malformed output', async (_, body) => {
+  expect((await failureOf(json(body))).class).toBe('malformed_output')
+})
+
+test.each<[number, unknown, string]>([
+  [400, { error: { message: 'bad field' } }, 'provider_refused'],
+  [400, { error: { message: 'x', code: 'context_length_exceeded' } }, 'context_overflow'],
+  [400, { error: { message: "This model's maximum context length is 4096 tokens." } }, 'context_overflow'],
+  [400, { error: { message: 'prompt is too long: 210000 tokens > 200000 maximum' } }, 'context_overflow'],
+  [400, { error: { message: 'the request exceeds the available context size' } }, 'context_overflow'],
+  [401, { error: { message: 'no' } }, 'provider_refused'],
+  [402, { error: { message: 'pay' } }, 'provider_refused'],
+  [403, 'not JSON', 'provider_refused'],
+  [404, { error: { code: 'model_not_found', message: 'no such model' } }, 'provider_refused'],
+  [408, '', 'provider_timeout'],
+  [409, '', 'provider_unavailable'],
+  [413, '<html></html>', 'context_overflow'],
+  [422, { detail: 'x' }, 'provider_refused'],
+  [429, { error: { message: 'slow down' } }, 'rate_limited'],
+  [429, { error: { message: 'x', code: 'insufficient_quota', type: 'insufficient_quota' } }, 'provider_refused'],
+  [500, { error: { message: 'x' } }, 'provider_unavailable'],
+  [502, '<html>Bad Gateway</html>', 'provider_unavailable'],
+  [503, '', 'provider_unavailable'],
+  [529, { error: { type: 'overloaded_error', message: 'x' } }, 'provider_unavailable'],
+])('status %d with %j is %s', async (status, body, failureClass) => {
+  const error = await failureOf(json(body, status))
+  expect([error.class, error.status]).toEqual([failureClass, status])
+  expect(error.message).toMatch(/^The endpoint 127\.0\.0\.1:\d+ /)
+  expect(error.message).not.toMatch(/<|\n/)
+})
+
+test.each<[Record<string, string>, number | null]>([
+  [{ 'retry-after': '2' }, 2000],
+  [{ 'retry-after': '0.5' }, 500],
+  [{ 'retry-after-ms': '120', 'retry-after': '9' }, 120],
+  [{ 'retry-after': 'Wed, 21 Oct 2026 07:28:05 GMT', date: 'Wed, 21 Oct 2026 07:28:00 GMT' }, 5000],
+  [{ 'retry-after': 'Wed, 21 Oct 2020 07:28:05 GMT', date: 'Wed, 21 Oct 2026 07:28:00 GMT' }, 0],
+  [{ 'retry-after': 'soon' }, null],
+  [{ 'retry-after': '-3' }, null],
+  [{}, null],
+])('a rate limit with %j asks for a pause of %s ms', async (headers, pause) => {
+  const error = await failureOf(json({ error: { message: 'x' } }, 429, headers))
+  expect([error.class, error.retryAfterMs]).toEqual(['rate_limited', pause])
+})
+
+test.each([
+  ['as a message', 401, { error: { message: `Incorrect API key provided: ${apiKey}.` } }],
+  ['in part', 401, { error: { message: 'Incorrect API key provided: sk-test-****************hars.' } }],
+  ['in a body of its own', 500, `request was: authorization: Bearer ${apiKey}`],
+  ['URL-encoded', 400, { error: { message: `?key=${encodeURIComponent(apiKey)}` } }],
+  ['in a success that is no answer', 200, { echoed: apiKey, choices: `Bearer ${apiKey}` }],
+  ['across the end of what is shown', 200, `${'x'.repeat(190)}${apiKey}`],
+  ['as a field name', 200, { choices: [{ message: { content: 'x' } }], usage: { prompt_tokens: apiKey } }],
+])('the key is in no error when the server echoes it %s', async (_, status, body) => {
+  const error = await failureOf(json(body, status))
+  const all = [error.message, error.stack, JSON.stringify(error), String(error.cause)].join('\n')
+  expect(all).not.toMatch(/SECRET|odd=|hars/)
+})
+
+test('a refused key says where and what to check', async () => {
+  const { message } = await failureOf(json({ error: { message: 'nope' } }, 401))
+  expect(message).toMatch(/^The endpoint 127\.0\.0\.1:\d+ refused the API key: check OPENAI_API_KEY \(HTTP 401\)\. It says: nope$/)
+})
+
+test('a model that declined is a refusal', async () => {
+  expect(await failureOf(json(choice({ content: null, refusal: 'I cannot help.' })))).toMatchObject({ class: 'refusal', message: 'The model m declined: I cannot help.' })
+})
+
+test('nobody listening is provider_unavailable', async () => {
+  const url = await serve(json(good))
+  await new Promise((resolve) => servers.splice(0)[0]?.close(resolve))
+  await expect(provider(url).chat(ask())).rejects.toMatchObject({ class: 'provider_unavailable', status: null, message: expect.stringContaining('ECONNREFUSED') })
+})
+
+test('a connection that is reset is provider_unavailable', async () => {
+  expect((await failureOf((request) => request.socket.resetAndDestroy())).class).toBe('provider_unavailable')
+})
+
+test('an answer that breaks off in its middle is provider_unavailable', async () => {
+  const error = await failureOf((_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': 1000 })
+    response.write('{"choices"', () => response.destroy())
+  })
+  expect(error.class).toBe('provider_unavailable')
+})
+
+test.each<[string, Handler]>([
+  ['never answers', () => undefined],
+  ['stalls in the middle of its answer', (_, response) => void response.writeHead(200).write('{')],
+  ['stalls in the middle of an error', (_, response) => void response.writeHead(500).write('{')],
+])('a server that %s is a provider_timeout', async (_, handler) => {
+  await expect(provider(await serve(handler), 60).chat(ask())).rejects.toMatchObject({ class: 'provider_timeout', message: expect.stringContaining('within 60 ms') })
+})
+
+test.each<[string, Handler]>([
+  ['before the answer', () => undefined],
+  ['in the middle of the answer', (_, response) => void response.writeHead(200).write('{')],
+])('an abort %s ends the call with the reason of the signal', async (_, handler) => {
+  const controller = new AbortController()
+  const reason = new Error('cancelled by a person')
+  const url = await serve((request, response, body) => {
+    handler(request, response, body)
+    setImmediate(() => controller.abort(reason))
+  })
+  await expect(provider(url).chat(ask({ signal: controller.signal }))).rejects.toBe(reason)
+})
+
+test('a call whose signal is aborted already makes no request', async () => {
+  let requests = 0
+  const url = await serve((request, response, body) => {
+    requests++
+    json(good)(request, response, body)
+  })
+  await expect(provider(url).chat(ask({ signal: AbortSignal.abort() }))).rejects.toMatchObject({ name: 'AbortError' })
+  expect(requests).toBe(0)
+})
+
+test('a failed call is not repeated', async () => {
+  let requests = 0
+  const error = await failureOf((request, response, body) => {
+    requests++
+    json({ error: { message: 'x' } }, 503)(request, response, body)
+  })
+  expect([error.class, requests]).toEqual(['provider_unavailable', 1])
+})
+
+test('a base URL that is none is refused at once', () => {
+  for (const baseURL of ['', 'nonsense', 'ftp://x']) expect(() => provider(baseURL)).toThrow('must be an http or https URL')
+})

@@ -1,0 +1,19 @@
+// The server's wish when to come back: `retry-after-ms`, or `Retry-After` in seconds or as an HTTP date.
+
+/** In milliseconds; `null` when there is no wish or it cannot be read. A date is read against the server's own `Date`, if it gave one. */
+export function retryAfterMs(headers: Headers | undefined, now: () => number = Date.now): number | null {
+  if (headers === undefined) return null
+  const ms = numberIn(headers.get('retry-after-ms'))
+  if (ms !== null) return ms
+  const text = headers.get('retry-after')
+  const seconds = numberIn(text)
+  if (seconds !== null) return Math.round(seconds * 1000)
+  const at = /^\s*[a-z]{3}/i.test(text ?? '') ? Date.parse(text ?? '') : NaN
+  if (Number.isNaN(at)) return null
+  const sent = Date.parse(headers.get('date') ?? '')
+  return Math.max(0, at - (Number.isNaN(sent) ? now() : sent))
+}
+
+function numberIn(text: string | null): number | null {
+  return text !== null && /^\s*\d{1,12}(\.\d+)?\s*$/.test(text) ? Number(text) : null
+}

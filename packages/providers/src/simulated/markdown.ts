@@ -1,0 +1,44 @@
+// Markdown out of text that others wrote: names of files may hold anything.
+
+export const heading = (level: number, text: string): string => `${'#'.repeat(level)} ${prose(text)}`
+
+/** Text on one line, in which nothing makes a table cell, a tag or a fence. */
+export function prose(text: string): string {
+  return visible(text).replace(/[|<>`]/g, (mark) => `\\${mark}`).trim()
+}
+
+/** Inline code, longer fenced than any run of backticks in it. A bar would end a table cell even in code. */
+export function code(text: string): string {
+  const shown = visible(text).replaceAll('|', String.raw`\|`)
+  const longest = Math.max(0, ...[...shown.matchAll(/`+/g)].map(([run]) => run.length))
+  const fence = '`'.repeat(longest + 1)
+  const pad = /^[` ]|[` ]$/.test(shown) || shown === '' ? ' ' : ''
+  return `${fence}${pad}${shown}${pad}${fence}`
+}
+
+/** A table whose columns are padded, so that it reads well unrendered; all columns but the first are figures. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((title, column) => Math.max(3, width(title), ...rows.map((row) => width(row[column] ?? ''))))
+  const line = (cells: readonly string[]): string => `| ${cells.map((cell, column) => padded(cell, widths[column] ?? 0, column > 0)).join(' | ')} |`
+  const rule = `|${widths.map((columns, column) => (column === 0 ? `:${'-'.repeat(columns + 1)}` : `${'-'.repeat(columns + 1)}:`)).join('|')}|`
+  return [line(head), rule, ...rows.map(line)].join('\n')
+}
+
+export const mermaidLabel = (text: string): string => visible(text).replace(/["#;]/g, "'")
+
+/** Control characters and line breaks as escapes. */
+function visible(text: string): string {
+  return text.replace(/[\p{Cc}\u2028\u2029]/gu, (character) => JSON.stringify(character).slice(1, -1).replace('\u007f', String.raw`\u007f`))
+}
+
+const padded = (cell: string, columns: number, right: boolean): string => {
+  const space = ' '.repeat(Math.max(0, columns - width(cell)))
+  return right ? space + cell : cell + space
+}
+
+/** Columns on a terminal, where Chinese, Japanese and Korean characters take two. */
+function width(text: string): number {
+  let columns = 0
+  for (const character of text) columns += /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]/.test(character) ? 2 : 1
+  return columns
+}

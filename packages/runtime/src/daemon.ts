@@ -1,0 +1,102 @@
+// DaemonSupervisor: takes tasks while it has room, keeps their leases, drains on request. One a process.
+// D1. A task is acknowledged only after its terminal event. D2. At most `tasksMax` are held. D3. A drained daemon has handed
+//     over or finished every task it held.
+import { type Delivery, logKey, type LogId, messageOf, pause, type TaskQueue } from '@beaver/core'
+import { type SupervisedTask, superviseTask, type TaskPorts } from './task-supervisor.ts'
+
+export interface DaemonOptions extends TaskPorts {
+  readonly queue: TaskQueue
+  readonly tasksMax: number
+  readonly leaseMs: number
+  /** Told when a task of a session ended, here or on another daemon: a hint. */
+  readonly announceIdle: (log: LogId) => void
+}
+
+export interface Daemon {
+  readonly tasks: ReadonlyMap<string, SupervisedTask>
+  /** A task of the session may have ended: parked tasks look again. */
+  sessionIdle(tenant: string, session: string): void
+  /** Takes no new tasks; lets running ones finish for `graceMs`, then hands them over. */
+  drain(graceMs: number): Promise<void>
+}
+
+const parkPauseMs = 2_000
+const lostPauseMs = 1_000
+
+export function startDaemon(options: DaemonOptions): Daemon {
+  const { clock, queue } = options
+  const held = new Map<string, { task: SupervisedTask; delivery: Delivery }>()
+  const tasks = new Map<string, SupervisedTask>()
+  const draining = new AbortController()
+  let wake: () => void = () => {}
+
+  function take(delivery: Delivery): void {
+    const key = logKey(delivery.log)
+    const known = held.get(key)
+    if (known !== undefined) {
+      known.delivery = delivery // delivered again although ours: the newest delivery carries the lease
+      return delivery.extend()
+    }
+    const task = superviseTask(delivery.log, options)
+    held.set(key, { task, delivery })
+    tasks.set(key, task)
+    void task.outcome.then((outcome) => {
+      const { delivery: newest } = held.get(key) as { delivery: Delivery }
+      held.delete(key)
+      tasks.delete(key)
+      if (outcome === 'ended') {
+        newest.acknowledge()
+        options.announceIdle(task.log)
+      } else newest.giveBack(outcome === 'lost' ? lostPauseMs : 0)
+      wake()
+    })
+  }
+
+  async function takeTasks(): Promise<void> {
+    while (!draining.signal.aborted) {
+      const room = options.tasksMax - held.size
+      if (room <= 0) {
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+        continue
+      }
+      try {
+        for await (const delivery of queue.pull({ deliveriesMax: room, waitMs: 5_000, signal: draining.signal })) take(delivery)
+      } catch (error) {
+        process.emitWarning(`The task queue cannot be read: ${messageOf(error)}`, 'BeaverDaemon')
+        await pause(clock, 500, draining.signal)
+      }
+    }
+  }
+
+  let lastCheck = 0
+  const beat = (): void => {
+    for (const { delivery } of held.values()) delivery.extend()
+    if (clock.now() - lastCheck >= parkPauseMs) {
+      lastCheck = clock.now()
+      for (const { task } of held.values()) if (task.parked) task.recheck()
+    }
+    heartbeat = clock.after(options.leaseMs / 3, beat)
+  }
+  let heartbeat = clock.after(options.leaseMs / 3, beat)
+  const taking = takeTasks()
+
+  return {
+    tasks,
+    sessionIdle(tenant, session) {
+      for (const { task } of held.values()) if (task.parked && task.log.tenant === tenant && task.log.session === session) task.recheck()
+    },
+    async drain(graceMs) {
+      draining.abort()
+      wake()
+      await taking
+      const all = (): Promise<unknown> => Promise.all([...held.values()].map(({ task }) => task.outcome))
+      for (const { task } of held.values()) if (task.parked) task.release('The daemon is shutting down.')
+      await Promise.race([all(), pause(clock, graceMs, new AbortController().signal)])
+      for (const { task } of held.values()) task.release('The daemon is shutting down.')
+      await all()
+      heartbeat.cancel()
+    },
+  }
+}

@@ -1,0 +1,7 @@
+export { acceptedTasks, type AcceptedTasks } from './accepted-tasks.ts'
+export { type Daemon, type DaemonOptions, startDaemon } from './daemon.ts'
+export { type LoadedTask, loadTask } from './load-task.ts'
+export { type IntakePorts, type Submitted, type SubmitRequest, submitRequest, submitTask } from './task-intake.ts'
+export { TaskLog, type TaskLogPorts } from './task-log.ts'
+export { type SupervisedTask, type TaskLimits, type TaskPorts } from './task-supervisor.ts'
+export { startWorkerPool, type WorkerPool } from './worker/worker-pool.ts'

@@ -1,0 +1,22 @@
+// The visible transcript of a session's earlier tasks, oldest first: what a root run of a later task continues from.
+// H1. Only what was said: the request and the final answer. H2. Bounded: the newest tasks that fit.
+import type { BlobStore, ChatMessage, Journal, LogId, TaskId } from '@beaver/core'
+import { loadTask } from './load-task.ts'
+
+const tasksMax = 20
+const charsMax = 100_000
+
+export async function sessionHistory(log: LogId, previous: TaskId | null, ports: { journal: Journal; blobs: BlobStore }): Promise<readonly ChatMessage[]> {
+  const exchanges: ChatMessage[][] = []
+  let chars = 0
+  for (let task = previous, read = 0; task !== null && read < tasksMax; read++) {
+    const { state } = await loadTask({ ...log, task }, ports)
+    const said = state.submitted?.request.text ?? ''
+    const answered = state.ended?.data.final_output ?? ''
+    chars += said.length + answered.length
+    if (chars > charsMax) break
+    if (answered !== '') exchanges.unshift([{ role: 'user', content: said }, { role: 'assistant', content: answered }])
+    task = state.submitted?.previous_task_id ?? null
+  }
+  return exchanges.flat()
+}

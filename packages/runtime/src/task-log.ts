@@ -1,0 +1,119 @@
+// TaskLog: the one writer of an owned task's log. It seals events into the chain and appends them behind the fence.
+// O1. At most one append is in flight; what comes meanwhile goes with the next one. O2. Events keep the order they were given in.
+// O3. The first refused append means another daemon owns the task: everything waiting is rejected with `fenced`, and `fenced`
+//     aborts. O4. A blob is stored before the event that refers to it.
+import { BeaverError, type Blob, type BlobStore, type Clock, type Draft, type Journal, joinBatch, type LogHead, type LogId, type SealedRecord, seal } from '@beaver/core'
+
+export interface TaskLogPorts {
+  readonly journal: Journal
+  readonly blobs: BlobStore
+  readonly clock: Clock
+  /** `/beaver/daemons/<id>`. */
+  readonly source: string
+}
+
+interface Waiting {
+  readonly drafts: readonly Draft[]
+  resolve(firstTaskseq: number): void
+  reject(error: Error): void
+}
+
+/** A message stays below the server's limit of 1 MiB. */
+const entryBytesMax = 900 * 1024
+
+export class TaskLog {
+  readonly log: LogId
+  readonly epoch: number
+  readonly #ports: TaskLogPorts
+  readonly #waiting: Waiting[] = []
+  readonly #fenced = new AbortController()
+  #head: LogHead
+  #revision: number
+  #writing = false
+  #written: Promise<void> = Promise.resolve()
+
+  constructor(log: LogId, at: { head: LogHead; revision: number; epoch: number }, ports: TaskLogPorts) {
+    this.log = log
+    this.epoch = at.epoch
+    this.#head = at.head
+    this.#revision = at.revision
+    this.#ports = ports
+  }
+
+  /** Aborts when the task is no longer ours. */
+  get fenced(): AbortSignal {
+    return this.#fenced.signal
+  }
+
+  /**
+   * Appends events together; resolves with the `taskseq` of the first when they are durable.
+   * @throws {BeaverError} `fenced`, `unreachable`
+   */
+  append(drafts: readonly Draft[]): Promise<number> {
+    if (this.#fenced.signal.aborted) return Promise.reject(this.#fenced.signal.reason as Error)
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ drafts, resolve, reject })
+      if (!this.#writing) this.#written = this.#write()
+    })
+  }
+
+  /** Keeps events back until the next append: they go first in it, in the same message. */
+  hold(drafts: readonly Draft[]): void {
+    this.#waiting.push({ drafts, resolve: () => {}, reject: () => {} })
+  }
+
+  /** Resolves when every append so far has its outcome. */
+  async settled(): Promise<void> {
+    while (this.#writing) await this.#written
+  }
+
+  async #write(): Promise<void> {
+    this.#writing = true
+    while (this.#waiting.length > 0) {
+      const { taken, records, blobs, head, firsts } = this.#sealWaiting()
+      try {
+        for (const blob of blobs) await this.#ports.blobs.put(blob.sha256, blob.bytes)
+        const outcome = await this.#ports.journal.append({ log: this.log, expectedRevision: this.#revision, payload: joinBatch(records) })
+        if (outcome.kind === 'fenced') throw new BeaverError('fenced', `Another daemon owns the task ${this.log.task} now.`)
+        this.#head = head
+        this.#revision = outcome.revision
+        for (const [i, each] of taken.entries()) each.resolve(firsts[i] as number)
+      } catch (error) {
+        this.#giveUp(error as Error, taken)
+      }
+    }
+    this.#writing = false
+  }
+
+  #sealWaiting(): { taken: Waiting[]; records: SealedRecord[]; blobs: Blob[]; head: LogHead; firsts: number[] } {
+    const written = { epoch: this.epoch, source: this.#ports.source, subject: this.log.task, time: new Date(this.#ports.clock.now()).toISOString() }
+    const taken: Waiting[] = []
+    const records: SealedRecord[] = []
+    const blobs: Blob[] = []
+    const firsts: number[] = []
+    let head = this.#head
+    let bytes = 0
+    while (this.#waiting.length > 0) {
+      const next = this.#waiting[0] as Waiting
+      const size = next.drafts.reduce((sum, each) => sum + Math.min(each.dataJson.length, 64 * 1024) * 3, 0)
+      if (taken.length > 0 && bytes + size > entryBytesMax) break
+      this.#waiting.shift()
+      taken.push(next)
+      bytes += size
+      firsts.push(head.taskseq + 1)
+      for (const each of next.drafts) {
+        const sealed = seal(head, each, written)
+        head = sealed.head
+        records.push(sealed.record)
+        if (sealed.record.blob !== null) blobs.push(sealed.record.blob)
+      }
+    }
+    return { taken, records, blobs, head, firsts }
+  }
+
+  #giveUp(error: Error, taken: readonly Waiting[]): void {
+    const waiting = [...taken, ...this.#waiting.splice(0)]
+    if (!this.#fenced.signal.aborted) this.#fenced.abort(error)
+    for (const each of waiting) each.reject(error)
+  }
+}

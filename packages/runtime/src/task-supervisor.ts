@@ -1,0 +1,373 @@
+// TaskSupervisor: drives one task from its claim to its terminal event. One a task, in the daemon's main thread.
+//
+//   claiming ─claimed─▶ running ─root.ended─▶ finishing ─finished─▶ ended
+//   claiming ─predecessor.open─▶ parked ─recheck─▶ claiming        claiming ─over─▶ ended
+//   any ─fenced─▶ lost      running ─release─▶ releasing ─released─▶ released
+//
+// K1. Nothing of the task takes effect before its claim is durable. K2. The states are few and final states are three: `ended`
+//     (a terminal event stands in the journal), `released` (handed over), `lost` (another daemon owns it).
+// K3. Cancel is journaled before it takes effect, and a task taken over remembers it.
+import {
+  addUsage,
+  type BlobStore,
+  type DataOf,
+  type Clock,
+  draft,
+  event,
+  type ExecutionGraph,
+  type ExecutionNode,
+  type Ids,
+  isTerminalTaskEvent,
+  type Journal,
+  type LogId,
+  messageOf,
+  type NodeEnd,
+  noUsage,
+  runEnded,
+  type RunId,
+  splitBatch,
+  startTeam,
+  type TaskState,
+  type TeamRunId,
+  type Usage,
+} from '@beaver/core'
+import { type LoopEnd, loopEndOf, type LoopHost, type LoopPart, type LoopSpec, type TeamResult } from '@beaver/agent'
+import { createActor, setup } from 'xstate'
+import type { AcceptedTasks } from './accepted-tasks.ts'
+import { eventsOfRun, type LoadedTask, loadTask } from './load-task.ts'
+import { type SupervisedLoop, superviseLoop } from './loop-supervisor.ts'
+import { sessionHistory } from './session-history.ts'
+import { taskEnd } from './task-end.ts'
+import { TaskLog } from './task-log.ts'
+import { type RunningTeam, superviseTeam } from './team-supervisor.ts'
+import type { WorkerPool } from './worker/worker-pool.ts'
+
+export interface TaskPorts {
+  readonly journal: Journal
+  readonly blobs: BlobStore
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly pool: WorkerPool
+  readonly daemonId: string
+  readonly source: string
+  readonly limits: TaskLimits
+  readonly accepted: AcceptedTasks
+}
+
+export interface TaskLimits {
+  readonly toolIterationsMax: number
+  readonly nodeToolIterationsMax: number
+  readonly concurrentNodesMax: number
+  /** Owners a task may lose before it is given up on. */
+  readonly ownersLostMax: number
+}
+
+type TaskMachineEvent =
+  | { readonly type: 'claimed' }
+  | { readonly type: 'over' }
+  | { readonly type: 'predecessor.open' }
+  | { readonly type: 'recheck' }
+  | { readonly type: 'root.ended'; readonly end: LoopEnd }
+  | { readonly type: 'finished' }
+  | { readonly type: 'release'; readonly reason: string }
+  | { readonly type: 'released' }
+  | { readonly type: 'fenced' }
+
+/** What entering a state begins. */
+interface TaskEffects {
+  claim(): void
+  run(): void
+  finish(end: LoopEnd): void
+  release(reason: string): void
+}
+
+const taskMachine = setup({
+  types: {} as { context: TaskEffects; events: TaskMachineEvent; input: TaskEffects },
+  actions: {
+    claim: ({ context }) => context.claim(),
+    run: ({ context }) => context.run(),
+    finish: ({ context, event: cause }) => cause.type === 'root.ended' && context.finish(cause.end),
+    release: ({ context, event: cause }) => cause.type === 'release' && context.release(cause.reason),
+  },
+}).createMachine({
+  id: 'TaskSupervisor',
+  context: ({ input }) => input,
+  initial: 'claiming',
+  on: { fenced: '.lost' },
+  states: {
+    claiming: { entry: 'claim', on: { claimed: 'running', over: 'ended', 'predecessor.open': 'parked', release: 'released' } },
+    parked: { on: { recheck: 'claiming', release: 'released' } },
+    running: { entry: 'run', on: { 'root.ended': 'finishing', release: 'releasing' } },
+    finishing: { entry: 'finish', on: { finished: 'ended' } },
+    releasing: { entry: 'release', on: { released: 'released' } },
+    ended: { type: 'final' },
+    released: { type: 'final' },
+    lost: { type: 'final' },
+  },
+})
+
+export type TaskOutcome = 'ended' | 'released' | 'lost'
+
+export interface SupervisedTask {
+  readonly log: LogId
+  readonly outcome: Promise<TaskOutcome>
+  readonly parked: boolean
+  /** This daemon owns the task: its claim is durable. */
+  readonly claimed: boolean
+  /** The task before it in the session may have ended. */
+  recheck(): void
+  /** Journals the request; resolves when it is durable. */
+  cancel(reason: string): Promise<void>
+  release(reason: string): void
+}
+
+export function superviseTask(log: LogId, ports: TaskPorts): SupervisedTask {
+  const { promise: outcome, resolve } = Promise.withResolvers<TaskOutcome>()
+  const loops = new Set<SupervisedLoop>()
+  const teams = new Map<string, RunningTeam>()
+  let loaded: LoadedTask | null = null
+  let taskLog: TaskLog | null = null
+  let lastTeam: TeamResult | null = null
+  let usage: Usage = noUsage
+  let cancelReason: string | null = null
+  let terminalWritten = false
+  let owned = false
+
+  const actor = createActor(taskMachine, {
+    input: {
+      claim: () => effect(claim),
+      run: () => effect(run),
+      finish: (end) => effect(() => finish(end)),
+      release: (reason) => effect(() => release(reason)),
+    },
+  })
+
+  /** What fails here is a lost task or a broken one; either way this daemon lets go, and the lease brings it back. */
+  function effect(begin: () => Promise<void>): void {
+    begin().catch((error: unknown) => {
+      report(error)
+      actor.send({ type: 'fenced' })
+    })
+  }
+
+  function report(error: unknown): void {
+    if (taskLog?.fenced.aborted !== true) process.emitWarning(`Task ${log.task}: ${messageOf(error)}`, 'BeaverTask')
+  }
+
+  async function claim(): Promise<void> {
+    loaded = ports.accepted.take(log) ?? (await loadTask(log, ports))
+    const { state } = loaded
+    if (state.submitted === null) throw new Error('its log is empty')
+    if (state.ended !== null) return actor.send({ type: 'over' })
+    const before = state.submitted.previous_task_id
+    if (before !== null && !(await hasEnded({ ...log, task: before }))) return actor.send({ type: 'predecessor.open' })
+    const epoch = loaded.head.epoch + 1
+    taskLog = new TaskLog(log, { head: loaded.head, revision: loaded.revision, epoch }, ports)
+    taskLog.fenced.addEventListener('abort', () => actor.send({ type: 'fenced' }), { once: true })
+    const ownersLost = state.ownersLost + (state.owner === null ? 0 : 1)
+    if (ownersLost > ports.limits.ownersLostMax) {
+      const failure = { class: 'worker_lost' as const, message: `The task lost ${ownersLost} owners in the middle of its work and was given up on.` }
+      const end: LoopEnd = { status: 'failed', facts: { outputText: '', outputSeq: 0, tools: [] }, failure, usage: noUsage, provider: null, model: null }
+      const claim = event('task_claimed', { daemon: ports.daemonId })
+      await taskLog.append([claim, event('task_dead_lettered', { claims: ownersLost }), taskEnd(end, null, usageOf(state))].map(draft))
+      return actor.send({ type: 'over' })
+    }
+    const claim = [draft(event('task_claimed', { daemon: ports.daemonId }))]
+    // A new task's claim is one message with the first events of its root run: assembling them has no effect on anything.
+    if (loaded.events.length === 1) taskLog.hold(claim)
+    else await taskLog.append(claim)
+    owned = true
+    actor.send({ type: 'claimed' })
+  }
+
+  async function hasEnded(of: LogId): Promise<boolean> {
+    const last = await ports.journal.last(of)
+    if (last === null) return true
+    const type = splitBatch(last.payload).at(-1)?.type ?? ''
+    return isTerminalTaskEvent(type.replace(/^beaver\./, '').replace(/\.v\d+$/, ''))
+  }
+
+  async function run(): Promise<void> {
+    const { state, events } = loaded as LoadedTask
+    const request = (state.submitted as DataOf<'task_submitted'>).request
+    usage = usageOf(state)
+    cancelReason ??= state.cancelReason
+    const known = state.rootRunId === null ? undefined : state.runs.get(state.rootRunId)
+    lastTeam = null
+    for (const team of state.teams.values()) if (team.outcome !== null) lastTeam = await superviseTeam(team, outputsOf(state, team.start.team_run_id), noTeamHost).result
+    if (known !== undefined && runEnded(known)) return actor.send({ type: 'root.ended', end: loopEndOf(known) })
+    const history = await sessionHistory(log, (state.submitted as DataOf<'task_submitted'>).previous_task_id, ports)
+    const runId = known?.start.run_id ?? (ports.ids.next('run') as RunId)
+    const spec: LoopSpec = {
+      start: {
+        run_id: runId,
+        parent_run_id: null,
+        attempt_index: 1,
+        agent_name: 'root',
+        team_run_id: null,
+        node_id: null,
+        source: request.source,
+        max_tool_iterations: ports.limits.toolIterationsMax,
+      },
+      taskId: log.task,
+      sessionId: log.session,
+      workspace: request.workspace,
+      part: { kind: 'root', text: request.text, skill: request.skill },
+      history,
+      resume: known === undefined ? null : eventsOfRun(events, runId),
+    }
+    const owned = taskLog as TaskLog
+    const end = await runLoop(spec, {
+      // What the root's end means for the task is decided here and written with it.
+      append(drafts, rootEnd) {
+        if (rootEnd === null) return owned.append(drafts)
+        terminalWritten = true
+        return owned.append([...drafts, draft(taskEnd(rootEnd, lastTeam, addUsage(usage, rootEnd.usage)))])
+      },
+      runTeam: (callId, graph) => runTeam(runId, callId, graph),
+    })
+    actor.send({ type: 'root.ended', end })
+  }
+
+  async function runLoop(spec: LoopSpec, host: LoopHost): Promise<LoopEnd> {
+    const loop = superviseLoop(spec, host, { pool: ports.pool, log: taskLog as TaskLog, ports })
+    loops.add(loop)
+    if (cancelReason !== null) loop.cancel(cancelReason)
+    try {
+      const end = await loop.end
+      usage = addUsage(usage, end.usage)
+      return end
+    } finally {
+      loops.delete(loop)
+    }
+  }
+
+  async function runTeam(rootRunId: string, callId: string, graph: ExecutionGraph): Promise<TeamResult> {
+    const { state, events } = loaded as LoadedTask
+    const owned = taskLog as TaskLog
+    let team = [...state.teams.values()].find(({ start }) => start.run_id === rootRunId && start.call_id === callId)
+    if (team === undefined) {
+      const start: DataOf<'task_team_run_started'> = {
+        team_run_id: ports.ids.next('team') as TeamRunId,
+        run_id: rootRunId as RunId,
+        call_id: callId,
+        graph,
+        concurrent_nodes_max: ports.limits.concurrentNodesMax,
+      }
+      await owned.append([draft(event('task_team_run_started', start))])
+      team = startTeam(start)
+    }
+    const teamRunId = team.start.team_run_id
+    const running = superviseTeam(team, outputsOf(state, teamRunId), {
+      append: (drafts) => owned.append(drafts),
+      newRunId: () => ports.ids.next('run'),
+      runNode: (node, runId, dependencies, taken) => runNode(node, runId, dependencies, { teamRunId, task: graph.task, rootRunId, loaded: taken ? { state, events } : null }),
+    })
+    teams.set(teamRunId, running)
+    if (cancelReason !== null) running.cancel(cancelReason)
+    lastTeam = await running.result
+    teams.delete(teamRunId)
+    return lastTeam
+  }
+
+  async function runNode(
+    node: ExecutionNode,
+    runId: string,
+    dependencies: readonly { node_id: string; output: string }[],
+    of: { teamRunId: string; task: string; rootRunId: string; loaded: Pick<LoadedTask, 'state' | 'events'> | null },
+  ): Promise<NodeEnd> {
+    const known = of.loaded?.state.runs.get(runId)
+    const part: LoopPart = {
+      kind: 'worker',
+      task: of.task,
+      instruction: node.instruction,
+      dependencies,
+      requiredEvidence: node.required_evidence,
+      skill: node.use_skill ?? null,
+      allowedToolNames: node.allowed_tool_names,
+    }
+    const request = ((loaded as LoadedTask).state.submitted as DataOf<'task_submitted'>).request
+    const spec: LoopSpec = {
+      start: {
+        run_id: runId as RunId,
+        parent_run_id: of.rootRunId as RunId,
+        attempt_index: 1,
+        agent_name: node.agent.name,
+        team_run_id: of.teamRunId as TeamRunId,
+        node_id: node.node_id,
+        source: `team:${of.teamRunId}`,
+        max_tool_iterations: ports.limits.nodeToolIterationsMax,
+      },
+      taskId: log.task,
+      sessionId: log.session,
+      workspace: request.workspace,
+      part,
+      history: [],
+      resume: known === undefined || of.loaded === null ? null : eventsOfRun(of.loaded.events, runId),
+    }
+    const end = known !== undefined && runEnded(known) ? loopEndOf(known) : await runLoop(spec, { append: (drafts) => (taskLog as TaskLog).append(drafts), runTeam: () => Promise.reject(new Error('A worker has no workflow tools.')) })
+    return { nodeId: node.node_id, runId, status: end.status, facts: end.facts, failure: end.failure }
+  }
+
+  async function finish(end: LoopEnd): Promise<void> {
+    if (!terminalWritten) await (taskLog as TaskLog).append([draft(taskEnd(end, lastTeam, usage))])
+    actor.send({ type: 'finished' })
+  }
+
+  async function release(reason: string): Promise<void> {
+    await (taskLog as TaskLog).append([draft(event('task_released', { daemon: ports.daemonId, reason }))])
+    actor.send({ type: 'released' })
+  }
+
+  actor.subscribe({
+    next: ({ status, value }) => {
+      if (status !== 'done') return
+      for (const loop of loops) loop.cancel('The daemon let go of the task.')
+      resolve(value as TaskOutcome)
+    },
+    error: (error) => {
+      report(error)
+      resolve('lost')
+    },
+  })
+  actor.start()
+
+  return {
+    log,
+    outcome,
+    get parked() {
+      return actor.getSnapshot().value === 'parked'
+    },
+    get claimed() {
+      return owned
+    },
+    recheck: () => actor.send({ type: 'recheck' }),
+    async cancel(reason) {
+            await (taskLog as TaskLog).append([draft(event('task_cancel_requested', { reason }))])
+      cancelReason ??= reason
+      for (const team of teams.values()) team.cancel(reason)
+      for (const loop of loops) loop.cancel(reason)
+    },
+    release: (reason) => actor.send({ type: 'release', reason }),
+  }
+}
+
+const noTeamHost = {
+  append: () => Promise.reject(new Error('the team has ended')),
+  newRunId: () => '',
+  runNode: () => Promise.reject(new Error('the team has ended')),
+}
+
+/** What the runs before this claim used, the ended ones: those that go on report the whole of theirs. */
+function usageOf(state: TaskState): Usage {
+  return [...state.runs.values()].filter(runEnded).reduce((sum, run) => addUsage(sum, run.usage), noUsage)
+}
+
+function outputsOf(state: TaskState, teamRunId: string): Map<string, string> {
+  const outputs = new Map<string, string>()
+  for (const [nodeId, node] of state.teams.get(teamRunId)?.nodes ?? []) {
+    const run = node.runId === null ? undefined : state.runs.get(node.runId)
+    if (node.status === 'completed' && run !== undefined) outputs.set(nodeId, run.outputText)
+  }
+  return outputs
+}

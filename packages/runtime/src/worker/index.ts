@@ -1,0 +1,1 @@
+export { serveShard } from './serve-shard.ts'

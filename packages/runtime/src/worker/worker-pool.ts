@@ -1,0 +1,152 @@
+// The worker pool: Piscina threads, each running one shard, each shard many loops.
+// W1. A loop runs on exactly one shard. W2. A shard that is lost is replaced, and each of its loops is told `lost` once.
+// W3. A pool whose workers cannot start says so at once instead of waiting for ever. W4. Shards that die too often
+//     (`lossesMax` within `lossesPeriodMs`) make the pool fail: the daemon's supervisor decides.
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
+import { Piscina } from 'piscina'
+import type { LoopEnd, LoopHost, LoopSpec } from '@beaver/agent'
+import { BeaverError, messageOf } from '@beaver/core'
+import { batchedPost, type FromShard, type ToShard } from './protocol.ts'
+
+export type LoopOutcome =
+  | { readonly kind: 'ended'; readonly end: LoopEnd }
+  /** The thread died: start the loop again from the journal. */
+  | { readonly kind: 'lost'; readonly message: string }
+  | { readonly kind: 'broke'; readonly message: string }
+
+export interface RunningLoop {
+  readonly outcome: Promise<LoopOutcome>
+  cancel(reason: string): void
+}
+
+export interface WorkerPool {
+  start(spec: LoopSpec, host: LoopHost): RunningLoop
+  /** Rejects when the pool cannot go on. */
+  readonly failed: Promise<never>
+  readonly loops: number
+  close(): Promise<void>
+}
+
+interface Shard {
+  readonly send: (message: ToShard) => void
+  readonly port: MessagePort
+  readonly loops: Map<number, { host: LoopHost; settle: (outcome: LoopOutcome) => void }>
+}
+
+const startMsMax = 30_000
+const lossesMax = 20
+const lossesPeriodMs = 60_000
+
+/** @param options `filename`: the worker module; its export `shard` takes `{ port, data }` and calls `serveShard`. */
+export async function startWorkerPool(options: { filename: string; threads: number; heapMbMax: number; data: unknown }): Promise<WorkerPool> {
+  const pool = new Piscina({
+    filename: options.filename,
+    minThreads: options.threads,
+    maxThreads: options.threads,
+    concurrentTasksPerWorker: 1,
+    atomics: 'disabled',
+    idleTimeout: Infinity,
+    recordTiming: false,
+    // A loop's garbage dies young: a nursery that holds a few turns of all loops keeps it from being promoted.
+    resourceLimits: { maxOldGenerationSizeMb: options.heapMbMax, maxYoungGenerationSizeMb: 32 },
+  })
+  const { promise: failed, reject: fail } = Promise.withResolvers<never>()
+  failed.catch(() => {})
+  pool.on('error', (error) => fail(new BeaverError('start_failed', `A worker thread cannot start: ${messageOf(error)}`, { cause: error })))
+  const shards = new Set<Shard>()
+  const losses: number[] = []
+  let lastLoop = 0
+  let closing = false
+
+  function addShard(): Promise<void> {
+    const { port1, port2 } = new MessageChannel()
+    const shard: Shard = { port: port1, send: batchedPost<ToShard>(port1), loops: new Map() }
+    const ready = new Promise<void>((resolve) => {
+      port1.once('message', () => {
+        port1.on('message', (messages: readonly FromShard[]) => messages.forEach((message) => receive(shard, message)))
+        shards.add(shard)
+        resolve()
+      })
+    })
+    pool.run({ port: port2, data: options.data }, { name: 'shard', transferList: [port2] as never }).then(
+      () => lose(shard, 'The worker thread ended.'),
+      (error: unknown) => lose(shard, messageOf(error)),
+    )
+    return ready
+  }
+
+  function lose(shard: Shard, message: string): void {
+    shards.delete(shard)
+    shard.port.close()
+    for (const loop of shard.loops.values()) loop.settle({ kind: 'lost', message: `The worker thread was lost: ${message}` })
+    shard.loops.clear()
+    if (closing) return
+    const now = Date.now()
+    losses.push(now)
+    while (losses.length > 0 && now - (losses[0] as number) > lossesPeriodMs) losses.shift()
+    if (losses.length > lossesMax) fail(new BeaverError('internal', `Worker threads died ${losses.length} times within ${lossesPeriodMs / 1000} s; the last: ${message}`))
+    else void addShard()
+  }
+
+  function receive(shard: Shard, message: FromShard): void {
+    const loop = shard.loops.get(message.loop)
+    if (loop === undefined) return
+    switch (message.kind) {
+      case 'append':
+        return answer(shard, message.call, loop.host.append(message.drafts, message.end))
+      case 'team':
+        return answer(shard, message.call, loop.host.runTeam(message.callId, message.graph))
+      case 'ended':
+        shard.loops.delete(message.loop)
+        return loop.settle({ kind: 'ended', end: message.end })
+      case 'broke':
+        shard.loops.delete(message.loop)
+        return loop.settle({ kind: 'broke', message: message.message })
+      default:
+        message satisfies never
+    }
+  }
+
+  await Promise.race([
+    Promise.all(Array.from({ length: options.threads }, addShard)),
+    failed,
+    new Promise((_, reject) => setTimeout(() => reject(new BeaverError('start_failed', `The worker threads did not start within ${startMsMax / 1000} s.`)), startMsMax).unref()),
+  ])
+
+  return {
+    failed,
+    get loops() {
+      return [...shards].reduce((sum, shard) => sum + shard.loops.size, 0)
+    },
+    start(spec, host) {
+      const id = ++lastLoop
+      const shard = leastBusy(shards)
+      const { promise: outcome, resolve: settle } = Promise.withResolvers<LoopOutcome>()
+      if (shard === null) {
+        settle({ kind: 'lost', message: 'No worker thread is running.' })
+        return { outcome, cancel: () => {} }
+      }
+      shard.loops.set(id, { host, settle })
+      shard.send({ kind: 'start', loop: id, spec })
+      return { outcome, cancel: (reason) => shard.send({ kind: 'cancel', loop: id, reason }) }
+    },
+    async close() {
+      closing = true
+      for (const shard of shards) shard.port.close()
+      await pool.destroy()
+    },
+  }
+}
+
+function leastBusy(shards: ReadonlySet<Shard>): Shard | null {
+  let best: Shard | null = null
+  for (const shard of shards) if (best === null || shard.loops.size < best.loops.size) best = shard
+  return best
+}
+
+function answer(shard: Shard, call: number, value: Promise<Extract<ToShard, { ok: true }>['value']>): void {
+  value.then(
+    (result) => shard.send({ kind: 'reply', call, ok: true, value: result }),
+    (error: unknown) => shard.send({ kind: 'reply', call, ok: false, message: messageOf(error) }),
+  )
+}

@@ -1,0 +1,145 @@
+// What every Journal, TaskQueue and BlobStore must do. The in-memory twins and the JetStream adapters pass the same suite.
+import { type BlobStore, type Delivery, type Journal, type LogId, type TaskQueue } from '@beaver/core'
+import { describe, expect, test } from 'vitest'
+
+export interface JournalUnderTest {
+  readonly journal: Journal
+  readonly blobs: BlobStore
+  /** A queue with this lease over the same journal. */
+  queue(leaseMs: number): Promise<TaskQueue>
+}
+
+let logs = 0
+/** A log nobody has used, in a session nobody has used unless one is named. */
+const freshLog = (session?: string): LogId => {
+  logs++
+  return { tenant: 'local', session: session ?? `会话 web:${logs}.*>`, task: `task ${logs} \u{1F9AB}` } as LogId
+}
+const bytes = (text: string): Uint8Array => Buffer.from(text)
+const textOf = (payload: Uint8Array): string => Buffer.from(payload).toString()
+
+/** @param open gives the parts under test; called once, before the first test */
+export function journalContract(name: string, open: () => Promise<JournalUnderTest>): void {
+  describe(`${name} as a journal`, () => {
+    let opened: Promise<JournalUnderTest> | null = null
+    const parts = (): Promise<JournalUnderTest> => (opened ??= open())
+    const started = async (journal: Journal, log = freshLog()): Promise<{ log: LogId; revision: number }> => {
+      const outcome = await journal.accept({ log, expectedRevision: 0, payload: bytes('first') }, await journal.sessionTail(log.tenant, log.session))
+      if (outcome.kind !== 'accepted') throw new Error(outcome.kind)
+      return { log, revision: outcome.revision }
+    }
+
+    test('an empty log has no last entry, no entries and no tail', async () => {
+      const { journal } = await parts()
+      const log = freshLog()
+      expect(await journal.last(log)).toBeNull()
+      expect(await journal.read(log)).toEqual([])
+      expect(await journal.sessionTail(log.tenant, log.session)).toEqual({ task: null, revision: 0 })
+    })
+
+    test('entries are read back in the order they were appended, each with the revision its append was answered with', async () => {
+      const { journal } = await parts()
+      const { log, revision } = await started(journal)
+      const revisions = [revision]
+      for (const text of ['second', 'third']) {
+        const outcome = await journal.append({ log, expectedRevision: revisions.at(-1) as number, payload: bytes(text) })
+        expect(outcome.kind).toBe('appended')
+        if (outcome.kind === 'appended') revisions.push(outcome.revision)
+      }
+      const entries = await journal.read(log)
+      expect(entries.map((entry) => [entry.revision, textOf(entry.payload)])).toEqual([
+        [revisions[0], 'first'],
+        [revisions[1], 'second'],
+        [revisions[2], 'third'],
+      ])
+      expect((await journal.last(log))?.revision).toBe(revisions[2])
+      expect(revisions).toEqual(revisions.toSorted((a, b) => a - b))
+    })
+
+    test('refuses an append that expects an older revision, and stores nothing of it', async () => {
+      const { journal } = await parts()
+      const { log, revision } = await started(journal)
+      await journal.append({ log, expectedRevision: revision, payload: bytes('by the new owner') })
+      expect(await journal.append({ log, expectedRevision: revision, payload: bytes('by the old owner') })).toEqual({ kind: 'fenced' })
+      expect((await journal.read(log)).map((entry) => textOf(entry.payload))).toEqual(['first', 'by the new owner'])
+    })
+
+    test('of two writers with the same expectation exactly one succeeds', async () => {
+      const { journal } = await parts()
+      const { log, revision } = await started(journal)
+      const outcomes = await Promise.all(['a', 'b', 'c'].map((text) => journal.append({ log, expectedRevision: revision, payload: bytes(text) })))
+      expect(outcomes.filter((outcome) => outcome.kind === 'appended')).toHaveLength(1)
+      expect(await journal.read(log)).toHaveLength(2)
+    })
+
+    test('many logs written at once do not disturb one another, and a fenced one fences only itself', async () => {
+      const { journal } = await parts()
+      const all = await Promise.all(Array.from({ length: 40 }, () => started(journal)))
+      const outcomes = await Promise.all(all.map(({ log, revision }, i) => journal.append({ log, expectedRevision: i === 7 ? 0 : revision, payload: bytes(`second of ${i}`) })))
+      expect(outcomes.map((outcome) => outcome.kind)).toEqual(all.map((_, i) => (i === 7 ? 'fenced' : 'appended')))
+      expect(textOf((await journal.last((all[39] as { log: LogId }).log))?.payload ?? bytes(''))).toBe('second of 39')
+    })
+
+    test('a task that exists is not accepted again', async () => {
+      const { journal } = await parts()
+      const { log } = await started(journal)
+      const tail = await journal.sessionTail(log.tenant, log.session)
+      expect(await journal.accept({ log, expectedRevision: 0, payload: bytes('other') }, tail)).toEqual({ kind: 'task_exists' })
+      expect(await journal.sessionTail(log.tenant, log.session)).toEqual(tail)
+    })
+
+    test('a session whose tail moved refuses an acceptance that saw the old one, and has no trace of it', async () => {
+      const { journal } = await parts()
+      const first = await started(journal)
+      const { tenant, session, task } = first.log
+      const late = freshLog(session)
+      expect(await journal.accept({ log: late, expectedRevision: 0, payload: bytes('late') }, { task: null, revision: 0 })).toEqual({ kind: 'tail_moved' })
+      expect(await journal.read(late)).toEqual([])
+      expect((await journal.sessionTail(tenant, session)).task).toBe(task)
+    })
+
+    test('an accepted task is delivered once, and not again after it is acknowledged', async () => {
+      const { journal, queue } = await parts()
+      const { log } = await started(journal)
+      const tasks = await queue(60_000)
+      const delivery = await deliveryOf(tasks, log)
+      expect(delivery).toMatchObject({ log, deliveries: 1 })
+      delivery.acknowledge()
+      const next = await started(journal)
+      const later = await deliveryOf(tasks, next.log)
+      later.acknowledge()
+      expect(later.log).toEqual(next.log)
+    })
+
+    test('a task given back is delivered again', async () => {
+      const { journal, queue } = await parts()
+      const { log } = await started(journal)
+      const tasks = await queue(60_000)
+      const delivery = await deliveryOf(tasks, log)
+      delivery.giveBack(0)
+      const again = await deliveryOf(tasks, log)
+      expect(again.deliveries).toBe(2)
+      again.acknowledge()
+    })
+
+    test('a blob comes back byte for byte, storing it twice is harmless, and a missing one is an error that names it', async () => {
+      const { blobs } = await parts()
+      const content = Uint8Array.from({ length: 300_000 }, (_, i) => i % 251)
+      await blobs.put('sha-of-it', content)
+      await blobs.put('sha-of-it', content)
+      expect(Buffer.from(await blobs.get('sha-of-it')).equals(content)).toBe(true)
+      await expect(blobs.get('nowhere')).rejects.toMatchObject({ code: 'blob_missing', message: expect.stringContaining('nowhere') as string })
+    })
+  })
+}
+
+async function deliveryOf(queue: TaskQueue, log: LogId): Promise<Delivery> {
+  const stop = AbortSignal.timeout(10_000)
+  while (!stop.aborted) {
+    for await (const delivery of queue.pull({ deliveriesMax: 1, waitMs: 1_000, signal: stop })) {
+      if (delivery.log.task === log.task) return delivery
+      delivery.acknowledge() // left by an earlier test
+    }
+  }
+  throw new Error(`the task ${log.task} was not delivered`)
+}

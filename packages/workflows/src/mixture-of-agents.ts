@@ -1,0 +1,33 @@
+// MixtureOfAgents: independent experts, then one aggregator that depends on all of them (S0 §6.5).
+// M1. The experts stand in declared order, the aggregator last. M2. The aggregator is none of the experts.
+import type { Edge } from '@beaver/core'
+import { z } from 'zod'
+import { agentsFault, agentsField, placed, taskField, workflowAgentSpec } from './agent-spec.ts'
+import { edgeLimitFault, teamGraph, teamTopology } from './team-graph.ts'
+import { defineWorkflow } from './workflow.ts'
+import { refuse } from './workflow-error.ts'
+
+export const mixtureOfAgents = defineWorkflow({
+  name: 'MixtureOfAgents',
+  description:
+    'Runs experts at the same time on the same task, then an aggregator that gets the outputs of all experts and writes one result. ' +
+    'Choose it for one question seen from several angles. Not when the experts need facts that must be collected first (GraphWorkflow or AgentRearrange), ' +
+    'and not when the outputs need not be merged (ConcurrentWorkflow).',
+  input: z.strictObject({
+    task: taskField,
+    agents: agentsField('The experts, without the aggregator. None may need the output of another.'),
+    aggregator: workflowAgentSpec.describe('The agent that merges the outputs of all experts: {"name": "…", "instruction": "…"}. It must not stand in agents too.'),
+  }),
+  shapeFault({ aggregator }) {
+    if (aggregator !== undefined && aggregator !== null) return null
+    return refuse('aggregator_required', 'aggregator', '"aggregator" is missing. Add the agent that merges the outputs: "aggregator": {"name": "…", "instruction": "…"}.')
+  },
+  build({ task, agents: experts, aggregator }, limits) {
+    const fault =
+      agentsFault([...placed(experts), { agent: aggregator, path: 'aggregator' }], limits) ?? edgeLimitFault(experts.length, 'agents', limits)
+    if (fault !== null) return fault
+    const agents = [...experts, aggregator]
+    const edges = experts.map((expert): Edge => [expert.name, aggregator.name])
+    return teamGraph({ workflow: 'MixtureOfAgents', task, agents, topology: teamTopology(agents, edges) })
+  },
+})

@@ -1,0 +1,46 @@
+// How messages show what a model sent: quoted, bounded in length, with the name that was probably meant.
+
+const shownCharsMax = 140
+const listedMax = 20
+
+/** For a correction that is meant to be copied. */
+export const copiedCharsMax = 4000
+
+/** A value as bounded JSON text. */
+export function quote(value: unknown, charsMax = shownCharsMax): string {
+  const text = JSON.stringify(value) ?? 'nothing'
+  return text.length <= charsMax ? text : `${text.slice(0, charsMax).toWellFormed()}… (${text.length} characters)`
+}
+
+/** `"a", "b" and 3 more` */
+export function quoteAll(names: readonly string[]): string {
+  const shown = names.slice(0, listedMax).map((name) => quote(name)).join(', ')
+  return names.length <= listedMax ? shown : `${shown} and ${names.length - listedMax} more`
+}
+
+/** ` Did you mean "synthesizer"?`, or nothing when no name is near. */
+export function didYouMean(written: string, names: Iterable<string>): string {
+  const wanted = plain(written)
+  let best: { name: string; distance: number } | null = null
+  for (const name of names) {
+    const distance = wanted === plain(name) ? 0 : editDistance(wanted, plain(name))
+    if (distance <= Math.min(2, Math.floor(wanted.length / 3)) && distance < (best?.distance ?? Infinity)) best = { name, distance }
+  }
+  return best === null ? '' : ` Did you mean ${quote(best.name)}?`
+}
+
+const plain = (name: string): string => name.slice(0, 128).normalize('NFKC').toLowerCase().replaceAll(/[^\p{L}\p{N}\p{M}]/gu, '')
+
+function editDistance(a: string, b: string): number {
+  if (Math.abs(a.length - b.length) > 2) return Infinity
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= a.length; i++) {
+    const above = row
+    row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const change = (above[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      row.push(Math.min(change, (above[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1))
+    }
+  }
+  return row[b.length] ?? Infinity
+}

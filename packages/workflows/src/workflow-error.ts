@@ -1,0 +1,46 @@
+// What can be wrong with the arguments of a workflow tool: one table of codes, which the documentation mirrors (D-38).
+// E1. An error is a returned value: it becomes a tool result, the model corrects its call and the root run goes on.
+// E2. Every message names the offending item and says what to write instead.
+
+/** Every code, with what it means. */
+export const workflowErrorCodes = {
+  invalid_arguments: 'A field is missing, unknown, or of another shape than the schema says',
+  agents_empty: '`agents` holds no agent',
+  duplicate_agent: 'Two agents have the same name',
+  invalid_agent_name: 'An agent name has characters or a length that are not allowed',
+  aggregator_required: 'MixtureOfAgents was called without an aggregator',
+  empty_flow: '`flow` is empty',
+  empty_segment: 'A step of `flow`, or a place in one, is empty',
+  unknown_agent: '`flow` names an agent that is not in `agents`',
+  repeated_agent: '`flow` names an agent twice',
+  agent_not_in_flow: 'An agent does not appear in `flow`',
+  edges_required: '`edges` is missing, or empty with more than one agent',
+  edges_shape: '`edges` is not an array of [from, to] pairs of agent names',
+  unknown_node: 'An edge names an agent that is not in `agents`',
+  cycle: 'The edges form a cycle',
+  island: 'An agent is not connected with the output agent',
+  unknown_output_agent: '`output_agent` is not in `agents`',
+  unreachable_output_agent: 'No edge leads to `output_agent`',
+  unknown_skill: '`use_skill` names a skill that is not loaded (checked where the skills are, by the runtime)',
+  too_many_agents: 'There are more agents than the limit `agentsMax` allows',
+  too_many_edges: 'The graph has more edges than the limit `edgesMax` allows',
+} as const satisfies Record<string, string>
+
+export type WorkflowErrorCode = keyof typeof workflowErrorCodes
+
+export interface WorkflowError {
+  readonly code: WorkflowErrorCode
+  readonly message: string
+  /** Where in the arguments, dotted (`agents.2.name`); `''` for the whole. */
+  readonly path: string
+}
+
+/** A refused plan. */
+export interface Refusal {
+  readonly ok: false
+  readonly error: WorkflowError
+}
+
+export function refuse(code: WorkflowErrorCode, path: string, message: string): Refusal {
+  return { ok: false, error: { code, message: message.trim(), path } }
+}

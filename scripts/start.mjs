@@ -1,0 +1,33 @@
+// `npm start`: sets up, then lets Beaver report on a folder. All validation of
+// the folder and of the flags is `beaver run`'s.
+import { basename, join, resolve } from 'node:path'
+import { endLike, runInForeground } from './lib/foreground.mjs'
+import { root } from './lib/layout.mjs'
+import { setupOrExit } from './setup.mjs'
+
+const USAGE = `Usage: npm start -- [folder] [flags of "beaver run"]
+
+Sets Beaver up if needed, then reports on the folder (default: this repository):
+what it is, counts of files, lines, words and bytes, the largest files.
+
+  npm start
+  npm start -- ../some/folder
+  npm start -- ../some/folder --json
+`
+
+const args = process.argv.slice(2)
+const flagsAt = args.findIndex((arg) => arg.startsWith('-'))
+const folders = flagsAt === -1 ? args : args.slice(0, flagsAt)
+const flags = flagsAt === -1 ? [] : args.slice(flagsAt)
+
+if (flags.includes('--help') || flags.includes('-h')) {
+  process.stdout.write(USAGE)
+} else if (folders.length > 1) {
+  process.stderr.write(`expected one folder, got ${folders.length}: ${folders.join(' ')}\n\n${USAGE}`)
+  process.exitCode = 2
+} else {
+  await setupOrExit()
+  const folder = folders[0] === undefined ? root : resolve(process.env.INIT_CWD ?? process.cwd(), folders[0])
+  const task = `Report on the folder ${basename(folder) || folder}: what it is, counts of files, lines, words and bytes per type, the largest files.`
+  endLike(await runInForeground(join(root, 'bin', 'beaver'), ['run', '--up', '--skill', 'folder-report', '--workspace', folder, ...flags, task]))
+}
