@@ -106,7 +106,7 @@ export const commands: readonly CommandSpec[] = [
     name: 'show',
     usage: 'show <task>',
     group: 'Look',
-    says: 'Show one task whole: agents, evidence, failures, usage, report',
+    says: 'Show one task whole: agents, evidence, failures, report',
     example: 'beaver show task_01k',
     build: (command, run) =>
       command

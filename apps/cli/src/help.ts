@@ -2,17 +2,17 @@
 import { commands, groups } from './command-table.ts'
 
 export const globalOptions: readonly { readonly flags: string; readonly says: string }[] = [
-  { flags: '--nats-url <url>', says: 'the NATS server (else NATS_URL, the configuration, what runs here)' },
-  { flags: '--home <dir>', says: 'the folder for data (else BEAVER_HOME, .beaver)' },
-  { flags: '--config <file>', says: 'the configuration (else BEAVER_CONFIG, beaver.config.json)' },
+  { flags: '--nats-url <url>', says: 'NATS server (else NATS_URL, configuration, what runs here)' },
+  { flags: '--home <dir>', says: 'folder for data (else BEAVER_HOME, .beaver)' },
+  { flags: '--config <file>', says: 'configuration (else BEAVER_CONFIG, beaver.config.json)' },
   { flags: '--no-color', says: 'no colours and no spinner, as with NO_COLOR' },
 ]
 
-const column = 17
+const column = 18
 
 /** At most 80 columns wide. */
 export function overview(version: string): string {
-  const row = (term: string, text: string): string => `  ${term.padEnd(column)}${text}`
+  const row = (term: string, text: string): string => ` ${term.padEnd(column)}${text}`
   const group = (name: keyof typeof groups): string[] => [
     '',
     groups[name],

@@ -28,7 +28,7 @@ export async function parseCommandLine(argv: readonly string[], version: string)
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode === 0) return null
-    throw new UsageError(usageMessage(error, program.commands.find(({ name }) => argv.includes(name()))?.name()))
+    throw new UsageError(usageMessage(error, program.commands.map((command) => command.name()).find((name) => argv.includes(name))))
   }
   const act = chosen as Run | null
   return act === null ? null : () => act(program.opts<GlobalOptions>())

@@ -1,6 +1,7 @@
 // The projector as a process. `beaver up` starts it; by hand: `NATS_URL=… node apps/projector/src/main.ts`.
-import { loadConfig, runAsChild } from '@beaver/config'
+import { loadConfig } from '@beaver/config'
 import { BeaverError } from '@beaver/core'
+import { runAsChild } from '@beaver/process'
 import { startProjector } from './projector.ts'
 
 await runAsChild('projector', async () => {

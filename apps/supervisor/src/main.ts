@@ -1,6 +1,7 @@
 // The supervisor daemon as a process. `beaver up` starts it; by hand: `NATS_URL=… node apps/supervisor/src/main.ts`.
-import { loadConfig, runAsChild } from '@beaver/config'
+import { loadConfig } from '@beaver/config'
 import { BeaverError } from '@beaver/core'
+import { runAsChild } from '@beaver/process'
 import { startSupervisor } from './supervisor.ts'
 
 await runAsChild('supervisor', async () => {

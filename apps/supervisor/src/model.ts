@@ -23,9 +23,33 @@ export async function chooseModel(config: Config): Promise<ChosenModel> {
     const choice = { provider: baseURL === undefined ? 'openai' : 'openai-compatible', baseURL: baseURL ?? null, apiKey: config.apiKey ?? 'none', model, timeoutMs }
     return { choice, close: async () => {} }
   }
-  const simulated = await startSimulatedModelProcess()
+  return keepSimulatedModel(timeoutMs)
+}
+
+const restartPauseMs = 200
+
+/** The simulated model beside the daemon, started again on the same port when it dies. Meanwhile calls fail and are retried. */
+async function keepSimulatedModel(timeoutMs: number): Promise<ChosenModel> {
+  let closing = false
+  let simulated = await startSimulatedModelProcess()
+  const port = Number(new URL(simulated.url).port)
+  const watch = (): void => {
+    void simulated.exited.then(async () => {
+      while (!closing) {
+        await new Promise((resolve) => setTimeout(resolve, restartPauseMs))
+        const again = closing ? null : await startSimulatedModelProcess({ port }).catch(() => null)
+        if (again === null) continue
+        simulated = again
+        return watch()
+      }
+    })
+  }
+  watch()
   return {
     choice: { provider: 'simulated', baseURL: `${simulated.url}/v1`, apiKey: 'none', model: simulatedModelName, timeoutMs },
-    close: () => simulated.close(),
+    async close() {
+      closing = true
+      await simulated.close()
+    },
   }
 }

@@ -1,2 +1,1 @@
 export { type Config, type ConfigFile, type ConfigFlags, loadConfig } from './config.ts'
-export { runAsChild } from './lifeline.ts'

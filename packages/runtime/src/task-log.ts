@@ -62,6 +62,11 @@ export class TaskLog {
     this.#waiting.push({ drafts, resolve: () => {}, reject: () => {} })
   }
 
+  /** Refuses every append from now on: the task is handed over, or was lost. */
+  close(why: string): void {
+    this.#giveUp(new BeaverError('fenced', `The log of task ${this.log.task} is closed: ${why}`), [])
+  }
+
   /** Resolves when every append so far has its outcome. */
   async settled(): Promise<void> {
     while (this.#writing) await this.#written

@@ -1,12 +1,7 @@
 // TaskSupervisor: drives one task from its claim to its terminal event. One a task, in the daemon's main thread.
-//
-//   claiming ─claimed─▶ running ─root.ended─▶ finishing ─finished─▶ ended
-//   claiming ─predecessor.open─▶ parked ─recheck─▶ claiming        claiming ─over─▶ ended
-//   any ─fenced─▶ lost      running ─release─▶ releasing ─released─▶ released
-//
-// K1. Nothing of the task takes effect before its claim is durable. K2. The states are few and final states are three: `ended`
-//     (a terminal event stands in the journal), `released` (handed over), `lost` (another daemon owns it).
+// K1. Nothing of the task takes effect before its claim is durable. K2. After a release or a loss nothing more is written.
 // K3. Cancel is journaled before it takes effect, and a task taken over remembers it.
+// K4. The root's end and what it means for the task are written together.
 import {
   addUsage,
   type BlobStore,
@@ -31,14 +26,16 @@ import {
   type TeamRunId,
   type Usage,
 } from '@beaver/core'
-import { type LoopEnd, loopEndOf, type LoopHost, type LoopPart, type LoopSpec, type TeamResult } from '@beaver/agent'
-import { createActor, setup } from 'xstate'
+import { type LoopEnd, loopEndOf, type LoopHost, type LoopSpec, type TeamResult } from '@beaver/agent'
+import { createActor } from 'xstate'
 import type { AcceptedTasks } from './accepted-tasks.ts'
 import { eventsOfRun, type LoadedTask, loadTask } from './load-task.ts'
 import { type SupervisedLoop, superviseLoop } from './loop-supervisor.ts'
+import { nodeSpec, rootSpec } from './loop-specs.ts'
 import { sessionHistory } from './session-history.ts'
 import { taskEnd } from './task-end.ts'
 import { TaskLog } from './task-log.ts'
+import { taskMachine, type TaskOutcome } from './task-machine.ts'
 import { type RunningTeam, superviseTeam } from './team-supervisor.ts'
 import type { WorkerPool } from './worker/worker-pool.ts'
 
@@ -61,52 +58,6 @@ export interface TaskLimits {
   /** Owners a task may lose before it is given up on. */
   readonly ownersLostMax: number
 }
-
-type TaskMachineEvent =
-  | { readonly type: 'claimed' }
-  | { readonly type: 'over' }
-  | { readonly type: 'predecessor.open' }
-  | { readonly type: 'recheck' }
-  | { readonly type: 'root.ended'; readonly end: LoopEnd }
-  | { readonly type: 'finished' }
-  | { readonly type: 'release'; readonly reason: string }
-  | { readonly type: 'released' }
-  | { readonly type: 'fenced' }
-
-/** What entering a state begins. */
-interface TaskEffects {
-  claim(): void
-  run(): void
-  finish(end: LoopEnd): void
-  release(reason: string): void
-}
-
-const taskMachine = setup({
-  types: {} as { context: TaskEffects; events: TaskMachineEvent; input: TaskEffects },
-  actions: {
-    claim: ({ context }) => context.claim(),
-    run: ({ context }) => context.run(),
-    finish: ({ context, event: cause }) => cause.type === 'root.ended' && context.finish(cause.end),
-    release: ({ context, event: cause }) => cause.type === 'release' && context.release(cause.reason),
-  },
-}).createMachine({
-  id: 'TaskSupervisor',
-  context: ({ input }) => input,
-  initial: 'claiming',
-  on: { fenced: '.lost' },
-  states: {
-    claiming: { entry: 'claim', on: { claimed: 'running', over: 'ended', 'predecessor.open': 'parked', release: 'released' } },
-    parked: { on: { recheck: 'claiming', release: 'released' } },
-    running: { entry: 'run', on: { 'root.ended': 'finishing', release: 'releasing' } },
-    finishing: { entry: 'finish', on: { finished: 'ended' } },
-    releasing: { entry: 'release', on: { released: 'released' } },
-    ended: { type: 'final' },
-    released: { type: 'final' },
-    lost: { type: 'final' },
-  },
-})
-
-export type TaskOutcome = 'ended' | 'released' | 'lost'
 
 export interface SupervisedTask {
   readonly log: LogId
@@ -198,24 +149,7 @@ export function superviseTask(log: LogId, ports: TaskPorts): SupervisedTask {
     if (known !== undefined && runEnded(known)) return actor.send({ type: 'root.ended', end: loopEndOf(known) })
     const history = await sessionHistory(log, (state.submitted as DataOf<'task_submitted'>).previous_task_id, ports)
     const runId = known?.start.run_id ?? (ports.ids.next('run') as RunId)
-    const spec: LoopSpec = {
-      start: {
-        run_id: runId,
-        parent_run_id: null,
-        attempt_index: 1,
-        agent_name: 'root',
-        team_run_id: null,
-        node_id: null,
-        source: request.source,
-        max_tool_iterations: ports.limits.toolIterationsMax,
-      },
-      taskId: log.task,
-      sessionId: log.session,
-      workspace: request.workspace,
-      part: { kind: 'root', text: request.text, skill: request.skill },
-      history,
-      resume: known === undefined ? null : eventsOfRun(events, runId),
-    }
+    const spec = rootSpec(log, request, { runId, history, toolIterationsMax: ports.limits.toolIterationsMax, resume: known === undefined ? null : eventsOfRun(events, runId) })
     const owned = taskLog as TaskLog
     const end = await runLoop(spec, {
       // What the root's end means for the task is decided here and written with it.
@@ -277,34 +211,9 @@ export function superviseTask(log: LogId, ports: TaskPorts): SupervisedTask {
     of: { teamRunId: string; task: string; rootRunId: string; loaded: Pick<LoadedTask, 'state' | 'events'> | null },
   ): Promise<NodeEnd> {
     const known = of.loaded?.state.runs.get(runId)
-    const part: LoopPart = {
-      kind: 'worker',
-      task: of.task,
-      instruction: node.instruction,
-      dependencies,
-      requiredEvidence: node.required_evidence,
-      skill: node.use_skill ?? null,
-      allowedToolNames: node.allowed_tool_names,
-    }
-    const request = ((loaded as LoadedTask).state.submitted as DataOf<'task_submitted'>).request
-    const spec: LoopSpec = {
-      start: {
-        run_id: runId as RunId,
-        parent_run_id: of.rootRunId as RunId,
-        attempt_index: 1,
-        agent_name: node.agent.name,
-        team_run_id: of.teamRunId as TeamRunId,
-        node_id: node.node_id,
-        source: `team:${of.teamRunId}`,
-        max_tool_iterations: ports.limits.nodeToolIterationsMax,
-      },
-      taskId: log.task,
-      sessionId: log.session,
-      workspace: request.workspace,
-      part,
-      history: [],
-      resume: known === undefined || of.loaded === null ? null : eventsOfRun(of.loaded.events, runId),
-    }
+    const { request } = (loaded as LoadedTask).state.submitted as DataOf<'task_submitted'>
+    const resume = known === undefined || of.loaded === null ? null : eventsOfRun(of.loaded.events, runId)
+    const spec = nodeSpec(log, request, { node, runId, dependencies, ...of, toolIterationsMax: ports.limits.nodeToolIterationsMax, resume })
     const end = known !== undefined && runEnded(known) ? loopEndOf(known) : await runLoop(spec, { append: (drafts) => (taskLog as TaskLog).append(drafts), runTeam: () => Promise.reject(new Error('A worker has no workflow tools.')) })
     return { nodeId: node.node_id, runId, status: end.status, facts: end.facts, failure: end.failure }
   }
@@ -315,13 +224,16 @@ export function superviseTask(log: LogId, ports: TaskPorts): SupervisedTask {
   }
 
   async function release(reason: string): Promise<void> {
-    await (taskLog as TaskLog).append([draft(event('task_released', { daemon: ports.daemonId, reason }))])
+    const owned = taskLog as TaskLog
+    await owned.append([draft(event('task_released', { daemon: ports.daemonId, reason }))])
+    owned.close('The task was handed over.')
     actor.send({ type: 'released' })
   }
 
   actor.subscribe({
     next: ({ status, value }) => {
       if (status !== 'done') return
+      taskLog?.close('This daemon let go of the task.')
       for (const loop of loops) loop.cancel('The daemon let go of the task.')
       resolve(value as TaskOutcome)
     },

@@ -27,16 +27,18 @@ export async function run(task: string, options: RunOptions, globals: GlobalOpti
   const context = contextOf(globals)
   const request = await readTask(task, options)
   using interrupts = listenForInterrupts()
-  const system = await reach(context, options, interrupts)
-  if (system === null) return interrupts.exitCode
+  let system: BorrowedSystem | null = null
   interrupts.forced.addEventListener('abort', () => {
-    system.own?.kill()
+    system?.own?.kill()
     process.exit(interrupts.exitCode)
   })
+  const trouble: Trouble = { tell: (text) => context.screen.warn(text) }
+  system = await reach(context, options, { interrupts, trouble })
+  if (system === null) return interrupts.exitCode
   try {
     await using connection = await connect(system.found)
     const submitted = await connection.client.submit(request)
-    return await Promise.race([followRun(context, { connection, submitted, system, interrupts, options }), system.own?.failed ?? new Promise<never>(() => {})])
+    return await followRun(context, { connection, submitted, system, interrupts, options, trouble })
   } finally {
     if (system.own !== null && context.screen.live && options.quiet !== true) context.screen.passing(context.screen.style.dim('Stopping Beaver …'))
     await system.own?.stop()
@@ -45,21 +47,33 @@ export async function run(task: string, options: RunOptions, globals: GlobalOpti
 }
 
 /** The system to use; `null` when interrupted while it started. */
-async function reach({ config, screen }: Context, options: RunOptions, interrupts: Interrupts): Promise<BorrowedSystem | null> {
+async function reach({ config, screen }: Context, options: RunOptions, { interrupts, trouble }: { interrupts: Interrupts; trouble: Trouble }): Promise<BorrowedSystem | null> {
   if (options.up !== true) return { found: findSystem(config), own: null }
   const quiet = options.json === true || options.quiet === true
   try {
     const begun = performance.now()
-    const system = await borrowSystem(config, { signal: interrupts.asked, onStart: () => (quiet ? undefined : screen.passing(screen.style.dim('Starting Beaver on this machine …'))), onStatus: (text) => screen.warn(text) })
+    const system = await borrowSystem(config, {
+      signal: interrupts.asked,
+      onStart: () => (quiet ? undefined : screen.passing(screen.style.dim('Starting Beaver on this machine …'))),
+      onTrouble: (text) => trouble.tell(text),
+    })
     if (system.own !== null && !quiet) screen.print(screen.style.dim(`Beaver started on this machine in ${duration(performance.now() - begun)}, with the ${modelInUse(config).name}.`), '')
     return system
   } catch (error) {
     if (interrupts.asked.aborted) return null
     throw error
+  } finally {
+    if (screen.live) screen.passing(null)
   }
 }
 
+/** Where news of the system's parts go: beside the live view while there is one. */
+interface Trouble {
+  tell: (text: string) => void
+}
+
 interface Running {
+  readonly trouble: Trouble
   readonly connection: Connection
   readonly submitted: SubmittedTask
   readonly system: BorrowedSystem
@@ -67,7 +81,7 @@ interface Running {
   readonly options: RunOptions
 }
 
-async function followRun({ screen }: Context, { connection, submitted, system, interrupts, options }: Running): Promise<number> {
+async function followRun({ screen }: Context, { connection, submitted, system, interrupts, options, trouble }: Running): Promise<number> {
   const { task_id: taskId } = submitted
   const command = commandName()
   const json = options.json === true
@@ -75,6 +89,7 @@ async function followRun({ screen }: Context, { connection, submitted, system, i
   const own = system.own !== null
   const foot = own ? 'Ctrl-C cancels the task and stops the system' : 'Ctrl-C stops watching; the task goes on'
   const present = presentTask(screen, { json, quiet, foot })
+  trouble.tell = present.onNotice
   const stop = new AbortController()
   const interrupted = (): void => {
     if (!own) return stop.abort()
@@ -85,7 +100,8 @@ async function followRun({ screen }: Context, { connection, submitted, system, i
   interrupts.asked.addEventListener('abort', interrupted, { once: true })
   if (interrupts.asked.aborted) interrupted()
   try {
-    const followed = await followTask(connection, taskId, { signal: stop.signal, onEvent: present.onEvent, onNotice: present.onNotice })
+    const following = followTask(connection, taskId, { signal: stop.signal, onEvent: present.onEvent, onNotice: present.onNotice })
+    const followed = await (system.own === null ? following : Promise.race([following, system.own.failed]))
     present.close()
     if (followed.kind === 'ended') {
       if (json) screen.json(resultJson(followed.end))
@@ -97,6 +113,7 @@ async function followRun({ screen }: Context, { connection, submitted, system, i
     if (json) screen.json({ ok: false, error: { code: 'interrupted', message: 'Interrupted; the task goes on.', problems: [] }, ...submitted })
     return interrupts.exitCode
   } catch (error) {
+    stop.abort()
     present.close()
     throw error instanceof BeaverError ? error : new BeaverError('unreachable', `The task ${taskId} cannot be followed any more: ${error instanceof Error ? error.message : String(error)} Follow it again: ${command} watch ${taskId}`, { cause: error })
   }

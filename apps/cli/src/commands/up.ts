@@ -25,6 +25,8 @@ export async function up(globals: GlobalOptions): Promise<number> {
   } catch (error) {
     if (!interrupts.asked.aborted) throw error
     return interrupts.exitCode
+  } finally {
+    if (screen.live) screen.passing(null)
   }
   interrupts.forced.addEventListener('abort', () => {
     system.kill()

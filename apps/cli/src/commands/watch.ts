@@ -27,7 +27,10 @@ export async function watch(typed: string, options: { readonly json?: true; read
       ...(known ? {} : { firstEventMsMax: unknownMsMax }),
     })
     present.close()
-    if (followed.kind === 'stopped') return interrupts.exitCode
+    if (followed.kind === 'stopped') {
+      screen.warn(`The task ${taskId} goes on. Follow it again: ${commandName()} watch ${taskId}   Cancel it: ${commandName()} cancel ${taskId}`)
+      return interrupts.exitCode
+    }
     if (json) screen.json(resultJson(followed.end))
     else printEnd(screen, followed.end, present.view, { command: commandName(), systemStops: false, quiet })
     return exitOf(followed.end)

@@ -35,6 +35,7 @@ export function presentTask(screen: Screen, options: PresentOptions): Presentati
     view,
     onEvent(event) {
       evolveView(view, event)
+      if (live !== null) live.notice = null
       if (options.json) return screen.json({ event: eventJson(event) })
       if (live !== null || options.quiet) return
       const line = tellEvent(event, view)
@@ -71,7 +72,7 @@ export function printEnd(screen: Screen, end: TaskEnd, view: TaskView, further: 
   }
   if (report !== '') screen.print('', text.trimEnd())
   screen.print('', summaryLine(screen, end, view))
-  if (failure !== null) screen.print(style.red(`Why: ${oneLine(failure.message)}`))
+  if (failure !== null) screen.print(...wrapWords(`Why: ${oneLine(failure.message)}`, screen.columns).map(style.red))
   if (end.result.simulated) {
     const text = 'The model was simulated: its words follow rules; the tools and their figures are real. Set OPENAI_API_KEY to use a model.'
     screen.print(...wrapWords(text, screen.columns).map(style.yellow))

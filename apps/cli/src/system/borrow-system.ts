@@ -19,7 +19,7 @@ export interface BorrowOptions {
   /** Called when a system is about to be started. */
   readonly onStart: () => void
   /** Something a person should know of it, in one sentence. */
-  readonly onStatus: (text: string) => void
+  readonly onTrouble: (text: string) => void
 }
 
 const otherStartMsMax = 30_000
@@ -29,7 +29,7 @@ export async function borrowSystem(config: Config, options: BorrowOptions): Prom
   if (found !== null && (found.pid !== null || (await hasDaemon(found)))) return { found, own: null }
   options.onStart()
   try {
-    const own = await startSystem(config, { signal: options.signal, onStatus: (status) => tellTrouble(status, options.onStatus) })
+    const own = await startSystem(config, { signal: options.signal, onStatus: (status) => tellTrouble(status, options.onTrouble) })
     return { found: { url: own.natsUrl, namespace: config.namespace, tenant: config.tenant, pid: process.pid }, own }
   } catch (error) {
     if (!(error instanceof HomeInUse)) throw error
@@ -59,7 +59,7 @@ async function startingElsewhere(config: Config, signal: AbortSignal, busy: Home
   throw busy
 }
 
-export function tellTrouble(status: SystemStatus, tell: (text: string) => void): void {
+function tellTrouble(status: SystemStatus, tell: (text: string) => void): void {
   if (status.kind === 'died') tell(`The ${status.name} died (${status.reason}); it is started again in ${status.pauseMs / 1000} s.`)
   else if (status.kind === 'ready' && status.restarted) tell(`The ${status.name} runs again (process ${status.pid}).`)
 }

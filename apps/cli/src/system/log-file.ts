@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 const logBytesMax = 5_000_000
+const linesOfErrorMax = 15
 const linesReadBytesMax = 64 * 1024
 
 /** Moves a large log to `<file>.1`, in place of the one before. */
@@ -19,9 +20,11 @@ export function openLog(file: string): number {
   return openSync(file, 'a', 0o600)
 }
 
-/** The last line that is not blank, `null` when there is none or no file. */
+/** The last line that says something: of an uncaught error its message, not the stack below it. `null`: there is none. */
 export async function lastLine(file: string): Promise<string | null> {
   const text = await readFile(file, 'utf8').catch(() => '')
-  const lines = text.slice(-linesReadBytesMax).split('\n').filter((line) => line.trim() !== '')
-  return lines.at(-1)?.trim().slice(0, 500) ?? null
+  const lines = text.slice(-linesReadBytesMax).split('\n').map((line) => line.trim())
+  const telling = lines.filter((line) => line !== '' && !/^(at |Node\.js v|[{}[\]^~]|node:internal)/.test(line))
+  const error = telling.slice(-linesOfErrorMax).findLast((line) => /^(\w*Error\b.*:|\w+: )/.test(line))
+  return (error ?? telling.at(-1))?.slice(0, 500) ?? null
 }

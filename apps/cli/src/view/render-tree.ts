@@ -31,7 +31,7 @@ export function renderTree(view: TaskView, options: TreeOptions): string[] {
   if (view.root === null) return []
   const rows = treeRows(view.root, options.symbols)
   const { kept, left } = bounded(rows, options.rowsMax)
-  const layout = layoutOf(kept, options.columns)
+  const layout = layoutOf(kept, options.columns, options.now)
   const lines = kept.map((row) => (row.agent !== null ? agentLine(row, row.agent, layout, options) : teamLine(row, row.team as TeamView, options)))
   return left.length === 0 ? lines : [...lines, options.style.dim(cutToWidth(`  ${options.symbols.ellipsis} ${leftOut(left)}`, options.columns))]
 }
@@ -87,16 +87,22 @@ interface Layout {
 const gap = 2
 const activityMin = 12
 
-function layoutOf(rows: readonly TreeRow[], columns: number): Layout {
-  const wanted = Math.max(...rows.map((row) => (row.agent === null ? 0 : textWidth(row.prefix) + 2 + textWidth(oneLine(row.agent.name)))))
-  const state = columns >= 36 ? 10 : 0
-  const elapsed = columns >= 50 ? 12 : 0
-  const tokens = columns >= 72 ? 14 : 0
-  const fixed = [state, elapsed, tokens].reduce((sum, width) => sum + (width === 0 ? 0 : width + gap), 0)
-  const room = Math.max(8, columns - fixed)
-  const name = Math.max(8, Math.min(wanted, room - (room >= 40 ? gap + activityMin : 0)))
-  return { name, state, activity: Math.max(0, room - name - gap), elapsed, tokens }
+/** What an agent does matters more than what it used: tokens are left out first, then the time, then the word for the state. */
+function layoutOf(rows: readonly TreeRow[], columns: number, now: number): Layout {
+  const agents = rows.flatMap((row) => (row.agent === null ? [] : [row.agent]))
+  const name = Math.max(8, ...rows.map((row) => (row.agent === null ? 0 : textWidth(row.prefix) + 2 + textWidth(oneLine(row.agent.name)))))
+  const fixed = { state: 10, elapsed: Math.max(6, ...agents.map((agent) => elapsedOf(agent, now).length)), tokens: Math.max(12, ...agents.map((agent) => tokensOf(agent).length)) }
+  const room = (): number => columns - Object.values(fixed).reduce((sum, width) => sum + (width === 0 ? 0 : width + gap), 0)
+  for (const least of ['tokens', 'elapsed', 'state'] as const) {
+    const wanted = least === 'state' ? name : name + gap + activityMin
+    if (room() < wanted) fixed[least] = 0
+  }
+  const nameWidth = Math.max(4, Math.min(name, room()))
+  return { ...fixed, name: nameWidth, activity: Math.max(0, room() - nameWidth - gap) }
 }
+
+const elapsedOf = (agent: AgentView, now: number): string => (agent.startedAt === null ? '' : duration((agent.endedAt ?? now) - agent.startedAt))
+const tokensOf = (agent: AgentView): string => (agent.tokens === 0 ? '' : `${count(agent.tokens)} tokens`)
 
 function agentLine(row: TreeRow, agent: AgentView, layout: Layout, options: TreeOptions): string {
   const { style, symbols, now } = options
@@ -105,13 +111,12 @@ function agentLine(row: TreeRow, agent: AgentView, layout: Layout, options: Tree
   const name = padEnd(cutToWidth(oneLine(agent.name), nameWidth, symbols.ellipsis), nameWidth)
   const activity = cutToWidth(oneLine(activityOf(agent)), layout.activity, symbols.ellipsis)
   const trouble = agent.state === 'failed' || agent.state === 'blocked'
-  const elapsed = agent.startedAt === null ? '' : duration((agent.endedAt ?? now) - agent.startedAt)
   const cells = [
     `${style.dim(row.prefix)}${paint(icon)} ${agent.state === 'waiting' ? style.dim(name) : name}`,
     ...(layout.state === 0 ? [] : [paint(padEnd(agent.state, layout.state))]),
     ...(layout.activity < activityMin ? [] : [(trouble ? paint : style.dim)(padEnd(activity, layout.activity))]),
-    ...(layout.elapsed === 0 ? [] : [style.dim(padStart(elapsed, layout.elapsed))]),
-    ...(layout.tokens === 0 ? [] : [style.dim(padStart(agent.tokens === 0 ? '' : `${count(agent.tokens)} tokens`, layout.tokens))]),
+    ...(layout.elapsed === 0 ? [] : [style.dim(padStart(elapsedOf(agent, now), layout.elapsed))]),
+    ...(layout.tokens === 0 ? [] : [style.dim(padStart(tokensOf(agent), layout.tokens))]),
   ]
   return cells.join(' '.repeat(gap)).trimEnd()
 }

@@ -1,0 +1,1 @@
+export { runAsChild } from './lifeline.ts'
