@@ -42,6 +42,7 @@ export async function up(globals: GlobalOptions): Promise<number> {
     screen.print('')
   } finally {
     await system.stop()
+    if (screen.live) screen.passing(null)
   }
   screen.print('Beaver has stopped. Unfinished tasks go on with the next start.')
   return 0
