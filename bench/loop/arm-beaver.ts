@@ -1,13 +1,12 @@
 // (b) Beaver with everything on: tasks submitted over NATS to a daemon with worker threads, every event journaled to a
-// nats-server that syncs each write, and this client waiting for the terminal event in the journal.
+// nats-server that syncs each write, and this client answered with the result when the task has ended.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { clientOn } from '@beaver/client'
-import { isTerminalTaskEvent } from '@beaver/core'
-import { connectNats, followJournal, startEmbeddedServer, subjectsOf } from '@beaver/nats'
+import { connectBeaver } from '@beaver/client'
+import { startEmbeddedServer } from '@beaver/nats'
 import { serveArm } from './arm.ts'
 
 await serveArm(async (baseURL) => {
@@ -22,25 +21,9 @@ await serveArm(async (baseURL) => {
   await once(supervisor, 'message')
   process.on('exit', () => rmSync(dataDir, { recursive: true, force: true }))
 
-  const subjects = subjectsOf('default')
-  const nc = await connectNats({ url: server.url, name: 'bench' })
-  const client = clientOn(nc, subjects, 'local')
-  const waiting = new Map<string, (status: string) => void>()
-  void (async () => {
-    for await (const { messages } of followJournal(nc, subjects, { from: 1, signal: new AbortController().signal })) {
-      for (const { log, payload } of messages) {
-        const type = /"type":"beaver\.(task_[a-z]+)\.v1"\}\]$/.exec(Buffer.from(payload).toString('latin1', Math.max(0, payload.length - 80)))?.[1]
-        if (type !== undefined && isTerminalTaskEvent(type)) waiting.get(log.task)?.(type)
-      }
-    }
-  })()
-  let last = 0
+  const client = await connectBeaver({ url: server.url, namespace: 'default', tenant: 'local' })
   return async () => {
-    const task_id = `bench_${process.pid}_${++last}`
-    const ended = new Promise<string>((resolve) => waiting.set(task_id, resolve))
-    await client.submit({ task: 'Say hello with the tool.', task_id, workspace: '/' })
-    const status = await ended
-    waiting.delete(task_id)
-    if (status !== 'task_completed') throw new Error(`the task ended with ${status}`)
+    const { status, final_output } = await client.run({ task: 'Say hello with the tool.', workspace: '/' })
+    if (status !== 'completed' || final_output !== 'The tool said hello.') throw new Error(`the task ended ${status}: ${final_output}`)
   }
 })

@@ -4,11 +4,13 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadSkills } from '@beaver/agent'
 import type { Config } from '@beaver/config'
-import { BeaverError, draft, event, foreignId, type Ids, type LogId, logKey, type SessionId, systemClock, type TaskId } from '@beaver/core'
+import { BeaverError, type DomainEvent, draft, event, foreignId, type Ids, type LogId, logKey, type SessionId, systemClock, type TaskId } from '@beaver/core'
 import { call, connectNats, natsBlobStore, natsJournal, natsTaskQueue, parseRequest, findTask, serve, subjectsOf } from '@beaver/nats'
 import { acceptedTasks, loadTask, startDaemon, startWorkerPool, submitRequest, submitTask, TaskLog } from '@beaver/runtime'
+import type { Subscription } from '@nats-io/nats-core'
 import { monotonicFactory } from 'ulid'
 import { z } from 'zod'
+import { watchEndings } from './endings.ts'
 import { chooseModel } from './model.ts'
 import type { WorkerData } from './worker.ts'
 
@@ -21,6 +23,7 @@ export interface Supervisor {
 
 const cancelRequest = z.strictObject({ task_id: foreignId, reason: z.string().min(1).max(1_000).default('Cancelled on request.') })
 const stopMsMax = 2_000
+const runsMax = 10_000
 
 export async function startSupervisor(config: Config, natsUrl: string): Promise<Supervisor> {
   const ulid = monotonicFactory()
@@ -44,6 +47,7 @@ export async function startSupervisor(config: Config, natsUrl: string): Promise<
   })
   const accepted = acceptedTasks()
   const ports = { accepted, journal, blobs, clock: systemClock, ids, source }
+  let idle: Subscription | null = null
   const daemon = startDaemon({
     ...ports,
     queue,
@@ -57,22 +61,38 @@ export async function startSupervisor(config: Config, natsUrl: string): Promise<
       concurrentNodesMax: config.team.concurrent_nodes_max,
       ownersLostMax: config.daemon.owners_lost_max,
     },
-    announceIdle: (log) => nc.publish(subjects.sessionIdle(log.tenant, log.session), JSON.stringify(log)),
-  })
-  const idle = nc.subscribe(subjects.anySessionIdle, {
-    callback: (_, message) => {
-      const { tenant, session } = message.json<LogId>()
-      daemon.sessionIdle(tenant, session)
+    onEnded(log, end) {
+      endings.ended(log, end)
+      daemon.sessionIdle(log.tenant, log.session)
+      nc.publish(subjects.sessionIdle(log.tenant, log.session), JSON.stringify(log))
+    },
+    onParked(parked) {
+      if (parked) idle ??= nc.subscribe(subjects.anySessionIdle, { callback: (_, message) => daemon.sessionIdle(message.json<LogId>().tenant, message.json<LogId>().session) })
+      else if (idle !== null) {
+        endings.close()
+      idle?.unsubscribe()
+        idle = null
+      }
     },
   })
+  const endings = watchEndings(nc, subjects, {
+    held: (log) => daemon.tasks.has(logKey(log)),
+    read: async (log) => (await loadTask(log, ports)).state.ended as DomainEvent | null,
+  })
 
-  const submit = serve(nc, subjects.service('task.submit'), (request) =>
-    submitTask(parseRequest(submitRequest, request, 'task'), {
-      ...ports,
-      tenant: config.tenant,
-      workspaceDefault: config.workspace,
-      skillNames: skills.map((skill) => skill.name),
-    }),
+  const intake = { ...ports, tenant: config.tenant, workspaceDefault: config.workspace, skillNames: skills.map((skill) => skill.name) }
+  const submit = serve(nc, subjects.service('task.submit'), (request) => submitTask(parseRequest(submitRequest, request, 'task'), intake))
+  /** Submit and wait: answered with the result when the task has ended. */
+  const runTask = serve(
+    nc,
+    subjects.service('task.run'),
+    async (request) => {
+      const submitted = await submitTask(parseRequest(submitRequest, request, 'task'), intake)
+      const log = { tenant: config.tenant, session: submitted.session_id, task: submitted.task_id } as LogId
+      const { type, data } = await endings.wait(log)
+      return { ...submitted, status: type.slice('task_'.length), ...data }
+    },
+    { openMax: runsMax },
   )
   const cancel = serve(nc, subjects.service('task.cancel'), async (request) => {
     const { task_id, reason } = parseRequest(cancelRequest, request, 'cancel request')
@@ -115,9 +135,10 @@ export async function startSupervisor(config: Config, natsUrl: string): Promise<
     info: { daemon: daemonId, provider: model.choice.provider, model: model.choice.model, skills: skills.map((skill) => skill.name) },
     failed: Promise.race([pool.failed, closedWithError(nc.closed())]),
     async stop() {
-      await Promise.all([submit.stop(), cancel.stop(), handedOn.stop(), status.stop()])
+      await Promise.all([submit.stop(), runTask.stop(), cancel.stop(), handedOn.stop(), status.stop()])
       await daemon.drain(config.daemon.drain_ms)
-      idle.unsubscribe()
+      endings.close()
+      idle?.unsubscribe()
       await journal.settled()
       await pool.close()
       await model.close()

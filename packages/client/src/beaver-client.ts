@@ -1,6 +1,6 @@
 // A typed client of a running Beaver: what a program does over NATS, and nothing that needs a daemon's inside.
 // C1. Every call ends: with an answer or a BeaverError. C2. A watch that stops is not a cancel.
-import { type BlobStore, blobOf, chainFault, emptyHead, headAfter, isTerminalTaskEvent, openRecord, type RecordedEvent, splitBatch, BeaverError } from '@beaver/core'
+import { type BlobStore, blobOf, chainFault, emptyHead, headAfter, isTerminalTaskEvent, openRecord, type RecordedEvent, splitBatch, BeaverError, taskResult } from '@beaver/core'
 import { call, connectNats, followJournal, natsBlobStore, type Subjects, subjectsOf } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
@@ -19,12 +19,20 @@ export interface SubmitTask {
 const submitted = z.object({ task_id: z.string(), session_id: z.string() })
 export type SubmittedTask = z.infer<typeof submitted>
 
+const taskOutcome = taskResult.extend({ task_id: z.string(), session_id: z.string(), status: z.enum(['completed', 'incomplete', 'failed', 'cancelled']) })
+export type TaskOutcome = z.infer<typeof taskOutcome>
+
 export interface BeaverClient extends AsyncDisposable {
   /**
    * Submits a task; it is durable when this resolves.
    * @throws {BeaverError} `invalid_arguments`, `workspace_missing`, `unknown_skill`, `conflict`, `no_daemon`
    */
   submit(task: SubmitTask): Promise<SubmittedTask>
+  /**
+   * Submits a task and waits for its end. Asking again with the same `task_id` waits for the same task.
+   * @throws {BeaverError} as `submit`, and `timeout` after `timeoutMs` (default 10 minutes): the task goes on
+   */
+  run(task: SubmitTask, options?: { timeoutMs?: number }): Promise<TaskOutcome>
   /** Asks for a cancel; resolves when the request is journaled. @throws {BeaverError} `not_found`, `no_daemon` */
   cancel(taskId: string, reason: string): Promise<void>
   /** The task's events from the first, then live; ends after its terminal event or when `signal` aborts. */
@@ -35,6 +43,7 @@ export interface BeaverClient extends AsyncDisposable {
 }
 
 const answerMsMax = 10_000
+const runMsMax = 600_000
 
 /** @throws {BeaverError} `unreachable`, `server_too_old` */
 export async function connectBeaver(options: { url: string; namespace: string; tenant: string; name?: string; timeoutMs?: number }): Promise<BeaverClient> {
@@ -70,6 +79,7 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string)
 
   return {
     submit: async (task) => submitted.parse(await ask(subjects.service('task.submit'), task, 'supervisor daemon')),
+    run: async (task, { timeoutMs = runMsMax } = {}) => taskOutcome.parse(await call(nc, subjects.service('task.run'), task, { timeoutMs, whom: 'supervisor daemon' })),
     cancel: async (taskId, reason) => void (await ask(subjects.service('task.cancel'), { task_id: taskId, reason }, 'supervisor daemon')),
     watch,
     query: (name, input = {}) => ask(subjects.query(name), input, 'projector'),

@@ -13,11 +13,10 @@ const answer = z.discriminatedUnion('ok', [
   }),
 ])
 
-const openMax = 1_000
+const openMaxDefault = 1_000
 
 /** Serves a subject until `stop`. All who serve the same subject share its requests. */
-export function serve(nc: NatsConnection, subject: string, handle: (request: unknown) => Promise<unknown>): { stop(): Promise<void> } {
-  const subscription = nc.subscribe(subject, { queue: 'beaver' })
+export function serve(nc: NatsConnection, subject: string, handle: (request: unknown) => Promise<unknown>, { openMax = openMaxDefault }: { openMax?: number } = {}): { stop(): Promise<void> } {
   let open = 0
   const respond = async (message: Msg): Promise<void> => {
     open++
@@ -31,15 +30,8 @@ export function serve(nc: NatsConnection, subject: string, handle: (request: unk
       open--
     }
   }
-  const serving = (async () => {
-    for await (const message of subscription) void respond(message)
-  })()
-  return {
-    async stop() {
-      await subscription.drain().catch(() => {})
-      await serving
-    },
-  }
+  const subscription = nc.subscribe(subject, { queue: 'beaver', callback: (error, message) => void (error === null && respond(message)) })
+  return { stop: () => subscription.drain().catch(() => {}) }
 }
 
 function parseJson(data: Uint8Array): unknown {

@@ -11,15 +11,24 @@ const durable = 'daemons'
 /** @param leaseMs a delivery neither acknowledged nor extended for this long is delivered again */
 export async function natsTaskQueue(nc: NatsConnection, subjects: Subjects, options: { leaseMs: number }): Promise<TaskQueue> {
   const jsm = await jetstreamManager(nc)
-  await ensureConsumer(jsm, subjects, options.leaseMs)
-  const consumer: Consumer = await jetstream(nc).consumers.get(subjects.stream, durable)
+  const open = async (): Promise<Consumer> => {
+    await ensureConsumer(jsm, subjects, options.leaseMs)
+    return jetstream(nc).consumers.get(subjects.stream, durable)
+  }
+  let consumer: Consumer | null = await open()
   return {
     async *pull({ deliveriesMax, waitMs, signal }) {
-      const messages = await consumer.fetch({ max_messages: deliveriesMax, expires: Math.max(1_000, waitMs) })
-      const stop = (): void => void messages.close()
-      signal.addEventListener('abort', stop, { once: true })
+      consumer ??= await open()
+      let stop = (): void => {}
       try {
+        const messages = await consumer.fetch({ max_messages: deliveriesMax, expires: Math.max(1_000, waitMs) })
+        stop = () => void messages.close()
+        signal.addEventListener('abort', stop, { once: true })
+        if (signal.aborted) stop()
         for await (const message of messages) yield delivery(message)
+      } catch (error) {
+        consumer = null // somebody may have deleted it: make it again
+        throw error
       } finally {
         signal.removeEventListener('abort', stop)
       }

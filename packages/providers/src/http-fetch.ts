@@ -22,13 +22,17 @@ export function httpFetch(): typeof fetch {
     const secure = url.protocol === 'https:'
     const body = init.body ?? null
     if (body !== null && typeof body !== 'string' && !(body instanceof Uint8Array)) return Promise.reject(new TypeError('httpFetch sends text or bytes only'))
+    if (init.signal?.aborted === true) return Promise.reject(init.signal.reason as Error)
     return new Promise<Response>((resolve, reject) => {
       const failed = (error: Error): void => reject(init.signal?.aborted === true ? (init.signal.reason as Error) : new TypeError('fetch failed', { cause: error }))
       const request = (secure ? httpsRequest : httpRequest)(
         url,
-        { method: init.method ?? 'GET', agent: secure ? https : http, headers: headersOf(init.headers, body), ...(init.signal == null ? {} : { signal: init.signal }) },
+        { method: init.method ?? 'GET', agent: secure ? https : http, headers: headersOf(init.headers, body) },
         (incoming) => receive(incoming, resolve, failed),
       )
+      const stop = (): void => void request.destroy()
+      init.signal?.addEventListener('abort', stop, { once: true })
+      request.once('close', () => init.signal?.removeEventListener('abort', stop))
       request.once('error', failed)
       request.end(body ?? undefined)
     })

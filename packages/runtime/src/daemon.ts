@@ -1,15 +1,17 @@
 // DaemonSupervisor: takes tasks while it has room, keeps their leases, drains on request. One a process.
 // D1. A task is acknowledged only after its terminal event. D2. At most `tasksMax` are held. D3. A drained daemon has handed
 //     over or finished every task it held.
-import { type Delivery, logKey, type LogId, messageOf, pause, type TaskQueue } from '@beaver/core'
+import { type Delivery, type DomainEvent, logKey, type LogId, messageOf, pause, type TaskQueue } from '@beaver/core'
 import { type SupervisedTask, superviseTask, type TaskPorts } from './task-supervisor.ts'
 
 export interface DaemonOptions extends TaskPorts {
   readonly queue: TaskQueue
   readonly tasksMax: number
   readonly leaseMs: number
-  /** Told when a task of a session ended, here or on another daemon: a hint. */
-  readonly announceIdle: (log: LogId) => void
+  /** A task ended here; `end` when this daemon wrote its terminal event. */
+  readonly onEnded: (log: LogId, end: DomainEvent | null) => void
+  /** Whether tasks wait here for one that another daemon may be driving. */
+  readonly onParked: (parked: boolean) => void
 }
 
 export interface Daemon {
@@ -20,7 +22,7 @@ export interface Daemon {
   drain(graceMs: number): Promise<void>
 }
 
-const parkPauseMs = 2_000
+const parkPauseMs = 1_000
 const lostPauseMs = 1_000
 
 export function startDaemon(options: DaemonOptions): Daemon {
@@ -46,7 +48,7 @@ export function startDaemon(options: DaemonOptions): Daemon {
       tasks.delete(key)
       if (outcome === 'ended') {
         newest.acknowledge()
-        options.announceIdle(task.log)
+        options.onEnded(task.log, task.end)
       } else newest.giveBack(outcome === 'lost' ? lostPauseMs : 0)
       wake()
     })
@@ -73,9 +75,11 @@ export function startDaemon(options: DaemonOptions): Daemon {
   let lastCheck = 0
   const beat = (): void => {
     for (const { delivery } of held.values()) delivery.extend()
+    const parked = [...held.values()].filter(({ task }) => task.parked)
+    options.onParked(parked.length > 0)
     if (clock.now() - lastCheck >= parkPauseMs) {
       lastCheck = clock.now()
-      for (const { task } of held.values()) if (task.parked) task.recheck()
+      for (const { task } of parked) task.recheck()
     }
     heartbeat = clock.after(options.leaseMs / 3, beat)
   }

@@ -6,6 +6,7 @@ import {
   addUsage,
   type BlobStore,
   type DataOf,
+  type DomainEvent,
   type Clock,
   draft,
   event,
@@ -65,6 +66,8 @@ export interface SupervisedTask {
   readonly parked: boolean
   /** This daemon owns the task: its claim is durable. */
   readonly claimed: boolean
+  /** How it ended, when this daemon wrote the terminal event. */
+  readonly end: DomainEvent | null
   /** The task before it in the session may have ended. */
   recheck(): void
   /** Journals the request; resolves when it is durable. */
@@ -81,7 +84,7 @@ export function superviseTask(log: LogId, ports: TaskPorts): SupervisedTask {
   let lastTeam: TeamResult | null = null
   let usage: Usage = noUsage
   let cancelReason: string | null = null
-  let terminalWritten = false
+  let terminal: DomainEvent | null = null
   let owned = false
 
   const actor = createActor(taskMachine, {
@@ -155,8 +158,8 @@ export function superviseTask(log: LogId, ports: TaskPorts): SupervisedTask {
       // What the root's end means for the task is decided here and written with it.
       append(drafts, rootEnd) {
         if (rootEnd === null) return owned.append(drafts)
-        terminalWritten = true
-        return owned.append([...drafts, draft(taskEnd(rootEnd, lastTeam, addUsage(usage, rootEnd.usage)))])
+        terminal = taskEnd(rootEnd, lastTeam, addUsage(usage, rootEnd.usage))
+        return owned.append([...drafts, draft(terminal)])
       },
       runTeam: (callId, graph) => runTeam(runId, callId, graph),
     })
@@ -219,7 +222,10 @@ export function superviseTask(log: LogId, ports: TaskPorts): SupervisedTask {
   }
 
   async function finish(end: LoopEnd): Promise<void> {
-    if (!terminalWritten) await (taskLog as TaskLog).append([draft(taskEnd(end, lastTeam, usage))])
+    if (terminal === null) {
+      terminal = taskEnd(end, lastTeam, usage)
+      await (taskLog as TaskLog).append([draft(terminal)])
+    }
     actor.send({ type: 'finished' })
   }
 
@@ -249,6 +255,9 @@ export function superviseTask(log: LogId, ports: TaskPorts): SupervisedTask {
     outcome,
     get parked() {
       return actor.getSnapshot().value === 'parked'
+    },
+    get end() {
+      return terminal
     },
     get claimed() {
       return owned

@@ -1,3 +1,7 @@
 export { journalContract, type JournalUnderTest } from './journal-contract.ts'
+export { rootSpec, workerSpec } from './loop-specs.ts'
+export { type MemoryHost, memoryHost, type MemoryHostOptions } from './memory-host.ts'
 export { memoryBlobStore, memoryJournal, type MemoryJournal } from './memory-journal.ts'
+export { calls, says, type ScriptedProvider, scriptedProvider, type ScriptedReply } from './scripted-provider.ts'
+export { type Held, held, until } from './until.ts'
 export { countingIds, type VirtualClock, virtualClock } from './virtual-clock.ts'

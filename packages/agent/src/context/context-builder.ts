@@ -61,13 +61,16 @@ export function describeRequirement(requirement: EvidenceRequirement): string {
     case 'tool_succeeded':
       return `The tool ${requirement.tool} must be called and succeed${(requirement.times_min ?? 1) > 1 ? ` at least ${requirement.times_min} times` : ''}.`
     case 'output_length':
-      return `The final answer must have${requirement.min === undefined ? '' : ` at least ${requirement.min}`}${requirement.max === undefined ? '' : ` at most ${requirement.max}`} characters.`
+      return `The final answer must have ${bounds(requirement)} characters.`
     case 'output_matches':
       return `The final answer must match the regular expression /${requirement.pattern}/.`
     default:
       return requirement satisfies never
   }
 }
+
+const bounds = ({ min, max }: { min?: number | undefined; max?: number | undefined }): string =>
+  [...(min === undefined ? [] : [`at least ${min}`]), ...(max === undefined ? [] : [`at most ${max}`])].join(' and ') || 'any number of'
 
 /** The messages of a run's next provider call. `history` is the visible transcript of the session's earlier tasks. */
 export function conversation(run: RunState, history: readonly ChatMessage[]): readonly ChatMessage[] {

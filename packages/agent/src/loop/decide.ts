@@ -23,6 +23,7 @@ export function afterAnswer(
   const routing = run.executionMode === null ? call.routing : null
   const mixed = routing !== null && firstWorkflowCall !== undefined
   const kept = mixed ? answer.toolCalls.filter((each) => isWorkflowTool(each.name)) : answer.toolCalls
+  const toolCalls = uniqueIds(run, kept)
   const events: DomainEvent[] = []
   if (routing !== null) {
     events.push(
@@ -47,7 +48,7 @@ export function afterAnswer(
       'assistant_message_added',
       {
         content: answer.content,
-        tool_calls: [...uniqueIds(kept)],
+        tool_calls: toolCalls,
         finish_reason: answer.finishReason,
         usage: answer.usage,
         provider_name: call.provider,
@@ -59,7 +60,7 @@ export function afterAnswer(
     ),
   )
   const refusals = kept.map((each) => refusal(run, each, { mixed, firstWorkflowCall }))
-  for (const [i, each] of uniqueIds(kept).entries()) {
+  for (const [i, each] of toolCalls.entries()) {
     const refused = refusals[i] ?? null
     if (refused !== null) events.push(resultEvent(runId, each.id, refused, 0))
     else if (call.known(each.name)) events.push(event('tool_call_started', { call_id: each.id, tool_name: each.name, idempotent: call.idempotent(each.name) }, runId))
@@ -78,13 +79,15 @@ function refusal(run: RunState, toolCall: ToolCall, turn: { mixed: boolean; firs
   return { success: false, tool_name: toolCall.name, error: 'execution_mode_locked_single', content: 'Agent Team can only be selected in the first response of this Task run.' }
 }
 
-/** Two calls of one id could not be told apart: a repeated id gets a suffix. */
-function uniqueIds(calls: readonly ToolCall[]): ToolCall[] {
-  const seen = new Map<string, number>()
+/** Two calls of one id in a run could not be told apart, nor their results and teams: a repeated id gets a suffix. */
+function uniqueIds(run: RunState, calls: readonly ToolCall[]): ToolCall[] {
+  if (calls.length === 0) return []
+  const taken = new Set(run.messages.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []).map((call) => call.id) : [])))
   return calls.map((call) => {
-    const times = seen.get(call.id) ?? 0
-    seen.set(call.id, times + 1)
-    return times === 0 ? call : { ...call, id: `${call.id}~${times}` }
+    let id = call.id
+    for (let times = 1; taken.has(id); times++) id = `${call.id}~${times}`
+    taken.add(id)
+    return id === call.id ? call : { ...call, id }
   })
 }
 

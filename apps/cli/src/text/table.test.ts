@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest'
+import { type Column, table } from './table.ts'
+import { textWidth } from './width.ts'
+
+interface Row {
+  readonly id: string
+  readonly tokens: string
+  readonly text: string
+}
+
+const columns: readonly Column<Row>[] = [
+  { title: 'ID', cell: (row) => row.id },
+  { title: 'TOKENS', cell: (row) => row.tokens, align: 'right', optional: 1 },
+  { title: 'TEXT', cell: (row) => row.text, flexible: true },
+]
+const rows: readonly Row[] = [
+  { id: 'task_1', tokens: '12', text: '报告这个文件夹里有什么文件，多少行，多少字' },
+  { id: 'task_22', tokens: '1,204', text: 'short' },
+]
+
+describe('a table', () => {
+  test('cuts only the flexible column, by columns of the terminal', () => {
+    const lines = table(columns, rows, { width: 44 })
+    expect(lines).toEqual(['ID       TOKENS  TEXT', 'task_1       12  报告这个文件夹里有什么文件…', 'task_22   1,204  short'])
+    for (const line of lines) expect(textWidth(line)).toBeLessThanOrEqual(44)
+  })
+
+  test('leaves out optional columns when there is no room', () => {
+    expect(table(columns, rows, { width: 36 })[0]).toBe('ID       TEXT')
+  })
+
+  test('cuts nothing on what is no terminal', () => {
+    expect(table(columns, rows, { width: Infinity })[1]).toContain('多少字')
+  })
+
+  test('never grows wider than the terminal, however narrow', () => {
+    for (let width = 12; width < 90; width++) for (const line of table(columns, rows, { width })) expect(textWidth(line)).toBeLessThanOrEqual(width)
+  })
+})

@@ -1,0 +1,50 @@
+import { event } from '@beaver/core'
+import { describe, expect, test } from 'vitest'
+import * as log from '../../test/task-events.ts'
+import { agentsOf, elapsedMs, foldView, totalsOf } from './task-view.ts'
+
+const states = (events: Parameters<typeof log.recorded>[0]) => Object.fromEntries(agentsOf(foldView(log.recorded(events))).map((agent) => [agent.name, agent.state]))
+
+describe('the view of a task', () => {
+  test('shows the team of the root in declared order, each agent in its state', () => {
+    expect(Object.entries(states(log.teamAtWork))).toEqual([
+      ['root', 'acting'],
+      ['collect', 'completed'],
+      ['count', 'acting'],
+      ['write', 'waiting'],
+    ])
+  })
+
+  test('names the tools at work and forgets them when they end', () => {
+    const at = foldView(log.recorded(log.teamAtWork))
+    expect([...(agentsOf(at)[2]?.tools.values() ?? [])]).toEqual(['file_stats'])
+    const after = foldView(log.recorded([...log.teamAtWork, log.result('run_count', 'file_stats', false)]))
+    expect(agentsOf(after)[2]).toMatchObject({ state: 'thinking', toolCalls: 1, toolCallsFailed: 1 })
+  })
+
+  test('a completed run is not a completed node: the gate has the last word', () => {
+    const run = [...log.teamAtWork, log.result('run_count', 'file_stats'), log.answers('run_count'), log.runCompleted('run_count')]
+    expect(states(run)['count']).toBe('finalizing')
+    const failed = [...run, log.nodeFailed('count', 'The tool recount was not called.'), log.nodeBlocked('write', 'count')]
+    expect(states(failed)).toMatchObject({ count: 'failed', write: 'blocked' })
+    expect(agentsOf(foldView(log.recorded(failed))).map((agent) => agent.note)).toEqual([null, null, 'The tool recount was not called.', 'count did not complete'])
+  })
+
+  test('a call that is tried again is said, until it succeeds', () => {
+    const failure = { class: 'rate_limited', message: 'Too many requests.' } as const
+    const events = [log.submitted(), log.runStarted('run_root', 'root'), log.told('run_root'), event('provider_call_failed', { failure, tries: 1, retry_in_ms: 500, status: 429 }, 'run_root')]
+    expect(agentsOf(foldView(log.recorded(events)))[0]?.note).toBe('Too many requests. (try 2 follows)')
+    expect(agentsOf(foldView(log.recorded([...events, log.calls('run_root', 'x')])))[0]?.note).toBeNull()
+  })
+
+  test('sums up what was used, and stops the clock at the end', () => {
+    const view = foldView(log.recorded([...log.teamAtWork, log.ended('task_completed')]))
+    expect(totalsOf(view)).toEqual({ agents: 3, toolCalls: 3, tokens: 4000 })
+    expect(view.status).toBe('completed')
+    expect(elapsedMs(view, Number.MAX_SAFE_INTEGER)).toBe(log.teamAtWork.length * log.stepMs)
+  })
+
+  test('the same events give the same view', () => {
+    expect(foldView(log.recorded(log.teamAtWork))).toEqual(foldView(log.recorded(log.teamAtWork)))
+  })
+})

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import * as log from '../../test/task-events.ts'
+import { evolveView, newView } from './task-view.ts'
+import { tellEvent } from './tell-event.ts'
+
+test('a run is told in plain lines: when, who, what', () => {
+  const view = newView()
+  const lines = log.recorded([...log.teamAtWork.slice(0, 11), log.nodeFailed('collect', 'No list.'), log.nodeBlocked('count', 'collect'), log.ended('task_incomplete', { class: 'evidence_missing', message: 'No list.' })]).flatMap((event) => {
+    evolveView(view, event)
+    return tellEvent(event, view) ?? []
+  })
+  expect(lines).toEqual([
+    '    0.0 s  task                task_1 accepted',
+    '    0.2 s  root                started with 1 tool',
+    '    0.4 s  root                calls SequentialWorkflow',
+    '    0.5 s  team                SequentialWorkflow with 3 agents: collect, count, write',
+    '    0.7 s  collect             started with 1 tool',
+    '    0.9 s  collect             calls list_files',
+    '    1.0 s  collect             list_files succeeded in 5 ms',
+    '    1.1 s  collect             failed: No list.',
+    '    1.2 s  count               blocked: collect did not complete',
+    '    1.3 s  task                incomplete: No list.',
+  ])
+})

@@ -1,0 +1,104 @@
+// A task's log for tests: events with their places and times, a hundred milliseconds apart.
+import { type DataOf, type DomainEvent, event, type ExecutionNode, genesisHash, type RecordedEvent, type RunId, type SessionId, type TaskId, type TaskResult, type TeamRunId } from '@beaver/core'
+
+export const startedAt = Date.parse('2027-01-09T12:00:00.000Z')
+export const stepMs = 100
+
+export function recorded(events: readonly DomainEvent[]): RecordedEvent[] {
+  return events.map((each, i) => ({
+    ...each,
+    ...{ taskseq: i + 1, epoch: 1, id: `1.${i + 1}`, source: '/test', prevhash: genesisHash, hash: genesisHash },
+    time: new Date(startedAt + i * stepMs).toISOString(),
+  })) as RecordedEvent[]
+}
+
+const usage = { input_tokens: 900, output_tokens: 100, calls: 1 }
+const team = 'team_1' as TeamRunId
+
+export const submitted = (text = 'Report on this folder'): DomainEvent =>
+  event('task_submitted', { task_id: 'task_1' as TaskId, session_id: 's' as SessionId, tenant: 'local', previous_task_id: null, request: { text, workspace: '/w', skill: null, source: 'cli' } })
+
+export const runStarted = (runId: string, agent: string, node: string | null = null): DomainEvent =>
+  event(
+    'run_started',
+    {
+      run_id: runId as RunId,
+      parent_run_id: node === null ? null : ('run_root' as RunId),
+      attempt_index: 1,
+      agent_name: agent,
+      team_run_id: node === null ? null : team,
+      node_id: node,
+      source: 'cli',
+      max_tool_iterations: 20,
+      tools: ['list_files'],
+    },
+    runId,
+  )
+
+export const told = (runId: string): DomainEvent => event('user_message_added', { content: 'go' }, runId)
+
+export const calls = (runId: string, ...names: string[]): DomainEvent => {
+  const data: DataOf<'assistant_message_added'> = {
+    content: null,
+    tool_calls: names.map((name) => ({ id: `${runId}.${name}`, name, arguments: '{}' })),
+    finish_reason: 'tool_calls',
+    usage,
+    provider_name: 'simulated',
+    model: 'beaver-simulated-1',
+    response_id: null,
+    duration_ms: 10,
+  }
+  return event('assistant_message_added', data, runId)
+}
+
+export const answers = (runId: string): DomainEvent => ({ ...calls(runId), data: { ...(calls(runId).data as DataOf<'assistant_message_added'>), content: 'done', finish_reason: 'stop' } }) as DomainEvent
+
+export const result = (runId: string, name: string, success = true): DomainEvent =>
+  event('tool_result_recorded', { call_id: `${runId}.${name}`, tool_name: name, success, content: '{}', error: success ? null : 'tool_crash', duration_ms: 5 }, runId)
+
+export const runCompleted = (runId: string): DomainEvent => event('run_completed', { finish_reason: 'stop', tool_iterations: 1, usage }, runId)
+
+export function teamStarted(...chain: string[]): DomainEvent {
+  const nodes = chain.map((name, i): ExecutionNode => ({
+    node_id: name,
+    agent: { name, role: '', system_prompt: '', metadata: { sub_agent_kind: 'generic_skill_worker', workflow_tool: 'SequentialWorkflow', workflow_agent_name: name } },
+    instruction: 'x',
+    depends_on: i === 0 ? [] : [chain[i - 1] as string],
+    allowed_tool_names: null,
+    required_evidence: [],
+  }))
+  const last = chain.at(-1) as string
+  const graph = { workflow: 'SequentialWorkflow', task: 't', nodes, outputs: [last], output: last }
+  return event('task_team_run_started', { team_run_id: team, run_id: 'run_root' as RunId, call_id: 'c', graph, concurrent_nodes_max: 16 })
+}
+
+export const nodeStarted = (node: string): DomainEvent => event('node_started', { team_run_id: team, node_id: node, run_id: `run_${node}` as RunId })
+export const nodeCompleted = (node: string): DomainEvent => event('node_completed', { team_run_id: team, node_id: node, run_id: `run_${node}` as RunId })
+export const nodeFailed = (node: string, message: string): DomainEvent =>
+  event('node_failed', { team_run_id: team, node_id: node, run_id: `run_${node}` as RunId, failure: { class: 'evidence_missing', message } })
+export const nodeBlocked = (node: string, cause: string): DomainEvent => event('node_blocked', { team_run_id: team, node_id: node, cause_node_id: cause })
+
+export const ended = (type: 'task_completed' | 'task_incomplete' | 'task_failed', failure: TaskResult['failure'] = null): DomainEvent =>
+  event(type, { final_output: '# Report', outputs: [], usage, provider: 'simulated', model: 'beaver-simulated-1', simulated: true, failure })
+
+/** A team of three in the middle of its work: the first is done, the second acts, the third waits. */
+export const teamAtWork: readonly DomainEvent[] = [
+  submitted(),
+  event('task_claimed', { daemon: 'd' }),
+  runStarted('run_root', 'root'),
+  told('run_root'),
+  calls('run_root', 'SequentialWorkflow'),
+  teamStarted('collect', 'count', 'write'),
+  nodeStarted('collect'),
+  runStarted('run_collect', 'collect', 'collect'),
+  told('run_collect'),
+  calls('run_collect', 'list_files'),
+  result('run_collect', 'list_files'),
+  answers('run_collect'),
+  runCompleted('run_collect'),
+  nodeCompleted('collect'),
+  nodeStarted('count'),
+  runStarted('run_count', 'count', 'count'),
+  told('run_count'),
+  calls('run_count', 'file_stats'),
+]

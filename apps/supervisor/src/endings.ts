@@ -1,0 +1,63 @@
+// Who waits for the end of a task: the requests of `task.run`.
+// E1. A wait ends with the task's terminal event, wherever the task was driven. E2. The news comes from this daemon, else from
+//     another's announcement (a hint), else from looking every `lookMs`: a lost hint costs time, never the answer.
+import { type DomainEvent, type LogId, logKey } from '@beaver/core'
+import type { Subjects } from '@beaver/nats'
+import type { NatsConnection, Subscription } from '@nats-io/nats-core'
+
+export interface Endings {
+  wait(log: LogId): Promise<DomainEvent>
+  /** This daemon ended a task; `end` when it knows how. */
+  ended(log: LogId, end: DomainEvent | null): void
+  close(): void
+}
+
+const lookMs = 1_000
+const hintMs = 50
+
+export function watchEndings(nc: NatsConnection, subjects: Subjects, of: { held: (log: LogId) => boolean; read: (log: LogId) => Promise<DomainEvent | null> }): Endings {
+  const waiting = new Map<string, { log: LogId; resolve: ((end: DomainEvent) => void)[]; lookAt: number }>()
+  let hints: Subscription | null = null
+
+  function settle(log: LogId, end: DomainEvent | null): void {
+    const key = logKey(log)
+    if (!waiting.has(key)) return
+    const tell = (known: DomainEvent | null): void => {
+      if (known === null) return
+      for (const resolve of waiting.get(key)?.resolve ?? []) resolve(known)
+      waiting.delete(key)
+    }
+    if (end !== null) tell(end)
+    else of.read(log).then(tell, () => {}) // the next look tries again
+  }
+
+  /** Tasks that another daemon drives: listen to its announcements, and look for what they missed. */
+  const timer = setInterval(() => {
+    const elsewhere = [...waiting.values()].filter(({ log }) => !of.held(log))
+    if (elsewhere.length > 0) hints ??= nc.subscribe(subjects.anySessionIdle, { callback: (_, message) => settle(message.json<LogId>(), null) })
+    else if (hints !== null) {
+      hints.unsubscribe()
+      hints = null
+    }
+    const now = Date.now()
+    for (const wait of elsewhere) {
+      if (wait.lookAt > now) continue
+      wait.lookAt = now + lookMs
+      settle(wait.log, null)
+    }
+  }, hintMs)
+
+  return {
+    wait: (log) =>
+      new Promise((resolve) => {
+        const known = waiting.get(logKey(log))
+        if (known === undefined) waiting.set(logKey(log), { log, resolve: [resolve], lookAt: Date.now() + hintMs })
+        else known.resolve.push(resolve)
+      }),
+    ended: settle,
+    close() {
+      clearInterval(timer)
+      hints?.unsubscribe()
+    },
+  }
+}

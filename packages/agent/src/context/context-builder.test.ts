@@ -1,0 +1,105 @@
+import { type DomainEvent, evolveRun, type EvidenceRequirement, type RunState, startRun } from '@beaver/core'
+import { rootSpec } from '@beaver/testing'
+import { describe, expect, it, test } from 'vitest'
+import type { Skill } from '../skills/skill.ts'
+import { conversation, describeRequirement, systemPrompt, type SystemPromptParts, workerMessage } from './context-builder.ts'
+
+const parts: SystemPromptParts = { agentName: 'root', sessionId: 'web:会话', taskId: 't1', workspace: '/w', worker: false, routing: [] }
+const skill = (name: string, over: Partial<Skill> = {}): Skill => ({
+  name,
+  description: 'd',
+  body: `SECRET BODY OF ${name}`,
+  sha256: 'x',
+  folder: '/s',
+  guidance: { version: 1, preferred_tool: 'SequentialWorkflow', agents: [{ name: 'a', instruction: 'do "a"' }] },
+  ...over,
+})
+
+describe('systemPrompt', () => {
+  it('names the session, the task, the agent and the workspace', () => {
+    for (const line of ['- session: web:会话', '- task: t1', '- agent: root', '- workspace: /w']) expect(systemPrompt(parts)).toContain(line)
+  })
+
+  it('is the same for the same parts', () => expect(systemPrompt({ ...parts })).toBe(systemPrompt(parts)))
+
+  it('tells a worker that it is one node, and a root that it may call a workflow', () => {
+    expect(systemPrompt({ ...parts, worker: true })).toContain('one node of a team')
+    expect(systemPrompt({ ...parts, worker: true })).not.toContain('workflow tool')
+    expect(systemPrompt(parts)).toContain('workflow tool')
+  })
+
+  it('without routing has no routing section', () => expect(systemPrompt(parts)).not.toContain('Routing'))
+
+  it('with routing holds the guidance of the first skill as JSON, and no other', () => {
+    const text = systemPrompt({ ...parts, routing: [skill('first'), skill('second')] })
+    const last = text.split('\n').at(-1) as string
+    expect(JSON.parse(last)).toEqual({ skill_name: 'first', template: skill('first').guidance })
+    expect(text).not.toContain('second')
+  })
+
+  it('holds no body of a skill (SK-13)', () => expect(systemPrompt({ ...parts, routing: [skill('first')] })).not.toContain('SECRET BODY'))
+
+  it('of a skill without guidance has no routing section', () => expect(systemPrompt({ ...parts, routing: [skill('first', { guidance: null })] })).toBe(systemPrompt(parts)))
+})
+
+describe('workerMessage', () => {
+  const node = { task: 'the whole', instruction: 'your part', dependencies: [], requiredEvidence: [] }
+
+  it('holds the task and the instruction, and nothing it has not', () => {
+    expect(workerMessage(node)).toBe('<task>\nthe whole\n</task>\n\n<instruction>\nyour part\n</instruction>')
+  })
+
+  it('holds the outputs it depends on in declared order, each with its name, as they are', () => {
+    const text = workerMessage({ ...node, dependencies: [{ node_id: 'b "quoted"', output: '# B\n\n```json\n{}\n```' }, { node_id: '甲', output: '' }] })
+    expect(text).toContain('<dependency_output from="b \\"quoted\\"">\n# B\n\n```json\n{}\n```\n</dependency_output>\n\n<dependency_output from="甲">\n\n</dependency_output>')
+  })
+
+  it('says what its result must rest on, in words', () => {
+    expect(workerMessage({ ...node, requiredEvidence: [{ kind: 'tool_succeeded', tool: 'count' }, 'It reads well.'] })).toContain(
+      '<required_evidence>\n- The tool count must be called and succeed.\n- It reads well.\n</required_evidence>',
+    )
+  })
+})
+
+test.each<[EvidenceRequirement, string]>([
+  ['Be kind.', 'Be kind.'],
+  [{ kind: 'tool_succeeded', tool: 't' }, 'The tool t must be called and succeed.'],
+  [{ kind: 'tool_succeeded', tool: 't', times_min: 1 }, 'The tool t must be called and succeed.'],
+  [{ kind: 'tool_succeeded', tool: 't', times_min: 3 }, 'The tool t must be called and succeed at least 3 times.'],
+  [{ kind: 'output_length', min: 10 }, 'The final answer must have at least 10 characters.'],
+  [{ kind: 'output_length', max: 9 }, 'The final answer must have at most 9 characters.'],
+  [{ kind: 'output_length', min: 1, max: 9 }, 'The final answer must have at least 1 and at most 9 characters.'],
+  [{ kind: 'output_matches', pattern: '^a' }, 'The final answer must match the regular expression /^a/.'],
+])('the requirement %j reads %j', (requirement, words) => expect(describeRequirement(requirement)).toBe(words))
+
+describe('conversation (CB-02)', () => {
+  const of = (...events: DomainEvent[]): RunState => events.reduce((run, event, i) => evolveRun(run, event, i + 1), startRun({ ...rootSpec().start, tools: [] }))
+  const begun: DomainEvent[] = [
+    { type: 'skill_activation_snapshotted', runId: 'r', data: { skills: [{ name: 's', sha256: 'x', content: 'body' }] } },
+    { type: 'system_prompt_snapshotted', runId: 'r', data: { content: 'prompt' } },
+    { type: 'user_message_added', runId: 'r', data: { content: 'now' } },
+  ]
+  const answer: DomainEvent = {
+    type: 'assistant_message_added',
+    runId: 'r',
+    data: { content: 'said', tool_calls: [], finish_reason: 'stop', usage: { input_tokens: 0, output_tokens: 0, calls: 1 }, provider_name: 'p', model: 'm', response_id: null, duration_ms: 0 },
+  }
+  const history = [
+    { role: 'user' as const, content: 'before' },
+    { role: 'assistant' as const, content: 'then' },
+  ]
+  const told = (run: RunState, past = history): string[] => conversation(run, past).map((message) => `${message.role}: ${message.content?.includes('<activated_skill') === true ? 'skill' : message.content}`)
+
+  it('is system prompt, skills, history, the message of this run, what was said since', () => {
+    expect(told(of(...begun, answer))).toEqual(['system: prompt', 'user: skill', 'user: before', 'assistant: then', 'user: now', 'assistant: said'])
+  })
+
+  it('without history is the messages of the run', () => {
+    const run = of(...begun)
+    expect(conversation(run, [])).toBe(run.messages)
+  })
+
+  it('without a skill keeps the history behind the system prompt', () => {
+    expect(told(of(...begun.slice(1)))).toEqual(['system: prompt', 'user: before', 'assistant: then', 'user: now'])
+  })
+})

@@ -1,0 +1,141 @@
+import { type DomainEvent, type EventType, evolveRun, eventData, type RunState, type RunStatus, startRun } from '@beaver/core'
+import { rootSpec } from '@beaver/testing'
+import fc from 'fast-check'
+import { describe, expect, it, test } from 'vitest'
+import { createActor, transition } from 'xstate'
+import { type LoopContext, type LoopEffects, type LoopEvent, loopMachine } from './loop-machine.ts'
+
+const states = ['assembling', 'thinking', 'acting', 'finalizing'] as const satisfies readonly RunStatus[]
+const start = { ...rootSpec().start, tools: [] }
+const usage = { input_tokens: 1, output_tokens: 1, calls: 1 }
+
+const answer = (...ids: string[]): DomainEvent => ({
+  type: 'assistant_message_added',
+  runId: 'run1',
+  data: { content: 'x', tool_calls: ids.map((id) => ({ id, name: 'echo', arguments: '{}' })), finish_reason: 'stop', usage, provider_name: 'p', model: 'm', response_id: null, duration_ms: 1 },
+})
+const result = (call_id: string): DomainEvent => ({ type: 'tool_result_recorded', runId: 'run1', data: { call_id, tool_name: 'echo', success: true, content: 'ok', error: null, duration_ms: 1 } })
+const began = (call_id: string): DomainEvent => ({ type: 'tool_call_started', runId: 'run1', data: { call_id, tool_name: 'echo', idempotent: true } })
+const message: DomainEvent = { type: 'user_message_added', runId: 'run1', data: { content: 'do it' } }
+const completed: DomainEvent = { type: 'run_completed', runId: 'run1', data: { finish_reason: 'stop', tool_iterations: 0, usage } }
+const failed: DomainEvent = { type: 'run_failed', runId: 'run1', data: { failure: { class: 'internal', message: 'x' }, tool_iterations: 0, usage } }
+const cancelled: DomainEvent = { type: 'run_cancelled', runId: 'run1', data: { reason: 'x', tool_iterations: 0, usage } }
+const tried: DomainEvent = { type: 'provider_call_failed', runId: 'run1', data: { failure: { class: 'rate_limited', message: 'x' }, tries: 1, retry_in_ms: 1, status: 429 } }
+const restarted: DomainEvent = { type: 'run_restarted', runId: 'run1', data: { failure: { class: 'worker_lost', message: 'x' }, restarts: 1 } }
+
+const sent = (recorded: DomainEvent, taskseq = 1): LoopEvent => ({ type: recorded.type, recorded, taskseq }) as LoopEvent
+
+/** A live loop: the machine with effects that only note that they began. */
+function live(context?: { run: RunState; value: RunStatus }) {
+  const begun: string[] = []
+  const effects: LoopEffects = { assemble: () => begun.push('assemble'), think: () => begun.push('think'), act: () => begun.push('act'), finalize: () => begun.push('finalize') }
+  const input: LoopContext = { run: context?.run ?? startRun(start), effects }
+  const actor = createActor(loopMachine, context === undefined ? { input } : { input, snapshot: loopMachine.resolveState({ value: context.value, context: input }) })
+  actor.subscribe({ error: () => {} })
+  actor.start()
+  return { actor, begun, value: () => actor.getSnapshot().value as RunStatus, run: () => actor.getSnapshot().context.run }
+}
+
+/** The run that stands in a state, as its journal would have it. */
+const journals: Record<(typeof states)[number], DomainEvent[]> = {
+  assembling: [],
+  thinking: [message],
+  acting: [message, answer('a', 'b')],
+  finalizing: [message, answer()],
+}
+const folded = (events: readonly DomainEvent[]): RunState => events.reduce((run, event, i) => evolveRun(run, event, i + 1), startRun(start))
+
+/** What a state waits for, and where it leads. Everything else leaves every state where it is. */
+const leads: Record<(typeof states)[number], Partial<Record<EventType | 'loop.resumed', { to: RunStatus; begins: string | null }>>> = {
+  assembling: { user_message_added: { to: 'thinking', begins: 'think' }, run_failed: { to: 'failed', begins: null }, run_cancelled: { to: 'cancelled', begins: null }, 'loop.resumed': { to: 'assembling', begins: 'assemble' } },
+  thinking: { assistant_message_added: { to: 'acting', begins: 'act' }, run_failed: { to: 'failed', begins: null }, run_cancelled: { to: 'cancelled', begins: null }, 'loop.resumed': { to: 'thinking', begins: 'think' } },
+  acting: { run_failed: { to: 'failed', begins: null }, run_cancelled: { to: 'cancelled', begins: null }, 'loop.resumed': { to: 'acting', begins: 'act' } },
+  finalizing: { run_completed: { to: 'completed', begins: null }, run_failed: { to: 'failed', begins: null }, run_cancelled: { to: 'cancelled', begins: null }, 'loop.resumed': { to: 'finalizing', begins: 'finalize' } },
+}
+
+const samples: Partial<Record<EventType, DomainEvent>> = { user_message_added: message, assistant_message_added: answer('x'), tool_call_started: began('a'), tool_result_recorded: result('a'), run_completed: completed, run_failed: failed, run_cancelled: cancelled, provider_call_failed: tried, run_restarted: restarted }
+const foreign = (type: EventType): DomainEvent => samples[type] ?? ({ type, runId: 'run1', data: type === 'system_prompt_snapshotted' ? { content: '' } : type === 'skill_activation_snapshotted' ? { skills: [] } : type === 'execution_mode_selected' ? { execution_mode: 'team' } : {} } as DomainEvent)
+
+describe('states × events', () => {
+  const types = [...(Object.keys(eventData) as EventType[]), 'loop.resumed' as const]
+
+  test.each(states)('%s waits for what the table says, and for nothing else', (state) => {
+    const context: LoopContext = { run: folded(journals[state]), effects: { assemble() {}, think() {}, act() {}, finalize() {} } }
+    const snapshot = loopMachine.resolveState({ value: state, context })
+    const got = types.map((type) => {
+      const [next, actions] = transition(loopMachine, snapshot, type === 'loop.resumed' ? { type } : sent(foreign(type)))
+      return [type, next.value, actions.map((action) => action.type)]
+    })
+    expect(got).toEqual(
+      types.map((type) => {
+        const expected = leads[state][type]
+        return [type, expected?.to ?? state, expected?.begins == null ? [] : [expected.begins]]
+      }),
+    )
+  })
+})
+
+describe('the guards', () => {
+  it('an answer without calls leads to finalizing, one with calls to acting', () => {
+    const to = (event: DomainEvent): RunStatus => {
+      const loop = live({ run: folded(journals.thinking), value: 'thinking' })
+      loop.actor.send(sent(event))
+      return loop.value()
+    }
+    expect([to(answer()), to(answer('a'))]).toEqual(['finalizing', 'acting'])
+  })
+
+  it('only the last open result leads on to thinking, in whatever order they come', () => {
+    const loop = live({ run: folded(journals.acting), value: 'acting' })
+    loop.actor.send(sent(result('b')))
+    expect(loop.value()).toBe('acting')
+    loop.actor.send(sent(result('b')))
+    expect(loop.value()).toBe('acting')
+    loop.actor.send(sent(result('nobody called')))
+    expect(loop.value()).toBe('acting')
+    loop.actor.send(sent(result('a')))
+    expect([loop.value(), loop.begun]).toEqual(['thinking', ['think']])
+  })
+
+  test.each<[RunStatus, DomainEvent]>([
+    ['completed', completed],
+    ['failed', failed],
+    ['cancelled', cancelled],
+  ])('%s is an end: the machine is done', (state, end) => {
+    const loop = live({ run: folded(journals.finalizing), value: 'finalizing' })
+    loop.actor.send(sent(end))
+    expect([loop.value(), loop.run().status, loop.actor.getSnapshot().status]).toEqual([state, state, 'done'])
+  })
+})
+
+describe('a journal', () => {
+  it('started fresh begins by assembling; restored it begins nothing until it is resumed', () => {
+    expect(live().begun).toEqual(['assemble'])
+    const loop = live({ run: folded(journals.thinking), value: 'thinking' })
+    expect(loop.begun).toEqual([])
+    loop.actor.send({ type: 'loop.resumed' })
+    expect(loop.begun).toEqual(['think'])
+  })
+
+  it('folded gives the state and the run a live loop has, after every event of any run', () => {
+    const settle = (count: number, order: readonly number[]): DomainEvent[] => {
+      const ids = Array.from({ length: count }, (_, i) => `c${i}`)
+      return [...ids.map(began), ...ids.toSorted((a, b) => (order[Number(a.slice(1))] ?? 0) - (order[Number(b.slice(1))] ?? 0)).map(result)]
+    }
+    const turn = fc.record({ count: fc.integer({ min: 1, max: 4 }), order: fc.array(fc.nat(9), { minLength: 4, maxLength: 4 }), before: fc.subarray([tried, restarted]), after: fc.subarray([restarted]) })
+    const ending = fc.constantFrom<DomainEvent[]>([answer(), completed], [answer(), failed], [failed], [cancelled], [])
+    fc.assert(
+      fc.property(fc.array(turn, { maxLength: 5 }), ending, (turns, end) => {
+        const journal = [message, ...turns.flatMap(({ count, order, before, after }) => [...before, answer(...Array.from({ length: count }, (_, i) => `c${i}`)), ...after, ...settle(count, order)]), ...end]
+        const loop = live()
+        for (const [i, event] of journal.entries()) {
+          loop.actor.send(sent(event, i + 1))
+          const again = folded(journal.slice(0, i + 1))
+          expect(loop.run()).toEqual(again)
+          expect(loop.value()).toBe(again.status)
+        }
+      }),
+      { numRuns: 200 },
+    )
+  })
+})

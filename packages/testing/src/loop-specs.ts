@@ -1,0 +1,29 @@
+// LoopSpecs as a supervisor would write them, for tests to change.
+import type { LoopPart, LoopSpec } from '@beaver/agent'
+
+type Over<Part> = Partial<Omit<LoopSpec, 'part' | 'start'>> & { readonly start?: Partial<LoopSpec['start']>; readonly part?: Partial<Part> }
+
+/** A run that has the whole task. */
+export function rootSpec(over: Over<Extract<LoopPart, { kind: 'root' }>> = {}): LoopSpec {
+  return spec({ kind: 'root', text: 'do it', skill: null, ...over.part }, over)
+}
+
+/** A run of one node of a team. */
+export function workerSpec(over: Over<Extract<LoopPart, { kind: 'worker' }>> = {}): LoopSpec {
+  const part: LoopPart = { kind: 'worker', task: 'the whole', instruction: 'your part', dependencies: [], requiredEvidence: [], skill: null, allowedToolNames: null, ...over.part }
+  const ofTeam = { parent_run_id: 'root' as never, team_run_id: 'team1' as never, node_id: 'node', agent_name: 'node', source: 'team:team1' }
+  return spec(part, { ...over, start: { ...ofTeam, ...over.start } })
+}
+
+function spec(part: LoopPart, { start, part: _, ...over }: Over<LoopPart>): LoopSpec {
+  return {
+    start: { run_id: 'run1' as never, parent_run_id: null, attempt_index: 1, agent_name: 'root', team_run_id: null, node_id: null, source: 'test', max_tool_iterations: 20, ...start },
+    taskId: 'task1',
+    sessionId: 'session1',
+    workspace: '/workspace',
+    history: [],
+    resume: null,
+    ...over,
+    part,
+  }
+}

@@ -1,0 +1,86 @@
+// The in-memory twin of a loop's host: a log of sealed records, and appends that a test may hold back and settle by hand.
+// H1. Events are read back as a journal gives them: sealed, opened, parsed. H2. One entry an append, as in the journal.
+import type { LoopEnd, LoopHost, TeamResult } from '@beaver/agent'
+import { type Draft, emptyHead, type EventType, type ExecutionGraph, joinBatch, type LogHead, openRecord, type RecordedEvent, type SealedRecord, seal, splitBatch } from '@beaver/core'
+
+export interface MemoryHost extends LoopHost {
+  /** What is durable, one entry an append. */
+  readonly entries: readonly (readonly RecordedEvent[])[]
+  readonly events: readonly RecordedEvent[]
+  readonly types: readonly EventType[]
+  /** What the loop said it ends with, one for each append that ends it. */
+  readonly ends: readonly LoopEnd[]
+  /** The types of the appends that wait to be settled. */
+  readonly waiting: readonly (readonly EventType[])[]
+  /** From now on, or from the first append with an event of this type on, an append waits for `settle` or `refuse`. */
+  hold(from?: EventType): void
+  /** The oldest waiting append becomes durable. */
+  settle(): void
+  /** The oldest waiting append is refused: the task is no longer ours. */
+  refuse(error: Error): void
+}
+
+export interface MemoryHostOptions {
+  /** The log so far. */
+  readonly entries?: readonly (readonly RecordedEvent[])[]
+  readonly runTeam?: (callId: string, graph: ExecutionGraph) => Promise<TeamResult>
+}
+
+const written = { epoch: 1, source: '/beaver/daemons/test', subject: 'task', time: '2026-01-01T00:00:00.000Z' }
+
+export function memoryHost(options: MemoryHostOptions = {}): MemoryHost {
+  const entries: (readonly RecordedEvent[])[] = [...(options.entries ?? [])]
+  const ends: LoopEnd[] = []
+  const waiting: { readonly types: readonly EventType[]; store(): void; reject(error: Error): void }[] = []
+  let held = false
+  let holdFrom: EventType | null = null
+  let head: LogHead = entries.flat().at(-1) ?? emptyHead
+
+  function store(drafts: readonly Draft[], end: LoopEnd | null): number {
+    const first = head.taskseq + 1
+    const records: SealedRecord[] = []
+    for (const each of drafts) {
+      const sealed = seal(head, each, written)
+      records.push(sealed.record)
+      head = sealed.head
+    }
+    const blobs = records.map((record) => (record.blob === null ? undefined : Buffer.from(record.blob.bytes).toString()))
+    entries.push(splitBatch(joinBatch(records)).map((record, i) => openRecord(record, blobs[i])))
+    if (end !== null) ends.push(end)
+    return first
+  }
+
+  return {
+    entries,
+    ends,
+    get events() {
+      return entries.flat()
+    },
+    get types() {
+      return entries.flat().map((event) => event.type)
+    },
+    get waiting() {
+      return waiting.map(({ types }) => types)
+    },
+    hold(from) {
+      held = from === undefined
+      holdFrom = from ?? null
+    },
+    settle: () => taken().store(),
+    refuse: (error) => taken().reject(error),
+    append(drafts, end) {
+      // What crosses a thread is plain data.
+      const [copies, endCopy] = structuredClone([drafts, end] as const)
+      held ||= holdFrom !== null && copies.some((each) => each.type === holdFrom)
+      if (!held) return Promise.resolve(store(copies, endCopy))
+      return new Promise((resolve, reject) => waiting.push({ types: copies.map((each) => each.type), store: () => resolve(store(copies, endCopy)), reject }))
+    },
+    runTeam: options.runTeam ?? ((callId) => Promise.reject(new Error(`No team was expected for call ${callId}.`))),
+  }
+
+  function taken() {
+    const next = waiting.shift()
+    if (next === undefined) throw new Error('No append is waiting.')
+    return next
+  }
+}

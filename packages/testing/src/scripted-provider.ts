@@ -1,0 +1,50 @@
+// A ChatProvider that answers what a test wrote down, in order, and keeps what it was asked.
+// S1. It is asked at most as often as there are replies: one more is a defect, and breaks the loop that asks.
+// S2. Like every provider, a call ends when its signal aborts (P1).
+import type { ChatAnswer, ChatProvider, ChatRequest } from '@beaver/agent'
+import type { ToolCall } from '@beaver/core'
+
+/** An answer, an error to throw, or either of them later: a promise the test settles by hand. */
+export type ScriptedReply = Partial<ChatAnswer> | Error | Promise<Partial<ChatAnswer>> | ((request: ChatRequest) => Partial<ChatAnswer> | Promise<Partial<ChatAnswer>>)
+
+export interface ScriptedProvider extends ChatProvider {
+  /** What it was asked so far. */
+  readonly requests: readonly ChatRequest[]
+  /** Replies that nobody has asked for. */
+  readonly repliesLeft: number
+}
+
+export function scriptedProvider(replies: readonly ScriptedReply[], name = 'scripted'): ScriptedProvider {
+  const requests: ChatRequest[] = []
+  return {
+    name,
+    model: 'scripted-model',
+    requests,
+    get repliesLeft() {
+      return Math.max(0, replies.length - requests.length)
+    },
+    async chat(request) {
+      request.signal.throwIfAborted()
+      const reply = replies[requests.length]
+      requests.push(request)
+      if (reply === undefined) throw new Error(`The provider was asked ${requests.length} times; its script has ${replies.length} replies.`)
+      if (reply instanceof Error) throw reply
+      const given = typeof reply === 'function' ? reply(request) : reply
+      return { ...silence, ...(await Promise.race([given, aborted(request.signal)])) }
+    },
+  }
+}
+
+const silence: ChatAnswer = { content: null, toolCalls: [], finishReason: 'stop', usage: { input_tokens: 10, output_tokens: 5, calls: 1 }, model: 'scripted-model', responseId: null }
+
+/** A final answer. */
+export const says = (content: string): Partial<ChatAnswer> => ({ content })
+
+/** An answer that calls tools: `calls(['echo', { text: 'a' }])`. Arguments that are text are sent as they are; ids are `c1`, `c2`, … */
+export function calls(...wanted: readonly (readonly [tool: string, args: unknown, id?: string])[]): Partial<ChatAnswer> {
+  return { finishReason: 'tool_calls', toolCalls: wanted.map(([name, args, id], i): ToolCall => ({ id: id ?? `c${i + 1}`, name, arguments: typeof args === 'string' ? args : JSON.stringify(args) })) }
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }))
+}

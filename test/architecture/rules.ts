@@ -1,0 +1,198 @@
+// The rules of the architecture, as pure functions: facts in, findings out. What is allowed stands in table.ts.
+// R1. A finding is one line, `path:line what`. R2. An exception that nothing needs is a finding.
+import { posix } from 'node:path'
+import type { Facts } from './facts.ts'
+import { type Exception, linesMax, type Row } from './table.ts'
+
+/** A package.json, with what the rules read of it. */
+export interface Manifest {
+  readonly name: string
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly exports?: Readonly<Record<string, unknown>>
+}
+
+export interface Package {
+  /** `packages/core` */
+  readonly folder: string
+  readonly manifest: Manifest
+  /** Folders its tsconfig.json refers to: `packages/core`. */
+  readonly references: readonly string[]
+}
+
+type Table = Readonly<Record<string, Row>>
+
+/** Sources import only what the row of their package names; tests also what `testRow` does. */
+export function importsBeyondTable(files: readonly Facts[], table: Table, testRow: Row): string[] {
+  return files.flatMap((file) => {
+    const folder = packageOf(file.path)
+    const row = folder === null ? undefined : table[folder]
+    if (folder === null || row === undefined) return []
+    const rows = isTest(file.path) ? [row, testRow] : [row]
+    return file.imports.flatMap(({ specifier, line }) => {
+      if (specifier === null) return [`${file.path}:${line} imports what only running it tells`]
+      return specifier.startsWith('.') || isSelf(specifier, folder) || rows.some((each) => allows(each, specifier)) ? [] : [`${file.path}:${line} imports ${specifier}`]
+    })
+  })
+}
+
+/** A package declares nothing its row does not name, and refers to exactly the packages it declares. */
+export function packagesBeyondTable(packages: readonly Package[], table: Table): string[] {
+  const missing = Object.keys(table).filter((folder) => packages.every((each) => each.folder !== folder))
+  return [
+    ...missing.map((folder) => `${folder} stands in the table and is no package`),
+    ...packages.flatMap(({ folder, manifest, references }) => {
+      const row = table[folder]
+      if (row === undefined) return [`${folder} does not stand in the table`]
+      const declared = Object.keys(manifest.dependencies ?? {})
+      const beyond = declared.filter((name) => !allows(row, name)).map((name) => `${folder}/package.json declares ${name}`)
+      const siblings = declared.filter((name) => name.startsWith('@beaver/')).map((name) => name.slice('@beaver/'.length))
+      const referred = references.map((reference) => reference.split('/')[1] ?? '')
+      const unlike = siblings.toSorted().join() === referred.toSorted().join() ? [] : [`${folder}/tsconfig.json refers to [${referred.toSorted().join(', ')}], package.json declares [${siblings.toSorted().join(', ')}]`]
+      return [...beyond, ...unlike]
+    }),
+  ]
+}
+
+/** What a source imports, its package declares. */
+export function undeclaredImports(files: readonly Facts[], packages: readonly Package[]): string[] {
+  return files.flatMap((file) => {
+    const own = packages.find(({ folder }) => folder === packageOf(file.path))
+    if (own === undefined || isTest(file.path)) return []
+    return file.imports.flatMap(({ specifier, line }) => {
+      if (specifier === null || specifier.startsWith('.') || specifier.startsWith('node:') || isSelf(specifier, own.folder)) return []
+      return packageName(specifier) in (own.manifest.dependencies ?? {}) ? [] : [`${file.path}:${line} imports ${specifier}, which ${own.folder}/package.json does not declare`]
+    })
+  })
+}
+
+/** Rows that lead back to themselves: the direction is one way. */
+export function cyclesOf(table: Table): string[] {
+  const folderOf = (name: string): string => Object.keys(table).find((folder) => folder.endsWith(`/${name}`)) ?? name
+  const seen = new Set<string>()
+  const walk = (folder: string, way: readonly string[]): string[] => {
+    if (way.includes(folder)) return [[...way.slice(way.indexOf(folder)), folder].join(' → ')]
+    if (seen.has(folder)) return []
+    const found = (table[folder]?.packages ?? []).flatMap((name) => walk(folderOf(name), [...way, folder]))
+    seen.add(folder)
+    return found
+  }
+  return Object.keys(table).flatMap((folder) => walk(folder, []))
+}
+
+/** Another package is reached by its name and its exports; tests, benches and scripts keep to that too. */
+export function privateImports(files: readonly Facts[], packages: readonly Package[]): string[] {
+  return files.flatMap((file) => {
+    const home = packageOf(file.path)
+    return file.imports.flatMap(({ specifier, line }) => {
+      if (specifier === null) return []
+      if (specifier.startsWith('@beaver/')) {
+        const other = packages.find(({ manifest }) => manifest.name === packageName(specifier))
+        const subpath = `.${specifier.slice(packageName(specifier).length)}`
+        return other !== undefined && subpath in (other.manifest.exports ?? {}) ? [] : [`${file.path}:${line} imports ${specifier}, which is not exported`]
+      }
+      if (!specifier.startsWith('.')) return []
+      const target = posix.join(posix.dirname(file.path), specifier)
+      if (packageOf(target) !== home) return [`${file.path}:${line} imports ${specifier}, a private file of another place`]
+      return home !== null && !isTest(file.path) && isTest(target) ? [`${file.path}:${line} imports ${specifier}, a file of the tests`] : []
+    })
+  })
+}
+
+/** Only apps read the environment. */
+export function environmentReads(files: readonly Facts[], exceptions: readonly Exception[]): string[] {
+  const sources = files.filter(({ path }) => path.startsWith('packages/') && !isTest(path))
+  return except(
+    sources.flatMap((file) => file.uses.filter(({ name }) => name === 'process.env' || name === 'process.*').map(({ name, line }) => ({ path: file.path, line, what: name }))),
+    exceptions,
+    'reads the environment',
+  )
+}
+
+/** Only the command line writes to stdout. */
+export function stdoutWrites(files: readonly Facts[], exceptions: readonly Exception[]): string[] {
+  const sources = files.filter(({ path }) => packageOf(path) !== null && !path.startsWith('apps/cli/') && !isTest(path))
+  const writes = (name: string): boolean => name === 'process.stdout' || name === 'process.*' || name.startsWith('console.')
+  return except(
+    sources.flatMap((file) => file.uses.filter(({ name }) => writes(name)).map(({ name, line }) => ({ path: file.path, line, what: name }))),
+    exceptions,
+    'writes to stdout',
+  )
+}
+
+const impure = new Set([
+  'new Date()', 'Date()', 'Date.now', 'Date.*', 'Math.random', 'Math.*', 'performance.now', 'performance.*', 'Temporal.Now', 'Temporal.*',
+  'setTimeout', 'setInterval', 'setImmediate', 'process.hrtime', 'process.uptime', 'process.pid', 'process.cwd', 'process.env', 'process.*',
+  'crypto.randomUUID', 'crypto.getRandomValues', 'crypto.*',
+  'node:crypto.randomUUID', 'node:crypto.randomBytes', 'node:crypto.randomInt', 'node:crypto.getRandomValues', 'node:crypto.webcrypto', 'node:crypto.*',
+])
+
+/** core and workflows get time, ids and randomness as arguments. */
+export function impureUses(files: readonly Facts[], exceptions: readonly Exception[]): string[] {
+  const sources = files.filter(({ path }) => ['packages/core', 'packages/workflows'].includes(packageOf(path) ?? '') && !isTest(path))
+  return except(
+    sources.flatMap((file) => file.uses.filter(({ name }) => impure.has(name)).map(({ name, line }) => ({ path: file.path, line, what: name }))),
+    exceptions,
+    'uses',
+  )
+}
+
+// `beaver.task_submitted.v1` is the type of a record, `beaver.config.json` a file.
+const noSubject = /^beaver\.(?:[a-z_]+\.v\d+|config\.json)$/
+
+/** One place builds subjects. */
+export function subjectTexts(files: readonly Facts[], exceptions: readonly Exception[]): string[] {
+  const found = files
+    .filter(({ path }) => packageOf(path) !== null)
+    .flatMap((file) => file.texts.filter(({ text }) => text.startsWith('beaver.') && !noSubject.test(text)).map(({ text, line }) => ({ path: file.path, line, what: text })))
+  return except(found, exceptions, 'builds the subject')
+}
+
+/** The types are gone around only where the table says so, and no oftener. */
+export function escapesBeyond(files: readonly Facts[], allowed: readonly (Exception & { readonly times: number })[]): string[] {
+  const beyond = files.flatMap((file) => {
+    const forTests = isTest(file.path) || file.path.startsWith('packages/testing/')
+    const counted = file.escapes.filter(({ name }) => !forTests || !name.startsWith('as '))
+    return [...Map.groupBy(counted, ({ name }) => name)].flatMap(([name, uses]) => {
+      const times = allowed.find(({ path, what }) => path === file.path && what === name)?.times ?? 0
+      return uses.slice(times).map(({ line }) => `${file.path}:${line} has \`${name}\` ${uses.length} ${uses.length === 1 ? 'time' : 'times'}, ${times} allowed`)
+    })
+  })
+  const fewer = allowed.filter(({ path, what, times }) => (files.find((file) => file.path === path)?.escapes ?? []).filter(({ name }) => name === what).length < times)
+  return [...beyond, ...fewer.map(({ path, what, times }) => `${path} has \`${what}\` fewer than ${times} times: correct the table`)]
+}
+
+/** Files that have grown beyond what one reads at a time. */
+export function longFiles(files: readonly Facts[]): string[] {
+  return files.filter(({ lines }) => lines > linesMax).map(({ path, lines }) => `${path}:${lines} is longer than ${linesMax} lines`)
+}
+
+/** A test file, or what only tests use. */
+function isTest(path: string): boolean {
+  return path.endsWith('.test.ts') || /^(?:(?:packages|apps)\/[^/]+\/)?test\//.test(path)
+}
+
+/** `packages/core` of a path in it; `null` outside of packages and apps. */
+function packageOf(path: string): string | null {
+  return /^(?:packages|apps)\/[^/]+(?=\/)/.exec(path)?.[0] ?? null
+}
+
+function allows(row: Row, specifier: string): boolean {
+  if (specifier.startsWith('node:')) return row.node === 'any' || row.node.includes(specifier.slice('node:'.length))
+  const name = packageName(specifier)
+  return name.startsWith('@beaver/') ? row.packages.includes(name.slice('@beaver/'.length)) : row.modules.includes(name)
+}
+
+function isSelf(specifier: string, folder: string): boolean {
+  return packageName(specifier) === `@beaver/${folder.split('/')[1] ?? ''}`
+}
+
+function packageName(specifier: string): string {
+  return specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/')
+}
+
+function except(found: readonly { path: string; line: number; what: string }[], exceptions: readonly Exception[], says: string): string[] {
+  const covers = (exception: Exception, each: { path: string; what: string }): boolean => exception.path === each.path && each.what.startsWith(exception.what)
+  const left = found.filter((each) => !exceptions.some((exception) => covers(exception, each)))
+  const idle = exceptions.filter((exception) => !found.some((each) => covers(exception, each)))
+  return [...left.map(({ path, line, what }) => `${path}:${line} ${says} ${what}`), ...idle.map(({ path, what }) => `${path} needs no exception for ${what} any more`)]
+}

@@ -1,0 +1,93 @@
+// The table: what each package may reach, and who may do what only some may. The reasons stand beside the lines.
+// docs/ARCHITECTURE.md shows the same for people. A line that nothing needs any more is itself a finding.
+
+/** What one package may import in its sources. */
+export interface Row {
+  /** Packages of this workspace. */
+  readonly packages: readonly string[]
+  /** From the registry. */
+  readonly modules: readonly string[]
+  /** Modules of Node.js: these, or any. */
+  readonly node: readonly string[] | 'any'
+}
+
+export const table: Readonly<Record<string, Row>> = {
+  // Pure: no I/O, no clock, no randomness. node:crypto is there to hash the chain.
+  'packages/core': { packages: [], modules: ['zod'], node: ['crypto'] },
+  'packages/workflows': { packages: ['core'], modules: ['zod'], node: [] },
+
+  // What an agent is. yaml reads the front matter of a skill.
+  'packages/agent': { packages: ['core', 'workflows'], modules: ['xstate', 'yaml', 'zod'], node: 'any' },
+  'packages/providers': { packages: ['core', 'agent'], modules: ['openai', 'zod'], node: 'any' },
+
+  // The supervisors. They see the journal, the queue and the blobs through ports only: no NATS here.
+  'packages/runtime': { packages: ['core', 'workflows', 'agent'], modules: ['xstate', 'piscina', 'zod'], node: ['fs/promises', 'path', 'worker_threads'] },
+
+  // Adapters, one technology each.
+  'packages/nats': {
+    packages: ['core'],
+    modules: ['@nats-io/jetstream', '@nats-io/nats-core', '@nats-io/obj', '@nats-io/transport-node', 'zod'],
+    node: 'any',
+  },
+  'packages/projection': { packages: ['core'], modules: ['zod'], node: ['crypto', 'sqlite'] },
+  // The client is a NATS client, and subjects are built in packages/nats only.
+  'packages/client': { packages: ['core', 'nats'], modules: ['@nats-io/nats-core', 'zod'], node: [] },
+
+  // For the apps: reading the configuration, and the tie between a process and its parent.
+  'packages/config': { packages: ['core'], modules: ['zod'], node: ['fs', 'os', 'path'] },
+  'packages/process': { packages: ['core'], modules: [], node: [] },
+
+  // Twins, contract suites, a scripted model: for tests.
+  'packages/testing': { packages: ['core', 'agent', 'runtime', 'workflows'], modules: ['vitest', 'zod'], node: 'any' },
+
+  // Composition roots: they choose the adapters.
+  'apps/cli': {
+    packages: ['core', 'workflows', 'nats', 'client', 'config', 'providers', 'projection', 'supervisor', 'projector'],
+    modules: ['commander', 'picocolors', 'ulid'],
+    node: 'any',
+  },
+  'apps/supervisor': { packages: ['core', 'agent', 'runtime', 'nats', 'config', 'process', 'providers', 'workflows'], modules: ['ulid', 'zod'], node: 'any' },
+  'apps/projector': { packages: ['core', 'nats', 'config', 'process', 'projection'], modules: [], node: 'any' },
+}
+
+/** What tests may import besides. */
+export const testRow: Row = { packages: ['testing'], modules: ['vitest', 'fast-check'], node: 'any' }
+
+/** Places that are not held to a rule, and why. */
+export interface Exception {
+  readonly path: string
+  /** What is excepted: the name of a use, the beginning of a text. */
+  readonly what: string
+  readonly why: string
+}
+
+export const environmentReaders: readonly Exception[] = [
+  { path: 'packages/config/src/config.ts', what: 'process.env', why: 'the default of the argument `env`' },
+  { path: 'packages/providers/src/http-fetch.ts', what: 'process.env', why: 'NODE_USE_ENV_PROXY and the proxies are settings of Node.js; its own fetch reads them too' },
+  { path: 'packages/agent/src/tools/builtin/recount-by-system.ts', what: 'process.env', why: 'a child gets PATH and nothing else' },
+]
+
+export const stdoutWriters: readonly Exception[] = [
+  { path: 'packages/providers/src/simulated/main.ts', what: 'process.stdout', why: 'a process entry: one line tells the parent its URL' },
+]
+
+export const impurities: readonly Exception[] = [
+  { path: 'packages/core/src/ports/clock.ts', what: 'Date.now', why: 'systemClock, the adapter behind the port Clock, stands beside it' },
+  { path: 'packages/core/src/ports/clock.ts', what: 'setTimeout', why: 'systemClock, the adapter behind the port Clock, stands beside it' },
+]
+
+export const subjectBuilders: readonly Exception[] = [{ path: 'packages/nats/src/subjects.ts', what: 'beaver.', why: 'the one place' }]
+
+/** Ways around the types, in sources. Tests may forge ids, but have no `any` either. */
+export const typeEscapes: readonly (Exception & { readonly times: number })[] = [
+  { path: 'bench/loop/peers.ts', what: 'any', times: 1, why: 'a peer is installed on first use; it has no types here' },
+  { path: 'packages/core/src/ids.ts', what: 'as unknown as', times: 4, why: 'an id gets its brand here, once for each kind' },
+  { path: 'packages/core/src/graph/team-step.ts', what: 'as never', times: 2, why: 'a run id that the port Ids made' },
+  { path: 'packages/projection/src/queries.ts', what: 'as unknown as', times: 1, why: 'queries of different inputs in one table' },
+  { path: 'packages/agent/src/tools/builtin/recount-in-process.ts', what: 'as unknown as', times: 1, why: 'readdir with encoding buffer gives names as buffers; its types do not say so' },
+  { path: 'packages/runtime/src/worker/serve-shard.ts', what: 'as never', times: 1, why: 'a reply, whose call the other side knows the type of' },
+  { path: 'packages/runtime/src/worker/worker-pool.ts', what: 'as never', times: 1, why: 'a MessagePort of node:worker_threads is not what the types of Piscina call one' },
+]
+
+/** Lines a file may have. */
+export const linesMax = 400
