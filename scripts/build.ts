@@ -38,7 +38,7 @@ const packages: readonly Package[] = globSync('{packages,apps}/*/package.json', 
 const consumer = mkdtempSync(join(tmpdir(), 'beaver-consumer-'))
 const since = performance.now()
 try {
-  await step('compile', () => run(node, [join(root, 'node_modules/typescript/bin/tsc'), '-b', '--force']))
+  await step('compile', () => run(node, [join(root, 'node_modules/typescript/bin/tsc'), '-b', '--force', ...packages.map(({ dir }) => dir)]))
   await step('dist', () => collect(packages.flatMap(checkDist)))
   await step('pack', packAll)
   await step('publint', lintAll)
@@ -71,7 +71,9 @@ function checkDist({ dir, manifest }: Package): string[] {
       const imported = [...text.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*['"](\.{1,2}\/[^'"]+)['"]/g)].map((match) => match[1] ?? '')
       // Entries of workers and processes: `new URL('./worker.js', import.meta.url)`.
       const entries = [...text.matchAll(/['"](\.\/[\w./-]+\.js)['"]/g)].map((match) => match[1] ?? '')
-      return [...imported, ...entries].filter((target) => !target.endsWith('.js') || !existsSync(join(dir, 'dist', dirname(file), target))).map((target) => `${manifest.name}: dist/${file} refers to ${target}`)
+      return [...imported, ...entries]
+        .filter((target) => !target.endsWith('.js') || !existsSync(join(dir, 'dist', dirname(file), target)))
+        .map((target) => `${manifest.name}: dist/${file} refers to ${target}`)
     })
   return [...missing, ...unresolved]
 }
@@ -87,7 +89,8 @@ async function packAll(): Promise<void> {
       const copy = copyOf(manifest)
       mkdirSync(copy, { recursive: true })
       await run('tar', ['-xzf', tarball, '-C', copy, '--strip-components=1'])
-      for (const dependency of Object.keys(manifest.dependencies ?? {}).filter((name) => !name.startsWith('@beaver/'))) link(join(dir, 'node_modules', dependency), dependency)
+      for (const dependency of Object.keys(manifest.dependencies ?? {}).filter((name) => !name.startsWith('@beaver/')))
+        link(join(dir, 'node_modules', dependency), dependency)
     }),
   )
 }
@@ -113,7 +116,16 @@ async function importAsConsumer(): Promise<void> {
 /** The same, as TypeScript sees it: the declarations hold together without the sources. */
 async function typesAsConsumer(): Promise<void> {
   link(join(root, 'node_modules/@types/node'), '@types/node')
-  const compilerOptions = { target: 'es2025', lib: ['es2025', 'esnext.disposable'], module: 'nodenext', types: ['node'], strict: true, exactOptionalPropertyTypes: true, skipLibCheck: true, noEmit: true }
+  const compilerOptions = {
+    target: 'es2025',
+    lib: ['es2025', 'esnext.disposable'],
+    module: 'nodenext',
+    types: ['node'],
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    skipLibCheck: true,
+    noEmit: true,
+  }
   writeFileSync(join(consumer, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['main.ts'] }))
   writeFileSync(join(consumer, 'main.ts'), consumerTypes)
   await run(node, [join(root, 'node_modules/typescript/bin/tsc'), '-p', consumer], consumer)
@@ -122,7 +134,12 @@ async function typesAsConsumer(): Promise<void> {
 /** The built command line starts the built services, with their workers, and has a task done. */
 async function runAsConsumer(): Promise<void> {
   const env = { PATH: process.env['PATH'], BEAVER_NATS_SERVER: toolPaths().natsServer, BEAVER_HOME: join(consumer, 'home') }
-  const output = await run(node, [join(consumer, 'node_modules/@beaver/cli/dist/main.js'), 'run', '--up', '--quiet', '--workspace', consumer, 'Say what you are.'], consumer, env)
+  const output = await run(
+    node,
+    [join(consumer, 'node_modules/@beaver/cli/dist/main.js'), 'run', '--up', '--quiet', '--workspace', consumer, 'Say what you are.'],
+    consumer,
+    env,
+  )
   if (output.trim() === '') fail('The built command line printed no report.')
 }
 

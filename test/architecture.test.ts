@@ -23,7 +23,10 @@ import { environmentReaders, impurities, stdoutWriters, subjectBuilders, table, 
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8')
-const listed = (pattern: string): string[] => globSync(pattern, { cwd: root, exclude: (path) => /(?:^|\/)(?:node_modules|dist|\.beaver)(?:\/|$)/.test(path) }).map((path) => path.replaceAll('\\', '/')).toSorted()
+const listed = (pattern: string): string[] =>
+  globSync(pattern, { cwd: root, exclude: (path) => /(?:^|\/)(?:node_modules|dist|\.beaver)(?:\/|$)/.test(path) })
+    .map((path) => path.replaceAll('\\', '/'))
+    .toSorted()
 
 const files = listed('{packages,apps,test,bench,scripts}/**/*.{ts,mjs}').map((path) => factsOf(path, read(path)))
 const packages = listed('{packages,apps}/*/package.json').map((path): Package => {
@@ -32,7 +35,11 @@ const packages = listed('{packages,apps}/*/package.json').map((path): Package =>
   return { folder, manifest: JSON.parse(read(path)) as Manifest, references: references.map((reference) => posix.join(folder, reference.path)) }
 })
 
-const core: Package = { folder: 'packages/core', manifest: { name: '@beaver/core', dependencies: { zod: '1' }, exports: { '.': './src/index.ts' } }, references: [] }
+const core: Package = {
+  folder: 'packages/core',
+  manifest: { name: '@beaver/core', dependencies: { zod: '1' }, exports: { '.': './src/index.ts' } },
+  references: [],
+}
 const planted = (path: string, text: string): readonly Facts[] => [factsOf(path, text)]
 
 describe('the table of packages', () => {
@@ -68,7 +75,9 @@ describe('the table of packages', () => {
 
   it('lets a test import the twins and vitest, and nothing else besides', () => {
     const text = `import { it } from 'vitest'\nimport { virtualClock } from '@beaver/testing'\nimport { connect } from '@beaver/nats'`
-    expect(importsBeyondTable(planted('packages/core/src/planted.test.ts', text), table, testRow)).toEqual(['packages/core/src/planted.test.ts:3 imports @beaver/nats'])
+    expect(importsBeyondTable(planted('packages/core/src/planted.test.ts', text), table, testRow)).toEqual([
+      'packages/core/src/planted.test.ts:3 imports @beaver/nats',
+    ])
   })
 
   it('refuses a dependency, a package and a project reference that it does not name', () => {
@@ -78,7 +87,9 @@ describe('the table of packages', () => {
     expect(packagesBeyondTable([declares({ lodash: '1' })], small)).toEqual(['packages/core/package.json declares lodash'])
     expect(packagesBeyondTable([core, { ...core, folder: 'packages/extra' }], small)).toEqual(['packages/extra does not stand in the table'])
     expect(packagesBeyondTable([], small)).toEqual(['packages/core stands in the table and is no package'])
-    expect(packagesBeyondTable([{ ...core, references: ['packages/nats'] }], small)).toEqual(['packages/core/tsconfig.json refers to [nats], package.json declares []'])
+    expect(packagesBeyondTable([{ ...core, references: ['packages/nats'] }], small)).toEqual([
+      'packages/core/tsconfig.json refers to [nats], package.json declares []',
+    ])
   })
 
   it('refuses an import that the package does not declare, though the table would allow it', () => {
@@ -131,7 +142,13 @@ describe('the environment', () => {
 describe('stdout', () => {
   it('belongs to the command line', () => expect(stdoutWrites(files, stdoutWriters)).toEqual([]))
 
-  it.each([[`console.log('here')`], [`process.stdout.write('here')`], [`const { stdout } = process`], [`import { stdout } from 'node:process'`], [`console['error']('here')`]])('refuses the supervisor %s', (text) => {
+  it.each([
+    [`console.log('here')`],
+    [`process.stdout.write('here')`],
+    [`const { stdout } = process`],
+    [`import { stdout } from 'node:process'`],
+    [`console['error']('here')`],
+  ])('refuses the supervisor %s', (text) => {
     expect(stdoutWrites(planted('apps/supervisor/src/planted.ts', text), [])).toHaveLength(1)
     expect(stdoutWrites(planted('apps/cli/src/planted.ts', text), [])).toEqual([])
   })
@@ -159,16 +176,24 @@ describe('time and randomness', () => {
   })
 
   it('lets core read a time it was given, and hash', () => {
-    expect(impureUses(planted('packages/core/src/planted.ts', `import { createHash } from 'node:crypto'\nexport const at = new Date(0)\nconst said = { setTimeout: 1 }`), [])).toEqual([])
+    expect(
+      impureUses(
+        planted('packages/core/src/planted.ts', `import { createHash } from 'node:crypto'\nexport const at = new Date(0)\nconst said = { setTimeout: 1 }`),
+        [],
+      ),
+    ).toEqual([])
   })
 })
 
 describe('subjects', () => {
   it('are built in one file', () => expect(subjectTexts(files, subjectBuilders)).toEqual([]))
 
-  it.each([['const s = `beaver.${namespace}.journal.>`'], [`const s = 'beaver.default.query.tasks'`], [`const s = 'beaver.' + name`]])('are refused elsewhere: %s', (text) => {
-    expect(subjectTexts(planted('apps/projector/src/planted.ts', text), [])).toHaveLength(1)
-  })
+  it.each([['const s = `beaver.${namespace}.journal.>`'], [`const s = 'beaver.default.query.tasks'`], [`const s = 'beaver.' + name`]])(
+    'are refused elsewhere: %s',
+    (text) => {
+      expect(subjectTexts(planted('apps/projector/src/planted.ts', text), [])).toHaveLength(1)
+    },
+  )
 
   it('are not the types of records', () => expect(subjectTexts(planted('apps/cli/src/planted.ts', `const type = 'beaver.task_submitted.v1'`), [])).toEqual([]))
 })
@@ -208,6 +233,8 @@ describe('a file', () => {
 describe('an exception', () => {
   it('that nothing needs any more is a finding', () => {
     const idle = [{ path: 'packages/core/src/ports/clock.ts', what: 'Date.now', why: 'planted' }]
-    expect(impureUses(planted('packages/core/src/ports/clock.ts', 'export {}'), idle)).toEqual(['packages/core/src/ports/clock.ts needs no exception for Date.now any more'])
+    expect(impureUses(planted('packages/core/src/ports/clock.ts', 'export {}'), idle)).toEqual([
+      'packages/core/src/ports/clock.ts needs no exception for Date.now any more',
+    ])
   })
 })

@@ -62,14 +62,26 @@ describe('beaver plan', () => {
   })
 
   test('reads stdin and draws a diagram', async () => {
-    const stdin = JSON.stringify({ task: 't', agents: [{ name: 'x', instruction: 'i' }, { name: 'y', instruction: 'i' }] })
+    const stdin = JSON.stringify({
+      task: 't',
+      agents: [
+        { name: 'x', instruction: 'i' },
+        { name: 'y', instruction: 'i' },
+      ],
+    })
     const { code, out } = await beaver(['plan', 'mcp_local_team_workflow_mcp_SequentialWorkflow', '-f', '-', '--mermaid'], { stdin })
     expect(code).toBe(0)
     expect(out).toBe('flowchart TD\n  n0["x"]\n  n1(["y"])\n  n0 --> n1\n')
   })
 
   test('refuses arguments with code, message and path', async () => {
-    const stdin = JSON.stringify({ task: 't', agents: [{ name: 'x', instruction: 'i' }, { name: 'x', instruction: 'i' }] })
+    const stdin = JSON.stringify({
+      task: 't',
+      agents: [
+        { name: 'x', instruction: 'i' },
+        { name: 'x', instruction: 'i' },
+      ],
+    })
     const { code, out, err } = await beaver(['plan', 'SequentialWorkflow', '-f', '-', '--json'], { stdin })
     expect(code).toBe(2)
     expect(JSON.parse(out)).toMatchObject({ ok: false, error: { code: 'duplicate_agent', path: 'agents.1.name' } })

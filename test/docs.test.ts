@@ -12,7 +12,10 @@ const root = fileURLToPath(new URL('../', import.meta.url))
 const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8')
 const exists = (path: string): boolean => existsSync(`${root}${path}`)
 const notOurs = /(?:^|\/)(?:node_modules|dist|coverage|\.git|\.beaver)(?:\/|$)/
-const listed = (pattern: string): string[] => globSync(pattern, { cwd: root, exclude: (path) => notOurs.test(path) }).filter((path) => statSync(`${root}${path}`).isFile()).toSorted()
+const listed = (pattern: string): string[] =>
+  globSync(pattern, { cwd: root, exclude: (path) => notOurs.test(path) })
+    .filter((path) => statSync(`${root}${path}`).isFile())
+    .toSorted()
 
 const pages = listed('**/*.md')
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
@@ -42,7 +45,10 @@ describe('the pages', () => {
   it.each(pages)('%s names only scripts and files that can be run', (page) => {
     const text = read(page)
     const named = [...commandsOf(text, 'npm'), ...commandsOf(text, 'pnpm')].map(({ line, args }) => ({ line, script: args[0] === 'run' ? args[1] : args[0] }))
-    const noScript = named.filter(({ script }) => script !== undefined && !script.startsWith('-') && !['install', 'exec', 'pack', 'publish', 'add'].includes(script) && !(script in scripts))
+    const noScript = named.filter(
+      ({ script }) =>
+        script !== undefined && !script.startsWith('-') && !['install', 'exec', 'pack', 'publish', 'add'].includes(script) && !(script in scripts),
+    )
     const noFile = commandsOf(text, 'node').filter(({ args }) => /^[\w./-]+\.(?:ts|mjs|js)$/.test(args[0] ?? '') && !exists(args[0] ?? ''))
     expect([...noScript, ...noFile]).toEqual([])
   })
@@ -59,7 +65,9 @@ describe('docs/errors.md', () => {
 })
 
 describe('no file', () => {
-  const texts = listed('{*,.*,{apps,packages,bench,bin,docs,scripts,skills,test,examples,.ci}/**}').filter((path) => !/\.(?:png|jpg|gif|ico|tsbuildinfo)$/.test(path))
+  const texts = listed('{*,.*,{apps,packages,bench,bin,docs,scripts,skills,test,examples,.ci}/**}').filter(
+    (path) => !/\.(?:png|jpg|gif|ico|tsbuildinfo)$/.test(path),
+  )
 
   it('tells places of one machine or registries of its own', () => {
     expect(texts.length).toBeGreaterThan(200)
@@ -68,12 +76,12 @@ describe('no file', () => {
 
   it.each([
     ['a folder of a checkout', ['', 'work', 'main'].join('/')],
-    ['a home folder', `see ${['', 'home', 'someone', 'beaver'].join('/')}`],
-    ['the home folder of root', `"${['', 'root', '.npmrc'].join('/')}"`],
+    ['a home folder', ['see ', 'home', 'someone', 'beaver'].join('/')],
+    ['the home folder of root', ['', 'root', '.npmrc'].join('/')],
     ['a private registry', `https://${['registry', 'corp', 'net'].join('.')}/zod/-/zod.tgz`],
     ['a registry with a name and a password', `https://me:secret@${['npm', 'corp', 'net'].join('.')}/`],
     ['an address of an inner network', `http://${['10', '0', '0', '7'].join('.')}:4873/`],
-    ['a token', `//registry.example/:${'_auth'}Token=abc`],
+    ['a token', ['//registry.example/:_auth', 'Token=abc'].join('')],
   ])('holds %s unseen', (_, text) => expect(privatePlaces(`first line\n${text}`)).toHaveLength(1))
 
   it('is refused for a public address, a reserved one, or a path of its own', () => {
@@ -83,8 +91,21 @@ describe('no file', () => {
 
 describe('a page that is wrong', () => {
   it('is seen by its links', () => {
-    const page = ['[a](gone.md "why") and ![b](<pic.png>)', '[c]: other.md#part', '`[d](code.md)`', '```', '[e](fenced.md)', '```', '[f](https://nats.io) [g](#top)'].join('\n')
-    expect(relativeLinks(page).map(({ line, target, fragment }) => `${line} ${target} ${fragment}`)).toEqual(['1 gone.md null', '1 pic.png null', '2 other.md part', '7  top'])
+    const page = [
+      '[a](gone.md "why") and ![b](<pic.png>)',
+      '[c]: other.md#part',
+      '`[d](code.md)`',
+      '```',
+      '[e](fenced.md)',
+      '```',
+      '[f](https://nats.io) [g](#top)',
+    ].join('\n')
+    expect(relativeLinks(page).map(({ line, target, fragment }) => `${line} ${target} ${fragment}`)).toEqual([
+      '1 gone.md null',
+      '1 pic.png null',
+      '2 other.md part',
+      '7  top',
+    ])
   })
 
   it('is seen by its fragments', () => {
@@ -103,7 +124,14 @@ describe('a page that is wrong', () => {
   })
 
   it('is not suspected for what is right', () => {
-    const text = ['beaver run --up --skill folder-report "Report on --this folder" # --comment', 'beaver --home x tasks --limit=3 --json', 'beaver show <task> --json', 'echo beaver nonsense', 'beaver --version', 'beaver help run']
+    const text = [
+      'beaver run --up --skill folder-report "Report on --this folder" # --comment',
+      'beaver --home x tasks --limit=3 --json',
+      'beaver show <task> --json',
+      'echo beaver nonsense',
+      'beaver --version',
+      'beaver help run',
+    ]
     const found = commandsOf(`\`\`\`sh\n${text.join('\n')}\n\`\`\`\nIn prose \`beaver doctor\`, not beaver nonsense.`, 'beaver')
     expect(found).toHaveLength(6)
     expect(found.map(({ args }) => faultOf(args, beaver)).filter((fault) => fault !== null)).toEqual([])
@@ -115,6 +143,12 @@ describe('a page that is wrong', () => {
 })
 
 it('reads the options of a help text', () => {
-  const { options } = helpOf('Usage: x\n\nOptions:\n  -q, --quiet  only this\n  --limit <n>  at most\n               --not-an-option here\n\nExample:\n  beaver x --other')
-  expect([...options]).toEqual([['-q', false], ['--quiet', false], ['--limit', true]])
+  const { options } = helpOf(
+    'Usage: x\n\nOptions:\n  -q, --quiet  only this\n  --limit <n>  at most\n               --not-an-option here\n\nExample:\n  beaver x --other',
+  )
+  expect([...options]).toEqual([
+    ['-q', false],
+    ['--quiet', false],
+    ['--limit', true],
+  ])
 })

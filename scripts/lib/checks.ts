@@ -24,7 +24,10 @@ interface Ended {
 }
 
 /** Runs the checks and tells each through `say`. @returns in the order of their end */
-export async function runChecks(checks: readonly Check[], options: { parallelMax: number; signal: AbortSignal; say: (text: string) => void }): Promise<Ended[]> {
+export async function runChecks(
+  checks: readonly Check[],
+  options: { parallelMax: number; signal: AbortSignal; say: (text: string) => void },
+): Promise<Ended[]> {
   const together = checks.filter(({ alone }) => alone !== true)
   const ended: Ended[] = []
   const take = async (): Promise<void> => {
@@ -46,7 +49,12 @@ async function runCheck(check: Check, { signal, say }: { signal: AbortSignal; sa
     return { name, ok }
   }
   try {
-    const { code, output, missing, timedOut } = await run(program, args, { cwd: root, env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined }, signal, timeoutMs })
+    const { code, output, missing, timedOut } = await run(program, args, {
+      cwd: root,
+      env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined },
+      signal,
+      timeoutMs,
+    })
     if (missing) return told(false, null, `There is no program ${program}.`)
     if (timedOut) return told(false, null, `${output}\nIt did not end within ${timeoutMs / 1000} s.`)
     return told(code === 0, summary?.(output) ?? null, output)
@@ -58,5 +66,10 @@ async function runCheck(check: Check, { signal, say }: { signal: AbortSignal; sa
 
 function indented(output: string): string {
   const text = output.trim()
-  return text === '' ? '' : `${text.split('\n').map((line) => (line === '' ? '' : `    ${line}`)).join('\n')}\n`
+  return text === ''
+    ? ''
+    : `${text
+        .split('\n')
+        .map((line) => (line === '' ? '' : `    ${line}`))
+        .join('\n')}\n`
 }

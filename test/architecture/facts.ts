@@ -103,7 +103,8 @@ export function factsOf(path: string, text: string): Facts {
         break
       case 'TSAsExpression':
         if (typeOf(node) === 'TSNeverKeyword') escapes.push({ line, name: 'as never' })
-        if (isNode(node['expression']) && node['expression'].type === 'TSAsExpression' && typeOf(node['expression']) === 'TSUnknownKeyword') escapes.push({ line, name: 'as unknown as' })
+        if (isNode(node['expression']) && node['expression'].type === 'TSAsExpression' && typeOf(node['expression']) === 'TSUnknownKeyword')
+          escapes.push({ line, name: 'as unknown as' })
         break
     }
   }

@@ -30,7 +30,9 @@ export function importsBeyondTable(files: readonly Facts[], table: Table, testRo
     const rows = isTest(file.path) ? [row, testRow] : [row]
     return file.imports.flatMap(({ specifier, line }) => {
       if (specifier === null) return [`${file.path}:${line} imports what only running it tells`]
-      return specifier.startsWith('.') || isSelf(specifier, folder) || rows.some((each) => allows(each, specifier)) ? [] : [`${file.path}:${line} imports ${specifier}`]
+      return specifier.startsWith('.') || isSelf(specifier, folder) || rows.some((each) => allows(each, specifier))
+        ? []
+        : [`${file.path}:${line} imports ${specifier}`]
     })
   })
 }
@@ -47,7 +49,10 @@ export function packagesBeyondTable(packages: readonly Package[], table: Table):
       const beyond = declared.filter((name) => !allows(row, name)).map((name) => `${folder}/package.json declares ${name}`)
       const siblings = declared.filter((name) => name.startsWith('@beaver/')).map((name) => name.slice('@beaver/'.length))
       const referred = references.map((reference) => reference.split('/')[1] ?? '')
-      const unlike = siblings.toSorted().join() === referred.toSorted().join() ? [] : [`${folder}/tsconfig.json refers to [${referred.toSorted().join(', ')}], package.json declares [${siblings.toSorted().join(', ')}]`]
+      const unlike =
+        siblings.toSorted().join() === referred.toSorted().join()
+          ? []
+          : [`${folder}/tsconfig.json refers to [${referred.toSorted().join(', ')}], package.json declares [${siblings.toSorted().join(', ')}]`]
       return [...beyond, ...unlike]
     }),
   ]
@@ -60,7 +65,9 @@ export function undeclaredImports(files: readonly Facts[], packages: readonly Pa
     if (own === undefined || isTest(file.path)) return []
     return file.imports.flatMap(({ specifier, line }) => {
       if (specifier === null || specifier.startsWith('.') || specifier.startsWith('node:') || isSelf(specifier, own.folder)) return []
-      return packageName(specifier) in (own.manifest.dependencies ?? {}) ? [] : [`${file.path}:${line} imports ${specifier}, which ${own.folder}/package.json does not declare`]
+      return packageName(specifier) in (own.manifest.dependencies ?? {})
+        ? []
+        : [`${file.path}:${line} imports ${specifier}, which ${own.folder}/package.json does not declare`]
     })
   })
 }
@@ -102,7 +109,9 @@ export function privateImports(files: readonly Facts[], packages: readonly Packa
 export function environmentReads(files: readonly Facts[], exceptions: readonly Exception[]): string[] {
   const sources = files.filter(({ path }) => path.startsWith('packages/') && !isTest(path))
   return except(
-    sources.flatMap((file) => file.uses.filter(({ name }) => name === 'process.env' || name === 'process.*').map(({ name, line }) => ({ path: file.path, line, what: name }))),
+    sources.flatMap((file) =>
+      file.uses.filter(({ name }) => name === 'process.env' || name === 'process.*').map(({ name, line }) => ({ path: file.path, line, what: name })),
+    ),
     exceptions,
     'reads the environment',
   )
@@ -120,10 +129,34 @@ export function stdoutWrites(files: readonly Facts[], exceptions: readonly Excep
 }
 
 const impure = new Set([
-  'new Date()', 'Date()', 'Date.now', 'Date.*', 'Math.random', 'Math.*', 'performance.now', 'performance.*', 'Temporal.Now', 'Temporal.*',
-  'setTimeout', 'setInterval', 'setImmediate', 'process.hrtime', 'process.uptime', 'process.pid', 'process.cwd', 'process.env', 'process.*',
-  'crypto.randomUUID', 'crypto.getRandomValues', 'crypto.*',
-  'node:crypto.randomUUID', 'node:crypto.randomBytes', 'node:crypto.randomInt', 'node:crypto.getRandomValues', 'node:crypto.webcrypto', 'node:crypto.*',
+  'new Date()',
+  'Date()',
+  'Date.now',
+  'Date.*',
+  'Math.random',
+  'Math.*',
+  'performance.now',
+  'performance.*',
+  'Temporal.Now',
+  'Temporal.*',
+  'setTimeout',
+  'setInterval',
+  'setImmediate',
+  'process.hrtime',
+  'process.uptime',
+  'process.pid',
+  'process.cwd',
+  'process.env',
+  'process.*',
+  'crypto.randomUUID',
+  'crypto.getRandomValues',
+  'crypto.*',
+  'node:crypto.randomUUID',
+  'node:crypto.randomBytes',
+  'node:crypto.randomInt',
+  'node:crypto.getRandomValues',
+  'node:crypto.webcrypto',
+  'node:crypto.*',
 ])
 
 /** core and workflows get time, ids and randomness as arguments. */
@@ -143,7 +176,9 @@ const noSubject = /^beaver\.(?:[a-z_]+\.v\d+|config\.json)$/
 export function subjectTexts(files: readonly Facts[], exceptions: readonly Exception[]): string[] {
   const found = files
     .filter(({ path }) => packageOf(path) !== null)
-    .flatMap((file) => file.texts.filter(({ text }) => text.startsWith('beaver.') && !noSubject.test(text)).map(({ text, line }) => ({ path: file.path, line, what: text })))
+    .flatMap((file) =>
+      file.texts.filter(({ text }) => text.startsWith('beaver.') && !noSubject.test(text)).map(({ text, line }) => ({ path: file.path, line, what: text })),
+    )
   return except(found, exceptions, 'builds the subject')
 }
 
@@ -154,10 +189,14 @@ export function escapesBeyond(files: readonly Facts[], allowed: readonly (Except
     const counted = file.escapes.filter(({ name }) => !forTests || !name.startsWith('as '))
     return [...Map.groupBy(counted, ({ name }) => name)].flatMap(([name, uses]) => {
       const times = allowed.find(({ path, what }) => path === file.path && what === name)?.times ?? 0
-      return uses.slice(times).map(({ line }) => `${file.path}:${line} has \`${name}\` ${uses.length} ${uses.length === 1 ? 'time' : 'times'}, ${times} allowed`)
+      return uses
+        .slice(times)
+        .map(({ line }) => `${file.path}:${line} has \`${name}\` ${uses.length} ${uses.length === 1 ? 'time' : 'times'}, ${times} allowed`)
     })
   })
-  const fewer = allowed.filter(({ path, what, times }) => (files.find((file) => file.path === path)?.escapes ?? []).filter(({ name }) => name === what).length < times)
+  const fewer = allowed.filter(
+    ({ path, what, times }) => (files.find((file) => file.path === path)?.escapes ?? []).filter(({ name }) => name === what).length < times,
+  )
   return [...beyond, ...fewer.map(({ path, what, times }) => `${path} has \`${what}\` fewer than ${times} times: correct the table`)]
 }
 
@@ -187,12 +226,18 @@ function isSelf(specifier: string, folder: string): boolean {
 }
 
 function packageName(specifier: string): string {
-  return specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/')
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/')
 }
 
 function except(found: readonly { path: string; line: number; what: string }[], exceptions: readonly Exception[], says: string): string[] {
   const covers = (exception: Exception, each: { path: string; what: string }): boolean => exception.path === each.path && each.what.startsWith(exception.what)
   const left = found.filter((each) => !exceptions.some((exception) => covers(exception, each)))
   const idle = exceptions.filter((exception) => !found.some((each) => covers(exception, each)))
-  return [...left.map(({ path, line, what }) => `${path}:${line} ${says} ${what}`), ...idle.map(({ path, what }) => `${path} needs no exception for ${what} any more`)]
+  return [
+    ...left.map(({ path, line, what }) => `${path}:${line} ${says} ${what}`),
+    ...idle.map(({ path, what }) => `${path} needs no exception for ${what} any more`),
+  ]
 }

@@ -46,7 +46,11 @@ export const table: Readonly<Record<string, Row>> = {
     modules: ['commander', 'picocolors', 'ulid'],
     node: 'any',
   },
-  'apps/supervisor': { packages: ['core', 'agent', 'runtime', 'nats', 'config', 'process', 'providers', 'workflows'], modules: ['ulid', 'zod'], node: 'any' },
+  'apps/supervisor': {
+    packages: ['core', 'agent', 'runtime', 'nats', 'config', 'process', 'providers', 'workflows'],
+    modules: ['@nats-io/nats-core', 'ulid', 'zod'],
+    node: 'any',
+  },
   'apps/projector': { packages: ['core', 'nats', 'config', 'process', 'projection'], modules: [], node: 'any' },
 }
 
@@ -63,7 +67,11 @@ export interface Exception {
 
 export const environmentReaders: readonly Exception[] = [
   { path: 'packages/config/src/config.ts', what: 'process.env', why: 'the default of the argument `env`' },
-  { path: 'packages/providers/src/http-fetch.ts', what: 'process.env', why: 'NODE_USE_ENV_PROXY and the proxies are settings of Node.js; its own fetch reads them too' },
+  {
+    path: 'packages/providers/src/http-fetch.ts',
+    what: 'process.env',
+    why: 'NODE_USE_ENV_PROXY and the proxies are settings of Node.js; its own fetch reads them too',
+  },
   { path: 'packages/agent/src/tools/builtin/recount-by-system.ts', what: 'process.env', why: 'a child gets PATH and nothing else' },
 ]
 
@@ -84,9 +92,19 @@ export const typeEscapes: readonly (Exception & { readonly times: number })[] = 
   { path: 'packages/core/src/ids.ts', what: 'as unknown as', times: 4, why: 'an id gets its brand here, once for each kind' },
   { path: 'packages/core/src/graph/team-step.ts', what: 'as never', times: 2, why: 'a run id that the port Ids made' },
   { path: 'packages/projection/src/queries.ts', what: 'as unknown as', times: 1, why: 'queries of different inputs in one table' },
-  { path: 'packages/agent/src/tools/builtin/recount-in-process.ts', what: 'as unknown as', times: 1, why: 'readdir with encoding buffer gives names as buffers; its types do not say so' },
+  {
+    path: 'packages/agent/src/tools/builtin/recount-in-process.ts',
+    what: 'as unknown as',
+    times: 1,
+    why: 'readdir with encoding buffer gives names as buffers; its types do not say so',
+  },
   { path: 'packages/runtime/src/worker/serve-shard.ts', what: 'as never', times: 1, why: 'a reply, whose call the other side knows the type of' },
-  { path: 'packages/runtime/src/worker/worker-pool.ts', what: 'as never', times: 1, why: 'a MessagePort of node:worker_threads is not what the types of Piscina call one' },
+  {
+    path: 'packages/runtime/src/worker/worker-pool.ts',
+    what: 'as never',
+    times: 1,
+    why: 'a MessagePort of node:worker_threads is not what the types of Piscina call one',
+  },
 ]
 
 /** Lines a file may have. */

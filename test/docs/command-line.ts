@@ -20,7 +20,11 @@ export function commandLine(): CommandLine {
   const overview = ask('--help')
   return {
     commands: [...overview.matchAll(/^ {1,4}([a-z][a-z-]*)\b/gm)].map((match) => match[1] ?? '').filter((name) => name !== 'beaver'),
-    help: (command) => asked.getOrInsertComputed(command, () => helpOf(ask(command, '--help'))),
+    help: (command) => {
+      const help = asked.get(command) ?? helpOf(ask(command, '--help'))
+      asked.set(command, help)
+      return help
+    },
   }
 }
 

@@ -21,11 +21,19 @@ export function relativeLinks(markdown: string): { line: number; target: string;
     .filter(({ fenced }) => !fenced)
     .flatMap(({ line, text }) => {
       const prose = text.replace(/`[^`]*`/g, '')
-      const found = [...prose.matchAll(/\]\(<?([^)\s>]+)>?(?:\s+"[^"]*")?\)/g), ...prose.matchAll(/^\[[^\]]+\]:\s*<?([^\s>]+)/g), ...prose.matchAll(/\b(?:src|href)="([^"]+)"/g)]
+      const found = [
+        ...prose.matchAll(/\]\(<?([^)\s>]+)>?(?:\s+"[^"]*")?\)/g),
+        ...prose.matchAll(/^\[[^\]]+\]:\s*<?([^\s>]+)/g),
+        ...prose.matchAll(/\b(?:src|href)="([^"]+)"/g),
+      ]
       return found
         .map((match) => match[1] ?? '')
         .filter((target) => !/^[a-z][a-z0-9+.-]*:/i.test(target))
-        .map((target) => ({ line, target: decodeURI(target.split('#')[0] ?? ''), fragment: target.includes('#') ? target.slice(target.indexOf('#') + 1) : null }))
+        .map((target) => ({
+          line,
+          target: decodeURI(target.split('#')[0] ?? ''),
+          fragment: target.includes('#') ? target.slice(target.indexOf('#') + 1) : null,
+        }))
     })
 }
 
@@ -35,7 +43,11 @@ export function headingFragments(markdown: string): Set<string> {
   for (const { text, fenced } of linesOf(markdown)) {
     const heading = fenced ? null : /^#{1,6}\s+(.*?)\s*#*$/.exec(text)?.[1]
     if (heading === null || heading === undefined) continue
-    const plain = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-')
+    const plain = heading
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-')
     let fragment = plain
     for (let n = 1; fragments.has(fragment); n++) fragment = `${plain}-${n}`
     fragments.add(fragment)
@@ -53,7 +65,12 @@ export function commandsOf(markdown: string, program: string): Command[] {
 
 /** The rows of the tables whose header has these columns, by column. */
 export function tableRows(markdown: string, columns: readonly string[]): Record<string, string>[] {
-  const cells = (text: string): string[] => text.trim().replace(/^\||\|$/g, '').split(/(?<!\\)\|/).map((cell) => cell.trim().replace(/\\\|/g, '|'))
+  const cells = (text: string): string[] =>
+    text
+      .trim()
+      .replace(/^\||\|$/g, '')
+      .split(/(?<!\\)\|/)
+      .map((cell) => cell.trim().replace(/\\\|/g, '|'))
   const rows: Record<string, string>[] = []
   let inTable = false
   for (const { text, fenced } of linesOf(markdown)) {
@@ -81,7 +98,8 @@ function joined(lines: readonly Line[]): Line[] {
   const whole: Line[] = []
   for (const line of lines) {
     const last = whole.at(-1)
-    if (last?.fenced === true && line.fenced && last.text.endsWith('\\')) whole[whole.length - 1] = { ...last, text: `${last.text.slice(0, -1)} ${line.text.trim()}` }
+    if (last?.fenced === true && line.fenced && last.text.endsWith('\\'))
+      whole[whole.length - 1] = { ...last, text: `${last.text.slice(0, -1)} ${line.text.trim()}` }
     else whole.push(line)
   }
   return whole
@@ -98,7 +116,11 @@ function callsIn(text: string, program: string): string[][] {
       mayStart = true
     } else if (call !== null) call.push(word)
     else if (mayStart && (word === program || word.endsWith(`/${program}`))) calls.push((call = []))
-    else mayStart = mayStart && (/^[A-Z_][A-Z0-9_]*=/.test(word) || ['npx', 'pnpm', 'exec', 'sudo', 'time', 'watch', 'env', 'sh', 'if', 'while', 'until', 'do', 'then', '!'].includes(word))
+    else
+      mayStart =
+        mayStart &&
+        (/^[A-Z_][A-Z0-9_]*=/.test(word) ||
+          ['npx', 'pnpm', 'exec', 'sudo', 'time', 'watch', 'env', 'sh', 'if', 'while', 'until', 'do', 'then', '!'].includes(word))
   }
   return calls
 }

@@ -106,7 +106,15 @@ export interface EventItem {
 }
 
 export interface SearchAnswer extends Paged {
-  readonly hits: readonly { readonly task_id: string; readonly taskseq: number; readonly agent_name: string | null; readonly role: string; readonly name: string | null; readonly time: string; readonly snippet: string }[]
+  readonly hits: readonly {
+    readonly task_id: string
+    readonly taskseq: number
+    readonly agent_name: string | null
+    readonly role: string
+    readonly name: string | null
+    readonly time: string
+    readonly snippet: string
+  }[]
   readonly scanned_all: boolean
 }
 

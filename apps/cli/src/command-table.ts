@@ -19,7 +19,7 @@ export interface CommandSpec {
 
 export const groups = { Work: 'Give work', Look: 'Look at work', System: 'This machine' } as const
 const json = (what: string): Option => new Option('--json', what)
-const limit = (what: string): Option => new Option('--limit <n>', `at most this many ${what}`).argParser(wholeNumber)
+const limit = (what: string, max = 1_000_000): Option => new Option('--limit <n>', `at most this many ${what}`).argParser(wholeNumber(max))
 const skill = new Option('--skill <name>', 'activate this skill')
 const session = new Option('--session <id>', 'the conversation the task belongs to (default: a new one)')
 const workspace = new Option('--workspace <dir>', 'the folder the agents may work in (default: the current one)')
@@ -98,7 +98,7 @@ export const commands: readonly CommandSpec[] = [
       command
         .addOption(new Option('--status <status>', 'only these').choices(['submitted', 'running', 'completed', 'incomplete', 'failed', 'cancelled']))
         .option('--session <id>', 'only those of one conversation')
-        .addOption(limit('tasks (default 20)'))
+        .addOption(limit('tasks (default 20)', 200))
         .addOption(json('print the answer as JSON'))
         .action((options: object) => run(async (globals) => (await import('./commands/tasks.ts')).tasks(options, globals))),
   },
@@ -111,7 +111,7 @@ export const commands: readonly CommandSpec[] = [
     build: (command, run) =>
       command
         .argument('<task>', 'id of the task, or the beginning of it')
-        .addOption(limit('agents (default 200)'))
+        .addOption(limit('agents (default 200)', 512))
         .addOption(json('print the answer as JSON'))
         .action((task: string, options: object) => run(async (globals) => (await import('./commands/show.ts')).show(task, options, globals))),
   },
@@ -151,7 +151,7 @@ export const commands: readonly CommandSpec[] = [
       command
         .argument('<words...>', 'all of them must occur; parts of words and Chinese text are found too')
         .option('--session <id>', 'only in one conversation')
-        .addOption(limit('hits (default 20)'))
+        .addOption(limit('hits (default 20)', 100))
         .addOption(json('print the answer as JSON'))
         .action((words: string[], options: object) => run(async (globals) => (await import('./commands/search.ts')).search(words, options, globals))),
   },
@@ -186,12 +186,16 @@ export const commands: readonly CommandSpec[] = [
     says: 'Check what Beaver needs and say what to do',
     example: 'beaver doctor',
     build: (command, run) =>
-      command.addOption(json('print the checks as JSON')).action((options: object) => run(async (globals) => (await import('./commands/doctor.ts')).doctor(options, globals))),
+      command
+        .addOption(json('print the checks as JSON'))
+        .action((options: object) => run(async (globals) => (await import('./commands/doctor.ts')).doctor(options, globals))),
   },
 ]
 
-function wholeNumber(text: string): number {
-  const n = Number(text)
-  if (!Number.isInteger(n) || n < 1) throw new UsageError(`The option --limit needs a whole number of at least 1, not ${JSON.stringify(text)}.`)
-  return n
+function wholeNumber(max: number): (text: string) => number {
+  return (text) => {
+    const n = Number(text)
+    if (!Number.isInteger(n) || n < 1 || n > max) throw new UsageError(`The option --limit needs a whole number from 1 to ${max}, not ${JSON.stringify(text)}.`)
+    return n
+  }
 }

@@ -1,7 +1,7 @@
 // A connection of one command to a running system.
 // N1. Closing ends within `closeMsMax`, whatever the server does.
-import { type BeaverClient, clientOn } from '@beaver/client'
-import { call, connectNats, type Subjects, subjectsOf } from '@beaver/nats'
+import { type BeaverClient, clientOn, type DaemonStatus } from '@beaver/client'
+import { connectNats, type Subjects, subjectsOf } from '@beaver/nats'
 import type { FoundSystem } from './system/find-system.ts'
 
 export type NatsConnection = Awaited<ReturnType<typeof connectNats>>
@@ -15,14 +15,6 @@ export interface Connection extends AsyncDisposable {
   daemonStatus(timeoutMs?: number): Promise<DaemonStatus>
 }
 
-export interface DaemonStatus {
-  readonly daemon: string
-  readonly provider: string
-  readonly model: string
-  readonly tasks: number
-  readonly skills: readonly { readonly name: string; readonly description: string }[]
-}
-
 const connectMsMax = 3_000
 const closeMsMax = 1_000
 const statusMsMax = 3_000
@@ -31,12 +23,13 @@ const statusMsMax = 3_000
 export async function connect(system: FoundSystem, timeoutMs = connectMsMax): Promise<Connection> {
   const nc = await connectNats({ url: system.url, name: 'beaver-cli', timeoutMs })
   const subjects = subjectsOf(system.namespace)
+  const client = clientOn(nc, subjects, system.tenant)
   return {
     nc,
     subjects,
     tenant: system.tenant,
-    client: clientOn(nc, subjects, system.tenant),
-    daemonStatus: async (within = statusMsMax) => (await call(nc, subjects.service('status'), {}, { timeoutMs: within, whom: 'supervisor daemon' })) as DaemonStatus,
+    client,
+    daemonStatus: (timeoutMs = statusMsMax) => client.status({ timeoutMs }),
     async [Symbol.asyncDispose]() {
       const late = new Promise<void>((resolve) => setTimeout(resolve, closeMsMax).unref())
       await Promise.race([nc.drain().catch(() => {}), late])

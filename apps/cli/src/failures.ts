@@ -25,6 +25,7 @@ export async function toldOf(error: unknown): Promise<Told> {
 /** The lines for stderr. Problems are listed when there are several and the message does not name them already. */
 export function linesOf({ message, problems }: Told): string[] {
   const unnamed = problems.filter((problem) => !message.includes(problem.message))
-  const listed = problems.length > 1 && unnamed.length > 0 ? problems.map((problem) => `  ${problem.path === '' ? '' : `${problem.path}: `}${problem.message}`) : []
+  const listed =
+    problems.length > 1 && unnamed.length > 0 ? problems.map((problem) => `  ${problem.path === '' ? '' : `${problem.path}: `}${problem.message}`) : []
   return [message, ...listed]
 }

@@ -27,7 +27,9 @@ export function overview(version: string): string {
     ...group('System'),
     '',
     'Options of every command',
-    ...[...globalOptions, { flags: '-h, --help', says: 'help; "beaver <command> --help" says more' }, { flags: '-V, --version', says: 'the version' }].map(({ flags, says }) => row(flags, says)),
+    ...[...globalOptions, { flags: '-h, --help', says: 'help; "beaver <command> --help" says more' }, { flags: '-V, --version', says: 'the version' }].map(
+      ({ flags, says }) => row(flags, says),
+    ),
     '',
     'Exit codes: 0 completed, 1 failed or incomplete, 2 wrong usage,',
     '3 the system cannot be reached',

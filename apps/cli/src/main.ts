@@ -24,7 +24,8 @@ function describe(error: Error): string {
   return `${error.stack ?? error.message}${cause}`
 }
 
-const flushed = (stream: NodeJS.WriteStream): Promise<void> => new Promise((resolve) => (stream.destroyed || stream.writableEnded ? resolve() : void stream.write('', () => resolve())))
+const flushed = (stream: NodeJS.WriteStream): Promise<void> =>
+  new Promise((resolve) => (stream.destroyed || stream.writableEnded ? resolve() : void stream.write('', () => resolve())))
 
 // `beaver events … | head`: the reader has seen enough.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -15,7 +15,13 @@ const openAiBaseUrl = 'https://api.openai.com/v1'
 
 export function modelInUse(config: Pick<Config, 'apiKey' | 'model'>): ModelInUse {
   if (config.apiKey === null && config.model.base_url === undefined) {
-    return { simulated: true, host: null, baseUrl: null, name: 'simulated model', text: 'simulated model: no OPENAI_API_KEY is set, so its words follow rules; tools and figures are real' }
+    return {
+      simulated: true,
+      host: null,
+      baseUrl: null,
+      name: 'simulated model',
+      text: 'simulated model: no OPENAI_API_KEY is set, so its words follow rules; tools and figures are real',
+    }
   }
   const baseUrl = config.model.base_url ?? openAiBaseUrl
   const { host } = new URL(baseUrl)

@@ -8,11 +8,17 @@ import { globalOptions, overview } from './help.ts'
 /** What to run for a command line; `null` when help or the version was printed. @throws {UsageError} */
 export async function parseCommandLine(argv: readonly string[], version: string): Promise<(() => Promise<number>) | null> {
   let chosen: Run | null = null
-  const program = new Command('beaver').version(version, '-V, --version', 'print the version').helpOption('-h, --help', 'print help').helpCommand('help [command]', 'print help for a command')
+  const program = new Command('beaver')
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [command]', 'print help for a command')
   for (const { flags, says } of globalOptions) program.option(flags, says)
   program.configureHelp({ showGlobalOptions: true }).helpInformation = () => overview(version)
   for (const spec of commands) {
-    const command = program.command(spec.name).summary(spec.says).description(`${spec.says}.${spec.more === undefined ? '' : ` ${spec.more}`}`)
+    const command = program
+      .command(spec.name)
+      .summary(spec.says)
+      .description(`${spec.says}.${spec.more === undefined ? '' : ` ${spec.more}`}`)
     command.configureHelp({ showGlobalOptions: true, optionDescription: (option) => option.description }).addHelpText('after', `\nExample:\n  ${spec.example}`)
     spec.build(command, (act) => {
       chosen = act
@@ -24,18 +30,26 @@ export async function parseCommandLine(argv: readonly string[], version: string)
     return null
   }
   try {
-    await program.parseAsync(argv as string[], { from: 'user' })
+    await program.parseAsync(argv, { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode === 0) return null
-    throw new UsageError(usageMessage(error, program.commands.map((command) => command.name()).find((name) => argv.includes(name))))
+    throw new UsageError(
+      usageMessage(
+        error,
+        program.commands.map((command) => command.name()).find((name) => argv.includes(name)),
+      ),
+    )
   }
   const act = chosen as Run | null
   return act === null ? null : () => act(program.opts<GlobalOptions>())
 }
 
 function usageMessage(error: CommanderError, command: string | undefined): string {
-  const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n').filter((line) => line !== '')
+  const [first = '', ...rest] = error.message
+    .replace(/^error: /, '')
+    .split('\n')
+    .filter((line) => line !== '')
   const sentence = `${first.charAt(0).toUpperCase()}${first.slice(1)}`.replace(/\.?$/, '.')
   const hints = rest.map((line) => line.replace(/^\((.*)\)$/, '$1'))
   if (error.code === 'commander.excessArguments' && (command === 'run' || command === 'submit')) hints.push('Put the task in quotes.')

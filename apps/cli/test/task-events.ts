@@ -1,5 +1,17 @@
 // A task's log for tests: events with their places and times, a hundred milliseconds apart.
-import { type DataOf, type DomainEvent, event, type ExecutionNode, genesisHash, type RecordedEvent, type RunId, type SessionId, type TaskId, type TaskResult, type TeamRunId } from '@beaver/core'
+import {
+  type DataOf,
+  type DomainEvent,
+  event,
+  type ExecutionNode,
+  genesisHash,
+  type RecordedEvent,
+  type RunId,
+  type SessionId,
+  type TaskId,
+  type TaskResult,
+  type TeamRunId,
+} from '@beaver/core'
 
 export const startedAt = Date.parse('2027-01-09T12:00:00.000Z')
 export const stepMs = 100
@@ -7,7 +19,12 @@ export const stepMs = 100
 export function recorded(events: readonly DomainEvent[]): RecordedEvent[] {
   return events.map((each, i) => ({
     ...each,
-    ...{ taskseq: i + 1, epoch: 1, id: `1.${i + 1}`, source: '/test', prevhash: genesisHash, hash: genesisHash },
+    taskseq: i + 1,
+    epoch: 1,
+    id: `1.${i + 1}`,
+    source: '/test',
+    prevhash: genesisHash,
+    hash: genesisHash,
     time: new Date(startedAt + i * stepMs).toISOString(),
   })) as RecordedEvent[]
 }
@@ -16,7 +33,13 @@ const usage = { input_tokens: 900, output_tokens: 100, calls: 1 }
 const team = 'team_1' as TeamRunId
 
 export const submitted = (text = 'Report on this folder'): DomainEvent =>
-  event('task_submitted', { task_id: 'task_1' as TaskId, session_id: 's' as SessionId, tenant: 'local', previous_task_id: null, request: { text, workspace: '/w', skill: null, source: 'cli' } })
+  event('task_submitted', {
+    task_id: 'task_1' as TaskId,
+    session_id: 's' as SessionId,
+    tenant: 'local',
+    previous_task_id: null,
+    request: { text, workspace: '/w', skill: null, source: 'cli' },
+  })
 
 export const runStarted = (runId: string, agent: string, node: string | null = null): DomainEvent =>
   event(
@@ -51,19 +74,29 @@ export const calls = (runId: string, ...names: string[]): DomainEvent => {
   return event('assistant_message_added', data, runId)
 }
 
-export const answers = (runId: string): DomainEvent => ({ ...calls(runId), data: { ...(calls(runId).data as DataOf<'assistant_message_added'>), content: 'done', finish_reason: 'stop' } }) as DomainEvent
+export const answers = (runId: string): DomainEvent =>
+  ({ ...calls(runId), data: { ...(calls(runId).data as DataOf<'assistant_message_added'>), content: 'done', finish_reason: 'stop' } }) as DomainEvent
 
 export const result = (runId: string, name: string, success = true): DomainEvent =>
-  event('tool_result_recorded', { call_id: `${runId}.${name}`, tool_name: name, success, content: '{}', error: success ? null : 'tool_crash', duration_ms: 5 }, runId)
+  event(
+    'tool_result_recorded',
+    { call_id: `${runId}.${name}`, tool_name: name, success, content: '{}', error: success ? null : 'tool_crash', duration_ms: 5 },
+    runId,
+  )
 
 export const runCompleted = (runId: string): DomainEvent => event('run_completed', { finish_reason: 'stop', tool_iterations: 1, usage }, runId)
 
 export function teamStarted(...chain: string[]): DomainEvent {
   const nodes = chain.map((name, i): ExecutionNode => ({
     node_id: name,
-    agent: { name, role: '', system_prompt: '', metadata: { sub_agent_kind: 'generic_skill_worker', workflow_tool: 'SequentialWorkflow', workflow_agent_name: name } },
+    agent: {
+      name,
+      role: '',
+      system_prompt: '',
+      metadata: { sub_agent_kind: 'generic_skill_worker', workflow_tool: 'SequentialWorkflow', workflow_agent_name: name },
+    },
     instruction: 'x',
-    depends_on: i === 0 ? [] : [chain[i - 1] as string],
+    depends_on: chain.slice(Math.max(0, i - 1), i),
     allowed_tool_names: null,
     required_evidence: [],
   }))
@@ -73,7 +106,7 @@ export function teamStarted(...chain: string[]): DomainEvent {
 }
 
 export const nodeStarted = (node: string): DomainEvent => event('node_started', { team_run_id: team, node_id: node, run_id: `run_${node}` as RunId })
-export const nodeCompleted = (node: string): DomainEvent => event('node_completed', { team_run_id: team, node_id: node, run_id: `run_${node}` as RunId })
+const nodeCompleted = (node: string): DomainEvent => event('node_completed', { team_run_id: team, node_id: node, run_id: `run_${node}` as RunId })
 export const nodeFailed = (node: string, message: string): DomainEvent =>
   event('node_failed', { team_run_id: team, node_id: node, run_id: `run_${node}` as RunId, failure: { class: 'evidence_missing', message } })
 export const nodeBlocked = (node: string, cause: string): DomainEvent => event('node_blocked', { team_run_id: team, node_id: node, cause_node_id: cause })

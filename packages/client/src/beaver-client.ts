@@ -22,6 +22,16 @@ export type SubmittedTask = z.infer<typeof submitted>
 const taskOutcome = taskResult.extend({ task_id: z.string(), session_id: z.string(), status: z.enum(['completed', 'incomplete', 'failed', 'cancelled']) })
 export type TaskOutcome = z.infer<typeof taskOutcome>
 
+const daemonStatus = z.object({
+  daemon: z.string(),
+  provider: z.string(),
+  model: z.string(),
+  /** Tasks it holds now. */
+  tasks: z.number(),
+  skills: z.array(z.object({ name: z.string(), description: z.string() })),
+})
+export type DaemonStatus = z.infer<typeof daemonStatus>
+
 export interface BeaverClient extends AsyncDisposable {
   /**
    * Submits a task; it is durable when this resolves.
@@ -35,8 +45,13 @@ export interface BeaverClient extends AsyncDisposable {
   run(task: SubmitTask, options?: { timeoutMs?: number }): Promise<TaskOutcome>
   /** Asks for a cancel; resolves when the request is journaled. @throws {BeaverError} `not_found`, `no_daemon` */
   cancel(taskId: string, reason: string): Promise<void>
-  /** The task's events from the first, then live; ends after its terminal event or when `signal` aborts. */
+  /**
+   * The task's events from the first, then live; ends after its terminal event or when `signal` aborts.
+   * A task that does not exist yet is waited for: bound it with `signal`.
+   */
   watch(taskId: string, options?: { signal?: AbortSignal }): AsyncGenerator<RecordedEvent>
+  /** What one of the daemons says of itself. @throws {BeaverError} `no_daemon` */
+  status(options?: { timeoutMs?: number }): Promise<DaemonStatus>
   /** Asks the projector. @throws {BeaverError} `no_daemon` when no projector runs, `not_found`, `invalid_arguments` */
   query(name: string, input?: Record<string, unknown>): Promise<unknown>
   close(): Promise<void>
@@ -82,6 +97,7 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string)
     run: async (task, { timeoutMs = runMsMax } = {}) => taskOutcome.parse(await call(nc, subjects.service('task.run'), task, { timeoutMs, whom: 'supervisor daemon' })),
     cancel: async (taskId, reason) => void (await ask(subjects.service('task.cancel'), { task_id: taskId, reason }, 'supervisor daemon')),
     watch,
+    status: async ({ timeoutMs = answerMsMax } = {}) => daemonStatus.parse(await call(nc, subjects.service('status'), {}, { timeoutMs, whom: 'supervisor daemon' })),
     query: (name, input = {}) => ask(subjects.query(name), input, 'projector'),
     close,
     [Symbol.asyncDispose]: close,

@@ -1,1 +1,1 @@
-export { type BeaverClient, clientOn, connectBeaver, type SubmittedTask, type SubmitTask, type TaskOutcome } from './beaver-client.ts'
+export { type BeaverClient, clientOn, connectBeaver, type DaemonStatus, type SubmittedTask, type SubmitTask, type TaskOutcome } from './beaver-client.ts'

@@ -2,6 +2,8 @@
 // Started by hand, without a parent, it says the same on stderr and ends on SIGTERM or SIGINT.
 import { BeaverError, messageOf } from '@beaver/core'
 
+const stopMsMax = 60_000
+
 /** Runs `start`, tells the parent, and calls the `stop` it gives once, at the end; then the process exits. */
 export async function runAsChild(name: string, start: () => Promise<{ info: Record<string, unknown>; stop: () => Promise<void>; failed: Promise<unknown> }>): Promise<void> {
   const { promise: ending, resolve: end } = Promise.withResolvers<number>()
@@ -21,6 +23,11 @@ export async function runAsChild(name: string, start: () => Promise<{ info: Reco
     end(error instanceof BeaverError ? 3 : 1)
   }
   const code = await ending
+  // A stop that hangs must not leave an orphan.
+  setTimeout(() => {
+    process.stderr.write(`${name}: did not stop within ${stopMsMax / 1000} s and was ended\n`)
+    process.exit(1)
+  }, stopMsMax).unref()
   await stop().catch((error: unknown) => process.stderr.write(`${name}: while stopping: ${messageOf(error)}\n`))
   process.exit(code)
 }

@@ -49,7 +49,7 @@ export function startDaemon(options: DaemonOptions): Daemon {
       if (outcome === 'ended') {
         newest.acknowledge()
         options.onEnded(task.log, task.end)
-      } else newest.giveBack(outcome === 'lost' ? lostPauseMs : 0)
+      } else if (outcome !== 'overtaken') newest.giveBack(outcome === 'lost' ? lostPauseMs : 0) // else it would be taken from its new owner
       wake()
     })
   }

@@ -46,13 +46,15 @@ export async function submitTask(request: z.output<typeof submitRequest>, ports:
   const task = await validated(request, ports)
   const log: LogId = {
     tenant: ports.tenant,
-    session: (request.session_id ?? ports.ids.next('session')) as SessionId,
+    // A task with an id of its own and no session has one of that name: asked for again, it is found again.
+    session: (request.session_id ?? request.task_id ?? ports.ids.next('session')) as SessionId,
     task: (request.task_id ?? ports.ids.next('task')) as TaskId,
   }
+  const madeUp = request.session_id === undefined && request.task_id === undefined
   const answer: Submitted = { task_id: log.task, session_id: log.session }
   for (let tries = 0; tries < tailTriesMax; tries++) {
     // A session that was made up just now has no tail.
-    const tail = request.session_id === undefined ? { task: null, revision: 0 } : await ports.journal.sessionTail(log.tenant, log.session)
+    const tail = madeUp ? { task: null, revision: 0 } : await ports.journal.sessionTail(log.tenant, log.session)
     const submitted = event('task_submitted', { task_id: log.task, session_id: log.session, tenant: log.tenant, previous_task_id: tail.task, request: task })
     const { record } = seal(emptyHead, draft(submitted), { epoch: 0, source: ports.source, subject: log.task, time: new Date(ports.clock.now()).toISOString() })
     if (record.blob !== null) await ports.blobs.put(record.blob.sha256, record.blob.bytes)

@@ -1,7 +1,7 @@
 // TaskLog: the one writer of an owned task's log. It seals events into the chain and appends them behind the fence.
 // O1. At most one append is in flight; what comes meanwhile goes with the next one. O2. Events keep the order they were given in.
 // O3. The first refused append means another daemon owns the task: everything waiting is rejected with `fenced`, and `fenced`
-//     aborts. O4. A blob is stored before the event that refers to it.
+//     aborts. O4. A blob is stored before the event that refers to it. O5. Nothing follows what was appended last.
 import { BeaverError, type Blob, type BlobStore, type Clock, type Draft, type Journal, joinBatch, type LogHead, type LogId, type SealedRecord, seal } from '@beaver/core'
 
 export interface TaskLogPorts {
@@ -30,6 +30,7 @@ export class TaskLog {
   #head: LogHead
   #revision: number
   #writing = false
+  #closed: BeaverError | null = null
   #written: Promise<void> = Promise.resolve()
 
   constructor(log: LogId, at: { head: LogHead; revision: number; epoch: number }, ports: TaskLogPorts) {
@@ -51,10 +52,18 @@ export class TaskLog {
    */
   append(drafts: readonly Draft[]): Promise<number> {
     if (this.#fenced.signal.aborted) return Promise.reject(this.#fenced.signal.reason as Error)
+    if (this.#closed !== null) return Promise.reject(this.#closed)
     return new Promise((resolve, reject) => {
       this.#waiting.push({ drafts, resolve, reject })
       if (!this.#writing) this.#written = this.#write()
     })
+  }
+
+  /** Appends events that nothing may follow: an append after this one is refused. `why` is for the one who tries. */
+  appendLast(drafts: readonly Draft[], why: string): Promise<number> {
+    const place = this.append(drafts)
+    this.#closed ??= this.#closedError(why)
+    return place
   }
 
   /** Keeps events back until the next append: they go first in it, in the same message. */
@@ -64,12 +73,16 @@ export class TaskLog {
 
   /** Refuses every append from now on: the task is handed over, or was lost. */
   close(why: string): void {
-    this.#giveUp(new BeaverError('fenced', `The log of task ${this.log.task} is closed: ${why}`), [])
+    this.#giveUp(this.#closedError(why), [])
   }
 
   /** Resolves when every append so far has its outcome. */
   async settled(): Promise<void> {
     while (this.#writing) await this.#written
+  }
+
+  #closedError(why: string): BeaverError {
+    return new BeaverError('fenced', `The log of task ${this.log.task} is closed: ${why}`)
   }
 
   async #write(): Promise<void> {

@@ -53,4 +53,5 @@ export const taskMachine = setup({
   },
 })
 
-export type TaskOutcome = 'ended' | 'released' | 'lost'
+/** `overtaken`: lost to a daemon that drives the task now; it is not for this one to give it back. */
+export type TaskOutcome = 'ended' | 'released' | 'lost' | 'overtaken'

@@ -4,6 +4,7 @@
 // K4. The root's end and what it means for the task are written together.
 import {
   addUsage,
+  BeaverError,
   type BlobStore,
   type DataOf,
   type DomainEvent,
@@ -79,6 +80,7 @@ export function superviseTask(log: LogId, ports: TaskPorts): SupervisedTask {
   const { promise: outcome, resolve } = Promise.withResolvers<TaskOutcome>()
   const loops = new Set<SupervisedLoop>()
   const teams = new Map<string, RunningTeam>()
+  const teamCalls = new Map<string, Promise<TeamResult>>()
   let loaded: LoadedTask | null = null
   let taskLog: TaskLog | null = null
   let lastTeam: TeamResult | null = null
@@ -100,8 +102,20 @@ export function superviseTask(log: LogId, ports: TaskPorts): SupervisedTask {
   function effect(begin: () => Promise<void>): void {
     begin().catch((error: unknown) => {
       report(error)
-      actor.send({ type: 'fenced' })
+      fenced()
     })
+  }
+
+  const fenced = (): void => {
+    if (actor.getSnapshot().status === 'active') actor.send({ type: 'fenced' })
+  }
+
+  /** Whether somebody else wrote since this daemon claimed the task. What cannot be read is taken for it: the lease decides then. */
+  async function overtaken(): Promise<boolean> {
+    if (taskLog?.fenced.aborted !== true) return false
+    const last = await ports.journal.last(log)
+    const newest = last === null ? undefined : splitBatch(last.payload).at(-1)
+    return newest !== undefined && newest.epoch >= taskLog.epoch && newest.source !== ports.source
   }
 
   function report(error: unknown): void {
@@ -117,7 +131,7 @@ export function superviseTask(log: LogId, ports: TaskPorts): SupervisedTask {
     if (before !== null && !(await hasEnded({ ...log, task: before }))) return actor.send({ type: 'predecessor.open' })
     const epoch = loaded.head.epoch + 1
     taskLog = new TaskLog(log, { head: loaded.head, revision: loaded.revision, epoch }, ports)
-    taskLog.fenced.addEventListener('abort', () => actor.send({ type: 'fenced' }), { once: true })
+    taskLog.fenced.addEventListener('abort', fenced, { once: true })
     const ownersLost = state.ownersLost + (state.owner === null ? 0 : 1)
     if (ownersLost > ports.limits.ownersLostMax) {
       const failure = { class: 'worker_lost' as const, message: `The task lost ${ownersLost} owners in the middle of its work and was given up on.` }
@@ -159,9 +173,14 @@ export function superviseTask(log: LogId, ports: TaskPorts): SupervisedTask {
       append(drafts, rootEnd) {
         if (rootEnd === null) return owned.append(drafts)
         terminal = taskEnd(rootEnd, lastTeam, addUsage(usage, rootEnd.usage))
-        return owned.append([...drafts, draft(terminal)])
+        return owned.appendLast([...drafts, draft(terminal)], 'The task has ended.')
       },
-      runTeam: (callId, graph) => runTeam(runId, callId, graph),
+      // A root that was started again in another thread asks again for a team that runs, or has ended, already.
+      runTeam(callId, graph) {
+        const team = teamCalls.get(callId) ?? runTeam(runId, callId, graph)
+        teamCalls.set(callId, team)
+        return team
+      },
     })
     actor.send({ type: 'root.ended', end })
   }
@@ -224,24 +243,23 @@ export function superviseTask(log: LogId, ports: TaskPorts): SupervisedTask {
   async function finish(end: LoopEnd): Promise<void> {
     if (terminal === null) {
       terminal = taskEnd(end, lastTeam, usage)
-      await (taskLog as TaskLog).append([draft(terminal)])
+      await (taskLog as TaskLog).appendLast([draft(terminal)], 'The task has ended.')
     }
     actor.send({ type: 'finished' })
   }
 
   async function release(reason: string): Promise<void> {
-    const owned = taskLog as TaskLog
-    await owned.append([draft(event('task_released', { daemon: ports.daemonId, reason }))])
-    owned.close('The task was handed over.')
+    await (taskLog as TaskLog).appendLast([draft(event('task_released', { daemon: ports.daemonId, reason }))], 'The task was handed over.')
     actor.send({ type: 'released' })
   }
 
   actor.subscribe({
     next: ({ status, value }) => {
       if (status !== 'done') return
+      const how = value === 'lost' ? overtaken().then((is) => (is ? 'overtaken' : 'lost'), () => 'overtaken' as const) : (value as TaskOutcome)
       taskLog?.close('This daemon let go of the task.')
       for (const loop of loops) loop.cancel('The daemon let go of the task.')
-      resolve(value as TaskOutcome)
+      resolve(how)
     },
     error: (error) => {
       report(error)
@@ -264,7 +282,8 @@ export function superviseTask(log: LogId, ports: TaskPorts): SupervisedTask {
     },
     recheck: () => actor.send({ type: 'recheck' }),
     async cancel(reason) {
-            await (taskLog as TaskLog).append([draft(event('task_cancel_requested', { reason }))])
+      if (terminal !== null) throw new BeaverError('conflict', `The task ${log.task} has ended already.`)
+      await (taskLog as TaskLog).append([draft(event('task_cancel_requested', { reason }))])
       cancelReason ??= reason
       for (const team of teams.values()) team.cancel(reason)
       for (const loop of loops) loop.cancel(reason)

@@ -9,6 +9,7 @@ import { checkSystem } from '../doctor/check-system.ts'
 import { type Screen, screenOf } from '../screen.ts'
 import { statusPaint } from '../text/status-paint.ts'
 import { padEnd } from '../text/width.ts'
+import { wrapWords } from '../text/wrap.ts'
 
 export async function doctor(options: { readonly json?: true }, globals: GlobalOptions): Promise<number> {
   const screen = screenOf({ colour: globals.color })
@@ -24,17 +25,21 @@ async function examine(globals: GlobalOptions): Promise<Finding[]> {
   try {
     const config = loadConfig({ natsUrl, home, config: file })
     const read = ok('configuration', config.file === null ? 'no beaver.config.json here; environment and defaults are used' : config.file)
-    const found = await Promise.all([checkNode(), checkNatsServer(config), checkDisk(config.home), checkLoopback(), checkModel(config), checkSystem(config)])
-    return [read, ...found.flat()]
+    const found = await Promise.all([checkNatsServer(config), checkDisk(config.home), checkLoopback(), checkModel(config), checkSystem(config)])
+    return [read, checkNode(), ...found.flat()]
   } catch (error) {
     if (!(error instanceof BeaverError) || error.code !== 'invalid_configuration') throw error
     return [checkNode(), fail('configuration', error.message, 'Correct what is named; nothing else was checked.')]
   }
 }
 
-export function findingLines({ status, name, says, todo }: Finding, { style }: Pick<Screen, 'style'>): string[] {
-  const head = `${statusPaint(status, style)(padEnd(status, 4))}  ${style.bold(padEnd(name, 13))}  ${says}`
-  return todo === null || todo === '' ? [head] : [head, `${' '.repeat(21)}${style.dim(todo)}`]
+const textColumn = 21
+
+function findingLines({ status, name, says, todo }: Finding, { style, columns }: Screen): string[] {
+  const head = `${statusPaint(status, style)(padEnd(status, 4))}  ${style.bold(padEnd(name, 13))}  `
+  const room = columns - textColumn
+  const below = [...wrapWords(says, room).slice(1), ...(todo === null || todo === '' ? [] : wrapWords(todo, room).map(style.dim))]
+  return [head + (wrapWords(says, room)[0] ?? ''), ...below.map((line) => ' '.repeat(textColumn) + line)]
 }
 
 function verdict(findings: readonly Finding[]): string {

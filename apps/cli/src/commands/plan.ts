@@ -41,7 +41,10 @@ async function planOf(name: string, file: string): Promise<{ ok: true; graph: Ex
   if (workflow === null) {
     const known = createTeamWorkflowTools().map((each) => each.name)
     const meant = known.find((each) => each.toLowerCase().startsWith(name.toLowerCase().slice(0, 4)) && name.length >= 4)
-    return refuse('unknown_workflow', `There is no workflow ${JSON.stringify(name)}.${meant === undefined ? '' : ` Did you mean ${meant}?`} Workflows: ${known.join(', ')}.`)
+    return refuse(
+      'unknown_workflow',
+      `There is no workflow ${JSON.stringify(name)}.${meant === undefined ? '' : ` Did you mean ${meant}?`} Workflows: ${known.join(', ')}.`,
+    )
   }
   let text: string
   try {
@@ -53,7 +56,10 @@ async function planOf(name: string, file: string): Promise<{ ok: true; graph: Ex
   try {
     args = JSON.parse(text.replace(/^\uFEFF/, ''))
   } catch (error) {
-    return refuse('invalid_arguments', `${file === '-' ? 'The input' : `The file ${file}`} is not JSON: ${messageOf(error)}. It must hold one JSON object: the arguments of ${workflow.name}.`)
+    return refuse(
+      'invalid_arguments',
+      `${file === '-' ? 'The input' : `The file ${file}`} is not JSON: ${messageOf(error)}. It must hold one JSON object: the arguments of ${workflow.name}.`,
+    )
   }
   return workflow.plan(args)
 }
@@ -69,7 +75,8 @@ export function planLines(graph: ExecutionGraph, { columns, style }: Pick<Screen
   const last = Math.max(...steps.values())
   const rows = graph.nodes.map((node): PlannedNode => ({ step: steps.get(node.node_id) ?? 1, node }))
   const checks = ({ node }: PlannedNode): number => node.required_evidence.filter((each) => typeof each !== 'string').length
-  const scope = ({ node }: PlannedNode): string => (node.allowed_tool_names === null ? 'any' : node.allowed_tool_names.length === 0 ? 'none' : node.allowed_tool_names.join(', '))
+  const scope = ({ node }: PlannedNode): string =>
+    node.allowed_tool_names === null ? 'any' : node.allowed_tool_names.length === 0 ? 'none' : node.allowed_tool_names.join(', ')
   const skillOf = ({ node }: PlannedNode): string => node.use_skill ?? (node.skill_query === undefined ? '' : `search: ${node.skill_query}`)
   const skilled = rows.some((row) => skillOf(row) !== '')
   return [

@@ -19,7 +19,11 @@ export async function ask<Answer>({ client }: Connection, name: string, input: R
     return (await client.query(name, input)) as Answer
   } catch (error) {
     if (error instanceof BeaverError && error.code === 'not_found') {
-      throw new BeaverError('not_found', `There is no task ${JSON.stringify(input['task'])}. "beaver tasks" lists those there are; a task submitted just now takes a moment to appear.`, { cause: error })
+      throw new BeaverError(
+        'not_found',
+        `There is no task ${JSON.stringify(input['task'])}. "beaver tasks" lists those there are; a task submitted just now takes a moment to appear.`,
+        { cause: error },
+      )
     }
     throw error
   }
@@ -30,7 +34,7 @@ const pageRows = 500
 /** The items of all pages, up to `limit`. Asks for the next page when it is wanted. */
 export async function* pages<Item>(connection: Connection, name: string, input: Record<string, unknown>, limit = Infinity): AsyncGenerator<Item[]> {
   let left = limit
-  for (let after = 0; left > 0; ) {
+  for (let after = 0; left > 0;) {
     const answer = await ask<Paged & { events: Item[] }>(connection, name, { ...input, after, limit: Math.min(pageRows, left) })
     yield answer.events
     left -= answer.events.length

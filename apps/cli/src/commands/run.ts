@@ -10,7 +10,7 @@ import { exitOf, presentTask, printEnd, resultJson } from '../follow/present-tas
 import { followTask } from '../follow/follow-task.ts'
 import { type Interrupts, listenForInterrupts } from '../interrupts.ts'
 import { modelInUse } from '../model.ts'
-import { findSystem } from '../system/find-system.ts'
+import { findSystem, hasEnded } from '../system/find-system.ts'
 import { type BorrowedSystem, borrowSystem } from '../system/borrow-system.ts'
 import { duration } from '../text/figures.ts'
 import { readTask, type TaskOptions } from './task-input.ts'
@@ -47,7 +47,11 @@ export async function run(task: string, options: RunOptions, globals: GlobalOpti
 }
 
 /** The system to use; `null` when interrupted while it started. */
-async function reach({ config, screen }: Context, options: RunOptions, { interrupts, trouble }: { interrupts: Interrupts; trouble: Trouble }): Promise<BorrowedSystem | null> {
+async function reach(
+  { config, screen }: Context,
+  options: RunOptions,
+  { interrupts, trouble }: { interrupts: Interrupts; trouble: Trouble },
+): Promise<BorrowedSystem | null> {
   if (options.up !== true) return { found: findSystem(config), own: null }
   const quiet = options.json === true || options.quiet === true
   try {
@@ -57,7 +61,8 @@ async function reach({ config, screen }: Context, options: RunOptions, { interru
       onStart: () => (quiet ? undefined : screen.passing(screen.style.dim('Starting Beaver on this machine …'))),
       onTrouble: (text) => trouble.tell(text),
     })
-    if (system.own !== null && !quiet) screen.print(screen.style.dim(`Beaver started on this machine in ${duration(performance.now() - begun)}, with the ${modelInUse(config).name}.`), '')
+    if (system.own !== null && !quiet)
+      screen.print(screen.style.dim(`Beaver started on this machine in ${duration(performance.now() - begun)}, with the ${modelInUse(config).name}.`), '')
     return system
   } catch (error) {
     if (interrupts.asked.aborted) return null
@@ -81,7 +86,7 @@ interface Running {
   readonly options: RunOptions
 }
 
-async function followRun({ screen }: Context, { connection, submitted, system, interrupts, options, trouble }: Running): Promise<number> {
+async function followRun({ config, screen }: Context, { connection, submitted, system, interrupts, options, trouble }: Running): Promise<number> {
   const { task_id: taskId } = submitted
   const command = commandName()
   const json = options.json === true
@@ -100,7 +105,12 @@ async function followRun({ screen }: Context, { connection, submitted, system, i
   interrupts.asked.addEventListener('abort', interrupted, { once: true })
   if (interrupts.asked.aborted) interrupted()
   try {
-    const following = followTask(connection, taskId, { signal: stop.signal, onEvent: present.onEvent, onNotice: present.onNotice })
+    const following = followTask(connection, taskId, {
+      signal: stop.signal,
+      onEvent: present.onEvent,
+      onNotice: present.onNotice,
+      systemGone: () => hasEnded(system.found, config),
+    })
     const followed = await (system.own === null ? following : Promise.race([following, system.own.failed]))
     present.close()
     if (followed.kind === 'ended') {
@@ -115,6 +125,12 @@ async function followRun({ screen }: Context, { connection, submitted, system, i
   } catch (error) {
     stop.abort()
     present.close()
-    throw error instanceof BeaverError ? error : new BeaverError('unreachable', `The task ${taskId} cannot be followed any more: ${error instanceof Error ? error.message : String(error)} Follow it again: ${command} watch ${taskId}`, { cause: error })
+    throw error instanceof BeaverError
+      ? error
+      : new BeaverError(
+          'unreachable',
+          `The task ${taskId} cannot be followed any more: ${error instanceof Error ? error.message : String(error)} Follow it again: ${command} watch ${taskId}`,
+          { cause: error },
+        )
   }
 }

@@ -7,7 +7,11 @@ import { ask, asking } from './query.ts'
 
 type Hit = SearchAnswer['hits'][number]
 
-export function search(words: readonly string[], { json, ...input }: { readonly session?: string; readonly limit?: number; readonly json?: true }, globals: GlobalOptions): Promise<number> {
+export function search(
+  words: readonly string[],
+  { json, ...input }: { readonly session?: string; readonly limit?: number; readonly json?: true },
+  globals: GlobalOptions,
+): Promise<number> {
   return asking(globals, async ({ screen }, connection) => {
     const answer = await ask<SearchAnswer>(connection, 'search', { query: words.join(' '), ...input })
     if (json === true) return screen.json(answer)
@@ -18,7 +22,12 @@ export function search(words: readonly string[], { json, ...input }: { readonly 
         [
           { title: 'TASK', cell: (hit) => hit.task_id },
           { title: '#', cell: (hit) => String(hit.taskseq), align: 'right', optional: 1, paint: style.dim },
-          { title: 'WHO', cell: (hit) => oneLine(hit.role === 'tool' ? (hit.name ?? 'tool') : hit.role === 'user' ? 'user' : (hit.agent_name ?? hit.role)).slice(0, 24), optional: 2, paint: style.cyan },
+          {
+            title: 'WHO',
+            cell: (hit) => oneLine(hit.role === 'tool' ? (hit.name ?? 'tool') : hit.role === 'user' ? 'user' : (hit.agent_name ?? hit.role)).slice(0, 24),
+            optional: 2,
+            paint: style.cyan,
+          },
           { title: 'TEXT', cell: (hit) => oneLine(hit.snippet), flexible: true },
         ],
         answer.hits,

@@ -33,10 +33,13 @@ async function wholeOutput(connection: Connection, answer: TaskAnswer): Promise<
 export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | 'style' | 'symbols' | 'interactive'>, now: number): string[] {
   const { style } = screen
   const { task } = answer
+  const failures = failuresOf(answer)
   const field = (name: string, value: string): string => `${style.dim(padEnd(name, 11))}${value}`
   const model = task.model === null ? 'none yet' : task.simulated === true ? `simulated model (${task.model})` : task.model
   const tokens = `${counted(task.input_tokens + task.output_tokens, 'token')} (${count(task.input_tokens)} in, ${count(task.output_tokens)} out) in ${counted(task.calls, 'call')}`
-  const record = answer.chain_ok ? `verified: ${counted(task.last_taskseq, 'event')}, unbroken hash chain, head ${task.head_hash.slice(0, 16)}` : style.red(`BROKEN: ${counted(answer.findings.length, 'finding')}`)
+  const record = answer.chain_ok
+    ? `verified: ${counted(task.last_taskseq, 'event')}, unbroken hash chain, head ${task.head_hash.slice(0, 16)}`
+    : style.red(`BROKEN: ${counted(answer.findings.length, 'finding')}`)
   return [
     field('Task', style.bold(task.task_id)),
     field('Status', statusPaint(task.status, style)(task.status) + (task.cancel_reason === null ? '' : ` (cancel requested: ${oneLine(task.cancel_reason)})`)),
@@ -44,16 +47,33 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
     field('Session', oneLine(task.session_id)),
     ...(task.workspace === null ? [] : [field('Workspace', oneLine(task.workspace))]),
     ...(task.skill === null ? [] : [field('Skill', oneLine(task.skill))]),
-    field('Submitted', `${task.submitted_at === null ? '' : moment(task.submitted_at, now)}${task.elapsed_ms === null ? '' : `, took ${duration(task.elapsed_ms)}`}${task.claims > 1 ? `, claimed ${task.claims} times` : ''}`),
+    field(
+      'Submitted',
+      `${task.submitted_at === null ? '' : moment(task.submitted_at, now)}${task.elapsed_ms === null ? '' : `, took ${duration(task.elapsed_ms)}`}${task.claims > 1 ? `, claimed ${task.claims} times` : ''}`,
+    ),
     field('Model', model),
     field('Usage', tokens),
     field('Record', record),
     ...answer.findings.map((finding) => style.red(`  event ${finding.taskseq ?? '?'}: ${oneLine(finding.message)}`)),
     ...(answer.runs.length === 0 ? [] : ['', style.bold('Agents'), ...answer.runs.flatMap((run) => runLines(run, { first: '', below: '' }, screen))]),
     ...(answer.more ? [style.dim('There are more agents; --limit 512 shows more of them.')] : []),
-    ...(answer.failures.length === 0 ? [] : ['', style.bold('Failures'), ...answer.failures.map((failed) => `  ${failed.scope} ${oneLine(failed.name)}: ${style.red(failed.class)} ${oneLine(failed.message)}`)]),
-    ...(answer.final_output === null || answer.final_output === '' ? [] : ['', style.bold('Final output'), '', screen.interactive ? paintReport(answer.final_output, style).trimEnd() : answer.final_output.trimEnd()]),
+    ...(failures.length === 0
+      ? []
+      : [
+          '',
+          style.bold('Failures'),
+          ...failures.map((failed) => `  ${failed.scope} ${oneLine(failed.name)}: ${style.red(failed.class)} ${oneLine(failed.message)}`),
+        ]),
+    ...(answer.final_output === null || answer.final_output === ''
+      ? []
+      : ['', style.bold('Final output'), '', screen.interactive ? paintReport(answer.final_output, style).trimEnd() : answer.final_output.trimEnd()]),
   ]
+}
+
+/** What failed; what was cancelled did not fail, and a node's run failed as its node did. */
+function failuresOf({ failures }: TaskAnswer): TaskAnswer['failures'] {
+  const told = new Set(failures.filter(({ scope }) => scope === 'node').map(({ name, message }) => `${name}\u0000${message}`))
+  return failures.filter((failed) => failed.class !== 'cancelled' && !(failed.scope === 'run' && told.has(`${failed.name}\u0000${failed.message}`)))
 }
 
 interface Prefix {
@@ -68,7 +88,10 @@ function runLines(run: RunAnswer, prefix: Prefix, surface: Surface): string[] {
 }
 
 function below(run: RunAnswer, prefix: Prefix, surface: Surface): string[] {
-  const parts = [...run.teams.map((team) => (at: Prefix) => teamLines(team, at, surface)), ...(run.other_runs ?? []).map((other) => (at: Prefix) => runLines(other, at, surface))]
+  const parts = [
+    ...run.teams.map((team) => (at: Prefix) => teamLines(team, at, surface)),
+    ...(run.other_runs ?? []).map((other) => (at: Prefix) => runLines(other, at, surface)),
+  ]
   return parts.flatMap((lines, i) => lines(inner(prefix, i === parts.length - 1, surface)))
 }
 
@@ -85,7 +108,11 @@ function nodeLines(node: NodeAnswer, prefix: Prefix, surface: Surface): string[]
   const marks = { passed: style.green(symbols.done), failed: style.red(symbols.failed), not_checked: style.dim(symbols.waiting) } as Record<string, string>
   const trunk = node.run !== null && node.run.teams.length > 0 ? symbols.trunk : '   '
   const evidence = node.evidence.map((check) => {
-    const text = cutToWidth(oneLine(typeof check.requirement === 'string' ? `${check.requirement} (not checked by code)` : check.detail), surface.columns - prefix.below.length - 6, symbols.ellipsis)
+    const text = cutToWidth(
+      oneLine(typeof check.requirement === 'string' ? `${check.requirement} (not checked by code)` : check.detail),
+      surface.columns - prefix.below.length - 6,
+      symbols.ellipsis,
+    )
     return `${style.dim(prefix.below + trunk)}${marks[check.status] ?? ''} ${style.dim(text)}`
   })
   return [line, ...evidence, ...(node.run === null ? [] : below(node.run, prefix, surface))]
@@ -102,11 +129,20 @@ function agentLine(
       ? []
       : [
           ...(run.duration_ms === null ? [] : [duration(run.duration_ms)]),
-          ...(run.tool_calls === 0 ? [] : [`${counted(run.tool_calls, 'tool call')}${run.tool_calls_failed === 0 ? '' : ` (${run.tool_calls_failed} failed)`}`]),
+          ...(run.tool_calls === 0
+            ? []
+            : [`${counted(run.tool_calls, 'tool call')}${run.tool_calls_failed === 0 ? '' : ` (${run.tool_calls_failed} failed)`}`]),
           counted(run.input_tokens + run.output_tokens, 'token'),
           ...(run.restarts === 0 ? [] : [counted(run.restarts, 'restart')]),
         ]
-  const why = agent.failure !== null ? `${agent.failure.class}: ${agent.failure.message}` : agent.cause !== null ? `${agent.cause} did not complete` : ''
+  const why =
+    agent.failure !== null
+      ? agent.failure.class === 'cancelled'
+        ? agent.failure.message
+        : `${agent.failure.class}: ${agent.failure.message}`
+      : agent.cause !== null
+        ? `${agent.cause} did not complete`
+        : ''
   const name = oneLine(agent.name)
   const detail = [facts.join(', '), oneLine(why)].filter((text) => text !== '').join('; ')
   const room = columns - prefix.first.length - name.length - agent.status.length - 4

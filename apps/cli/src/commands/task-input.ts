@@ -16,7 +16,9 @@ export interface TaskOptions {
 export async function readTask(task: string, options: TaskOptions): Promise<SubmitTask> {
   const text = task === '-' ? await textOf(process.stdin) : task
   if (text.trim() === '') {
-    throw new BeaverError('invalid_arguments', 'The task is empty: say what to do, in quotes, such as beaver run "Report on this folder".', { problems: [{ path: 'task', message: 'must not be empty' }] })
+    throw new BeaverError('invalid_arguments', 'The task is empty: say what to do, in quotes, such as beaver run "Report on this folder".', {
+      problems: [{ path: 'task', message: 'must not be empty' }],
+    })
   }
   const workspace = resolve(options.workspace ?? process.cwd())
   const found = await stat(workspace).catch(() => null)

@@ -19,7 +19,8 @@ export function tasks({ json, ...input }: TasksOptions, globals: GlobalOptions):
   return asking(globals, async ({ screen }, connection) => {
     const answer = await ask<TasksAnswer>(connection, 'tasks', { ...input })
     if (json === true) return screen.json(answer)
-    if (answer.tasks.length === 0) return screen.print(input.status === undefined && input.session === undefined ? 'No tasks yet. Submit one: beaver run "…"' : 'No such tasks.')
+    if (answer.tasks.length === 0)
+      return screen.print(input.status === undefined && input.session === undefined ? 'No tasks yet. Submit one: beaver run "…"' : 'No such tasks.')
     screen.print(...tasksTable(answer.tasks, screen, Date.now()))
     if (answer.more) screen.print(screen.style.dim(`There are more; --limit ${Math.min(200, answer.tasks.length * 5)} shows them.`))
   })

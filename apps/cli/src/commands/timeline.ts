@@ -19,7 +19,8 @@ export function timeline(task: string, options: { readonly limit?: number; reado
 }
 
 export function timelineTable(items: readonly TimelineItem[], { columns, style }: Pick<Screen, 'columns' | 'style'>): string[] {
-  const trouble = (item: TimelineItem, cell: string): string => (item.status === 'failed' ? style.red(cell) : item.status === 'blocked' || item.status === 'cancelled' ? style.yellow(cell) : cell)
+  const trouble = (item: TimelineItem, cell: string): string =>
+    item.status === 'failed' ? style.red(cell) : item.status === 'blocked' || item.status === 'cancelled' ? style.yellow(cell) : cell
   return table<TimelineItem>(
     [
       { title: '#', cell: (item) => String(item.taskseq), align: 'right', paint: style.dim },

@@ -60,12 +60,22 @@ function tellStatus({ screen }: Context): (status: SystemStatus) => void {
   return (status) => {
     switch (status.kind) {
       case 'died':
-        return screen.print(style.red(`${time()}  ${padEnd(status.name, 11)} died (${status.reason}); starting again in ${status.pauseMs / 1000} s (death ${status.deaths} within a minute)`))
+        return screen.print(
+          style.red(
+            `${time()}  ${padEnd(status.name, 11)} died (${status.reason}); starting again in ${status.pauseMs / 1000} s (death ${status.deaths} within a minute)`,
+          ),
+        )
       case 'ready':
         return status.restarted ? screen.print(style.green(`${time()}  ${padEnd(status.name, 11)} runs again (process ${status.pid})`)) : undefined
       case 'starting':
       case 'stopping':
-        return screen.live ? screen.passing(style.dim(`${status.kind === 'starting' ? 'Starting' : 'Stopping'} the ${status.name} … ${status.kind === 'stopping' ? '(Ctrl-C again stops at once)' : ''}`)) : undefined
+        return screen.live
+          ? screen.passing(
+              style.dim(
+                `${status.kind === 'starting' ? 'Starting' : 'Stopping'} the ${status.name} … ${status.kind === 'stopping' ? '(Ctrl-C again stops at once)' : ''}`,
+              ),
+            )
+          : undefined
       default:
         return status satisfies never
     }
@@ -89,7 +99,10 @@ function welcome({ config, screen }: Context, system: System): string[] {
     style.bold('Beaver is up'),
     '',
     ...field('model', model.text, model.simulated ? style.yellow : undefined),
-    ...field('nats', `${shownUrl(system.natsUrl)}${system.embedded ? ' (started here, every write synced to disk)' : ' (yours; it must run with sync_interval: always)'}`),
+    ...field(
+      'nats',
+      `${shownUrl(system.natsUrl)}${system.embedded ? ' (started here, every write synced to disk)' : ' (yours; it must run with sync_interval: always)'}`,
+    ),
     ...field('supervisor', part('supervisor')),
     ...field('projector', part('projector')),
     ...field('data', shownHome),

@@ -5,7 +5,7 @@ import { contextOf, type GlobalOptions } from '../context.ts'
 import { followTask } from '../follow/follow-task.ts'
 import { exitOf, presentTask, printEnd, resultJson } from '../follow/present-task.ts'
 import { listenForInterrupts } from '../interrupts.ts'
-import { findSystem } from '../system/find-system.ts'
+import { findSystem, hasEnded } from '../system/find-system.ts'
 import { findTask } from './find-task.ts'
 
 /** How long a task nobody knows is looked for in the journal. */
@@ -14,7 +14,8 @@ const unknownMsMax = 2_000
 export async function watch(typed: string, options: { readonly json?: true; readonly quiet?: true }, globals: GlobalOptions): Promise<number> {
   const { config, screen } = contextOf(globals)
   using interrupts = listenForInterrupts()
-  await using connection = await connect(findSystem(config))
+  const found = findSystem(config)
+  await using connection = await connect(found)
   const { taskId, known } = await findTask(connection, typed)
   const json = options.json === true
   const quiet = options.quiet === true
@@ -24,6 +25,7 @@ export async function watch(typed: string, options: { readonly json?: true; read
       signal: interrupts.asked,
       onEvent: present.onEvent,
       onNotice: present.onNotice,
+      systemGone: () => hasEnded(found, config),
       ...(known ? {} : { firstEventMsMax: unknownMsMax }),
     })
     present.close()

@@ -15,7 +15,9 @@ const diskBytesComfortable = 1_000_000_000
 
 export function checkNode(version = process.versions.node): Finding {
   const major = Number(version.split('.')[0])
-  return major >= nodeMajorMin ? ok('Node.js', version) : fail('Node.js', `${version} is too old; Beaver needs ${nodeMajorMin} or newer`, 'Run "npm start" once: it brings a current Node.js into the project.')
+  return major >= nodeMajorMin
+    ? ok('Node.js', version)
+    : fail('Node.js', `${version} is too old; Beaver needs ${nodeMajorMin} or newer`, 'Run "npm start" once: it brings a current Node.js into the project.')
 }
 
 /** The binary, and how it will sync. A server of the user's is checked where it runs. */
@@ -28,7 +30,9 @@ export async function checkNatsServer(config: Config): Promise<Finding[]> {
   } catch (error) {
     if (!(error instanceof BeaverError)) throw error
     const [says = '', ...todo] = error.message.split(/(?<=\.) /)
-    return [external ? warn('nats-server', `${says} It is not needed while NATS_URL names a server.`, todo.join(' ')) : fail('nats-server', says, todo.join(' '))]
+    return [
+      external ? warn('nats-server', `${says} It is not needed while NATS_URL names a server.`, todo.join(' ')) : fail('nats-server', says, todo.join(' ')),
+    ]
   }
 }
 
@@ -50,7 +54,9 @@ export async function checkDisk(home: string): Promise<Finding> {
 export function checkLoopback(): Promise<Finding> {
   return new Promise((resolve) => {
     const server = createServer()
-    server.once('error', (error) => resolve(fail('ports', `No port on 127.0.0.1 can be opened: ${error.message}`, 'Allow this user to listen on the loopback address.')))
+    server.once('error', (error) =>
+      resolve(fail('ports', `No port on 127.0.0.1 can be opened: ${error.message}`, 'Allow this user to listen on the loopback address.')),
+    )
     server.listen(0, '127.0.0.1', () => server.close(() => resolve(ok('ports', 'free ports on 127.0.0.1 can be opened; nothing listens on other addresses'))))
   })
 }

@@ -7,7 +7,12 @@ const answerMsMax = 3_000
 
 export async function checkModel(config: Pick<Config, 'apiKey' | 'model'>): Promise<Finding> {
   const { simulated, baseUrl, host } = modelInUse(config)
-  if (simulated || baseUrl === null) return warn('model', 'simulated: no OPENAI_API_KEY and no OPENAI_BASE_URL is set', 'Set OPENAI_API_KEY, or OPENAI_BASE_URL for a local server, to use a real model.')
+  if (simulated || baseUrl === null)
+    return warn(
+      'model',
+      'simulated: no OPENAI_API_KEY and no OPENAI_BASE_URL is set',
+      'Set OPENAI_API_KEY, or OPENAI_BASE_URL for a local server, to use a real model.',
+    )
   const model = `${config.model.name} at ${host}, key ${config.apiKey === null ? 'not set' : 'set'}`
   let status: number
   try {
@@ -19,9 +24,14 @@ export async function checkModel(config: Pick<Config, 'apiKey' | 'model'>): Prom
     status = response.status
     await response.body?.cancel()
   } catch (error) {
-    return fail('model', `${model}: it cannot be reached (${reasonOf(error)})`, 'Check OPENAI_BASE_URL and the network; unset both variables to use the simulated model.')
+    return fail(
+      'model',
+      `${model}: it cannot be reached (${reasonOf(error)})`,
+      'Check OPENAI_BASE_URL and the network; unset both variables to use the simulated model.',
+    )
   }
-  if (status === 401 || status === 403) return fail('model', `${model}: the key is refused (HTTP ${status})`, 'Set OPENAI_API_KEY to a valid key for this endpoint.')
+  if (status === 401 || status === 403)
+    return fail('model', `${model}: the key is refused (HTTP ${status})`, 'Set OPENAI_API_KEY to a valid key for this endpoint.')
   if (status >= 500) return warn('model', `${model}: it answers with HTTP ${status}`, 'The endpoint has trouble; try again later.')
   return ok('model', `${model}, answers`)
 }

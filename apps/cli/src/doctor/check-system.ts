@@ -17,7 +17,15 @@ export async function checkSystem(config: Config): Promise<Finding[]> {
   try {
     connection = await connect(found)
   } catch (error) {
-    return [fail('system', firstSentence(messageOf(error)), found.pid === null ? 'Start that server, correct NATS_URL, or unset it to use the embedded one.' : `Look at process ${found.pid}, which runs "beaver up" here.`)]
+    return [
+      fail(
+        'system',
+        firstSentence(messageOf(error)),
+        found.pid === null
+          ? 'Start that server, correct NATS_URL, or unset it to use the embedded one.'
+          : `Look at process ${found.pid}, which runs "beaver up" here.`,
+      ),
+    ]
   }
   await using _closing = connection
   return [...checkServer(found, connection), await checkDaemon(connection), await checkProjector(connection)]
@@ -28,14 +36,21 @@ function checkServer(found: FoundSystem, { nc }: Connection): Finding[] {
   if (found.pid !== null) return [ok('system', `runs here (process ${found.pid}): ${server}`)]
   return [
     ok('system', `uses ${server} with JetStream`),
-    warn('sync policy', 'a server does not tell clients how it syncs', 'Make sure its jetstream block says "sync_interval: always"; otherwise a power loss can lose the last seconds of the journal.'),
+    warn(
+      'sync policy',
+      'a server does not tell clients how it syncs',
+      'Make sure its jetstream block says "sync_interval: always"; otherwise a power loss can lose the last seconds of the journal.',
+    ),
   ]
 }
 
 async function checkDaemon(connection: Connection): Promise<Finding> {
   try {
     const { daemon, model, provider, tasks, skills } = await connection.daemonStatus()
-    return ok('daemon', `${daemon} answers: ${provider === 'simulated' ? `simulated model (${model})` : model}, ${counted(tasks, 'task')} at work, ${counted(skills.length, 'skill')}`)
+    return ok(
+      'daemon',
+      `${daemon} answers: ${provider === 'simulated' ? `simulated model (${model})` : model}, ${counted(tasks, 'task')} at work, ${counted(skills.length, 'skill')}`,
+    )
   } catch (error) {
     return fail('daemon', firstSentence(messageOf(error)), 'Start one with "beaver up"; tasks wait in the journal until then.')
   }
@@ -47,7 +62,12 @@ async function checkProjector({ client, nc, subjects }: Connection): Promise<Fin
     const { lastSequence } = await streamIdentity(nc, subjects)
     const lag = Math.max(0, lastSequence - status.sequence)
     const says = `answers: ${counted(status.tasks, 'task')}, ${counted(status.events, 'event')}, ${lag <= 1 ? 'up to date' : `${lag} messages behind`}`
-    if (status.tasks_broken > 0) return fail('projector', `${says}; ${counted(status.tasks_broken, 'task')} with a broken record`, 'Look at them with "beaver show <task>": somebody changed the journal.')
+    if (status.tasks_broken > 0)
+      return fail(
+        'projector',
+        `${says}; ${counted(status.tasks_broken, 'task')} with a broken record`,
+        'Look at them with "beaver show <task>": somebody changed the journal.',
+      )
     return lag > lagMax ? warn('projector', says, 'It is catching up; look again in a moment.') : ok('projector', says)
   } catch (error) {
     return fail('projector', firstSentence(messageOf(error)), 'Start it with "beaver up"; "tasks", "show" and "timeline" need it.')

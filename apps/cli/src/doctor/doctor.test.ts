@@ -16,7 +16,10 @@ async function endpoint(status: number): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
 }
 
-const config = (base_url: string | undefined, apiKey: string | null) => ({ apiKey, model: { name: 'm', timeout_ms: 1000, ...(base_url === undefined ? {} : { base_url }) } })
+const config = (base_url: string | undefined, apiKey: string | null) => ({
+  apiKey,
+  model: { name: 'm', timeout_ms: 1000, ...(base_url === undefined ? {} : { base_url }) },
+})
 
 test('without key and endpoint the model is simulated, and that is said', async () => {
   expect(await checkModel(config(undefined, null))).toMatchObject({ status: 'warn', says: expect.stringContaining('simulated') as string })

@@ -20,18 +20,21 @@ export interface FollowOptions {
   onNotice(notice: string | null): void
   /** No event within this time: there is no such task. */
   readonly firstEventMsMax?: number
+  /** The system has ended: nothing will come any more. */
+  readonly systemGone: () => boolean
 }
 
 const probeMs = 5_000
+const goneMs = 1_000
 const silenceMsMax = 60_000
 
 /** @throws {BeaverError} `not_found`, `no_daemon`, `unreachable`, `corrupt_journal` */
 export async function followTask(connection: Connection, taskId: string, options: FollowOptions): Promise<Followed> {
   const over = new AbortController()
   const signal = AbortSignal.any([options.signal, over.signal])
-  let fault: unknown = null
-  const giveUp = (error: unknown): void => {
-    fault ??= error
+  const given: { up: Error | null } = { up: null }
+  const giveUp = (error: Error): void => {
+    given.up ??= error
     over.abort()
   }
   let sessionId = ''
@@ -40,6 +43,10 @@ export async function followTask(connection: Connection, taskId: string, options
     if (!seen) giveUp(new BeaverError('not_found', `There is no task ${taskId}. "beaver tasks" lists those there are.`))
   }, options.firstEventMsMax ?? silenceMsMax)
   const watch = watchdog(connection, { onNotice: options.onNotice, giveUp })
+  const gone = setInterval(() => {
+    if (options.systemGone())
+      giveUp(new BeaverError('unreachable', `The system was stopped. The task ${taskId} is safe in its journal and goes on with the next "beaver up".`))
+  }, goneMs)
 
   try {
     for await (const event of until(connection.client.watch(taskId, { signal }), signal)) {
@@ -52,13 +59,14 @@ export async function followTask(connection: Connection, taskId: string, options
       return { kind: 'ended', end: { task_id: taskId, session_id: sessionId, status, result: event.data as TaskResult } }
     }
   } catch (error) {
-    if (fault === null && !options.signal.aborted) throw noJournal(error)
+    if (given.up === null && !options.signal.aborted) throw noJournal(error)
   } finally {
     clearTimeout(first)
+    clearInterval(gone)
     watch.stop()
     over.abort()
   }
-  if (fault !== null) throw fault
+  if (given.up !== null) throw given.up
   if (options.signal.aborted) return { kind: 'stopped' }
   throw new BeaverError('unreachable', `The connection to the journal was closed. The task goes on; follow it again with "beaver watch ${taskId}".`)
 }
@@ -83,7 +91,7 @@ async function* until<T>(items: AsyncGenerator<T>, signal: AbortSignal): AsyncGe
 }
 
 /** Asks for a daemon while nothing happens; gives up when none answered for `silenceMsMax`. */
-function watchdog(connection: Connection, tell: { onNotice(notice: string | null): void; giveUp(error: unknown): void }): { alive(): void; stop(): void } {
+function watchdog(connection: Connection, tell: { onNotice(notice: string | null): void; giveUp(error: Error): void }): { alive(): void; stop(): void } {
   let lastAlive = Date.now()
   let asking = false
   let troubled = false
@@ -101,7 +109,7 @@ function watchdog(connection: Connection, tell: { onNotice(notice: string | null
     } catch (error) {
       troubled = true
       tell.onNotice(`${messageOf(error)} The task is safe in the journal and goes on when a daemon takes it.`)
-      if (Date.now() - lastAlive > silenceMsMax) tell.giveUp(error)
+      if (Date.now() - lastAlive > silenceMsMax) tell.giveUp(error as Error)
     } finally {
       asking = false
     }

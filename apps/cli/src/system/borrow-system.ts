@@ -51,7 +51,7 @@ async function hasDaemon(found: FoundSystem): Promise<boolean> {
 
 /** Another process is starting a system in this home: wait until it is up. */
 async function startingElsewhere(config: Config, signal: AbortSignal, busy: HomeInUse): Promise<FoundSystem> {
-  for (const deadline = Date.now() + otherStartMsMax; Date.now() < deadline && !signal.aborted; ) {
+  for (const deadline = Date.now() + otherStartMsMax; Date.now() < deadline && !signal.aborted;) {
     const found = lookForSystem(config)
     if (found !== null) return found
     await sleep(100)

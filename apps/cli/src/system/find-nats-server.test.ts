@@ -21,16 +21,26 @@ function fake(place: string, version: string): string {
 test('one that was named wins over PATH', async () => {
   const named = fake('named', '2.12.1')
   fake('path', '2.15.0')
-  expect(await findNatsServer({ natsServerBinary: named }, { PATH: join(folder, 'path') })).toEqual({ binary: named, version: '2.12.1', from: 'BEAVER_NATS_SERVER' })
+  expect(await findNatsServer({ natsServerBinary: named }, { PATH: join(folder, 'path') })).toEqual({
+    binary: named,
+    version: '2.12.1',
+    from: 'BEAVER_NATS_SERVER',
+  })
 })
 
 test('one that was named and is too old is refused, not passed over', async () => {
   fake('path', '2.15.0')
-  await expect(findNatsServer({ natsServerBinary: fake('named', '2.9.10') }, { PATH: join(folder, 'path') })).rejects.toMatchObject({ code: 'server_too_old', message: expect.stringContaining('2.9.10') as string })
+  await expect(findNatsServer({ natsServerBinary: fake('named', '2.9.10') }, { PATH: join(folder, 'path') })).rejects.toMatchObject({
+    code: 'server_too_old',
+    message: expect.stringContaining('2.9.10') as string,
+  })
 })
 
 test('on PATH the first that is new enough is taken', async () => {
   fake('old', '2.10.27')
   const good = fake('new', '2.14.0')
-  expect(await findNatsServer({ natsServerBinary: null }, { PATH: `${join(folder, 'old')}:${join(folder, 'new')}` })).toMatchObject({ binary: good, from: 'PATH' })
+  expect(await findNatsServer({ natsServerBinary: null }, { PATH: `${join(folder, 'old')}:${join(folder, 'new')}` })).toMatchObject({
+    binary: good,
+    from: 'PATH',
+  })
 })

@@ -18,6 +18,11 @@ export function lookForSystem(config: Config): FoundSystem | null {
   return running === null ? null : { url: running.nats_url, namespace: running.namespace, tenant: running.tenant, pid: running.pid }
 }
 
+/** Whether a system that was found by its home has ended since. */
+export function hasEnded(found: FoundSystem, config: Config): boolean {
+  return found.pid !== null && readSystemFile(config.home)?.pid !== found.pid
+}
+
 /** @throws {BeaverError} `unreachable` */
 export function findSystem(config: Config): FoundSystem {
   const found = lookForSystem(config)

@@ -31,11 +31,15 @@ export function lockHome(home: string): () => void {
         if (readHolder(file)?.pid === process.pid) rmSync(file, { force: true })
       }
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw new BeaverError('start_failed', `The folder ${run} cannot be written: ${(error as Error).message}. Choose another with --home.`, { cause: error })
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
+        throw new BeaverError('start_failed', `The folder ${run} cannot be written: ${(error as Error).message}. Choose another with --home.`, { cause: error })
     }
     const holder = readHolder(file)
     if (holder === null ? beingWritten(file) : isAlive(holder)) {
-      throw new HomeInUse('start_failed', `Beaver is running here already${holder === null ? '' : ` (process ${holder.pid})`}, with its data in ${home}. Use it, stop it first, or start another with --home.`)
+      throw new HomeInUse(
+        'start_failed',
+        `Beaver is running here already${holder === null ? '' : ` (process ${holder.pid})`}, with its data in ${home}. Use it, stop it first, or start another with --home.`,
+      )
     }
     try {
       const aside = `${file}.${process.pid}`

@@ -23,7 +23,10 @@ export function openLog(file: string): number {
 /** The last line that says something: of an uncaught error its message, not the stack below it. `null`: there is none. */
 export async function lastLine(file: string): Promise<string | null> {
   const text = await readFile(file, 'utf8').catch(() => '')
-  const lines = text.slice(-linesReadBytesMax).split('\n').map((line) => line.trim())
+  const lines = text
+    .slice(-linesReadBytesMax)
+    .split('\n')
+    .map((line) => line.trim())
   const telling = lines.filter((line) => line !== '' && !/^(at |Node\.js v|[{}[\]^~]|node:internal)/.test(line))
   const error = telling.slice(-linesOfErrorMax).findLast((line) => /^(\w*Error\b.*:|\w+: )/.test(line))
   return (error ?? telling.at(-1))?.slice(0, 500) ?? null

@@ -6,7 +6,14 @@ test('a child that dies now and then is always restarted, at once', () => {
 })
 
 test('the pause grows with each death within the period, up to its bound', () => {
-  const pauses = [1, 2, 3, 4, 5].map((n) => afterDeath(Array.from({ length: n }, () => 1_000), 1_000)).map((next) => (next.kind === 'restart' ? next.pauseMs : null))
+  const pauses = [1, 2, 3, 4, 5]
+    .map((n) =>
+      afterDeath(
+        Array.from({ length: n }, () => 1_000),
+        1_000,
+      ),
+    )
+    .map((next) => (next.kind === 'restart' ? next.pauseMs : null))
   expect(pauses).toEqual([200, 400, 800, 1_600, 3_200])
 })
 

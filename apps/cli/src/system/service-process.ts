@@ -56,7 +56,10 @@ async function startService(options: ServiceOptions, signal: AbortSignal): Promi
   const said = await Promise.race([
     new Promise<Said>((resolve) => child.on('message', (message) => resolve(saying(name, message)))),
     gone.then(async (reason): Promise<Said> => ({ kind: 'failed', error: await earlyEnd(options, reason) })),
-    sleep(options.startMsMax, undefined, { ref: false }).then((): Said => ({ kind: 'failed', error: new BeaverError('start_failed', `The ${name} was not ready within ${options.startMsMax / 1000} s. Its log: ${logFile}`) })),
+    sleep(options.startMsMax, undefined, { ref: false }).then((): Said => ({
+      kind: 'failed',
+      error: new BeaverError('start_failed', `The ${name} was not ready within ${options.startMsMax / 1000} s. Its log: ${logFile}`),
+    })),
     aborted(signal).then((): Said => ({ kind: 'failed', error: new BeaverError('start_failed', 'The start was interrupted.') })),
   ])
   if (said.kind === 'failed') {
@@ -71,7 +74,13 @@ function saying(name: string, message: unknown): Said {
   const { kind, ...rest } = message as { kind?: unknown } & Record<string, unknown>
   if (kind === 'ready') return { kind, info: rest }
   const code = typeof rest['code'] === 'string' && Object.hasOwn(errorCodes, rest['code']) ? (rest['code'] as ErrorCode) : 'start_failed'
-  return { kind: 'failed', error: new BeaverError(code === 'internal' ? 'start_failed' : code, code === 'internal' ? `The ${name} did not start: ${String(rest['message'])}` : String(rest['message'])) }
+  return {
+    kind: 'failed',
+    error: new BeaverError(
+      code === 'internal' ? 'start_failed' : code,
+      code === 'internal' ? `The ${name} did not start: ${String(rest['message'])}` : String(rest['message']),
+    ),
+  }
 }
 
 async function earlyEnd({ name, logFile }: ServiceOptions, reason: string): Promise<BeaverError> {
@@ -79,7 +88,7 @@ async function earlyEnd({ name, logFile }: ServiceOptions, reason: string): Prom
   return new BeaverError('start_failed', `The ${name} ended before it was ready (${reason}${last === null ? '' : `; ${last}`}). Its log: ${logFile}`)
 }
 
-export function aborted(signal: AbortSignal): Promise<void> {
+function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })

@@ -87,8 +87,11 @@ export async function startSystem(config: Config, options: { onStatus?: (status:
     const service = (name: string, stopMsMax: number): ChildSpec =>
       serviceProcess({ name, packageName: `@beaver/${name}`, env, logFile: join(config.home, 'logs', `${name}.log`), startMsMax: serviceStartMsMax, stopMsMax })
     if (!signal.aborted) {
-      const started = await Promise.allSettled([start(service('supervisor', config.daemon.drain_ms + afterDrainMsMax)), start(service('projector', projectorStopMsMax))])
-      const [refused] = started.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []))
+      const started = await Promise.allSettled([
+        start(service('supervisor', config.daemon.drain_ms + afterDrainMsMax)),
+        start(service('projector', projectorStopMsMax)),
+      ])
+      const [refused] = started.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []))
       if (refused !== undefined) throw refused
     }
     if (signal.aborted) throw new BeaverError('start_failed', 'The start was interrupted.')
@@ -117,5 +120,11 @@ export async function startSystem(config: Config, options: { onStatus?: (status:
 
 /** What the services read the same configuration from. */
 function serviceEnvironment(config: Config, natsUrl: string): Record<string, string> {
-  return { NATS_URL: natsUrl, BEAVER_HOME: config.home, BEAVER_NAMESPACE: config.namespace, BEAVER_TENANT: config.tenant, ...(config.file === null ? {} : { BEAVER_CONFIG: config.file }) }
+  return {
+    NATS_URL: natsUrl,
+    BEAVER_HOME: config.home,
+    BEAVER_NAMESPACE: config.namespace,
+    BEAVER_TENANT: config.tenant,
+    ...(config.file === null ? {} : { BEAVER_CONFIG: config.file }),
+  }
 }

@@ -25,7 +25,9 @@ function stage(starts: readonly ('ok' | 'refuse')[] = []) {
       children.push(child)
       if (how === 'refuse') throw new BeaverError('start_failed', 'no port')
       const running: RunningChild = {
-        ...{ pid: 100 + children.length, info: { n: children.length }, gone },
+        pid: 100 + children.length,
+        info: { n: children.length },
+        gone,
         async stop() {
           child.stopped = true
           die('exit code 0')
@@ -49,7 +51,11 @@ describe('a supervised child', () => {
     children[0]?.die('exit code 1')
     await settled()
     expect(child.pid).toBe(102)
-    expect(statuses.map((status) => (status.kind === 'ready' ? `ready ${status.restarted}` : `died ${status.reason}`))).toEqual(['ready false', 'died exit code 1', 'ready true'])
+    expect(statuses.map((status) => (status.kind === 'ready' ? `ready ${status.restarted}` : `died ${status.reason}`))).toEqual([
+      'ready false',
+      'died exit code 1',
+      'ready true',
+    ])
   })
 
   test('a first start that fails is told, not retried', async () => {

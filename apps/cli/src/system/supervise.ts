@@ -63,11 +63,16 @@ export async function supervise(
 
   /** Tries until the child runs again; false: it was given up on, or everything stops. */
   async function restart(firstReason: string): Promise<boolean> {
-    for (let reason = firstReason; ; ) {
+    for (let reason = firstReason; ;) {
       deaths.push(clock.now())
       const next = afterDeath(deaths, clock.now(), budget)
       if (next.kind === 'give_up') {
-        giveUp(new BeaverError('start_failed', `The ${spec.name} died ${next.deaths} times within ${budget.periodMs / 1000} s (last: ${reason}), so Beaver stops. Its log: ${spec.logFile}`))
+        giveUp(
+          new BeaverError(
+            'start_failed',
+            `The ${spec.name} died ${next.deaths} times within ${budget.periodMs / 1000} s (last: ${reason}), so Beaver stops. Its log: ${spec.logFile}`,
+          ),
+        )
         return false
       }
       onStatus({ kind: 'died', name: spec.name, reason, pauseMs: next.pauseMs, deaths: next.deaths })

@@ -27,7 +27,13 @@ test('sentences are broken between words', () => {
 })
 
 test('figures read as a person writes them', () => {
-  expect([duration(3_240), duration(59_990), duration(61_000), duration(3_700_000), duration(-5)]).toEqual(['3.2 s', '1 min 00 s', '1 min 01 s', '1 h 01 min', '0.0 s'])
+  expect([duration(3_240), duration(59_990), duration(61_000), duration(3_700_000), duration(-5)]).toEqual([
+    '3.2 s',
+    '1 min 00 s',
+    '1 min 01 s',
+    '1 h 01 min',
+    '0.0 s',
+  ])
   expect([count(7), count(1204), count(1234567)]).toEqual(['7', '1,204', '1,234,567'])
   expect([counted(1, 'agent'), counted(2, 'agent')]).toEqual(['1 agent', '2 agents'])
   expect([bytes(12), bytes(1_536), bytes(84_300_000_000)]).toEqual(['12 bytes', '1.5 kB', '84.3 GB'])

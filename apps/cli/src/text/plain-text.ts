@@ -4,7 +4,9 @@ import { stripVTControlCharacters } from 'node:util'
 
 /** Without escape sequences and control characters; line ends and tabs stay. */
 export function plainText(text: string): string {
-  return stripVTControlCharacters(text.toWellFormed().replaceAll('\r\n', '\n')).replaceAll(/[^\P{Cc}\n\t]/gu, '').replaceAll(/[\u202A-\u202E\u2066-\u2069]/gu, '')
+  return stripVTControlCharacters(text.toWellFormed().replaceAll('\r\n', '\n'))
+    .replaceAll(/[^\P{Cc}\n\t]/gu, '')
+    .replaceAll(/[\u202A-\u202E\u2066-\u2069]/gu, '')
 }
 
 /** The same on one line. `charsMax` bounds the work, not the width. */

@@ -18,7 +18,11 @@ const gap = '  '
 const flexibleMin = 24
 
 /** @param options `width`: columns of the terminal; `Infinity`: nothing is cut. `title` paints the head. */
-export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], options: { width: number; title?: (text: string) => string; ellipsis?: string }): string[] {
+export function table<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  options: { width: number; title?: (text: string) => string; ellipsis?: string },
+): string[] {
   const all = columns.map((column) => ({ column, cells: rows.map(column.cell), width: 0 }))
   for (const each of all) each.width = Math.max(textWidth(each.column.title), ...each.cells.map(textWidth))
   const shown = fitting(all, options.width)

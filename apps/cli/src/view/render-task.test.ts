@@ -7,14 +7,23 @@ import { renderTask, type TaskOptions } from './render-task.ts'
 import { foldView, type TaskView } from './task-view.ts'
 
 const options: TaskOptions = {
-  ...{ now: log.startedAt + 2_000, columns: 90, rows: 24, frame: 0, foot: 'Ctrl-C stops watching', notice: null },
-  ...{ style: styleOf(false), symbols: symbolsOf({ utf8: true, turning: true }) },
+  now: log.startedAt + 2_000,
+  columns: 90,
+  rows: 24,
+  frame: 0,
+  foot: 'Ctrl-C stops watching',
+  notice: null,
+  style: styleOf(false),
+  symbols: symbolsOf({ utf8: true, turning: true }),
 }
 const draw = (view: TaskView, changed: Partial<TaskOptions> = {}): string[] => renderTask(view, { ...options, ...changed })
 const atWork = (): TaskView => foldView(log.recorded(log.teamAtWork))
 
 /** A team of `n`, of which the first runs. */
-const wide = (n: number): TaskView => foldView(log.recorded([...log.teamAtWork.slice(0, 5), log.teamStarted(...Array.from({ length: n }, (_, i) => `agent 代理 ${i}`)), log.nodeStarted('agent 代理 0')]))
+const wide = (n: number): TaskView =>
+  foldView(
+    log.recorded([...log.teamAtWork.slice(0, 5), log.teamStarted(...Array.from({ length: n }, (_, i) => `agent 代理 ${i}`)), log.nodeStarted('agent 代理 0')]),
+  )
 
 describe('the live view', () => {
   test('is a tree with state, tool, time and tokens', () => {
@@ -38,7 +47,7 @@ describe('the live view', () => {
         for (const rows of [1, 3, 8, 12, 40]) {
           const lines = draw(view, { columns, rows, notice: '通知 something is wrong' })
           expect(lines.length).toBeLessThanOrEqual(rows)
-          for (const line of lines) expect(textWidth(line), JSON.stringify(line)).toBeLessThanOrEqual(columns)
+          for (const line of lines) expect(textWidth(line)).toBeLessThanOrEqual(columns)
         }
       }
     }

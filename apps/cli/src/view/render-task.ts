@@ -22,11 +22,20 @@ export function renderTask(view: TaskView, options: TaskOptions): string[] {
   const tight = rows < 10
   const model = view.model === null ? [] : [modelName(view.model)]
   const totals = totalsOf(view)
-  const facts = [...(view.taskId === null ? [] : [view.taskId]), ...model, duration(elapsedMs(view, options.now)), ...(totals.tokens > 0 ? [counted(totals.tokens, 'token')] : [])]
+  const facts = [
+    ...(view.taskId === null ? [] : [view.taskId]),
+    ...model,
+    duration(elapsedMs(view, options.now)),
+    ...(totals.tokens > 0 ? [counted(totals.tokens, 'token')] : []),
+  ]
   const head = [style.bold(cut(oneLine(view.text))), style.dim(cut(facts.join(dot)))]
   const foot = [
     ...(options.notice === null ? [] : [style.yellow(cut(options.notice))]),
-    ...(view.cancelling && view.result === null ? [style.yellow(cut('Cancelling: the agents are being stopped.'))] : options.foot === null ? [] : [style.dim(cut(options.foot))]),
+    ...(view.cancelling && view.result === null
+      ? [style.yellow(cut('Cancelling: the agents are being stopped.'))]
+      : options.foot === null
+        ? []
+        : [style.dim(cut(options.foot))]),
   ]
   const room = Math.max(1, rows - head.length - foot.length - (tight ? 0 : 2))
   const tree = renderTree(view, { ...options, rowsMax: room })

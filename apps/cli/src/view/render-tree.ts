@@ -91,7 +91,11 @@ const activityMin = 12
 function layoutOf(rows: readonly TreeRow[], columns: number, now: number): Layout {
   const agents = rows.flatMap((row) => (row.agent === null ? [] : [row.agent]))
   const name = Math.max(8, ...rows.map((row) => (row.agent === null ? 0 : textWidth(row.prefix) + 2 + textWidth(oneLine(row.agent.name)))))
-  const fixed = { state: 10, elapsed: Math.max(6, ...agents.map((agent) => elapsedOf(agent, now).length)), tokens: Math.max(12, ...agents.map((agent) => tokensOf(agent).length)) }
+  const fixed = {
+    state: 10,
+    elapsed: Math.max(6, ...agents.map((agent) => elapsedOf(agent, now).length)),
+    tokens: Math.max(12, ...agents.map((agent) => tokensOf(agent).length)),
+  }
   const room = (): number => columns - Object.values(fixed).reduce((sum, width) => sum + (width === 0 ? 0 : width + gap), 0)
   for (const least of ['tokens', 'elapsed', 'state'] as const) {
     const wanted = least === 'state' ? name : name + gap + activityMin
@@ -123,7 +127,11 @@ function agentLine(row: TreeRow, agent: AgentView, layout: Layout, options: Tree
 
 function teamLine(row: TreeRow, team: TeamView, options: TreeOptions): string {
   const done = team.nodes.filter((node) => node.state === 'completed').length
-  const text = cutToWidth(`${team.workflow}  ${done} of ${counted(team.nodes.length, 'agent')} completed`, Math.max(1, options.columns - textWidth(row.prefix)), options.symbols.ellipsis)
+  const text = cutToWidth(
+    `${team.workflow}  ${done} of ${counted(team.nodes.length, 'agent')} completed`,
+    Math.max(1, options.columns - textWidth(row.prefix)),
+    options.symbols.ellipsis,
+  )
   return options.style.dim(row.prefix) + options.style.cyan(text)
 }
 

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import * as log from '../../test/task-events.ts'
 import { agentsOf, elapsedMs, foldView, totalsOf } from './task-view.ts'
 
-const states = (events: Parameters<typeof log.recorded>[0]) => Object.fromEntries(agentsOf(foldView(log.recorded(events))).map((agent) => [agent.name, agent.state]))
+const states = (events: Parameters<typeof log.recorded>[0]) =>
+  Object.fromEntries(agentsOf(foldView(log.recorded(events))).map((agent) => [agent.name, agent.state]))
 
 describe('the view of a task', () => {
   test('shows the team of the root in declared order, each agent in its state', () => {
@@ -27,12 +28,22 @@ describe('the view of a task', () => {
     expect(states(run)['count']).toBe('finalizing')
     const failed = [...run, log.nodeFailed('count', 'The tool recount was not called.'), log.nodeBlocked('write', 'count')]
     expect(states(failed)).toMatchObject({ count: 'failed', write: 'blocked' })
-    expect(agentsOf(foldView(log.recorded(failed))).map((agent) => agent.note)).toEqual([null, null, 'The tool recount was not called.', 'count did not complete'])
+    expect(agentsOf(foldView(log.recorded(failed))).map((agent) => agent.note)).toEqual([
+      null,
+      null,
+      'The tool recount was not called.',
+      'count did not complete',
+    ])
   })
 
   test('a call that is tried again is said, until it succeeds', () => {
     const failure = { class: 'rate_limited', message: 'Too many requests.' } as const
-    const events = [log.submitted(), log.runStarted('run_root', 'root'), log.told('run_root'), event('provider_call_failed', { failure, tries: 1, retry_in_ms: 500, status: 429 }, 'run_root')]
+    const events = [
+      log.submitted(),
+      log.runStarted('run_root', 'root'),
+      log.told('run_root'),
+      event('provider_call_failed', { failure, tries: 1, retry_in_ms: 500, status: 429 }, 'run_root'),
+    ]
     expect(agentsOf(foldView(log.recorded(events)))[0]?.note).toBe('Too many requests. (try 2 follows)')
     expect(agentsOf(foldView(log.recorded([...events, log.calls('run_root', 'x')])))[0]?.note).toBeNull()
   })

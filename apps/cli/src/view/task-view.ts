@@ -138,8 +138,20 @@ const nodeKey = (of: { team_run_id: string; node_id: string }): string => `${of.
 
 function newAgent(name: string, node?: { readonly depends_on: readonly string[] }): AgentView {
   return {
-    ...{ name, isNode: node !== undefined, dependsOn: node?.depends_on ?? [], teams: [], tools: new Map(), state: 'waiting', toolCalls: 0, toolCallsFailed: 0, tokens: 0, restarts: 0 },
-    ...{ startedAt: null, endedAt: null, evidence: null, note: null },
+    name,
+    isNode: node !== undefined,
+    dependsOn: node?.depends_on ?? [],
+    teams: [],
+    tools: new Map(),
+    state: 'waiting',
+    toolCalls: 0,
+    toolCallsFailed: 0,
+    tokens: 0,
+    restarts: 0,
+    startedAt: null,
+    endedAt: null,
+    evidence: null,
+    note: null,
   }
 }
 

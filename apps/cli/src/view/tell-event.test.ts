@@ -5,10 +5,17 @@ import { tellEvent } from './tell-event.ts'
 
 test('a run is told in plain lines: when, who, what', () => {
   const view = newView()
-  const lines = log.recorded([...log.teamAtWork.slice(0, 11), log.nodeFailed('collect', 'No list.'), log.nodeBlocked('count', 'collect'), log.ended('task_incomplete', { class: 'evidence_missing', message: 'No list.' })]).flatMap((event) => {
-    evolveView(view, event)
-    return tellEvent(event, view) ?? []
-  })
+  const lines = log
+    .recorded([
+      ...log.teamAtWork.slice(0, 11),
+      log.nodeFailed('collect', 'No list.'),
+      log.nodeBlocked('count', 'collect'),
+      log.ended('task_incomplete', { class: 'evidence_missing', message: 'No list.' }),
+    ])
+    .flatMap((event) => {
+      evolveView(view, event)
+      return tellEvent(event, view) ?? []
+    })
   expect(lines).toEqual([
     '    0.0 s  task                task_1 accepted',
     '    0.2 s  root                started with 1 tool',

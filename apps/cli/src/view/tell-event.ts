@@ -44,9 +44,15 @@ function saying(event: RecordedEvent, view: TaskView): { who: string; text: stri
     case 'execution_mode_selected':
       return by(event.data.execution_mode === 'team' ? 'selected Team execution' : 'selected single-agent execution')
     case 'provider_call_failed':
-      return by(`model call failed (${event.data.failure.class}): ${event.data.failure.message}${event.data.retry_in_ms === null ? '' : ` Next try in ${duration(event.data.retry_in_ms)}.`}`)
+      return by(
+        `model call failed (${event.data.failure.class}): ${event.data.failure.message}${event.data.retry_in_ms === null ? '' : ` Next try in ${duration(event.data.retry_in_ms)}.`}`,
+      )
     case 'assistant_message_added':
-      return by(event.data.tool_calls.length > 0 ? `calls ${event.data.tool_calls.map((call) => call.name).join(', ')}` : `answers (${count(event.data.content?.length ?? 0)} characters)`)
+      return by(
+        event.data.tool_calls.length > 0
+          ? `calls ${event.data.tool_calls.map((call) => call.name).join(', ')}`
+          : `answers (${count(event.data.content?.length ?? 0)} characters)`,
+      )
     case 'tool_result_recorded': {
       const { tool_name, success, error, content, duration_ms } = event.data
       return by(success ? `${tool_name} succeeded in ${count(duration_ms)} ms` : `${tool_name} failed${error === null ? '' : ` (${error})`}: ${content}`)
@@ -58,11 +64,17 @@ function saying(event: RecordedEvent, view: TaskView): { who: string; text: stri
     case 'run_restarted':
       return by(`started again from the journal: ${event.data.failure.message}`)
     case 'task_team_run_started':
-      return { who: 'team', text: `${event.data.graph.workflow} with ${counted(event.data.graph.nodes.length, 'agent')}: ${event.data.graph.nodes.map((node) => node.node_id).join(', ')}` }
+      return {
+        who: 'team',
+        text: `${event.data.graph.workflow} with ${counted(event.data.graph.nodes.length, 'agent')}: ${event.data.graph.nodes.map((node) => node.node_id).join(', ')}`,
+      }
     case 'node_evidence_evaluated': {
       const failed = event.data.checks.filter((check) => check.status === 'failed')
       const checked = event.data.checks.filter((check) => check.status !== 'not_checked').length
-      return { who: event.data.node_id, text: failed.length === 0 ? `evidence ${checked} of ${checked} passed` : `evidence missing: ${failed.map((check) => check.detail).join(' ')}` }
+      return {
+        who: event.data.node_id,
+        text: failed.length === 0 ? `evidence ${checked} of ${checked} passed` : `evidence missing: ${failed.map((check) => check.detail).join(' ')}`,
+      }
     }
     case 'node_completed':
       return { who: event.data.node_id, text: 'completed' }

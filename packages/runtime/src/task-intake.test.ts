@@ -1,0 +1,176 @@
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { BeaverError, type BlobStore, foldTask, type LogId, type TaskState } from '@beaver/core'
+import { countingIds, memoryBlobStore, memoryJournal, type MemoryJournal, virtualClock } from '@beaver/testing'
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
+import { acceptedTasks } from './accepted-tasks.ts'
+import { loadTask } from './load-task.ts'
+import { type IntakePorts, type Submitted, submitRequest, type SubmitRequest, submitTask } from './task-intake.ts'
+
+let folder = ''
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'beaver-intake-'))
+  await writeFile(join(folder, 'file.txt'), 'x')
+  await symlink(join(folder, 'gone'), join(folder, 'dangling'))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+function intake(over: Partial<IntakePorts> = {}) {
+  const journal = memoryJournal()
+  const blobs = memoryBlobStore()
+  const ports: IntakePorts = { journal, blobs, clock: virtualClock(), ids: countingIds(), source: '/beaver/daemons/d', tenant: 'local', workspaceDefault: folder, skillNames: ['folder-report'], accepted: acceptedTasks(), ...over }
+  return {
+    ports,
+    submit: (request: SubmitRequest): Promise<Submitted> => submitTask(submitRequest.parse(request), ports),
+    stateOf: async (of: Submitted): Promise<TaskState> => foldTask((await loadTask(logOf(of), ports)).events),
+  }
+}
+
+const logOf = ({ task_id, session_id }: Submitted): LogId => ({ tenant: 'local', session: session_id, task: task_id }) as LogId
+const refusal = (promise: Promise<unknown>): Promise<unknown> => promise.then((value) => `accepted ${JSON.stringify(value)}`, (error: BeaverError) => [error.code, error.problems.map(({ path }) => path)])
+
+describe('a request that is accepted', () => {
+  it('is durable as one event, with everything that was asked for', async () => {
+    const { submit, stateOf } = intake()
+    const answer = await submit({ task: '报告', task_id: 'web:1', session_id: 'web:会话', workspace: folder, skill: 'folder-report', source: 'test' })
+    expect(answer).toEqual({ task_id: 'web:1', session_id: 'web:会话' })
+    expect((await stateOf(answer)).submitted).toEqual({
+      task_id: 'web:1',
+      session_id: 'web:会话',
+      tenant: 'local',
+      previous_task_id: null,
+      request: { text: '报告', workspace: folder, skill: 'folder-report', source: 'test' },
+    })
+  })
+
+  it('has ids made up for it, and the default workspace', async () => {
+    const { submit, stateOf } = intake()
+    const answer = await submit({ task: 'x' })
+    expect((await stateOf(answer)).submitted).toMatchObject({ ...answer, request: { workspace: folder, skill: null, source: 'nats' } })
+  })
+
+  it('that is long is a blob, and comes back whole', async () => {
+    const { submit, stateOf } = intake()
+    const text = '会'.repeat(200_000)
+    expect((await stateOf(await submit({ task: text }))).submitted?.request.text).toBe(text)
+  })
+
+  it('is durable before its blob is referred to: without the blob nothing is accepted', async () => {
+    const broken: BlobStore = { ...memoryBlobStore(), put: () => Promise.reject(new BeaverError('unreachable', 'no blobs')) }
+    const { submit, ports } = intake({ blobs: broken })
+    expect(await refusal(submit({ task: 'x'.repeat(100_000), task_id: 't', session_id: 's' }))).toEqual(['unreachable', []])
+    expect(await ports.journal.last(logOf({ task_id: 't', session_id: 's' }))).toBeNull()
+  })
+})
+
+describe('the same request again (I1)', () => {
+  test.each<[string, SubmitRequest]>([
+    ['with its own session', { task: 'x', task_id: 't', session_id: 's' }],
+    ['without a session', { task: 'x', task_id: 't' }],
+    ['with everything', { task: 'x', task_id: 't', session_id: 's', skill: 'folder-report', source: 'me' }],
+  ])('%s has the same answer, and is one task', async (_, request) => {
+    const { submit, ports } = intake()
+    const first = await submit(request)
+    expect(await submit(request)).toEqual(first)
+    expect(await submit({ ...request })).toEqual(first)
+    expect(await ports.journal.read(logOf(first))).toHaveLength(1)
+  })
+
+  it('sent twice at once is one task', async () => {
+    const { submit, ports } = intake()
+    const request = { task: 'x', task_id: 't' }
+    const [first, second] = await Promise.all([submit(request), submit(request)])
+    expect(first).toEqual(second)
+    expect(await ports.journal.read(logOf(first))).toHaveLength(1)
+  })
+
+  test.each<[string, Partial<SubmitRequest>]>([
+    ['text', { task: 'y' }],
+    ['skill', { skill: 'folder-report' }],
+    ['workspace', { workspace: tmpdir() }],
+    ['source', { source: 'another' }],
+  ])('with another %s is a conflict, and the first stands', async (_, change) => {
+    const { submit, stateOf } = intake()
+    const first = await submit({ task: 'x', task_id: 't', session_id: 's' })
+    expect(await refusal(submit({ task: 'x', task_id: 't', session_id: 's', ...change }))).toEqual(['conflict', []])
+    expect((await stateOf(first)).submitted?.request.text).toBe('x')
+  })
+
+  it('leaves the session as it is: the next task follows the first one once', async () => {
+    const { submit, stateOf } = intake()
+    await submit({ task: 'x', task_id: 't1', session_id: 's' })
+    await submit({ task: 'x', task_id: 't1', session_id: 's' })
+    expect((await stateOf(await submit({ task: 'y', session_id: 's' }))).submitted?.previous_task_id).toBe('t1')
+  })
+})
+
+describe('a request that is refused stores nothing', () => {
+  test.each<[string, SubmitRequest, string, string]>([
+    ['an empty task', { task: '' }, 'invalid_arguments', 'task'],
+    ['a task of spaces', { task: ' \n\t ' }, 'invalid_arguments', 'task'],
+    ['a folder that does not exist', { task: 'x', workspace: '/nowhere/at/all' }, 'workspace_missing', 'workspace'],
+    ['a relative folder', { task: 'x', workspace: 'src' }, 'workspace_missing', 'workspace'],
+    ['an empty folder name', { task: 'x', workspace: '' }, 'workspace_missing', 'workspace'],
+    ['an unknown skill', { task: 'x', skill: 'nope' }, 'unknown_skill', 'skill'],
+    ['a skill of another case', { task: 'x', skill: 'Folder-Report' }, 'unknown_skill', 'skill'],
+    ['an empty skill', { task: 'x', skill: '' }, 'unknown_skill', 'skill'],
+  ])('%s', async (_, request, code, path) => {
+    const { submit, ports } = intake()
+    expect(await refusal(submit({ ...request, task_id: 't', session_id: 's' }))).toEqual([code, [path]])
+    expect(await ports.journal.last(logOf({ task_id: 't', session_id: 's' }))).toBeNull()
+    expect(await ports.journal.sessionTail('local', 's' as never)).toEqual({ task: null, revision: 0 })
+  })
+
+  test.each(['file.txt', 'file.txt/deeper', 'dangling'])('a workspace that is no folder: %s', async (name) => {
+    const { submit } = intake()
+    expect(await refusal(submit({ task: 'x', workspace: join(folder, name) }))).toEqual(['workspace_missing', ['workspace']])
+  })
+
+  it('names the skills there are', async () => {
+    await expect(intake().submit({ task: 'x', skill: 'nope' })).rejects.toThrow('folder-report')
+    await expect(intake({ skillNames: [] }).submit({ task: 'x', skill: 'nope' })).rejects.toThrow('none is loaded')
+  })
+
+  test.each<[string, unknown, string]>([
+    ['no task', {}, 'task'],
+    ['a task that is no text', { task: 5 }, 'task'],
+    ['a task of more than a million characters', { task: 'x'.repeat(1_000_001) }, 'task'],
+    ['an empty id', { task: 'x', task_id: '' }, 'task_id'],
+    ['an id with a line break', { task: 'x', task_id: 'a\nb' }, 'task_id'],
+    ['an id with half a character', { task: 'x', session_id: '\ud800' }, 'session_id'],
+    ['an id that is too long', { task: 'x', session_id: 'x'.repeat(129) }, 'session_id'],
+    ['an id in spaces', { task: 'x', session_id: ' s ' }, 'session_id'],
+    ['an unknown field', { task: 'x', priority: 1 }, ''],
+    ['null', null, ''],
+    ['a list', [], ''],
+  ])('of a wrong shape: %s', (_, request, path) => {
+    const parsed = submitRequest.safeParse(request)
+    expect(parsed.error?.issues.map((issue) => issue.path.join('.'))).toEqual([path])
+  })
+})
+
+describe('a session is a chain (I2)', () => {
+  it('each task names the one accepted before it; another session has its own', async () => {
+    const { submit, stateOf } = intake()
+    const previous = []
+    for (const session_id of ['s', 's', 'other', 's']) previous.push((await stateOf(await submit({ task: 'x', session_id }))).submitted?.previous_task_id ?? null)
+    expect(previous).toEqual([null, 'task_1', null, 'task_2'])
+  })
+
+  it('of tasks submitted at once is one chain without a fork', async () => {
+    const { submit, stateOf } = intake()
+    const answers = await Promise.all(Array.from({ length: 12 }, (_, i) => submit({ task: 'x', task_id: `t${i}`, session_id: 's' })))
+    const previous = await Promise.all(answers.map(async (answer) => (await stateOf(answer)).submitted?.previous_task_id ?? null))
+    expect(new Set(previous).size).toBe(12)
+    expect(previous.filter((id) => id === null)).toHaveLength(1)
+  })
+
+  it('that never stands still refuses after a bounded number of tries, and says to try again', async () => {
+    const { ports } = intake()
+    let tries = 0
+    const restless: MemoryJournal = { ...(ports.journal as MemoryJournal), accept: async () => (tries++, { kind: 'tail_moved' }) }
+    await expect(submitTask({ task: 'x', session_id: 's' }, { ...ports, journal: restless })).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining('Try again') as string })
+    expect(tries).toBe(20)
+  })
+})

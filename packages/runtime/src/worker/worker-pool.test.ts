@@ -1,0 +1,137 @@
+import { type MemoryHost, memoryHost, rootSpec, until } from '@beaver/testing'
+import { afterAll, describe, expect, it, test } from 'vitest'
+import { type RunningLoop, startWorkerPool, type WorkerPool } from './worker-pool.ts'
+
+const moduleOf = (name: string): string => new URL(`../../test/${name}.ts`, import.meta.url).href
+const pools: WorkerPool[] = []
+afterAll(() => Promise.all(pools.map((pool) => pool.close())))
+
+async function poolOf(threads: number): Promise<WorkerPool> {
+  const pool = await startWorkerPool({ filename: moduleOf('test-worker'), threads, heapMbMax: 32, data: {} })
+  pools.push(pool)
+  return pool
+}
+
+let runs = 0
+function start(pool: WorkerPool, text: string): RunningLoop & { host: MemoryHost } {
+  const host = memoryHost()
+  const spec = rootSpec({ part: { text }, start: { run_id: `run${++runs}` as never } })
+  return { ...pool.start(spec, host), host }
+}
+
+/** The thread is really in the loop: its events have come. */
+const underWay = (loop: { host: MemoryHost }): Promise<unknown> => until('the loop is under way', () => loop.host.types.includes('user_message_added'))
+
+describe('a pool of two threads', async () => {
+  const pool = await poolOf(2)
+
+  it('runs loops to their end, many at once', async () => {
+    const loops = Array.from({ length: 50 }, (_, i) => start(pool, `hello ${i}`))
+    const outcomes = await Promise.all(loops.map((loop) => loop.outcome))
+    expect(outcomes.map((outcome) => outcome.kind === 'ended' && outcome.end.facts.outputText)).toEqual(loops.map((_, i) => `said hello ${i}`))
+    expect(loops[0]?.host.types).toEqual(['run_started', 'system_prompt_snapshotted', 'user_message_added', 'assistant_message_added', 'run_completed'])
+    expect(pool.loops).toBe(0)
+  })
+
+  it('a cancel reaches a loop that waits, and no other', async () => {
+    const [one, other] = [start(pool, 'wait'), start(pool, 'wait')]
+    await Promise.all([underWay(one), underWay(other)])
+    one.cancel('enough')
+    expect(await one.outcome).toMatchObject({ kind: 'ended', end: { status: 'cancelled', failure: { message: 'enough' } } })
+    expect(pool.loops).toBe(1)
+    other.cancel('enough')
+    await other.outcome
+  })
+
+  it('a loop that breaks is told, and takes no other with it', async () => {
+    const other = start(pool, 'wait')
+    expect(await start(pool, 'break').outcome).toMatchObject({ kind: 'broke', message: 'a defect' })
+    expect(await start(pool, 'x').outcome).toMatchObject({ kind: 'ended' })
+    other.cancel('enough')
+    expect((await other.outcome).kind).toBe('ended')
+  })
+
+  it('a host that refuses ends the loop as broken, with its reason', async () => {
+    const host = { ...memoryHost(), append: () => Promise.reject(new Error('another daemon owns it')) }
+    expect(await pool.start(rootSpec(), host).outcome).toEqual({ kind: 'broke', message: 'another daemon owns it' })
+  })
+
+  test.each([
+    ['by process.exit', 'exit'],
+    ['by an uncaught exception', 'throw'],
+    ['by an unhandled rejection', 'reject'],
+  ])('a thread that dies %s: every loop on it is told lost, once; those on the other go on, and so does the pool', async (_, death) => {
+    const waiting = Array.from({ length: 6 }, () => start(pool, 'wait'))
+    await Promise.all(waiting.map(underWay))
+    const told: string[] = []
+    for (const loop of waiting) void loop.outcome.then((outcome) => told.push(outcome.kind))
+    const killer = start(pool, death)
+    expect(await killer.outcome).toMatchObject({ kind: 'lost', message: expect.stringContaining('lost') as string })
+    await until('the loops of the dead thread are told', () => told.length >= 3)
+    expect(told).toEqual(['lost', 'lost', 'lost'])
+    expect(pool.loops).toBe(3)
+    expect(await start(pool, 'after').outcome).toMatchObject({ kind: 'ended' })
+    for (const loop of waiting) loop.cancel('enough')
+    const outcomes = await Promise.all(waiting.map((loop) => loop.outcome))
+    expect(outcomes.map((outcome) => outcome.kind).toSorted()).toEqual(['ended', 'ended', 'ended', 'lost', 'lost', 'lost'])
+  })
+})
+
+describe('a pool of one thread', async () => {
+  const pool = await poolOf(1)
+
+  it('whose heap is full loses its loops as out of memory, and goes on', async () => {
+    const innocent = start(pool, 'wait')
+    await underWay(innocent)
+    const killer = start(pool, 'fill the heap')
+    expect([await killer.outcome, await innocent.outcome]).toMatchObject([{ kind: 'lost', message: expect.stringMatching(/memory/i) as string }, { kind: 'lost' }])
+    expect(await start(pool, 'after').outcome).toMatchObject({ kind: 'ended' })
+  })
+
+  it('a loop started while no thread is there waits for the next one: it is not lost', async () => {
+    const killer = start(pool, 'exit')
+    await killer.outcome
+    const next = start(pool, 'straight after')
+    expect(await next.outcome).toMatchObject({ kind: 'ended', end: { facts: { outputText: 'said straight after' } } })
+  })
+
+  it('a loop cancelled while it waits for a thread is cancelled when it runs', async () => {
+    await start(pool, 'exit').outcome
+    const next = start(pool, 'wait')
+    next.cancel('enough')
+    expect(await next.outcome).toMatchObject({ kind: 'ended', end: { status: 'cancelled' } })
+  })
+
+  it('a closed pool loses what runs, and starts nothing', async () => {
+    const closing = await poolOf(1)
+    const running = start(closing, 'wait')
+    await underWay(running)
+    await closing.close()
+    expect((await running.outcome).kind).toBe('lost')
+    expect((await start(closing, 'x').outcome).kind).toBe('lost')
+  })
+})
+
+describe('a pool that cannot start says so at once', () => {
+  test.each([
+    ['a module that throws at import', { filename: moduleOf('broken-worker'), data: {} }, 'a module is missing'],
+    ['a module that is not there', { filename: moduleOf('no-such-worker'), data: {} }, 'no-such-worker'],
+    ['a shard that fails each time', { filename: moduleOf('test-worker'), data: { fails: true } }, 'the skills cannot be read'],
+  ])('%s', async (_, options, words) => {
+    const begun = performance.now()
+    await expect(startWorkerPool({ ...options, threads: 1, heapMbMax: 32 })).rejects.toMatchObject({ message: expect.stringContaining(words) as string })
+    expect(performance.now() - begun).toBeLessThan(10_000)
+  })
+
+  it('threads that die too often make the pool fail: its supervisor decides', async () => {
+    const pool = await poolOf(1)
+    const failed = pool.failed.catch((error: Error) => error.message)
+    for (let i = 0; i <= 20; i++) void start(pool, 'exit')
+    const deaths = (async () => {
+      for (let i = 0; i < 30; i++) await start(pool, 'exit').outcome
+    })()
+    expect(await failed).toContain('Worker threads died')
+    expect((await start(pool, 'x').outcome).kind).toBe('lost')
+    await deaths
+  })
+})

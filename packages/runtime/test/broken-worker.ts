@@ -1,0 +1,2 @@
+// A worker module that cannot be loaded.
+throw new Error('a module is missing')

@@ -1,0 +1,154 @@
+// What the runtime's tests share: daemons in this process, on the in-memory twins, with a pool whose threads a test can kill.
+import { builtinTools, type LoopServices, runAgentLoop, type Tool } from '@beaver/agent'
+import { type Clock, type DomainEvent, event, type Ids, type LogId, type RecordedEvent, type TaskId } from '@beaver/core'
+import { memoryBlobStore, type MemoryJournal, memoryJournal, type ScriptedProvider, until, type VirtualClock, virtualClock } from '@beaver/testing'
+import { acceptedTasks } from '../src/accepted-tasks.ts'
+import { type Daemon, type DaemonOptions, startDaemon } from '../src/daemon.ts'
+import { loadTask } from '../src/load-task.ts'
+import { submitTask } from '../src/task-intake.ts'
+import type { LoopOutcome, WorkerPool } from '../src/worker/worker-pool.ts'
+
+/** The twin of the worker pool: loops in this thread. `lose` is the death of the thread they run in. */
+export interface MemoryPool extends WorkerPool {
+  lose(message?: string): void
+}
+
+export function memoryPool(services: LoopServices): MemoryPool {
+  const running = new Set<(outcome: LoopOutcome) => void>()
+  return {
+    failed: new Promise<never>(() => {}),
+    get loops() {
+      return running.size
+    },
+    start(spec, host) {
+      const { promise: outcome, resolve } = Promise.withResolvers<LoopOutcome>()
+      const stop = new AbortController()
+      let lost = false
+      const settle = (how: LoopOutcome): void => {
+        lost ||= how.kind === 'lost'
+        running.delete(settle)
+        resolve(how)
+      }
+      running.add(settle)
+      // What a dead thread asks for, nobody hears.
+      const whileAlive = <Value>(ask: () => Promise<Value>): Promise<Value> => (lost ? new Promise(() => {}) : ask().then((value) => (lost ? new Promise(() => {}) : value)))
+      const heard = { append: (...args: Parameters<typeof host.append>) => whileAlive(() => host.append(...args)), runTeam: (...args: Parameters<typeof host.runTeam>) => whileAlive(() => host.runTeam(...args)) }
+      runAgentLoop(structuredClone(spec), services, heard, stop.signal).then(
+        (end) => settle({ kind: 'ended', end }),
+        (error: Error) => settle({ kind: 'broke', message: error.message }),
+      )
+      return { outcome, cancel: (reason) => stop.abort(reason) }
+    },
+    lose: (message = 'The worker thread was lost.') => [...running].forEach((settle) => settle({ kind: 'lost', message })),
+    close: async () => {},
+  }
+}
+
+export interface TestDaemon extends Daemon {
+  readonly pool: MemoryPool
+  readonly id: string
+  /** Its process dies: nothing of it is heard again, and nothing is given back. */
+  kill(): void
+  /** Its process is stopped: no timer, no delivery; until it goes on as if nothing had been. */
+  stall(): void
+  goOn(): void
+}
+
+export interface World {
+  readonly journal: MemoryJournal
+  readonly clock: VirtualClock
+  daemon(of: { provider: ScriptedProvider | LoopServices['provider']; tools?: readonly Tool[]; limits?: Partial<DaemonOptions['limits']>; tasksMax?: number; id?: string }): TestDaemon
+  submit(task?: { task_id?: string; session_id?: string; text?: string }): Promise<LogId>
+  events(log: LogId): Promise<readonly RecordedEvent[]>
+  /** Waits for a condition while time passes. */
+  passing<Value>(what: string, look: () => Value | Promise<Value>, stepMs?: number): Promise<NonNullable<Exclude<Value, false>>>
+  ended(log: LogId): Promise<readonly RecordedEvent[]>
+}
+
+export const leaseMs = 6_000
+
+/** A journal, its queue and its blobs, for any number of daemons. */
+export function world(): World {
+  const journal = memoryJournal()
+  const blobs = memoryBlobStore()
+  const clock = virtualClock()
+  let last = 0
+  const ids: Ids = { next: (kind) => `${kind}_${++last}` }
+  const accepted = acceptedTasks()
+  const stopped: Clock = { now: () => clock.now(), after: () => ({ cancel() {} }) }
+
+  const passing: World['passing'] = (what, look, stepMs = 50) =>
+    until(what, async () => {
+      const seen = await look()
+      clock.advance(stepMs)
+      return seen
+    })
+  const events = async (log: LogId): Promise<readonly RecordedEvent[]> => (await loadTask(log, { journal, blobs })).events
+
+  return {
+    journal,
+    clock,
+    events,
+    passing,
+    daemon({ provider, tools = builtinTools(), limits = {}, tasksMax = 10, id = ids.next('daemon') }) {
+      let alive = true
+      let stalled = false
+      const pool = memoryPool({ provider, tools, skills: [], clock, random: () => 0, toolTimeoutMs: 60_000 })
+      const late: (() => void)[] = []
+      const fire = (act: () => void): void => {
+        if (stalled) late.push(act)
+        else if (alive) act()
+      }
+      const dead = (): Promise<never> => new Promise(() => {})
+      // A dead process neither writes nor beats.
+      const ofAlive: MemoryJournal = { ...journal, append: (append) => (alive ? journal.append(append) : dead()) }
+      const queue = journal.queue({ leaseMs, clock })
+      const daemon = startDaemon({
+        journal: ofAlive,
+        blobs,
+        clock: { now: () => clock.now(), after: (delayMs, act) => (alive ? clock.after(delayMs, () => fire(act)) : stopped.after(delayMs, act)) },
+        ids,
+        pool,
+        daemonId: id,
+        source: `/beaver/daemons/${id}`,
+        limits: { toolIterationsMax: 20, nodeToolIterationsMax: 20, concurrentNodesMax: 16, ownersLostMax: 5, ...limits },
+        accepted,
+        queue: {
+          async *pull(wanted) {
+            for await (const delivery of queue.pull(wanted)) {
+              if (!alive || stalled) return
+              yield { ...delivery, acknowledge: () => alive && delivery.acknowledge(), giveBack: (pauseMs) => alive && delivery.giveBack(pauseMs), extend: () => alive && delivery.extend() }
+            }
+          },
+        },
+        tasksMax,
+        leaseMs,
+        onEnded: (log) => daemon.sessionIdle(log.tenant, log.session),
+        onParked: () => {},
+      })
+      return {
+        ...daemon,
+        pool,
+        id,
+        kill: () => void (alive = false),
+        stall: () => void (stalled = true),
+        goOn() {
+          stalled = false
+          for (const act of late.splice(0)) fire(act)
+        },
+      }
+    },
+    async submit({ text = 'do it', ...names } = {}) {
+      const submitted = await submitTask({ task: text, ...names }, { journal, blobs, clock, ids, source: '/beaver/daemons/intake', tenant: 'local', workspaceDefault: process.cwd(), skillNames: [], accepted })
+      return { tenant: 'local', session: submitted.session_id, task: submitted.task_id as TaskId } as LogId
+    },
+    ended: (log) =>
+      passing(`task ${log.task} has ended`, async () => {
+        const all = await events(log)
+        return all.some((each) => each.type === 'task_completed' || each.type === 'task_failed' || each.type === 'task_cancelled' || each.type === 'task_incomplete') && all
+      }),
+  }
+}
+
+export const typesOf = (events: readonly DomainEvent[]): string[] => events.map((each) => each.type)
+export const cancelRequested = (reason: string): DomainEvent => event('task_cancel_requested', { reason })

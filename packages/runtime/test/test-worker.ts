@@ -1,0 +1,47 @@
+// A worker module whose model does what the task's text says: the ways a thread can die, on demand.
+import type { MessagePort } from 'node:worker_threads'
+import type { ChatAnswer, ChatProvider } from '@beaver/agent'
+import { systemClock } from '@beaver/core'
+import { serveShard } from '../src/worker/index.ts'
+
+const answer = (content: string): ChatAnswer => ({ content, toolCalls: [], finishReason: 'stop', usage: { input_tokens: 1, output_tokens: 1, calls: 1 }, model: 'm', responseId: null })
+
+const provider: ChatProvider = {
+  name: 'test',
+  model: 'm',
+  chat({ messages, signal }) {
+    const text = messages.findLast((message) => message.role === 'user')?.content ?? ''
+    switch (text) {
+      case 'exit':
+        return process.exit(7)
+      case 'throw':
+        setImmediate(() => {
+          throw new Error('uncaught in a worker')
+        })
+        break
+      case 'reject':
+        void Promise.reject(new Error('unhandled in a worker'))
+        break
+      case 'fill the heap':
+        setImmediate(fillHeap)
+        break
+      case 'break':
+        throw new TypeError('a defect')
+      case 'wait':
+        break
+      default:
+        return Promise.resolve(answer(`said ${text}`))
+    }
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }))
+  },
+}
+
+function fillHeap(): void {
+  const kept: unknown[] = []
+  for (;;) kept.push(Array.from({ length: 10_000 }, (_, i) => ({ i })))
+}
+
+export async function shard({ port, data }: { port: MessagePort; data: { readonly fails?: boolean } }): Promise<void> {
+  if (data.fails === true) throw new Error('the skills cannot be read')
+  await serveShard(port, { provider, tools: [], skills: [], clock: systemClock, random: Math.random, toolTimeoutMs: 1_000 })
+}
