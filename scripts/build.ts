@@ -89,8 +89,9 @@ async function packAll(): Promise<void> {
       const copy = copyOf(manifest)
       mkdirSync(copy, { recursive: true })
       await run('tar', ['-xzf', tarball, '-C', copy, '--strip-components=1'])
-      for (const dependency of Object.keys(manifest.dependencies ?? {}).filter((name) => !name.startsWith('@beaver/')))
-        link(join(dir, 'node_modules', dependency), dependency)
+      // In its own folder: what a package does not declare it does not find.
+      const foreign = Object.keys(manifest.dependencies ?? {}).filter((name) => !name.startsWith('@beaver/'))
+      for (const name of foreign) link(join(dir, 'node_modules', name), join(copy, 'node_modules', name))
     }),
   )
 }
@@ -115,7 +116,7 @@ async function importAsConsumer(): Promise<void> {
 
 /** The same, as TypeScript sees it: the declarations hold together without the sources. */
 async function typesAsConsumer(): Promise<void> {
-  link(join(root, 'node_modules/@types/node'), '@types/node')
+  link(join(root, 'node_modules/@types/node'), join(consumer, 'node_modules/@types/node'))
   const compilerOptions = {
     target: 'es2025',
     lib: ['es2025', 'esnext.disposable'],
@@ -147,10 +148,9 @@ function copyOf({ name }: Manifest): string {
   return join(consumer, 'node_modules', name)
 }
 
-function link(from: string, name: string): void {
-  const to = join(consumer, 'node_modules', name)
+function link(from: string, to: string): void {
   mkdirSync(dirname(to), { recursive: true })
-  if (!existsSync(to)) symlinkSync(realpathSync(from), to)
+  symlinkSync(realpathSync(from), to)
 }
 
 async function run(command: string, args: readonly string[], cwd = root, env: NodeJS.ProcessEnv = process.env): Promise<string> {

@@ -13,16 +13,28 @@ export function natsServerBinary(): string {
   return natsServer
 }
 
-export interface TestServer extends EmbeddedServer, AsyncDisposable {
+export interface TestServer extends AsyncDisposable {
+  readonly url: string
+  readonly port: number
   readonly dataDir: string
+  /** SIGKILL, then the same data on the same port again. */
+  crash(): Promise<void>
 }
 
 export async function testServer(options: { sync?: 'always' | 'default' } = {}): Promise<TestServer> {
   const dataDir = await mkdtemp(join(tmpdir(), 'beaver-nats-'))
-  const server = await startEmbeddedServer({ binary: natsServerBinary(), dataDir, ...options })
+  const start = (port?: number): Promise<EmbeddedServer> => startEmbeddedServer({ binary: natsServerBinary(), dataDir, ...options, ...(port === undefined ? {} : { port }) })
+  let server = await start()
+  const { url, port } = server
   return {
-    ...server,
+    url,
+    port,
     dataDir,
+    async crash() {
+      process.kill(server.pid, 'SIGKILL')
+      await server.closed
+      server = await start(port)
+    },
     async [Symbol.asyncDispose]() {
       await server.stop()
       await rm(dataDir, { recursive: true, force: true })

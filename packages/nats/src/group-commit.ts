@@ -4,7 +4,8 @@
 //     same expectation: it lands once, because a second landing is refused, and a refusal is checked against what is there.
 // G4. Bounds: `batchMessagesMax` messages a batch, `batchesInFlightMax` batches, `outcomeWaitMs` per write, `giveUpMs` in all.
 import { BeaverError, messageOf } from '@beaver/core'
-import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core'
+import { headers, InvalidArgumentError, type Msg, type NatsConnection } from '@nats-io/nats-core'
+import { lineOf } from './line.ts'
 
 export interface Write {
   readonly subject: string
@@ -38,6 +39,8 @@ interface PubAck {
 /** A refusal carries a sequence too: 0. */
 const isStored = (ack: PubAck): ack is PubAck & { seq: number } => ack.error === undefined && ack.seq !== undefined && ack.seq > 0
 
+const bytesOf = (unit: readonly Write[]): number => unit.reduce((sum, write) => sum + write.payload.length, 0)
+
 const wrongLastSequence = new Set([10_071, 10_164])
 const batchMessagesMax = 200
 const batchesInFlightMax = 1
@@ -48,6 +51,7 @@ const retryPauseMs = 100
 export function groupCommit(nc: NatsConnection, lastMessage: (subject: string) => Promise<{ sequence: number; payload: Uint8Array } | null>): GroupCommit {
   const queue: Pending[] = []
   const waiters: (() => void)[] = []
+  const line = lineOf(nc)
   let inFlight = 0
   let batchesSent = 0
   let scheduled = false
@@ -101,6 +105,7 @@ export function groupCommit(nc: NatsConnection, lastMessage: (subject: string) =
     let fault: unknown
     while (Date.now() - pending.since < giveUpMs && !nc.isClosed()) {
       try {
+        await line.up(outcomeWaitMs)
         const ack = await send(pending.unit)
         if (isStored(ack)) {
           const last = ack.seq
@@ -109,6 +114,8 @@ export function groupCommit(nc: NatsConnection, lastMessage: (subject: string) =
         if (wrongLastSequence.has(ack.error?.err_code ?? 0)) return pending.resolve(await refusedOrLanded(pending.unit))
         fault = new Error(ack.error?.description ?? 'the server gave no sequence')
       } catch (error) {
+        // It will not become smaller: waiting would only keep the others from being written.
+        if (error instanceof InvalidArgumentError) return pending.reject(new BeaverError('internal', `The journal cannot hold an entry of ${bytesOf(pending.unit)} bytes: ${messageOf(error)}`, { cause: error }))
         fault = error
       }
       await new Promise((resolve) => setTimeout(resolve, retryPauseMs))
@@ -143,7 +150,7 @@ export function groupCommit(nc: NatsConnection, lastMessage: (subject: string) =
         continue
       }
       if (writes.length > 1) head.set('Nats-Batch-Commit', '1')
-      answer = await nc.request(write.subject, write.payload, { headers: head, timeout: outcomeWaitMs })
+      answer = await line.request(write.subject, write.payload, { headers: head, timeout: outcomeWaitMs })
     }
     return answer === null ? {} : answer.json<PubAck>()
   }

@@ -39,7 +39,7 @@ export function startDaemon(options: DaemonOptions): Daemon {
       known.delivery = delivery // delivered again although ours: the newest delivery carries the lease
       return delivery.extend()
     }
-    const task = superviseTask(delivery.log, options)
+    const task = superviseTask(delivery.log, delivery.deliveries, options)
     held.set(key, { task, delivery })
     tasks.set(key, task)
     void task.outcome.then((outcome) => {

@@ -2,7 +2,7 @@
 //
 //   claiming ─claimed─▶ running ─root.ended─▶ finishing ─finished─▶ ended
 //   claiming ─predecessor.open─▶ parked ─recheck─▶ claiming        claiming ─over─▶ ended
-//   running ─release─▶ releasing ─released─▶ released              any ─fenced─▶ lost
+//   running ─release─▶ releasing ─released─▶ released              any ─fenced─▶ lost, any ─given.up─▶ ended
 //
 // M1. Three states are final: `ended` (a terminal event stands in the journal), `released` (handed over), `lost` (another
 //     daemon owns the task, or this one could not go on). M2. A state's entry action is its effect; effects come with the input.
@@ -18,6 +18,7 @@ type TaskMachineEvent =
   | { readonly type: 'finished' }
   | { readonly type: 'release'; readonly reason: string }
   | { readonly type: 'released' }
+  | { readonly type: 'given.up' }
   | { readonly type: 'fenced' }
 
 /** What entering a state begins. */
@@ -40,7 +41,7 @@ export const taskMachine = setup({
   id: 'TaskSupervisor',
   context: ({ input }) => input,
   initial: 'claiming',
-  on: { fenced: '.lost' },
+  on: { 'given.up': '.ended', fenced: '.lost' },
   states: {
     claiming: { entry: 'claim', on: { claimed: 'running', over: 'ended', 'predecessor.open': 'parked', release: 'released' } },
     parked: { on: { recheck: 'claiming', release: 'released' } },

@@ -76,7 +76,11 @@ export interface SupervisedTask {
   release(reason: string): void
 }
 
-export function superviseTask(log: LogId, ports: TaskPorts): SupervisedTask {
+/** A task that was delivered this often without an end is given up on when it breaks again. */
+const deliveriesMax = 10
+
+/** @param deliveries how often the task was delivered, from 1 */
+export function superviseTask(log: LogId, deliveries: number, ports: TaskPorts): SupervisedTask {
   const { promise: outcome, resolve } = Promise.withResolvers<TaskOutcome>()
   const loops = new Set<SupervisedLoop>()
   const teams = new Map<string, RunningTeam>()
@@ -98,12 +102,27 @@ export function superviseTask(log: LogId, ports: TaskPorts): SupervisedTask {
     },
   })
 
-  /** What fails here is a lost task or a broken one; either way this daemon lets go, and the lease brings it back. */
+  /** What fails here is a lost task or a broken one. This daemon lets go and the lease brings it back, until it is hopeless. */
   function effect(begin: () => Promise<void>): void {
-    begin().catch((error: unknown) => {
+    begin().catch(async (error: unknown) => {
       report(error)
-      fenced()
+      if (await givenUp(error).catch(() => false)) actor.send({ type: 'given.up' })
+      else fenced()
     })
+  }
+
+  /** A task that breaks every daemon that takes it would come back for ever: after some deliveries it ends, with the reason. */
+  async function givenUp(error: unknown): Promise<boolean> {
+    if (taskLog === null || taskLog.fenced.aborted || deliveries < deliveriesMax) return false
+    await taskLog.append(deadLetter(`The task could not be driven, ${deliveries} times: ${messageOf(error)}`, deliveries, 'internal').map(draft))
+    return true
+  }
+
+  function deadLetter(message: string, count: number, failureClass: 'internal' | 'worker_lost'): DomainEvent[] {
+    const failure = { class: failureClass, message }
+    const end: LoopEnd = { status: 'failed', facts: { outputText: '', outputSeq: 0, tools: [] }, failure, usage: noUsage, provider: null, model: null }
+    terminal = taskEnd(end, null, usage)
+    return [event('task_dead_lettered', { claims: count }), terminal]
   }
 
   const fenced = (): void => {
@@ -134,10 +153,9 @@ export function superviseTask(log: LogId, ports: TaskPorts): SupervisedTask {
     taskLog.fenced.addEventListener('abort', fenced, { once: true })
     const ownersLost = state.ownersLost + (state.owner === null ? 0 : 1)
     if (ownersLost > ports.limits.ownersLostMax) {
-      const failure = { class: 'worker_lost' as const, message: `The task lost ${ownersLost} owners in the middle of its work and was given up on.` }
-      const end: LoopEnd = { status: 'failed', facts: { outputText: '', outputSeq: 0, tools: [] }, failure, usage: noUsage, provider: null, model: null }
-      const claim = event('task_claimed', { daemon: ports.daemonId })
-      await taskLog.append([claim, event('task_dead_lettered', { claims: ownersLost }), taskEnd(end, null, usageOf(state))].map(draft))
+      usage = usageOf(state)
+      const why = `The task lost ${ownersLost} owners in the middle of its work and was given up on.`
+      await taskLog.append([event('task_claimed', { daemon: ports.daemonId }), ...deadLetter(why, ownersLost, 'worker_lost')].map(draft))
       return actor.send({ type: 'over' })
     }
     const claim = [draft(event('task_claimed', { daemon: ports.daemonId }))]

@@ -17,6 +17,7 @@ export function memoryPool(services: LoopServices): MemoryPool {
   const running = new Set<(outcome: LoopOutcome) => void>()
   return {
     failed: new Promise<never>(() => {}),
+    threads: 1,
     get loops() {
       return running.size
     },

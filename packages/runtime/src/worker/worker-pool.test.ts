@@ -61,6 +61,7 @@ describe('a pool of two threads', async () => {
     ['by an uncaught exception', 'throw'],
     ['by an unhandled rejection', 'reject'],
   ])('a thread that dies %s: every loop on it is told lost, once; those on the other go on, and so does the pool', async (_, death) => {
+    await until('both threads are there', () => pool.threads === 2)
     const waiting = Array.from({ length: 6 }, () => start(pool, 'wait'))
     await Promise.all(waiting.map(underWay))
     const told: string[] = []
@@ -126,12 +127,8 @@ describe('a pool that cannot start says so at once', () => {
   it('threads that die too often make the pool fail: its supervisor decides', async () => {
     const pool = await poolOf(1)
     const failed = pool.failed.catch((error: Error) => error.message)
-    for (let i = 0; i <= 20; i++) void start(pool, 'exit')
-    const deaths = (async () => {
-      for (let i = 0; i < 30; i++) await start(pool, 'exit').outcome
-    })()
-    expect(await failed).toContain('Worker threads died')
-    expect((await start(pool, 'x').outcome).kind).toBe('lost')
-    await deaths
+    for (let deaths = 0; deaths < 21; deaths++) expect((await start(pool, 'exit').outcome).kind).toBe('lost')
+    expect(await failed).toContain('Worker threads died 21 times')
+    expect(await start(pool, 'x').outcome).toEqual({ kind: 'lost', message: 'No worker thread is running.' })
   })
 })

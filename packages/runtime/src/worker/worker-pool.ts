@@ -1,7 +1,8 @@
 // The worker pool: Piscina threads, each running one shard, each shard many loops.
 // W1. A loop runs on exactly one shard. W2. A shard that is lost is replaced, and each of its loops is told `lost` once.
 // W3. A pool whose workers cannot start says so at once instead of waiting for ever. W4. Shards that die too often
-//     (`lossesMax` within `lossesPeriodMs`) make the pool fail: the daemon's supervisor decides.
+//     (`lossesMax` within `lossesPeriodMs`) make the pool fail: the daemon's supervisor decides. W5. A loop started while all
+//     threads are being replaced waits for the next one.
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import type { LoopEnd, LoopHost, LoopSpec } from '@beaver/agent'
@@ -24,6 +25,8 @@ export interface WorkerPool {
   /** Rejects when the pool cannot go on. */
   readonly failed: Promise<never>
   readonly loops: number
+  /** Threads that take loops now; fewer than configured while one is being replaced. */
+  readonly threads: number
   close(): Promise<void>
 }
 
@@ -52,11 +55,20 @@ export async function startWorkerPool(options: { filename: string; threads: numb
   })
   const { promise: failed, reject: fail } = Promise.withResolvers<never>()
   failed.catch(() => {})
-  pool.on('error', (error) => fail(new BeaverError('start_failed', `A worker thread cannot start: ${messageOf(error)}`, { cause: error })))
+  pool.on('error', (error) => giveUp(new BeaverError('start_failed', `A worker thread cannot start: ${messageOf(error)}`, { cause: error })))
   const shards = new Set<Shard>()
+  /** Loops for which there is no thread at the moment. */
+  const waiting: ((shard: Shard | null) => void)[] = []
   const losses: number[] = []
   let lastLoop = 0
   let closing = false
+
+  /** There will be no further thread. */
+  function giveUp(error: Error): void {
+    closing = true
+    for (const begin of waiting.splice(0)) begin(null)
+    fail(error)
+  }
 
   function addShard(): Promise<void> {
     const { port1, port2 } = new MessageChannel()
@@ -65,6 +77,7 @@ export async function startWorkerPool(options: { filename: string; threads: numb
       port1.once('message', () => {
         port1.on('message', (messages: readonly FromShard[]) => messages.forEach((message) => receive(shard, message)))
         shards.add(shard)
+        for (const begin of waiting.splice(0)) begin(shard)
         resolve()
       })
     })
@@ -84,7 +97,7 @@ export async function startWorkerPool(options: { filename: string; threads: numb
     const now = Date.now()
     losses.push(now)
     while (losses.length > 0 && now - (losses[0] as number) > lossesPeriodMs) losses.shift()
-    if (losses.length > lossesMax) fail(new BeaverError('internal', `Worker threads died ${losses.length} times within ${lossesPeriodMs / 1000} s; the last: ${message}`))
+    if (losses.length > lossesMax) giveUp(new BeaverError('internal', `Worker threads died ${losses.length} times within ${lossesPeriodMs / 1000} s; the last: ${message}`))
     else void addShard()
   }
 
@@ -107,31 +120,53 @@ export async function startWorkerPool(options: { filename: string; threads: numb
     }
   }
 
-  await Promise.race([
-    Promise.all(Array.from({ length: options.threads }, addShard)),
-    failed,
-    new Promise((_, reject) => setTimeout(() => reject(new BeaverError('start_failed', `The worker threads did not start within ${startMsMax / 1000} s.`)), startMsMax).unref()),
-  ])
+  const slow = Promise.withResolvers<never>()
+  const timer = setTimeout(() => slow.reject(new BeaverError('start_failed', `The worker threads did not start within ${startMsMax / 1000} s.`)), startMsMax)
+  try {
+    await Promise.race([Promise.all(Array.from({ length: options.threads }, addShard)), failed, slow.promise])
+  } catch (error) {
+    closing = true
+    await pool.destroy()
+    throw error
+  } finally {
+    clearTimeout(timer)
+  }
 
   return {
     failed,
     get loops() {
-      return [...shards].reduce((sum, shard) => sum + shard.loops.size, 0)
+      return [...shards].reduce((sum, shard) => sum + shard.loops.size, waiting.length)
+    },
+    get threads() {
+      return shards.size
     },
     start(spec, host) {
       const id = ++lastLoop
-      const shard = leastBusy(shards)
       const { promise: outcome, resolve: settle } = Promise.withResolvers<LoopOutcome>()
-      if (shard === null) {
-        settle({ kind: 'lost', message: 'No worker thread is running.' })
-        return { outcome, cancel: () => {} }
+      let shard: Shard | null = null
+      let cancelReason: string | null = null
+      const cancel = (): void => void (cancelReason !== null && shard?.send({ kind: 'cancel', loop: id, reason: cancelReason }))
+      const begin = (on: Shard | null): void => {
+        if (on === null) return settle({ kind: 'lost', message: 'No worker thread is running.' })
+        shard = on
+        on.loops.set(id, { host, settle })
+        on.send({ kind: 'start', loop: id, spec })
+        cancel()
       }
-      shard.loops.set(id, { host, settle })
-      shard.send({ kind: 'start', loop: id, spec })
-      return { outcome, cancel: (reason) => shard.send({ kind: 'cancel', loop: id, reason }) }
+      const free = leastBusy(shards)
+      if (free === null && !closing) waiting.push(begin)
+      else begin(free)
+      return {
+        outcome,
+        cancel(reason) {
+          cancelReason ??= reason
+          cancel()
+        },
+      }
     },
     async close() {
       closing = true
+      for (const begin of waiting.splice(0)) begin(null)
       for (const shard of shards) shard.port.close()
       await pool.destroy()
     },

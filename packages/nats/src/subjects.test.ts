@@ -1,0 +1,95 @@
+import { foreignId, type LogId } from '@beaver/core'
+import fc from 'fast-check'
+import { describe, expect, it, test } from 'vitest'
+import { decodeToken, encodeToken, logOf, subjectsOf } from './subjects.ts'
+
+const names = fc.oneof(
+  fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }),
+  fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }),
+  fc.constantFrom('web:会话', 'a.b', '*', '>', '…', '=', '=41', '\u{1F9AB}', 'a b', '\u0000', 'é', 'é', 'x'.repeat(128)),
+)
+const logs = fc.record({ tenant: names, session: names, task: names }) as fc.Arbitrary<LogId>
+const subjects = subjectsOf('ns')
+
+describe('a foreign id as a token (N1, N2)', () => {
+  it('comes back unchanged, whatever it is', () => {
+    fc.assert(fc.property(names, (id) => void expect(decodeToken(encodeToken(id))).toBe(id)))
+  })
+
+  it('is one token that NATS takes: not empty, no dot, no wildcard, no space', () => {
+    fc.assert(fc.property(names, (id) => void expect(encodeToken(id)).toMatch(/^[A-Za-z0-9_=-]+$/)))
+  })
+
+  it('two ids have two tokens', () => {
+    fc.assert(fc.property(names, names, (a, b) => void expect(encodeToken(a) === encodeToken(b)).toBe(a === b)))
+  })
+
+  test.each([
+    ['task_01k', 'task_01k'],
+    ['web:test', 'web=3Atest'],
+    ['a.b', 'a=2Eb'],
+    ['*', '=2A'],
+    ['=', '=3D'],
+    ['会', '=E4=BC=9A'],
+    ['\u{1F9AB}', '=F0=9F=A6=AB'],
+  ])('%j is %s', (id, token) => expect(encodeToken(id)).toBe(token))
+
+  it('half a character is not a name: it is refused at the boundary, for it could not come back', () => {
+    expect(foreignId.safeParse('a\ud800').success).toBe(false)
+    expect(foreignId.safeParse('\udc00b').success).toBe(false)
+    expect(decodeToken(encodeToken('\ud800'))).toBe('\ufffd')
+  })
+})
+
+describe('a subject', () => {
+  it('of a log leads back to the log', () => {
+    fc.assert(fc.property(logs, (log) => void expect(logOf(subjects.journal(log))).toEqual(log)))
+  })
+
+  it('of two logs differ', () => {
+    fc.assert(fc.property(logs, logs, (a, b) => void expect(subjects.journal(a) === subjects.journal(b)).toBe(a.tenant === b.tenant && a.session === b.session && a.task === b.task)))
+  })
+
+  it("of a log is matched by its session's filter and by its task's, and by no other's", () => {
+    fc.assert(
+      fc.property(logs, logs, (log, other) => {
+        expect(matches(subjects.sessionJournals(log.tenant, log.session), subjects.journal(log))).toBe(true)
+        expect(matches(subjects.taskAnySession(log.tenant, log.task), subjects.journal(log))).toBe(true)
+        expect(matches(subjects.sessionJournals(log.tenant, log.session), subjects.journal(other))).toBe(log.tenant === other.tenant && log.session === other.session)
+        expect(matches(subjects.taskAnySession(log.tenant, log.task), subjects.journal(other))).toBe(log.tenant === other.tenant && log.task === other.task)
+      }),
+    )
+  })
+
+  it('is captured by the journal stream if it is to be kept, and not if it is not', () => {
+    const log = { tenant: 't', session: 's', task: 'x' } as LogId
+    const kept = (subject: string): boolean => subjects.captured.some((filter) => matches(filter, subject))
+    expect([subjects.journal(log), subjects.accepted('t', log.session)].map(kept)).toEqual([true, true])
+    expect([subjects.live(log), subjects.sessionIdle('t', log.session), subjects.service('task.submit'), subjects.query('x'), subjects.daemon('d')].map(kept)).toEqual([false, false, false, false, false])
+  })
+
+  it('of the longest ids stays below what a nats-server takes (4,096 bytes a control line)', () => {
+    const longest = '会'.repeat(128)
+    expect(subjects.journal({ tenant: '会'.repeat(64), session: longest, task: longest } as LogId).length).toBeLessThan(3_500)
+  })
+
+  it('of two namespaces never meet', () => {
+    const log = { tenant: 't', session: 's', task: 'x' } as LogId
+    expect(matches(subjectsOf('other').journals, subjects.journal(log))).toBe(false)
+    expect(subjectsOf('other').stream).not.toBe(subjects.stream)
+  })
+})
+
+test.each(['', 'a.b', 'a b', '*', '会', 'x'.repeat(33)])('the namespace %j is refused', (namespace) => {
+  expect(() => subjectsOf(namespace)).toThrow('namespace')
+})
+
+/** As a nats-server matches. */
+function matches(filter: string, subject: string): boolean {
+  const [wanted, given] = [filter.split('.'), subject.split('.')]
+  for (const [i, token] of wanted.entries()) {
+    if (token === '>') return given.length > i
+    if (token !== '*' && token !== given[i]) return false
+  }
+  return wanted.length === given.length
+}

@@ -1,0 +1,46 @@
+// A task that costs its owner every time is given up on after a bounded number of owners, as an event; the queue goes on.
+import { held, until } from '@beaver/testing'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type FakeReply, say } from './support/fake-provider.ts'
+import { testServer, type TestServer } from './support/nats.ts'
+import { only, testSystem, told } from './support/system.ts'
+
+let server: TestServer
+beforeAll(async () => void (server = await testServer()))
+afterAll(() => server[Symbol.asyncDispose]())
+
+it('a task whose owner is killed each time ends as failed, and the tasks beside it complete', async () => {
+  await using system = await testSystem(server, { daemon: { owners_lost_max: 2 } })
+  const never = held<FakeReply>()
+  system.provider.answerBy(({ text }) => (text === 'poison' ? never.promise : say('42')))
+  const { task_id } = await system.client.submit({ task: 'x' }).then(
+    () => Promise.reject(new Error('no daemon runs yet')),
+    async () => {
+      const first = await system.daemon()
+      const submitted = await system.client.submit({ task: 'poison', session_id: 's' })
+      await until('it is under way', () => system.provider.about('poison').length === 1, { everyMs: 5 })
+      first.kill('SIGKILL')
+      await first.exited
+      return submitted
+    },
+  )
+  const second = await system.daemon()
+  const behind = await system.client.submit({ task: 'behind it', session_id: 's' })
+  await until('it is under way again', () => system.provider.about('poison').length === 2, { everyMs: 5 })
+  second.kill('SIGKILL')
+  await second.exited
+  const third = await system.daemon()
+  await until('and again', () => system.provider.about('poison').length === 3, { everyMs: 5 })
+  third.kill('SIGKILL')
+  await third.exited
+  const fourth = await system.daemon()
+
+  const events = await system.ended(task_id)
+  expect(told(events).slice(-3)).toEqual(['task_claimed', 'task_dead_lettered', 'task_failed'])
+  expect(only(events, 'task_dead_lettered')[0]?.data.claims).toBe(3)
+  expect(events.at(-1)).toMatchObject({ epoch: 4, data: { failure: { class: 'worker_lost' } } })
+  expect(only(events, 'task_claimed').at(-1)?.data.daemon).toBe(fourth.id)
+  expect(system.provider.about('poison')).toHaveLength(3)
+  expect((await system.ended(behind.task_id)).at(-1)?.type).toBe('task_completed')
+  expect((await system.ended((await system.client.submit({ task: 'after it' })).task_id)).at(-1)?.type).toBe('task_completed')
+})

@@ -1,0 +1,189 @@
+// Group commit and the journal on a real nats-server, through the faults a network and a server have.
+import { type LogId, BeaverError } from '@beaver/core'
+import { connectNats, natsJournal, type NatsJournal, subjectsOf } from '@beaver/nats'
+import { held, until } from '@beaver/testing'
+import type { NatsConnection } from '@nats-io/nats-core'
+import { createServer, type AddressInfo, type Server } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { testServer, type TestServer } from './support/nats.ts'
+import { tcpProxy } from './support/tcp-proxy.ts'
+
+let server: TestServer
+let nc: NatsConnection
+let journal: NatsJournal
+const subjects = subjectsOf('group')
+beforeAll(async () => {
+  server = await testServer()
+  nc = await connectNats({ url: server.url, name: 'group commit' })
+  journal = await natsJournal(nc, subjects)
+})
+afterAll(async () => {
+  await nc.close()
+  await server[Symbol.asyncDispose]()
+})
+
+let logs = 0
+const freshLog = (session = 's'): LogId => ({ tenant: 'local', session, task: `task ${++logs}` }) as LogId
+const bytes = (text: string): Uint8Array => Buffer.from(text)
+const textsOf = async (log: LogId, of: NatsJournal = journal): Promise<string[]> => (await of.read(log)).map((entry) => Buffer.from(entry.payload).toString())
+
+describe('a batch', () => {
+  it('in which one unit is fenced: that one fails alone, and nothing of it is stored', async () => {
+    const all = Array.from({ length: 30 }, () => freshLog())
+    const outcomes = await Promise.all(all.map((log, i) => journal.append({ log, expectedRevision: i === 11 ? 99 : 0, payload: bytes(`of ${i}`) })))
+    expect(outcomes.map(({ kind }) => kind)).toEqual(all.map((_, i) => (i === 11 ? 'fenced' : 'appended')))
+    expect(await textsOf(all[11] as LogId)).toEqual([])
+    expect(await textsOf(all[12] as LogId)).toEqual(['of 12'])
+  })
+
+  it('gives each append the revision it really has', async () => {
+    const all = Array.from({ length: 30 }, () => freshLog())
+    const outcomes = await Promise.all(all.map((log) => journal.append({ log, expectedRevision: 0, payload: bytes('x') })))
+    for (const [i, outcome] of outcomes.entries()) expect(await journal.last(all[i] as LogId)).toMatchObject({ revision: outcome.kind === 'appended' ? outcome.revision : -1 })
+  })
+
+  it('keeps two units of one session apart: of two acceptances at once one has to read the tail again', async () => {
+    const [one, two] = [freshLog('together'), freshLog('together')]
+    const accept = (log: LogId) => journal.accept({ log, expectedRevision: 0, payload: bytes('first') }, { task: null, revision: 0 })
+    const outcomes = await Promise.all([accept(one), accept(two)])
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['accepted', 'tail_moved'])
+    expect(await textsOf(two)).toEqual([])
+  })
+
+  it('of more messages than one batch holds is written whole', async () => {
+    const all = Array.from({ length: 450 }, () => freshLog())
+    const outcomes = await Promise.all(all.map((log) => journal.append({ log, expectedRevision: 0, payload: bytes('x') })))
+    expect(outcomes.filter(({ kind }) => kind === 'appended')).toHaveLength(450)
+    await journal.settled()
+  })
+
+  it('takes ids of the greatest length and of any script', async () => {
+    const log = { tenant: '会'.repeat(64), session: '会'.repeat(128), task: '\u{1F9AB}'.repeat(64) } as LogId
+    expect(await journal.accept({ log, expectedRevision: 0, payload: bytes('x') }, await journal.sessionTail(log.tenant, log.session))).toMatchObject({ kind: 'accepted' })
+    expect(await textsOf(log)).toEqual(['x'])
+  })
+
+  it('refuses a message larger than the server takes, at once, and takes no other with it', async () => {
+    const [huge, small] = [freshLog(), freshLog()]
+    const begun = performance.now()
+    const [refused, stored] = await Promise.allSettled([
+      journal.append({ log: huge, expectedRevision: 0, payload: new Uint8Array(1024 * 1024 + 1) }),
+      journal.append({ log: small, expectedRevision: 0, payload: bytes('small') }),
+    ])
+    expect(refused.status).toBe('rejected')
+    expect(stored).toMatchObject({ status: 'fulfilled', value: { kind: 'appended' } })
+    expect(performance.now() - begun).toBeLessThan(5_000)
+  })
+})
+
+describe('an unknown outcome', () => {
+  it('the line is cut after the server stored the entry and before it said so: it landed once, and the append knows it', async () => {
+    await using proxy = await tcpProxy(server.port)
+    const through = await connectNats({ url: `nats://127.0.0.1:${proxy.port}`, name: 'through a proxy' })
+    const writer = await natsJournal(through, subjects)
+    const log = freshLog()
+    expect((await writer.append({ log, expectedRevision: 0, payload: bytes('first') })).kind).toBe('appended')
+    const { revision } = (await journal.last(log)) ?? { revision: 0 }
+    proxy.muteServer()
+    const unknown = writer.append({ log, expectedRevision: revision, payload: bytes('second') })
+    await until('the server has stored it', async () => (await journal.read(log)).length === 2, { everyMs: 10 })
+    await until('its answer is lost', () => proxy.swallowedBytes > 0)
+    proxy.cut()
+    expect(await unknown).toEqual({ kind: 'appended', revision: (await journal.last(log))?.revision })
+    expect(await textsOf(log)).toEqual(['first', 'second'])
+    await through.close()
+  })
+
+  it('that another writer has overtaken is a fence, not a success', async () => {
+    await using proxy = await tcpProxy(server.port)
+    const through = await connectNats({ url: `nats://127.0.0.1:${proxy.port}`, name: 'through a proxy' })
+    const writer = await natsJournal(through, subjects)
+    const log = freshLog()
+    const first = await journal.append({ log, expectedRevision: 0, payload: bytes('first') })
+    proxy.muteServer()
+    proxy.cut()
+    await journal.append({ log, expectedRevision: first.kind === 'appended' ? first.revision : 0, payload: bytes('of the new owner') })
+    expect(await writer.append({ log, expectedRevision: first.kind === 'appended' ? first.revision : 0, payload: bytes('late') })).toEqual({ kind: 'fenced' })
+    expect(await textsOf(log)).toEqual(['first', 'of the new owner'])
+    await through.close()
+  })
+})
+
+it('a server killed and started again in the middle of 200 appends: what was acknowledged is there, once, and all land', async () => {
+  await using own = await testServer()
+  const connection = await connectNats({ url: own.url, name: 'crash' })
+  const writer = await natsJournal(connection, subjects)
+  const acknowledged: { log: LogId; revision: number; text: string }[] = []
+  const halfway = held<void>()
+  // Twenty logs, ten appends each, every one after the one before it, as tasks write.
+  const writing = Array.from({ length: 20 }, async (_, i) => {
+    const log = freshLog()
+    let revision = 0
+    for (let n = 0; n < 10; n++) {
+      const text = `${i}.${n}`
+      const outcome = await writer.append({ log, expectedRevision: revision, payload: bytes(text) })
+      if (outcome.kind !== 'appended') throw new Error(`${text} was ${outcome.kind}`)
+      revision = outcome.revision
+      acknowledged.push({ log, revision, text })
+      if (acknowledged.length === 80) halfway.settle()
+    }
+    return log
+  })
+  await halfway.promise
+  await own.crash()
+  const written = await Promise.all(writing)
+  expect(acknowledged).toHaveLength(200)
+  for (const [i, log] of written.entries()) expect(await textsOf(log, writer)).toEqual(Array.from({ length: 10 }, (_, n) => `${i}.${n}`))
+  for (const { log, revision, text } of acknowledged) {
+    const entry = (await writer.read(log)).find((each) => each.revision === revision)
+    expect(entry === undefined ? 'missing' : Buffer.from(entry.payload).toString()).toBe(text)
+  }
+  await connection.close()
+})
+
+describe('a server Beaver cannot work with', () => {
+  const refusal = (url: string): Promise<BeaverError> =>
+    connectNats({ url, name: 'refused', timeoutMs: 2_000 }).then(
+      () => Promise.reject(new Error('connected')),
+      (error: BeaverError) => error,
+    )
+
+  it('that is absent: unreachable, with what to do', async () => {
+    const error = await refusal('nats://127.0.0.1:1')
+    expect([error.code, error.message]).toEqual(['unreachable', expect.stringContaining('beaver up')])
+  })
+
+  it.each([
+    ['2.10.27', true, 'server_too_old', '2.12.0'],
+    ['2.9.10', true, 'server_too_old', 'Upgrade'],
+    ['2.15.1', false, 'unreachable', 'without JetStream'],
+  ])('that says it is %s, JetStream %j: %s', async (version, jetstream, code, words) => {
+    const fake = await fakeServer({ version, jetstream })
+    const error = await refusal(`nats://someone:secret@127.0.0.1:${(fake.address() as AddressInfo).port}`)
+    expect([error.code, error.message]).toEqual([code, expect.stringContaining(words)])
+    expect(error.message).not.toContain('secret')
+    await new Promise((resolve) => fake.close(resolve))
+  })
+
+  it('that is no nats-server at all: unreachable within the time given', async () => {
+    const silent = createServer(() => {})
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    const begun = performance.now()
+    expect((await refusal(`nats://127.0.0.1:${(silent.address() as AddressInfo).port}`)).code).toBe('unreachable')
+    expect(performance.now() - begun).toBeLessThan(5_000)
+    silent.close()
+  })
+})
+
+/** Speaks just enough of the protocol to be connected to. */
+async function fakeServer(info: { version: string; jetstream: boolean }): Promise<Server> {
+  const fake = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.write(`INFO ${JSON.stringify({ server_id: 'FAKE', proto: 1, headers: true, max_payload: 1024 * 1024, ...info })}\r\n`)
+    socket.on('data', (data) => {
+      if (data.toString().includes('PING')) socket.write('PONG\r\n')
+    })
+  })
+  await new Promise<void>((resolve) => fake.listen(0, '127.0.0.1', resolve))
+  return fake
+}

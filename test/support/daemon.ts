@@ -1,0 +1,48 @@
+// The supervisor daemon as it is: a child process of its own, with real worker threads.
+import { spawn } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { until } from '@beaver/testing'
+
+export interface DaemonProcess {
+  readonly pid: number
+  /** As it names itself in the journal. */
+  readonly id: string
+  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+  /** What it wrote to stderr. */
+  readonly stderr: string
+  kill(signal: NodeJS.Signals): void
+}
+
+const main = new URL('../../apps/supervisor/src/main.ts', import.meta.url).pathname
+
+/** Starts a daemon and waits until it is ready. It ends with this process, if nobody ends it before. */
+export async function daemonProcess(options: { cwd: string; env: Record<string, string> }): Promise<DaemonProcess> {
+  const child = spawn(process.execPath, [main], {
+    cwd: options.cwd,
+    env: { PATH: process.env['PATH'] ?? '', NODE_COMPILE_CACHE: join(tmpdir(), 'beaver-test-compile-cache'), ...options.env },
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  })
+  let stderr = ''
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })))
+  let gone = false
+  void exited.then(() => (gone = true))
+  let id = ''
+  child.on('message', (message: { kind?: string; daemon?: string }) => {
+    if (message.kind === 'ready') id = message.daemon ?? ''
+  })
+  await until('the daemon is ready', () => id !== '' || gone, { withinMs: 20_000, everyMs: 10 })
+  if (gone) throw new Error(`The daemon ended before it was ready:\n${stderr}`)
+  return {
+    pid: child.pid as number,
+    id,
+    exited,
+    get stderr() {
+      return stderr
+    },
+    kill(signal) {
+      if (!gone) child.kill(signal)
+    },
+  }
+}

@@ -1,0 +1,96 @@
+// An OpenAI-compatible endpoint on real HTTP that does what a test says: answers, waits to be released, refuses, talks garbage,
+// cuts the line. It keeps what it was asked.
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export interface SeenMessage {
+  readonly role: string
+  readonly content: string | null
+  readonly tool_calls?: readonly { readonly id: string; readonly function: { readonly name: string; readonly arguments: string } }[]
+  readonly tool_call_id?: string
+}
+
+export interface SeenRequest {
+  /** From 1, in the order they came. */
+  readonly number: number
+  readonly messages: readonly SeenMessage[]
+  readonly tools: readonly string[]
+  readonly headers: IncomingHttpHeaders
+  /** The last message a user wrote: what the run is about. */
+  readonly text: string
+  /** Results of tools in the conversation. */
+  readonly results: readonly string[]
+  /** The client closed the line before it had the answer. */
+  readonly abandoned: boolean
+}
+
+/** What to send: status, headers and body; `cut` closes the line after it. `null` sends nothing, for ever. */
+export type FakeReply = { readonly status?: number; readonly headers?: Readonly<Record<string, string>>; readonly body: string; readonly cut?: boolean } | null
+
+export interface FakeProvider extends AsyncDisposable {
+  /** The base URL, for OPENAI_BASE_URL. */
+  readonly url: string
+  readonly requests: readonly SeenRequest[]
+  /** From now on every request is answered by this. */
+  answerBy(script: (request: SeenRequest) => FakeReply | Promise<FakeReply>): void
+  /** Requests whose run is about this text. */
+  about(text: string): readonly SeenRequest[]
+}
+
+export async function fakeProvider(): Promise<FakeProvider> {
+  const requests: SeenRequest[] = []
+  let script: (request: SeenRequest) => FakeReply | Promise<FakeReply> = () => say('ok')
+
+  const server = createServer((incoming, response) => {
+    const chunks: Buffer[] = []
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
+    incoming.on('error', () => {})
+    incoming.on('end', () => {
+      const body = JSON.parse(Buffer.concat(chunks).toString()) as { messages: SeenMessage[]; tools?: { function: { name: string } }[] }
+      const seen = {
+        number: requests.length + 1,
+        messages: body.messages,
+        tools: (body.tools ?? []).map((tool) => tool.function.name),
+        headers: incoming.headers,
+        text: body.messages.findLast((message) => message.role === 'user')?.content ?? '',
+        results: body.messages.flatMap((message) => (message.role === 'tool' ? [message.content ?? ''] : [])),
+        abandoned: false,
+      }
+      requests.push(seen)
+      response.once('close', () => (seen.abandoned = !response.writableFinished))
+      void Promise.resolve(script(seen)).then((reply) => reply !== null && send(response, reply))
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    requests,
+    answerBy: (given) => void (script = given),
+    about: (text) => requests.filter((request) => request.text.includes(text)),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+function send(response: ServerResponse, { status = 200, headers = {}, body, cut = false }: NonNullable<FakeReply>): void {
+  if (response.destroyed) return
+  response.writeHead(status, { 'content-type': 'application/json', ...(cut ? { 'content-length': String(Buffer.byteLength(body) + 1_000) } : {}), ...headers })
+  if (cut) response.write(body, () => response.destroy())
+  else response.end(body)
+}
+
+const completion = (message: object, finish_reason: string): FakeReply => ({
+  body: JSON.stringify({ id: 'r', object: 'chat.completion', model: 'fake-model', choices: [{ index: 0, finish_reason, message: { role: 'assistant', content: null, ...message } }], usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } }),
+})
+
+/** A final answer. */
+export const say = (content: string): FakeReply => completion({ content }, 'stop')
+
+/** An answer that calls tools: `use(['echo', { text: 'a' }])`. */
+export const use = (...calls: readonly (readonly [tool: string, args: unknown])[]): FakeReply =>
+  completion({ tool_calls: calls.map(([name, args], i) => ({ id: `call_${i}`, type: 'function', function: { name, arguments: JSON.stringify(args) } })) }, 'tool_calls')
+
+/** An error as OpenAI words it. */
+export const refuse = (status: number, message = 'no', headers: Record<string, string> = {}): FakeReply => ({ status, headers, body: JSON.stringify({ error: { message, type: 'error', code: null } }) })

@@ -1,0 +1,105 @@
+// A whole system for one test: a namespace of its own on the file's nats-server, a fake provider, any number of daemons.
+// Y1. Every process a test starts is gone when the test is over, however it ended.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type BeaverClient, clientOn } from '@beaver/client'
+import { type EventType, isTerminalTaskEvent, type LogId, type RecordedEvent } from '@beaver/core'
+import { connectNats, findTask, natsBlobStore, natsJournal, type Subjects, subjectsOf } from '@beaver/nats'
+import { loadTask } from '@beaver/runtime'
+import { until } from '@beaver/testing'
+import type { NatsConnection } from '@nats-io/nats-core'
+import { type DaemonProcess, daemonProcess } from './daemon.ts'
+import { type FakeProvider, fakeProvider } from './fake-provider.ts'
+import type { TestServer } from './nats.ts'
+
+export const apiKey = 'sk-test-0123456789abcdef-SECRET'
+export const leaseMs = 1_000
+
+export interface TestSystem extends AsyncDisposable {
+  readonly provider: FakeProvider
+  readonly client: BeaverClient
+  readonly nc: NatsConnection
+  readonly subjects: Subjects
+  /** The folder daemons work in. */
+  readonly workspace: string
+  daemon(env?: Record<string, string>): Promise<DaemonProcess>
+  /** The task's events so far, verified and in order. */
+  events(taskId: string): Promise<readonly RecordedEvent[]>
+  /** Waits until the journal of a task has come to something. */
+  reached(taskId: string, what: string, look: (events: readonly RecordedEvent[]) => boolean, withinMs?: number): Promise<readonly RecordedEvent[]>
+  ended(taskId: string, withinMs?: number): Promise<readonly RecordedEvent[]>
+}
+
+let systems = 0
+
+export async function testSystem(server: TestServer, config: Record<string, unknown> = {}): Promise<TestSystem> {
+  const namespace = `n${process.pid}_${++systems}`
+  const subjects = subjectsOf(namespace)
+  const workspace = await mkdtemp(join(tmpdir(), 'beaver-daemon-'))
+  await writeFile(join(workspace, 'beaver.config.json'), JSON.stringify(config))
+  const provider = await fakeProvider()
+  const nc = await connectNats({ url: server.url, name: 'test' })
+  const journal = await natsJournal(nc, subjects)
+  const blobs = await natsBlobStore(nc, subjects)
+  const client = clientOn(nc, subjects, 'local')
+  const daemons: DaemonProcess[] = []
+
+  async function events(taskId: string): Promise<readonly RecordedEvent[]> {
+    const log: LogId | null = await findTask(nc, subjects, 'local', taskId)
+    return log === null ? [] : (await loadTask(log, { journal, blobs })).events
+  }
+
+  const reached: TestSystem['reached'] = async (taskId, what, look, withinMs = 20_000) => {
+    let seen: readonly RecordedEvent[] = []
+    try {
+      return await until(`${what} (task ${taskId})`, async () => ((seen = await events(taskId)), look(seen) && seen), { withinMs, everyMs: 15 })
+    } catch (error) {
+      throw new Error(`${(error as Error).message}\nIts journal: ${told(seen).join(' ')}\n${daemons.map((daemon) => `${daemon.id}: ${daemon.stderr.slice(-2_000)}`).join('\n')}`, { cause: error })
+    }
+  }
+
+  return {
+    provider,
+    client,
+    nc,
+    subjects,
+    workspace,
+    events,
+    reached,
+    ended: (taskId, withinMs) => reached(taskId, 'the task has ended', (all) => all.some((event) => isTerminalTaskEvent(event.type)), withinMs),
+    async daemon(env = {}) {
+      const daemon = await daemonProcess({
+        cwd: workspace,
+        env: {
+          NATS_URL: server.url,
+          BEAVER_NAMESPACE: namespace,
+          BEAVER_HOME: join(workspace, '.beaver'),
+          OPENAI_BASE_URL: provider.url,
+          OPENAI_API_KEY: apiKey,
+          BEAVER_LEASE_MS: String(leaseMs),
+          BEAVER_WORKER_THREADS: '1',
+          BEAVER_DRAIN_MS: '0',
+          ...env,
+        },
+      })
+      daemons.push(daemon)
+      return daemon
+    },
+    async [Symbol.asyncDispose]() {
+      for (const daemon of daemons) {
+        daemon.kill('SIGKILL')
+        daemon.kill('SIGCONT')
+      }
+      await Promise.all(daemons.map((daemon) => daemon.exited))
+      await provider[Symbol.asyncDispose]()
+      await nc.close()
+      await rm(workspace, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The types of a log, for a person. */
+export const told = (events: readonly RecordedEvent[]): EventType[] => events.map((event) => event.type)
+
+export const only = <T extends EventType>(events: readonly RecordedEvent[], type: T): Extract<RecordedEvent, { type: T }>[] => events.filter((event): event is Extract<RecordedEvent, { type: T }> => event.type === type)
