@@ -133,8 +133,19 @@ async function installPnpm(runTool, say) {
   const result = await runTool(
     'npm',
     [
-      'install', '--prefix', dir, '--cache', join(cacheDir, 'npm'), '--ignore-scripts', '--include=optional', '--no-save',
-      '--no-package-lock', '--no-audit', '--no-fund', '--no-update-notifier', `pnpm@${version}`,
+      'install',
+      '--prefix',
+      dir,
+      '--cache',
+      join(cacheDir, 'npm'),
+      '--ignore-scripts',
+      '--include=optional',
+      '--no-save',
+      '--no-package-lock',
+      '--no-audit',
+      '--no-fund',
+      '--no-update-notifier',
+      `pnpm@${version}`,
     ],
     { cwd: dir, env: packageManagerEnv(process.env) },
   )
@@ -152,8 +163,15 @@ async function installPackages(runTool, say) {
     pnpmBinary(),
     [
       // --force: a folder that an interrupted install left half filled is filled.
-      'install', '--frozen-lockfile', '--force', '--reporter=append-only', '--config.confirm-modules-purge=false',
-      '--store-dir', join(cacheDir, 'pnpm-store'), `--config.cache-dir=${join(home, 'cache')}`, `--config.state-dir=${join(home, 'state')}`,
+      'install',
+      '--frozen-lockfile',
+      '--force',
+      '--reporter=append-only',
+      '--config.confirm-modules-purge=false',
+      '--store-dir',
+      join(cacheDir, 'pnpm-store'),
+      `--config.cache-dir=${join(home, 'cache')}`,
+      `--config.state-dir=${join(home, 'state')}`,
     ],
     {
       cwd: root,
@@ -192,7 +210,9 @@ async function nodeForBeaver(runTool) {
     if (existsSync(path) && isAtLeast(await nodeVersion(runTool, path), NODE_NEEDED)) return path
   }
   if (isAtLeast(process.versions.node, NODE_NEEDED)) return process.execPath
-  throw new SetupError(`there is no packaged Node.js that runs on ${platform}, and this one is ${process.versions.node}; install Node.js 26 and run it with that.`)
+  throw new SetupError(
+    `there is no packaged Node.js that runs on ${platform}, and this one is ${process.versions.node}; install Node.js 26 and run it with that.`,
+  )
 }
 
 async function nodeVersion(runTool, path) {

@@ -129,7 +129,10 @@ describe('apt sources', () => {
 })
 
 describe('stamp', () => {
-  const files = [['a', '1'], ['b', '2']] as const
+  const files = [
+    ['a', '1'],
+    ['b', '2'],
+  ] as const
   const base = { files, platform: 'linux-x64', root: '/project' }
 
   test('does not depend on the order of the files', () => {
@@ -159,12 +162,7 @@ describe('stamp', () => {
     writeFileSync(join(dir, 'pnpm-workspace.yaml'), 'packages:\n  - packages/*\n  - missing/*\n')
     for (const name of ['b', 'a', 'without']) mkdirSync(join(dir, 'packages', name), { recursive: true })
     for (const name of ['b', 'a']) writeFileSync(join(dir, 'packages', name, 'package.json'), name)
-    expect(stampFiles(dir).map(([name]) => name)).toEqual([
-      'package.json',
-      'pnpm-workspace.yaml',
-      'packages/a/package.json',
-      'packages/b/package.json',
-    ])
+    expect(stampFiles(dir).map(([name]) => name)).toEqual(['package.json', 'pnpm-workspace.yaml', 'packages/a/package.json', 'packages/b/package.json'])
   })
 })
 
@@ -254,7 +252,10 @@ describe('lock', () => {
     const first = await takeLock(path, options())
     const waited: number[] = []
     let held = false
-    const second = takeLock(path, options(undefined, (pid) => waited.push(pid) && first.release())).then((lock) => {
+    const second = takeLock(
+      path,
+      options(undefined, (pid) => waited.push(pid) && first.release()),
+    ).then((lock) => {
       held = true
       return lock
     })
@@ -281,7 +282,12 @@ describe('lock', () => {
     const stop = new AbortController()
     first.addChild(process.pid)
     const reason = new Error('enough')
-    await expect(takeLock(path, options(stop.signal, () => stop.abort(reason)))).rejects.toThrow()
+    await expect(
+      takeLock(
+        path,
+        options(stop.signal, () => stop.abort(reason)),
+      ),
+    ).rejects.toThrow()
     expect(readdirSync(path)).toEqual([`child-${process.pid}`])
   })
 })

@@ -28,8 +28,7 @@ describe('kill -9 of the daemon', () => {
     const first = await system.daemon()
     const { task_id } = await system.client.submit({ task: 'think' })
     await until('the provider is asked', () => system.provider.requests.length === 1, { everyMs: 5 })
-    first.kill('SIGKILL')
-    await first.exited
+    await system.kill(first)
     const second = await system.daemon()
     answer.settle(say('42'))
     const events = await system.ended(task_id)
@@ -46,8 +45,7 @@ describe('kill -9 of the daemon', () => {
     const one = await system.daemon()
     const { task_id } = await system.client.submit({ task: 'think twice' })
     await until('the second answer is asked for', () => system.provider.requests.length === 2, { everyMs: 5 })
-    one.kill('SIGKILL')
-    await one.exited
+    await system.kill(one)
     const two = await system.daemon()
     second.settle(say('done'))
     const events = await system.ended(task_id)
@@ -68,8 +66,7 @@ describe('kill -9 of the daemon', () => {
     const one = await system.daemon(find.env)
     const { task_id } = await system.client.submit({ task: 'count' })
     await until('the tool runs', async () => (await find.runs()) >= 1, { everyMs: 10 })
-    one.kill('SIGKILL')
-    await one.exited
+    await system.kill(one)
     const two = await system.daemon(find.env)
     await until('the tool runs again', async () => (await find.runs()) >= 2, { everyMs: 10 })
     await find.open()
@@ -93,8 +90,7 @@ describe('kill -9 of the daemon', () => {
     const { task_id } = await system.client.submit({ task: 'have a team do it' })
     await system.reached(task_id, 'two nodes are complete', (all) => only(all, 'node_completed').length === 2)
     await until('the third is under way', () => system.provider.about('do c').length === 1, { everyMs: 5 })
-    one.kill('SIGKILL')
-    await one.exited
+    await system.kill(one)
     const two = await system.daemon()
     await until('the third is asked again', () => system.provider.about('do c').length === 2, { everyMs: 5 })
     slow.settle(say('result of c'))

@@ -13,26 +13,17 @@ it('a task whose owner is killed each time ends as failed, and the tasks beside 
   await using system = await testSystem(server, { daemon: { owners_lost_max: 2 } })
   const never = held<FakeReply>()
   system.provider.answerBy(({ text }) => (text === 'poison' ? never.promise : say('42')))
-  const { task_id } = await system.client.submit({ task: 'x' }).then(
-    () => Promise.reject(new Error('no daemon runs yet')),
-    async () => {
-      const first = await system.daemon()
-      const submitted = await system.client.submit({ task: 'poison', session_id: 's' })
-      await until('it is under way', () => system.provider.about('poison').length === 1, { everyMs: 5 })
-      first.kill('SIGKILL')
-      await first.exited
-      return submitted
-    },
-  )
+  const first = await system.daemon()
+  const { task_id } = await system.client.submit({ task: 'poison', session_id: 's' })
+  await until('it is under way', () => system.provider.about('poison').length === 1, { everyMs: 5 })
+  await system.kill(first)
   const second = await system.daemon()
   const behind = await system.client.submit({ task: 'behind it', session_id: 's' })
   await until('it is under way again', () => system.provider.about('poison').length === 2, { everyMs: 5 })
-  second.kill('SIGKILL')
-  await second.exited
+  await system.kill(second)
   const third = await system.daemon()
   await until('and again', () => system.provider.about('poison').length === 3, { everyMs: 5 })
-  third.kill('SIGKILL')
-  await third.exited
+  await system.kill(third)
   const fourth = await system.daemon()
 
   const events = await system.ended(task_id)

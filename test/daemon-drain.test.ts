@@ -19,7 +19,15 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     const { task_id } = await system.client.submit({ task: 'think' })
     await until('the provider is asked', () => system.provider.requests.length === 1, { everyMs: 5 })
     daemon.kill(signal)
-    await until('it takes no more requests', () => system.client.submit({ task: 'late' }).then(() => false, (error: { code: string }) => error.code === 'no_daemon'), { everyMs: 20 })
+    await until(
+      'it takes no more requests',
+      () =>
+        system.client.submit({ task: 'late' }).then(
+          () => false,
+          (error: { code: string }) => error.code === 'no_daemon',
+        ),
+      { everyMs: 20 },
+    )
     answer.settle(say('42'))
     expect(await daemon.exited).toEqual({ code: 0, signal: null })
     const events = await system.events(task_id)
@@ -31,7 +39,9 @@ describe('SIGTERM', () => {
   it('hands over what does not finish: released, not cancelled; the request to the provider is given up; the next daemon completes it', async () => {
     await using system = await testSystem(server)
     const never = held<FakeReply>()
-    system.provider.answerBy(({ number, results }) => (number === 1 ? use(['echo', { text: 'a' }]) : number === 2 ? never.promise : say(`saw ${results.length} result`)))
+    system.provider.answerBy(({ number, results }) =>
+      number === 1 ? use(['echo', { text: 'a' }]) : number === 2 ? never.promise : say(`saw ${results.length} result`),
+    )
     const one = await system.daemon({ BEAVER_DRAIN_MS: '100' })
     const { task_id } = await system.client.submit({ task: 'think' })
     await until('the provider is asked again', () => system.provider.requests.length === 2, { everyMs: 5 })
@@ -44,7 +54,10 @@ describe('SIGTERM', () => {
     const two = await system.daemon()
     const events = await system.ended(task_id)
     expect(events.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'saw 1 result' } })
-    expect(only(events, 'task_claimed').map((claim) => [claim.data.daemon, claim.epoch])).toEqual([[one.id, 1], [two.id, 2]])
+    expect(only(events, 'task_claimed').map((claim) => [claim.data.daemon, claim.epoch])).toEqual([
+      [one.id, 1],
+      [two.id, 2],
+    ])
     expect(told(events)).not.toContain('run_cancelled')
     expect(foldTask(events).ownersLost).toBe(0)
     expect(only(events, 'assistant_message_added')).toHaveLength(2)
@@ -55,7 +68,19 @@ describe('SIGTERM', () => {
     let finish = false
     const never = held<FakeReply>()
     system.provider.answerBy(({ text, results }) => {
-      if (!finish) return text.startsWith('team') ? use(['ConcurrentWorkflow', { task: 't', agents: [{ name: 'a', instruction: 'do a' }, { name: 'b', instruction: 'do b' }] }]) : never.promise
+      if (!finish)
+        return text.startsWith('team')
+          ? use([
+              'ConcurrentWorkflow',
+              {
+                task: 't',
+                agents: [
+                  { name: 'a', instruction: 'do a' },
+                  { name: 'b', instruction: 'do b' },
+                ],
+              },
+            ])
+          : never.promise
       return say(results.length > 0 ? 'as the team says' : 'done')
     })
     const one = await system.daemon({ BEAVER_DRAIN_MS: '0' })

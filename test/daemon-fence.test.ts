@@ -48,13 +48,15 @@ describe('a stalled owner', () => {
     await until('the stalled one has let go', async () => (await statusOf(system, stalled.id))?.tasks === 0, { everyMs: 20 })
     good.settle(say('of its owner'))
     const events = await system.ended(task_id)
-    expect(only(events, 'task_claimed').map((claim) => [claim.data.daemon, claim.epoch])).toEqual([[stalled.id, 1], [second.id, 2]])
+    expect(only(events, 'task_claimed').map((claim) => [claim.data.daemon, claim.epoch])).toEqual([
+      [stalled.id, 1],
+      [second.id, 2],
+    ])
     expect(only(events, 'assistant_message_added').map((event) => [event.data.content, event.epoch])).toEqual([['of its owner', 2]])
     expect(told(events).filter((type) => terminal.test(type))).toEqual(['task_completed'])
     expect(system.provider.requests).toHaveLength(2)
 
-    second.kill('SIGKILL')
-    await second.exited
+    await system.kill(second)
     const after = await system.client.submit({ task: 'other' })
     other.settle(say('done'))
     expect(only(await system.ended(after.task_id), 'task_claimed')[0]?.data.daemon).toBe(stalled.id)
@@ -80,7 +82,11 @@ describe('a stalled owner', () => {
     const events = await system.ended(task_id)
     expect(events.at(-1)?.type).toBe('task_completed')
     expect(only(events, 'task_team_run_started')).toHaveLength(1)
-    expect(only(events, 'node_completed').map((event) => event.data.node_id).toSorted()).toEqual(['a', 'b', 'c', 'd'])
+    expect(
+      only(events, 'node_completed')
+        .map((event) => event.data.node_id)
+        .toSorted(),
+    ).toEqual(['a', 'b', 'c', 'd'])
     const said = only(events, 'assistant_message_added').map((event) => event.data.content)
     expect(said).not.toContain('of the stalled one')
     expect(events.filter((event) => event.epoch === 1 && event.taskseq > (only(events, 'task_claimed')[1]?.taskseq ?? 0))).toEqual([])

@@ -16,21 +16,39 @@ describe('a session on two daemons', () => {
     system.provider.answerBy(({ text }) => gates.get(text)?.promise ?? say('side by side'))
     await Promise.all([system.daemon(), system.daemon()])
     const tasks = await Promise.all([...gates.keys()].map((task) => system.client.submit({ task, session_id: 's' })))
-    const chain = await Promise.all(tasks.map(async ({ task_id }) => ({ task_id, previous: only(await system.events(task_id), 'task_submitted')[0]?.data.previous_task_id, text: only(await system.events(task_id), 'task_submitted')[0]?.data.request.text ?? '' })))
+    const chain = await Promise.all(
+      tasks.map(async ({ task_id }) => ({
+        task_id,
+        previous: only(await system.events(task_id), 'task_submitted')[0]?.data.previous_task_id,
+        text: only(await system.events(task_id), 'task_submitted')[0]?.data.request.text ?? '',
+      })),
+    )
     const order: typeof chain = []
-    for (let next = chain.find(({ previous }) => previous === null); next !== undefined; next = chain.find(({ previous }) => previous === order.at(-1)?.task_id)) order.push(next)
+    for (
+      let next = chain.find(({ previous }) => previous === null);
+      next !== undefined;
+      next = chain.find(({ previous }) => previous === order.at(-1)?.task_id)
+    )
+      order.push(next)
     expect(order).toHaveLength(3)
 
     for (const [i, { task_id, text }] of order.entries()) {
       await until(`${text} is under way`, () => system.provider.about(text).length === 1, { everyMs: 5 })
-      expect(system.provider.requests.filter((request) => request.text.startsWith('task')).map((request) => request.text)).toEqual(order.slice(0, i + 1).map((each) => each.text))
+      expect(system.provider.requests.filter((request) => request.text.startsWith('task')).map((request) => request.text)).toEqual(
+        order.slice(0, i + 1).map((each) => each.text),
+      )
       // Another session runs, start to end, while this one waits.
       const beside = await system.client.submit({ task: `beside ${i}`, session_id: `other ${i}` })
       expect((await system.ended(beside.task_id)).at(-1)?.type).toBe('task_completed')
       gates.get(text)?.settle(say(`said ${text}`))
       await system.ended(task_id)
     }
-    const ends = await Promise.all(order.map(async ({ task_id }) => ({ begun: only(await system.events(task_id), 'run_started')[0]?.time ?? '', ended: (await system.events(task_id)).at(-1)?.time ?? '' })))
+    const ends = await Promise.all(
+      order.map(async ({ task_id }) => ({
+        begun: only(await system.events(task_id), 'run_started')[0]?.time ?? '',
+        ended: (await system.events(task_id)).at(-1)?.time ?? '',
+      })),
+    )
     for (let i = 1; i < ends.length; i++) expect((ends[i]?.begun ?? '') >= (ends[i - 1]?.ended ?? '')).toBe(true)
   })
 
@@ -39,7 +57,12 @@ describe('a session on two daemons', () => {
     system.provider.answerBy(({ text }) => say(`answer to ${text}`))
     await Promise.all([system.daemon(), system.daemon()])
     for (const task of ['first', 'second', 'third']) await system.ended((await system.client.submit({ task, session_id: 'web:会话' })).task_id)
-    expect(system.provider.about('third')[0]?.messages.slice(1).map(({ role, content }) => [role, content])).toEqual([
+    expect(
+      system.provider
+        .about('third')[0]
+        ?.messages.slice(1)
+        .map(({ role, content }) => [role, content]),
+    ).toEqual([
       ['user', 'first'],
       ['assistant', 'answer to first'],
       ['user', 'second'],

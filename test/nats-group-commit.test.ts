@@ -1,5 +1,5 @@
 // Group commit and the journal on a real nats-server, through the faults a network and a server have.
-import { type LogId, BeaverError } from '@beaver/core'
+import type { BeaverError, LogId } from '@beaver/core'
 import { connectNats, natsJournal, type NatsJournal, subjectsOf } from '@beaver/nats'
 import { held, until } from '@beaver/testing'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -39,7 +39,8 @@ describe('a batch', () => {
   it('gives each append the revision it really has', async () => {
     const all = Array.from({ length: 30 }, () => freshLog())
     const outcomes = await Promise.all(all.map((log) => journal.append({ log, expectedRevision: 0, payload: bytes('x') })))
-    for (const [i, outcome] of outcomes.entries()) expect(await journal.last(all[i] as LogId)).toMatchObject({ revision: outcome.kind === 'appended' ? outcome.revision : -1 })
+    for (const [i, outcome] of outcomes.entries())
+      expect(await journal.last(all[i] as LogId)).toMatchObject({ revision: outcome.kind === 'appended' ? outcome.revision : -1 })
   })
 
   it('keeps two units of one session apart: of two acceptances at once one has to read the tail again', async () => {
@@ -59,7 +60,9 @@ describe('a batch', () => {
 
   it('takes ids of the greatest length and of any script', async () => {
     const log = { tenant: '会'.repeat(64), session: '会'.repeat(128), task: '\u{1F9AB}'.repeat(64) } as LogId
-    expect(await journal.accept({ log, expectedRevision: 0, payload: bytes('x') }, await journal.sessionTail(log.tenant, log.session))).toMatchObject({ kind: 'accepted' })
+    expect(await journal.accept({ log, expectedRevision: 0, payload: bytes('x') }, await journal.sessionTail(log.tenant, log.session))).toMatchObject({
+      kind: 'accepted',
+    })
     expect(await textsOf(log)).toEqual(['x'])
   })
 

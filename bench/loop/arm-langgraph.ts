@@ -8,12 +8,19 @@ await serveArm(async (baseURL) => {
   const { ChatOpenAI } = await importPeer('@langchain/openai')
   const { tool } = await importPeer('@langchain/core/tools')
   const { z } = await importPeer('zod')
-  const echo = tool(({ text }: { text: string }) => JSON.stringify({ text }), { name: 'echo', description: 'Gives back its text.', schema: z.object({ text: z.string() }) })
+  const echo = tool(({ text }: { text: string }) => JSON.stringify({ text }), {
+    name: 'echo',
+    description: 'Gives back its text.',
+    schema: z.object({ text: z.string() }),
+  })
   const llm = new ChatOpenAI({ model: 'bench-model', apiKey: 'bench', maxRetries: 0, configuration: { baseURL } })
   const agent = createReactAgent({ llm, tools: [echo], prompt: 'You are a helpful agent.', checkpointer: new MemorySaver() })
   let last = 0
   return async () => {
-    const { messages } = await agent.invoke({ messages: [{ role: 'user', content: 'Say hello with the tool.' }] }, { configurable: { thread_id: `t${++last}` } })
+    const { messages } = await agent.invoke(
+      { messages: [{ role: 'user', content: 'Say hello with the tool.' }] },
+      { configurable: { thread_id: `t${++last}` } },
+    )
     if (messages.at(-1)?.content !== 'The tool said hello.') throw new Error('the agent gave another answer')
   }
 })

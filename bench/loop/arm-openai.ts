@@ -4,7 +4,16 @@ import { serveArm } from './arm.ts'
 
 await serveArm(async (baseURL) => {
   const client = new OpenAI({ baseURL, apiKey: 'bench', maxRetries: 0 })
-  const tools = [{ type: 'function' as const, function: { name: 'echo', description: 'Gives back its text.', parameters: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] } } }]
+  const tools = [
+    {
+      type: 'function' as const,
+      function: {
+        name: 'echo',
+        description: 'Gives back its text.',
+        parameters: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+      },
+    },
+  ]
   return async () => {
     const messages: OpenAI.ChatCompletionMessageParam[] = [
       { role: 'system', content: 'You are a helpful agent.' },

@@ -30,7 +30,10 @@ export async function run({ json, args }: { json: boolean; args: readonly string
         running.push(process_)
         await once(process_, 'message')
         process_.send(round)
-        const [result] = (await Promise.race([once(process_, 'message'), once(process_, 'exit').then(() => Promise.reject(new Error(`${arm.title} ended`)))])) as [RoundResult]
+        const [result] = (await Promise.race([
+          once(process_, 'message'),
+          once(process_, 'exit').then(() => Promise.reject(new Error(`${arm.title} ended`))),
+        ])) as [RoundResult]
         results.get(arm.key)?.push(result)
         say(`round ${i + 1}/${rounds}  ${arm.title.padEnd(44)} ${result.loopsPerSecond.toFixed(0).padStart(6)} loops/s`)
         const gone = once(process_, 'exit')
@@ -71,7 +74,11 @@ function figuresOf(results: readonly RoundResult[]): Figures {
 
 const rounded = (ratio: number): number => Math.round(ratio * 100) / 100
 
-function table(chosen: readonly { key: string; title: string }[], figures: Readonly<Record<string, Figures>>, ratios: { beaver_vs_openai_client: number; beaver_vs_langgraph: number }): string {
+function table(
+  chosen: readonly { key: string; title: string }[],
+  figures: Readonly<Record<string, Figures>>,
+  ratios: { beaver_vs_openai_client: number; beaver_vs_langgraph: number },
+): string {
   const lines = chosen.map(({ key, title }) => {
     const { loops_per_second: median, loops_per_second_min: min, loops_per_second_max: max, peak_mb } = figures[key] as Figures
     return `${title.padEnd(44)} ${String(median).padStart(8)} ${`${min}–${max}`.padStart(12)} ${String(peak_mb).padStart(8)}`

@@ -13,7 +13,11 @@ export function installPeers(say: (line: string) => void): void {
   const manifest = JSON.stringify({ private: true, type: 'module', dependencies }, null, 2)
   const done = join(folder, 'installed.json')
   if (existsSync(done)) return
-  say(`bench: installing ${Object.entries(dependencies).map(([name, version]) => `${name} ${version}`).join(', ')} in .beaver/bench (once)`)
+  say(
+    `bench: installing ${Object.entries(dependencies)
+      .map(([name, version]) => `${name} ${version}`)
+      .join(', ')} in .beaver/bench (once)`,
+  )
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'package.json'), manifest)
   writeFileSync(join(folder, 'pnpm-workspace.yaml'), 'packages: []\n')

@@ -72,9 +72,7 @@ export function debianUris(sources, codename) {
 // the one with Debian's keyring, a path that says so, and an updates suite.
 function rankOf(source, uri) {
   return (
-    (/debian-archive/.test(source.signedBy) ? 4 : 0) +
-    (/\/debian\/?$/.test(uri) ? 2 : 0) +
-    (source.suites.some((suite) => suite.endsWith('-updates')) ? 1 : 0)
+    (/debian-archive/.test(source.signedBy) ? 4 : 0) + (/\/debian\/?$/.test(uri) ? 2 : 0) + (source.suites.some((suite) => suite.endsWith('-updates')) ? 1 : 0)
   )
 }
 

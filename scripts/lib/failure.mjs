@@ -21,7 +21,10 @@ export class SetupError extends Error {
  */
 export function describeFailure(error) {
   if (!(error instanceof SetupError)) return `set-up failed: ${systemSentence(error)}`
-  const lines = error.output.split(/[\r\n]+/).filter((line) => line.trim() !== '').slice(-12)
+  const lines = error.output
+    .split(/[\r\n]+/)
+    .filter((line) => line.trim() !== '')
+    .slice(-12)
   return [`set-up failed: ${error.message}`, ...lines.map((line) => `  ${line.slice(0, 400)}`)].join('\n')
 }
 
@@ -44,7 +47,11 @@ export function toolFailure(what, result) {
   if (/OUTDATED_LOCKFILE|NO_LOCKFILE/.test(output)) {
     return new SetupError(`${what} found that pnpm-lock.yaml does not match the package.json files; bring it up to date and try again.`, output)
   }
-  if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|could not resolve|resolving '|dns error|could not connect|cannot initiate the connection|connection (refused|timed out|failed)|error sending request|could not be fetched|proxy/i.test(output)) {
+  if (
+    /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|could not resolve|resolving '|dns error|could not connect|cannot initiate the connection|connection (refused|timed out|failed)|error sending request|could not be fetched|proxy/i.test(
+      output,
+    )
+  ) {
     return new SetupError(`${what} could not reach the network; check the connection and the proxy and registry settings, and try again.`, output, true)
   }
   return new SetupError(`${what} failed${result.code === null ? '' : ` (exit code ${result.code})`}; see its last lines below and try again.`, output)

@@ -11,7 +11,7 @@ import { SetupError, toolFailure } from './failure.mjs'
 import { cacheDir, natsServerFile, partialDir } from './layout.mjs'
 import { isAtLeast, parseVersion } from './versions.mjs'
 
-export const NATS_SERVER_NEEDED = '2.12.0'
+const NATS_SERVER_NEEDED = '2.12.0'
 const NEEDED_TEXT = '2.12'
 /** A Debian release whose archive has a server that is new enough. */
 const DEBIAN_SUITE = 'forky'
@@ -54,10 +54,7 @@ export async function findOrBringNatsServer(run) {
   const failure = failures[0]
   if (failure?.ofMachine) throw failure
   const why = failure ? `, and ${failure.message.split(';')[0]}` : ''
-  throw new SetupError(
-    `nats-server ${NEEDED_TEXT} or newer is missing${found}${why}; ${advice()}, then try again.`,
-    failure?.output,
-  )
+  throw new SetupError(`nats-server ${NEEDED_TEXT} or newer is missing${found}${why}; ${advice()}, then try again.`, failure?.output)
 }
 
 /**
@@ -113,10 +110,7 @@ async function bringWithApt(run) {
 async function aptDownload(run, dir, uri, keyring) {
   for (const name of ['lists/partial', 'cache/archives/partial', 'state', 'deb']) mkdirSync(join(dir, name), { recursive: true })
   writeFileSync(join(dir, 'status'), '')
-  writeFileSync(
-    join(dir, 'debian.sources'),
-    `Types: deb\nURIs: ${uri}\nSuites: ${DEBIAN_SUITE}\nComponents: main\nSigned-By: ${keyring}\n`,
-  )
+  writeFileSync(join(dir, 'debian.sources'), `Types: deb\nURIs: ${uri}\nSuites: ${DEBIAN_SUITE}\nComponents: main\nSigned-By: ${keyring}\n`)
   writeFileSync(join(dir, 'apt.conf'), aptConf(dir))
   const apt = (...args) => run('apt-get', ['-q', '-c', join(dir, 'apt.conf'), ...args], { cwd: join(dir, 'deb'), timeoutMs: APT_MS_MAX })
   const updated = await apt('update')

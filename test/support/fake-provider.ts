@@ -82,7 +82,13 @@ function send(response: ServerResponse, { status = 200, headers = {}, body, cut 
 }
 
 const completion = (message: object, finish_reason: string): FakeReply => ({
-  body: JSON.stringify({ id: 'r', object: 'chat.completion', model: 'fake-model', choices: [{ index: 0, finish_reason, message: { role: 'assistant', content: null, ...message } }], usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } }),
+  body: JSON.stringify({
+    id: 'r',
+    object: 'chat.completion',
+    model: 'fake-model',
+    choices: [{ index: 0, finish_reason, message: { role: 'assistant', content: null, ...message } }],
+    usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+  }),
 })
 
 /** A final answer. */
@@ -90,7 +96,14 @@ export const say = (content: string): FakeReply => completion({ content }, 'stop
 
 /** An answer that calls tools: `use(['echo', { text: 'a' }])`. */
 export const use = (...calls: readonly (readonly [tool: string, args: unknown])[]): FakeReply =>
-  completion({ tool_calls: calls.map(([name, args], i) => ({ id: `call_${i}`, type: 'function', function: { name, arguments: JSON.stringify(args) } })) }, 'tool_calls')
+  completion(
+    { tool_calls: calls.map(([name, args], i) => ({ id: `call_${i}`, type: 'function', function: { name, arguments: JSON.stringify(args) } })) },
+    'tool_calls',
+  )
 
 /** An error as OpenAI words it. */
-export const refuse = (status: number, message = 'no', headers: Record<string, string> = {}): FakeReply => ({ status, headers, body: JSON.stringify({ error: { message, type: 'error', code: null } }) })
+export const refuse = (status: number, message = 'no', headers: Record<string, string> = {}): FakeReply => ({
+  status,
+  headers,
+  body: JSON.stringify({ error: { message, type: 'error', code: null } }),
+})

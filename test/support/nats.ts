@@ -1,5 +1,5 @@
 // A real nats-server for a test file: its own data folder, its own port, gone when the file is done.
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readFileSync } from 'node:fs'
@@ -17,19 +17,26 @@ export interface TestServer extends AsyncDisposable {
   readonly url: string
   readonly port: number
   readonly dataDir: string
+  /** Everything the server has on disk, byte by byte: journals, blobs, consumers. */
+  stored(): Promise<Buffer>
   /** SIGKILL, then the same data on the same port again. */
   crash(): Promise<void>
 }
 
 export async function testServer(options: { sync?: 'always' | 'default' } = {}): Promise<TestServer> {
   const dataDir = await mkdtemp(join(tmpdir(), 'beaver-nats-'))
-  const start = (port?: number): Promise<EmbeddedServer> => startEmbeddedServer({ binary: natsServerBinary(), dataDir, ...options, ...(port === undefined ? {} : { port }) })
+  const start = (port?: number): Promise<EmbeddedServer> =>
+    startEmbeddedServer({ binary: natsServerBinary(), dataDir, ...options, ...(port === undefined ? {} : { port }) })
   let server = await start()
   const { url, port } = server
   return {
     url,
     port,
     dataDir,
+    async stored() {
+      const files = (await readdir(join(dataDir, 'jetstream'), { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile())
+      return Buffer.concat(await Promise.all(files.map((file) => readFile(join(file.parentPath, file.name)))))
+    },
     async crash() {
       process.kill(server.pid, 'SIGKILL')
       await server.closed

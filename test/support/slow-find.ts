@@ -19,7 +19,10 @@ export async function slowFind(folder: string): Promise<SlowFind> {
   const [gate, pids] = [join(folder, '.gate'), join(folder, '.pids')]
   const path = process.env['PATH'] ?? ''
   await mkdir(bin)
-  await writeFile(join(bin, 'find'), `#!/bin/sh\necho $$ >> '${pids}'\nwhile [ -d '${bin}' ] && [ ! -e '${gate}' ]; do sleep 0.02; done\nPATH='${path}' exec find "$@"\n`)
+  await writeFile(
+    join(bin, 'find'),
+    `#!/bin/sh\necho $$ >> '${pids}'\nwhile [ -d '${bin}' ] && [ ! -e '${gate}' ]; do sleep 0.02; done\nPATH='${path}' exec find "$@"\n`,
+  )
   await chmod(join(bin, 'find'), 0o755)
   return {
     env: { PATH: `${bin}:${path}` },

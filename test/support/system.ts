@@ -8,7 +8,7 @@ import { type EventType, isTerminalTaskEvent, type LogId, type RecordedEvent } f
 import { connectNats, findTask, natsBlobStore, natsJournal, type Subjects, subjectsOf } from '@beaver/nats'
 import { loadTask } from '@beaver/runtime'
 import { until } from '@beaver/testing'
-import type { NatsConnection } from '@nats-io/nats-core'
+import { type NatsConnection, RequestError } from '@nats-io/nats-core'
 import { type DaemonProcess, daemonProcess } from './daemon.ts'
 import { type FakeProvider, fakeProvider } from './fake-provider.ts'
 import type { TestServer } from './nats.ts'
@@ -24,6 +24,8 @@ export interface TestSystem extends AsyncDisposable {
   /** The folder daemons work in. */
   readonly workspace: string
   daemon(env?: Record<string, string>): Promise<DaemonProcess>
+  /** kill -9; resolves when the server has noticed, so that no request of the test goes to the dead one. */
+  kill(daemon: DaemonProcess): Promise<void>
   /** The task's events so far, verified and in order. */
   events(taskId: string): Promise<readonly RecordedEvent[]>
   /** Waits until the journal of a task has come to something. */
@@ -55,7 +57,10 @@ export async function testSystem(server: TestServer, config: Record<string, unkn
     try {
       return await until(`${what} (task ${taskId})`, async () => ((seen = await events(taskId)), look(seen) && seen), { withinMs, everyMs: 15 })
     } catch (error) {
-      throw new Error(`${(error as Error).message}\nIts journal: ${told(seen).join(' ')}\n${daemons.map((daemon) => `${daemon.id}: ${daemon.stderr.slice(-2_000)}`).join('\n')}`, { cause: error })
+      throw new Error(
+        `${(error as Error).message}\nIts journal: ${told(seen).join(' ')}\n${daemons.map((daemon) => `${daemon.id}: ${daemon.stderr.slice(-2_000)}`).join('\n')}`,
+        { cause: error },
+      )
     }
   }
 
@@ -86,6 +91,19 @@ export async function testSystem(server: TestServer, config: Record<string, unkn
       daemons.push(daemon)
       return daemon
     },
+    async kill(daemon) {
+      daemon.kill('SIGKILL')
+      await daemon.exited
+      await until(
+        'the server has noticed',
+        () =>
+          nc.request(subjects.daemon(daemon.id), '', { timeout: 1_000 }).then(
+            () => false,
+            (error: Error) => error instanceof RequestError,
+          ),
+        { everyMs: 5 },
+      )
+    },
     async [Symbol.asyncDispose]() {
       for (const daemon of daemons) {
         daemon.kill('SIGKILL')
@@ -102,4 +120,5 @@ export async function testSystem(server: TestServer, config: Record<string, unkn
 /** The types of a log, for a person. */
 export const told = (events: readonly RecordedEvent[]): EventType[] => events.map((event) => event.type)
 
-export const only = <T extends EventType>(events: readonly RecordedEvent[], type: T): Extract<RecordedEvent, { type: T }>[] => events.filter((event): event is Extract<RecordedEvent, { type: T }> => event.type === type)
+export const only = <T extends EventType>(events: readonly RecordedEvent[], type: T): Extract<RecordedEvent, { type: T }>[] =>
+  events.filter((event): event is Extract<RecordedEvent, { type: T }> => event.type === type)

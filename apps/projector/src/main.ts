@@ -6,6 +6,7 @@ import { startProjector } from './projector.ts'
 
 await runAsChild('projector', async () => {
   const config = loadConfig()
-  if (config.nats_url === undefined) throw new BeaverError('invalid_configuration', 'The projector needs a NATS server: set NATS_URL. ("beaver up" does it for you.)')
+  if (config.nats_url === undefined)
+    throw new BeaverError('invalid_configuration', 'The projector needs a NATS server: set NATS_URL. ("beaver up" does it for you.)')
   return startProjector(config, config.nats_url)
 })

@@ -15,7 +15,11 @@ export interface Endings {
 const lookMs = 1_000
 const hintMs = 50
 
-export function watchEndings(nc: NatsConnection, subjects: Subjects, of: { held: (log: LogId) => boolean; read: (log: LogId) => Promise<DomainEvent | null> }): Endings {
+export function watchEndings(
+  nc: NatsConnection,
+  subjects: Subjects,
+  of: { held: (log: LogId) => boolean; read: (log: LogId) => Promise<DomainEvent | null> },
+): Endings {
   const waiting = new Map<string, { log: LogId; resolve: ((end: DomainEvent) => void)[]; lookAt: number }>()
   let hints: Subscription | null = null
 

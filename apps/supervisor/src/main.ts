@@ -6,6 +6,7 @@ import { startSupervisor } from './supervisor.ts'
 
 await runAsChild('supervisor', async () => {
   const config = loadConfig()
-  if (config.nats_url === undefined) throw new BeaverError('invalid_configuration', 'The supervisor needs a NATS server: set NATS_URL. ("beaver up" does it for you.)')
+  if (config.nats_url === undefined)
+    throw new BeaverError('invalid_configuration', 'The supervisor needs a NATS server: set NATS_URL. ("beaver up" does it for you.)')
   return startSupervisor(config, config.nats_url)
 })

@@ -20,7 +20,13 @@ export async function chooseModel(config: Config): Promise<ChosenModel> {
   const { base_url: baseURL, name: model, timeout_ms: timeoutMs } = config.model
   if (config.apiKey !== null || baseURL !== undefined) {
     // Local servers want some key, and ignore it.
-    const choice = { provider: baseURL === undefined ? 'openai' : 'openai-compatible', baseURL: baseURL ?? null, apiKey: config.apiKey ?? 'none', model, timeoutMs }
+    const choice = {
+      provider: baseURL === undefined ? 'openai' : 'openai-compatible',
+      baseURL: baseURL ?? null,
+      apiKey: config.apiKey ?? 'none',
+      model,
+      timeoutMs,
+    }
     return { choice, close: async () => {} }
   }
   return keepSimulatedModel(timeoutMs)

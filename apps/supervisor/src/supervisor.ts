@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadSkills } from '@beaver/agent'
 import type { Config } from '@beaver/config'
-import { BeaverError, type DomainEvent, draft, event, foreignId, type Ids, type LogId, logKey, type SessionId, systemClock, type TaskId } from '@beaver/core'
+import { BeaverError, type DomainEvent, draft, event, foreignId, type Ids, type LogId, logKey, pause, systemClock } from '@beaver/core'
 import { call, connectNats, natsBlobStore, natsJournal, natsTaskQueue, parseRequest, findTask, serve, subjectsOf } from '@beaver/nats'
 import { acceptedTasks, loadTask, startDaemon, startWorkerPool, submitRequest, submitTask, TaskLog } from '@beaver/runtime'
 import type { Subscription } from '@nats-io/nats-core'
@@ -23,6 +23,8 @@ export interface Supervisor {
 
 const cancelRequest = z.strictObject({ task_id: foreignId, reason: z.string().min(1).max(1_000).default('Cancelled on request.') })
 const stopMsMax = 2_000
+const cancelTriesMax = 20
+const cancelPauseMs = 50
 const runsMax = 10_000
 
 export async function startSupervisor(config: Config, natsUrl: string): Promise<Supervisor> {
@@ -67,10 +69,13 @@ export async function startSupervisor(config: Config, natsUrl: string): Promise<
       nc.publish(subjects.sessionIdle(log.tenant, log.session), JSON.stringify(log))
     },
     onParked(parked) {
-      if (parked) idle ??= nc.subscribe(subjects.anySessionIdle, { callback: (_, message) => daemon.sessionIdle(message.json<LogId>().tenant, message.json<LogId>().session) })
+      if (parked)
+        idle ??= nc.subscribe(subjects.anySessionIdle, {
+          callback: (_, message) => daemon.sessionIdle(message.json<LogId>().tenant, message.json<LogId>().session),
+        })
       else if (idle !== null) {
         endings.close()
-      idle?.unsubscribe()
+        idle?.unsubscribe()
         idle = null
       }
     },
@@ -107,7 +112,13 @@ export async function startSupervisor(config: Config, natsUrl: string): Promise<
     await own.cancel(reason)
     return { task_id }
   })
-  const status = serve(nc, subjects.service('status'), async () => ({ daemon: daemonId, provider: model.choice.provider, model: model.choice.model, tasks: daemon.tasks.size, skills: skills.map(({ name, description }) => ({ name, description })) }))
+  const status = serve(nc, subjects.service('status'), async () => ({
+    daemon: daemonId,
+    provider: model.choice.provider,
+    model: model.choice.model,
+    tasks: daemon.tasks.size,
+    skills: skills.map(({ name, description }) => ({ name, description })),
+  }))
 
   async function findLog(taskId: string): Promise<LogId> {
     const log = await findTask(nc, subjects, config.tenant, taskId)
@@ -115,17 +126,31 @@ export async function startSupervisor(config: Config, natsUrl: string): Promise<
     return log
   }
 
-  /** The owner journals the request. A task without a living owner has it in its log, for whoever claims it next. */
+  /** A task may be claimed, handed over or lost while it is cancelled: then its new owner is asked. */
   async function cancelTask(log: LogId, reason: string): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await tryCancel(log, reason)
+      } catch (error) {
+        if (!(error instanceof BeaverError && error.code === 'fenced') || tries >= cancelTriesMax) throw error
+        await pause(systemClock, cancelPauseMs, new AbortController().signal)
+      }
+    }
+  }
+
+  /** The owner journals the request. A task without a living owner has it in its log, for whoever claims it next. */
+  async function tryCancel(log: LogId, reason: string): Promise<void> {
     const own = daemon.tasks.get(logKey(log))
     if (own?.claimed === true) return own.cancel(reason)
     const { state, head, revision } = await loadTask(log, ports)
     if (state.ended !== null) throw new BeaverError('conflict', `The task ${log.task} has ended already: ${state.status}.`)
     if (state.owner !== null && state.owner !== daemonId) {
-      const handed = await call(nc, subjects.daemon(state.owner), { task_id: log.task, reason }, { timeoutMs: 5_000, whom: 'owner of the task' }).catch((error: unknown) => {
-        if (error instanceof BeaverError && (error.code === 'no_daemon' || error.code === 'not_found')) return null
-        throw error
-      })
+      const handed = await call(nc, subjects.daemon(state.owner), { task_id: log.task, reason }, { timeoutMs: 5_000, whom: 'owner of the task' }).catch(
+        (error: unknown) => {
+          if (error instanceof BeaverError && (error.code === 'no_daemon' || error.code === 'not_found')) return null
+          throw error
+        },
+      )
       if (handed !== null) return
     }
     await new TaskLog(log, { head, revision, epoch: head.epoch }, ports).append([draft(event('task_cancel_requested', { reason }))])

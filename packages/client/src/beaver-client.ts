@@ -1,6 +1,18 @@
 // A typed client of a running Beaver: what a program does over NATS, and nothing that needs a daemon's inside.
 // C1. Every call ends: with an answer or a BeaverError. C2. A watch that stops is not a cancel.
-import { type BlobStore, blobOf, chainFault, emptyHead, headAfter, isTerminalTaskEvent, openRecord, type RecordedEvent, splitBatch, BeaverError, taskResult } from '@beaver/core'
+import {
+  type BlobStore,
+  blobOf,
+  chainFault,
+  emptyHead,
+  headAfter,
+  isTerminalTaskEvent,
+  openRecord,
+  type RecordedEvent,
+  splitBatch,
+  BeaverError,
+  taskResult,
+} from '@beaver/core'
 import { call, connectNats, followJournal, natsBlobStore, type Subjects, subjectsOf } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
@@ -94,10 +106,12 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string)
 
   return {
     submit: async (task) => submitted.parse(await ask(subjects.service('task.submit'), task, 'supervisor daemon')),
-    run: async (task, { timeoutMs = runMsMax } = {}) => taskOutcome.parse(await call(nc, subjects.service('task.run'), task, { timeoutMs, whom: 'supervisor daemon' })),
+    run: async (task, { timeoutMs = runMsMax } = {}) =>
+      taskOutcome.parse(await call(nc, subjects.service('task.run'), task, { timeoutMs, whom: 'supervisor daemon' })),
     cancel: async (taskId, reason) => void (await ask(subjects.service('task.cancel'), { task_id: taskId, reason }, 'supervisor daemon')),
     watch,
-    status: async ({ timeoutMs = answerMsMax } = {}) => daemonStatus.parse(await call(nc, subjects.service('status'), {}, { timeoutMs, whom: 'supervisor daemon' })),
+    status: async ({ timeoutMs = answerMsMax } = {}) =>
+      daemonStatus.parse(await call(nc, subjects.service('status'), {}, { timeoutMs, whom: 'supervisor daemon' })),
     query: (name, input = {}) => ask(subjects.query(name), input, 'projector'),
     close,
     [Symbol.asyncDispose]: close,

@@ -25,7 +25,12 @@ const configFile = z.strictObject({
     .prefault({}),
   daemon: z
     .strictObject({
-      worker_threads: z.number().int().min(1).max(64).default(Math.max(1, Math.min(8, availableParallelism()))),
+      worker_threads: z
+        .number()
+        .int()
+        .min(1)
+        .max(64)
+        .default(Math.max(1, Math.min(8, availableParallelism()))),
       worker_heap_mb_max: z.number().int().min(64).max(65_536).default(512),
       tasks_max: z.number().int().min(1).max(10_000).default(128),
       /** A daemon silent for this long loses its tasks to another. */
@@ -105,7 +110,9 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
   const parsed = configFile.safeParse(merged)
   if (!parsed.success) {
     const problems = parsed.error.issues.map((issue): Problem => ({ path: issue.path.join('.'), message: issue.message }))
-    const lines = problems.map(({ path, message }) => `${path === '' ? 'the configuration' : path}: ${message} (from ${origins.get(path) ?? file ?? 'the defaults'})`)
+    const lines = problems.map(
+      ({ path, message }) => `${path === '' ? 'the configuration' : path}: ${message} (from ${origins.get(path) ?? file ?? 'the defaults'})`,
+    )
     throw new BeaverError('invalid_configuration', `The configuration is not valid:\n  ${lines.join('\n  ')}`, { problems })
   }
   return {

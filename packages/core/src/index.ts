@@ -24,7 +24,16 @@ export { evolveRun, type OpenCall, type RunState, type RunStatus, runEnded, skil
 export { evolveTask, foldTask, newTask, type TaskState, type TaskStatus } from './fold/task-state.ts'
 export { evolveTeam, startTeam, type TeamNodeState, type TeamState } from './fold/team-state.ts'
 export { type AgentDescriptor, agentDescriptor, type ExecutionGraph, type ExecutionNode, executionGraph, executionNode } from './graph/execution-graph.ts'
-export { decideTeam, type NodeState, type NodeStates, type NodeStatus, type TeamDecision, type TeamOutcome, teamOutcome, waitingNode } from './graph/schedule.ts'
+export {
+  decideTeam,
+  type NodeState,
+  type NodeStates,
+  type NodeStatus,
+  type TeamDecision,
+  type TeamOutcome,
+  teamOutcome,
+  waitingNode,
+} from './graph/schedule.ts'
 export { type Edge, findCycle, graphFault, reachable, sinksOf, type Topology, topologyOf, weakComponents } from './graph/topology.ts'
 export { type NodeEnd, stepTeam, teamOutput } from './graph/team-step.ts'
 export { foreignId, type LogId, logKey, type RunId, runId, type SessionId, sessionId, type TaskId, type TeamRunId, taskId, teamRunId } from './ids.ts'

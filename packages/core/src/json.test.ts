@@ -3,7 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { canonicalJson } from './json.ts'
 
 const runs = { seed: 11, numRuns: 500 }
-const key = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('__proto__', 'constructor', 'toString', '10', '9', '-1', '1e3', '', '\u00e9', '\uffff', '😀'))
+const key = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.constantFrom('__proto__', 'constructor', 'toString', '10', '9', '-1', '1e3', '', '\u00e9', '\uffff', '😀'),
+)
 const { value } = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 4, depthSize: 'small' },
@@ -26,7 +29,11 @@ const turned = (each: unknown): unknown =>
   Array.isArray(each)
     ? each.map(turned)
     : typeof each === 'object' && each !== null
-      ? ownMembers(Object.entries(each).map(([name, member]) => [name, turned(member)] as const).toReversed())
+      ? ownMembers(
+          Object.entries(each)
+            .map(([name, member]) => [name, turned(member)] as const)
+            .toReversed(),
+        )
       : each
 
 describe('canonicalJson', () => {

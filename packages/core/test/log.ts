@@ -29,7 +29,9 @@ export function sealed(events: readonly DomainEvent[], options = written): Seale
 
 /** The log as a reader gets it. */
 export function recorded(...events: DomainEvent[]): RecordedEvent[] {
-  return sealed(events).map(({ text, blob }) => openRecord(splitBatch(Buffer.from(`[${text}]`))[0] as never, blob === null ? undefined : Buffer.from(blob.bytes).toString()))
+  return sealed(events).map(({ text, blob }) =>
+    openRecord(splitBatch(Buffer.from(`[${text}]`))[0] as never, blob === null ? undefined : Buffer.from(blob.bytes).toString()),
+  )
 }
 
 /** An event whose ids are plain text. */
@@ -38,7 +40,12 @@ type Plain<T> = { [K in keyof T]: T[K] extends string | null ? (null extends T[K
 
 export const node = (node_id: string, ...depends_on: string[]): ExecutionNode => ({
   node_id,
-  agent: { name: node_id, role: '', system_prompt: '', metadata: { sub_agent_kind: 'generic_skill_worker', workflow_tool: 'Test', workflow_agent_name: node_id } },
+  agent: {
+    name: node_id,
+    role: '',
+    system_prompt: '',
+    metadata: { sub_agent_kind: 'generic_skill_worker', workflow_tool: 'Test', workflow_agent_name: node_id },
+  },
   instruction: `Do ${node_id}.`,
   depends_on,
   allowed_tool_names: null,
@@ -51,7 +58,7 @@ export function graph(...nodes: ExecutionNode[]): ExecutionGraph {
   return { workflow: 'Test', task: 'x', nodes, outputs, output: outputs.length === 1 ? (outputs[0] ?? null) : null }
 }
 
-export const usage = (input_tokens: number, output_tokens: number) => ({ input_tokens, output_tokens, calls: 1 })
+const usage = (input_tokens: number, output_tokens: number) => ({ input_tokens, output_tokens, calls: 1 })
 
 export const submitted = plain('task_submitted', {
   task_id: 't1',

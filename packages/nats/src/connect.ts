@@ -7,7 +7,11 @@ export const serverVersionMin = '2.12.0'
 
 /** `a` compared with `b`, both `major.minor.patch…`: negative, 0 or positive. */
 export function compareVersions(a: string, b: string): number {
-  const parts = (version: string): number[] => version.split(/[.-]/).slice(0, 3).map((part) => Number.parseInt(part, 10) || 0)
+  const parts = (version: string): number[] =>
+    version
+      .split(/[.-]/)
+      .slice(0, 3)
+      .map((part) => Number.parseInt(part, 10) || 0)
   const [x, y] = [parts(a), parts(b)]
   for (let i = 0; i < 3; i++) {
     const difference = (x[i] ?? 0) - (y[i] ?? 0)
@@ -37,14 +41,21 @@ export async function connectNats(options: { url: string; name: string; timeoutM
       pingInterval: 20_000,
     })
   } catch (cause) {
-    throw new BeaverError('unreachable', `No NATS server answers at ${shownUrl(options.url)} (${messageOf(cause)}). Start one with "beaver up", or set NATS_URL to a server that runs.`, { cause })
+    throw new BeaverError(
+      'unreachable',
+      `No NATS server answers at ${shownUrl(options.url)} (${messageOf(cause)}). Start one with "beaver up", or set NATS_URL to a server that runs.`,
+      { cause },
+    )
   }
   const info = nc.info
   const fault =
     info === undefined
       ? null
       : compareVersions(info.version, serverVersionMin) < 0
-        ? new BeaverError('server_too_old', `The nats-server at ${shownUrl(options.url)} is version ${info.version}; Beaver needs ${serverVersionMin} or newer (atomic batches, always-sync). Upgrade it, or unset NATS_URL to use the embedded one.`)
+        ? new BeaverError(
+            'server_too_old',
+            `The nats-server at ${shownUrl(options.url)} is version ${info.version}; Beaver needs ${serverVersionMin} or newer (atomic batches, always-sync). Upgrade it, or unset NATS_URL to use the embedded one.`,
+          )
         : info.jetstream !== true
           ? new BeaverError('unreachable', `The nats-server at ${shownUrl(options.url)} runs without JetStream. Start it with "-js".`)
           : null

@@ -1,14 +1,13 @@
 // The embedded nats-server: a child process with its data under the data folder, loopback only, syncing every write.
 // M1. It does not outlive its parent, however the parent dies: a guard shell ends it when the parent's pipe closes.
 // M2. Its death is reported once, through `closed`. M3. A restart may ask for the same port, so that clients reconnect.
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { openSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BeaverError, messageOf } from '@beaver/core'
 import { compareVersions, serverVersionMin } from './connect.ts'
-import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
 export interface EmbeddedServer {
@@ -34,7 +33,11 @@ export async function natsServerVersion(binary: string): Promise<string> {
     if (version !== undefined) return version
     throw new Error(`it says ${JSON.stringify(stdout.trim())}`)
   } catch (cause) {
-    throw new BeaverError('server_missing', `The nats-server ${binary} cannot be run (${messageOf(cause)}). Run "node scripts/setup.mjs", or set BEAVER_NATS_SERVER to one.`, { cause })
+    throw new BeaverError(
+      'server_missing',
+      `The nats-server ${binary} cannot be run (${messageOf(cause)}). Run "node scripts/setup.mjs", or set BEAVER_NATS_SERVER to one.`,
+      { cause },
+    )
   }
 }
 
@@ -42,7 +45,10 @@ export async function natsServerVersion(binary: string): Promise<string> {
 export async function startEmbeddedServer(options: { binary: string; dataDir: string; port?: number; sync?: 'always' | 'default' }): Promise<EmbeddedServer> {
   const version = await natsServerVersion(options.binary)
   if (compareVersions(version, serverVersionMin) < 0) {
-    throw new BeaverError('server_too_old', `The nats-server ${options.binary} is version ${version}; Beaver needs ${serverVersionMin} or newer. Unset BEAVER_NATS_SERVER and run "node scripts/setup.mjs" to get one.`)
+    throw new BeaverError(
+      'server_too_old',
+      `The nats-server ${options.binary} is version ${version}; Beaver needs ${serverVersionMin} or newer. Unset BEAVER_NATS_SERVER and run "node scripts/setup.mjs" to get one.`,
+    )
   }
   const portsDir = join(options.dataDir, 'ports')
   await rm(portsDir, { recursive: true, force: true })
@@ -83,8 +89,15 @@ export async function startEmbeddedServer(options: { binary: string; dataDir: st
   }
   await stop()
   const log = await readFile(logFile, 'utf8').catch(() => '')
-  const last = log.trim().split('\n').filter((line) => /\[(FTL|ERR)\]/.test(line)).at(-1)
-  throw new BeaverError('start_failed', `The embedded nats-server did not start${last === undefined ? '' : `: ${last.replace(/^.*\[(FTL|ERR)\] /, '')}`}. Its log: ${logFile}`)
+  const last = log
+    .trim()
+    .split('\n')
+    .filter((line) => /\[(FTL|ERR)\]/.test(line))
+    .at(-1)
+  throw new BeaverError(
+    'start_failed',
+    `The embedded nats-server did not start${last === undefined ? '' : `: ${last.replace(/^.*\[(FTL|ERR)\] /, '')}`}. Its log: ${logFile}`,
+  )
 }
 
 /** Ends the server with its parent: reads the pipe (descriptor 3) until it closes. */

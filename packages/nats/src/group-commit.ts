@@ -115,7 +115,10 @@ export function groupCommit(nc: NatsConnection, lastMessage: (subject: string) =
         fault = new Error(ack.error?.description ?? 'the server gave no sequence')
       } catch (error) {
         // It will not become smaller: waiting would only keep the others from being written.
-        if (error instanceof InvalidArgumentError) return pending.reject(new BeaverError('internal', `The journal cannot hold an entry of ${bytesOf(pending.unit)} bytes: ${messageOf(error)}`, { cause: error }))
+        if (error instanceof InvalidArgumentError)
+          return pending.reject(
+            new BeaverError('internal', `The journal cannot hold an entry of ${bytesOf(pending.unit)} bytes: ${messageOf(error)}`, { cause: error }),
+          )
         fault = error
       }
       await new Promise((resolve) => setTimeout(resolve, retryPauseMs))

@@ -1,5 +1,5 @@
 // Following the journal: from a sequence on, for ever, in order, without gaps (an ordered consumer heals itself).
-import { type LogId } from '@beaver/core'
+import type { LogId } from '@beaver/core'
 import { DeliverPolicy, type JsMsg, jetstream } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { logOf, type Subjects } from './subjects.ts'
@@ -23,7 +23,11 @@ const batchMax = 1_000
  * Batches of entries with a sequence of at least `from`, of all logs or of the subjects of `filter`.
  * Ends when `signal` aborts.
  */
-export async function* followJournal(nc: NatsConnection, subjects: Subjects, wanted: { from: number; filter?: string; signal: AbortSignal }): AsyncGenerator<FeedBatch> {
+export async function* followJournal(
+  nc: NatsConnection,
+  subjects: Subjects,
+  wanted: { from: number; filter?: string; signal: AbortSignal },
+): AsyncGenerator<FeedBatch> {
   const consumer = await jetstream(nc).consumers.get(subjects.stream, {
     filter_subjects: wanted.filter ?? subjects.journals,
     deliver_policy: DeliverPolicy.StartSequence,

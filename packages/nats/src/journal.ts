@@ -31,7 +31,11 @@ export async function natsJournal(nc: NatsConnection, subjects: Subjects): Promi
     },
     async accept(first, tail) {
       const { tenant, session, task } = first.log
-      const place = { subject: subjects.accepted(tenant, session), expectedSequence: tail.revision, payload: Buffer.from(JSON.stringify({ tenant, session, task })) }
+      const place = {
+        subject: subjects.accepted(tenant, session),
+        expectedSequence: tail.revision,
+        payload: Buffer.from(JSON.stringify({ tenant, session, task })),
+      }
       const outcome = await commits.write([write(first), place])
       if (outcome.kind === 'stored') return { kind: 'accepted', revision: outcome.sequences[0] as number }
       return (await lastMessage(subjects.journal(first.log))) === null ? { kind: 'tail_moved' } : { kind: 'task_exists' }
@@ -66,9 +70,9 @@ async function lastOf(jsm: JetStreamManager, stream: string, subject: string): P
 const readBatchMax = 500
 
 /** Every message of a subject, in order. */
-export async function readSubject(jsm: JetStreamManager, stream: string, subject: string): Promise<{ revision: number; payload: Uint8Array }[]> {
+async function readSubject(jsm: JetStreamManager, stream: string, subject: string): Promise<{ revision: number; payload: Uint8Array }[]> {
   const entries: { revision: number; payload: Uint8Array }[] = []
-  for (let from = 1; ; ) {
+  for (let from = 1; ;) {
     let came = 0
     try {
       for await (const message of await jsm.direct.getBatch(stream, { seq: from, batch: readBatchMax, next_by_subj: subject })) {

@@ -16,7 +16,12 @@ const answer = z.discriminatedUnion('ok', [
 const openMaxDefault = 1_000
 
 /** Serves a subject until `stop`. All who serve the same subject share its requests. */
-export function serve(nc: NatsConnection, subject: string, handle: (request: unknown) => Promise<unknown>, { openMax = openMaxDefault }: { openMax?: number } = {}): { stop(): Promise<void> } {
+export function serve(
+  nc: NatsConnection,
+  subject: string,
+  handle: (request: unknown) => Promise<unknown>,
+  { openMax = openMaxDefault }: { openMax?: number } = {},
+): { stop(): Promise<void> } {
   let open = 0
   const respond = async (message: Msg): Promise<void> => {
     open++

@@ -25,7 +25,11 @@ export async function ensureJournalStream(nc: NatsConnection, subjects: Subjects
     const existing = await jsm.streams.info(subjects.stream).catch(() => null)
     if (existing === null) throw new BeaverError('start_failed', `The journal stream ${subjects.stream} cannot be created: ${messageOf(cause)}`, { cause })
     if (existing.config.allow_atomic !== true) {
-      throw new BeaverError('start_failed', `The stream ${subjects.stream} exists without atomic batches. Allow them: nats stream edit ${subjects.stream} --allow-batch`, { cause })
+      throw new BeaverError(
+        'start_failed',
+        `The stream ${subjects.stream} exists without atomic batches. Allow them: nats stream edit ${subjects.stream} --allow-batch`,
+        { cause },
+      )
     }
   }
   return jsm

@@ -13,15 +13,27 @@ const subjects = subjectsOf('ns')
 
 describe('a foreign id as a token (N1, N2)', () => {
   it('comes back unchanged, whatever it is', () => {
-    fc.assert(fc.property(names, (id) => void expect(decodeToken(encodeToken(id))).toBe(id)))
+    fc.assert(
+      fc.property(names, (id) => {
+        expect(decodeToken(encodeToken(id))).toBe(id)
+      }),
+    )
   })
 
   it('is one token that NATS takes: not empty, no dot, no wildcard, no space', () => {
-    fc.assert(fc.property(names, (id) => void expect(encodeToken(id)).toMatch(/^[A-Za-z0-9_=-]+$/)))
+    fc.assert(
+      fc.property(names, (id) => {
+        expect(encodeToken(id)).toMatch(/^[A-Za-z0-9_=-]+$/)
+      }),
+    )
   })
 
   it('two ids have two tokens', () => {
-    fc.assert(fc.property(names, names, (a, b) => void expect(encodeToken(a) === encodeToken(b)).toBe(a === b)))
+    fc.assert(
+      fc.property(names, names, (a, b) => {
+        expect(encodeToken(a) === encodeToken(b)).toBe(a === b)
+      }),
+    )
   })
 
   test.each([
@@ -43,11 +55,19 @@ describe('a foreign id as a token (N1, N2)', () => {
 
 describe('a subject', () => {
   it('of a log leads back to the log', () => {
-    fc.assert(fc.property(logs, (log) => void expect(logOf(subjects.journal(log))).toEqual(log)))
+    fc.assert(
+      fc.property(logs, (log) => {
+        expect(logOf(subjects.journal(log))).toEqual(log)
+      }),
+    )
   })
 
   it('of two logs differ', () => {
-    fc.assert(fc.property(logs, logs, (a, b) => void expect(subjects.journal(a) === subjects.journal(b)).toBe(a.tenant === b.tenant && a.session === b.session && a.task === b.task)))
+    fc.assert(
+      fc.property(logs, logs, (a, b) => {
+        expect(subjects.journal(a) === subjects.journal(b)).toBe(a.tenant === b.tenant && a.session === b.session && a.task === b.task)
+      }),
+    )
   })
 
   it("of a log is matched by its session's filter and by its task's, and by no other's", () => {
@@ -55,7 +75,9 @@ describe('a subject', () => {
       fc.property(logs, logs, (log, other) => {
         expect(matches(subjects.sessionJournals(log.tenant, log.session), subjects.journal(log))).toBe(true)
         expect(matches(subjects.taskAnySession(log.tenant, log.task), subjects.journal(log))).toBe(true)
-        expect(matches(subjects.sessionJournals(log.tenant, log.session), subjects.journal(other))).toBe(log.tenant === other.tenant && log.session === other.session)
+        expect(matches(subjects.sessionJournals(log.tenant, log.session), subjects.journal(other))).toBe(
+          log.tenant === other.tenant && log.session === other.session,
+        )
         expect(matches(subjects.taskAnySession(log.tenant, log.task), subjects.journal(other))).toBe(log.tenant === other.tenant && log.task === other.task)
       }),
     )
@@ -65,7 +87,9 @@ describe('a subject', () => {
     const log = { tenant: 't', session: 's', task: 'x' } as LogId
     const kept = (subject: string): boolean => subjects.captured.some((filter) => matches(filter, subject))
     expect([subjects.journal(log), subjects.accepted('t', log.session)].map(kept)).toEqual([true, true])
-    expect([subjects.live(log), subjects.sessionIdle('t', log.session), subjects.service('task.submit'), subjects.query('x'), subjects.daemon('d')].map(kept)).toEqual([false, false, false, false, false])
+    expect(
+      [subjects.live(log), subjects.sessionIdle('t', log.session), subjects.service('task.submit'), subjects.query('x'), subjects.daemon('d')].map(kept),
+    ).toEqual([false, false, false, false, false])
   })
 
   it('of the longest ids stays below what a nats-server takes (4,096 bytes a control line)', () => {

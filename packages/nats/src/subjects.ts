@@ -9,7 +9,10 @@ export function encodeToken(id: string): string {
 
 /** The inverse of `encodeToken`. */
 export function decodeToken(token: string): string {
-  return Buffer.from(token.replace(/=([0-9A-F]{2})|[^=]/g, (char, hex: string | undefined) => (hex === undefined ? char : String.fromCharCode(Number.parseInt(hex, 16)))), 'latin1').toString()
+  return Buffer.from(
+    token.replace(/=([0-9A-F]{2})|[^=]/g, (char, hex: string | undefined) => (hex === undefined ? char : String.fromCharCode(Number.parseInt(hex, 16)))),
+    'latin1',
+  ).toString()
 }
 
 export interface Subjects {

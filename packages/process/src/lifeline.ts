@@ -5,7 +5,10 @@ import { BeaverError, messageOf } from '@beaver/core'
 const stopMsMax = 60_000
 
 /** Runs `start`, tells the parent, and calls the `stop` it gives once, at the end; then the process exits. */
-export async function runAsChild(name: string, start: () => Promise<{ info: Record<string, unknown>; stop: () => Promise<void>; failed: Promise<unknown> }>): Promise<void> {
+export async function runAsChild(
+  name: string,
+  start: () => Promise<{ info: Record<string, unknown>; stop: () => Promise<void>; failed: Promise<unknown> }>,
+): Promise<void> {
   const { promise: ending, resolve: end } = Promise.withResolvers<number>()
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => end(0))
   process.on('disconnect', () => end(0))

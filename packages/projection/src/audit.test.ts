@@ -37,7 +37,12 @@ describe('a changed event', () => {
     const { model } = await applied(at)
     using _ = model
     expect(findings(model)).toEqual([{ kind: 'chain', taskseq: 3, sequence: 5 }])
-    expect(model.sql.get('select status, final_output, chain_ok, last_taskseq from tasks')).toEqual({ status: 'completed', final_output: 'paid', chain_ok: 0, last_taskseq: 4 })
+    expect(model.sql.get('select status, final_output, chain_ok, last_taskseq from tasks')).toEqual({
+      status: 'completed',
+      final_output: 'paid',
+      chain_ok: 0,
+      last_taskseq: 4,
+    })
     expect(model.sql.get('select data from events where taskseq = 3')).toEqual({ data: '{"content":"pay 99"}' })
     expect(answer(model.sql, 'task', { task: 'task-1' })).toMatchObject({ chain_ok: false, findings: [{ kind: 'chain', taskseq: 3 }] })
     expect(answer(model.sql, 'audit', {})).toMatchObject({ intact: false, tasks_broken: 1 })
@@ -73,7 +78,11 @@ test('an event journaled twice is kept in the finding and counted once', async (
   const { model, report } = await applied(at)
   using _ = model
   expect(report).toMatchObject({ findings: 1 })
-  expect(model.sql.get('select kind, taskseq, record from audit_findings')).toMatchObject({ kind: 'repeat', taskseq: 3, record: expect.stringContaining('task_failed') })
+  expect(model.sql.get('select kind, taskseq, record from audit_findings')).toMatchObject({
+    kind: 'repeat',
+    taskseq: 3,
+    record: expect.stringContaining('task_failed'),
+  })
   expect(model.sql.get('select count(*) as n from events')).toEqual({ n: 3 })
 })
 
@@ -169,7 +178,10 @@ describe('blobs', () => {
     using _ = model
     expect(at.stream.blobs.size).toBe(1)
     expect(report.findings).toBe(0)
-    expect(model.sql.get('select data, blob_sha256 from events where taskseq = 3')).toEqual({ data: JSON.stringify({ content: big }), blob_sha256: [...at.stream.blobs.keys()][0] })
+    expect(model.sql.get('select data, blob_sha256 from events where taskseq = 3')).toEqual({
+      data: JSON.stringify({ content: big }),
+      blob_sha256: [...at.stream.blobs.keys()][0],
+    })
   })
 
   test('that are missing leave the event without data, a finding, and the chain intact', async () => {

@@ -31,10 +31,14 @@ export function standingsIn(sql: Sql): Standings {
     },
     save() {
       for (const task of touched.values()) {
-        sql.run(
-          'update tasks set epoch = ?, last_taskseq = ?, head_hash = ?, chain_ok = ?, last_event_at = ? where task_key = ?',
-          [task.head.epoch, task.head.taskseq, task.head.hash, bit(task.chainOk), task.lastEventAt, task.key],
-        )
+        sql.run('update tasks set epoch = ?, last_taskseq = ?, head_hash = ?, chain_ok = ?, last_event_at = ? where task_key = ?', [
+          task.head.epoch,
+          task.head.taskseq,
+          task.head.hash,
+          bit(task.chainOk),
+          task.lastEventAt,
+          task.key,
+        ])
       }
     },
   }
@@ -54,7 +58,7 @@ function load(sql: Sql, { tenant, session, task }: LogId): Standing {
   let row = sql.get<StandingRow>(find, [tenant, session, task])
   if (row === undefined) {
     sql.run('insert into tasks (tenant, session_id, task_id, head_hash) values (?, ?, ?, ?)', [tenant, session, task, emptyHead.hash])
-    row = sql.get<StandingRow>(find, [tenant, session, task])!
+    row = sql.one<StandingRow>(find, [tenant, session, task])
   }
   const head = { taskseq: row.last_taskseq, epoch: row.epoch, hash: row.head_hash }
   return { key: row.task_key, head, chainOk: row.chain_ok === 1, lastEventAt: row.last_event_at }
@@ -86,8 +90,12 @@ function faultOf(head: LogHead, record: WireRecord): string | null {
 }
 
 export function recordFinding(sql: Sql, at: { taskKey: number; sequence: number; taskseq: number | null; record?: WireRecord }, finding: Finding): void {
-  sql.run(
-    'insert into audit_findings (task_key, taskseq, kind, message, sequence, record) values (?, ?, ?, ?, ?, ?)',
-    [at.taskKey, at.taskseq, finding.kind, finding.message, at.sequence, at.record === undefined ? null : JSON.stringify(at.record)],
-  )
+  sql.run('insert into audit_findings (task_key, taskseq, kind, message, sequence, record) values (?, ?, ?, ?, ?, ?)', [
+    at.taskKey,
+    at.taskseq,
+    finding.kind,
+    finding.message,
+    at.sequence,
+    at.record === undefined ? null : JSON.stringify(at.record),
+  ])
 }

@@ -18,7 +18,9 @@ describe('a file', () => {
     const file = folder.file('read.db')
     openReadModel(file, { readBlob }).close()
     altered(file, `pragma user_version = ${schemaVersion + 1}`)
-    expect(() => openReadModel(file, { readBlob })).toThrow(expect.objectContaining({ code: 'invalid_configuration', message: expect.stringContaining('Use the newer Beaver, or delete the file') }))
+    expect(() => openReadModel(file, { readBlob })).toThrow(
+      expect.objectContaining({ code: 'invalid_configuration', message: expect.stringContaining('Use the newer Beaver, or delete the file') }),
+    )
   })
 
   test('of an older Beaver is emptied and built again from the start', async () => {
@@ -48,7 +50,9 @@ describe('a file', () => {
   })
 
   test('in a folder that is not there is a clear error', () => {
-    expect(() => openReadModel('/nowhere/at/all/read.db', { readBlob })).toThrow(expect.objectContaining({ code: 'start_failed', message: expect.stringContaining('/nowhere/at/all/read.db') }))
+    expect(() => openReadModel('/nowhere/at/all/read.db', { readBlob })).toThrow(
+      expect.objectContaining({ code: 'start_failed', message: expect.stringContaining('/nowhere/at/all/read.db') }),
+    )
   })
 
   test('can be opened and closed again and again', async () => {

@@ -53,6 +53,8 @@ const pragma = (db: DatabaseSync, name: 'user_version' | 'application_id'): numb
 
 /** The tables of the file, virtual ones first: dropping one drops the tables it keeps its index in. */
 function objects(db: DatabaseSync): string[] {
-  const rows = db.prepare("select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\' order by sql like 'create virtual%' desc, name").all()
+  const rows = db
+    .prepare("select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\' order by sql like 'create virtual%' desc, name")
+    .all()
   return rows.map((row) => String(row['name']))
 }

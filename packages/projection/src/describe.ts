@@ -54,7 +54,10 @@ export function describe(event: DomainEvent, around: Surroundings): Told {
       return told(system, 'Task cancelled.', 'cancelled', 'task', usageOf(event.data))
     case 'run_started': {
       const { data } = event
-      return told(agent, `${around.agentName} started with ${counted(data.tools.length, 'tool')}.`, 'started', 'run', { attempt_index: data.attempt_index, node_id: data.node_id })
+      return told(agent, `${around.agentName} started with ${counted(data.tools.length, 'tool')}.`, 'started', 'run', {
+        attempt_index: data.attempt_index,
+        node_id: data.node_id,
+      })
     }
     case 'tool_scope_applied': {
       const { effective, dropped } = event.data
@@ -79,7 +82,12 @@ export function describe(event: DomainEvent, around: Surroundings): Told {
       const { failure, tries, retry_in_ms, status } = event.data
       const next = retry_in_ms === null ? 'No further try.' : `Next try in ${retry_in_ms} ms.`
       const text = `Provider call failed (${failure.class}, try ${tries}): ${excerpt(failure.message)} ${next}`
-      return told({ type: 'provider', id: around.runId ?? '', name: 'Provider' }, text, 'failed', 'provider', { failure_class: failure.class, tries, retry_in_ms, http_status: status })
+      return told({ type: 'provider', id: around.runId ?? '', name: 'Provider' }, text, 'failed', 'provider', {
+        failure_class: failure.class,
+        tries,
+        retry_in_ms,
+        http_status: status,
+      })
     }
     case 'assistant_message_added': {
       const { content, tool_calls, usage, model, provider_name, duration_ms } = event.data
@@ -92,7 +100,11 @@ export function describe(event: DomainEvent, around: Surroundings): Told {
     case 'tool_result_recorded': {
       const { tool_name, success, error, content, duration_ms, call_id } = event.data
       const outcome = success ? `succeeded in ${duration_ms} ms.` : `failed${error === null ? '' : ` (${excerpt(error)})`}: ${excerpt(content)}`
-      return told(tool(event.data), `Tool ${tool_name} ${outcome}`, success ? 'done' : 'failed', 'tool', { call_id, duration_ms, error: error === null ? null : excerpt(error) })
+      return told(tool(event.data), `Tool ${tool_name} ${outcome}`, success ? 'done' : 'failed', 'tool', {
+        call_id,
+        duration_ms,
+        error: error === null ? null : excerpt(error),
+      })
     }
     case 'run_completed':
       return told(agent, `${around.agentName} completed after ${counted(event.data.tool_iterations, 'tool iteration')}.`, 'done', 'run')
@@ -101,7 +113,9 @@ export function describe(event: DomainEvent, around: Surroundings): Told {
     case 'run_cancelled':
       return told(agent, `${around.agentName} was cancelled: ${excerpt(event.data.reason)}`, 'cancelled', 'run')
     case 'run_restarted':
-      return told(agent, `${around.agentName} was restarted (restart ${event.data.restarts})${because(event.data.failure)}`, 'done', 'run', { failure_class: event.data.failure.class })
+      return told(agent, `${around.agentName} was restarted (restart ${event.data.restarts})${because(event.data.failure)}`, 'done', 'run', {
+        failure_class: event.data.failure.class,
+      })
     case 'task_team_run_started': {
       const { team_run_id, call_id, graph, concurrent_nodes_max } = event.data
       const text = `Team run started: ${graph.workflow} with ${counted(graph.nodes.length, 'node')}.`
@@ -122,7 +136,9 @@ export function describe(event: DomainEvent, around: Surroundings): Told {
       return told(node(of.node_id), `Node ${of.node_id} failed${because(failure)}`, 'failed', 'node', { ...of, failure_class: failure.class })
     }
     case 'node_blocked':
-      return told(node(event.data.node_id), `Node ${event.data.node_id} is blocked: node ${event.data.cause_node_id} did not complete.`, 'blocked', 'node', { ...event.data })
+      return told(node(event.data.node_id), `Node ${event.data.node_id} is blocked: node ${event.data.cause_node_id} did not complete.`, 'blocked', 'node', {
+        ...event.data,
+      })
     case 'node_cancelled':
       return told(node(event.data.node_id), `Node ${event.data.node_id} was cancelled: ${excerpt(event.data.reason)}`, 'cancelled', 'node')
     case 'task_team_run_completed':

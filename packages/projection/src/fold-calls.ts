@@ -16,8 +16,17 @@ export function answered(sql: Sql, at: Place, answer: DataOf<'assistant_message_
     `insert into provider_calls (task_key, taskseq, run_id, time, success, provider, model, response_id, finish_reason, duration_ms, input_tokens, output_tokens)
      values (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?)`,
     [
-      at.taskKey, at.taskseq, at.runId, at.time, provider, model, answer.response_id, answer.finish_reason,
-      answer.duration_ms, usage.input_tokens, usage.output_tokens,
+      at.taskKey,
+      at.taskseq,
+      at.runId,
+      at.time,
+      provider,
+      model,
+      answer.response_id,
+      answer.finish_reason,
+      answer.duration_ms,
+      usage.input_tokens,
+      usage.output_tokens,
     ],
   )
   const asks = answer.tool_calls.length > 0
@@ -26,19 +35,38 @@ export function answered(sql: Sql, at: Place, answer: DataOf<'assistant_message_
        output = ?, output_taskseq = ?, tool_iterations = tool_iterations + ?, status = case when ended_at is null then ? else status end
      where task_key = ? and run_id = ?`,
     [
-      usage.input_tokens, usage.output_tokens, usage.calls, provider, model, answer.finish_reason,
-      answer.content ?? '', at.taskseq, bit(asks), asks ? 'acting' : 'finalizing', at.taskKey, at.runId,
+      usage.input_tokens,
+      usage.output_tokens,
+      usage.calls,
+      provider,
+      model,
+      answer.finish_reason,
+      answer.content ?? '',
+      at.taskseq,
+      bit(asks),
+      asks ? 'acting' : 'finalizing',
+      at.taskKey,
+      at.runId,
     ],
   )
-  sql.run(
-    `update tasks set ${addUsage}, provider = ?, model = ? where task_key = ?`,
-    [usage.input_tokens, usage.output_tokens, usage.calls, provider, model, at.taskKey],
-  )
+  sql.run(`update tasks set ${addUsage}, provider = ?, model = ? where task_key = ?`, [
+    usage.input_tokens,
+    usage.output_tokens,
+    usage.calls,
+    provider,
+    model,
+    at.taskKey,
+  ])
   for (const [index, call] of answer.tool_calls.entries()) {
-    sql.run(
-      'insert into tool_calls (task_key, asked_taskseq, call_index, run_id, call_id, tool, arguments) values (?, ?, ?, ?, ?, ?, ?)',
-      [at.taskKey, at.taskseq, index, at.runId, call.id, call.name, call.arguments],
-    )
+    sql.run('insert into tool_calls (task_key, asked_taskseq, call_index, run_id, call_id, tool, arguments) values (?, ?, ?, ?, ?, ?, ?)', [
+      at.taskKey,
+      at.taskseq,
+      index,
+      at.runId,
+      call.id,
+      call.name,
+      call.arguments,
+    ])
   }
   assistantMessage(sql, at, answer)
 }
@@ -48,8 +76,15 @@ export function providerCallFailed(sql: Sql, at: Place, failed: DataOf<'provider
     `insert into provider_calls (task_key, taskseq, run_id, time, success, failure_class, failure_message, http_status, tries, retry_in_ms)
      values (?, ?, ?, ?, 0, ?, ?, ?, ?, ?)`,
     [
-      at.taskKey, at.taskseq, at.runId, at.time, failed.failure.class, failed.failure.message,
-      failed.status === null ? null : Math.trunc(failed.status), failed.tries, failed.retry_in_ms,
+      at.taskKey,
+      at.taskseq,
+      at.runId,
+      at.time,
+      failed.failure.class,
+      failed.failure.message,
+      failed.status === null ? null : Math.trunc(failed.status),
+      failed.tries,
+      failed.retry_in_ms,
     ],
   )
 }
@@ -58,18 +93,23 @@ const openCall = `rowid = (select rowid from tool_calls where task_key = ? and r
   order by asked_taskseq desc, call_index limit 1)`
 
 export function toolCallStarted(sql: Sql, at: Place, call: DataOf<'tool_call_started'>): void {
-  sql.run(
-    `update tool_calls set started_at = coalesce(started_at, ?), starts = starts + 1, idempotent = ? where ${openCall}`,
-    [at.time, bit(call.idempotent), at.taskKey, at.runId, call.call_id],
-  )
+  sql.run(`update tool_calls set started_at = coalesce(started_at, ?), starts = starts + 1, idempotent = ? where ${openCall}`, [
+    at.time,
+    bit(call.idempotent),
+    at.taskKey,
+    at.runId,
+    call.call_id,
+  ])
 }
 
 export function toolResultRecorded(sql: Sql, at: Place, result: DataOf<'tool_result_recorded'>): void {
   const outcome = [at.time, result.duration_ms, bit(result.success), result.error, result.content, at.taskseq]
-  const matched = sql.run(
-    `update tool_calls set ended_at = ?, duration_ms = ?, success = ?, error = ?, result = ?, result_taskseq = ? where ${openCall}`,
-    [...outcome, at.taskKey, at.runId, result.call_id],
-  )
+  const matched = sql.run(`update tool_calls set ended_at = ?, duration_ms = ?, success = ?, error = ?, result = ?, result_taskseq = ? where ${openCall}`, [
+    ...outcome,
+    at.taskKey,
+    at.runId,
+    result.call_id,
+  ])
   if (matched === 0) {
     sql.run(
       `insert into tool_calls (ended_at, duration_ms, success, error, result, result_taskseq, task_key, asked_taskseq, call_index, run_id, call_id, tool)

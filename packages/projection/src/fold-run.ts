@@ -8,8 +8,17 @@ export function runStarted(sql: Sql, at: Place, run: DataOf<'run_started'>): voi
     `insert into runs (task_key, run_id, parent_run_id, agent_name, team_run_id, node_id, attempt_index, source, status, started_at, started_taskseq, max_tool_iterations)
      values (?, ?, ?, ?, ?, ?, ?, ?, 'assembling', ?, ?, ?) on conflict do nothing`,
     [
-      at.taskKey, run.run_id, run.parent_run_id, run.agent_name, run.team_run_id, run.node_id,
-      run.attempt_index, run.source, at.time, at.taskseq, run.max_tool_iterations,
+      at.taskKey,
+      run.run_id,
+      run.parent_run_id,
+      run.agent_name,
+      run.team_run_id,
+      run.node_id,
+      run.attempt_index,
+      run.source,
+      at.time,
+      at.taskseq,
+      run.max_tool_iterations,
     ],
   )
   if (added === 0) return

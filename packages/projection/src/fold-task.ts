@@ -5,10 +5,15 @@ import type { Place } from './fold.ts'
 import { bit, type Sql } from './sql.ts'
 
 export function submitted(sql: Sql, at: Place, { request, previous_task_id }: DataOf<'task_submitted'>): void {
-  sql.run(
-    'update tasks set text = ?, skill = ?, workspace = ?, source = ?, previous_task_id = ?, submitted_at = ? where task_key = ?',
-    [request.text, request.skill, request.workspace, request.source, previous_task_id, at.time, at.taskKey],
-  )
+  sql.run('update tasks set text = ?, skill = ?, workspace = ?, source = ?, previous_task_id = ?, submitted_at = ? where task_key = ?', [
+    request.text,
+    request.skill,
+    request.workspace,
+    request.source,
+    previous_task_id,
+    at.time,
+    at.taskKey,
+  ])
 }
 
 export function claimed(sql: Sql, at: Place, { daemon }: DataOf<'task_claimed'>): void {
@@ -38,8 +43,16 @@ export function ended(sql: Sql, at: Place, type: TerminalTaskEvent, result: Data
        provider = coalesce(?, provider), model = coalesce(?, model), failure_class = ?, failure_message = ?
      where task_key = ? and ended_at is null`,
     [
-      statusAfter(type), at.time, result.final_output, JSON.stringify(result.outputs), bit(result.simulated),
-      result.provider, result.model, result.failure?.class ?? null, result.failure?.message ?? null, at.taskKey,
+      statusAfter(type),
+      at.time,
+      result.final_output,
+      JSON.stringify(result.outputs),
+      bit(result.simulated),
+      result.provider,
+      result.model,
+      result.failure?.class ?? null,
+      result.failure?.message ?? null,
+      at.taskKey,
     ],
   )
 }

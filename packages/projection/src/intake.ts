@@ -119,7 +119,12 @@ function inline(record: WireRecord): IncomingRecord {
     return opened(record, record.data === undefined ? null : JSON.stringify(record.data), undefined)
   } catch (error) {
     // Data nested deeper than the stack.
-    return { record, dataJson: null, event: null, finding: { kind: 'shape', message: `event ${record.taskseq} has data that cannot be read: ${messageOf(error)}` } }
+    return {
+      record,
+      dataJson: null,
+      event: null,
+      finding: { kind: 'shape', message: `event ${record.taskseq} has data that cannot be read: ${messageOf(error)}` },
+    }
   }
 }
 

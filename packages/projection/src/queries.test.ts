@@ -23,7 +23,12 @@ describe('every query', () => {
     teamTask(stream.log('task-1'))
     using model = await modelOf(stream)
     const keys = new Set<string>()
-    const inputs: Record<string, JsonObject> = { task: { task: 'task-1' }, timeline: { task: 'task-1' }, events: { task: 'task-1' }, search: { query: 'report' } }
+    const inputs: Record<string, JsonObject> = {
+      task: { task: 'task-1' },
+      timeline: { task: 'task-1' },
+      events: { task: 'task-1' },
+      search: { query: 'report' },
+    }
     for (const name of Object.keys(queries)) {
       const given = answer(model.sql, name, inputs[name] ?? {})
       const text = JSON.stringify(given, (key, value: unknown) => (keys.add(key), value))
@@ -43,7 +48,9 @@ describe('every query', () => {
       ['search', { query: 7 }, 'query'],
     ] as const
     for (const [name, input, path] of refused) {
-      expect(() => answer(model.sql, name, input)).toThrow(expect.objectContaining({ code: 'invalid_arguments', problems: [expect.objectContaining({ path })] }))
+      expect(() => answer(model.sql, name, input)).toThrow(
+        expect.objectContaining({ code: 'invalid_arguments', problems: [expect.objectContaining({ path })] }),
+      )
     }
     expect(() => answer(model.sql, 'tasks', { sesion: 'x' })).toThrow(refusal('invalid_arguments', 'sesion'))
     expect(() => answer(model.sql, 'toString', {})).toThrow(refusal('invalid_arguments', 'There is no query "toString"'))
@@ -92,7 +99,15 @@ describe('tasks', () => {
     singleTask(stream.log('a'), { text: '字'.repeat(500) })
     using model = await modelOf(stream)
     const { tasks } = answer(model.sql, 'tasks', {}) as { tasks: JsonObject[] }
-    expect(tasks[0]).toMatchObject({ text: '字'.repeat(200), status: 'completed', agents: 1, input_tokens: 20, output_tokens: 10, elapsed_ms: 1000, simulated: false })
+    expect(tasks[0]).toMatchObject({
+      text: '字'.repeat(200),
+      status: 'completed',
+      agents: 1,
+      input_tokens: 20,
+      output_tokens: 10,
+      elapsed_ms: 1000,
+      simulated: false,
+    })
   })
 })
 
@@ -111,7 +126,11 @@ describe('task', () => {
       ['write', 'completed', 'run-write'],
       ['publish', 'blocked', undefined],
     ])
-    expect(nodes[1]).toMatchObject({ evidence_passed: false, failure: { class: 'evidence_missing' }, evidence: [{ status: 'failed' }, { requirement: 'be careful', status: 'not_checked' }] })
+    expect(nodes[1]).toMatchObject({
+      evidence_passed: false,
+      failure: { class: 'evidence_missing' },
+      evidence: [{ status: 'failed' }, { requirement: 'be careful', status: 'not_checked' }],
+    })
     expect(nodes[3]).toMatchObject({ cause_node_id: 'check', depends_on: ['check', 'write'] })
     expect(given).toMatchObject({ failures: [{ scope: 'node', id: 'check' }, { scope: 'task' }] })
   })
@@ -146,9 +165,19 @@ describe('task', () => {
     log.write(event('task_team_run_started', { team_run_id: 't' as never, run_id: 'root' as never, call_id: 'c', graph, concurrent_nodes_max: 16 }, 'root'))
     for (const [n, node] of graph.nodes.entries()) {
       const of = { team_run_id: 't' as never, node_id: node.node_id, run_id: `run-${n}` as never }
-      log.write(event('node_started', of), runStarted(`run-${n}`, { parent: 'root', node: node.node_id, team: 't' }), said(`run-${n}`, '长'.repeat(5000)), event('node_completed', of))
+      log.write(
+        event('node_started', of),
+        runStarted(`run-${n}`, { parent: 'root', node: node.node_id, team: 't' }),
+        said(`run-${n}`, '长'.repeat(5000)),
+        event('node_completed', of),
+      )
     }
-    log.write(event('task_completed', result({ final_output: '长'.repeat(100_000), outputs: graph.nodes.map((node) => ({ node_id: node.node_id, output: '长'.repeat(5000) })) })))
+    log.write(
+      event(
+        'task_completed',
+        result({ final_output: '长'.repeat(100_000), outputs: graph.nodes.map((node) => ({ node_id: node.node_id, output: '长'.repeat(5000) })) }),
+      ),
+    )
     using model = await modelOf(stream)
     const given = answer(model.sql, 'task', { task: 'big', limit: 512 }) as { runs: { teams: { nodes: unknown[] }[] }[] }
     expect(Buffer.byteLength(JSON.stringify(given))).toBeLessThan(1024 * 1024)
@@ -159,7 +188,13 @@ describe('task', () => {
   test('with forged runs that are their own ancestors still has an answer with every run once', async () => {
     const stream = newStream()
     const log = stream.log('t')
-    log.write(submitted(log.log), runStarted('a', { parent: 'b' }), runStarted('b', { parent: 'a' }), runStarted('c', { parent: 'c' }), runStarted('d', { parent: 'nobody' }))
+    log.write(
+      submitted(log.log),
+      runStarted('a', { parent: 'b' }),
+      runStarted('b', { parent: 'a' }),
+      runStarted('c', { parent: 'c' }),
+      runStarted('d', { parent: 'nobody' }),
+    )
     using model = await modelOf(stream)
     const text = JSON.stringify(answer(model.sql, 'task', { task: 't' }))
     for (const id of ['a', 'b', 'c', 'd']) expect(text.split(`"run_id":"${id}"`).length - 1).toBe(1)
@@ -186,7 +221,7 @@ describe('events', () => {
     log.write(userMessage('r', 'y'.repeat(2_000_000)))
     using model = await modelOf(stream)
     const seen: JsonObject[] = []
-    for (let after: number | null = 0; after !== null; ) {
+    for (let after: number | null = 0; after !== null;) {
       const given = answer(model.sql, 'events', { task: 't', after }) as { events: JsonObject[]; next: number | null }
       expect(Buffer.byteLength(JSON.stringify(given))).toBeLessThan(answerBytesMax + 1024)
       seen.push(...given.events)
@@ -202,7 +237,14 @@ test('status counts tasks by their status and says where the projector stands', 
   singleTask(stream.log('a'))
   teamTask(stream.log('b'))
   using model = await modelOf(stream)
-  expect(answer(model.sql, 'status', {})).toMatchObject({ stream: 'S@1', sequence: stream.messages.at(-1)!.sequence, events: 45, tasks: 2, by_status: { completed: 1, incomplete: 1 }, findings: 0 })
+  expect(answer(model.sql, 'status', {})).toMatchObject({
+    stream: 'S@1',
+    sequence: stream.messages.at(-1)!.sequence,
+    events: 45,
+    tasks: 2,
+    by_status: { completed: 1, incomplete: 1 },
+    findings: 0,
+  })
 })
 
 test('audit gives the head of each log, to be compared with the journal', async () => {
@@ -213,7 +255,10 @@ test('audit gives the head of each log, to be compared with the journal', async 
   singleTask(b)
   using model = await modelOf(stream)
   const heads = (input: JsonObject): unknown => (answer(model.sql, 'audit', input) as JsonObject)['heads']
-  expect(heads({})).toMatchObject([{ task_id: 'b', hash: b.head.hash }, { task_id: 'a', hash: a.head.hash, last_taskseq: 11, epoch: 1, chain_ok: true }])
+  expect(heads({})).toMatchObject([
+    { task_id: 'b', hash: b.head.hash },
+    { task_id: 'a', hash: a.head.hash, last_taskseq: 11, epoch: 1, chain_ok: true },
+  ])
   expect(heads({ task: 'a' })).toMatchObject([{ task_id: 'a' }])
   expect(answer(model.sql, 'audit', { limit: 1 })).toMatchObject({ intact: true, more_heads: true, next_head: 2 })
   expect(heads({ limit: 1, before: 2 })).toMatchObject([{ task_id: 'a' }])

@@ -35,7 +35,13 @@ interface HeadRow {
 
 /** Findings, oldest first, after `after`; heads, newest task first, before `before`. Without `task`, of all tasks. */
 export const audit = query(
-  z.strictObject({ ...taskName, task: taskName.task.optional(), after: cursor.default(0), before: cursor.optional(), limit: limitOf({ usual: 100, max: 500 }) }),
+  z.strictObject({
+    ...taskName,
+    task: taskName.task.optional(),
+    after: cursor.default(0),
+    before: cursor.optional(),
+    limit: limitOf({ usual: 100, max: 500 }),
+  }),
   (sql, input) => {
     const taskKey = input.task === undefined ? null : findTask(sql, { ...input, task: input.task }).task_key
     const scope = { taskKey, tenant: input.tenant ?? null, session: input.session ?? null, limit: input.limit }
@@ -65,7 +71,7 @@ const inScope = '(?1 is null or task_key = ?1) and (?2 is null or tenant = ?2) a
 const valuesOf = (scope: Scope): SqlValue[] => [scope.taskKey, scope.tenant ?? null, scope.session ?? null]
 
 function countOf(sql: Sql, from: string, scope: Scope, condition = 'true'): number {
-  return sql.get<{ n: number }>(`select count(*) as n from ${from} where ${inScope} and ${condition}`, [...valuesOf(scope)])!.n
+  return sql.one<{ n: number }>(`select count(*) as n from ${from} where ${inScope} and ${condition}`, [...valuesOf(scope)]).n
 }
 
 export function findingsOf(sql: Sql, wanted: Scope & { after: number }): Page<JsonValue> {
@@ -119,8 +125,8 @@ export const status = query(z.strictObject({}), (sql) => {
     events: at?.events ?? 0,
     tasks: byStatus.reduce((sum, each) => sum + each.n, 0),
     by_status: Object.fromEntries(byStatus.map((each) => [each.status, each.n])),
-    findings: sql.get<{ n: number }>('select count(*) as n from audit_findings')!.n,
-    tasks_broken: sql.get<{ n: number }>('select count(*) as n from tasks where chain_ok = 0')!.n,
+    findings: sql.one<{ n: number }>('select count(*) as n from audit_findings').n,
+    tasks_broken: sql.one<{ n: number }>('select count(*) as n from tasks where chain_ok = 0').n,
     schema_version: schemaVersion,
   }
 })

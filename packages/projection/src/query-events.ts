@@ -23,7 +23,11 @@ interface EventRow {
 /** Events after the `taskseq` `after`, in order. */
 export const events = query(z.strictObject({ ...taskName, after: cursor.default(0), limit: limitOf({ usual: 500, max: 2000 }) }), (sql, input) => {
   const found = findTask(sql, input)
-  const rows = sql.each<EventRow>('select * from events where task_key = ? and taskseq > ? order by taskseq limit ?', [found.task_key, input.after, input.limit + 1])
+  const rows = sql.each<EventRow>('select * from events where task_key = ? and taskseq > ? order by taskseq limit ?', [
+    found.task_key,
+    input.after,
+    input.limit + 1,
+  ])
   const { items, more, next } = page(rows, input.limit, { item: eventView, cursor: (row) => row.taskseq })
   return { task_id: found.task_id, session_id: found.session_id, tenant: found.tenant, events: items, more, next }
 })

@@ -77,16 +77,28 @@ describe('a query is words, never a language:', () => {
     expect(tasksOf(find(query))).toEqual(['odd'])
   })
 
-  test.each(['qu*ted', 'off%price', 'o_d', 'quoted AND missing', '"a" NEAR/2 "b"', '""', '{a b}:c', '^abc', 'text:quoted', "'; drop table tasks; --"])('%s finds nothing', (query) => {
-    expect(find(query).hits).toEqual([])
-  })
+  test.each(['qu*ted', 'off%price', 'o_d', 'quoted AND missing', '"a" NEAR/2 "b"', '""', '{a b}:c', '^abc', 'text:quoted', "'; drop table tasks; --"])(
+    '%s finds nothing',
+    (query) => {
+      expect(find(query).hits).toEqual([])
+    },
+  )
 
   test.each(['', '   ', '\0', '\n\t'])('without words (%j) it finds nothing', (query) => {
     expect(find(query)).toEqual({ hits: [], more: false, next: null, scanned_all: true })
   })
 
   test('any string has an answer', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 40 }), (query) => Array.isArray(find(query).hits)), { numRuns: 300 })
-    fc.assert(fc.property(fc.string({ unit: fc.constantFrom('"', "'", '*', '(', ')', ' ', 'a', 'AND', 'NEAR', '报', '\ud800', '\0', '%', '\\', '^', '-', ':'), maxLength: 30 }), (query) => Array.isArray(find(query).hits)), { numRuns: 300 })
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 40 }), (query) => Array.isArray(find(query).hits)),
+      { numRuns: 300 },
+    )
+    fc.assert(
+      fc.property(
+        fc.string({ unit: fc.constantFrom('"', "'", '*', '(', ')', ' ', 'a', 'AND', 'NEAR', '报', '\ud800', '\0', '%', '\\', '^', '-', ':'), maxLength: 30 }),
+        (query) => Array.isArray(find(query).hits),
+      ),
+      { numRuns: 300 },
+    )
   })
 })

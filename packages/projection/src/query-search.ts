@@ -45,7 +45,15 @@ export const search = query(
     const short = words.filter((word) => [...word].length < 3)
     const newest = sql.get<{ position: number | null }>('select max(position) as position from transcript')?.position ?? 0
     const oldest = long.length > 0 ? 0 : Math.max(0, Math.min(newest, input.before ?? newest) - scannedRowsMax)
-    const rows = matches(sql, { long, short, oldest, tenant: input.tenant ?? null, session: input.session ?? null, before: input.before ?? newest + 1, limit: input.limit + 1 })
+    const rows = matches(sql, {
+      long,
+      short,
+      oldest,
+      tenant: input.tenant ?? null,
+      session: input.session ?? null,
+      before: input.before ?? newest + 1,
+      limit: input.limit + 1,
+    })
     const { items, more, next } = page(rows, input.limit, { item: (row) => hitView(row, words), cursor: (row) => row.position })
     return { hits: items, more, next, scanned_all: oldest === 0 }
   },
@@ -69,8 +77,14 @@ function matches(
      order by ${indexed ? 'transcript_fts.rowid' : 'transcript.position'} desc limit ?`,
     [
       ...(indexed ? [wanted.long.map(phrase).join(' AND ')] : []),
-      wanted.before, wanted.oldest, ...wanted.short.map(pattern),
-      wanted.tenant, wanted.tenant, wanted.session, wanted.session, wanted.limit,
+      wanted.before,
+      wanted.oldest,
+      ...wanted.short.map(pattern),
+      wanted.tenant,
+      wanted.tenant,
+      wanted.session,
+      wanted.session,
+      wanted.limit,
     ],
   )
 }

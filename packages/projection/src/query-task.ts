@@ -22,7 +22,7 @@ const runsBytesMax = 400 * 1024
 /** `limit`: nodes of all teams together. */
 export const task = query(z.strictObject({ ...taskName, limit: limitOf({ usual: 200, max: 512 }) }), (sql, input) => {
   const { task_key: key } = findTask(sql, input)
-  const row = sql.get<TaskRow>('select * from tasks where task_key = ?', [key])!
+  const row = sql.one<TaskRow>('select * from tasks where task_key = ?', [key])
   const { runs, more } = boundedTree(sql, key, input.limit)
   const findings = findingsOf(sql, { taskKey: key, after: 0, limit: findingsMax })
   return {

@@ -6,7 +6,7 @@ import { cursor, limitOf, query } from './query.ts'
 import { truth } from './sql.ts'
 import { clip, millisBetween } from './text.ts'
 
-export const taskStatus = z.enum(['submitted', 'running', 'completed', 'incomplete', 'failed', 'cancelled'])
+const taskStatus = z.enum(['submitted', 'running', 'completed', 'incomplete', 'failed', 'cancelled'])
 
 export interface TaskRow {
   readonly task_key: number

@@ -5,7 +5,10 @@ import { describe } from './describe.ts'
 import { answer } from './queries.ts'
 import { openReadModel } from './read-model.ts'
 
-async function timelineOf(write: (stream: ReturnType<typeof newStream>) => void, input: JsonObject = { task: 't' }): Promise<{ events: JsonObject[]; more: boolean; next: number | null }> {
+async function timelineOf(
+  write: (stream: ReturnType<typeof newStream>) => void,
+  input: JsonObject = { task: 't' },
+): Promise<{ events: JsonObject[]; more: boolean; next: number | null }> {
   const stream = newStream()
   write(stream)
   using model = openReadModel(':memory:', { readBlob: stream.readBlob })
@@ -45,13 +48,21 @@ group('the timeline', () => {
 
   test('names each run and its parent, and says how many nodes a team completed (PP-07)', async () => {
     const { events } = await timelineOf((stream) => teamTask(stream.log('t')))
-    expect(events.find((item) => item['kind'] === 'run_started' && item['run_id'] === 'run-write')).toMatchObject({ parent_run_id: 'root-run', actor_name: 'write' })
-    expect(events.find((item) => item['kind'] === 'task_team_run_failed')).toMatchObject({ text: 'Team run ended incomplete: 2 of 4 nodes completed. check failed' })
+    expect(events.find((item) => item['kind'] === 'run_started' && item['run_id'] === 'run-write')).toMatchObject({
+      parent_run_id: 'root-run',
+      actor_name: 'write',
+    })
+    expect(events.find((item) => item['kind'] === 'task_team_run_failed')).toMatchObject({
+      text: 'Team run ended incomplete: 2 of 4 nodes completed. check failed',
+    })
   })
 
   test('dates the activation of skills (PP-06, PP-08)', async () => {
     const { events } = await timelineOf((stream) => teamTask(stream.log('t')))
-    expect(events.find((item) => item['kind'] === 'skill_activation_snapshotted')).toMatchObject({ text: 'Skill activated: report.', created_at: '2026-01-01T00:00:00.300Z' })
+    expect(events.find((item) => item['kind'] === 'skill_activation_snapshotted')).toMatchObject({
+      text: 'Skill activated: report.',
+      created_at: '2026-01-01T00:00:00.300Z',
+    })
   })
 
   test('has one item an event, in order, page by page', async () => {
@@ -83,16 +94,77 @@ function specimen(type: EventType): DomainEvent {
   const failure = { class: 'internal', message: long }
   const usage = { input_tokens: 1, output_tokens: 1, calls: 1 }
   const request = { text: long, workspace: '/w', skill: null, source: 'cli' }
-  const graph = { workflow: 'W', task: long, nodes: [{ node_id: 'n', agent: { name: 'n', role: '', system_prompt: '', metadata: { sub_agent_kind: 'generic_skill_worker', workflow_tool: 'W', workflow_agent_name: 'n' } }, instruction: long, depends_on: [], allowed_tool_names: null, required_evidence: [] }], outputs: ['n'], output: 'n' }
+  const graph = {
+    workflow: 'W',
+    task: long,
+    nodes: [
+      {
+        node_id: 'n',
+        agent: { name: 'n', role: '', system_prompt: '', metadata: { sub_agent_kind: 'generic_skill_worker', workflow_tool: 'W', workflow_agent_name: 'n' } },
+        instruction: long,
+        depends_on: [],
+        allowed_tool_names: null,
+        required_evidence: [],
+      },
+    ],
+    outputs: ['n'],
+    output: 'n',
+  }
   const everything = {
-    task_id: 't', session_id: 's', tenant: 'local', previous_task_id: null, request, daemon: 'd', reason: long, claims: 3,
-    final_output: long, outputs: [], usage, provider: 'p', model: 'm', simulated: false, failure,
-    run_id: 'r', parent_run_id: null, attempt_index: 1, agent_name: 'a', team_run_id: 'tr', node_id: 'n', source: 'task', max_tool_iterations: 1, tools: ['x'],
-    allowed: [long], effective: ['x'], dropped: [long], skills: [{ name: 's', sha256: 'x', content: long }],
-    execution_mode: 'single', routing_source: 'main_agent_first_turn', primary_template_skill: 's', ignored_template_skills: [], workflow_tool: null,
-    tries: 1, retry_in_ms: null, status: 500, tool_calls: [], finish_reason: 'stop', provider_name: 'p', response_id: null, duration_ms: 1,
-    call_id: 'c', tool_name: 'x', idempotent: false, success: false, error: long, tool_iterations: 1, restarts: 1, graph, concurrent_nodes_max: 1,
-    passed: true, checks: [], cause_node_id: 'm', message: long,
+    task_id: 't',
+    session_id: 's',
+    tenant: 'local',
+    previous_task_id: null,
+    request,
+    daemon: 'd',
+    reason: long,
+    claims: 3,
+    final_output: long,
+    outputs: [],
+    usage,
+    provider: 'p',
+    model: 'm',
+    simulated: false,
+    failure,
+    run_id: 'r',
+    parent_run_id: null,
+    attempt_index: 1,
+    agent_name: 'a',
+    team_run_id: 'tr',
+    node_id: 'n',
+    source: 'task',
+    max_tool_iterations: 1,
+    tools: ['x'],
+    allowed: [long],
+    effective: ['x'],
+    dropped: [long],
+    skills: [{ name: 's', sha256: 'x', content: long }],
+    execution_mode: 'single',
+    routing_source: 'main_agent_first_turn',
+    primary_template_skill: 's',
+    ignored_template_skills: [],
+    workflow_tool: null,
+    tries: 1,
+    retry_in_ms: null,
+    status: 500,
+    tool_calls: [],
+    finish_reason: 'stop',
+    provider_name: 'p',
+    response_id: null,
+    duration_ms: 1,
+    call_id: 'c',
+    tool_name: 'x',
+    idempotent: false,
+    success: false,
+    error: long,
+    tool_iterations: 1,
+    restarts: 1,
+    graph,
+    concurrent_nodes_max: 1,
+    passed: true,
+    checks: [],
+    cause_node_id: 'm',
+    message: long,
     content: type === 'execution_mode_selected' ? null : long,
     outcome: type === 'task_team_run_completed' ? 'complete' : 'incomplete',
   }

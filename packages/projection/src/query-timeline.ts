@@ -29,10 +29,11 @@ interface Context {
 export const timeline = query(z.strictObject({ ...taskName, after: cursor.default(0), limit: limitOf({ usual: 500, max: 2000 }) }), (sql, input) => {
   const found = findTask(sql, input)
   const context = contextOf(sql, found)
-  const rows = sql.each<EventRow>(
-    'select taskseq, type, run_id, time, data from events where task_key = ? and taskseq > ? order by taskseq limit ?',
-    [found.task_key, input.after, input.limit + 1],
-  )
+  const rows = sql.each<EventRow>('select taskseq, type, run_id, time, data from events where task_key = ? and taskseq > ? order by taskseq limit ?', [
+    found.task_key,
+    input.after,
+    input.limit + 1,
+  ])
   const { items, more, next } = page(rows, input.limit, { item: (row) => itemOf(row, context), cursor: (row) => row.taskseq })
   return { task_id: found.task_id, session_id: found.session_id, tenant: found.tenant, events: items, more, next }
 })
@@ -99,7 +100,9 @@ function contextOf(sql: Sql, found: { task_key: number; task_id: string; submitt
 function remembered<T>(read: (id: string) => T): (id: string) => T {
   const known = new Map<string, T>()
   return (id) => {
-    if (!known.has(id)) known.set(id, read(id))
-    return known.get(id)!
+    if (known.has(id)) return known.get(id) as T
+    const value = read(id)
+    known.set(id, value)
+    return value
   }
 }

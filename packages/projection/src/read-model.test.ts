@@ -1,7 +1,19 @@
 import { event, foldTask, openRecord, splitBatch, type RecordedEvent } from '@beaver/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { answer as said, newStream, runCompleted, runStarted, singleTask, submitted, teamTask, tempFolder, toolResult, toolStarted, userMessage } from '../test/journal-fixture.ts'
+import {
+  answer as said,
+  newStream,
+  runCompleted,
+  runStarted,
+  singleTask,
+  submitted,
+  teamTask,
+  tempFolder,
+  toolResult,
+  toolStarted,
+  userMessage,
+} from '../test/journal-fixture.ts'
 import type { JournalMessage } from './intake.ts'
 import { openReadModel, type ReadModel } from './read-model.ts'
 
@@ -20,7 +32,8 @@ function openOn(stream: ReturnType<typeof newStream>, file = ':memory:'): ReadMo
   return model
 }
 
-const eventsOf = (messages: readonly JournalMessage[]): RecordedEvent[] => messages.flatMap((message) => splitBatch(message.payload).map((record) => openRecord(record)))
+const eventsOf = (messages: readonly JournalMessage[]): RecordedEvent[] =>
+  messages.flatMap((message) => splitBatch(message.payload).map((record) => openRecord(record)))
 
 describe('rows', () => {
   test('agree with the fold that daemons use', async () => {
@@ -226,7 +239,9 @@ describe('the stream', () => {
     const file = folder.file('read.db')
     openOn(newStream(), file).close()
     using model = openReadModel(file, { readBlob: newStream().readBlob })
-    expect(() => model.begin('BEAVER_main@2026-02-02T00:00:00Z')).toThrow(expect.objectContaining({ code: 'stream_recreated', message: expect.stringContaining(`delete ${file}`) }))
+    expect(() => model.begin('BEAVER_main@2026-02-02T00:00:00Z')).toThrow(
+      expect.objectContaining({ code: 'stream_recreated', message: expect.stringContaining(`delete ${file}`) }),
+    )
   })
 
   test('must be named before anything is applied', async () => {

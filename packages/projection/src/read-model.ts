@@ -167,10 +167,18 @@ function storeRecord(sql: Sql, task: Standing, { sequence, log }: IncomingMessag
   const type = eventTypeOf(record)
   const { taskseq, epoch, time, hash } = record
   const runId = record.runid ?? null
-  sql.run(
-    'insert into events (task_key, taskseq, epoch, type, run_id, time, data, blob_sha256, hash, sequence) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-    [task.key, taskseq, epoch, type ?? record.type, runId, time, dataJson, referenceOf(record), hash, sequence],
-  )
+  sql.run('insert into events (task_key, taskseq, epoch, type, run_id, time, data, blob_sha256, hash, sequence) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)', [
+    task.key,
+    taskseq,
+    epoch,
+    type ?? record.type,
+    runId,
+    time,
+    dataJson,
+    referenceOf(record),
+    hash,
+    sequence,
+  ])
   task.lastEventAt = time
   const place = { taskKey: task.key, taskseq, time, runId }
   if (event === null) {

@@ -1,5 +1,6 @@
 // SQL over one connection: prepared once, typed by the caller, transactions that end.
 // Q1. `transaction` commits what `act` did or nothing of it.
+import { invariant } from '@beaver/core'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
 export type SqlValue = string | number | null
@@ -8,6 +9,8 @@ export interface Sql {
   /** Returns how many rows changed. */
   run(text: string, values?: readonly SqlValue[]): number
   get<Row>(text: string, values?: readonly SqlValue[]): Row | undefined
+  /** A row that must be there. */
+  one<Row>(text: string, values?: readonly SqlValue[]): Row
   all<Row>(text: string, values?: readonly SqlValue[]): Row[]
   /** Rows one by one; a loop that stops early reads no further. */
   each<Row>(text: string, values?: readonly SqlValue[]): Iterable<Row>
@@ -24,6 +27,11 @@ export function sqlOn(db: DatabaseSync): Sql {
   return {
     run: (text, values = []) => Number(statement(text).run(...values).changes),
     get: <Row>(text: string, values: readonly SqlValue[] = []) => statement(text).get(...values) as Row | undefined,
+    one: <Row>(text: string, values: readonly SqlValue[] = []) => {
+      const row = statement(text).get(...values)
+      invariant(row !== undefined, `No row for ${text}`)
+      return row as Row
+    },
     all: <Row>(text: string, values: readonly SqlValue[] = []) => statement(text).all(...values) as Row[],
     each: <Row>(text: string, values: readonly SqlValue[] = []) => statement(text).iterate(...values) as Iterable<Row>,
     transaction(act) {

@@ -9,7 +9,9 @@ export function clip(text: string, charsMax: number): string {
 
 /** A text on one line, with `…` where it was cut. */
 export function excerpt(text: string, charsMax = 120): string {
-  const line = clip(text, charsMax * 4).replace(/\s+/g, ' ').trim()
+  const line = clip(text, charsMax * 4)
+    .replace(/\s+/g, ' ')
+    .trim()
   return line.length <= charsMax && text.length <= charsMax * 4 ? line : `${clip(line, charsMax - 1)}…`
 }
 

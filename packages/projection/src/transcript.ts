@@ -25,9 +25,9 @@ function add(sql: Sql, at: Place, said: { role: 'user' | 'assistant' | 'tool'; n
   // A NUL would end the text for SQLite's own string functions.
   const text = clip(said.text.replaceAll('\0', '\uFFFD'), indexedCharsMax)
   if (text.trim() === '') return
-  const row = sql.get<{ position: number }>(
+  const row = sql.one<{ position: number }>(
     'insert into transcript (task_key, taskseq, run_id, role, name, text) values (?, ?, ?, ?, ?, ?) returning position',
     [at.taskKey, at.taskseq, at.runId, said.role, said.name, text],
-  )!
+  )
   sql.run('insert into transcript_fts (rowid, text) values (?, ?)', [row.position, text])
 }

@@ -1,9 +1,27 @@
 // A journal to project, built with core's own seal and joinBatch: logs of several tasks in one stream, with their blobs.
-import { type Blob, type DataOf, draft, type DomainEvent, emptyHead, event, type ExecutionGraph, joinBatch, type LogHead, type LogId, type RunId, seal, type SealedRecord, type SessionId, type TaskId, type TaskResult, type TeamRunId } from '@beaver/core'
+import {
+  BeaverError,
+  type Blob,
+  type DataOf,
+  draft,
+  type DomainEvent,
+  emptyHead,
+  event,
+  type ExecutionGraph,
+  joinBatch,
+  type LogHead,
+  type LogId,
+  type RunId,
+  seal,
+  type SealedRecord,
+  type SessionId,
+  type TaskId,
+  type TaskResult,
+  type TeamRunId,
+} from '@beaver/core'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { BeaverError } from '@beaver/core'
 import type { JournalMessage } from '../src/intake.ts'
 
 export interface LogWriter {
@@ -65,7 +83,7 @@ export function newStream(): Stream {
   }
 }
 
-export const usage = (input: number, output: number): DataOf<'run_completed'>['usage'] => ({ input_tokens: input, output_tokens: output, calls: 1 })
+const usage = (input: number, output: number): DataOf<'run_completed'>['usage'] => ({ input_tokens: input, output_tokens: output, calls: 1 })
 
 export function submitted(log: LogId, text = 'Count the words', skill: string | null = null): DomainEvent {
   const request = { text, workspace: '/w', skill, source: 'cli' }
@@ -107,7 +125,8 @@ export function answer(run: string, content: string | null, calls: { id: string;
   )
 }
 
-export const toolStarted = (run: string, id: string, tool = 'read_file'): DomainEvent => event('tool_call_started', { call_id: id, tool_name: tool, idempotent: true }, run)
+export const toolStarted = (run: string, id: string, tool = 'read_file'): DomainEvent =>
+  event('tool_call_started', { call_id: id, tool_name: tool, idempotent: true }, run)
 
 export function toolResult(run: string, id: string, content: string, of: { tool?: string; error?: string } = {}): DomainEvent {
   const { tool = 'read_file', error = null } = of
@@ -128,7 +147,12 @@ export function graphOf(nodes: { id: string; after?: string[] }[]): ExecutionGra
     task: 'Write the report',
     nodes: nodes.map(({ id, after = [] }) => ({
       node_id: id,
-      agent: { name: id, role: '', system_prompt: '', metadata: { sub_agent_kind: 'generic_skill_worker', workflow_tool: 'GraphWorkflow', workflow_agent_name: id } },
+      agent: {
+        name: id,
+        role: '',
+        system_prompt: '',
+        metadata: { sub_agent_kind: 'generic_skill_worker', workflow_tool: 'GraphWorkflow', workflow_agent_name: id },
+      },
       instruction: `Do ${id}`,
       depends_on: after,
       allowed_tool_names: null,
@@ -157,7 +181,11 @@ export function singleTask(writer: LogWriter, of: { text?: string; final?: strin
 export function teamTask(writer: LogWriter): void {
   const root = 'root-run'
   const team = 'team-1' as TeamRunId
-  const of = (node: string): { team_run_id: TeamRunId; node_id: string; run_id: RunId } => ({ team_run_id: team, node_id: node, run_id: `run-${node}` as RunId })
+  const of = (node: string): { team_run_id: TeamRunId; node_id: string; run_id: RunId } => ({
+    team_run_id: team,
+    node_id: node,
+    run_id: `run-${node}` as RunId,
+  })
   const nodeRun = (node: string, output: string): DomainEvent[] => [
     event('node_started', of(node)),
     runStarted(`run-${node}`, { parent: root, node, team }),
@@ -190,7 +218,12 @@ export function teamTask(writer: LogWriter): void {
     ),
     answer(root, null, [{ id: 'w1', name: 'GraphWorkflow', arguments: '{}' }]),
   )
-  const graph = graphOf([{ id: 'gather' }, { id: 'check', after: ['gather'] }, { id: 'write', after: ['gather'] }, { id: 'publish', after: ['check', 'write'] }])
+  const graph = graphOf([
+    { id: 'gather' },
+    { id: 'check', after: ['gather'] },
+    { id: 'write', after: ['gather'] },
+    { id: 'publish', after: ['check', 'write'] },
+  ])
   writer.write(
     toolStarted(root, 'w1', 'GraphWorkflow'),
     event('task_team_run_started', { team_run_id: team, run_id: root as RunId, call_id: 'w1', graph, concurrent_nodes_max: 4 }, root),
@@ -202,7 +235,11 @@ export function teamTask(writer: LogWriter): void {
     { requirement: 'be careful', status: 'not_checked', detail: 'Shown.', rests_on: [] },
   ]
   const failure = { class: 'evidence_missing', message: 'The tool read_file was not called.' } as const
-  writer.write(...nodeRun('check', 'all is well'), event('node_evidence_evaluated', { ...of('check'), passed: false, checks }), event('node_failed', { ...of('check'), failure }))
+  writer.write(
+    ...nodeRun('check', 'all is well'),
+    event('node_evidence_evaluated', { ...of('check'), passed: false, checks }),
+    event('node_failed', { ...of('check'), failure }),
+  )
   writer.write(
     event('node_blocked', { team_run_id: team, node_id: 'publish', cause_node_id: 'check' }),
     event('task_team_run_failed', { team_run_id: team, outcome: 'incomplete', message: 'check failed' }, root),

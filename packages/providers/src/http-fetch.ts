@@ -13,7 +13,13 @@ const bodyBytesMax = 32 * 1024 * 1024
 
 /** A `fetch` with its own connection pool. Redirects come back as they are: a chat endpoint has no business redirecting. */
 export function httpFetch(): typeof fetch {
-  const options = { keepAlive: true, maxSockets: socketsMax, keepAliveMsecs: 30_000, scheduling: 'lifo' as const, ...(process.env['NODE_USE_ENV_PROXY'] === '1' ? { proxyEnv: process.env } : {}) }
+  const options = {
+    keepAlive: true,
+    maxSockets: socketsMax,
+    keepAliveMsecs: 30_000,
+    scheduling: 'lifo' as const,
+    ...(process.env['NODE_USE_ENV_PROXY'] === '1' ? { proxyEnv: process.env } : {}),
+  }
   const http = new HttpAgent(options)
   const https = new HttpsAgent(options)
 
@@ -24,7 +30,8 @@ export function httpFetch(): typeof fetch {
     if (body !== null && typeof body !== 'string' && !(body instanceof Uint8Array)) return Promise.reject(new TypeError('httpFetch sends text or bytes only'))
     if (init.signal?.aborted === true) return Promise.reject(init.signal.reason as Error)
     return new Promise<Response>((resolve, reject) => {
-      const failed = (error: Error): void => reject(init.signal?.aborted === true ? (init.signal.reason as Error) : new TypeError('fetch failed', { cause: error }))
+      const failed = (error: Error): void =>
+        reject(init.signal?.aborted === true ? (init.signal.reason as Error) : new TypeError('fetch failed', { cause: error }))
       const request = (secure ? httpsRequest : httpRequest)(
         url,
         { method: init.method ?? 'GET', agent: secure ? https : http, headers: headersOf(init.headers, body) },

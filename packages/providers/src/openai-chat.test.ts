@@ -6,7 +6,12 @@ import { afterEach, expect, test } from 'vitest'
 import { openAiChatProvider } from './openai-chat.ts'
 
 const apiKey = 'sk-test-SECRET+with/odd="chars"'
-const good = { id: 'r1', model: 'm-1', choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'hi' } }], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } }
+const good = {
+  id: 'r1',
+  model: 'm-1',
+  choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'hi' } }],
+  usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+}
 
 type Handler = (request: IncomingMessage, response: ServerResponse, body: string) => void
 const servers: Server[] = []
@@ -35,15 +40,23 @@ const json =
     response.end(typeof value === 'string' ? value : JSON.stringify(value))
   }
 
-const ask = (over: Partial<ChatRequest> = {}): ChatRequest => ({ messages: [{ role: 'user', content: 'x' }], tools: [], signal: new AbortController().signal, ...over })
+const ask = (over: Partial<ChatRequest> = {}): ChatRequest => ({
+  messages: [{ role: 'user', content: 'x' }],
+  tools: [],
+  signal: new AbortController().signal,
+  ...over,
+})
 
-const provider = (baseURL: string, timeoutMs = 10_000): ReturnType<typeof openAiChatProvider> => openAiChatProvider({ name: 'test', baseURL, apiKey, model: 'm', timeoutMs })
+const provider = (baseURL: string, timeoutMs = 10_000): ReturnType<typeof openAiChatProvider> =>
+  openAiChatProvider({ name: 'test', baseURL, apiKey, model: 'm', timeoutMs })
 
 async function failureOf(handler: Handler): Promise<ProviderError> {
-  const error = await provider(await serve(handler)).chat(ask()).then(
-    () => null,
-    (thrown: unknown) => thrown,
-  )
+  const error = await provider(await serve(handler))
+    .chat(ask())
+    .then(
+      () => null,
+      (thrown: unknown) => thrown,
+    )
   expect(error).toBeInstanceOf(ProviderError)
   return error as ProviderError
 }
@@ -95,14 +108,30 @@ test('messages and tools have the form of the wire', async () => {
 })
 
 test.each<[string, unknown, object]>([
-  ['no usage, model or id', { choices: [{ message: { content: 'a' } }] }, { usage: { input_tokens: 0, output_tokens: 0, calls: 1 }, model: 'm', responseId: null }],
+  [
+    'no usage, model or id',
+    { choices: [{ message: { content: 'a' } }] },
+    { usage: { input_tokens: 0, output_tokens: 0, calls: 1 }, model: 'm', responseId: null },
+  ],
   ['finish_reason null', choice({ content: 'a' }, null), { finishReason: 'stop' }],
-  ['finish_reason null with tool calls', choice({ tool_calls: [{ id: 'x', function: { name: 'f', arguments: '{}' } }] }, null), { finishReason: 'tool_calls', content: null }],
+  [
+    'finish_reason null with tool calls',
+    choice({ tool_calls: [{ id: 'x', function: { name: 'f', arguments: '{}' } }] }, null),
+    { finishReason: 'tool_calls', content: null },
+  ],
   ['a finish_reason of its own', choice({ content: 'a' }, 'eos'), { finishReason: 'eos' }],
   ['tool_calls null', choice({ content: 'a', tool_calls: null }), { toolCalls: [] }],
-  ['a tool call without id', called({ type: 'function', function: { name: 'f', arguments: '{"a":1}' } }), { toolCalls: [{ id: 'call_0', name: 'f', arguments: '{"a":1}' }] }],
+  [
+    'a tool call without id',
+    called({ type: 'function', function: { name: 'f', arguments: '{"a":1}' } }),
+    { toolCalls: [{ id: 'call_0', name: 'f', arguments: '{"a":1}' }] },
+  ],
   ['a tool call without arguments', called({ id: 'x', function: { name: 'f' } }), { toolCalls: [{ id: 'x', name: 'f', arguments: '{}' }] }],
-  ['arguments that are not JSON', called({ id: 'x', function: { name: 'f', arguments: '{oops' } }), { toolCalls: [{ id: 'x', name: 'f', arguments: '{oops' }] }],
+  [
+    'arguments that are not JSON',
+    called({ id: 'x', function: { name: 'f', arguments: '{oops' } }),
+    { toolCalls: [{ id: 'x', name: 'f', arguments: '{oops' }] },
+  ],
   ['fields nobody knows', { ...good, x: 1, choices: [{ message: { content: 'a', reasoning: 'y' }, z: 2 }] }, { content: 'a' }],
 ])('accepts an answer with %s', async (_, body, expected) => {
   expect(await provider(await serve(json(body))).chat(ask())).toMatchObject(expected)
@@ -208,13 +237,20 @@ test('a refused key says where and what to check', async () => {
 })
 
 test('a model that declined is a refusal', async () => {
-  expect(await failureOf(json(choice({ content: null, refusal: 'I cannot help.' })))).toMatchObject({ class: 'refusal', message: 'The model m declined: I cannot help.' })
+  expect(await failureOf(json(choice({ content: null, refusal: 'I cannot help.' })))).toMatchObject({
+    class: 'refusal',
+    message: 'The model m declined: I cannot help.',
+  })
 })
 
 test('nobody listening is provider_unavailable', async () => {
   const url = await serve(json(good))
   await new Promise((resolve) => servers.splice(0)[0]?.close(resolve))
-  await expect(provider(url).chat(ask())).rejects.toMatchObject({ class: 'provider_unavailable', status: null, message: expect.stringContaining('ECONNREFUSED') })
+  await expect(provider(url).chat(ask())).rejects.toMatchObject({
+    class: 'provider_unavailable',
+    status: null,
+    message: expect.stringContaining('ECONNREFUSED'),
+  })
 })
 
 test('a connection that is reset is provider_unavailable', async () => {
@@ -234,7 +270,10 @@ test.each<[string, Handler]>([
   ['stalls in the middle of its answer', (_, response) => void response.writeHead(200).write('{')],
   ['stalls in the middle of an error', (_, response) => void response.writeHead(500).write('{')],
 ])('a server that %s is a provider_timeout', async (_, handler) => {
-  await expect(provider(await serve(handler), 60).chat(ask())).rejects.toMatchObject({ class: 'provider_timeout', message: expect.stringContaining('within 60 ms') })
+  await expect(provider(await serve(handler), 60).chat(ask())).rejects.toMatchObject({
+    class: 'provider_timeout',
+    message: expect.stringContaining('within 60 ms'),
+  })
 })
 
 test.each<[string, Handler]>([

@@ -60,7 +60,9 @@ export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
     const timer = setTimeout(stop, timeoutMs)
     request.signal.addEventListener('abort', stop, { once: true })
     try {
-      const response = await client.post('/chat/completions', { body: requestBody(model, request), headers: jsonHeaders, signal: controller.signal }).asResponse()
+      const response = await client
+        .post('/chat/completions', { body: requestBody(model, request), headers: jsonHeaders, signal: controller.signal })
+        .asResponse()
       return readChatCompletion(await bodyText(response, where), { model, earlierCalls: () => callsIn(request.messages), redact, host })
     } catch (error) {
       request.signal.throwIfAborted()
@@ -124,6 +126,7 @@ const callsIn = (messages: readonly ChatMessage[]): number =>
 
 function hostOf(baseURL: string): string {
   const url = URL.parse(baseURL)
-  if (url === null || !/^https?:$/.test(url.protocol)) throw new BeaverError('invalid_configuration', `The base URL of a provider must be an http or https URL, such as https://api.openai.com/v1`)
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw new BeaverError('invalid_configuration', `The base URL of a provider must be an http or https URL, such as https://api.openai.com/v1`)
   return url.host
 }

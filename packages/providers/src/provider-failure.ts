@@ -34,7 +34,8 @@ function ofStatus(error: StatusError, endpoint: string, place: CallPlace): Provi
   return new ProviderError(failureClass, message, { status, retryAfterMs: retryAfterMs(error.headers) })
 }
 
-const overflow = /context[_ ](length|window|size)|maximum context|(prompt|input|request).{0,40}\b(too long|too large|too many tokens)|too many (input )?tokens|exceeds? the maximum number of tokens/i
+const overflow =
+  /context[_ ](length|window|size)|maximum context|(prompt|input|request).{0,40}\b(too long|too large|too many tokens)|too many (input )?tokens|exceeds? the maximum number of tokens/i
 
 function classify(status: number, codes: string, said: string, model: string): { failureClass: FailureClass; explanation: string } {
   switch (status) {
@@ -58,7 +59,8 @@ function classify(status: number, codes: string, said: string, model: string): {
         : { failureClass: 'rate_limited', explanation: 'limits the rate of requests' }
     default:
       if (status >= 500) return { failureClass: 'provider_unavailable', explanation: 'failed' }
-      if (overflow.test(codes) || overflow.test(said)) return { failureClass: 'context_overflow', explanation: `says that the conversation is too long for the model ${model}` }
+      if (overflow.test(codes) || overflow.test(said))
+        return { failureClass: 'context_overflow', explanation: `says that the conversation is too long for the model ${model}` }
       return { failureClass: 'provider_refused', explanation: 'refused the request' }
   }
 }

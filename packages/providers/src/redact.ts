@@ -6,7 +6,10 @@ const secretCharactersMin = 6
 
 /** A function that makes foreign text fit for a message: one line, of bounded length, without the key in any of its spellings. */
 export function redactor(apiKey: string): (text: string) => string {
-  const spellings = apiKey.length < secretCharactersMin ? [] : [...new Set([apiKey, JSON.stringify(apiKey).slice(1, -1), encodeURIComponent(apiKey), Buffer.from(apiKey).toString('base64')])]
+  const spellings =
+    apiKey.length < secretCharactersMin
+      ? []
+      : [...new Set([apiKey, JSON.stringify(apiKey).slice(1, -1), encodeURIComponent(apiKey), Buffer.from(apiKey).toString('base64')])]
   return (text) => {
     let clean = text
     for (const spelling of spellings) clean = clean.replaceAll(spelling, '[redacted]')

@@ -1,6 +1,6 @@
 // What this daemon accepted a moment ago: if it takes the task itself, it need not read the log back.
 // A1. A hint: when the log moved on since, the claim is refused and the task is read from the journal. A2. Bounded; taken once.
-import { emptyHead, foldTask, headAfter, logKey, type LogId, openRecord, splitBatch } from '@beaver/core'
+import { foldTask, headAfter, logKey, type LogId, openRecord, splitBatch } from '@beaver/core'
 import type { LoadedTask } from './load-task.ts'
 
 export interface AcceptedTasks {

@@ -7,8 +7,24 @@ import { cancelRequested, leaseMs, typesOf, world } from '../test/kit.ts'
 import { TaskLog } from './task-log.ts'
 
 const oneAnswer = () => scriptedProvider([says('42')])
-const answers = (text: string): ChatAnswer => ({ content: text, toolCalls: [], finishReason: 'stop', usage: { input_tokens: 1, output_tokens: 1, calls: 1 }, model: 'm', responseId: null })
-const team = calls(['ConcurrentWorkflow', { task: 't', agents: [{ name: 'a', instruction: 'do a' }, { name: 'b', instruction: 'do b' }] }])
+const answers = (text: string): ChatAnswer => ({
+  content: text,
+  toolCalls: [],
+  finishReason: 'stop',
+  usage: { input_tokens: 1, output_tokens: 1, calls: 1 },
+  model: 'm',
+  responseId: null,
+})
+const team = calls([
+  'ConcurrentWorkflow',
+  {
+    task: 't',
+    agents: [
+      { name: 'a', instruction: 'do a' },
+      { name: 'b', instruction: 'do b' },
+    ],
+  },
+])
 
 describe('a task', () => {
   it('is claimed, run and ended; the claim is one entry with the first events of its root', async () => {
@@ -16,7 +32,16 @@ describe('a task', () => {
     daemon({ provider: oneAnswer() })
     const log = await submit()
     const events = await ended(log)
-    expect(typesOf(events)).toEqual(['task_submitted', 'task_claimed', 'run_started', 'system_prompt_snapshotted', 'user_message_added', 'assistant_message_added', 'run_completed', 'task_completed'])
+    expect(typesOf(events)).toEqual([
+      'task_submitted',
+      'task_claimed',
+      'run_started',
+      'system_prompt_snapshotted',
+      'user_message_added',
+      'assistant_message_added',
+      'run_completed',
+      'task_completed',
+    ])
     expect(events.map((event) => event.epoch)).toEqual([0, 1, 1, 1, 1, 1, 1, 1])
     expect(await journal.read(log)).toHaveLength(3)
   })
@@ -37,7 +62,10 @@ describe('a task', () => {
     first.kill()
     const second = daemon({ provider: scriptedProvider([says('done')]), tools: [fast] })
     const all = await ended(log)
-    expect(all.flatMap((event) => (event.type === 'task_claimed' ? [[event.data.daemon, event.epoch]] : []))).toEqual([[first.id, 1], [second.id, 2]])
+    expect(all.flatMap((event) => (event.type === 'task_claimed' ? [[event.data.daemon, event.epoch]] : []))).toEqual([
+      [first.id, 1],
+      [second.id, 2],
+    ])
     expect(all.filter((event) => event.type === 'assistant_message_added')).toHaveLength(2)
     expect(foldTask(all).ownersLost).toBe(1)
   })
@@ -52,7 +80,11 @@ describe('a task', () => {
       doomed.kill()
     }
     daemon({ provider: scriptedProvider([]), limits: { ownersLostMax: 2 } })
-    expect((await ended(log)).slice(-3)).toMatchObject([{ type: 'task_claimed' }, { type: 'task_dead_lettered', data: { claims: 3 } }, { type: 'task_failed', data: { failure: { class: 'worker_lost' } } }])
+    expect((await ended(log)).slice(-3)).toMatchObject([
+      { type: 'task_claimed' },
+      { type: 'task_dead_lettered', data: { claims: 3 } },
+      { type: 'task_failed', data: { failure: { class: 'worker_lost' } } },
+    ])
   })
 })
 
@@ -122,7 +154,7 @@ describe('threads that die', () => {
         const text = messages.findLast((message) => message.role === 'user')?.content ?? ''
         if (messages.some((message) => message.role === 'tool')) return Promise.resolve(answers('as the team says'))
         if (!text.includes('<instruction>')) return Promise.resolve({ ...answers(''), ...team })
-        return ++asked > 2 ? Promise.resolve(answers('again')) : ((nodes[asked - 1] as { promise: Promise<ChatAnswer> }).promise)
+        return ++asked > 2 ? Promise.resolve(answers('again')) : (nodes[asked - 1] as { promise: Promise<ChatAnswer> }).promise
       },
     }
     const one = daemon({ provider })
@@ -159,7 +191,19 @@ describe('cancel', () => {
       chat: ({ messages, signal }) =>
         messages.at(-1)?.content?.includes('<instruction>') === true
           ? (asked++, new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))))
-          : Promise.resolve({ ...answers(''), ...calls(['SequentialWorkflow', { task: 't', agents: [{ name: 'a', instruction: 'do a' }, { name: 'b', instruction: 'do b' }] }]) }),
+          : Promise.resolve({
+              ...answers(''),
+              ...calls([
+                'SequentialWorkflow',
+                {
+                  task: 't',
+                  agents: [
+                    { name: 'a', instruction: 'do a' },
+                    { name: 'b', instruction: 'do b' },
+                  ],
+                },
+              ]),
+            }),
     }
     const one = daemon({ provider })
     const log = await submit()
@@ -180,7 +224,11 @@ describe('cancel', () => {
     let second: Promise<unknown> | undefined
     await task?.cancel('first')
     await until('the end is under way', () => {
-      if (task?.end !== null) second ??= task?.cancel('second').then(() => 'journaled', (error: { code: string }) => error.code)
+      if (task?.end !== null)
+        second ??= task?.cancel('second').then(
+          () => 'journaled',
+          (error: { code: string }) => error.code,
+        )
       return second
     })
     expect(await second).toBe('conflict')
@@ -192,7 +240,11 @@ describe('cancel', () => {
     const log = await submit()
     const head = (await events(log)).at(-1)
     const last = await journal.last(log)
-    await new TaskLog(log, { head: head as never, revision: last?.revision ?? 0, epoch: 0 }, { journal, blobs: { put: async () => {}, get: async () => new Uint8Array() }, clock, source: '/x' }).append([draft(cancelRequested('before'))])
+    await new TaskLog(
+      log,
+      { head: head as never, revision: last?.revision ?? 0, epoch: 0 },
+      { journal, blobs: { put: async () => {}, get: async () => new Uint8Array() }, clock, source: '/x' },
+    ).append([draft(cancelRequested('before'))])
     daemon({ provider: scriptedProvider([]) })
     expect((await ended(log)).at(-1)).toMatchObject({ type: 'task_cancelled', data: { failure: { message: 'before' } } })
   })

@@ -1,5 +1,20 @@
 // Reading a task's log back: split, verified against its chain, blobs fetched, folded.
-import { BeaverError, type BlobStore, blobOf, chainFault, emptyHead, foldTask, headAfter, type Journal, type LogHead, type LogId, openRecord, type RecordedEvent, splitBatch, type TaskState } from '@beaver/core'
+import {
+  BeaverError,
+  type BlobStore,
+  blobOf,
+  chainFault,
+  emptyHead,
+  foldTask,
+  headAfter,
+  type Journal,
+  type LogHead,
+  type LogId,
+  openRecord,
+  type RecordedEvent,
+  splitBatch,
+  type TaskState,
+} from '@beaver/core'
 
 export interface LoadedTask {
   readonly events: readonly RecordedEvent[]

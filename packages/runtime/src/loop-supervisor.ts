@@ -18,7 +18,7 @@ export function superviseLoop(spec: LoopSpec, host: LoopHost, of: { pool: Worker
 
   async function run(): Promise<LoopEnd> {
     let restarts = 0
-    for (let next = spec; ; ) {
+    for (let next = spec; ;) {
       running = of.pool.start(next, host)
       if (cancelReason !== null) running.cancel(cancelReason)
       const outcome = await running.outcome

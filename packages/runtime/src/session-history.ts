@@ -15,7 +15,11 @@ export async function sessionHistory(log: LogId, previous: TaskId | null, ports:
     const answered = state.ended?.data.final_output ?? ''
     chars += said.length + answered.length
     if (chars > charsMax) break
-    if (answered !== '') exchanges.unshift([{ role: 'user', content: said }, { role: 'assistant', content: answered }])
+    if (answered !== '')
+      exchanges.unshift([
+        { role: 'user', content: said },
+        { role: 'assistant', content: answered },
+      ])
     task = state.submitted?.previous_task_id ?? null
   }
   return exchanges.flat()

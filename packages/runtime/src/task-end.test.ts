@@ -13,13 +13,27 @@ const root = (over: Partial<LoopEnd> & { text?: string } = {}): LoopEnd => ({
   model: 'm',
   ...over,
 })
-const team = (over: Partial<TeamResult> = {}): TeamResult => ({ team_run_id: 'team1', outcome: 'complete', final_output: 'x', outputs: [{ node_id: 'a', output: 'x' }], message: null, failures: [], ...over })
+const team = (over: Partial<TeamResult> = {}): TeamResult => ({
+  team_run_id: 'team1',
+  outcome: 'complete',
+  final_output: 'x',
+  outputs: [{ node_id: 'a', output: 'x' }],
+  message: null,
+  failures: [],
+  ...over,
+})
 const crash: Failure = { class: 'tool_crash', message: 'it broke' }
 
 test.each<[string, LoopEnd, TeamResult | null, string, Failure['class'] | null]>([
   ['a root that completed', root(), null, 'task_completed', null],
   ['a root that completed with a complete team', root(), team(), 'task_completed', null],
-  ['a root that completed over an incomplete team', root(), team({ outcome: 'incomplete', message: '1 of 2', failures: [{ node_id: 'b', failure: crash }] }), 'task_incomplete', 'tool_crash'],
+  [
+    'a root that completed over an incomplete team',
+    root(),
+    team({ outcome: 'incomplete', message: '1 of 2', failures: [{ node_id: 'b', failure: crash }] }),
+    'task_incomplete',
+    'tool_crash',
+  ],
   ['a root that completed over a cancelled team', root(), team({ outcome: 'cancelled' }), 'task_incomplete', 'cancelled'],
   ['a root without a final answer', root({ text: '' }), null, 'task_failed', 'empty_output'],
   ['a root whose final answer is space', root({ text: ' \n ' }), null, 'task_failed', 'empty_output'],
@@ -27,7 +41,13 @@ test.each<[string, LoopEnd, TeamResult | null, string, Failure['class'] | null]>
   ['a root that failed', root({ status: 'failed', failure: { class: 'rate_limited', message: 'x' } }), null, 'task_failed', 'rate_limited'],
   ['a root that failed over a complete team', root({ status: 'failed', failure: { class: 'refusal', message: 'x' } }), team(), 'task_failed', 'refusal'],
   ['a root that was cancelled', root({ status: 'cancelled', failure: { class: 'cancelled', message: 'x' } }), null, 'task_cancelled', 'cancelled'],
-  ['a root that was cancelled with its team', root({ status: 'cancelled', failure: { class: 'cancelled', message: 'x' } }), team({ outcome: 'cancelled' }), 'task_cancelled', 'cancelled'],
+  [
+    'a root that was cancelled with its team',
+    root({ status: 'cancelled', failure: { class: 'cancelled', message: 'x' } }),
+    team({ outcome: 'cancelled' }),
+    'task_cancelled',
+    'cancelled',
+  ],
 ])('%s', (_, end, of, type, failureClass) => {
   const event = taskEnd(end, of, usage)
   expect([event.type, (event.data as { failure: Failure | null }).failure?.class ?? null]).toEqual([type, failureClass])
@@ -39,7 +59,15 @@ describe('the result', () => {
       { node_id: 'b', output: '2' },
       { node_id: 'a', output: '1' },
     ]
-    expect(taskEnd(root(), team({ outputs }), usage).data).toEqual({ final_output: '42', outputs, usage, provider: 'openai', model: 'm', simulated: false, failure: null })
+    expect(taskEnd(root(), team({ outputs }), usage).data).toEqual({
+      final_output: '42',
+      outputs,
+      usage,
+      provider: 'openai',
+      model: 'm',
+      simulated: false,
+      failure: null,
+    })
   })
 
   it('says when the model was simulated', () => {
@@ -48,11 +76,24 @@ describe('the result', () => {
   })
 
   it.each(['failed', 'cancelled'] as const)('of a root that %s passes no earlier text on as an answer (D-34)', (status) => {
-    expect(taskEnd(root({ status, failure: crash, text: 'I am still working.' }), team(), usage).data).toMatchObject({ final_output: '', outputs: [{ node_id: 'a' }] })
+    expect(taskEnd(root({ status, failure: crash, text: 'I am still working.' }), team(), usage).data).toMatchObject({
+      final_output: '',
+      outputs: [{ node_id: 'a' }],
+    })
   })
 
   it('of an incomplete team keeps the text, and names every node that failed', () => {
-    const of = team({ outcome: 'incomplete', message: '1 of 3 nodes completed', failures: [{ node_id: 'b', failure: crash }, { node_id: 'c', failure: { class: 'evidence_missing', message: 'no count' } }] })
-    expect(taskEnd(root(), of, usage).data).toMatchObject({ final_output: '42', failure: { class: 'tool_crash', message: '1 of 3 nodes completed. b: it broke. c: no count' } })
+    const of = team({
+      outcome: 'incomplete',
+      message: '1 of 3 nodes completed',
+      failures: [
+        { node_id: 'b', failure: crash },
+        { node_id: 'c', failure: { class: 'evidence_missing', message: 'no count' } },
+      ],
+    })
+    expect(taskEnd(root(), of, usage).data).toMatchObject({
+      final_output: '42',
+      failure: { class: 'tool_crash', message: '1 of 3 nodes completed. b: it broke. c: no count' },
+    })
   })
 })

@@ -3,7 +3,7 @@
 import { type DomainEvent, event, type Failure, type TaskResult, type Usage } from '@beaver/core'
 import type { LoopEnd, TeamResult } from '@beaver/agent'
 
-export const simulatedProvider = 'simulated'
+const simulatedProvider = 'simulated'
 
 export function taskEnd(root: LoopEnd, team: TeamResult | null, usage: Usage): DomainEvent {
   const result = (failure: Failure | null): TaskResult => ({

@@ -19,7 +19,18 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 function intake(over: Partial<IntakePorts> = {}) {
   const journal = memoryJournal()
   const blobs = memoryBlobStore()
-  const ports: IntakePorts = { journal, blobs, clock: virtualClock(), ids: countingIds(), source: '/beaver/daemons/d', tenant: 'local', workspaceDefault: folder, skillNames: ['folder-report'], accepted: acceptedTasks(), ...over }
+  const ports: IntakePorts = {
+    journal,
+    blobs,
+    clock: virtualClock(),
+    ids: countingIds(),
+    source: '/beaver/daemons/d',
+    tenant: 'local',
+    workspaceDefault: folder,
+    skillNames: ['folder-report'],
+    accepted: acceptedTasks(),
+    ...over,
+  }
   return {
     ports,
     submit: (request: SubmitRequest): Promise<Submitted> => submitTask(submitRequest.parse(request), ports),
@@ -28,7 +39,11 @@ function intake(over: Partial<IntakePorts> = {}) {
 }
 
 const logOf = ({ task_id, session_id }: Submitted): LogId => ({ tenant: 'local', session: session_id, task: task_id }) as LogId
-const refusal = (promise: Promise<unknown>): Promise<unknown> => promise.then((value) => `accepted ${JSON.stringify(value)}`, (error: BeaverError) => [error.code, error.problems.map(({ path }) => path)])
+const refusal = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    (value) => `accepted ${JSON.stringify(value)}`,
+    (error: BeaverError) => [error.code, error.problems.map(({ path }) => path)],
+  )
 
 describe('a request that is accepted', () => {
   it('is durable as one event, with everything that was asked for', async () => {
@@ -154,7 +169,8 @@ describe('a session is a chain (I2)', () => {
   it('each task names the one accepted before it; another session has its own', async () => {
     const { submit, stateOf } = intake()
     const previous = []
-    for (const session_id of ['s', 's', 'other', 's']) previous.push((await stateOf(await submit({ task: 'x', session_id }))).submitted?.previous_task_id ?? null)
+    for (const session_id of ['s', 's', 'other', 's'])
+      previous.push((await stateOf(await submit({ task: 'x', session_id }))).submitted?.previous_task_id ?? null)
     expect(previous).toEqual([null, 'task_1', null, 'task_2'])
   })
 
@@ -170,7 +186,10 @@ describe('a session is a chain (I2)', () => {
     const { ports } = intake()
     let tries = 0
     const restless: MemoryJournal = { ...(ports.journal as MemoryJournal), accept: async () => (tries++, { kind: 'tail_moved' }) }
-    await expect(submitTask({ task: 'x', session_id: 's' }, { ...ports, journal: restless })).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining('Try again') as string })
+    await expect(submitTask({ task: 'x', session_id: 's' }, { ...ports, journal: restless })).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('Try again') as string,
+    })
     expect(tries).toBe(20)
   })
 })

@@ -3,7 +3,25 @@
 // I2. Tasks of one session form a chain: each names the one accepted before it (D-47).
 import { stat } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
-import { BeaverError, type BlobStore, canonicalJson, type Clock, draft, emptyHead, event, foreignId, type Ids, type Journal, joinBatch, type LogId, type Problem, seal, type SessionId, type TaskId, type TaskRequest } from '@beaver/core'
+import {
+  BeaverError,
+  type BlobStore,
+  canonicalJson,
+  type Clock,
+  draft,
+  emptyHead,
+  event,
+  foreignId,
+  type Ids,
+  type Journal,
+  joinBatch,
+  type LogId,
+  type Problem,
+  seal,
+  type SessionId,
+  type TaskId,
+  type TaskRequest,
+} from '@beaver/core'
 import { z } from 'zod'
 import type { AcceptedTasks } from './accepted-tasks.ts'
 import { loadTask } from './load-task.ts'

@@ -1,4 +1,17 @@
-import { type Append, type AppendOutcome, BeaverError, type BlobStore, draft, emptyHead, event, type Journal, type LogId, splitBatch, systemClock, type WireRecord } from '@beaver/core'
+import {
+  type Append,
+  type AppendOutcome,
+  BeaverError,
+  type BlobStore,
+  draft,
+  emptyHead,
+  event,
+  type Journal,
+  type LogId,
+  splitBatch,
+  systemClock,
+  type WireRecord,
+} from '@beaver/core'
 import { type Held, held, memoryBlobStore, memoryJournal, until } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { TaskLog } from './task-log.ts'
@@ -40,8 +53,10 @@ function gated() {
   }
 }
 
-const taskLog = (journal: Journal, blobs: BlobStore = memoryBlobStore()): TaskLog => new TaskLog(log, { head: emptyHead, revision: 0, epoch: 1 }, { journal, blobs, clock: systemClock, source: '/beaver/daemons/d1' })
-const outcome = (promise: Promise<unknown>): Promise<string> => promise.then(String, (error: unknown) => (error instanceof BeaverError ? error.code : 'another error'))
+const taskLog = (journal: Journal, blobs: BlobStore = memoryBlobStore()): TaskLog =>
+  new TaskLog(log, { head: emptyHead, revision: 0, epoch: 1 }, { journal, blobs, clock: systemClock, source: '/beaver/daemons/d1' })
+const outcome = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(String, (error: unknown) => (error instanceof BeaverError ? error.code : 'another error'))
 const textsOf = (records: readonly WireRecord[]): unknown[] => records.map((record) => (record.data as { content: string }).content)
 
 describe('appending', () => {
@@ -82,7 +97,11 @@ describe('appending', () => {
     const writer = taskLog(journal.port)
     for (const text of ['a', 'b', 'c']) await writer.append([prompt(text)])
     const records = await journal.records()
-    expect(records.map((record) => [record.taskseq, record.epoch])).toEqual([[1, 1], [2, 1], [3, 1]])
+    expect(records.map((record) => [record.taskseq, record.epoch])).toEqual([
+      [1, 1],
+      [2, 1],
+      [3, 1],
+    ])
     expect(records.slice(1).map((record) => record.prevhash)).toEqual(records.slice(0, -1).map((record) => record.hash))
     expect(journal.appended.map((append) => append.expectedRevision)).toEqual([0, 1, 2])
   })

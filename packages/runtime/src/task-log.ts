@@ -2,7 +2,19 @@
 // O1. At most one append is in flight; what comes meanwhile goes with the next one. O2. Events keep the order they were given in.
 // O3. The first refused append means another daemon owns the task: everything waiting is rejected with `fenced`, and `fenced`
 //     aborts. O4. A blob is stored before the event that refers to it. O5. Nothing follows what was appended last.
-import { BeaverError, type Blob, type BlobStore, type Clock, type Draft, type Journal, joinBatch, type LogHead, type LogId, type SealedRecord, seal } from '@beaver/core'
+import {
+  BeaverError,
+  type Blob,
+  type BlobStore,
+  type Clock,
+  type Draft,
+  type Journal,
+  joinBatch,
+  type LogHead,
+  type LogId,
+  type SealedRecord,
+  seal,
+} from '@beaver/core'
 
 export interface TaskLogPorts {
   readonly journal: Journal

@@ -180,11 +180,17 @@ export function superviseTask(log: LogId, deliveries: number, ports: TaskPorts):
     cancelReason ??= state.cancelReason
     const known = state.rootRunId === null ? undefined : state.runs.get(state.rootRunId)
     lastTeam = null
-    for (const team of state.teams.values()) if (team.outcome !== null) lastTeam = await superviseTeam(team, outputsOf(state, team.start.team_run_id), noTeamHost).result
+    for (const team of state.teams.values())
+      if (team.outcome !== null) lastTeam = await superviseTeam(team, outputsOf(state, team.start.team_run_id), noTeamHost).result
     if (known !== undefined && runEnded(known)) return actor.send({ type: 'root.ended', end: loopEndOf(known) })
     const history = await sessionHistory(log, (state.submitted as DataOf<'task_submitted'>).previous_task_id, ports)
     const runId = known?.start.run_id ?? (ports.ids.next('run') as RunId)
-    const spec = rootSpec(log, request, { runId, history, toolIterationsMax: ports.limits.toolIterationsMax, resume: known === undefined ? null : eventsOfRun(events, runId) })
+    const spec = rootSpec(log, request, {
+      runId,
+      history,
+      toolIterationsMax: ports.limits.toolIterationsMax,
+      resume: known === undefined ? null : eventsOfRun(events, runId),
+    })
     const owned = taskLog as TaskLog
     const end = await runLoop(spec, {
       // What the root's end means for the task is decided here and written with it.
@@ -235,7 +241,8 @@ export function superviseTask(log: LogId, deliveries: number, ports: TaskPorts):
     const running = superviseTeam(team, outputsOf(state, teamRunId), {
       append: (drafts) => owned.append(drafts),
       newRunId: () => ports.ids.next('run'),
-      runNode: (node, runId, dependencies, taken) => runNode(node, runId, dependencies, { teamRunId, task: graph.task, rootRunId, loaded: taken ? { state, events } : null }),
+      runNode: (node, runId, dependencies, taken) =>
+        runNode(node, runId, dependencies, { teamRunId, task: graph.task, rootRunId, loaded: taken ? { state, events } : null }),
     })
     teams.set(teamRunId, running)
     if (cancelReason !== null) running.cancel(cancelReason)
@@ -254,7 +261,13 @@ export function superviseTask(log: LogId, deliveries: number, ports: TaskPorts):
     const { request } = (loaded as LoadedTask).state.submitted as DataOf<'task_submitted'>
     const resume = known === undefined || of.loaded === null ? null : eventsOfRun(of.loaded.events, runId)
     const spec = nodeSpec(log, request, { node, runId, dependencies, ...of, toolIterationsMax: ports.limits.nodeToolIterationsMax, resume })
-    const end = known !== undefined && runEnded(known) ? loopEndOf(known) : await runLoop(spec, { append: (drafts) => (taskLog as TaskLog).append(drafts), runTeam: () => Promise.reject(new Error('A worker has no workflow tools.')) })
+    const end =
+      known !== undefined && runEnded(known)
+        ? loopEndOf(known)
+        : await runLoop(spec, {
+            append: (drafts) => (taskLog as TaskLog).append(drafts),
+            runTeam: () => Promise.reject(new Error('A worker has no workflow tools.')),
+          })
     return { nodeId: node.node_id, runId, status: end.status, facts: end.facts, failure: end.failure }
   }
 
@@ -274,7 +287,13 @@ export function superviseTask(log: LogId, deliveries: number, ports: TaskPorts):
   actor.subscribe({
     next: ({ status, value }) => {
       if (status !== 'done') return
-      const how = value === 'lost' ? overtaken().then((is) => (is ? 'overtaken' : 'lost'), () => 'overtaken' as const) : (value as TaskOutcome)
+      const how =
+        value === 'lost'
+          ? overtaken().then(
+              (is) => (is ? 'overtaken' : 'lost'),
+              () => 'overtaken' as const,
+            )
+          : (value as TaskOutcome)
       taskLog?.close('This daemon let go of the task.')
       for (const loop of loops) loop.cancel('The daemon let go of the task.')
       resolve(how)

@@ -39,7 +39,8 @@ const teamMachine = setup({
     takeArrived: assign({ arrived: [], dirty: false }),
   },
   guards: {
-    teamEnded: ({ event }) => event.type === 'stepped' && event.events.some((each) => each.type === 'task_team_run_completed' || each.type === 'task_team_run_failed'),
+    teamEnded: ({ event }) =>
+      event.type === 'stepped' && event.events.some((each) => each.type === 'task_team_run_completed' || each.type === 'task_team_run_failed'),
     moreArrived: ({ context }) => context.dirty,
   },
 }).createMachine({
@@ -52,11 +53,7 @@ const teamMachine = setup({
       on: {
         'node.ended': { actions: 'keep' },
         cancel: { actions: 'noteCancel' },
-        stepped: [
-          { guard: 'teamEnded', target: 'ended' },
-          { guard: 'moreArrived', target: 'stepping', reenter: true },
-          { target: 'watching' },
-        ],
+        stepped: [{ guard: 'teamEnded', target: 'ended' }, { guard: 'moreArrived', target: 'stepping', reenter: true }, { target: 'watching' }],
       },
     },
     watching: {

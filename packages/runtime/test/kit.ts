@@ -32,8 +32,12 @@ export function memoryPool(services: LoopServices): MemoryPool {
       }
       running.add(settle)
       // What a dead thread asks for, nobody hears.
-      const whileAlive = <Value>(ask: () => Promise<Value>): Promise<Value> => (lost ? new Promise(() => {}) : ask().then((value) => (lost ? new Promise(() => {}) : value)))
-      const heard = { append: (...args: Parameters<typeof host.append>) => whileAlive(() => host.append(...args)), runTeam: (...args: Parameters<typeof host.runTeam>) => whileAlive(() => host.runTeam(...args)) }
+      const whileAlive = <Value>(ask: () => Promise<Value>): Promise<Value> =>
+        lost ? new Promise(() => {}) : ask().then((value) => (lost ? new Promise(() => {}) : value))
+      const heard = {
+        append: (...args: Parameters<typeof host.append>) => whileAlive(() => host.append(...args)),
+        runTeam: (...args: Parameters<typeof host.runTeam>) => whileAlive(() => host.runTeam(...args)),
+      }
       runAgentLoop(structuredClone(spec), services, heard, stop.signal).then(
         (end) => settle({ kind: 'ended', end }),
         (error: Error) => settle({ kind: 'broke', message: error.message }),
@@ -58,7 +62,13 @@ export interface TestDaemon extends Daemon {
 export interface World {
   readonly journal: MemoryJournal
   readonly clock: VirtualClock
-  daemon(of: { provider: ScriptedProvider | LoopServices['provider']; tools?: readonly Tool[]; limits?: Partial<DaemonOptions['limits']>; tasksMax?: number; id?: string }): TestDaemon
+  daemon(of: {
+    provider: ScriptedProvider | LoopServices['provider']
+    tools?: readonly Tool[]
+    limits?: Partial<DaemonOptions['limits']>
+    tasksMax?: number
+    id?: string
+  }): TestDaemon
   submit(task?: { task_id?: string; session_id?: string; text?: string }): Promise<LogId>
   events(log: LogId): Promise<readonly RecordedEvent[]>
   /** Waits for a condition while time passes. */
@@ -118,7 +128,12 @@ export function world(): World {
           async *pull(wanted) {
             for await (const delivery of queue.pull(wanted)) {
               if (!alive || stalled) return
-              yield { ...delivery, acknowledge: () => alive && delivery.acknowledge(), giveBack: (pauseMs) => alive && delivery.giveBack(pauseMs), extend: () => alive && delivery.extend() }
+              yield {
+                ...delivery,
+                acknowledge: () => alive && delivery.acknowledge(),
+                giveBack: (pauseMs) => alive && delivery.giveBack(pauseMs),
+                extend: () => alive && delivery.extend(),
+              }
             }
           },
         },
@@ -140,13 +155,20 @@ export function world(): World {
       }
     },
     async submit({ text = 'do it', ...names } = {}) {
-      const submitted = await submitTask({ task: text, ...names }, { journal, blobs, clock, ids, source: '/beaver/daemons/intake', tenant: 'local', workspaceDefault: process.cwd(), skillNames: [], accepted })
+      const submitted = await submitTask(
+        { task: text, ...names },
+        { journal, blobs, clock, ids, source: '/beaver/daemons/intake', tenant: 'local', workspaceDefault: process.cwd(), skillNames: [], accepted },
+      )
       return { tenant: 'local', session: submitted.session_id, task: submitted.task_id as TaskId } as LogId
     },
     ended: (log) =>
       passing(`task ${log.task} has ended`, async () => {
         const all = await events(log)
-        return all.some((each) => each.type === 'task_completed' || each.type === 'task_failed' || each.type === 'task_cancelled' || each.type === 'task_incomplete') && all
+        return (
+          all.some(
+            (each) => each.type === 'task_completed' || each.type === 'task_failed' || each.type === 'task_cancelled' || each.type === 'task_incomplete',
+          ) && all
+        )
       }),
   }
 }

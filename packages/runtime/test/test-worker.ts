@@ -4,7 +4,14 @@ import type { ChatAnswer, ChatProvider } from '@beaver/agent'
 import { systemClock } from '@beaver/core'
 import { serveShard } from '../src/worker/index.ts'
 
-const answer = (content: string): ChatAnswer => ({ content, toolCalls: [], finishReason: 'stop', usage: { input_tokens: 1, output_tokens: 1, calls: 1 }, model: 'm', responseId: null })
+const answer = (content: string): ChatAnswer => ({
+  content,
+  toolCalls: [],
+  finishReason: 'stop',
+  usage: { input_tokens: 1, output_tokens: 1, calls: 1 },
+  model: 'm',
+  responseId: null,
+})
 
 const provider: ChatProvider = {
   name: 'test',

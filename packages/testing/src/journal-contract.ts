@@ -1,5 +1,5 @@
 // What every Journal, TaskQueue and BlobStore must do. The in-memory twins and the JetStream adapters pass the same suite.
-import { type BlobStore, type Delivery, type Journal, type LogId, type TaskQueue } from '@beaver/core'
+import type { BlobStore, Delivery, Journal, LogId, TaskQueue } from '@beaver/core'
 import { describe, expect, test } from 'vitest'
 
 export interface JournalUnderTest {
@@ -75,7 +75,9 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
     test('many logs written at once do not disturb one another, and a fenced one fences only itself', async () => {
       const { journal } = await parts()
       const all = await Promise.all(Array.from({ length: 40 }, () => started(journal)))
-      const outcomes = await Promise.all(all.map(({ log, revision }, i) => journal.append({ log, expectedRevision: i === 7 ? 0 : revision, payload: bytes(`second of ${i}`) })))
+      const outcomes = await Promise.all(
+        all.map(({ log, revision }, i) => journal.append({ log, expectedRevision: i === 7 ? 0 : revision, payload: bytes(`second of ${i}`) })),
+      )
       expect(outcomes.map((outcome) => outcome.kind)).toEqual(all.map((_, i) => (i === 7 ? 'fenced' : 'appended')))
       expect(textOf((await journal.last((all[39] as { log: LogId }).log))?.payload ?? bytes(''))).toBe('second of 39')
     })

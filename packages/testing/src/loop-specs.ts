@@ -10,20 +10,39 @@ export function rootSpec(over: Over<Extract<LoopPart, { kind: 'root' }>> = {}): 
 
 /** A run of one node of a team. */
 export function workerSpec(over: Over<Extract<LoopPart, { kind: 'worker' }>> = {}): LoopSpec {
-  const part: LoopPart = { kind: 'worker', task: 'the whole', instruction: 'your part', dependencies: [], requiredEvidence: [], skill: null, allowedToolNames: null, ...over.part }
+  const part: LoopPart = {
+    kind: 'worker',
+    task: 'the whole',
+    instruction: 'your part',
+    dependencies: [],
+    requiredEvidence: [],
+    skill: null,
+    allowedToolNames: null,
+    ...over.part,
+  }
   const ofTeam = { parent_run_id: 'root' as never, team_run_id: 'team1' as never, node_id: 'node', agent_name: 'node', source: 'team:team1' }
   return spec(part, { ...over, start: { ...ofTeam, ...over.start } })
 }
 
-function spec(part: LoopPart, { start, part: _, ...over }: Over<LoopPart>): LoopSpec {
+function spec(part: LoopPart, over: Over<LoopPart>): LoopSpec {
   return {
-    start: { run_id: 'run1' as never, parent_run_id: null, attempt_index: 1, agent_name: 'root', team_run_id: null, node_id: null, source: 'test', max_tool_iterations: 20, ...start },
     taskId: 'task1',
     sessionId: 'session1',
     workspace: '/workspace',
     history: [],
     resume: null,
     ...over,
+    start: {
+      run_id: 'run1' as never,
+      parent_run_id: null,
+      attempt_index: 1,
+      agent_name: 'root',
+      team_run_id: null,
+      node_id: null,
+      source: 'test',
+      max_tool_iterations: 20,
+      ...over.start,
+    },
     part,
   }
 }

@@ -1,7 +1,19 @@
 // The in-memory twin of a loop's host: a log of sealed records, and appends that a test may hold back and settle by hand.
 // H1. Events are read back as a journal gives them: sealed, opened, parsed. H2. One entry an append, as in the journal.
 import type { LoopEnd, LoopHost, TeamResult } from '@beaver/agent'
-import { type Draft, emptyHead, type EventType, type ExecutionGraph, joinBatch, type LogHead, openRecord, type RecordedEvent, type SealedRecord, seal, splitBatch } from '@beaver/core'
+import {
+  type Draft,
+  emptyHead,
+  type EventType,
+  type ExecutionGraph,
+  joinBatch,
+  type LogHead,
+  openRecord,
+  type RecordedEvent,
+  type SealedRecord,
+  seal,
+  splitBatch,
+} from '@beaver/core'
 
 export interface MemoryHost extends LoopHost {
   /** What is durable, one entry an append. */

@@ -1,5 +1,18 @@
 // The in-memory twin of the journal, its queue and its blobs: the same outcomes, in the same order, without a server.
-import { type Append, type AppendOutcome, BeaverError, type BlobStore, type Clock, type Delivery, type Entry, type Journal, type LogId, logKey, type SessionTail, type TaskQueue } from '@beaver/core'
+import {
+  type Append,
+  type AppendOutcome,
+  BeaverError,
+  type BlobStore,
+  type Clock,
+  type Delivery,
+  type Entry,
+  type Journal,
+  type LogId,
+  logKey,
+  type SessionTail,
+  type TaskQueue,
+} from '@beaver/core'
 
 export interface MemoryJournal extends Journal {
   /** What daemons take tasks from. */
@@ -48,7 +61,7 @@ export function memoryJournal(): MemoryJournal {
     queue: ({ leaseMs, clock }) => ({
       async *pull({ deliveriesMax, waitMs, signal }) {
         const until = clock.now() + waitMs
-        for (let given = 0; given < deliveriesMax && !signal.aborted && clock.now() < until; ) {
+        for (let given = 0; given < deliveriesMax && !signal.aborted && clock.now() < until;) {
           const due = [...queued.values()].find((each) => each.dueAt <= clock.now())
           if (due === undefined) {
             const next = Math.min(until, ...[...queued.values()].map((each) => each.dueAt))

@@ -5,7 +5,11 @@ import type { ChatAnswer, ChatProvider, ChatRequest } from '@beaver/agent'
 import type { ToolCall } from '@beaver/core'
 
 /** An answer, an error to throw, or either of them later: a promise the test settles by hand. */
-export type ScriptedReply = Partial<ChatAnswer> | Error | Promise<Partial<ChatAnswer>> | ((request: ChatRequest) => Partial<ChatAnswer> | Promise<Partial<ChatAnswer>>)
+export type ScriptedReply =
+  | Partial<ChatAnswer>
+  | Error
+  | Promise<Partial<ChatAnswer>>
+  | ((request: ChatRequest) => Partial<ChatAnswer> | Promise<Partial<ChatAnswer>>)
 
 export interface ScriptedProvider extends ChatProvider {
   /** What it was asked so far. */
@@ -35,14 +39,28 @@ export function scriptedProvider(replies: readonly ScriptedReply[], name = 'scri
   }
 }
 
-const silence: ChatAnswer = { content: null, toolCalls: [], finishReason: 'stop', usage: { input_tokens: 10, output_tokens: 5, calls: 1 }, model: 'scripted-model', responseId: null }
+const silence: ChatAnswer = {
+  content: null,
+  toolCalls: [],
+  finishReason: 'stop',
+  usage: { input_tokens: 10, output_tokens: 5, calls: 1 },
+  model: 'scripted-model',
+  responseId: null,
+}
 
 /** A final answer. */
 export const says = (content: string): Partial<ChatAnswer> => ({ content })
 
 /** An answer that calls tools: `calls(['echo', { text: 'a' }])`. Arguments that are text are sent as they are; ids are `c1`, `c2`, … */
 export function calls(...wanted: readonly (readonly [tool: string, args: unknown, id?: string])[]): Partial<ChatAnswer> {
-  return { finishReason: 'tool_calls', toolCalls: wanted.map(([name, args, id], i): ToolCall => ({ id: id ?? `c${i + 1}`, name, arguments: typeof args === 'string' ? args : JSON.stringify(args) })) }
+  return {
+    finishReason: 'tool_calls',
+    toolCalls: wanted.map(([name, args, id], i): ToolCall => ({
+      id: id ?? `c${i + 1}`,
+      name,
+      arguments: typeof args === 'string' ? args : JSON.stringify(args),
+    })),
+  }
 }
 
 function aborted(signal: AbortSignal): Promise<never> {

@@ -4,7 +4,11 @@
  * The first value of `look` that is neither `null`, `undefined` nor `false`. Looks again every `everyMs` (default: each turn of the event loop).
  * @throws {Error} naming `what`, when it did not come within `withinMs` (default 10 s)
  */
-export async function until<Value>(what: string, look: () => Value | Promise<Value>, { withinMs = 10_000, everyMs = 0 }: { withinMs?: number; everyMs?: number } = {}): Promise<NonNullable<Exclude<Value, false>>> {
+export async function until<Value>(
+  what: string,
+  look: () => Value | Promise<Value>,
+  { withinMs = 10_000, everyMs = 0 }: { withinMs?: number; everyMs?: number } = {},
+): Promise<NonNullable<Exclude<Value, false>>> {
   const deadline = performance.now() + withinMs
   for (;;) {
     const seen = await look()

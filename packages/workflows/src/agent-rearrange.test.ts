@@ -8,7 +8,9 @@ const refused = (flow: unknown, code: string, parts: string[], path = 'flow') =>
 describe('AgentRearrange builds', () => {
   it('the flow of S0 §6.6, with consecutive steps fully connected', () => {
     const names = ['collector', 'tactics', 'players', 'media', 'synthesizer']
-    const graph = graphOf(agentRearrange.plan({ task: '先收集，再多角度分析，再汇总', agents: agents(...names), flow: 'collector -> tactics, players, media -> synthesizer' }))
+    const graph = graphOf(
+      agentRearrange.plan({ task: '先收集，再多角度分析，再汇总', agents: agents(...names), flow: 'collector -> tactics, players, media -> synthesizer' }),
+    )
     expect(dependencies(graph)).toEqual([
       ['collector', []],
       ['tactics', ['collector']],
@@ -66,7 +68,11 @@ describe('AgentRearrange refuses', () => {
 
   it('unknown_agent: a name that is not declared, with the one that was probably meant', () => {
     refused('a -> b -> ghost', 'unknown_agent', ['"ghost"', '"a", "b", "c"'])
-    refuses(agentRearrange, of('Collector -> b', 'collector', 'b'), { code: 'unknown_agent', path: 'flow', parts: ['"Collector"', 'Did you mean "collector"?'] })
+    refuses(agentRearrange, of('Collector -> b', 'collector', 'b'), {
+      code: 'unknown_agent',
+      path: 'flow',
+      parts: ['"Collector"', 'Did you mean "collector"?'],
+    })
   })
 
   it.each(['a -> b -> a -> c', 'a, a -> b, c'])('repeated_agent: %j (a cycle cannot be written)', (flow) => refused(flow, 'repeated_agent', ['"a"']))

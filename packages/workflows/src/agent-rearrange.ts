@@ -20,12 +20,21 @@ export const agentRearrange = defineWorkflow({
   input: z.strictObject({
     task: taskField,
     agents: agentsField('The agents the flow names, each exactly once.'),
-    flow: z.string().describe('The steps: "->" between steps, "," between the agents of a step, for example "collector -> tactics, players -> synthesizer". Agent names only.'),
+    flow: z
+      .string()
+      .describe(
+        'The steps: "->" between steps, "," between the agents of a step, for example "collector -> tactics, players -> synthesizer". Agent names only.',
+      ),
   }),
   shapeFault({ flow }) {
     const list = typeof flow === 'string' ? parsedJson(flow) : flow
     if (!Array.isArray(list)) return null
-    const steps = list.map((step: unknown) => [step].flat().filter((name) => typeof name === 'string').join(', '))
+    const steps = list.map((step: unknown) =>
+      [step]
+        .flat()
+        .filter((name) => typeof name === 'string')
+        .join(', '),
+    )
     return refuse('invalid_arguments', 'flow', `"flow" is a JSON array, but must be one text. Write ${quote(steps.join(' -> '), copiedCharsMax)}.`)
   },
   build({ task, agents, flow }, limits) {

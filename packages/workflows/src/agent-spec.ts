@@ -7,12 +7,20 @@ import type { WorkflowLimits } from './workflow.ts'
 import { type Refusal, refuse } from './workflow-error.ts'
 import { quote } from './wording.ts'
 
-const filled = () => z.string().min(1).refine((text) => text.trim() !== '', 'is blank: write some text')
+const filled = () =>
+  z
+    .string()
+    .min(1)
+    .refine((text) => text.trim() !== '', 'is blank: write some text')
 
 const requirement = evidenceRequirement.superRefine((value, context) => {
   if (typeof value === 'string') return
   if (value.kind === 'output_matches' && !compiles(value.pattern)) {
-    context.addIssue({ code: 'custom', path: ['pattern'], message: `is ${quote(value.pattern)}, which is not a regular expression: correct it (JavaScript syntax, flag u)` })
+    context.addIssue({
+      code: 'custom',
+      path: ['pattern'],
+      message: `is ${quote(value.pattern)}, which is not a regular expression: correct it (JavaScript syntax, flag u)`,
+    })
   }
   if (value.kind === 'output_length' && (value.min ?? 0) > (value.max ?? Infinity)) {
     context.addIssue({ code: 'custom', path: ['min'], message: `is ${value.min}, more than max, which is ${value.max}: no output could pass` })

@@ -8,7 +8,11 @@ const example = '[["collector", "writer"]]'
 /** What is wrong with the shape of `edges`; whether the names exist is asked later. */
 export function edgeListFault(edges: unknown): Refusal | null {
   if (edges === undefined || edges === null) {
-    return refuse('edges_required', 'edges', `"edges" is missing. Write an array of [from, to] pairs of agent names, for example ${example}; for a single agent write [].`)
+    return refuse(
+      'edges_required',
+      'edges',
+      `"edges" is missing. Write an array of [from, to] pairs of agent names, for example ${example}; for a single agent write [].`,
+    )
   }
   if (!Array.isArray(edges)) return refuse('edges_shape', 'edges', `"edges" is ${quote(edges)}, but must be an array of [from, to] pairs. ${listAdvice(edges)}`)
   for (const [index, edge] of edges.entries()) {
@@ -24,11 +28,19 @@ function listAdvice(edges: unknown): string {
     if (typeof parsedJson(edges) === 'object') return 'It is JSON text inside a string: write the array itself, without quotes around it.'
     return `Write ${pair === null ? example : quote([pair], copiedCharsMax)}.`
   }
-  const pairs = isRecord(edges) ? Object.entries(edges).flatMap(([from, to]) => (Array.isArray(to) ? to : [to]).map((each) => [from, each])) : []
+  const pairs = isRecord(edges)
+    ? Object.entries(edges).flatMap(([from, to]) => (Array.isArray(to) ? (to as unknown[]) : [to]).map((each): [string, unknown] => [from, each]))
+    : []
   return `Write ${pairs.length > 0 && pairs.every(([, to]) => typeof to === 'string') ? quote(pairs, copiedCharsMax) : example}.`
 }
 
-const endNames = [['from', 'to'], ['source', 'target'], ['src', 'dst'], ['start', 'end'], ['parent', 'child']] as const
+const endNames = [
+  ['from', 'to'],
+  ['source', 'target'],
+  ['src', 'dst'],
+  ['start', 'end'],
+  ['parent', 'child'],
+] as const
 
 function pairAdvice(edge: unknown, edges: readonly unknown[]): string {
   if (isRecord(edge)) {
@@ -39,10 +51,15 @@ function pairAdvice(edge: unknown, edges: readonly unknown[]): string {
     const pair = arrowPair(edge)
     if (pair !== null) return `Write ${quote(pair)}.`
     if (typeof parsedJson(edge) === 'object') return 'It is JSON text inside a string: write the pair itself, without quotes around it.'
-    return edges.length === 2 && edges.every((each) => typeof each === 'string') ? `Put the pair into a list of its own: [${quote(edges)}].` : 'Write ["<from>", "<to>"].'
+    return edges.length === 2 && edges.every((each) => typeof each === 'string')
+      ? `Put the pair into a list of its own: [${quote(edges)}].`
+      : 'Write ["<from>", "<to>"].'
   }
   if (Array.isArray(edge) && edge.length > 2 && edge.every((end) => typeof end === 'string')) {
-    return `Write one pair per edge: ${edge.slice(1).map((to, index) => quote([edge[index], to])).join(', ')}.`
+    return `Write one pair per edge: ${edge
+      .slice(1)
+      .map((to, index) => quote([edge[index], to]))
+      .join(', ')}.`
   }
   return 'Write ["<from>", "<to>"].'
 }

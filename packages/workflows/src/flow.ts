@@ -32,22 +32,36 @@ function agentFault(flow: string, written: readonly string[], names: readonly st
     const corrected = rewritten(flow)
     if (corrected !== flow) {
       const odd = wrongMarks(flow)
-      return refuse('invalid_arguments', 'flow', `"flow" holds ${odd}, which separates nothing. Use only "->" between steps and "," within a step: write ${quote(corrected, copiedCharsMax)}.`)
+      return refuse(
+        'invalid_arguments',
+        'flow',
+        `"flow" holds ${odd}, which separates nothing. Use only "->" between steps and "," within a step: write ${quote(corrected, copiedCharsMax)}.`,
+      )
     }
     const advice = 'Use the exact name of an agent, or add an agent of that name.'
     return refuse('unknown_agent', 'flow', `"flow" names ${quote(unknown)}, but the agents are ${quoteAll(names)}.${didYouMean(unknown, names)} ${advice}`)
   }
   const seen = new Set<string>()
   for (const name of written) {
-    if (seen.has(name)) return refuse('repeated_agent', 'flow', `"flow" names ${quote(name)} more than once. Each agent runs once: remove it from one place, or add a second agent with another name.`)
+    if (seen.has(name))
+      return refuse(
+        'repeated_agent',
+        'flow',
+        `"flow" names ${quote(name)} more than once. Each agent runs once: remove it from one place, or add a second agent with another name.`,
+      )
     seen.add(name)
   }
   const missing = names.findIndex((name) => !seen.has(name))
   if (missing === -1) return null
-  return refuse('agent_not_in_flow', `agents.${missing}.name`, `The agent ${quote(names[missing])} does not appear in "flow". Name it in a step, or remove the agent.`)
+  return refuse(
+    'agent_not_in_flow',
+    `agents.${missing}.name`,
+    `The agent ${quote(names[missing])} does not appear in "flow". Name it in a step, or remove the agent.`,
+  )
 }
 
-const arrows = /[\u2190-\u21ff\u2794\u2798-\u27af\u27b1-\u27be\u27f0-\u27ff\u2900-\u297f\u2b00-\u2b11\u2b62\u2b95\u25b6\u25b8\u25ba]\ufe0f?|[-=~\u2010-\u2015]*[>\uff1e\u203a\u00bb]/gu
+const arrows =
+  /[\u2190-\u21ff\u2794\u2798-\u27af\u27b1-\u27be\u27f0-\u27ff\u2900-\u297f\u2b00-\u2b11\u2b62\u2b95\u25b6\u25b8\u25ba]\ufe0f?|[-=~\u2010-\u2015]*[>\uff1e\u203a\u00bb]/gu
 const commas = /[\uff0c\u3001\ufe50\u060c\uff64;\uff1b|&+/]/gu
 const wrappers = /["'`\u2018-\u201d\u300c-\u300f\uff02()[\]{}\uff08\uff09\u3010\u3011]/gu
 

@@ -45,15 +45,51 @@ describe('GraphWorkflow builds', () => {
   })
 
   it('other sinks beside the output agent, in declared order', () => {
-    expect(graphOf(graphWorkflow.plan(abc([['a', 'c'], ['a', 'b']])))).toMatchObject({ outputs: ['b', 'c'], output: 'c' })
+    expect(
+      graphOf(
+        graphWorkflow.plan(
+          abc([
+            ['a', 'c'],
+            ['a', 'b'],
+          ]),
+        ),
+      ),
+    ).toMatchObject({ outputs: ['b', 'c'], output: 'c' })
   })
 
   it('an output agent that is not a sink', () => {
-    expect(graphOf(graphWorkflow.plan(abc([['a', 'b'], ['b', 'c']], { output_agent: 'b' })))).toMatchObject({ outputs: ['c'], output: 'b' })
+    expect(
+      graphOf(
+        graphWorkflow.plan(
+          abc(
+            [
+              ['a', 'b'],
+              ['b', 'c'],
+            ],
+            { output_agent: 'b' },
+          ),
+        ),
+      ),
+    ).toMatchObject({ outputs: ['c'], output: 'b' })
   })
 
   it('an agent that is connected only against the direction of the edges', () => {
-    expect(dependencies(graphOf(graphWorkflow.plan(abc([['a', 'c'], ['a', 'b']]))))).toEqual([['a', []], ['b', ['a']], ['c', ['a']]])
+    expect(
+      dependencies(
+        graphOf(
+          graphWorkflow.plan(
+            abc([
+              ['a', 'c'],
+              ['a', 'b'],
+            ]),
+          ),
+        ),
+      ),
+    ).toEqual([
+      ['a', []],
+      ['b', ['a']],
+      ['c', ['a']],
+    ])
   })
 
   it('islands, and an output agent alone, when allow_disconnected says so', () => {
@@ -102,25 +138,76 @@ describe('GraphWorkflow refuses', () => {
   ])('unknown_node: %j', (edge, path) => refused(abc([['a', 'b'], edge]), 'unknown_node', path, ['Edge 1', '"ghost"', '"a", "b", "c"']))
 
   it('unknown_node: with the agent that was probably meant', () => {
-    refused({ ...football, edges: [...football.edges, ['media', 'synthesiser']] }, 'unknown_node', 'edges.6.1', ['"synthesiser"', 'Did you mean "synthesizer"?'])
+    refused({ ...football, edges: [...football.edges, ['media', 'synthesiser']] }, 'unknown_node', 'edges.6.1', [
+      '"synthesiser"',
+      'Did you mean "synthesizer"?',
+    ])
   })
 
   it('cycle: names its nodes in order, and only them', () => {
-    refused(abc([['c', 'a'], ['a', 'b'], ['b', 'a'], ['b', 'c']]), 'cycle', 'edges', ['"a" -> "b" -> "a"'])
-    refused({ ...abc([['a', 'b'], ['b', 'c'], ['c', 'b']]), output_agent: 'a' }, 'cycle', 'edges', ['cycle: "b" -> "c" -> "b".'])
+    refused(
+      abc([
+        ['c', 'a'],
+        ['a', 'b'],
+        ['b', 'a'],
+        ['b', 'c'],
+      ]),
+      'cycle',
+      'edges',
+      ['"a" -> "b" -> "a"'],
+    )
+    refused(
+      {
+        ...abc([
+          ['a', 'b'],
+          ['b', 'c'],
+          ['c', 'b'],
+        ]),
+        output_agent: 'a',
+      },
+      'cycle',
+      'edges',
+      ['cycle: "b" -> "c" -> "b".'],
+    )
   })
 
   it('cycle: a self-loop', () => {
-    refused(abc([['a', 'b'], ['b', 'c'], ['b', 'b']]), 'cycle', 'edges', ['"b" -> "b"', 'Remove this edge'])
+    refused(
+      abc([
+        ['a', 'b'],
+        ['b', 'c'],
+        ['b', 'b'],
+      ]),
+      'cycle',
+      'edges',
+      ['"b" -> "b"', 'Remove this edge'],
+    )
     refused({ task: 'x', agents: agents('a'), edges: [['a', 'a']], output_agent: 'a' }, 'cycle', 'edges', ['"a" -> "a"'])
   })
 
   it('cycle: away from the output agent, allow_disconnected or not', () => {
-    refused(abc([['a', 'b'], ['b', 'a']], { allow_disconnected: true }), 'cycle', 'edges', ['"a" -> "b" -> "a"'])
+    refused(
+      abc(
+        [
+          ['a', 'b'],
+          ['b', 'a'],
+        ],
+        { allow_disconnected: true },
+      ),
+      'cycle',
+      'edges',
+      ['"a" -> "b" -> "a"'],
+    )
   })
 
   it.each([undefined, false])('island: names every agent that is not connected, allow_disconnected %j', (allow) => {
-    const args = { task: 'x', agents: agents('a', 'b', 'c', 'd'), edges: [['a', 'c']], output_agent: 'c', ...(allow === undefined ? {} : { allow_disconnected: allow }) }
+    const args = {
+      task: 'x',
+      agents: agents('a', 'b', 'c', 'd'),
+      edges: [['a', 'c']],
+      output_agent: 'c',
+      ...(allow === undefined ? {} : { allow_disconnected: allow }),
+    }
     refused(args, 'island', 'agents.1.name', ['"b", "d"', 'output agent "c"', '"allow_disconnected" to true'])
   })
 
@@ -132,8 +219,24 @@ describe('GraphWorkflow refuses', () => {
   })
 
   it('unreachable_output_agent: no edge leads to it', () => {
-    refused(abc([['c', 'a'], ['c', 'b']]), 'unreachable_output_agent', 'output_agent', ['"c"', 'only leads to "a", "b"'])
-    refused(abc([['a', 'b'], ['c', 'b']]), 'unreachable_output_agent', 'output_agent', ['"c"', 'only leads to "b"'])
+    refused(
+      abc([
+        ['c', 'a'],
+        ['c', 'b'],
+      ]),
+      'unreachable_output_agent',
+      'output_agent',
+      ['"c"', 'only leads to "a", "b"'],
+    )
+    refused(
+      abc([
+        ['a', 'b'],
+        ['c', 'b'],
+      ]),
+      'unreachable_output_agent',
+      'output_agent',
+      ['"c"', 'only leads to "b"'],
+    )
     refused(abc([['c', 'b']], { allow_disconnected: true }), 'unreachable_output_agent', 'output_agent', ['"c"'])
   })
 

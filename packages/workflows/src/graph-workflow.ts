@@ -50,11 +50,20 @@ function namesFault(names: readonly string[], edges: readonly Edge[], output: st
   for (const [index, edge] of edges.entries()) {
     const end = edge.findIndex((name) => !known.has(name))
     const name = edge[end]
-    if (name !== undefined) return refuse('unknown_node', `edges.${index}.${end}`, `Edge ${index}, ${quote(edge)}, names ${quote(name)}, ${advice(name)}, or add an agent of that name.`)
+    if (name !== undefined)
+      return refuse(
+        'unknown_node',
+        `edges.${index}.${end}`,
+        `Edge ${index}, ${quote(edge)}, names ${quote(name)}, ${advice(name)}, or add an agent of that name.`,
+      )
   }
   if (!known.has(output)) return refuse('unknown_output_agent', 'output_agent', `"output_agent" is ${quote(output)}, ${advice(output)}.`)
   if (edges.length === 0 && names.length > 1) {
-    return refuse('edges_required', 'edges', `"edges" is empty, but there are ${names.length} agents: ${quoteAll(names)}. Connect them, or use ConcurrentWorkflow for independent work.`)
+    return refuse(
+      'edges_required',
+      'edges',
+      `"edges" is empty, but there are ${names.length} agents: ${quoteAll(names)}. Connect them, or use ConcurrentWorkflow for independent work.`,
+    )
   }
   return null
 }
@@ -71,7 +80,11 @@ function shapeFault(topology: Topology, output: string, allowDisconnected: boole
     const connected = new Set(component)
     const islands = topology.nodes.filter((node) => !connected.has(node))
     const path = `agents.${topology.nodes.indexOf(islands[0] ?? '')}.name`
-    return refuse('island', path, `Not connected with the output agent ${quote(output)}: ${quoteAll(islands)}. Add edges that connect them, remove them, or set "allow_disconnected" to true.`)
+    return refuse(
+      'island',
+      path,
+      `Not connected with the output agent ${quote(output)}: ${quoteAll(islands)}. Add edges that connect them, remove them, or set "allow_disconnected" to true.`,
+    )
   }
   if (component.length > 1 && topology.dependenciesOf.get(output)?.length === 0) {
     const after = topology.dependentsOf.get(output) ?? []

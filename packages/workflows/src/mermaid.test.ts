@@ -4,7 +4,10 @@ import { agents, graphOf } from '../test/kit.ts'
 import { graphToMermaid } from './mermaid.ts'
 import { mixtureOfAgents } from './mixture-of-agents.ts'
 
-const single = (name: string) => ({ nodes: [{ ...graphOf(mixtureOfAgents.plan({ task: 'x', agents: agents('a'), aggregator: agents('b')[0] })).nodes[0]!, node_id: name }], outputs: [name] })
+const single = (name: string) => ({
+  nodes: [{ ...graphOf(mixtureOfAgents.plan({ task: 'x', agents: agents('a'), aggregator: agents('b')[0] })).nodes[0]!, node_id: name }],
+  outputs: [name],
+})
 
 it('draws nodes in declared order, outputs rounded, and an arrow per dependency', () => {
   const graph = graphOf(mixtureOfAgents.plan({ task: 'x', agents: agents('战术 分析', 'media-2'), aggregator: agents('end')[0] }))

@@ -2,7 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { agents, dependencies, graphOf, refuses } from '../test/kit.ts'
 import { mixtureOfAgents } from './mixture-of-agents.ts'
 
-const args = { task: '对一个问题做多角度分析并汇总', agents: agents('tactics', 'players', 'media'), aggregator: { name: 'synthesizer', instruction: '合并所有分析' } }
+const args = {
+  task: '对一个问题做多角度分析并汇总',
+  agents: agents('tactics', 'players', 'media'),
+  aggregator: { name: 'synthesizer', instruction: '合并所有分析' },
+}
 
 describe('MixtureOfAgents', () => {
   it('builds the experts and the aggregator of S0 §6.5', () => {
@@ -17,7 +21,11 @@ describe('MixtureOfAgents', () => {
   })
 
   it.each([undefined, null])('aggregator_required: refuses %j for the aggregator', (aggregator) => {
-    refuses(mixtureOfAgents, { ...args, aggregator }, { code: 'aggregator_required', path: 'aggregator', parts: ['"aggregator": {"name": "…", "instruction": "…"}'] })
+    refuses(
+      mixtureOfAgents,
+      { ...args, aggregator },
+      { code: 'aggregator_required', path: 'aggregator', parts: ['"aggregator": {"name": "…", "instruction": "…"}'] },
+    )
   })
 
   it('duplicate_agent: the aggregator must not have the name of an expert', () => {

@@ -16,15 +16,20 @@ export const mixtureOfAgents = defineWorkflow({
   input: z.strictObject({
     task: taskField,
     agents: agentsField('The experts, without the aggregator. None may need the output of another.'),
-    aggregator: workflowAgentSpec.describe('The agent that merges the outputs of all experts: {"name": "…", "instruction": "…"}. It must not stand in agents too.'),
+    aggregator: workflowAgentSpec.describe(
+      'The agent that merges the outputs of all experts: {"name": "…", "instruction": "…"}. It must not stand in agents too.',
+    ),
   }),
   shapeFault({ aggregator }) {
     if (aggregator !== undefined && aggregator !== null) return null
-    return refuse('aggregator_required', 'aggregator', '"aggregator" is missing. Add the agent that merges the outputs: "aggregator": {"name": "…", "instruction": "…"}.')
+    return refuse(
+      'aggregator_required',
+      'aggregator',
+      '"aggregator" is missing. Add the agent that merges the outputs: "aggregator": {"name": "…", "instruction": "…"}.',
+    )
   },
   build({ task, agents: experts, aggregator }, limits) {
-    const fault =
-      agentsFault([...placed(experts), { agent: aggregator, path: 'aggregator' }], limits) ?? edgeLimitFault(experts.length, 'agents', limits)
+    const fault = agentsFault([...placed(experts), { agent: aggregator, path: 'aggregator' }], limits) ?? edgeLimitFault(experts.length, 'agents', limits)
     if (fault !== null) return fault
     const agents = [...experts, aggregator]
     const edges = experts.map((expert): Edge => [expert.name, aggregator.name])

@@ -15,14 +15,19 @@ const calls: Record<string, fc.Arbitrary<object>> = {
   ConcurrentWorkflow: team.map((members) => ({ agents: agents(...members) })),
   MixtureOfAgents: fc.record({ agents: team.map((members) => agents(...members)), aggregator: fc.constantFrom('a', 'merger').map((name) => agents(name)[0]) }),
   AgentRearrange: team.chain((members) =>
-    fc.record({ agents: fc.constant(agents(...members)), flow: fc.oneof({ weight: 3, arbitrary: goodFlow(members) }, { weight: 2, arbitrary: anyFlow(members) }) }),
+    fc.record({
+      agents: fc.constant(agents(...members)),
+      flow: fc.oneof({ weight: 3, arbitrary: goodFlow(members) }, { weight: 2, arbitrary: anyFlow(members) }),
+    }),
   ),
   GraphWorkflow: team.chain((members) => fc.oneof({ weight: 3, arbitrary: forwardEdges(members) }, { weight: 2, arbitrary: anyEdges(members) })),
 }
 
 function goodFlow(members: readonly string[]): fc.Arbitrary<string> {
   const separators = fc.array(fc.constantFrom(',', '->', ' , ', ' -> '), { minLength: members.length, maxLength: members.length })
-  return fc.tuple(fc.shuffledSubarray([...members], { minLength: members.length }), separators).map(([order, between]) => order.map((name, index) => (index === 0 ? '' : between[index]) + name).join(''))
+  return fc
+    .tuple(fc.shuffledSubarray([...members], { minLength: members.length }), separators)
+    .map(([order, between]) => order.map((name, index) => (index === 0 ? '' : between[index]) + name).join(''))
 }
 
 function anyFlow(members: readonly string[]): fc.Arbitrary<string> {
@@ -33,13 +38,23 @@ function anyFlow(members: readonly string[]): fc.Arbitrary<string> {
 
 function forwardEdges(members: readonly string[]): fc.Arbitrary<object> {
   const pairs = members.flatMap((from, index) => members.slice(index + 1).map((to) => [from, to]))
-  return fc.record({ agents: fc.constant(agents(...members)), edges: fc.shuffledSubarray(pairs), output_agent: fc.constantFrom(...members), allow_disconnected: fc.boolean() })
+  return fc.record({
+    agents: fc.constant(agents(...members)),
+    edges: fc.shuffledSubarray(pairs),
+    output_agent: fc.constantFrom(...members),
+    allow_disconnected: fc.boolean(),
+  })
 }
 
 function anyEdges(members: readonly string[]): fc.Arbitrary<object> {
   const end = fc.oneof({ weight: 30, arbitrary: fc.constantFrom(...members) }, { weight: 1, arbitrary: fc.constant('ghost') })
   const output = fc.oneof({ weight: 8, arbitrary: fc.constantFrom(...members) }, { weight: 1, arbitrary: fc.constant('nobody') })
-  return fc.record({ agents: fc.constant(agents(...members)), edges: fc.array(fc.tuple(end, end), { maxLength: 8 }), output_agent: output, allow_disconnected: fc.boolean() })
+  return fc.record({
+    agents: fc.constant(agents(...members)),
+    edges: fc.array(fc.tuple(end, end), { maxLength: 8 }),
+    output_agent: output,
+    allow_disconnected: fc.boolean(),
+  })
 }
 
 const callOf = (workflow: Workflow): fc.Arbitrary<object> => (calls[workflow.name] as fc.Arbitrary<object>).map((args) => ({ task: 'x', ...args }))
@@ -47,7 +62,7 @@ const callOf = (workflow: Workflow): fc.Arbitrary<object> => (calls[workflow.nam
 /** Kahn: how many nodes can be completed one after the other. */
 function completable(graph: ExecutionGraph): number {
   const done = new Set<string>()
-  for (let before = -1; before < done.size; ) {
+  for (let before = -1; before < done.size;) {
     before = done.size
     for (const node of graph.nodes) if (node.depends_on.every((id) => done.has(id))) done.add(node.node_id)
   }
@@ -99,25 +114,32 @@ describe.each(createTeamWorkflowTools().map((workflow) => [workflow.name, workfl
 
   it('never throws, whatever JSON it is called with', () => {
     fc.assert(
-      fc.property(callOf(workflow), fc.jsonValue(), fc.constantFrom('task', 'agents', 'agents.0', 'agents.0.name', 'flow', 'edges', 'edges.0', 'aggregator', 'output_agent', 'more'), (args, odd, path) => {
-        const [key = '', ...rest] = path.split('.')
-        expect(workflow.plan(odd)).toHaveProperty('ok', false)
-        const member = rest.length === 0 ? odd : [rest.length === 1 ? odd : { name: odd, instruction: 'x' }]
-        for (const value of [member, { toString: odd, valueOf: odd }, [[{ toString: odd, valueOf: odd }]]]) {
-          const result = workflow.plan({ ...args, [key]: value })
-          if (!result.ok) expect(result.error.message).toMatch(/\S/)
-        }
-      }),
+      fc.property(
+        callOf(workflow),
+        fc.jsonValue(),
+        fc.constantFrom('task', 'agents', 'agents.0', 'agents.0.name', 'flow', 'edges', 'edges.0', 'aggregator', 'output_agent', 'more'),
+        (args, odd, path) => {
+          const [key = '', ...rest] = path.split('.')
+          expect(workflow.plan(odd)).toHaveProperty('ok', false)
+          const member = rest.length === 0 ? odd : [rest.length === 1 ? odd : { name: odd, instruction: 'x' }]
+          for (const value of [member, { toString: odd, valueOf: odd }, [[{ toString: odd, valueOf: odd }]]]) {
+            const result = workflow.plan({ ...args, [key]: value })
+            if (!result.ok) expect(result.error.message).toMatch(/\S/)
+          }
+        },
+      ),
       runs,
     )
   })
 })
 
 it('GraphWorkflow answers the same for every order of the edges, and for repeated ones', () => {
-  const call = team.chain((members) => forwardEdges(members)).chain((args) => {
-    const { edges } = args as { edges: string[][] }
-    return fc.record({ args: fc.constant(args), shuffled: fc.shuffledSubarray([...edges, ...edges], { minLength: edges.length * 2 }) })
-  })
+  const call = team
+    .chain((members) => forwardEdges(members))
+    .chain((args) => {
+      const { edges } = args as { edges: string[][] }
+      return fc.record({ args: fc.constant(args), shuffled: fc.shuffledSubarray([...edges, ...edges], { minLength: edges.length * 2 }) })
+    })
   fc.assert(
     fc.property(call, ({ args, shuffled }) => {
       expect(graphWorkflow.plan({ task: 'x', ...args, edges: shuffled })).toEqual(graphWorkflow.plan({ task: 'x', ...args }))
@@ -208,7 +230,11 @@ const turned = (value: unknown): unknown =>
   Array.isArray(value)
     ? value.map(turned)
     : typeof value === 'object' && value !== null
-      ? Object.fromEntries(Object.entries(value).map(([key, member]) => [key, turned(member)]).toReversed())
+      ? Object.fromEntries(
+          Object.entries(value)
+            .map(([key, member]) => [key, turned(member)])
+            .toReversed(),
+        )
       : value
 
 function deepFrozen<T>(value: T): T {

@@ -28,7 +28,9 @@ describe.each(createTeamWorkflowTools().map((workflow) => [workflow.name, workfl
     refuses(workflow, JSON.stringify(good), { code: 'invalid_arguments', path: '', parts: ['JSON text inside a string', 'without quotes around it'] })
   })
 
-  it.each(['', '  \n'])('refuses the task %j', (task) => refuses(workflow, { ...good, task }, { code: 'invalid_arguments', path: 'task', parts: ['"task" is'] }))
+  it.each(['', '  \n'])('refuses the task %j', (task) =>
+    refuses(workflow, { ...good, task }, { code: 'invalid_arguments', path: 'task', parts: ['"task" is'] }),
+  )
 
   it('refuses a missing task, whatever the order of the keys', () => {
     const { task: _, ...rest } = good
@@ -42,11 +44,19 @@ describe.each(createTeamWorkflowTools().map((workflow) => [workflow.name, workfl
   it('refuses no agents', () => refuses(workflow, { ...good, agents: [] }, { code: 'agents_empty', path: 'agents', parts: ['at least one agent'] }))
 
   it('refuses an unknown field', () => {
-    refuses(workflow, { ...good, architecture: 'x' }, { code: 'invalid_arguments', path: 'architecture', parts: ['"architecture" is not known', '"task", "agents"'] })
+    refuses(
+      workflow,
+      { ...good, architecture: 'x' },
+      { code: 'invalid_arguments', path: 'architecture', parts: ['"architecture" is not known', '"task", "agents"'] },
+    )
   })
 
   it('refuses an unknown field of an agent', () => {
-    refuses(workflow, extended({ role: 'boss' }), { code: 'invalid_arguments', path: 'agents.0.role', parts: ['"agents.0.role" is not known', '"name", "instruction", "skill_query"'] })
+    refuses(workflow, extended({ role: 'boss' }), {
+      code: 'invalid_arguments',
+      path: 'agents.0.role',
+      parts: ['"agents.0.role" is not known', '"name", "instruction", "skill_query"'],
+    })
   })
 
   it('refuses a bad agent name', () => {
@@ -54,7 +64,11 @@ describe.each(createTeamWorkflowTools().map((workflow) => [workflow.name, workfl
   })
 
   it('refuses two agents of one name', () => {
-    refuses(workflow, { ...good, agents: agents('collector', 'other', 'collector') }, { code: 'duplicate_agent', path: 'agents.2.name', parts: ['"collector"', 'agents.0'] })
+    refuses(
+      workflow,
+      { ...good, agents: agents('collector', 'other', 'collector') },
+      { code: 'duplicate_agent', path: 'agents.2.name', parts: ['"collector"', 'agents.0'] },
+    )
   })
 
   it('compares names case-sensitively', () => {
@@ -68,7 +82,12 @@ describe.each(createTeamWorkflowTools().map((workflow) => [workflow.name, workfl
   })
 
   it('takes another limit', () => {
-    refuses(workflow, { ...good, agents: agents('a', 'b', 'c') }, { code: 'too_many_agents', path: 'agents', parts: ['agentsMax is 2'] }, { limits: { agentsMax: 2 } })
+    refuses(
+      workflow,
+      { ...good, agents: agents('a', 'b', 'c') },
+      { code: 'too_many_agents', path: 'agents', parts: ['agentsMax is 2'] },
+      { limits: { agentsMax: 2 } },
+    )
   })
 
   it('refuses an agent of an unknown form before it builds anything', () => {
@@ -82,7 +101,9 @@ describe.each(createTeamWorkflowTools().map((workflow) => [workflow.name, workfl
   })
 
   it('describes every field to the model', () => {
-    const { properties } = workflow.parameters as { properties: Record<string, { description?: string; items?: { properties?: Record<string, { description?: string }> } }> }
+    const { properties } = workflow.parameters as {
+      properties: Record<string, { description?: string; items?: { properties?: Record<string, { description?: string }> } }>
+    }
     for (const field of Object.values(properties)) expect(field.description).toMatch(/\S/)
     for (const field of Object.values(properties['agents']?.items?.properties ?? {})) expect(field.description).toMatch(/\S/)
   })
@@ -95,7 +116,12 @@ describe('the error of a malformed shape says what to write instead', () => {
     ['agents as one text', { task: 'x', agents: 'a, b' }, 'agents', '[{"name": "…", "instruction": "…"}]'],
     ['an agent as its name', { task: 'x', agents: ['collector'] }, 'agents.0', '{"name": "collector", "instruction": "…"}'],
     ['an agent as JSON text', { task: 'x', agents: ['{"name":"a"}'] }, 'agents.0', 'JSON text inside a string: write the object itself'],
-    ['another name for a field', { task: 'x', agents: [{ name: 'a', prompt: 'b' }] }, 'agents.0.instruction', '"prompt" is not a field here: was "instruction" meant?'],
+    [
+      'another name for a field',
+      { task: 'x', agents: [{ name: 'a', prompt: 'b' }] },
+      'agents.0.instruction',
+      '"prompt" is not a field here: was "instruction" meant?',
+    ],
     ['null for a required field', { task: null, agents: [agent] }, 'task', 'is null, but must be a string.'],
     ['null for an optional field', withAgent({ skill_query: null }), 'agents.0.skill_query', 'a string (or leave the field out)'],
     ['a list for a text', withAgent({ instruction: ['a'] }), 'agents.0.instruction', 'Write one text in quotes'],
@@ -103,12 +129,27 @@ describe('the error of a malformed shape says what to write instead', () => {
     ['a blank text', withAgent({ instruction: ' ' }), 'agents.0.instruction', 'is blank'],
     ['an empty skill', withAgent({ use_skill: '' }), 'agents.0.use_skill', 'is empty'],
     ['an empty skill query', withAgent({ skill_query: '' }), 'agents.0.skill_query', 'is empty'],
-    ['tool names as one text', withAgent({ allowed_tool_names: 'web_search、web_fetch' }), 'agents.0.allowed_tool_names', 'Write an array: ["web_search","web_fetch"]'],
+    [
+      'tool names as one text',
+      withAgent({ allowed_tool_names: 'web_search、web_fetch' }),
+      'agents.0.allowed_tool_names',
+      'Write an array: ["web_search","web_fetch"]',
+    ],
     ['an empty tool name', withAgent({ allowed_tool_names: [''] }), 'agents.0.allowed_tool_names.0', 'is empty'],
     ['evidence as one text', withAgent({ required_evidence: 'two sources, dated' }), 'agents.0.required_evidence', 'Write an array: ["two sources, dated"]'],
     ['evidence of an unknown kind', withAgent({ required_evidence: [{ kind: 'vibes' }] }), 'agents.0.required_evidence.0', '{"kind":"vibes"}'],
-    ['a pattern that does not compile', withAgent({ required_evidence: ['x', { kind: 'output_matches', pattern: '(' }] }), 'agents.0.required_evidence.1.pattern', '"(", which is not a regular expression'],
-    ['bounds no output can keep', withAgent({ required_evidence: [{ kind: 'output_length', min: 9, max: 3 }] }), 'agents.0.required_evidence.0.min', '9, more than max, which is 3'],
+    [
+      'a pattern that does not compile',
+      withAgent({ required_evidence: ['x', { kind: 'output_matches', pattern: '(' }] }),
+      'agents.0.required_evidence.1.pattern',
+      '"(", which is not a regular expression',
+    ],
+    [
+      'bounds no output can keep',
+      withAgent({ required_evidence: [{ kind: 'output_length', min: 9, max: 3 }] }),
+      'agents.0.required_evidence.0.min',
+      '9, more than max, which is 3',
+    ],
   ]
   it.each(cases)('%s', (_, args, path, part) => refuses(sequentialWorkflow, args, { code: 'invalid_arguments', path, parts: [part, `"${path}"`] }))
 

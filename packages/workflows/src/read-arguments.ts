@@ -24,7 +24,9 @@ export function readArguments<Input extends z.ZodType>(reading: Reading<Input>, 
   const parsed = reading.input.safeParse(args)
   if (parsed.success) return { ok: true, value: parsed.data }
   const [issue] = parsed.error.issues
-  return issue === undefined ? refuse('invalid_arguments', '', parsed.error.message) : refusalOf(issue, { args, parameters: reading.parameters, issues: parsed.error.issues })
+  return issue === undefined
+    ? refuse('invalid_arguments', '', parsed.error.message)
+    : refusalOf(issue, { args, parameters: reading.parameters, issues: parsed.error.issues })
 }
 
 interface Context {
@@ -49,7 +51,11 @@ function refusalOf(issue: Issue, context: Context): Refusal {
     case 'custom':
       return refuse('invalid_arguments', path, `${quote(path)} ${issue.message}.`)
     case 'invalid_union':
-      return refuse('invalid_arguments', path, `${quote(path)} is ${quote(valueAt(context.args, issue.path))}. Write a text of at most 2000 characters, or one of ${evidenceForms}.`)
+      return refuse(
+        'invalid_arguments',
+        path,
+        `${quote(path)} is ${quote(valueAt(context.args, issue.path))}. Write a text of at most 2000 characters, or one of ${evidenceForms}.`,
+      )
     case 'invalid_type':
       return refuse('invalid_arguments', path, typeFault(issue, context, about))
     default:
@@ -76,7 +82,8 @@ function typeFault(issue: Issue & { code: 'invalid_type' }, context: Context, ab
 }
 
 function argumentsFault(args: unknown): string {
-  if (typeof args === 'string' && isRecord(parsedJson(args))) return 'The arguments are JSON text inside a string. Send the object itself, without quotes around it.'
+  if (typeof args === 'string' && isRecord(parsedJson(args)))
+    return 'The arguments are JSON text inside a string. Send the object itself, without quotes around it.'
   return `The arguments are ${quote(args)}, but must be an object such as {"task": "…", "agents": [{"name": "…", "instruction": "…"}]}.`
 }
 
@@ -100,6 +107,10 @@ function schemaAt(schema: JsonObject, path: Path): JsonObject {
   return at
 }
 
-const descriptionAt = (schema: JsonObject, path: Path): string => String(schemaAt(schema, path)['description'] ?? '')
+const descriptionAt = (schema: JsonObject, path: Path): string => textOr(schemaAt(schema, path)['description'], '')
 
 const fieldsAt = (schema: JsonObject, path: Path): string[] => Object.keys((schemaAt(schema, path)['properties'] ?? {}) as JsonObject)
+
+function textOr(value: unknown, fallback: string): string {
+  return typeof value === 'string' ? value : fallback
+}

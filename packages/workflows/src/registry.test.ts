@@ -15,7 +15,16 @@ describe('the registry', () => {
     expect(isWorkflowTool(`mcp_local_team_workflow_mcp_${name}`)).toBe(true)
   })
 
-  it.each(['graphworkflow', 'GroupChat', '', workflowToolPrefix, `${workflowToolPrefix}${workflowToolPrefix}GraphWorkflow`, 'mcp_other_GraphWorkflow', '__proto__', 'constructor'])('does not know %j', (name) => {
+  it.each([
+    'graphworkflow',
+    'GroupChat',
+    '',
+    workflowToolPrefix,
+    `${workflowToolPrefix}${workflowToolPrefix}GraphWorkflow`,
+    'mcp_other_GraphWorkflow',
+    '__proto__',
+    'constructor',
+  ])('does not know %j', (name) => {
     expect(findWorkflow(name)).toBeNull()
     expect(isWorkflowTool(name)).toBe(false)
   })

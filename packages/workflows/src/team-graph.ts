@@ -17,12 +17,19 @@ export interface TeamShape {
 
 /** The topology of a team whose names and edges were checked. */
 export function teamTopology(agents: readonly WorkflowAgentSpec[], edges: Iterable<Edge>): Topology {
-  return topologyOf(agents.map((agent) => agent.name), edges)
+  return topologyOf(
+    agents.map((agent) => agent.name),
+    edges,
+  )
 }
 
 export function edgeLimitFault(edgeCount: number, path: string, limits: WorkflowLimits): Refusal | null {
   if (edgeCount <= limits.edgesMax) return null
-  return refuse('too_many_edges', path, `The graph would have ${edgeCount} edges; the limit edgesMax is ${limits.edgesMax}. Use fewer edges: put a collecting agent between large groups.`)
+  return refuse(
+    'too_many_edges',
+    path,
+    `The graph would have ${edgeCount} edges; the limit edgesMax is ${limits.edgesMax}. Use fewer edges: put a collecting agent between large groups.`,
+  )
 }
 
 /** The graph of a checked shape. */

@@ -14,7 +14,10 @@ export function quote(value: unknown, charsMax = shownCharsMax): string {
 
 /** `"a", "b" and 3 more` */
 export function quoteAll(names: readonly string[]): string {
-  const shown = names.slice(0, listedMax).map((name) => quote(name)).join(', ')
+  const shown = names
+    .slice(0, listedMax)
+    .map((name) => quote(name))
+    .join(', ')
   return names.length <= listedMax ? shown : `${shown} and ${names.length - listedMax} more`
 }
 
@@ -29,7 +32,12 @@ export function didYouMean(written: string, names: Iterable<string>): string {
   return best === null ? '' : ` Did you mean ${quote(best.name)}?`
 }
 
-const plain = (name: string): string => name.slice(0, 128).normalize('NFKC').toLowerCase().replaceAll(/[^\p{L}\p{N}\p{M}]/gu, '')
+const plain = (name: string): string =>
+  name
+    .slice(0, 128)
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\p{M}]/gu, '')
 
 function editDistance(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > 2) return Infinity

@@ -39,7 +39,8 @@ describe('systemPrompt', () => {
 
   it('holds no body of a skill (SK-13)', () => expect(systemPrompt({ ...parts, routing: [skill('first')] })).not.toContain('SECRET BODY'))
 
-  it('of a skill without guidance has no routing section', () => expect(systemPrompt({ ...parts, routing: [skill('first', { guidance: null })] })).toBe(systemPrompt(parts)))
+  it('of a skill without guidance has no routing section', () =>
+    expect(systemPrompt({ ...parts, routing: [skill('first', { guidance: null })] })).toBe(systemPrompt(parts)))
 })
 
 describe('workerMessage', () => {
@@ -50,8 +51,16 @@ describe('workerMessage', () => {
   })
 
   it('holds the outputs it depends on in declared order, each with its name, as they are', () => {
-    const text = workerMessage({ ...node, dependencies: [{ node_id: 'b "quoted"', output: '# B\n\n```json\n{}\n```' }, { node_id: '甲', output: '' }] })
-    expect(text).toContain('<dependency_output from="b \\"quoted\\"">\n# B\n\n```json\n{}\n```\n</dependency_output>\n\n<dependency_output from="甲">\n\n</dependency_output>')
+    const text = workerMessage({
+      ...node,
+      dependencies: [
+        { node_id: 'b "quoted"', output: '# B\n\n```json\n{}\n```' },
+        { node_id: '甲', output: '' },
+      ],
+    })
+    expect(text).toContain(
+      '<dependency_output from="b \\"quoted\\"">\n# B\n\n```json\n{}\n```\n</dependency_output>\n\n<dependency_output from="甲">\n\n</dependency_output>',
+    )
   })
 
   it('says what its result must rest on, in words', () => {
@@ -73,7 +82,8 @@ test.each<[EvidenceRequirement, string]>([
 ])('the requirement %j reads %j', (requirement, words) => expect(describeRequirement(requirement)).toBe(words))
 
 describe('conversation (CB-02)', () => {
-  const of = (...events: DomainEvent[]): RunState => events.reduce((run, event, i) => evolveRun(run, event, i + 1), startRun({ ...rootSpec().start, tools: [] }))
+  const of = (...events: DomainEvent[]): RunState =>
+    events.reduce((run, event, i) => evolveRun(run, event, i + 1), startRun({ ...rootSpec().start, tools: [] }))
   const begun: DomainEvent[] = [
     { type: 'skill_activation_snapshotted', runId: 'r', data: { skills: [{ name: 's', sha256: 'x', content: 'body' }] } },
     { type: 'system_prompt_snapshotted', runId: 'r', data: { content: 'prompt' } },
@@ -82,13 +92,23 @@ describe('conversation (CB-02)', () => {
   const answer: DomainEvent = {
     type: 'assistant_message_added',
     runId: 'r',
-    data: { content: 'said', tool_calls: [], finish_reason: 'stop', usage: { input_tokens: 0, output_tokens: 0, calls: 1 }, provider_name: 'p', model: 'm', response_id: null, duration_ms: 0 },
+    data: {
+      content: 'said',
+      tool_calls: [],
+      finish_reason: 'stop',
+      usage: { input_tokens: 0, output_tokens: 0, calls: 1 },
+      provider_name: 'p',
+      model: 'm',
+      response_id: null,
+      duration_ms: 0,
+    },
   }
   const history = [
     { role: 'user' as const, content: 'before' },
     { role: 'assistant' as const, content: 'then' },
   ]
-  const told = (run: RunState, past = history): string[] => conversation(run, past).map((message) => `${message.role}: ${message.content?.includes('<activated_skill') === true ? 'skill' : message.content}`)
+  const told = (run: RunState, past = history): string[] =>
+    conversation(run, past).map((message) => `${message.role}: ${message.content?.includes('<activated_skill') === true ? 'skill' : message.content}`)
 
   it('is system prompt, skills, history, the message of this run, what was said since', () => {
     expect(told(of(...begun, answer))).toEqual(['system: prompt', 'user: skill', 'user: before', 'assistant: then', 'user: now', 'assistant: said'])

@@ -19,7 +19,13 @@ export interface SystemPromptParts {
 }
 
 export function systemPrompt(parts: SystemPromptParts): string {
-  const session = ['# Session', `- session: ${parts.sessionId}`, `- task: ${parts.taskId}`, `- agent: ${parts.agentName}`, `- workspace: ${parts.workspace}`].join('\n')
+  const session = [
+    '# Session',
+    `- session: ${parts.sessionId}`,
+    `- task: ${parts.taskId}`,
+    `- agent: ${parts.agentName}`,
+    `- workspace: ${parts.workspace}`,
+  ].join('\n')
   const work = parts.worker
     ? '# Your part\nYou are one node of a team. Do only what <instruction> asks; other nodes do the rest. What they found is in <dependency_output>. Your final answer is handed on as it is.'
     : '# Your part\nYou have the whole task. Do it yourself, or call one workflow tool to have a team do it.'
@@ -51,7 +57,9 @@ export function workerMessage(node: {
     `<task>\n${node.task}\n</task>`,
     `<instruction>\n${node.instruction}\n</instruction>`,
     ...node.dependencies.map(({ node_id, output }) => `<dependency_output from=${JSON.stringify(node_id)}>\n${output}\n</dependency_output>`),
-    ...(node.requiredEvidence.length === 0 ? [] : [`<required_evidence>\n${node.requiredEvidence.map((each) => `- ${describeRequirement(each)}`).join('\n')}\n</required_evidence>`]),
+    ...(node.requiredEvidence.length === 0
+      ? []
+      : [`<required_evidence>\n${node.requiredEvidence.map((each) => `- ${describeRequirement(each)}`).join('\n')}\n</required_evidence>`]),
   ].join('\n\n')
 }
 

@@ -83,7 +83,9 @@ export function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopH
       for (const [i, recorded] of events.entries()) actor.send({ type: recorded.type, recorded, taskseq: first + i } as LoopEvent)
     }
 
-    const cancelled = (run: RunState): DomainEvent[] => [event('run_cancelled', { reason: reasonOf(signal), tool_iterations: run.toolIterations, usage: run.usage }, runId)]
+    const cancelled = (run: RunState): DomainEvent[] => [
+      event('run_cancelled', { reason: reasonOf(signal), tool_iterations: run.toolIterations, usage: run.usage }, runId),
+    ]
 
     async function assemble(): Promise<void> {
       const routing = setup.routingSkills
@@ -111,7 +113,7 @@ export function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopH
       if (signal.aborted) return record(cancelled(run))
       if (run.toolIterations >= run.start.max_tool_iterations) return record(iterationsExhausted(run))
       const tools = run.executionMode === 'single' ? setup.lockedSchemas : setup.schemas
-      for (let tries = run.tries; ; ) {
+      for (let tries = run.tries; ;) {
         const begun = services.clock.now()
         try {
           const answer = await services.provider.chat({ messages: conversation(run, spec.history), tools, signal })
@@ -152,7 +154,11 @@ export function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopH
       const result = signal.aborted
         ? failedResult(call.name, 'cancelled', 'The run was cancelled.')
         : inDoubt
-          ? failedResult(call.name, 'in_doubt', `${call.name} had begun when its process died; whether it took effect is not known. Check before you call it again.`)
+          ? failedResult(
+              call.name,
+              'in_doubt',
+              `${call.name} had begun when its process died; whether it took effect is not known. Check before you call it again.`,
+            )
           : await runCall(call)
       await record([resultEvent(runId, call.id, result, Math.round(services.clock.now() - begun))])
     }
@@ -172,11 +178,27 @@ export function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopH
         return failedResult(call.name, 'invalid_arguments', `The arguments are not JSON (${messageOf(error)}). Send one JSON object.`)
       }
       const plan = workflow.plan(args)
-      if (!plan.ok) return { success: false, tool_name: call.name, error: plan.error.code, content: JSON.stringify({ error: plan.error.code, message: plan.error.message, path: plan.error.path }) }
+      if (!plan.ok)
+        return {
+          success: false,
+          tool_name: call.name,
+          error: plan.error.code,
+          content: JSON.stringify({ error: plan.error.code, message: plan.error.message, path: plan.error.path }),
+        }
       const missing = plan.graph.nodes.find((node) => node.use_skill !== undefined && !services.skills.some((skill) => skill.name === node.use_skill))
-      if (missing !== undefined) return failedResult(call.name, 'unknown_skill', `There is no skill ${JSON.stringify(missing.use_skill)}, which the agent ${JSON.stringify(missing.node_id)} is to use.`)
+      if (missing !== undefined)
+        return failedResult(
+          call.name,
+          'unknown_skill',
+          `There is no skill ${JSON.stringify(missing.use_skill)}, which the agent ${JSON.stringify(missing.node_id)} is to use.`,
+        )
       const team = await host.runTeam(call.id, plan.graph)
-      return { success: team.outcome === 'complete', tool_name: call.name, error: team.outcome === 'complete' ? null : `team_${team.outcome}`, content: JSON.stringify(team) }
+      return {
+        success: team.outcome === 'complete',
+        tool_name: call.name,
+        error: team.outcome === 'complete' ? null : `team_${team.outcome}`,
+        content: JSON.stringify(team),
+      }
     }
 
     actor.subscribe({

@@ -52,7 +52,10 @@ function toolboxOf(services: LoopServices, of: { root: boolean; allowed: readonl
 }
 
 function makeToolbox(services: LoopServices, { root, allowed }: { root: boolean; allowed: readonly string[] | null }): Toolbox {
-  const scope = applyToolScope(services.tools.map((tool) => tool.name), allowed)
+  const scope = applyToolScope(
+    services.tools.map((tool) => tool.name),
+    allowed,
+  )
   const effective = new Set(scope.effective)
   const tools = services.tools.filter((tool) => effective.has(tool.name))
   const workflows = root ? createTeamWorkflowTools() : []

@@ -4,7 +4,14 @@ import { describe, expect, it, test } from 'vitest'
 import { type ChatAnswer, ProviderError } from '../provider/chat-provider.ts'
 import { afterAnswer, finalEvents, iterationsExhausted, providerFailed } from './decide.ts'
 
-const silence: ChatAnswer = { content: null, toolCalls: [], finishReason: 'stop', usage: { input_tokens: 3, output_tokens: 2, calls: 1 }, model: 'm', responseId: 'r1' }
+const silence: ChatAnswer = {
+  content: null,
+  toolCalls: [],
+  finishReason: 'stop',
+  usage: { input_tokens: 3, output_tokens: 2, calls: 1 },
+  model: 'm',
+  responseId: 'r1',
+}
 const answer = (over: Partial<ChatAnswer>): ChatAnswer => ({ ...silence, ...over })
 
 const fresh: RunState = { ...startRun({ ...rootSpec().start, tools: [] }), status: 'thinking' }
@@ -14,7 +21,15 @@ const inTeam: RunState = { ...fresh, executionMode: 'team' }
 const routing = { primary: 'folder-report', ignored: ['other'] }
 
 const decide = (run: RunState, given: Partial<ChatAnswer>, over: Partial<Parameters<typeof afterAnswer>[2]> = {}): DomainEvent[] =>
-  afterAnswer(run, answer(given), { taskId: 'task1', provider: 'p', durationMs: 4, routing, idempotent: (name) => name === 'echo', known: (name) => name !== 'nowhere', ...over })
+  afterAnswer(run, answer(given), {
+    taskId: 'task1',
+    provider: 'p',
+    durationMs: 4,
+    routing,
+    idempotent: (name) => name === 'echo',
+    known: (name) => name !== 'nowhere',
+    ...over,
+  })
 
 /** What a person wants to see of a decision. */
 function told(events: readonly DomainEvent[]): string[] {
@@ -53,16 +68,31 @@ describe('the first answer of a routed root run (D-03, D-04)', () => {
     [
       'of several workflow calls the first is executed, the others are refused, one result a call',
       calls(['echo', {}], sequential, ['GraphWorkflow', {}], [prefixed, {}]),
-      ['mode team by SequentialWorkflow', `answer [c2:SequentialWorkflow c3:GraphWorkflow c4:${prefixed}]`, 'start c2:SequentialWorkflow', 'refuse c3:workflow_already_selected', 'refuse c4:workflow_already_selected'],
+      [
+        'mode team by SequentialWorkflow',
+        `answer [c2:SequentialWorkflow c3:GraphWorkflow c4:${prefixed}]`,
+        'start c2:SequentialWorkflow',
+        'refuse c3:workflow_already_selected',
+        'refuse c4:workflow_already_selected',
+      ],
     ],
     [
       'the same workflow called twice with one id: two ids, the second refused',
       calls(['SequentialWorkflow', {}, 'x'], ['SequentialWorkflow', {}, 'x']),
-      ['mode team by SequentialWorkflow', 'answer [x:SequentialWorkflow x~1:SequentialWorkflow]', 'start x:SequentialWorkflow', 'refuse x~1:workflow_already_selected'],
+      [
+        'mode team by SequentialWorkflow',
+        'answer [x:SequentialWorkflow x~1:SequentialWorkflow]',
+        'start x:SequentialWorkflow',
+        'refuse x~1:workflow_already_selected',
+      ],
     ],
     ['an empty answer is single, and fails', says(''), ['mode single', 'answer []', 'fail empty_output']],
     ['a call of a tool there is not is single, and does not start', calls(['nowhere', {}]), ['mode single', 'answer [c1:nowhere]']],
-    ['a name that only looks like a workflow is single', calls(['sequentialworkflow', {}]), ['mode single', 'answer [c1:sequentialworkflow]', 'start c1:sequentialworkflow']],
+    [
+      'a name that only looks like a workflow is single',
+      calls(['sequentialworkflow', {}]),
+      ['mode single', 'answer [c1:sequentialworkflow]', 'start c1:sequentialworkflow'],
+    ],
   ])('%s', (_, given, expected) => expect(told(decide(fresh, given))).toEqual(expected))
 
   it('is recorded with the skill that routed and those that did not, hidden and without content', () => {
@@ -84,22 +114,50 @@ describe('the first answer of a routed root run (D-03, D-04)', () => {
 
   it('keeps the text that came with a mixed answer', () => {
     const events = decide(fresh, { ...calls(['echo', {}], sequential), content: 'I will have a team do it.' })
-    expect(events[1]).toMatchObject({ type: 'assistant_message_added', data: { content: 'I will have a team do it.', provider_name: 'p', model: 'm', response_id: 'r1', duration_ms: 4 } })
+    expect(events[1]).toMatchObject({
+      type: 'assistant_message_added',
+      data: { content: 'I will have a team do it.', provider_name: 'p', model: 'm', response_id: 'r1', duration_ms: 4 },
+    })
   })
 })
 
 describe('later answers', () => {
   test.each<[string, RunState, Partial<ChatAnswer>, string[]]>([
-    ['after single a workflow call is refused while others run (D-05)', locked, calls(['echo', {}], sequential, ['list_files', {}]), ['answer [c1:echo c2:SequentialWorkflow c3:list_files]', 'start c1:echo again', 'refuse c2:execution_mode_locked_single', 'start c3:list_files']],
-    ['after single a workflow call under its prefixed name is refused too', locked, calls([prefixed, {}]), [`answer [c1:${prefixed}]`, 'refuse c1:execution_mode_locked_single']],
+    [
+      'after single a workflow call is refused while others run (D-05)',
+      locked,
+      calls(['echo', {}], sequential, ['list_files', {}]),
+      ['answer [c1:echo c2:SequentialWorkflow c3:list_files]', 'start c1:echo again', 'refuse c2:execution_mode_locked_single', 'start c3:list_files'],
+    ],
+    [
+      'after single a workflow call under its prefixed name is refused too',
+      locked,
+      calls([prefixed, {}]),
+      [`answer [c1:${prefixed}]`, 'refuse c1:execution_mode_locked_single'],
+    ],
     ['after team another workflow may be called (D-06)', inTeam, calls(sequential), ['answer [c1:SequentialWorkflow]', 'start c1:SequentialWorkflow']],
-    ['after team an ordinary call beside a workflow call is kept', inTeam, calls(['echo', {}], sequential), ['answer [c1:echo c2:SequentialWorkflow]', 'start c1:echo again', 'start c2:SequentialWorkflow']],
-    ['a worker never runs a workflow (D-09)', worker, calls(sequential, ['echo', {}]), ['answer [c1:SequentialWorkflow c2:echo]', 'refuse c1:tool_not_available', 'start c2:echo again']],
+    [
+      'after team an ordinary call beside a workflow call is kept',
+      inTeam,
+      calls(['echo', {}], sequential),
+      ['answer [c1:echo c2:SequentialWorkflow]', 'start c1:echo again', 'start c2:SequentialWorkflow'],
+    ],
+    [
+      'a worker never runs a workflow (D-09)',
+      worker,
+      calls(sequential, ['echo', {}]),
+      ['answer [c1:SequentialWorkflow c2:echo]', 'refuse c1:tool_not_available', 'start c2:echo again'],
+    ],
   ])('%s', (_, run, given, expected) => expect(told(decide(run, given, run === worker ? { routing: null } : {}))).toEqual(expected))
 
   it('the refusal after single has the exact words of the contract', () => {
     expect(decide(locked, calls(sequential)).at(-1)).toMatchObject({
-      data: { success: false, error: 'execution_mode_locked_single', content: 'Agent Team can only be selected in the first response of this Task run.', tool_name: 'SequentialWorkflow' },
+      data: {
+        success: false,
+        error: 'execution_mode_locked_single',
+        content: 'Agent Team can only be selected in the first response of this Task run.',
+        tool_name: 'SequentialWorkflow',
+      },
     })
   })
 })
@@ -108,13 +166,19 @@ describe('a run without routing (D-02)', () => {
   test.each<[string, Partial<ChatAnswer>, string[]]>([
     ['a text has no mode event', says('42'), ['answer []', 'run_completed']],
     ['a workflow call has no mode event', calls(sequential), ['answer [c1:SequentialWorkflow]', 'start c1:SequentialWorkflow']],
-    ['a mixed answer is kept whole', calls(['echo', {}], sequential), ['answer [c1:echo c2:SequentialWorkflow]', 'start c1:echo again', 'start c2:SequentialWorkflow']],
+    [
+      'a mixed answer is kept whole',
+      calls(['echo', {}], sequential),
+      ['answer [c1:echo c2:SequentialWorkflow]', 'start c1:echo again', 'start c2:SequentialWorkflow'],
+    ],
   ])('%s', (_, given, expected) => expect(told(decide(fresh, given, { routing: null }))).toEqual(expected))
 })
 
 describe('call ids', () => {
   const ids = (run: RunState, ...given: string[]): string[] =>
-    decide(run, calls(...given.map((id): [string, unknown, string] => ['echo', {}, id])), { routing: null }).flatMap((event) => (event.type === 'tool_call_started' ? [event.data.call_id] : []))
+    decide(run, calls(...given.map((id): [string, unknown, string] => ['echo', {}, id])), { routing: null }).flatMap((event) =>
+      event.type === 'tool_call_started' ? [event.data.call_id] : [],
+    )
 
   test.each<[string, string[], string[]]>([
     ['are kept when they differ', ['a', 'b'], ['a', 'b']],
@@ -124,7 +188,11 @@ describe('call ids', () => {
 
   it('used by an earlier answer of the run are not used again: a result belongs to one call', () => {
     const first = decide(fresh, calls(['echo', {}, 'call_0']), { routing: null })
-    const result: DomainEvent = { type: 'tool_result_recorded', runId: 'run1', data: { call_id: 'call_0', tool_name: 'echo', success: true, content: '', error: null, duration_ms: 0 } }
+    const result: DomainEvent = {
+      type: 'tool_result_recorded',
+      runId: 'run1',
+      data: { call_id: 'call_0', tool_name: 'echo', success: true, content: '', error: null, duration_ms: 0 },
+    }
     const later = [...first, result].reduce((run, each, i) => evolveRun(run, each, i + 1), fresh)
     expect(ids(later, 'call_0', 'call_1')).toEqual(['call_0~1', 'call_1'])
   })
@@ -156,7 +224,9 @@ describe('how a run ends on an answer without calls (D-35)', () => {
 
   it('the end counts the tokens of the last answer too', () => {
     const run = { ...fresh, usage: { input_tokens: 100, output_tokens: 50, calls: 2 }, toolIterations: 2 }
-    expect(finalEvents(run, answer({ content: 'x' }))[0]).toMatchObject({ data: { usage: { input_tokens: 103, output_tokens: 52, calls: 3 }, tool_iterations: 2, finish_reason: 'stop' } })
+    expect(finalEvents(run, answer({ content: 'x' }))[0]).toMatchObject({
+      data: { usage: { input_tokens: 103, output_tokens: 52, calls: 3 }, tool_iterations: 2, finish_reason: 'stop' },
+    })
   })
 })
 
@@ -174,6 +244,8 @@ describe('failures', () => {
   })
 
   it('a run without iterations left fails, and names its limit', () => {
-    expect(iterationsExhausted({ ...fresh, toolIterations: 20 })).toMatchObject([{ type: 'run_failed', data: { failure: { class: 'iterations_exhausted', message: expect.stringContaining('20') as string }, tool_iterations: 20 } }])
+    expect(iterationsExhausted({ ...fresh, toolIterations: 20 })).toMatchObject([
+      { type: 'run_failed', data: { failure: { class: 'iterations_exhausted', message: expect.stringContaining('20') as string }, tool_iterations: 20 } },
+    ])
   })
 })

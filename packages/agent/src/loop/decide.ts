@@ -16,7 +16,14 @@ export interface Routing {
 export function afterAnswer(
   run: RunState,
   answer: ChatAnswer,
-  call: { taskId: string; provider: string; durationMs: number; routing: Routing | null; idempotent: (tool: string) => boolean; known: (tool: string) => boolean },
+  call: {
+    taskId: string
+    provider: string
+    durationMs: number
+    routing: Routing | null
+    idempotent: (tool: string) => boolean
+    known: (tool: string) => boolean
+  },
 ): DomainEvent[] {
   const runId = run.start.run_id
   const firstWorkflowCall = answer.toolCalls.find((each) => isWorkflowTool(each.name))
@@ -63,7 +70,8 @@ export function afterAnswer(
   for (const [i, each] of toolCalls.entries()) {
     const refused = refusals[i] ?? null
     if (refused !== null) events.push(resultEvent(runId, each.id, refused, 0))
-    else if (call.known(each.name)) events.push(event('tool_call_started', { call_id: each.id, tool_name: each.name, idempotent: call.idempotent(each.name) }, runId))
+    else if (call.known(each.name))
+      events.push(event('tool_call_started', { call_id: each.id, tool_name: each.name, idempotent: call.idempotent(each.name) }, runId))
   }
   if (kept.length === 0) events.push(...finalEvents(run, answer))
   return events
@@ -73,10 +81,19 @@ function refusal(run: RunState, toolCall: ToolCall, turn: { mixed: boolean; firs
   if (!isWorkflowTool(toolCall.name)) return null
   if (run.start.parent_run_id !== null) return failedResult(toolCall.name, 'tool_not_available', `The tool ${toolCall.name} is not available to a worker.`)
   if (turn.mixed && toolCall !== turn.firstWorkflowCall) {
-    return failedResult(toolCall.name, 'workflow_already_selected', `Only one workflow can be selected in the first response; ${turn.firstWorkflowCall?.name} was.`)
+    return failedResult(
+      toolCall.name,
+      'workflow_already_selected',
+      `Only one workflow can be selected in the first response; ${turn.firstWorkflowCall?.name} was.`,
+    )
   }
   if (run.executionMode !== 'single') return null
-  return { success: false, tool_name: toolCall.name, error: 'execution_mode_locked_single', content: 'Agent Team can only be selected in the first response of this Task run.' }
+  return {
+    success: false,
+    tool_name: toolCall.name,
+    error: 'execution_mode_locked_single',
+    content: 'Agent Team can only be selected in the first response of this Task run.',
+  }
 }
 
 /** Two calls of one id in a run could not be told apart, nor their results and teams: a repeated id gets a suffix. */
@@ -116,7 +133,15 @@ export function providerFailed(run: RunState, error: ProviderError, tries: numbe
   const failure = { class: error.class, message: error.message }
   return [
     event('provider_call_failed', { failure, tries, retry_in_ms: null, status: error.status }, run.start.run_id),
-    event('run_failed', { failure: { class: error.class, message: tries > 1 ? `${error.message} (tried ${tries} times)` : error.message }, tool_iterations: run.toolIterations, usage: run.usage }, run.start.run_id),
+    event(
+      'run_failed',
+      {
+        failure: { class: error.class, message: tries > 1 ? `${error.message} (tried ${tries} times)` : error.message },
+        tool_iterations: run.toolIterations,
+        usage: run.usage,
+      },
+      run.start.run_id,
+    ),
   ]
 }
 

@@ -12,15 +12,32 @@ const usage = { input_tokens: 1, output_tokens: 1, calls: 1 }
 const answer = (...ids: string[]): DomainEvent => ({
   type: 'assistant_message_added',
   runId: 'run1',
-  data: { content: 'x', tool_calls: ids.map((id) => ({ id, name: 'echo', arguments: '{}' })), finish_reason: 'stop', usage, provider_name: 'p', model: 'm', response_id: null, duration_ms: 1 },
+  data: {
+    content: 'x',
+    tool_calls: ids.map((id) => ({ id, name: 'echo', arguments: '{}' })),
+    finish_reason: 'stop',
+    usage,
+    provider_name: 'p',
+    model: 'm',
+    response_id: null,
+    duration_ms: 1,
+  },
 })
-const result = (call_id: string): DomainEvent => ({ type: 'tool_result_recorded', runId: 'run1', data: { call_id, tool_name: 'echo', success: true, content: 'ok', error: null, duration_ms: 1 } })
+const result = (call_id: string): DomainEvent => ({
+  type: 'tool_result_recorded',
+  runId: 'run1',
+  data: { call_id, tool_name: 'echo', success: true, content: 'ok', error: null, duration_ms: 1 },
+})
 const began = (call_id: string): DomainEvent => ({ type: 'tool_call_started', runId: 'run1', data: { call_id, tool_name: 'echo', idempotent: true } })
 const message: DomainEvent = { type: 'user_message_added', runId: 'run1', data: { content: 'do it' } }
 const completed: DomainEvent = { type: 'run_completed', runId: 'run1', data: { finish_reason: 'stop', tool_iterations: 0, usage } }
 const failed: DomainEvent = { type: 'run_failed', runId: 'run1', data: { failure: { class: 'internal', message: 'x' }, tool_iterations: 0, usage } }
 const cancelled: DomainEvent = { type: 'run_cancelled', runId: 'run1', data: { reason: 'x', tool_iterations: 0, usage } }
-const tried: DomainEvent = { type: 'provider_call_failed', runId: 'run1', data: { failure: { class: 'rate_limited', message: 'x' }, tries: 1, retry_in_ms: 1, status: 429 } }
+const tried: DomainEvent = {
+  type: 'provider_call_failed',
+  runId: 'run1',
+  data: { failure: { class: 'rate_limited', message: 'x' }, tries: 1, retry_in_ms: 1, status: 429 },
+}
 const restarted: DomainEvent = { type: 'run_restarted', runId: 'run1', data: { failure: { class: 'worker_lost', message: 'x' }, restarts: 1 } }
 
 const sent = (recorded: DomainEvent, taskseq = 1): LoopEvent => ({ type: recorded.type, recorded, taskseq }) as LoopEvent
@@ -28,9 +45,17 @@ const sent = (recorded: DomainEvent, taskseq = 1): LoopEvent => ({ type: recorde
 /** A live loop: the machine with effects that only note that they began. */
 function live(context?: { run: RunState; value: RunStatus }) {
   const begun: string[] = []
-  const effects: LoopEffects = { assemble: () => begun.push('assemble'), think: () => begun.push('think'), act: () => begun.push('act'), finalize: () => begun.push('finalize') }
+  const effects: LoopEffects = {
+    assemble: () => begun.push('assemble'),
+    think: () => begun.push('think'),
+    act: () => begun.push('act'),
+    finalize: () => begun.push('finalize'),
+  }
   const input: LoopContext = { run: context?.run ?? startRun(start), effects }
-  const actor = createActor(loopMachine, context === undefined ? { input } : { input, snapshot: loopMachine.resolveState({ value: context.value, context: input }) })
+  const actor = createActor(
+    loopMachine,
+    context === undefined ? { input } : { input, snapshot: loopMachine.resolveState({ value: context.value, context: input }) },
+  )
   actor.subscribe({ error: () => {} })
   actor.start()
   return { actor, begun, value: () => actor.getSnapshot().value as RunStatus, run: () => actor.getSnapshot().context.run }
@@ -47,14 +72,52 @@ const folded = (events: readonly DomainEvent[]): RunState => events.reduce((run,
 
 /** What a state waits for, and where it leads. Everything else leaves every state where it is. */
 const leads: Record<(typeof states)[number], Partial<Record<EventType | 'loop.resumed', { to: RunStatus; begins: string | null }>>> = {
-  assembling: { user_message_added: { to: 'thinking', begins: 'think' }, run_failed: { to: 'failed', begins: null }, run_cancelled: { to: 'cancelled', begins: null }, 'loop.resumed': { to: 'assembling', begins: 'assemble' } },
-  thinking: { assistant_message_added: { to: 'acting', begins: 'act' }, run_failed: { to: 'failed', begins: null }, run_cancelled: { to: 'cancelled', begins: null }, 'loop.resumed': { to: 'thinking', begins: 'think' } },
+  assembling: {
+    user_message_added: { to: 'thinking', begins: 'think' },
+    run_failed: { to: 'failed', begins: null },
+    run_cancelled: { to: 'cancelled', begins: null },
+    'loop.resumed': { to: 'assembling', begins: 'assemble' },
+  },
+  thinking: {
+    assistant_message_added: { to: 'acting', begins: 'act' },
+    run_failed: { to: 'failed', begins: null },
+    run_cancelled: { to: 'cancelled', begins: null },
+    'loop.resumed': { to: 'thinking', begins: 'think' },
+  },
   acting: { run_failed: { to: 'failed', begins: null }, run_cancelled: { to: 'cancelled', begins: null }, 'loop.resumed': { to: 'acting', begins: 'act' } },
-  finalizing: { run_completed: { to: 'completed', begins: null }, run_failed: { to: 'failed', begins: null }, run_cancelled: { to: 'cancelled', begins: null }, 'loop.resumed': { to: 'finalizing', begins: 'finalize' } },
+  finalizing: {
+    run_completed: { to: 'completed', begins: null },
+    run_failed: { to: 'failed', begins: null },
+    run_cancelled: { to: 'cancelled', begins: null },
+    'loop.resumed': { to: 'finalizing', begins: 'finalize' },
+  },
 }
 
-const samples: Partial<Record<EventType, DomainEvent>> = { user_message_added: message, assistant_message_added: answer('x'), tool_call_started: began('a'), tool_result_recorded: result('a'), run_completed: completed, run_failed: failed, run_cancelled: cancelled, provider_call_failed: tried, run_restarted: restarted }
-const foreign = (type: EventType): DomainEvent => samples[type] ?? ({ type, runId: 'run1', data: type === 'system_prompt_snapshotted' ? { content: '' } : type === 'skill_activation_snapshotted' ? { skills: [] } : type === 'execution_mode_selected' ? { execution_mode: 'team' } : {} } as DomainEvent)
+const samples: Partial<Record<EventType, DomainEvent>> = {
+  user_message_added: message,
+  assistant_message_added: answer('x'),
+  tool_call_started: began('a'),
+  tool_result_recorded: result('a'),
+  run_completed: completed,
+  run_failed: failed,
+  run_cancelled: cancelled,
+  provider_call_failed: tried,
+  run_restarted: restarted,
+}
+const foreign = (type: EventType): DomainEvent =>
+  samples[type] ??
+  ({
+    type,
+    runId: 'run1',
+    data:
+      type === 'system_prompt_snapshotted'
+        ? { content: '' }
+        : type === 'skill_activation_snapshotted'
+          ? { skills: [] }
+          : type === 'execution_mode_selected'
+            ? { execution_mode: 'team' }
+            : {},
+  } as DomainEvent)
 
 describe('states × events', () => {
   const types = [...(Object.keys(eventData) as EventType[]), 'loop.resumed' as const]
@@ -69,7 +132,7 @@ describe('states × events', () => {
     expect(got).toEqual(
       types.map((type) => {
         const expected = leads[state][type]
-        return [type, expected?.to ?? state, expected?.begins == null ? [] : [expected.begins]]
+        return [type, expected?.to ?? state, expected?.begins === undefined || expected.begins === null ? [] : [expected.begins]]
       }),
     )
   })
@@ -122,11 +185,25 @@ describe('a journal', () => {
       const ids = Array.from({ length: count }, (_, i) => `c${i}`)
       return [...ids.map(began), ...ids.toSorted((a, b) => (order[Number(a.slice(1))] ?? 0) - (order[Number(b.slice(1))] ?? 0)).map(result)]
     }
-    const turn = fc.record({ count: fc.integer({ min: 1, max: 4 }), order: fc.array(fc.nat(9), { minLength: 4, maxLength: 4 }), before: fc.subarray([tried, restarted]), after: fc.subarray([restarted]) })
+    const turn = fc.record({
+      count: fc.integer({ min: 1, max: 4 }),
+      order: fc.array(fc.nat(9), { minLength: 4, maxLength: 4 }),
+      before: fc.subarray([tried, restarted]),
+      after: fc.subarray([restarted]),
+    })
     const ending = fc.constantFrom<DomainEvent[]>([answer(), completed], [answer(), failed], [failed], [cancelled], [])
     fc.assert(
       fc.property(fc.array(turn, { maxLength: 5 }), ending, (turns, end) => {
-        const journal = [message, ...turns.flatMap(({ count, order, before, after }) => [...before, answer(...Array.from({ length: count }, (_, i) => `c${i}`)), ...after, ...settle(count, order)]), ...end]
+        const journal = [
+          message,
+          ...turns.flatMap(({ count, order, before, after }) => [
+            ...before,
+            answer(...Array.from({ length: count }, (_, i) => `c${i}`)),
+            ...after,
+            ...settle(count, order),
+          ]),
+          ...end,
+        ]
         const loop = live()
         for (const [i, event] of journal.entries()) {
           loop.actor.send(sent(event, i + 1))

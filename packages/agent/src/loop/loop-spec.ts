@@ -1,5 +1,17 @@
 // What an AgentLoop is started with, what it asks of its host, and what it ends with. All of it crosses a thread: plain data.
-import { type ChatMessage, type DataOf, type Draft, type EvidenceRequirement, type ExecutionGraph, type Failure, factsOf, type RecordedEvent, type RunFacts, type RunState, type Usage } from '@beaver/core'
+import {
+  type ChatMessage,
+  type DataOf,
+  type Draft,
+  type EvidenceRequirement,
+  type ExecutionGraph,
+  type Failure,
+  factsOf,
+  type RecordedEvent,
+  type RunFacts,
+  type RunState,
+  type Usage,
+} from '@beaver/core'
 
 /** `root`: the whole task. `worker`: one node of a team; it never sees a workflow tool (D-09). */
 export type LoopPart =

@@ -21,7 +21,10 @@ async function folderOf(skills: Record<string, string | Uint8Array>): Promise<st
 
 function parse(content: string | Uint8Array, folderName = 'my-skill'): { skill: Skill | null; told: Pick<SkillDiagnostic, 'severity' | 'message'>[] } {
   const told: Pick<SkillDiagnostic, 'severity' | 'message'>[] = []
-  const skill = parseSkill({ bytes: Buffer.from(content), folder: `/skills/${folderName}`, folderName }, (severity, message) => void told.push({ severity, message }))
+  const skill = parseSkill(
+    { bytes: Buffer.from(content), folder: `/skills/${folderName}`, folderName },
+    (severity, message) => void told.push({ severity, message }),
+  )
   return { skill, told }
 }
 
@@ -69,7 +72,11 @@ describe('a SKILL.md (D-43)', () => {
     ['no description', '---\nname: my-skill\n---\n', 'no description'],
     ['an empty description', '---\nname: my-skill\ndescription: "  "\n---\n', 'no description'],
     ['a description that is no text', '---\nname: my-skill\ndescription: [a]\n---\n', 'cannot be read'],
-    ['an alias bomb', `---\na: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c]\ndescription: d\n---\n`, 'cannot be read'],
+    [
+      'an alias bomb',
+      `---\na: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c]\ndescription: d\n---\n`,
+      'cannot be read',
+    ],
     ['more than a mebibyte', `${good}${'x'.repeat(1024 * 1024)}`, 'bytes'],
   ])('with %s is left out, with one reason', (_, content, words) => {
     const { skill, told } = parse(content)
@@ -92,7 +99,8 @@ describe('a SKILL.md (D-43)', () => {
 })
 
 describe('the guidance block (D-44)', () => {
-  const block = (agents: unknown = [{ name: 'a', instruction: 'i' }], more: object = {}): string => `\`\`\`beaver-team-workflow\n${JSON.stringify({ version: 1, preferred_tool: 'SequentialWorkflow', agents, ...more })}\n\`\`\``
+  const block = (agents: unknown = [{ name: 'a', instruction: 'i' }], more: object = {}): string =>
+    `\`\`\`beaver-team-workflow\n${JSON.stringify({ version: 1, preferred_tool: 'SequentialWorkflow', agents, ...more })}\n\`\`\``
   function find(body: string): { tool: string | null; warnings: string[] } {
     const warnings: string[] = []
     return { tool: findGuidance(body, (_, message) => void warnings.push(message))?.preferred_tool ?? null, warnings }
@@ -103,7 +111,13 @@ describe('the guidance block (D-44)', () => {
     ['between text', `Some text.\n\n${block()}\n\nMore text.`],
     ['with tildes', block().replaceAll('```', '~~~')],
     ['with a long fence', block().replaceAll('```', '`````')],
-    ['indented by three', block().split('\n').map((line) => `   ${line}`).join('\n')],
+    [
+      'indented by three',
+      block()
+        .split('\n')
+        .map((line) => `   ${line}`)
+        .join('\n'),
+    ],
     ['behind another block', `\`\`\`json\n{"x": 1}\n\`\`\`\n${block()}`],
     ['behind a broken one', `\`\`\`beaver-team-workflow\n{oops\n\`\`\`\n${block()}`],
     ['with fields nobody knows', block(undefined, { x: 1 })],
@@ -116,7 +130,13 @@ describe('the guidance block (D-44)', () => {
     ['of a longer language name', block().replace('beaver-team-workflow', 'beaver-team-workflow-2')],
     ['that is never closed', block().slice(0, -4)],
     ['in a line', `Write \`\`\`beaver-team-workflow {}\`\`\` like this.`],
-    ['that is indented as code', block().split('\n').map((line) => `    ${line}`).join('\n')],
+    [
+      'that is indented as code',
+      block()
+        .split('\n')
+        .map((line) => `    ${line}`)
+        .join('\n'),
+    ],
   ])('%s is not found, and nothing is said', (_, body) => expect(find(body)).toEqual({ tool: null, warnings: [] }))
 
   test.each<[string, string, string]>([

@@ -53,9 +53,17 @@ export async function loadSkills(folders: readonly string[]): Promise<LoadedSkil
       const file = join(folder, entry.name, 'SKILL.md')
       const bytes = await readFile(file).catch(() => null)
       if (bytes === null) continue
-      const skill = parseSkill({ bytes, folder: join(folder, entry.name), folderName: entry.name }, (severity, message) => void diagnostics.push({ file, severity, message }))
+      const skill = parseSkill(
+        { bytes, folder: join(folder, entry.name), folderName: entry.name },
+        (severity, message) => void diagnostics.push({ file, severity, message }),
+      )
       if (skill === null) continue
-      if (skills.has(skill.name)) diagnostics.push({ file, severity: 'warning', message: `The skill ${skill.name} is already loaded from ${skills.get(skill.name)?.folder}; this one is left out.` })
+      if (skills.has(skill.name))
+        diagnostics.push({
+          file,
+          severity: 'warning',
+          message: `The skill ${skill.name} is already loaded from ${skills.get(skill.name)?.folder}; this one is left out.`,
+        })
       else skills.set(skill.name, skill)
     }
   }
@@ -68,7 +76,10 @@ export function parseSkill(
   tell: (severity: 'warning' | 'error', message: string) => void,
 ): Skill | null {
   if (source.bytes.length > skillBytesMax) return reject(`It has ${source.bytes.length} bytes; at most ${skillBytesMax} are read.`)
-  const text = Buffer.from(source.bytes).toString().replace(/^\uFEFF/, '').replaceAll('\r\n', '\n')
+  const text = Buffer.from(source.bytes)
+    .toString()
+    .replace(/^\uFEFF/, '')
+    .replaceAll('\r\n', '\n')
   const split = /^---[ \t]*\n([\s\S]*?)\n---[ \t]*(?:\n|$)/.exec(text)
   if (split === null) return reject('It does not begin with YAML front matter between two lines "---".')
   let fields: z.infer<typeof frontMatter>
@@ -81,7 +92,8 @@ export function parseSkill(
   if (description === '') return reject('Its front matter has no description, so nobody could tell when to use it.')
   const name = fields.name?.trim() || source.folderName
   if (name !== source.folderName) tell('warning', `Its name ${JSON.stringify(name)} differs from its folder ${JSON.stringify(source.folderName)}.`)
-  if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name) || name.length > 64) tell('warning', `Its name ${JSON.stringify(name)} is not of the standard's form (at most 64 of a-z, 0-9 and single "-").`)
+  if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name) || name.length > 64)
+    tell('warning', `Its name ${JSON.stringify(name)} is not of the standard's form (at most 64 of a-z, 0-9 and single "-").`)
   const body = text.slice(split[0].length)
   return { name, description, body, folder: source.folder, sha256: createHash('sha256').update(source.bytes).digest('hex'), guidance: findGuidance(body, tell) }
 

@@ -18,12 +18,20 @@ describe('a call that succeeds', () => {
 
   it('hands the tool its parsed arguments and where it runs', async () => {
     let seen: unknown
-    await execute(tool(async (args, given) => ((seen = { args, ...given, signal: given.signal.aborted }), '')), '{"a":[1]}')
+    await execute(
+      tool(async (args, given) => ((seen = { args, ...given, signal: given.signal.aborted }), '')),
+      '{"a":[1]}',
+    )
     expect(seen).toEqual({ args: { a: [1] }, ...context, signal: false })
   })
 
   test.each(['', '  \n'])('takes no arguments (%j) as an empty object', async (args) => {
-    expect(await execute(tool(async (given) => JSON.stringify(given)), args)).toMatchObject({ success: true, content: '{}' })
+    expect(
+      await execute(
+        tool(async (given) => JSON.stringify(given)),
+        args,
+      ),
+    ).toMatchObject({ success: true, content: '{}' })
   })
 
   it('with a result that is too long is cut, and says how much is missing', async () => {
@@ -37,7 +45,11 @@ describe('a call that succeeds', () => {
     const clock = virtualClock()
     let stopped: AbortSignal | null = null
     const cancel = new AbortController()
-    await execute(tool(async (_, { signal }) => ((stopped = signal), '')), '{}', { clock, cancel })
+    await execute(
+      tool(async (_, { signal }) => ((stopped = signal), '')),
+      '{}',
+      { clock, cancel },
+    )
     clock.advance(10_000)
     cancel.abort()
     expect((stopped as AbortSignal | null)?.aborted).toBe(false)
@@ -57,7 +69,15 @@ describe('a call that fails has a result, and never throws', () => {
     ['a text thrown', failing('boom'), '{}', 'tool_crash', 'boom'],
     ['nothing thrown', failing(undefined), '{}', 'tool_crash', 'undefined'],
     ['null thrown', failing(null), '{}', 'tool_crash', 'null'],
-    ['a synchronous throw', tool(() => { throw new Error('at once') }), '{}', 'tool_crash', 'at once'],
+    [
+      'a synchronous throw',
+      tool(() => {
+        throw new Error('at once')
+      }),
+      '{}',
+      'tool_crash',
+      'at once',
+    ],
   ])('%s', async (_, of, args, error, words) => {
     const result = await execute(of, args)
     expect(result).toMatchObject({ success: false, tool_name: 'probe', error })
@@ -113,7 +133,11 @@ describe('time', () => {
   it('what a stopped tool does afterwards changes nothing', async () => {
     const clock = virtualClock()
     const { promise, reject } = Promise.withResolvers<string>()
-    const running = execute(tool(() => promise), '{}', { clock })
+    const running = execute(
+      tool(() => promise),
+      '{}',
+      { clock },
+    )
     clock.advance(1_000)
     const result = await running
     reject(new Error('too late')) // an unhandled rejection would fail the test file

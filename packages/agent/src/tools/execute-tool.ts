@@ -22,7 +22,8 @@ export async function executeTool(
   context: Omit<ToolContext, 'signal'>,
   limits: { timeoutMs: number; signal: AbortSignal; clock: Clock },
 ): Promise<ToolResult> {
-  if (tool === undefined) return failedResult(call.name, 'tool_not_available', `There is no tool ${JSON.stringify(call.name)} here. Use one of the tools you were given.`)
+  if (tool === undefined)
+    return failedResult(call.name, 'tool_not_available', `There is no tool ${JSON.stringify(call.name)} here. Use one of the tools you were given.`)
   let args: unknown
   try {
     args = call.arguments.trim() === '' ? {} : JSON.parse(call.arguments)
@@ -32,7 +33,9 @@ export async function executeTool(
   const stop = new AbortController()
   const onAbort = (): void => stop.abort(limits.signal.reason)
   limits.signal.addEventListener('abort', onAbort, { once: true })
-  const deadline = limits.clock.after(limits.timeoutMs, () => stop.abort(new ToolFailure('tool_timeout', `${tool.name} did not finish within ${limits.timeoutMs / 1000} s and was stopped.`)))
+  const deadline = limits.clock.after(limits.timeoutMs, () =>
+    stop.abort(new ToolFailure('tool_timeout', `${tool.name} did not finish within ${limits.timeoutMs / 1000} s and was stopped.`)),
+  )
   try {
     if (limits.signal.aborted) onAbort()
     const content = await Promise.race([tool.invoke(args, { ...context, signal: stop.signal }), whenAborted(stop.signal)])

@@ -51,8 +51,8 @@ export interface ToolDefinition<Input extends z.ZodType> {
   readonly input: Input
   /** Default `false`. */
   readonly idempotent?: boolean
-  /** A string is the result as it is; anything else becomes JSON. */
-  run(input: z.output<Input>, context: ToolContext): Promise<unknown> | unknown
+  /** A string is the result as it is; anything else becomes JSON. May be a promise. */
+  run(input: z.output<Input>, context: ToolContext): unknown
 }
 
 /**

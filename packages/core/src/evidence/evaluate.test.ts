@@ -51,7 +51,12 @@ describe('tool_succeeded', () => {
 
   it('fails for a tool that was not called, whatever the text claims', () => {
     const claimed = { ...facts, outputText: 'I called exec and it succeeded.' }
-    expect(only({ kind: 'tool_succeeded', tool: 'exec' }, claimed)).toEqual({ passed: false, status: 'failed', detail: 'The tool exec was not called.', rests_on: [] })
+    expect(only({ kind: 'tool_succeeded', tool: 'exec' }, claimed)).toEqual({
+      passed: false,
+      status: 'failed',
+      detail: 'The tool exec was not called.',
+      rests_on: [],
+    })
   })
 
   it('compares names exactly', () => expect(only({ kind: 'tool_succeeded', tool: 'Web_Search' }).passed).toBe(false))
@@ -72,7 +77,10 @@ describe('output_length', () => {
   })
 
   it('says how long the output is and what is required, and rests on the answer', () => {
-    expect(only({ kind: 'output_length', min: 2, max: 3 }, of('abcd'))).toMatchObject({ detail: 'The output has 4 characters; at least 2 and at most 3 required.', rests_on: [2] })
+    expect(only({ kind: 'output_length', min: 2, max: 3 }, of('abcd'))).toMatchObject({
+      detail: 'The output has 4 characters; at least 2 and at most 3 required.',
+      rests_on: [2],
+    })
   })
 
   it('rests on nothing when there was no answer', () => {
@@ -87,14 +95,23 @@ describe('output_matches', () => {
   })
 
   it('fails with the pattern in its detail', () => {
-    expect(only({ kind: 'output_matches', pattern: '^Loss' })).toEqual({ passed: false, status: 'failed', detail: 'The output does not match /^Loss/.', rests_on: [9] })
+    expect(only({ kind: 'output_matches', pattern: '^Loss' })).toEqual({
+      passed: false,
+      status: 'failed',
+      detail: 'The output does not match /^Loss/.',
+      rests_on: [9],
+    })
   })
 })
 
 it('gives one verdict per requirement, in their order, and passes exactly when none failed', () => {
   const requirement: fc.Arbitrary<EvidenceRequirement> = fc.oneof(
     fc.constant('natural language'),
-    fc.record({ kind: fc.constant('tool_succeeded' as const), tool: fc.constantFrom('web_search', 'web_fetch', 'exec'), times_min: fc.integer({ min: 1, max: 3 }) }),
+    fc.record({
+      kind: fc.constant('tool_succeeded' as const),
+      tool: fc.constantFrom('web_search', 'web_fetch', 'exec'),
+      times_min: fc.integer({ min: 1, max: 3 }),
+    }),
     fc.record({ kind: fc.constant('output_length' as const), min: fc.nat(30), max: fc.integer({ min: 1, max: 60 }) }),
   )
   fc.assert(
@@ -109,7 +126,14 @@ it('gives one verdict per requirement, in their order, and passes exactly when n
 })
 
 it('requirements have no unknown fields and no unknown kinds', () => {
-  for (const odd of ['', { kind: 'vibes' }, { kind: 'tool_succeeded' }, { kind: 'tool_succeeded', tool: 'x', more: 1 }, { kind: 'tool_succeeded', tool: 'x', times_min: 0 }, { kind: 'output_matches', pattern: '' }]) {
+  for (const odd of [
+    '',
+    { kind: 'vibes' },
+    { kind: 'tool_succeeded' },
+    { kind: 'tool_succeeded', tool: 'x', more: 1 },
+    { kind: 'tool_succeeded', tool: 'x', times_min: 0 },
+    { kind: 'output_matches', pattern: '' },
+  ]) {
     expect(evidenceRequirement.safeParse(odd).success).toBe(false)
   }
 })

@@ -44,7 +44,11 @@ function verdict(requirement: MachineRequirement, facts: RunFacts): { passed: bo
       const length = facts.outputText.length
       const { min = 0, max = Infinity } = requirement
       const bounds = [...(min > 0 ? [`at least ${min}`] : []), ...(max < Infinity ? [`at most ${max}`] : [])].join(' and ')
-      return { passed: length >= min && length <= max, detail: `The output has ${length} characters; ${bounds || 'any number'} required.`, restsOn: [facts.outputSeq] }
+      return {
+        passed: length >= min && length <= max,
+        detail: `The output has ${length} characters; ${bounds || 'any number'} required.`,
+        restsOn: [facts.outputSeq],
+      }
     }
     case 'output_matches': {
       const passed = matches(requirement.pattern, facts.outputText)

@@ -80,7 +80,12 @@ describe('retryPauseMs', () => {
   })
 
   it('stays within the bounds of its policy, whatever the chance and the wish of the server', () => {
-    const draw = fc.record({ policy: fc.constantFrom(...retries), tries: fc.integer({ min: 1, max: 8 }), random: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), retryAfterMs: fc.nat(100_000) })
+    const draw = fc.record({
+      policy: fc.constantFrom(...retries),
+      tries: fc.integer({ min: 1, max: 8 }),
+      random: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+      retryAfterMs: fc.nat(100_000),
+    })
     fc.assert(
       fc.property(draw, fc.boolean(), ({ policy: each, tries, random, retryAfterMs }, asked) => {
         const pause = retryPauseMs(each, { tries, random, ...(asked ? { retryAfterMs } : {}) })

@@ -25,7 +25,10 @@ describe('the status of a run', () => {
 
   it.each([
     [completed, true],
-    [plain('run_failed', { failure: { class: 'internal', message: 'm' }, tool_iterations: 0, usage: { input_tokens: 0, output_tokens: 0, calls: 0 } }, 'r1'), true],
+    [
+      plain('run_failed', { failure: { class: 'internal', message: 'm' }, tool_iterations: 0, usage: { input_tokens: 0, output_tokens: 0, calls: 0 } }, 'r1'),
+      true,
+    ],
     [plain('run_cancelled', { reason: 'stop', tool_iterations: 0, usage: { input_tokens: 0, output_tokens: 0, calls: 0 } }, 'r1'), true],
     [answer('r1', 'done'), false],
     [plain('run_restarted', { failure: { class: 'worker_lost', message: 'm' }, restarts: 1 }, 'r1'), false],
@@ -35,7 +38,14 @@ describe('the status of a run', () => {
 describe('the messages of a run', () => {
   it('are the prompt, the skills, the request, the answers and the results', () => {
     const skills = plain('skill_activation_snapshotted', { skills: [{ name: 'a"b', sha256: 'x', content: 'Body' }] }, 'r1')
-    const run = folded(prompt, skills, user('hi'), answer('r1', 'let me see', [{ id: 'c1', name: 'read' }]), result('r1', 'c1', 'read', 'text'), answer('r1', 'done'))
+    const run = folded(
+      prompt,
+      skills,
+      user('hi'),
+      answer('r1', 'let me see', [{ id: 'c1', name: 'read' }]),
+      result('r1', 'c1', 'read', 'text'),
+      answer('r1', 'done'),
+    )
     expect(run.messages).toEqual([
       { role: 'system', content: 'You are Beaver.' },
       { role: 'user', content: '<activated_skill name="a\\"b">\nBody\n</activated_skill>' },
@@ -110,11 +120,16 @@ describe('what a run counts', () => {
   })
 
   it('sums the usage of the answers', () => {
-    expect(folded(user('hi'), answer('r1', null, [{ id: 'c1', name: 'read' }]), result('r1', 'c1', 'read'), answer('r1', 'done')).usage).toEqual({ input_tokens: 20, output_tokens: 10, calls: 2 })
+    expect(folded(user('hi'), answer('r1', null, [{ id: 'c1', name: 'read' }]), result('r1', 'c1', 'read'), answer('r1', 'done')).usage).toEqual({
+      input_tokens: 20,
+      output_tokens: 10,
+      calls: 2,
+    })
   })
 
   it('tries are those of the call now due: an answer sets them back', () => {
-    const failed = (tries: number) => plain('provider_call_failed', { failure: { class: 'rate_limited', message: 'm' }, tries, retry_in_ms: 5, status: 429 }, 'r1')
+    const failed = (tries: number) =>
+      plain('provider_call_failed', { failure: { class: 'rate_limited', message: 'm' }, tries, retry_in_ms: 5, status: 429 }, 'r1')
     expect(folded(user('hi'), failed(1), failed(2)).tries).toBe(2)
     expect(folded(user('hi'), failed(1), failed(2), answer('r1', 'done')).tries).toBe(0)
   })
@@ -135,14 +150,25 @@ describe('the result of a run', () => {
 
   it('holds the failure, or the reason for the cancellation', () => {
     const usage = { input_tokens: 0, output_tokens: 0, calls: 0 }
-    expect(folded(plain('run_failed', { failure: { class: 'refusal', message: 'no' }, tool_iterations: 0, usage }, 'r1')).failure).toEqual({ class: 'refusal', message: 'no' })
+    expect(folded(plain('run_failed', { failure: { class: 'refusal', message: 'no' }, tool_iterations: 0, usage }, 'r1')).failure).toEqual({
+      class: 'refusal',
+      message: 'no',
+    })
     expect(folded(plain('run_cancelled', { reason: 'asked', tool_iterations: 1, usage }, 'r1')).failure).toEqual({ class: 'cancelled', message: 'asked' })
   })
 })
 
 it('evolveRun is pure: it changes no earlier state (S1)', () => {
   const states: RunState[] = [startRun(recorded(started)[0]?.data as DataOf<'run_started'>)]
-  const log = recorded(prompt, user('hi'), answer('r1', null, [{ id: 'c1', name: 'read' }]), callStarted('c1', true), result('r1', 'c1', 'read'), answer('r1', 'done'), completed)
+  const log = recorded(
+    prompt,
+    user('hi'),
+    answer('r1', null, [{ id: 'c1', name: 'read' }]),
+    callStarted('c1', true),
+    result('r1', 'c1', 'read'),
+    answer('r1', 'done'),
+    completed,
+  )
   const copies: RunState[] = []
   for (const event of log) {
     copies.push(structuredClone(states.at(-1) as RunState))

@@ -9,11 +9,27 @@ const user = (run: string): DomainEvent => plain('user_message_added', { content
 const folded = (...events: DomainEvent[]) => foldTask(recorded(...events))
 
 describe('a task of one agent', () => {
-  const log = [submitted, claimed('d1'), runStarted('r1'), user('r1'), answer('r1', null, [{ id: 'c1', name: 'read' }]), result('r1', 'c1', 'read'), answer('r1', 'fin'), plain('task_completed', taskEnd)]
+  const log = [
+    submitted,
+    claimed('d1'),
+    runStarted('r1'),
+    user('r1'),
+    answer('r1', null, [{ id: 'c1', name: 'read' }]),
+    result('r1', 'c1', 'read'),
+    answer('r1', 'fin'),
+    plain('task_completed', taskEnd),
+  ]
 
   it('folds to its whole state', () => {
     const task = folded(...log)
-    expect(task).toMatchObject({ status: 'completed', owner: 'd1', ownersLost: 0, cancelReason: null, rootRunId: 'r1', ended: { type: 'task_completed', data: { final_output: 'fin' } } })
+    expect(task).toMatchObject({
+      status: 'completed',
+      owner: 'd1',
+      ownersLost: 0,
+      cancelReason: null,
+      rootRunId: 'r1',
+      ended: { type: 'task_completed', data: { final_output: 'fin' } },
+    })
     expect(task.submitted?.request.text).toBe('比较')
     expect(task.runs.get('r1')).toMatchObject({ outputText: 'fin', outputSeq: 7, facts: [{ taskseq: 6, tool: 'read', success: true }] })
   })
@@ -121,7 +137,11 @@ describe('a team with a failed and a blocked node', () => {
 
   it('keeps the run of a node that is cancelled while it runs', () => {
     const cancelled = plain('node_cancelled', { team_run_id, node_id: 'a', reason: 'stop' })
-    expect(folded(...log.slice(0, 7), cancelled).teams.get(team_run_id)?.nodes.get('a')).toMatchObject({ status: 'cancelled', runId: 'ra' })
+    expect(
+      folded(...log.slice(0, 7), cancelled)
+        .teams.get(team_run_id)
+        ?.nodes.get('a'),
+    ).toMatchObject({ status: 'cancelled', runId: 'ra' })
   })
 
   it('is complete when its log says so', () => {

@@ -25,7 +25,17 @@ export interface TaskState {
 }
 
 export function newTask(): TaskState {
-  return { submitted: null, status: 'submitted', owner: null, ownersLost: 0, cancelReason: null, rootRunId: null, runs: new Map(), teams: new Map(), ended: null }
+  return {
+    submitted: null,
+    status: 'submitted',
+    owner: null,
+    ownersLost: 0,
+    cancelReason: null,
+    rootRunId: null,
+    runs: new Map(),
+    teams: new Map(),
+    ended: null,
+  }
 }
 
 export function foldTask(events: Iterable<RecordedEvent>): TaskState {

@@ -6,7 +6,11 @@ import { decideTeam, type NodeStates, type NodeStatus, teamOutcome } from './sch
 
 const given = (statuses: Record<string, NodeStatus>): NodeStates => new Map(Object.entries(statuses).map(([id, status]) => [id, { status, runId: null }]))
 
-function decided(of: ExecutionGraph, statuses: Record<string, NodeStatus>, limits: { concurrentNodesMax: number; stopping?: boolean } = { concurrentNodesMax: 16 }) {
+function decided(
+  of: ExecutionGraph,
+  statuses: Record<string, NodeStatus>,
+  limits: { concurrentNodesMax: number; stopping?: boolean } = { concurrentNodesMax: 16 },
+) {
   const { start, block, done } = decideTeam(of, given(statuses), limits)
   return { start: start.map((each) => each.node_id), block: block.map((each) => [each.node.node_id, each.causeNodeId]), done }
 }
@@ -54,7 +58,14 @@ describe('blocking (D2)', () => {
   const chain = graph(node('a'), node('b', 'a'), node('c', 'b'), node('d'))
 
   it.each(['failed', 'cancelled'] as const)('a %s node blocks all that depend on it, transitively, with itself as the cause, and nothing else', (status) => {
-    expect(decided(chain, { a: status })).toEqual({ start: ['d'], block: [['b', 'a'], ['c', 'a']], done: false })
+    expect(decided(chain, { a: status })).toEqual({
+      start: ['d'],
+      block: [
+        ['b', 'a'],
+        ['c', 'a'],
+      ],
+      done: false,
+    })
   })
 
   it('a running node downstream of another failure is not blocked', () => {
@@ -75,7 +86,14 @@ describe('blocking (D2)', () => {
   })
 
   it('is done in the decision that blocks the last waiting nodes', () => {
-    expect(decided(chain, { a: 'failed', d: 'completed' })).toEqual({ start: [], block: [['b', 'a'], ['c', 'a']], done: true })
+    expect(decided(chain, { a: 'failed', d: 'completed' })).toEqual({
+      start: [],
+      block: [
+        ['b', 'a'],
+        ['c', 'a'],
+      ],
+      done: true,
+    })
   })
 })
 
@@ -152,7 +170,10 @@ describe('driven to the end', () => {
 
   it('a fan-in of 500 starts the collector last, never more than 16 at once', { timeout: 10_000 }, () => {
     const sources = Array.from({ length: 500 }, (_, index) => node(`s${index}`))
-    const { order, mostRunning } = drive(graph(...sources, node('collector', ...sources.map((each) => each.node_id))), 16, (running) => [running.at(-1) ?? '', 'completed'])
+    const { order, mostRunning } = drive(graph(...sources, node('collector', ...sources.map((each) => each.node_id))), 16, (running) => [
+      running.at(-1) ?? '',
+      'completed',
+    ])
     expect(order).toHaveLength(501)
     expect(order.at(-1)).toBe('collector')
     expect(mostRunning).toBe(16)
@@ -161,7 +182,11 @@ describe('driven to the end', () => {
   it('every graph ends; a node is blocked exactly when something it rests on failed, and all else runs once', () => {
     const arbitrary = fc.integer({ min: 1, max: 12 }).chain((count) =>
       fc.record({
-        nodes: fc.tuple(...Array.from({ length: count }, (_, index) => fc.subarray(Array.from({ length: index }, (__, other) => `n${other}`)).map((needed) => node(`n${index}`, ...needed)))),
+        nodes: fc.tuple(
+          ...Array.from({ length: count }, (_, index) =>
+            fc.subarray(Array.from({ length: index }, (__, other) => `n${other}`)).map((needed) => node(`n${index}`, ...needed)),
+          ),
+        ),
         failing: fc.subarray(Array.from({ length: count }, (_, index) => `n${index}`)),
         picks: fc.array(fc.nat(100), { minLength: count, maxLength: count }),
         concurrentNodesMax: fc.integer({ min: 1, max: 4 }),

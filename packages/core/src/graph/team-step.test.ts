@@ -11,8 +11,20 @@ const team = (of: ExecutionGraph, concurrentNodesMax = 16): TeamState =>
 
 const facts = (outputText = 'done', tools: NodeEnd['facts']['tools'] = []): NodeEnd['facts'] => ({ outputText, outputSeq: 7, tools })
 const completed = (nodeId: string, of = facts()): NodeEnd => ({ nodeId, runId: `run-${nodeId}`, status: 'completed', facts: of, failure: null })
-const failed = (nodeId: string): NodeEnd => ({ nodeId, runId: `run-${nodeId}`, status: 'failed', facts: facts(''), failure: { class: 'tool_crash', message: `${nodeId} broke` } })
-const cancelled = (nodeId: string): NodeEnd => ({ nodeId, runId: `run-${nodeId}`, status: 'cancelled', facts: facts(''), failure: { class: 'cancelled', message: 'stop' } })
+const failed = (nodeId: string): NodeEnd => ({
+  nodeId,
+  runId: `run-${nodeId}`,
+  status: 'failed',
+  facts: facts(''),
+  failure: { class: 'tool_crash', message: `${nodeId} broke` },
+})
+const cancelled = (nodeId: string): NodeEnd => ({
+  nodeId,
+  runId: `run-${nodeId}`,
+  status: 'cancelled',
+  facts: facts(''),
+  failure: { class: 'cancelled', message: 'stop' },
+})
 
 /** Steps the team and folds what follows, as its supervisor does. */
 function step(of: TeamState, ended: NodeEnd[], cancelReason: string | null = null): string[] {
@@ -28,7 +40,10 @@ function told(event: DomainEvent): string {
   return `${event.type} ${data.node_id ?? data.outcome}${more}`
 }
 
-const requiring = (id: string, required_evidence: EvidenceRequirement[], ...depends_on: string[]): ExecutionNode => ({ ...node(id, ...depends_on), required_evidence })
+const requiring = (id: string, required_evidence: EvidenceRequirement[], ...depends_on: string[]): ExecutionNode => ({
+  ...node(id, ...depends_on),
+  required_evidence,
+})
 
 describe('a team of one node', () => {
   it('starts it, and ends with it', () => {
@@ -38,7 +53,9 @@ describe('a team of one node', () => {
   })
 
   it('a started node has the run id it was handed', () => {
-    expect(stepTeam(team(graph(node('only'))), [], { newRunId: () => 'run-x', cancelReason: null })).toMatchObject([{ type: 'node_started', data: { team_run_id: 'team1', node_id: 'only', run_id: 'run-x' } }])
+    expect(stepTeam(team(graph(node('only'))), [], { newRunId: () => 'run-x', cancelReason: null })).toMatchObject([
+      { type: 'node_started', data: { team_run_id: 'team1', node_id: 'only', run_id: 'run-x' } },
+    ])
   })
 
   it('that fails is incomplete, and says so', () => {
@@ -75,7 +92,12 @@ describe('the evidence gate (E2)', () => {
   it('a node whose evidence is missing fails with what is missing, and blocks what depends on it', () => {
     const gated = team(graph(requiring('a', [needs]), node('b', 'a')))
     step(gated, [])
-    expect(step(gated, [completed('a')])).toEqual(['node_evidence_evaluated a refused', 'node_failed a', 'node_blocked b by a', 'task_team_run_failed incomplete'])
+    expect(step(gated, [completed('a')])).toEqual([
+      'node_evidence_evaluated a refused',
+      'node_failed a',
+      'node_blocked b by a',
+      'task_team_run_failed incomplete',
+    ])
     expect(gated.nodes.get('a')?.failure).toEqual({ class: 'evidence_missing', message: 'The tool count was not called.' })
   })
 
@@ -202,7 +224,10 @@ describe('teamOutput (D-31)', () => {
   const outputs = (...pairs: [string, string][]): Map<string, string> => new Map(pairs)
 
   it('of one sink is its text, as it is', () => {
-    expect(teamOutput(team(graph(node('a'), node('b', 'a'))), outputs(['a', 'x'], ['b', '  *y*  ']))).toEqual({ final_output: '  *y*  ', outputs: [{ node_id: 'b', output: '  *y*  ' }] })
+    expect(teamOutput(team(graph(node('a'), node('b', 'a'))), outputs(['a', 'x'], ['b', '  *y*  ']))).toEqual({
+      final_output: '  *y*  ',
+      outputs: [{ node_id: 'b', output: '  *y*  ' }],
+    })
   })
 
   it('of several sinks is one section each, in declared order, whatever the order they ended in', () => {

@@ -55,7 +55,12 @@ export function stepTeam(team: TeamState, ended: readonly NodeEnd[], options: { 
   return events
 }
 
-function endOfNode(team: TeamState, end: NodeEnd, events: DomainEvent[], of: { team_run_id: TeamState['start']['team_run_id']; node_id: string }): 'completed' | 'failed' | 'cancelled' {
+function endOfNode(
+  team: TeamState,
+  end: NodeEnd,
+  events: DomainEvent[],
+  of: { team_run_id: TeamState['start']['team_run_id']; node_id: string },
+): 'completed' | 'failed' | 'cancelled' {
   const run_id = end.runId as never
   if (end.status === 'cancelled') {
     events.push(event('node_cancelled', { ...of, reason: end.failure?.message ?? 'cancelled' }))

@@ -3,7 +3,15 @@ import { describe, expect, it } from 'vitest'
 import type { ExecutionNode } from './execution-graph.ts'
 import { type Edge, findCycle, graphFault, reachable, sinksOf, topologyOf, weakComponents } from './topology.ts'
 
-const diamond = topologyOf(['a', 'b', 'c', 'd'], [['a', 'b'], ['a', 'c'], ['b', 'd'], ['c', 'd']])
+const diamond = topologyOf(
+  ['a', 'b', 'c', 'd'],
+  [
+    ['a', 'b'],
+    ['a', 'c'],
+    ['b', 'd'],
+    ['c', 'd'],
+  ],
+)
 
 const anyEdges = fc.integer({ min: 1, max: 12 }).chain((count) => {
   const nodes = Array.from({ length: count }, (_, index) => `n${index}`)
@@ -14,14 +22,28 @@ const runs = { seed: 20_240, numRuns: 200 }
 
 describe('topologyOf', () => {
   it('lists both directions in declared order, whatever the order of the edges', () => {
-    const other = topologyOf(['a', 'b', 'c', 'd'], [['c', 'd'], ['b', 'd'], ['a', 'c'], ['a', 'b']])
+    const other = topologyOf(
+      ['a', 'b', 'c', 'd'],
+      [
+        ['c', 'd'],
+        ['b', 'd'],
+        ['a', 'c'],
+        ['a', 'b'],
+      ],
+    )
     expect(other.dependenciesOf.get('d')).toEqual(['b', 'c'])
     expect(other.dependentsOf.get('a')).toEqual(['b', 'c'])
     expect(other).toEqual(diamond)
   })
 
   it('counts a repeated edge once', () => {
-    const twice = topologyOf(['a', 'b'], [['a', 'b'], ['a', 'b']])
+    const twice = topologyOf(
+      ['a', 'b'],
+      [
+        ['a', 'b'],
+        ['a', 'b'],
+      ],
+    )
     expect(twice.edgeCount).toBe(1)
     expect(twice.dependenciesOf.get('b')).toEqual(['a'])
   })
@@ -43,7 +65,20 @@ describe('findCycle', () => {
   it('finds none in a diamond', () => expect(findCycle(diamond)).toBeNull())
 
   it('returns exactly the nodes of the cycle, not the way to it', () => {
-    expect(findCycle(topologyOf(['in', 'a', 'b', 'c', 'out'], [['in', 'a'], ['a', 'b'], ['b', 'c'], ['c', 'a'], ['c', 'out']]))).toEqual(['a', 'b', 'c'])
+    expect(
+      findCycle(
+        topologyOf(
+          ['in', 'a', 'b', 'c', 'out'],
+          [
+            ['in', 'a'],
+            ['a', 'b'],
+            ['b', 'c'],
+            ['c', 'a'],
+            ['c', 'out'],
+          ],
+        ),
+      ),
+    ).toEqual(['a', 'b', 'c'])
   })
 
   it('takes a self-loop for a cycle of one', () => expect(findCycle(topologyOf(['a'], [['a', 'a']]))).toEqual(['a']))
@@ -57,7 +92,9 @@ describe('findCycle', () => {
 
   it('visits a node once, however many ways lead to it', () => {
     const nodes = Array.from({ length: 120 }, (_, index) => `n${index}`)
-    const ladder = nodes.flatMap((from, index) => [2, 3].map((step) => [from, nodes[index - (index % 2) + step]] as const)).filter((edge): edge is Edge => edge[1] !== undefined)
+    const ladder = nodes
+      .flatMap((from, index) => [2, 3].map((step) => [from, nodes[index - (index % 2) + step]] as const))
+      .filter((edge): edge is Edge => edge[1] !== undefined)
     expect(findCycle(topologyOf(nodes, ladder))).toBeNull()
   })
 
@@ -87,8 +124,18 @@ describe('findCycle', () => {
 
 describe('weakComponents', () => {
   it('ignores the direction of edges, and lists components and nodes in declared order', () => {
-    const topology = topologyOf(['e', 'a', 'x', 'b', 'c'], [['b', 'a'], ['b', 'c'], ['x', 'e']])
-    expect(weakComponents(topology)).toEqual([['e', 'x'], ['a', 'b', 'c']])
+    const topology = topologyOf(
+      ['e', 'a', 'x', 'b', 'c'],
+      [
+        ['b', 'a'],
+        ['b', 'c'],
+        ['x', 'e'],
+      ],
+    )
+    expect(weakComponents(topology)).toEqual([
+      ['e', 'x'],
+      ['a', 'b', 'c'],
+    ])
   })
 
   it('is a partition of the nodes that no edge crosses', () => {
@@ -112,7 +159,19 @@ describe('reachable and sinksOf', () => {
   })
 
   it('holds the start when a cycle does', () => {
-    expect(reachable(topologyOf(['a', 'b'], [['a', 'b'], ['b', 'a']]), 'a', 'downstream')).toEqual(['a', 'b'])
+    expect(
+      reachable(
+        topologyOf(
+          ['a', 'b'],
+          [
+            ['a', 'b'],
+            ['b', 'a'],
+          ],
+        ),
+        'a',
+        'downstream',
+      ),
+    ).toEqual(['a', 'b'])
   })
 
   it('takes the nodes nothing depends on for sinks, in declared order', () => {
@@ -123,7 +182,12 @@ describe('reachable and sinksOf', () => {
 describe('graphFault', () => {
   const node = (node_id: string, ...depends_on: string[]): ExecutionNode => ({
     node_id,
-    agent: { name: node_id, role: '', system_prompt: '', metadata: { sub_agent_kind: 'generic_skill_worker', workflow_tool: 'Test', workflow_agent_name: node_id } },
+    agent: {
+      name: node_id,
+      role: '',
+      system_prompt: '',
+      metadata: { sub_agent_kind: 'generic_skill_worker', workflow_tool: 'Test', workflow_agent_name: node_id },
+    },
     instruction: 'do it',
     depends_on,
     allowed_tool_names: null,

@@ -123,6 +123,11 @@ export function graphFault(graph: Pick<ExecutionGraph, 'nodes' | 'outputs' | 'ou
   }
   const output = [...graph.outputs, ...(graph.output === null ? [] : [graph.output])].find((id) => !known.has(id))
   if (output !== undefined) return `the output ${output} is not a node of the graph`
-  const cycle = findCycle(topologyOf(ids, graph.nodes.flatMap((node) => node.depends_on.map((id): Edge => [id, node.node_id]))))
+  const cycle = findCycle(
+    topologyOf(
+      ids,
+      graph.nodes.flatMap((node) => node.depends_on.map((id): Edge => [id, node.node_id])),
+    ),
+  )
   return cycle === null ? null : `${[...cycle, cycle[0]].join(' -> ')} is a cycle`
 }

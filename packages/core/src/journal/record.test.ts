@@ -5,9 +5,30 @@ import { answer, plain, recorded, result, runStarted, sealed, submitted, written
 import { BeaverError } from '../errors.ts'
 import type { DomainEvent } from '../events/catalog.ts'
 import { canonicalJson } from '../json.ts'
-import { blobOf, chainFault, draft, emptyHead, eventTypeOf, genesisHash, headAfter, inlineBytesMax, joinBatch, type LogHead, openRecord, seal, splitBatch, type WireRecord } from './record.ts'
+import {
+  blobOf,
+  chainFault,
+  draft,
+  emptyHead,
+  eventTypeOf,
+  genesisHash,
+  headAfter,
+  inlineBytesMax,
+  joinBatch,
+  type LogHead,
+  openRecord,
+  seal,
+  splitBatch,
+  type WireRecord,
+} from './record.ts'
 
-const log: DomainEvent[] = [submitted, plain('task_claimed', { daemon: 'd1' }), runStarted('r1'), answer('r1', '你好 "x"'), plain('run_completed', { finish_reason: 'stop', tool_iterations: 0, usage: { input_tokens: 1, output_tokens: 1, calls: 1 } }, 'r1')]
+const log: DomainEvent[] = [
+  submitted,
+  plain('task_claimed', { daemon: 'd1' }),
+  runStarted('r1'),
+  answer('r1', '你好 "x"'),
+  plain('run_completed', { finish_reason: 'stop', tool_iterations: 0, usage: { input_tokens: 1, output_tokens: 1, calls: 1 } }, 'r1'),
+]
 const bytesOf = (events: readonly DomainEvent[], options = written): Uint8Array => joinBatch(sealed(events, options))
 
 /** The first fault of a log, or `null`. */
@@ -35,7 +56,16 @@ describe('seal', () => {
   it('writes a CloudEvents record as canonical JSON', () => {
     const [first] = sealed([submitted])
     expect(first?.text).toBe(canonicalJson(JSON.parse(first?.text ?? '')))
-    expect(JSON.parse(first?.text ?? '')).toMatchObject({ specversion: '1.0', type: 'beaver.task_submitted.v1', id: 't1/1.1', taskseq: 1, epoch: 1, prevhash: genesisHash, source: written.source, subject: 't1' })
+    expect(JSON.parse(first?.text ?? '')).toMatchObject({
+      specversion: '1.0',
+      type: 'beaver.task_submitted.v1',
+      id: 't1/1.1',
+      taskseq: 1,
+      epoch: 1,
+      prevhash: genesisHash,
+      source: written.source,
+      subject: 't1',
+    })
     expect(JSON.parse(first?.text ?? '')).not.toHaveProperty('runid')
   })
 
@@ -152,7 +182,11 @@ describe('data over the inline bound (R5)', () => {
   it('is stored under its SHA-256, which the record names in place of the data', () => {
     const [made] = sealed([answerOf(inlineBytesMax + 1, '好')])
     const wire = splitBatch(Buffer.from(`[${made?.text}]`))[0] as WireRecord
-    expect(made?.blob?.sha256).toBe(createHash('sha256').update(made?.blob?.bytes ?? '').digest('hex'))
+    expect(made?.blob?.sha256).toBe(
+      createHash('sha256')
+        .update(made?.blob?.bytes ?? '')
+        .digest('hex'),
+    )
     expect(wire).toMatchObject({ dataref: `blob:sha256:${made?.blob?.sha256}` })
     expect(wire).not.toHaveProperty('data')
     expect(blobOf(wire)).toBe(made?.blob?.sha256)
@@ -176,9 +210,12 @@ describe('splitBatch', () => {
     expect(codeOf(() => splitBatch(Buffer.from(text)))).toBe('corrupt_journal')
   })
 
-  it.each([{ taskseq: 0 }, { taskseq: 1.5 }, { epoch: -1 }, { specversion: '0.3' }, { hash: 1 }, { runid: null }])('throws corrupt_journal for a record with %j', (change) => {
-    expect(codeOf(() => splitBatch(Buffer.from(JSON.stringify([{ ...record(submitted), ...change }]))))).toBe('corrupt_journal')
-  })
+  it.each([{ taskseq: 0 }, { taskseq: 1.5 }, { epoch: -1 }, { specversion: '0.3' }, { hash: 1 }, { runid: null }])(
+    'throws corrupt_journal for a record with %j',
+    (change) => {
+      expect(codeOf(() => splitBatch(Buffer.from(JSON.stringify([{ ...record(submitted), ...change }]))))).toBe('corrupt_journal')
+    },
+  )
 
   it('reads a view into a larger buffer', () => {
     const bytes = bytesOf([submitted])
@@ -189,11 +226,14 @@ describe('splitBatch', () => {
 })
 
 describe('openRecord', () => {
-  it.each(['beaver.never_heard_of.v1', 'beaver.task_claimed.v2', 'beaver.__proto__.v1', 'beaver.constructor.v1', 'task_claimed', 'xbeaver.task_claimed.v1'])('throws corrupt_journal for the unknown type %s', (type) => {
-    const wire = { ...record(submitted), type }
-    expect(eventTypeOf(wire)).toBeNull()
-    expect(codeOf(() => openRecord(wire))).toBe('corrupt_journal')
-  })
+  it.each(['beaver.never_heard_of.v1', 'beaver.task_claimed.v2', 'beaver.__proto__.v1', 'beaver.constructor.v1', 'task_claimed', 'xbeaver.task_claimed.v1'])(
+    'throws corrupt_journal for the unknown type %s',
+    (type) => {
+      const wire = { ...record(submitted), type }
+      expect(eventTypeOf(wire)).toBeNull()
+      expect(codeOf(() => openRecord(wire))).toBe('corrupt_journal')
+    },
+  )
 
   it('throws corrupt_journal for data of another shape, and for no data', () => {
     expect(codeOf(() => openRecord({ ...record(submitted), data: { daemon: 'd1' } }))).toBe('corrupt_journal')

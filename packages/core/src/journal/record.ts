@@ -57,7 +57,11 @@ export interface SealedRecord {
 }
 
 /** The record of one event and the head after it. `epoch` is the writer's; `source` is `/beaver/daemons/<id>`. */
-export function seal(head: LogHead, event: Draft, written: { epoch: number; source: string; subject: string; time: string }): { record: SealedRecord; head: LogHead } {
+export function seal(
+  head: LogHead,
+  event: Draft,
+  written: { epoch: number; source: string; subject: string; time: string },
+): { record: SealedRecord; head: LogHead } {
   const taskseq = head.taskseq + 1
   let body = `"data":${event.dataJson}`
   let blob: Blob | null = null
@@ -107,7 +111,10 @@ export type WireRecord = z.infer<typeof wireRecord>
  */
 export function splitBatch(bytes: Uint8Array): WireRecord[] {
   try {
-    return z.array(wireRecord).min(1).parse(JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()))
+    return z
+      .array(wireRecord)
+      .min(1)
+      .parse(JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()))
   } catch (cause) {
     throw new BeaverError('corrupt_journal', 'A journal message is not a batch of CloudEvents records', { cause })
   }
@@ -134,7 +141,8 @@ export function headAfter(record: WireRecord): LogHead {
 export function blobOf(record: WireRecord): string | null {
   if (record.dataref === undefined) return null
   const sha256 = /^blob:sha256:([0-9a-f]{64})$/.exec(record.dataref)?.[1]
-  if (sha256 === undefined) throw new BeaverError('corrupt_journal', `Event ${record.taskseq} refers to its data by ${JSON.stringify(record.dataref)}, which is no blob.`)
+  if (sha256 === undefined)
+    throw new BeaverError('corrupt_journal', `Event ${record.taskseq} refers to its data by ${JSON.stringify(record.dataref)}, which is no blob.`)
   return sha256
 }
 

@@ -33,11 +33,11 @@ export function readConversation(messages: readonly ChatMessage[], tools: readon
 
 function readSkill(text: string): { name: string; body: string } | null {
   const match = /^<activated_skill name=("(?:[^"\\]|\\.)*")>\n([\s\S]*)\n<\/activated_skill>\s*$/.exec(text)
-  return match === null ? null : { name: String(parseJson(match[1] ?? '') ?? ''), body: match[2] ?? '' }
+  return match === null ? null : { name: stringOf(parseJson(match[1] ?? '')), body: match[2] ?? '' }
 }
 
 /** The sections of a worker's message; `null` for any other message. */
-export function readWorkOrder(text: string): WorkOrder | null {
+function readWorkOrder(text: string): WorkOrder | null {
   const dependencies: { from: string; text: string }[] = []
   const sections = new Map<string, string>()
   let open: { tag: string; from: string; lines: string[] } | null = null
@@ -54,7 +54,7 @@ export function readWorkOrder(text: string): WorkOrder | null {
       continue
     }
     const start = /^<(task|instruction|dependency_output|required_evidence)(?: from=("(?:[^"\\]|\\.)*"))?>$/.exec(line)
-    if (start !== null) open = { tag: start[1] ?? '', from: String(parseJson(start[2] ?? '""') ?? ''), lines: [] }
+    if (start !== null) open = { tag: start[1] ?? '', from: stringOf(parseJson(start[2] ?? '""')), lines: [] }
   }
   const instruction = sections.get('instruction')
   if (instruction === undefined) return null
@@ -77,3 +77,5 @@ export function failureIn(result: string): { code: string; message: string } | n
   const { error, message } = value as { error?: unknown; message?: unknown }
   return typeof error === 'string' && typeof message === 'string' ? { code: error, message } : null
 }
+
+const stringOf = (value: unknown): string => (typeof value === 'string' ? value : '')

@@ -19,7 +19,14 @@ function noteOn(part: FilePart): string {
   if (readme !== null) return readme.heading || 'readme'
   const manifest = manifestOf(part)
   if (manifest !== null) return manifest.name === '' ? 'manifest' : `manifest of ${manifest.name}`
-  return clip(part.text.split('\n').find((line) => line.trim() !== '')?.trim().replace(/^#+\s*/, '') ?? 'empty', 80)
+  return clip(
+    part.text
+      .split('\n')
+      .find((line) => line.trim() !== '')
+      ?.trim()
+      .replace(/^#+\s*/, '') ?? 'empty',
+    80,
+  )
 }
 
 /** The first heading and the first paragraph of prose. */
@@ -43,7 +50,10 @@ function manifestOf({ path, text }: FilePart): { name: string; description: stri
   if (/(^|\/)(package|composer|deno)\.json$/.test(path)) {
     const value = parseJson(text) as { name?: unknown; description?: unknown } | null | undefined
     if (typeof value !== 'object' || value === null) return null
-    return { name: clip(String(value.name ?? ''), 80), description: typeof value.description === 'string' ? clip(plain(value.description), sentenceCharsMax) : '' }
+    return {
+      name: clip(typeof value.name === 'string' ? value.name : '', 80),
+      description: typeof value.description === 'string' ? clip(plain(value.description), sentenceCharsMax) : '',
+    }
   }
   if (!/(^|\/)(cargo|pyproject)\.toml$/i.test(path)) return null
   const field = (name: string): string => clip(plain(new RegExp(`^${name}\\s*=\\s*"([^"]*)"`, 'm').exec(text)?.[1] ?? ''), sentenceCharsMax)

@@ -35,14 +35,18 @@ function notableFiles({ folder }: Known): string[] {
 }
 
 function figureTable({ types, totals }: FileStats): string {
-  const row = (name: string, of: FileStats['totals'], mark = ''): string[] => [name, ...[of.files, of.lines, of.words, of.bytes].map((figure) => `${mark}${figure}${mark}`)]
+  const row = (name: string, of: FileStats['totals'], mark = ''): string[] => [
+    name,
+    ...[of.files, of.lines, of.words, of.bytes].map((figure) => `${mark}${figure}${mark}`),
+  ]
   return table(['Type', 'Files', 'Lines', 'Words', 'Bytes'], [...types.map((type) => row(prose(type.type), type)), row('**Total**', totals, '**')])
 }
 
 /** A slice stands for one type; what does not fit is left to the table, so that no figure is computed here. */
 function pie({ types }: FileStats): string {
   const slices = types.filter((type) => type.bytes > 0).slice(0, slicesMax)
-  const lines = slices.length === 0 ? ['pie', '    "no bytes" : 1'] : ['pie showData', ...slices.map(({ type, bytes }) => `    "${mermaidLabel(type)}" : ${bytes}`)]
+  const lines =
+    slices.length === 0 ? ['pie', '    "no bytes" : 1'] : ['pie showData', ...slices.map(({ type, bytes }) => `    "${mermaidLabel(type)}" : ${bytes}`)]
   return ['```mermaid', ...lines, '```'].join('\n')
 }
 
@@ -59,7 +63,10 @@ function bars({ types }: FileStats): string[] {
 
 function largestFiles({ largest }: FileStats): string {
   if (largest.length === 0) return 'There are no files.'
-  return table(['File', 'Lines', 'Bytes'], largest.map(({ path, lines, bytes }) => [code(path), String(lines), String(bytes)]))
+  return table(
+    ['File', 'Lines', 'Bytes'],
+    largest.map(({ path, lines, bytes }) => [code(path), String(lines), String(bytes)]),
+  )
 }
 
 function validation(recount: Recount | null): string[] {
@@ -82,9 +89,12 @@ function notes(stats: FileStats): string[] {
     ...(unreadable.paths.length === 0 ? [] : [`Could not be read: ${listed(unreadable)}.`]),
     ...(stats.files_with_uncertain_words === 0
       ? []
-      : [`Files that are not plain text: ${stats.files_with_uncertain_words}. Versions of wc count words in such files differently; the figures are those of GNU wc 9.1.`]),
+      : [
+          `Files that are not plain text: ${stats.files_with_uncertain_words}. Versions of wc count words in such files differently; the figures are those of GNU wc 9.1.`,
+        ]),
   ]
   return lines.length === 0 ? [] : [heading(2, 'Notes'), lines.map((line) => `- ${line}`).join('\n')]
 }
 
-const listed = ({ paths, left_out }: { paths: readonly string[]; left_out: number }): string => paths.map(code).join(', ') + (left_out === 0 ? '' : ` and ${left_out} more`)
+const listed = ({ paths, left_out }: { paths: readonly string[]; left_out: number }): string =>
+  paths.map(code).join(', ') + (left_out === 0 ? '' : ` and ${left_out} more`)

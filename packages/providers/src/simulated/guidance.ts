@@ -12,7 +12,8 @@ export const followGuidance: Habit = (conversation) => {
     const made = conversation.calls.findLast((call) => shortName(call.name) === shortName(guidance.preferred_tool))
     if (made !== undefined) return report(made)
     const offered = conversation.tools.find((tool) => shortName(tool.name) === shortName(guidance.preferred_tool))
-    if (offered !== undefined) return callTools(conversation, [{ name: offered.name, args: { task: taskText(conversation), agents: guidance.agents.map(slot) } }])
+    if (offered !== undefined)
+      return callTools(conversation, [{ name: offered.name, args: { task: taskText(conversation), agents: guidance.agents.map(slot) } }])
   }
   return null
 }
@@ -24,7 +25,8 @@ interface Guidance {
 
 const slotFields = ['name', 'instruction', 'use_skill', 'skill_query', 'allowed_tool_names', 'required_evidence']
 
-const slot = (agent: Record<string, unknown>): Record<string, unknown> => Object.fromEntries(slotFields.filter((field) => agent[field] !== undefined).map((field) => [field, agent[field]]))
+const slot = (agent: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(slotFields.filter((field) => agent[field] !== undefined).map((field) => [field, agent[field]]))
 
 /** Workflow tools may carry the name of the MCP server they come from. */
 const shortName = (name: string): string => name.replace(/^mcp_local_team_workflow_mcp_/, '')
@@ -49,7 +51,11 @@ function report(made: MadeCall): SimulatedReply {
   const output = team.final_output.trim()
   if (team.outcome === 'complete' && output !== '') return say(output)
   const why = team.failures.map(({ node_id, failure }) => `- ${node_id}: ${failure.message} (${failure.class})`)
-  const said = [`The team did not finish (${team.outcome}). ${team.message ?? ''}`.trim(), why.join('\n'), output === '' ? 'There is no result.' : `What there is so far:\n\n${output}`]
+  const said = [
+    `The team did not finish (${team.outcome}). ${team.message ?? ''}`.trim(),
+    why.join('\n'),
+    output === '' ? 'There is no result.' : `What there is so far:\n\n${output}`,
+  ]
   return say(said.filter((part) => part !== '').join('\n\n'))
 }
 

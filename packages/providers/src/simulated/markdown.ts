@@ -4,7 +4,9 @@ export const heading = (level: number, text: string): string => `${'#'.repeat(le
 
 /** Text on one line, in which nothing makes a table cell, a tag or a fence. */
 export function prose(text: string): string {
-  return visible(text).replace(/[|<>`]/g, (mark) => `\\${mark}`).trim()
+  return visible(text)
+    .replace(/[|<>`]/g, (mark) => `\\${mark}`)
+    .trim()
 }
 
 /** Inline code, longer fenced than any run of backticks in it. A bar would end a table cell even in code. */
@@ -28,7 +30,11 @@ export const mermaidLabel = (text: string): string => visible(text).replace(/["#
 
 /** Control characters and line breaks as escapes. */
 function visible(text: string): string {
-  return text.replace(/[\p{Cc}\u2028\u2029]/gu, (character) => JSON.stringify(character).slice(1, -1).replace('\u007f', String.raw`\u007f`))
+  return text.replace(/[\p{Cc}\u2028\u2029]/gu, (character) =>
+    JSON.stringify(character)
+      .slice(1, -1)
+      .replace('\u007f', String.raw`\u007f`),
+  )
 }
 
 const padded = (cell: string, columns: number, right: boolean): string => {
@@ -39,6 +45,7 @@ const padded = (cell: string, columns: number, right: boolean): string => {
 /** Columns on a terminal, where Chinese, Japanese and Korean characters take two. */
 function width(text: string): number {
   let columns = 0
-  for (const character of text) columns += /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]/.test(character) ? 2 : 1
+  for (const character of text)
+    columns += /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]/.test(character) ? 2 : 1
   return columns
 }

@@ -17,21 +17,27 @@ afterAll(() => model.close())
 
 const name = 'beaver-simulated-1'
 const tools: OpenAI.ChatCompletionTool[] = [{ type: 'function', function: { name: 'echo', description: 'd', parameters: { type: 'object', properties: {} } } }]
-const order = '<instruction>\nCall `echo` with {"text": "中文 🦫 and a longer text, so that it needs more than one chunk on its way: 🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫"}.\n</instruction>'
+const order =
+  '<instruction>\nCall `echo` with {"text": "中文 🦫 and a longer text, so that it needs more than one chunk on its way: 🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫"}.\n</instruction>'
 
-const callText = (call: OpenAI.ChatCompletionMessageToolCall): string => (call.type === 'function' ? `${call.id} ${call.function.name} ${call.function.arguments}` : '')
+const callText = (call: OpenAI.ChatCompletionMessageToolCall): string =>
+  call.type === 'function' ? `${call.id} ${call.function.name} ${call.function.arguments}` : ''
 
 test('lists its one model', async () => {
   expect((await client.models.list()).data.map(({ id }) => id)).toEqual([name])
 })
 
 test('the same request has the same answer, byte for byte', async () => {
-  const ask = async (): Promise<string> => await (await client.chat.completions.create({ model: name, messages: [{ role: 'user', content: 'hi' }] }).asResponse()).text()
+  const ask = async (): Promise<string> =>
+    await (await client.chat.completions.create({ model: name, messages: [{ role: 'user', content: 'hi' }] }).asResponse()).text()
   expect(await ask()).toBe(await ask())
 })
 
 test('a stream has the same text and calls as the whole answer', async () => {
-  for (const [content, offered] of [['Tell me something long: '.repeat(10), []], [order, tools]] as const) {
+  for (const [content, offered] of [
+    ['Tell me something long: '.repeat(10), []],
+    [order, tools],
+  ] as const) {
     const messages = [{ role: 'user' as const, content }]
     const offer = offered.length === 0 ? {} : { tools: [...offered] }
     const whole = await client.chat.completions.create({ model: name, messages, ...offer })
@@ -46,11 +52,24 @@ test('a stream has the same text and calls as the whole answer', async () => {
 
 test('the provider of Beaver gets text, calls and usage from it', async () => {
   const provider = openAiChatProvider({ name: 'simulated', baseURL: `${model.url}/v1`, apiKey: 'none', model: name, timeoutMs: 10_000 })
-  const opening: ChatRequest = { messages: [{ role: 'user', content: order }], tools: [{ name: 'echo', description: '', parameters: {} }], signal: new AbortController().signal }
+  const opening: ChatRequest = {
+    messages: [{ role: 'user', content: order }],
+    tools: [{ name: 'echo', description: '', parameters: {} }],
+    signal: new AbortController().signal,
+  }
   const first = await provider.chat(opening)
-  expect(first).toMatchObject({ content: null, finishReason: 'tool_calls', model: name, toolCalls: [{ name: 'echo', arguments: expect.stringContaining('中文 🦫') }] })
+  expect(first).toMatchObject({
+    content: null,
+    finishReason: 'tool_calls',
+    model: name,
+    toolCalls: [{ name: 'echo', arguments: expect.stringContaining('中文 🦫') }],
+  })
   expect(first.usage.input_tokens).toBeGreaterThan(0)
-  const messages: ChatRequest['messages'] = [...opening.messages, { role: 'assistant', content: null, tool_calls: first.toolCalls }, { role: 'tool', tool_call_id: first.toolCalls[0]?.id ?? '', content: '{"text":"x"}' }]
+  const messages: ChatRequest['messages'] = [
+    ...opening.messages,
+    { role: 'assistant', content: null, tool_calls: first.toolCalls },
+    { role: 'tool', tool_call_id: first.toolCalls[0]?.id ?? '', content: '{"text":"x"}' },
+  ]
   expect(await provider.chat({ ...opening, messages })).toMatchObject({ toolCalls: [], finishReason: 'stop', content: expect.stringContaining('{"text":"x"}') })
 })
 

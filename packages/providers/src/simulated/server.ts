@@ -53,7 +53,10 @@ async function serve(request: IncomingMessage, response: ServerResponse, how: { 
   const read = readRequest(body)
   if ('fault' in read) return fail(response, 400, { message: read.fault })
   if (read.model !== simulatedModelName) {
-    return fail(response, 404, { code: 'model_not_found', message: `The simulated model answers to ${simulatedModelName} only, not to ${JSON.stringify(read.model.slice(0, 100))}.` })
+    return fail(response, 404, {
+      code: 'model_not_found',
+      message: `The simulated model answers to ${simulatedModelName} only, not to ${JSON.stringify(read.model.slice(0, 100))}.`,
+    })
   }
   if (how.latencyMs > 0) await wait(how.latencyMs, undefined, { signal: how.signal })
   const reply = answer(read.request)

@@ -22,7 +22,11 @@ const message = z.discriminatedUnion('role', [
 const wireRequest = z.object({
   model: z.string(),
   messages: z.array(message).min(1),
-  tools: z.array(z.object({ function: z.object({ name: z.string(), description: z.string().default(''), parameters: z.record(z.string(), z.unknown()).default({}) }) })).nullish(),
+  tools: z
+    .array(
+      z.object({ function: z.object({ name: z.string(), description: z.string().default(''), parameters: z.record(z.string(), z.unknown()).default({}) }) }),
+    )
+    .nullish(),
   stream: z.boolean().nullish(),
   stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
 })
@@ -52,7 +56,11 @@ export function readRequest(body: string): ReadRequest | { readonly fault: strin
 function chatMessage(of: z.infer<typeof message>): ChatMessage {
   switch (of.role) {
     case 'assistant':
-      return { role: 'assistant', content: of.content ?? null, tool_calls: (of.tool_calls ?? []).map((call) => ({ id: call.id, name: call.function.name, arguments: call.function.arguments })) }
+      return {
+        role: 'assistant',
+        content: of.content ?? null,
+        tool_calls: (of.tool_calls ?? []).map((call) => ({ id: call.id, name: call.function.name, arguments: call.function.arguments })),
+      }
     case 'developer':
       return { role: 'system', content: of.content }
     default:
@@ -83,7 +91,12 @@ const wireCall = ({ id, name, arguments: args }: ToolCall): object => ({ id, typ
 
 export function completion(id: string, reply: SimulatedReply, usage: WireUsage): object {
   const calls = reply.toolCalls.length === 0 ? {} : { tool_calls: reply.toolCalls.map(wireCall) }
-  const choice = { index: 0, message: { role: 'assistant', content: reply.content, refusal: null, ...calls }, logprobs: null, finish_reason: finishReason(reply) }
+  const choice = {
+    index: 0,
+    message: { role: 'assistant', content: reply.content, refusal: null, ...calls },
+    logprobs: null,
+    finish_reason: finishReason(reply),
+  }
   // `created` is 0: the simulated model has no clock.
   return { id, object: 'chat.completion', created: 0, model: simulatedModelName, choices: [choice], usage }
 }
@@ -109,7 +122,7 @@ export function* completionChunks(id: string, reply: SimulatedReply, usage: Wire
 }
 
 function* pieces(whole: string): Generator<string> {
-  for (let at = 0; at < whole.length; ) {
+  for (let at = 0; at < whole.length;) {
     // A character of two units is not cut.
     const end = at + charactersAChunk + (/[\ud800-\udbff]/.test(whole[at + charactersAChunk - 1] ?? '') ? 1 : 0)
     yield whole.slice(at, end)

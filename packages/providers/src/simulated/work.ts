@@ -64,7 +64,10 @@ function argumentsFor(tool: ToolSchema, example: Record<string, unknown> | null,
 
 /** A value for each argument a tool cannot do without, as well as its schema tells. */
 function requiredArguments(tool: ToolSchema, order: WorkOrder): Record<string, unknown> {
-  const { required, properties } = tool.parameters as { required?: unknown; properties?: Record<string, { type?: unknown; enum?: unknown[]; minimum?: number }> }
+  const { required, properties } = tool.parameters as {
+    required?: unknown
+    properties?: Record<string, { type?: unknown; enum?: unknown[]; minimum?: number }>
+  }
   const args: Record<string, unknown> = {}
   for (const name of Array.isArray(required) ? required.map(String) : []) {
     const property = properties?.[name]

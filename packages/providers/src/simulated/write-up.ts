@@ -12,7 +12,8 @@ export function writeUp(order: WorkOrder, calls: readonly MadeCall[], known: Kno
 }
 
 function body(order: WorkOrder, calls: readonly MadeCall[], known: Known): string[] {
-  const resultOf = (tool: string): string | undefined => calls.findLast((call) => call.name === tool && call.result !== null && failureIn(call.result) === null)?.result ?? undefined
+  const resultOf = (tool: string): string | undefined =>
+    calls.findLast((call) => call.name === tool && call.result !== null && failureIn(call.result) === null)?.result ?? undefined
   const received = known.receivedJson.map(jsonBlock)
   const recounted = resultOf('recount_files')
   if (recounted !== undefined && known.recount !== null) return [...received, jsonBlock(recounted), verdict(known.recount)]

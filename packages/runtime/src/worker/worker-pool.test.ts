@@ -85,7 +85,10 @@ describe('a pool of one thread', async () => {
     const innocent = start(pool, 'wait')
     await underWay(innocent)
     const killer = start(pool, 'fill the heap')
-    expect([await killer.outcome, await innocent.outcome]).toMatchObject([{ kind: 'lost', message: expect.stringMatching(/memory/i) as string }, { kind: 'lost' }])
+    expect([await killer.outcome, await innocent.outcome]).toMatchObject([
+      { kind: 'lost', message: expect.stringMatching(/memory/i) as string },
+      { kind: 'lost' },
+    ])
     expect(await start(pool, 'after').outcome).toMatchObject({ kind: 'ended' })
   })
 

@@ -97,7 +97,8 @@ export async function startWorkerPool(options: { filename: string; threads: numb
     const now = Date.now()
     losses.push(now)
     while (losses.length > 0 && now - (losses[0] as number) > lossesPeriodMs) losses.shift()
-    if (losses.length > lossesMax) giveUp(new BeaverError('internal', `Worker threads died ${losses.length} times within ${lossesPeriodMs / 1000} s; the last: ${message}`))
+    if (losses.length > lossesMax)
+      giveUp(new BeaverError('internal', `Worker threads died ${losses.length} times within ${lossesPeriodMs / 1000} s; the last: ${message}`))
     else void addShard()
   }
 

@@ -39,7 +39,12 @@ function bySystem(folder = '.'): Figures {
   const names = execFileSync('find', prune, options)
   const files = names.reduce((count, byte) => count + (byte === 0 ? 1 : 0), 0)
   if (files === 0) return { files, lines: 0, words: 0, bytes: 0 }
-  const last = spawnSync('wc', ['-lwc', '--files0-from=-'], { ...options, input: names }).stdout.toString().trimEnd().split('\n').at(-1) ?? ''
+  const last =
+    spawnSync('wc', ['-lwc', '--files0-from=-'], { ...options, input: names })
+      .stdout.toString()
+      .trimEnd()
+      .split('\n')
+      .at(-1) ?? ''
   const [lines = NaN, words = NaN, bytes = NaN] = last.trim().split(/\s+/).map(Number)
   return { files, lines, words, bytes }
 }
@@ -52,7 +57,7 @@ const variety: Record<string, string | Uint8Array> = {
   '中文.txt': '你好 世界\n字\u3000字\n',
   '-dash.ts': 'export {}\n',
   'line\nbreak.ts': 'a b c\n',
-  'total': '1 2 3 total\n',
+  total: '1 2 3 total\n',
   'tab\tcr\r 1 2 3 x.ts': 'x\n',
   '.gitignore': 'node_modules/\n',
   'src/.hidden/Makefile': 'all:\n\ttrue\n',
@@ -117,7 +122,7 @@ describe('read_file', () => {
     const text = '中文字符 ✓ text '.repeat(20)
     await put({ x: text })
     let read = ''
-    for (let offset: number | null = 0; offset !== null; ) {
+    for (let offset: number | null = 0; offset !== null;) {
       const part: FilePart = await call('read_file', { path: 'x', offset, bytes_max: 7 })
       expect(part.encoding).toBe('utf-8')
       read += part.text
@@ -157,9 +162,15 @@ describe('file_stats', () => {
   })
 
   test('has the figures of find and wc whatever the folder holds', async () => {
-    const name = fc.string({ unit: fc.constantFrom('a', 'B', '.', ' ', '-', '\n', '中', "'", '*', '\\', '\r', 'é'), minLength: 1, maxLength: 12 }).filter((each) => each !== '.' && each !== '..')
+    const name = fc
+      .string({ unit: fc.constantFrom('a', 'B', '.', ' ', '-', '\n', '中', "'", '*', '\\', '\r', 'é'), minLength: 1, maxLength: 12 })
+      .filter((each) => each !== '.' && each !== '..')
     const content = fc.oneof(
-      fc.array(fc.constantFrom('word', ' ', '\n', '\r\n', '\u00a0', '\u2014', '中文', '\t', '\u3000', '\f', '\ufeff', '🦫', '\u0000', '\u2028'), { maxLength: 80 }).map((parts) => Buffer.from(parts.join(''))),
+      fc
+        .array(fc.constantFrom('word', ' ', '\n', '\r\n', '\u00a0', '\u2014', '中文', '\t', '\u3000', '\f', '\ufeff', '🦫', '\u0000', '\u2028'), {
+          maxLength: 80,
+        })
+        .map((parts) => Buffer.from(parts.join(''))),
       fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
     )
     let run = 0
@@ -277,7 +288,9 @@ describe('recount_files', () => {
     await put({ ...variety, "it's/x y.txt": 'one\n' })
     for (const path of ['.', "it's", 'src/.hidden']) {
       const { command, totals } = await call<Recount>('recount_files', { path })
-      expect(execFileSync('sh', ['-c', command], { encoding: 'utf8' })).toBe(`${totals.files} files, ${totals.lines} lines, ${totals.words} words, ${totals.bytes} bytes\n`)
+      expect(execFileSync('sh', ['-c', command], { encoding: 'utf8' })).toBe(
+        `${totals.files} files, ${totals.lines} lines, ${totals.words} words, ${totals.bytes} bytes\n`,
+      )
     }
     await mkdir(join(workspace, 'empty'))
     expect(execFileSync('sh', ['-c', checkCommand(join(workspace, 'empty'))], { encoding: 'utf8' })).toBe('0 files, 0 lines, 0 words, 0 bytes\n')

@@ -33,7 +33,18 @@ async function ask(signal: AbortSignal): Promise<boolean> {
 export async function recountBySystem(folder: WorkspacePath, signal: AbortSignal): Promise<{ totals: Figures; problems: string[] }> {
   const totals = noFigures()
   const problems = new Set<string>()
-  const prune = ['.', '-type', 'd', '(', ...ignoredFolders.flatMap((name, i) => (i === 0 ? ['-name', name] : ['-o', '-name', name])), ')', '-prune', '-o', '-type', 'f']
+  const prune = [
+    '.',
+    '-type',
+    'd',
+    '(',
+    ...ignoredFolders.flatMap((name, i) => (i === 0 ? ['-name', name] : ['-o', '-name', name])),
+    ')',
+    '-prune',
+    '-o',
+    '-type',
+    'f',
+  ]
   const options = { cwd: folder.absolute, signal }
   // NULs, not lines: a name may hold line breaks.
   const found = await run('find', [...prune, '-print0'], { ...options, nulCount: (count) => (totals.files += count) })
@@ -67,7 +78,12 @@ async function run(program: string, args: readonly string[], options: RunOptions
   const { signal } = options
   signal.throwIfAborted()
   // A process group of its own: killing it takes the wc that find started along.
-  const child = spawn(program, args, { cwd: options.cwd, env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' }, stdio: ['pipe', 'pipe', 'pipe'], detached: true })
+  const child = spawn(program, args, {
+    cwd: options.cwd,
+    env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+  })
   const stop = (): void => killGroup(child)
   const timer = setTimeout(stop, programMsMax)
   signal.addEventListener('abort', stop, { once: true })

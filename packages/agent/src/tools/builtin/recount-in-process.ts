@@ -54,7 +54,9 @@ async function recountFile(path: Buffer, totals: Figures, signal: AbortSignal): 
 
 function recountPiece(piece: Buffer, totals: Figures): void {
   // A genuine U+FFFD is printable; after this, one in the decoded text stands for bytes that are no text.
-  const text = piece.toString('latin1').includes('\xef\xbf\xbd') ? Buffer.from(piece.toString('latin1').replaceAll('\xef\xbf\xbd', 'x'), 'latin1').toString() : piece.toString()
+  const text = piece.toString('latin1').includes('\xef\xbf\xbd')
+    ? Buffer.from(piece.toString('latin1').replaceAll('\xef\xbf\xbd', 'x'), 'latin1').toString()
+    : piece.toString()
   totals.lines += text.split('\n').length - 1
   const plain = text.replace(nothing, (character) => (blank.test(character) ? character : ''))
   totals.words += plain.match(word)?.length ?? 0

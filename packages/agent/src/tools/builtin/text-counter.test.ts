@@ -57,7 +57,10 @@ test('a word does not go on in the next file', () => {
 })
 
 test('the sum does not depend on where the chunks are cut', () => {
-  const bytes = fc.oneof(fc.string({ unit: 'binary' }).map((text) => Buffer.from(text)), fc.uint8Array().map((array) => Buffer.from(array)))
+  const bytes = fc.oneof(
+    fc.string({ unit: 'binary' }).map((text) => Buffer.from(text)),
+    fc.uint8Array().map((array) => Buffer.from(array)),
+  )
   fc.assert(
     fc.property(bytes, fc.nat(), (all, at) => {
       const cut = at % (all.length + 1)
@@ -68,7 +71,9 @@ test('the sum does not depend on where the chunks are cut', () => {
 
 test.runIf(reference)('every code point is classed as wc classes it', () => {
   // The planes with characters in them, and the first of the private ones.
-  const codePoints = Array.from({ length: 0xf_1000 }, (_, code) => code).filter((code) => code < 0xd800 || (code > 0xdfff && code < 0x3_4000) || code >= 0xe_0000)
+  const codePoints = Array.from({ length: 0xf_1000 }, (_, code) => code).filter(
+    (code) => code < 0xd800 || (code > 0xdfff && code < 0x3_4000) || code >= 0xe_0000,
+  )
   // Alone it makes one word or none, between letters one or two: if two classings differ, so does one of these sums.
   const alone = (code: number): string => ` ${String.fromCodePoint(code)} \n`
   const between = (code: number): string => `a${String.fromCodePoint(code)}b\n`
@@ -85,7 +90,12 @@ test.runIf(reference)('random bytes are counted as wc counts them', () => {
   const piece = fc.oneof(
     fc.uint8Array({ minLength: 1, maxLength: 40 }),
     fc.string({ unit: 'binary', maxLength: 20 }).map((text) => new Uint8Array(Buffer.from(text))),
-    fc.constantFrom(...['\n', ' ', '\t', 'a', '\u00a0', '\u2060', '\ufffd', '\0'].map((text) => new Uint8Array(Buffer.from(text))), Uint8Array.of(0xe4, 0xb8), Uint8Array.of(0xf4, 0x90, 0x80, 0x80), Uint8Array.of(0xed, 0xa0, 0x80)),
+    fc.constantFrom(
+      ...['\n', ' ', '\t', 'a', '\u00a0', '\u2060', '\ufffd', '\0'].map((text) => new Uint8Array(Buffer.from(text))),
+      Uint8Array.of(0xe4, 0xb8),
+      Uint8Array.of(0xf4, 0x90, 0x80, 0x80),
+      Uint8Array.of(0xed, 0xa0, 0x80),
+    ),
   )
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {

@@ -11,7 +11,7 @@ import type { WorkspacePath } from './workspace-path.ts'
 export const ignoredFolders = ['.git', 'node_modules', '.beaver'] as const
 
 /** The most files and folders one walk looks at. */
-export const walkedEntriesMax = 2_000_000
+const walkedEntriesMax = 2_000_000
 
 export interface WalkedEntry {
   readonly kind: 'file' | 'folder' | 'ignored_folder' | 'symlink' | 'other' | 'unreadable_folder'
@@ -39,13 +39,20 @@ export async function* walk(from: WorkspacePath, options: { signal: AbortSignal;
       options.signal.throwIfAborted()
       const children = await childrenOf(folder.path)
       if (!Array.isArray(children)) {
-        if (depth === 1) throw new ToolFailure(children.code === 'ENOTDIR' ? 'not_a_folder' : 'unreadable', `${JSON.stringify(from.shown)} cannot be listed as a folder (${children.code}).`)
+        if (depth === 1)
+          throw new ToolFailure(
+            children.code === 'ENOTDIR' ? 'not_a_folder' : 'unreadable',
+            `${JSON.stringify(from.shown)} cannot be listed as a folder (${children.code}).`,
+          )
         yield { kind: 'unreadable_folder', path: folder.path, shown: folder.prefix.slice(0, -1), depth }
         continue
       }
       walked += children.length
       if (walked > walkedEntriesMax) {
-        throw new ToolFailure('too_many_files', `There are more than ${walkedEntriesMax} files and folders below ${JSON.stringify(from.shown)}. Give a folder further down.`)
+        throw new ToolFailure(
+          'too_many_files',
+          `There are more than ${walkedEntriesMax} files and folders below ${JSON.stringify(from.shown)}. Give a folder further down.`,
+        )
       }
       for (const child of children) {
         const kind = kindOf(child)

@@ -46,8 +46,29 @@ test.each([
 })
 
 test.each([
-  '/etc/passwd', '//server/share', '\\\\server\\share', '\\windows', 'C:\\x', 'c:/x', 'C:', 'C:x', '..', '../secret', 'src/../..', 'src/../src', '..\\secret', 'src/..',
-  'a\0b', 'out', 'out/secret', 'out/absent', 'out/absent/deeper', 'sibling', 'dangling-out', 'dangling-out/x', 'x'.repeat(5000),
+  '/etc/passwd',
+  '//server/share',
+  '\\\\server\\share',
+  '\\windows',
+  'C:\\x',
+  'c:/x',
+  'C:',
+  'C:x',
+  '..',
+  '../secret',
+  'src/../..',
+  'src/../src',
+  '..\\secret',
+  'src/..',
+  'a\0b',
+  'out',
+  'out/secret',
+  'out/absent',
+  'out/absent/deeper',
+  'sibling',
+  'dangling-out',
+  'dangling-out/x',
+  'x'.repeat(5000),
 ])('refuses %j as outside the workspace', async (path) => {
   expect(await codeOf(path)).toBe('outside_workspace')
 })
@@ -61,13 +82,20 @@ test('a refusal names the path on one line and says what to give instead', async
 })
 
 test('a link to something outside is refused alike whether or not that exists', async () => {
-  const [exists, absent] = await Promise.all(['out/secret', 'out/nope'].map((path) => resolveInWorkspace(workspace, path).catch((error: Error) => error.message.replace(path, 'P'))))
+  const [exists, absent] = await Promise.all(
+    ['out/secret', 'out/nope'].map((path) => resolveInWorkspace(workspace, path).catch((error: Error) => error.message.replace(path, 'P'))),
+  )
   expect(exists).toBe(absent)
 })
 
 test('whatever is accepted lies in the workspace', async () => {
-  const part = fc.oneof(fc.constantFrom('..', '.', '', 'src', 'deep', 'out', 'in', 'sibling', 'loop', 'workspace', '\0', '\\', 'C:', '...', '. .'), fc.string({ maxLength: 5 }))
-  const path = fc.tuple(fc.constantFrom('', '/', '\\', './', '//'), fc.array(part, { maxLength: 6 }), fc.constantFrom('/', '\\')).map(([start, parts, separator]) => start + parts.join(separator))
+  const part = fc.oneof(
+    fc.constantFrom('..', '.', '', 'src', 'deep', 'out', 'in', 'sibling', 'loop', 'workspace', '\0', '\\', 'C:', '...', '. .'),
+    fc.string({ maxLength: 5 }),
+  )
+  const path = fc
+    .tuple(fc.constantFrom('', '/', '\\', './', '//'), fc.array(part, { maxLength: 6 }), fc.constantFrom('/', '\\'))
+    .map(([start, parts, separator]) => start + parts.join(separator))
   await fc.assert(
     fc.asyncProperty(path, async (given) => {
       const found = await resolveInWorkspace(workspace, given).catch((error: unknown) => error)

@@ -48,7 +48,10 @@ function faultOf(path: string): string | null {
 }
 
 function refusal(path: string, fault: string): ToolFailure {
-  return new ToolFailure('outside_workspace', `The path ${quoted(path)} is refused: ${fault}. Give a path relative to the workspace without "..", such as "src/index.ts".`)
+  return new ToolFailure(
+    'outside_workspace',
+    `The path ${quoted(path)} is refused: ${fault}. Give a path relative to the workspace without "..", such as "src/index.ts".`,
+  )
 }
 
 const isInside = (root: string, path: string): boolean => {
@@ -67,7 +70,7 @@ async function realOf(path: string): Promise<{ real: string; code: null } | { re
 /** The real path of the deepest part that exists on the way to `path`, where a symlink that leads nowhere is followed as far as it leads. */
 async function nearestReal(path: string): Promise<string> {
   let hopsLeft = symlinkHopsMax
-  for (let at = path; ; ) {
+  for (let at = path; ;) {
     const { real } = await realOf(at)
     if (real !== null) return real
     const target = hopsLeft > 0 ? await readlink(at).catch(() => null) : null
