@@ -8,7 +8,7 @@ import { type EmbeddedServer, startEmbeddedServer } from '@beaver/nats'
 const root = new URL('../../', import.meta.url).pathname
 
 /** The nats-server the set-up brought. */
-export function natsServerBinary(): string {
+function natsServerBinary(): string {
   const { natsServer } = JSON.parse(readFileSync(join(root, '.beaver/tools/paths.json'), 'utf8')) as { natsServer: string }
   return natsServer
 }

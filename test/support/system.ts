@@ -14,7 +14,7 @@ import { type FakeProvider, fakeProvider } from './fake-provider.ts'
 import type { TestServer } from './nats.ts'
 
 export const apiKey = 'sk-test-0123456789abcdef-SECRET'
-export const leaseMs = 1_000
+const leaseMs = 1_000
 
 export interface TestSystem extends AsyncDisposable {
   readonly provider: FakeProvider

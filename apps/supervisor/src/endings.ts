@@ -1,11 +1,13 @@
 // Who waits for the end of a task: the requests of `task.run`.
 // E1. A wait ends with the task's terminal event, wherever the task was driven. E2. The news comes from this daemon, else from
 //     another's announcement (a hint), else from looking every `lookMs`: a lost hint costs time, never the answer.
-import { type DomainEvent, type LogId, logKey } from '@beaver/core'
+// E3. Who waits when the daemon goes away is told so: the task goes on elsewhere, and can be asked for again.
+import { BeaverError, type DomainEvent, type LogId, logKey } from '@beaver/core'
 import type { Subjects } from '@beaver/nats'
 import type { NatsConnection, Subscription } from '@nats-io/nats-core'
 
 export interface Endings {
+  /** @throws {BeaverError} `no_daemon` when this daemon goes away first */
   wait(log: LogId): Promise<DomainEvent>
   /** This daemon ended a task; `end` when it knows how. */
   ended(log: LogId, end: DomainEvent | null): void
@@ -20,7 +22,7 @@ export function watchEndings(
   subjects: Subjects,
   of: { held: (log: LogId) => boolean; read: (log: LogId) => Promise<DomainEvent | null> },
 ): Endings {
-  const waiting = new Map<string, { log: LogId; resolve: ((end: DomainEvent) => void)[]; lookAt: number }>()
+  const waiting = new Map<string, { log: LogId; told: PromiseWithResolvers<DomainEvent>; lookAt: number }>()
   let hints: Subscription | null = null
 
   function settle(log: LogId, end: DomainEvent | null): void {
@@ -28,7 +30,7 @@ export function watchEndings(
     if (!waiting.has(key)) return
     const tell = (known: DomainEvent | null): void => {
       if (known === null) return
-      for (const resolve of waiting.get(key)?.resolve ?? []) resolve(known)
+      waiting.get(key)?.told.resolve(known)
       waiting.delete(key)
     }
     if (end !== null) tell(end)
@@ -52,16 +54,20 @@ export function watchEndings(
   }, hintMs)
 
   return {
-    wait: (log) =>
-      new Promise((resolve) => {
-        const known = waiting.get(logKey(log))
-        if (known === undefined) waiting.set(logKey(log), { log, resolve: [resolve], lookAt: Date.now() + hintMs })
-        else known.resolve.push(resolve)
-      }),
+    wait(log) {
+      const wait = waiting.get(logKey(log)) ?? { log, told: Promise.withResolvers<DomainEvent>(), lookAt: Date.now() + hintMs }
+      waiting.set(logKey(log), wait)
+      return wait.told.promise
+    },
     ended: settle,
     close() {
       clearInterval(timer)
       hints?.unsubscribe()
+      for (const { log, told } of waiting.values())
+        told.reject(
+          new BeaverError('no_daemon', `The daemon that was asked is going away; the task ${log.task} goes on. Ask again with its id for its result.`),
+        )
+      waiting.clear()
     },
   }
 }

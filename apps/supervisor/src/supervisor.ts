@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadSkills } from '@beaver/agent'
 import type { Config } from '@beaver/config'
-import { BeaverError, type DomainEvent, draft, event, foreignId, type Ids, type LogId, logKey, pause, systemClock } from '@beaver/core'
+import { BeaverError, type DomainEvent, draft, event, foreignId, type LogId, logKey, pause, systemClock } from '@beaver/core'
 import { call, connectNats, natsBlobStore, natsJournal, natsTaskQueue, parseRequest, findTask, serve, subjectsOf } from '@beaver/nats'
 import { acceptedTasks, loadTask, startDaemon, startWorkerPool, submitRequest, submitTask, TaskLog } from '@beaver/runtime'
 import type { Subscription } from '@nats-io/nats-core'
-import { monotonicFactory } from 'ulid'
 import { z } from 'zod'
 import { watchEndings } from './endings.ts'
+import { ulidIds } from './ids.ts'
 import { chooseModel } from './model.ts'
 import type { WorkerData } from './worker.ts'
 
@@ -28,8 +28,7 @@ const cancelPauseMs = 50
 const runsMax = 10_000
 
 export async function startSupervisor(config: Config, natsUrl: string): Promise<Supervisor> {
-  const ulid = monotonicFactory()
-  const ids: Ids = { next: (kind) => `${kind}_${ulid().toLowerCase()}` }
+  const ids = ulidIds()
   const daemonId = ids.next('daemon')
   const source = `/beaver/daemons/${daemonId}`
   const subjects = subjectsOf(config.namespace)
@@ -74,8 +73,7 @@ export async function startSupervisor(config: Config, natsUrl: string): Promise<
           callback: (_, message) => daemon.sessionIdle(message.json<LogId>().tenant, message.json<LogId>().session),
         })
       else if (idle !== null) {
-        endings.close()
-        idle?.unsubscribe()
+        idle.unsubscribe()
         idle = null
       }
     },
@@ -156,6 +154,8 @@ export async function startSupervisor(config: Config, natsUrl: string): Promise<
     await new TaskLog(log, { head, revision, epoch: head.epoch }, ports).append([draft(event('task_cancel_requested', { reason }))])
   }
 
+  // Ready means that a request is answered: the server has to know of the subscriptions first.
+  await nc.flush()
   return {
     info: { daemon: daemonId, provider: model.choice.provider, model: model.choice.model, skills: skills.map((skill) => skill.name) },
     failed: Promise.race([pool.failed, closedWithError(nc.closed())]),

@@ -13,7 +13,7 @@ export interface MemoryPool extends WorkerPool {
   lose(message?: string): void
 }
 
-export function memoryPool(services: LoopServices): MemoryPool {
+function memoryPool(services: LoopServices): MemoryPool {
   const running = new Set<(outcome: LoopOutcome) => void>()
   return {
     failed: new Promise<never>(() => {}),

@@ -1,0 +1,132 @@
+import { failurePolicies, type FailureClass, retryPauseMs } from '@beaver/core'
+import { calls, held, memoryHost, rootSpec, says, until } from '@beaver/testing'
+import { describe, expect, it, test } from 'vitest'
+import { advanceUntilSettled, begin, probe, results, turns } from '../../test/loop-kit.ts'
+import { type ChatAnswer, ProviderError } from '../provider/chat-provider.ts'
+
+describe('retries follow the table', () => {
+  const retried = Object.entries(failurePolicies).flatMap(([name, policy]) =>
+    policy.action === 'retry' ? [[name as FailureClass, policy.triesMax] as const] : [],
+  )
+
+  test.each(retried)('%s is tried %d times in all, each pause as the policy has it', async (failureClass, triesMax) => {
+    const loop = begin({ replies: Array.from({ length: triesMax }, () => new ProviderError(failureClass, 'again')), random: 0.5 })
+    await advanceUntilSettled(loop)
+    expect(await loop.end).toMatchObject({ status: 'failed', failure: { class: failureClass } })
+    const tries = loop.host.events.flatMap((event) => (event.type === 'provider_call_failed' ? [[event.data.tries, event.data.retry_in_ms]] : []))
+    expect(tries).toEqual(Array.from({ length: triesMax }, (_, i) => [i + 1, retryPauseMs(failurePolicies[failureClass], { tries: i + 1, random: 0.5 })]))
+  })
+
+  test.each(['provider_refused', 'context_overflow', 'refusal', 'budget_exceeded'] as const)('%s is not tried again', async (failureClass) => {
+    const { end, provider } = begin({ replies: [new ProviderError(failureClass, 'no', { status: 401 })] })
+    expect(await end).toMatchObject({ status: 'failed', failure: { class: failureClass, message: 'no' } })
+    expect(provider.requests).toHaveLength(1)
+  })
+
+  it('does not ask before the pause is over', async () => {
+    const loop = begin({ replies: [new ProviderError('provider_unavailable', 'down'), says('up')], random: 0.999 })
+    const waits = await until('the failure is journaled', () => loop.host.events.find((event) => event.type === 'provider_call_failed')?.data.retry_in_ms)
+    await turns()
+    loop.clock.advance(waits - 1)
+    await turns()
+    expect(loop.provider.requests).toHaveLength(1)
+    loop.clock.advance(1)
+    expect(await loop.end).toMatchObject({ status: 'completed', facts: { outputText: 'up' } })
+  })
+
+  it("waits as long as the server asks (Retry-After), up to the policy's longest pause", async () => {
+    const asking = (retryAfterMs: number): ProviderError => new ProviderError('rate_limited', 'slow', { status: 429, retryAfterMs })
+    const loop = begin({ replies: [asking(7_000), asking(3_600_000), says('ok')] })
+    await advanceUntilSettled(loop)
+    await loop.end
+    expect(loop.host.events.flatMap((event) => (event.type === 'provider_call_failed' ? [event.data.retry_in_ms] : []))).toEqual([7_000, 30_000])
+  })
+
+  it('an answer sets the tries back', async () => {
+    const down = (): Error => new ProviderError('provider_timeout', 'down')
+    const loop = begin({ replies: [down(), down(), calls(['add', { a: 1, b: 1 }]), down(), down(), says('ok')] })
+    await advanceUntilSettled(loop)
+    expect((await loop.end).status).toBe('completed')
+  })
+
+  it('a provider that throws something else is a defect: the loop breaks and says why', async () => {
+    await expect(begin({ replies: [new TypeError('x is not a function')] }).end).rejects.toThrow('x is not a function')
+  })
+})
+
+describe('cancel', () => {
+  const cancelledEnd = { status: 'cancelled', failure: { class: 'cancelled', message: 'enough' } }
+
+  it('before anything: the run is on record, and no provider is asked', async () => {
+    const loop = begin({ replies: [] })
+    loop.cancel()
+    expect(await loop.end).toMatchObject(cancelledEnd)
+    expect(loop.host.types).toEqual(['run_started', 'system_prompt_snapshotted', 'user_message_added', 'run_cancelled'])
+  })
+
+  it('while thinking: the request is aborted', async () => {
+    const loop = begin({ replies: [held<Partial<ChatAnswer>>().promise] })
+    await until('the provider is asked', () => loop.provider.requests.length === 1)
+    loop.cancel()
+    expect(await loop.end).toMatchObject(cancelledEnd)
+    expect(loop.provider.requests[0]?.signal.aborted).toBe(true)
+    expect(loop.host.ends).toMatchObject([cancelledEnd])
+  })
+
+  it('between two tries: the pause ends at once', async () => {
+    const loop = begin({ replies: [new ProviderError('rate_limited', 'slow')] })
+    await until('the failure is journaled', () => loop.host.types.includes('provider_call_failed'))
+    loop.cancel()
+    expect(await loop.end).toMatchObject(cancelledEnd)
+  })
+
+  it('while a tool runs: its signal aborts, its result is recorded as cancelled, the run ends', async () => {
+    let seen: AbortSignal | null = null
+    const tool = probe('tool', (_, signal) => {
+      seen = signal
+      return new Promise(() => {})
+    })
+    const loop = begin({ replies: [calls(['tool', {}])], tools: [tool] })
+    await until('the tool runs', () => tool.calls.length === 1)
+    loop.cancel()
+    expect(await loop.end).toMatchObject(cancelledEnd)
+    expect((seen as AbortSignal | null)?.aborted).toBe(true)
+    expect(results(loop.host)).toMatchObject([{ success: false, error: 'cancelled' }])
+  })
+
+  it('while an answer becomes durable: its calls are recorded as cancelled and not made', async () => {
+    const tool = probe('tool', () => 'x')
+    const host = memoryHost()
+    const loop = begin({ replies: [calls(['tool', {}], ['tool', {}])], tools: [tool], host })
+    host.hold('assistant_message_added')
+    await until('the answer waits', () => host.waiting.length === 1)
+    loop.cancel()
+    for (let i = 0; i < 4; i++) {
+      await until('an append waits', () => host.waiting.length > 0)
+      host.settle()
+    }
+    expect(await loop.end).toMatchObject(cancelledEnd)
+    expect(tool.calls).toEqual([])
+  })
+
+  it('while the final answer becomes durable comes too late: the run is completed', async () => {
+    const host = memoryHost()
+    const loop = begin({ replies: [says('42')], host })
+    host.hold('run_completed')
+    await until('the end waits', () => host.waiting[0]?.includes('run_completed'))
+    loop.cancel()
+    host.settle()
+    expect((await loop.end).status).toBe('completed')
+  })
+
+  it('of a run that is taken up again: nothing is asked', async () => {
+    const whole = begin({ replies: [calls(['add', { a: 1, b: 1 }]), says('2')] })
+    await whole.end
+    for (let kept = 1; kept < whole.host.entries.length; kept++) {
+      const host = memoryHost({ entries: whole.host.entries.slice(0, kept) })
+      const again = begin({ replies: [], host, spec: rootSpec({ resume: host.events }) })
+      again.cancel()
+      expect((await again.end).status).toBe('cancelled')
+    }
+  })
+})

@@ -1,0 +1,107 @@
+// What the loop's tests share: a loop with a scripted provider, an in-memory host and a clock that moves only when told.
+import {
+  type MemoryHost,
+  memoryHost,
+  rootSpec,
+  type ScriptedProvider,
+  scriptedProvider,
+  type ScriptedReply,
+  until,
+  type VirtualClock,
+  virtualClock,
+} from '@beaver/testing'
+import { z } from 'zod'
+import { defineTool, type LoopEnd, type LoopServices, type LoopSpec, runAgentLoop, type Skill, type TeamResult, type Tool } from '../src/index.ts'
+
+export const add = defineTool({
+  name: 'add',
+  description: 'Adds.',
+  input: z.strictObject({ a: z.number(), b: z.number() }),
+  idempotent: true,
+  run: ({ a, b }) => a + b,
+})
+export const guided: Skill = {
+  name: 'guided',
+  description: 'd',
+  body: 'Use SequentialWorkflow.',
+  sha256: 'x',
+  folder: '/skills/guided',
+  guidance: { version: 1, preferred_tool: 'SequentialWorkflow', agents: [{ name: 'a', instruction: 'do a' }] },
+}
+export const sequential = { task: 't', agents: [{ name: 'a', instruction: 'do a' }] }
+export const teamResult: TeamResult = {
+  team_run_id: 'team1',
+  outcome: 'complete',
+  final_output: 'of the team',
+  outputs: [{ node_id: 'a', output: 'of the team' }],
+  message: null,
+  failures: [],
+}
+
+/** A tool that counts its calls and does what the test says. */
+export function probe(
+  name: string,
+  run: (input: { n?: number | undefined }, signal: AbortSignal) => unknown,
+  idempotent = false,
+): Tool & { readonly calls: number[] } {
+  const made: number[] = []
+  const tool = defineTool({
+    name,
+    description: name,
+    input: z.strictObject({ n: z.number().optional() }),
+    idempotent,
+    run: (input, { signal }) => (made.push(input.n ?? 0), run(input, signal)),
+  })
+  return { ...tool, calls: made }
+}
+
+export interface Loop {
+  readonly end: Promise<LoopEnd>
+  readonly host: MemoryHost
+  readonly provider: ScriptedProvider
+  readonly clock: VirtualClock
+  cancel(reason?: string): void
+}
+
+export interface Given {
+  readonly replies: readonly ScriptedReply[]
+  readonly tools?: readonly Tool[]
+  readonly skills?: readonly Skill[]
+  readonly spec?: LoopSpec
+  readonly host?: MemoryHost
+  readonly random?: number
+}
+
+export function begin({ replies, tools = [add], skills = [], spec = rootSpec(), host = memoryHost(), random = 0 }: Given): Loop {
+  const provider = scriptedProvider(replies)
+  const clock = virtualClock()
+  const stop = new AbortController()
+  const services: LoopServices = { provider, tools, skills, clock, random: () => random, toolTimeoutMs: 1_000 }
+  const end = runAgentLoop(spec, services, host, stop.signal)
+  end.catch(() => {})
+  return { end, host, provider, clock, cancel: (reason = 'enough') => stop.abort(reason) }
+}
+
+export const results = (host: MemoryHost) => host.events.flatMap((event) => (event.type === 'tool_result_recorded' ? [event.data] : []))
+export const lastMessages = (provider: ScriptedProvider) => provider.requests.at(-1)?.messages ?? []
+export const toolMessages = (provider: ScriptedProvider) =>
+  lastMessages(provider).flatMap((message) => (message.role === 'tool' ? [[message.tool_call_id, message.content]] : []))
+
+/** Lets everything that can happen without an outside event happen. */
+export async function turns(count = 5): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Moves the clock on whenever the loop waits for it. */
+export async function advanceUntilSettled(loop: Loop): Promise<void> {
+  let settled = false
+  void loop.end.then(
+    () => (settled = true),
+    () => (settled = true),
+  )
+  await until('the loop ended', async () => {
+    if (settled) return true
+    loop.clock.advance(1_000)
+    return new Promise<boolean>((resolve) => setImmediate(() => resolve(settled)))
+  })
+}
