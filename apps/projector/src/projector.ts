@@ -33,6 +33,7 @@ export async function startProjector(config: Config, natsUrl: string): Promise<P
   following.catch(() => {}) // told through `failed`
   const services = Object.keys(queries).map((name) => serve(nc, subjects.query(name), async (request) => answer(model.sql, name, request)))
 
+  await nc.flush() // the server knows the subscriptions: ready means ready
   return {
     info: { file, sequence },
     failed: following,

@@ -24,7 +24,7 @@ export interface OpenAiChatOptions {
 }
 
 /** Above this an answer is not read to its end. */
-const bodyBytesMax = 32 * 1024 * 1024
+const bodyBytesMax = 8 * 1024 * 1024
 
 /**
  * @example
