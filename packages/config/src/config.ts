@@ -30,7 +30,7 @@ const configFile = z.strictObject({
         .int()
         .min(1)
         .max(64)
-        .default(Math.max(1, Math.min(8, availableParallelism()))),
+        .default(Math.max(1, Math.min(8, availableParallelism() - 1))),
       worker_heap_mb_max: z.number().int().min(64).max(65_536).default(512),
       tasks_max: z.number().int().min(1).max(10_000).default(128),
       /** A daemon silent for this long loses its tasks to another. */
