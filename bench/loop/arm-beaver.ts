@@ -22,8 +22,11 @@ await serveArm(async (baseURL) => {
   process.on('exit', () => rmSync(dataDir, { recursive: true, force: true }))
 
   const client = await connectBeaver({ url: server.url, namespace: 'default', tenant: 'local' })
-  return async () => {
-    const { status, final_output } = await client.run({ task: 'Say hello with the tool.', workspace: '/' })
-    if (status !== 'completed' || final_output !== 'The tool said hello.') throw new Error(`the task ended ${status}: ${final_output}`)
+  return {
+    pids: [server.pid, supervisor.pid as number],
+    loop: async () => {
+      const { status, final_output } = await client.run({ task: 'Say hello with the tool.', workspace: '/' })
+      if (status !== 'completed' || final_output !== 'The tool said hello.') throw new Error(`the task ended ${status}: ${final_output}`)
+    },
   }
 })

@@ -16,11 +16,13 @@ await serveArm(async (baseURL) => {
   const llm = new ChatOpenAI({ model: 'bench-model', apiKey: 'bench', maxRetries: 0, configuration: { baseURL } })
   const agent = createReactAgent({ llm, tools: [echo], prompt: 'You are a helpful agent.', checkpointer: new MemorySaver() })
   let last = 0
-  return async () => {
-    const { messages } = await agent.invoke(
-      { messages: [{ role: 'user', content: 'Say hello with the tool.' }] },
-      { configurable: { thread_id: `t${++last}` } },
-    )
-    if (messages.at(-1)?.content !== 'The tool said hello.') throw new Error('the agent gave another answer')
+  return {
+    loop: async () => {
+      const { messages } = await agent.invoke(
+        { messages: [{ role: 'user', content: 'Say hello with the tool.' }] },
+        { configurable: { thread_id: `t${++last}` } },
+      )
+      if (messages.at(-1)?.content !== 'The tool said hello.') throw new Error('the agent gave another answer')
+    },
   }
 })

@@ -14,22 +14,24 @@ await serveArm(async (baseURL) => {
       },
     },
   ]
-  return async () => {
-    const messages: OpenAI.ChatCompletionMessageParam[] = [
-      { role: 'system', content: 'You are a helpful agent.' },
-      { role: 'user', content: 'Say hello with the tool.' },
-    ]
-    for (;;) {
-      const { choices } = await client.chat.completions.create({ model: 'bench-model', messages, tools })
-      const message = choices[0]?.message
-      if (message === undefined) throw new Error('no message')
-      messages.push(message)
-      if (message.tool_calls === undefined) return
-      for (const call of message.tool_calls) {
-        if (call.type !== 'function') continue
-        const { text } = JSON.parse(call.function.arguments) as { text: string }
-        messages.push({ role: 'tool', tool_call_id: call.id, content: JSON.stringify({ text }) })
+  return {
+    loop: async () => {
+      const messages: OpenAI.ChatCompletionMessageParam[] = [
+        { role: 'system', content: 'You are a helpful agent.' },
+        { role: 'user', content: 'Say hello with the tool.' },
+      ]
+      for (;;) {
+        const { choices } = await client.chat.completions.create({ model: 'bench-model', messages, tools })
+        const message = choices[0]?.message
+        if (message === undefined) throw new Error('no message')
+        messages.push(message)
+        if (message.tool_calls === undefined) return
+        for (const call of message.tool_calls) {
+          if (call.type !== 'function') continue
+          const { text } = JSON.parse(call.function.arguments) as { text: string }
+          messages.push({ role: 'tool', tool_call_id: call.id, content: JSON.stringify({ text }) })
+        }
       }
-    }
+    },
   }
 })

@@ -1,5 +1,7 @@
 // One contender as a process: sets up once, then runs a round whenever it is told to, and reports.
 // A round: `concurrency` loops at a time for `warmMs`, not counted, then for `countedMs`.
+import { readFileSync } from 'node:fs'
+
 export interface Round {
   readonly concurrency: number
   readonly warmMs: number
@@ -9,21 +11,27 @@ export interface Round {
 export interface RoundResult {
   readonly loopsPerSecond: number
   readonly cpuMsPerLoop: number
-  /** Peak resident memory of this process, in MiB. */
+  /** Peak resident memory of the contender's processes together, in MiB. */
   readonly peakMb: number
 }
 
-/** Serves rounds; `prepare` gives the function that does one loop. */
-export async function serveArm(prepare: (providerUrl: string) => Promise<() => Promise<void>>): Promise<void> {
-  const loop = await prepare(process.env['BENCH_PROVIDER_URL'] as string)
+/** What a contender is: how it does one loop, and which other processes are part of it. */
+export interface Contender {
+  readonly loop: () => Promise<void>
+  readonly pids?: readonly number[]
+}
+
+/** Serves rounds. */
+export async function serveArm(prepare: (providerUrl: string) => Promise<Contender>): Promise<void> {
+  const contender = await prepare(process.env['BENCH_PROVIDER_URL'] as string)
   process.on('message', (round: Round) => {
-    void runRound(loop, round).then((result) => process.send?.(result))
+    void runRound(contender, round).then((result) => process.send?.(result))
   })
   process.on('disconnect', () => process.exit(0))
   process.send?.('ready')
 }
 
-async function runRound(loop: () => Promise<void>, { concurrency, warmMs, countedMs }: Round): Promise<RoundResult> {
+async function runRound({ loop, pids = [] }: Contender, { concurrency, warmMs, countedMs }: Round): Promise<RoundResult> {
   const begun = performance.now()
   let counted = 0
   let countFrom = 0
@@ -45,5 +53,18 @@ async function runRound(loop: () => Promise<void>, { concurrency, warmMs, counte
   await Promise.all(Array.from({ length: concurrency }, client))
   const used = process.cpuUsage(cpu)
   const seconds = (Math.min(performance.now(), until) - countFrom) / 1000
-  return { loopsPerSecond: counted / seconds, cpuMsPerLoop: (used.user + used.system) / 1000 / counted, peakMb: process.resourceUsage().maxRSS / 1024 }
+  return {
+    loopsPerSecond: counted / seconds,
+    cpuMsPerLoop: (used.user + used.system) / 1000 / counted,
+    peakMb: process.resourceUsage().maxRSS / 1024 + pids.reduce((sum, pid) => sum + peakMbOf(pid), 0),
+  }
+}
+
+/** From the kernel's books, where it keeps them (Linux); elsewhere 0: the figure is then this process's alone. */
+function peakMbOf(pid: number): number {
+  try {
+    return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024
+  } catch {
+    return 0
+  }
 }
