@@ -82,9 +82,10 @@ describe('no file', () => {
     ['a registry with a name and a password', `https://me:secret@${['npm', 'corp', 'net'].join('.')}/`],
     ['an address of an inner network', `http://${['10', '0', '0', '7'].join('.')}:4873/`],
     ['a token', ['//registry.example/:_auth', 'Token=abc'].join('')],
+    ['the public registry', `https://${['registry', 'npmjs', 'org'].join('.')}/zod`],
   ])('holds %s unseen', (_, text) => expect(privatePlaces(`first line\n${text}`)).toHaveLength(1))
 
-  it('is refused for a public address, a reserved one, or a path of its own', () => {
+  it('is not seen in a reserved address, an address of this machine, or a path of the project', () => {
     expect(privatePlaces('https://registry.example/zod http://mirror.example/debian http://127.0.0.1:4222 docs/work/main ./root/x')).toEqual([])
   })
 })
