@@ -9,7 +9,7 @@ import type { ReadableStream } from 'node:stream/web'
 
 const socketsMax = 1_024
 /** Above this an answer is not read to its end. */
-const bodyBytesMax = 8 * 1024 * 1024
+export const bodyBytesMax = 8 * 1024 * 1024
 
 /** A `fetch` with its own connection pool. Redirects come back as they are: a chat endpoint has no business redirecting. */
 export function httpFetch(): typeof fetch {

@@ -6,7 +6,7 @@ import { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError, ty
 import { BeaverError, type ChatMessage } from '@beaver/core'
 import OpenAI from 'openai'
 import { readChatCompletion } from './chat-completion.ts'
-import { httpFetch } from './http-fetch.ts'
+import { bodyBytesMax, httpFetch } from './http-fetch.ts'
 import { providerErrorOf } from './provider-failure.ts'
 import { redactor } from './redact.ts'
 
@@ -22,9 +22,6 @@ export interface OpenAiChatOptions {
   /** Default: `httpFetch()`. */
   readonly fetch?: typeof fetch
 }
-
-/** Above this an answer is not read to its end. */
-const bodyBytesMax = 8 * 1024 * 1024
 
 /**
  * @example
