@@ -1,5 +1,6 @@
 // Which model this daemon uses: the configured endpoint, or the simulated model when there is no key and no endpoint.
 import type { Config } from '@beaver/config'
+import { messageOf } from '@beaver/core'
 import { simulatedModelName, startSimulatedModelProcess } from '@beaver/providers'
 
 /** Plain data: it goes to every worker thread. */
@@ -32,7 +33,8 @@ export async function chooseModel(config: Config): Promise<ChosenModel> {
   return keepSimulatedModel(timeoutMs)
 }
 
-const restartPauseMs = 200
+const restartPauseMsMin = 200
+const restartPauseMsMax = 10_000
 
 /** The simulated model beside the daemon, started again on the same port when it dies. Meanwhile calls fail and are retried. */
 async function keepSimulatedModel(timeoutMs: number): Promise<ChosenModel> {
@@ -41,9 +43,14 @@ async function keepSimulatedModel(timeoutMs: number): Promise<ChosenModel> {
   const port = Number(new URL(simulated.url).port)
   const watch = (): void => {
     void simulated.exited.then(async () => {
-      while (!closing) {
-        await new Promise((resolve) => setTimeout(resolve, restartPauseMs))
-        const again = closing ? null : await startSimulatedModelProcess({ port }).catch(() => null)
+      for (let pauseMs = restartPauseMsMin; !closing; pauseMs = Math.min(restartPauseMsMax, pauseMs * 2)) {
+        await new Promise((resolve) => setTimeout(resolve, pauseMs))
+        const again = closing
+          ? null
+          : await startSimulatedModelProcess({ port }).catch((error: unknown) => {
+              process.emitWarning(`The simulated model died and does not start again: ${messageOf(error)}`, 'BeaverModel')
+              return null
+            })
         if (again === null) continue
         simulated = again
         return watch()
