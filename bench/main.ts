@@ -3,6 +3,8 @@ import { parseArgs } from 'node:util'
 
 const benches: Readonly<Record<string, () => Promise<{ run(options: { json: boolean; args: readonly string[] }): Promise<void> }>>> = {
   loop: () => import('./loop/bench.ts'),
+  fanout: () => import('./fanout/bench.ts'),
+  chain: () => import('./chain/bench.ts'),
 }
 
 const { values, positionals } = parseArgs({ allowPositionals: true, strict: false, options: { json: { type: 'boolean', default: false } } })

@@ -66,6 +66,37 @@ describe('cancel', () => {
     await until('the requests are closed', () => system.provider.about('<instruction>').every((request) => request.abandoned), { withinMs: 1_000, everyMs: 5 })
   })
 
+  it('of one node: its request is closed, what depends on it is blocked, the others go on, and the task is incomplete with what they made', async () => {
+    await using system = await testSystem(server)
+    const agents = ['a', 'b', 'c', 'd'].map((name) => ({ name, instruction: `do ${name}` }))
+    const edges = [
+      ['a', 'c'],
+      ['b', 'd'],
+    ]
+    const ofRoot: string[] = []
+    system.provider.answerBy(({ text }) => {
+      if (text.includes('do a')) return never()
+      if (text.includes('<instruction>')) return say('made by b or d')
+      return ofRoot.push(text) > 1
+        ? say('The team was stopped in part.')
+        : use(['GraphWorkflow', { task: 't', agents, edges, output_agent: 'd', allow_disconnected: true }])
+    })
+    await system.daemon()
+    const { task_id } = await system.client.submit({ task: 'have a team do it' })
+    await until('a is under way', () => system.provider.about('do a').length === 1, { everyMs: 5 })
+    expect(await codeOf(system.client.cancel(task_id, 'x', { nodeId: 'nobody' }))).toBe('not_found')
+    await system.reached(task_id, 'd completed', (all) => only(all, 'node_completed').some((event) => event.data.node_id === 'd'))
+    expect(await codeOf(system.client.cancel(task_id, 'x', { nodeId: 'd' }))).toBe('conflict')
+    await system.client.cancel(task_id, 'not needed', { nodeId: 'a' })
+    await until('its request is closed', () => system.provider.about('do a').every((request) => request.abandoned), { withinMs: 1_000, everyMs: 5 })
+    const events = await system.ended(task_id)
+    expect(only(events, 'node_cancel_requested')).toMatchObject([{ data: { node_id: 'a', reason: 'not needed' } }])
+    expect(only(events, 'node_cancelled').map((event) => event.data.node_id)).toEqual(['a'])
+    expect(only(events, 'node_blocked')).toMatchObject([{ data: { node_id: 'c', cause_node_id: 'a' } }])
+    expect(only(events, 'task_team_run_failed')).toMatchObject([{ data: { outcome: 'incomplete' } }])
+    expect(events.at(-1)).toMatchObject({ type: 'task_incomplete', data: { outputs: [{ node_id: 'd', output: 'made by b or d' }] } })
+  })
+
   it('between two tries of the provider: the pause is over at once', async () => {
     await using system = await testSystem(server)
     system.provider.answerBy(() => ({ status: 429, headers: { 'retry-after': '20' }, body: '{}' }))

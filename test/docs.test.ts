@@ -3,7 +3,7 @@ import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { errorCodes } from '@beaver/core'
+import { errorCodes, eventData } from '@beaver/core'
 import { commandLine, faultOf, helpOf } from './docs/command-line.ts'
 import { commandsOf, headingFragments, relativeLinks, tableRows } from './docs/markdown.ts'
 import { privatePlaces } from './docs/private-places.ts'
@@ -61,6 +61,14 @@ describe('docs/errors.md', () => {
       Object.entries(errorCodes).map(([code, { exit, meaning }]) => ({ code: `\`${code}\``, exit: String(exit), meaning })),
     )
     expect(rows.filter((row) => (row['what to do'] ?? '') === '')).toEqual([])
+  })
+})
+
+describe('docs/auditing.md', () => {
+  it('lists exactly the events a journal may hold', () => {
+    const rows = tableRows(read('docs/auditing.md'), ['events', 'what'])
+    const named = rows.flatMap((row) => [...(row['events'] ?? '').matchAll(/`([a-z_]+)`/g)].map(([, name = '']) => name))
+    expect(named.toSorted()).toEqual(Object.keys(eventData).toSorted())
   })
 })
 

@@ -30,7 +30,7 @@ const textsOf = async (log: LogId, of: NatsJournal = journal): Promise<string[]>
 describe('a batch', () => {
   it('in which one unit is fenced: that one fails alone, and nothing of it is stored', async () => {
     const all = Array.from({ length: 30 }, () => freshLog())
-    const outcomes = await Promise.all(all.map((log, i) => journal.append({ log, expectedRevision: i === 11 ? 99 : 0, payload: bytes(`of ${i}`) })))
+    const outcomes = await Promise.all(all.map((log, i) => journal.append({ log, expectedRevision: i === 11 ? 99 : 0, payloads: [bytes(`of ${i}`)] })))
     expect(outcomes.map(({ kind }) => kind)).toEqual(all.map((_, i) => (i === 11 ? 'fenced' : 'appended')))
     expect(await textsOf(all[11] as LogId)).toEqual([])
     expect(await textsOf(all[12] as LogId)).toEqual(['of 12'])
@@ -38,14 +38,14 @@ describe('a batch', () => {
 
   it('gives each append the revision it really has', async () => {
     const all = Array.from({ length: 30 }, () => freshLog())
-    const outcomes = await Promise.all(all.map((log) => journal.append({ log, expectedRevision: 0, payload: bytes('x') })))
+    const outcomes = await Promise.all(all.map((log) => journal.append({ log, expectedRevision: 0, payloads: [bytes('x')] })))
     for (const [i, outcome] of outcomes.entries())
       expect(await journal.last(all[i] as LogId)).toMatchObject({ revision: outcome.kind === 'appended' ? outcome.revision : -1 })
   })
 
   it('keeps two units of one session apart: of two acceptances at once one has to read the tail again', async () => {
     const [one, two] = [freshLog('together'), freshLog('together')]
-    const accept = (log: LogId) => journal.accept({ log, expectedRevision: 0, payload: bytes('first') }, { task: null, revision: 0 })
+    const accept = (log: LogId) => journal.accept({ log, expectedRevision: 0, payloads: [bytes('first')] }, { task: null, revision: 0 })
     const outcomes = await Promise.all([accept(one), accept(two)])
     expect(outcomes.map(({ kind }) => kind)).toEqual(['accepted', 'tail_moved'])
     expect(await textsOf(two)).toEqual([])
@@ -53,14 +53,37 @@ describe('a batch', () => {
 
   it('of more messages than one batch holds is written whole', async () => {
     const all = Array.from({ length: 450 }, () => freshLog())
-    const outcomes = await Promise.all(all.map((log) => journal.append({ log, expectedRevision: 0, payload: bytes('x') })))
+    const outcomes = await Promise.all(all.map((log) => journal.append({ log, expectedRevision: 0, payloads: [bytes('x')] })))
     expect(outcomes.filter(({ kind }) => kind === 'appended')).toHaveLength(450)
     await journal.settled()
   })
 
+  it('of units of several messages gives each its own revision', async () => {
+    const all = Array.from({ length: 30 }, () => freshLog())
+    const payloads = (i: number): Uint8Array[] => Array.from({ length: (i % 4) + 1 }, (_, n) => bytes(`${i}.${n}`))
+    const outcomes = await Promise.all(all.map((log, i) => journal.append({ log, expectedRevision: i === 11 ? 99 : 0, payloads: payloads(i) })))
+    for (const [i, outcome] of outcomes.entries()) {
+      const log = all[i] as LogId
+      expect(outcome).toEqual(i === 11 ? { kind: 'fenced' } : { kind: 'appended', revision: (await journal.last(log))?.revision })
+      expect(await textsOf(log)).toEqual(i === 11 ? [] : payloads(i).map((payload) => Buffer.from(payload).toString()))
+    }
+  })
+
+  it('writes a unit larger than a message, whole', async () => {
+    const log = freshLog()
+    const payloads = Array.from({ length: 12 }, (_, i) => new Uint8Array(900 * 1024).fill(i))
+    expect((await journal.append({ log, expectedRevision: 0, payloads })).kind).toBe('appended')
+    expect((await journal.read(log)).map((entry) => [entry.payload.length, entry.payload[0]])).toEqual(payloads.map((payload, i) => [payload.length, i]))
+  })
+
+  it('refuses a unit of more messages than the server takes as one, at once', async () => {
+    const payloads = Array.from({ length: 1_001 }, () => bytes('x'))
+    await expect(journal.append({ log: freshLog(), expectedRevision: 0, payloads })).rejects.toMatchObject({ code: 'internal' })
+  })
+
   it('takes ids of the greatest length and of any script', async () => {
     const log = { tenant: '会'.repeat(64), session: '会'.repeat(128), task: '\u{1F9AB}'.repeat(64) } as LogId
-    expect(await journal.accept({ log, expectedRevision: 0, payload: bytes('x') }, await journal.sessionTail(log.tenant, log.session))).toMatchObject({
+    expect(await journal.accept({ log, expectedRevision: 0, payloads: [bytes('x')] }, await journal.sessionTail(log.tenant, log.session))).toMatchObject({
       kind: 'accepted',
     })
     expect(await textsOf(log)).toEqual(['x'])
@@ -70,8 +93,8 @@ describe('a batch', () => {
     const [huge, small] = [freshLog(), freshLog()]
     const begun = performance.now()
     const [refused, stored] = await Promise.allSettled([
-      journal.append({ log: huge, expectedRevision: 0, payload: new Uint8Array(1024 * 1024 + 1) }),
-      journal.append({ log: small, expectedRevision: 0, payload: bytes('small') }),
+      journal.append({ log: huge, expectedRevision: 0, payloads: [new Uint8Array(1024 * 1024 + 1)] }),
+      journal.append({ log: small, expectedRevision: 0, payloads: [bytes('small')] }),
     ])
     expect(refused.status).toBe('rejected')
     expect(stored).toMatchObject({ status: 'fulfilled', value: { kind: 'appended' } })
@@ -85,15 +108,15 @@ describe('an unknown outcome', () => {
     const through = await connectNats({ url: `nats://127.0.0.1:${proxy.port}`, name: 'through a proxy' })
     const writer = await natsJournal(through, subjects)
     const log = freshLog()
-    expect((await writer.append({ log, expectedRevision: 0, payload: bytes('first') })).kind).toBe('appended')
+    expect((await writer.append({ log, expectedRevision: 0, payloads: [bytes('first')] })).kind).toBe('appended')
     const { revision } = (await journal.last(log)) ?? { revision: 0 }
     proxy.muteServer()
-    const unknown = writer.append({ log, expectedRevision: revision, payload: bytes('second') })
-    await until('the server has stored it', async () => (await journal.read(log)).length === 2, { everyMs: 10 })
+    const unknown = writer.append({ log, expectedRevision: revision, payloads: [bytes('second'), bytes('third')] })
+    await until('the server has stored it', async () => (await journal.read(log)).length === 3, { everyMs: 10 })
     await until('its answer is lost', () => proxy.swallowedBytes > 0)
     proxy.cut()
     expect(await unknown).toEqual({ kind: 'appended', revision: (await journal.last(log))?.revision })
-    expect(await textsOf(log)).toEqual(['first', 'second'])
+    expect(await textsOf(log)).toEqual(['first', 'second', 'third'])
     await through.close()
   })
 
@@ -102,11 +125,13 @@ describe('an unknown outcome', () => {
     const through = await connectNats({ url: `nats://127.0.0.1:${proxy.port}`, name: 'through a proxy' })
     const writer = await natsJournal(through, subjects)
     const log = freshLog()
-    const first = await journal.append({ log, expectedRevision: 0, payload: bytes('first') })
+    const first = await journal.append({ log, expectedRevision: 0, payloads: [bytes('first')] })
     proxy.muteServer()
     proxy.cut()
-    await journal.append({ log, expectedRevision: first.kind === 'appended' ? first.revision : 0, payload: bytes('of the new owner') })
-    expect(await writer.append({ log, expectedRevision: first.kind === 'appended' ? first.revision : 0, payload: bytes('late') })).toEqual({ kind: 'fenced' })
+    await journal.append({ log, expectedRevision: first.kind === 'appended' ? first.revision : 0, payloads: [bytes('of the new owner')] })
+    expect(await writer.append({ log, expectedRevision: first.kind === 'appended' ? first.revision : 0, payloads: [bytes('late')] })).toEqual({
+      kind: 'fenced',
+    })
     expect(await textsOf(log)).toEqual(['first', 'of the new owner'])
     await through.close()
   })
@@ -124,7 +149,7 @@ it('a server killed and started again in the middle of 200 appends: what was ack
     let revision = 0
     for (let n = 0; n < 10; n++) {
       const text = `${i}.${n}`
-      const outcome = await writer.append({ log, expectedRevision: revision, payload: bytes(text) })
+      const outcome = await writer.append({ log, expectedRevision: revision, payloads: [bytes(text)] })
       if (outcome.kind !== 'appended') throw new Error(`${text} was ${outcome.kind}`)
       revision = outcome.revision
       acknowledged.push({ log, revision, text })

@@ -51,17 +51,40 @@ export interface TeamAnswer {
   readonly status: string
   readonly message: string | null
   readonly node_count: number
+  readonly node_count_at_start: number
+  readonly diagnostics: readonly { readonly taskseq: number; readonly node_id: string; readonly code: string; readonly message: string }[]
+  readonly shared_state: unknown
+  readonly shared_state_changes: number
   readonly nodes: readonly NodeAnswer[]
+}
+
+export interface CheckAnswer {
+  readonly field: string
+  readonly requirement: unknown
+  readonly status: string
+  readonly detail: string
+  /** `taskseq`s of the events the verdict was read from. */
+  readonly rests_on: readonly number[]
 }
 
 export interface NodeAnswer {
   readonly node_id: string
+  readonly kind: string
+  readonly depends_on: readonly string[]
+  readonly added_after: string | null
+  readonly tool: string | null
+  readonly operation: string | null
   readonly status: string
   readonly duration_ms: number | null
   readonly evidence_passed: boolean | null
-  readonly evidence: readonly { readonly requirement: unknown; readonly status: string; readonly detail: string; readonly rests_on: readonly number[] }[]
+  readonly evidence: readonly CheckAnswer[]
   readonly failure: Failure | null
   readonly cause_node_id: string | null
+  readonly skip_reason: string | null
+  readonly cancel_reason: string | null
+  /** A computed node's. */
+  readonly output: string | null
+  readonly output_chars: number | null
   readonly run: RunAnswer | null
 }
 
@@ -71,12 +94,17 @@ export interface TaskAnswer {
     readonly daemon: string | null
     readonly claims: number
     readonly cancel_reason: string | null
+    readonly workflow: string | null
+    readonly profile: string | null
     readonly epoch: number
     readonly last_taskseq: number
     readonly head_hash: string
   }
   readonly runs: readonly RunAnswer[]
+  /** Of a task that is a workflow. */
+  readonly teams: readonly TeamAnswer[]
   readonly more: boolean
+  readonly outputs: readonly { readonly node_id: string; readonly output: string; readonly output_chars: number }[]
   readonly final_output: string | null
   readonly final_output_chars: number
   readonly failures: readonly (Failure & { readonly scope: string; readonly name: string })[]

@@ -1,6 +1,7 @@
 // The commands there are, with their options and an example each. What a command does is loaded when it runs.
 // T1. Building the table loads nothing but commander: `beaver --help` is quick.
-import { type Command, Option } from 'commander'
+import { Argument, type Command, Option } from 'commander'
+import type { TeamOptions } from './commands/team.ts'
 import type { GlobalOptions } from './context.ts'
 import { UsageError } from './failures.ts'
 
@@ -21,6 +22,9 @@ export const groups = { Work: 'Give work', Look: 'Look at work', System: 'This m
 const json = (what: string): Option => new Option('--json', what)
 const limit = (what: string, max = 1_000_000): Option => new Option('--limit <n>', `at most this many ${what}`).argParser(wholeNumber(max))
 const skill = new Option('--skill <name>', 'activate this skill')
+const profile = new Option('--profile <name>', 'the profile of the root agent (default: "profile" of the configuration)')
+const workflow = new Option('--workflow <name>', 'instead of a task: run this workflow as it is, without a root agent')
+const workflowArguments = new Option('-f, --file <args.json>', 'the arguments of --workflow; "-" reads stdin')
 const session = new Option('--session <id>', 'the conversation the task belongs to (default: a new one)')
 const workspace = new Option('--workspace <dir>', 'the folder the agents may work in (default: the current one)')
 const taskIdOption = new Option('--task-id <id>', 'a name of your own for the task: submitting it again then does nothing new')
@@ -32,18 +36,21 @@ export const commands: readonly CommandSpec[] = [
     group: 'Work',
     says: 'Submit a task, follow it live and print its report',
     example: 'beaver run --up --skill folder-report "Report on this folder"',
-    more: 'The task "-" is read from stdin. Ends with 0 when the task completed, 1 when it did not.',
+    more: 'The task "-" is read from stdin; with --workflow there is none. Ends with 0 when the task completed, 1 when it did not.',
     build: (command, run) =>
       command
-        .argument('<task>', 'what to do, in words, in quotes')
+        .argument('[task]', 'what to do, in words, in quotes')
         .addOption(skill)
+        .addOption(profile)
+        .addOption(workflow)
+        .addOption(workflowArguments)
         .addOption(workspace)
         .addOption(session)
         .addOption(taskIdOption)
         .option('--up', 'start the system for this task when none runs here, and stop it afterwards')
         .option('-q, --quiet', 'print only the report')
         .addOption(json('one line of JSON for each event, and the result as the last line'))
-        .action((task: string, options: object) => run(async (globals) => (await import('./commands/run.ts')).run(task, options, globals))),
+        .action((task: string | undefined, options: object) => run(async (globals) => (await import('./commands/run.ts')).run(task, options, globals))),
   },
   {
     name: 'submit',
@@ -51,16 +58,42 @@ export const commands: readonly CommandSpec[] = [
     group: 'Work',
     says: 'Submit a task and print its id',
     example: 'beaver submit --skill folder-report "Report on this folder"',
-    more: 'The task "-" is read from stdin.',
+    more: 'The task "-" is read from stdin; with --workflow there is none.',
     build: (command, run) =>
       command
-        .argument('<task>', 'what to do, in words, in quotes')
+        .argument('[task]', 'what to do, in words, in quotes')
         .addOption(skill)
+        .addOption(profile)
+        .addOption(workflow)
+        .addOption(workflowArguments)
         .addOption(workspace)
         .addOption(session)
         .addOption(taskIdOption)
         .addOption(json('print {task_id, session_id}'))
-        .action((task: string, options: object) => run(async (globals) => (await import('./commands/submit.ts')).submit(task, options, globals))),
+        .action((task: string | undefined, options: object) => run(async (globals) => (await import('./commands/submit.ts')).submit(task, options, globals))),
+  },
+  {
+    name: 'team',
+    usage: 'team run -f <team.json>',
+    group: 'Work',
+    says: 'Run an AgentTeam from its configuration file',
+    example: 'beaver team run --up -f team.json "Should we ship on Friday?"',
+    more: 'With --json: the events of the team, and its report as the last line. Ends with 0 when the team completed, 1 when it did not.',
+    build: (command, run) =>
+      command
+        .addArgument(new Argument('<what>', 'run it').choices(['run']))
+        .argument('[message]', 'what the team is to do, in quotes (default: "message" of the file)')
+        .requiredOption('-f, --file <team.json>', 'the configuration of the team')
+        .addOption(new Option('--strategy <name>', 'instead of the one in the file').choices(['leader_worker', 'round_robin', 'broadcast', 'sequential']))
+        .addOption(workspace)
+        .addOption(session)
+        .addOption(taskIdOption)
+        .option('--up', 'start the system for this run when none runs here, and stop it afterwards')
+        .option('-q, --quiet', 'print only the result')
+        .addOption(json('one line of JSON for each event of the team, and its report as the last line'))
+        .action((_: string, message: string | undefined, options: TeamOptions) =>
+          run(async (globals) => (await import('./commands/team.ts')).runTeam(message, options, globals)),
+        ),
   },
   {
     name: 'watch',
@@ -79,13 +112,15 @@ export const commands: readonly CommandSpec[] = [
     name: 'cancel',
     usage: 'cancel <task>',
     group: 'Work',
-    says: 'Cancel a task',
-    example: 'beaver cancel task_01k',
+    says: 'Cancel a task, or one node of its team',
+    example: 'beaver cancel task_01k --node reporter',
+    more: 'A node that is cancelled blocks what depends on it; the rest of its team goes on.',
     build: (command, run) =>
       command
         .argument('<task>', 'id of the task, or the beginning of it')
+        .option('--node <id>', 'only this node of the running team; "beaver show" lists them')
         .option('--reason <text>', 'why; it stands in the journal', 'Cancelled from the command line.')
-        .addOption(json('print {task_id}'))
+        .addOption(json('print {task_id, node_id}'))
         .action((task: string, options: { reason: string }) => run(async (globals) => (await import('./commands/cancel.ts')).cancel(task, options, globals))),
   },
   {
@@ -161,7 +196,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'Look',
     says: 'Show the graph a workflow builds, without running it',
     example: 'beaver plan SequentialWorkflow -f args.json',
-    more: 'Workflows: SequentialWorkflow, ConcurrentWorkflow, MixtureOfAgents, AgentRearrange, GraphWorkflow. No system is needed.',
+    more: 'Workflows: SequentialWorkflow, ConcurrentWorkflow, MixtureOfAgents, AgentRearrange, GraphWorkflow, and workflow:<file name> for the definition files of the configuration. No system is needed.',
     build: (command, run) =>
       command
         .argument('<Workflow>', 'name of the workflow')
@@ -169,6 +204,23 @@ export const commands: readonly CommandSpec[] = [
         .addOption(json('print {"ok": true, "graph": …} or {"ok": false, "error": …}'))
         .option('--mermaid', 'print the graph as a Mermaid diagram')
         .action((workflow: string, options: { file: string }) => run(async (globals) => (await import('./commands/plan.ts')).plan(workflow, options, globals))),
+  },
+  {
+    name: 'tools',
+    usage: 'tools list|schema',
+    group: 'Look',
+    says: 'List the tools a profile may have, or print the schema of one',
+    example: 'beaver tools schema system:GraphWorkflow',
+    more: 'The ids are those of "tool_ids_inventory" in a profile. Reads the configuration; no system is needed.',
+    build: (command, run) =>
+      command
+        .addArgument(new Argument('<what>', 'a list of all, or the schema of one').choices(['list', 'schema']))
+        .argument('[id]', 'id of the tool, with its prefix: system:read_file, workflow:<file name>')
+        .addOption(new Option('--profile <name>', 'list only what this profile brings'))
+        .addOption(json('list: one line of JSON for each tool; schema: the schema in one line'))
+        .action((what: 'list' | 'schema', id: string | undefined, options: object) =>
+          run(async (globals) => (await import('./commands/tools.ts')).tools(what, id, options, globals)),
+        ),
   },
   {
     name: 'up',

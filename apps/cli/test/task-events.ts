@@ -1,8 +1,10 @@
 // A task's log for tests: events with their places and times, a hundred milliseconds apart.
 import {
+  type AgentNode,
   type DataOf,
   type DomainEvent,
   event,
+  type ExecutionGraph,
   type ExecutionNode,
   genesisHash,
   type RecordedEvent,
@@ -86,33 +88,103 @@ export const result = (runId: string, name: string, success = true): DomainEvent
 
 export const runCompleted = (runId: string): DomainEvent => event('run_completed', { finish_reason: 'stop', tool_iterations: 1, usage }, runId)
 
+export const agentNode = (name: string, depends_on: string[] = [], workflow = 'SequentialWorkflow'): AgentNode => ({
+  kind: 'agent',
+  node_id: name,
+  agent: {
+    name,
+    role: '',
+    system_prompt: '',
+    metadata: { sub_agent_kind: 'generic_skill_worker', workflow_tool: workflow, workflow_agent_name: name },
+  },
+  instruction: `Do ${name}.`,
+  depends_on,
+  allowed_tool_names: null,
+  required_evidence: [],
+})
+const toolNode = (name: string, depends_on: string[] = []): ExecutionNode => ({
+  kind: 'tool',
+  node_id: name,
+  depends_on,
+  tool: 'file_stats',
+  arguments: {},
+})
+export const codeNode = (name: string, depends_on: string[] = []): ExecutionNode => ({ kind: 'code', node_id: name, depends_on, operation: 'map' })
+
+export const graphStarted = (graph: ExecutionGraph, root = true): DomainEvent =>
+  event('task_team_run_started', {
+    team_run_id: team,
+    run_id: root ? ('run_root' as RunId) : null,
+    call_id: root ? 'c' : null,
+    graph,
+    concurrent_nodes_max: 16,
+  })
+
 export function teamStarted(...chain: string[]): DomainEvent {
-  const nodes = chain.map((name, i): ExecutionNode => ({
-    node_id: name,
-    agent: {
-      name,
-      role: '',
-      system_prompt: '',
-      metadata: { sub_agent_kind: 'generic_skill_worker', workflow_tool: 'SequentialWorkflow', workflow_agent_name: name },
-    },
-    instruction: 'x',
-    depends_on: chain.slice(Math.max(0, i - 1), i),
-    allowed_tool_names: null,
-    required_evidence: [],
-  }))
+  const nodes = chain.map((name, i) => agentNode(name, chain.slice(Math.max(0, i - 1), i)))
   const last = chain.at(-1) as string
-  const graph = { workflow: 'SequentialWorkflow', task: 't', nodes, outputs: [last], output: last }
-  return event('task_team_run_started', { team_run_id: team, run_id: 'run_root' as RunId, call_id: 'c', graph, concurrent_nodes_max: 16 })
+  const graph: ExecutionGraph = { workflow: 'SequentialWorkflow', task: 't', nodes, outputs: [last], output: last }
+  return graphStarted(graph)
 }
 
-export const nodeStarted = (node: string): DomainEvent => event('node_started', { team_run_id: team, node_id: node, run_id: `run_${node}` as RunId })
-const nodeCompleted = (node: string): DomainEvent => event('node_completed', { team_run_id: team, node_id: node, run_id: `run_${node}` as RunId })
+export const nodeStarted = (node: string): DomainEvent =>
+  event('node_started', { team_run_id: team, node_id: node, run_id: `run_${node}` as RunId, input: null })
+export const nodeCompleted = (node: string): DomainEvent => event('node_completed', { team_run_id: team, node_id: node, run_id: `run_${node}` as RunId })
 export const nodeFailed = (node: string, message: string): DomainEvent =>
   event('node_failed', { team_run_id: team, node_id: node, run_id: `run_${node}` as RunId, failure: { class: 'evidence_missing', message } })
 export const nodeBlocked = (node: string, cause: string): DomainEvent => event('node_blocked', { team_run_id: team, node_id: node, cause_node_id: cause })
 
+const nodeComputed = (node: string, output: string): DomainEvent => event('node_computed', { team_run_id: team, node_id: node, output })
+const nodeSkipped = (node: string, reason: string): DomainEvent => event('node_skipped', { team_run_id: team, node_id: node, reason })
+export const nodeCancelled = (node: string, reason: string): DomainEvent => event('node_cancelled', { team_run_id: team, node_id: node, reason })
+export const nodeCancelRequested = (node: string, reason: string): DomainEvent => event('node_cancel_requested', { team_run_id: team, node_id: node, reason })
+const noted = (node: string, message: string): DomainEvent =>
+  event('team_diagnostic_recorded', { team_run_id: team, node_id: node, code: 'unknown_member', message })
+const grew = (after: string, nodes: ExecutionNode[], edges: [string, string][], output: string): DomainEvent =>
+  event('graph_extended', { team_run_id: team, node_id: after, nodes, edges, outputs: [output], output })
+export const shared = (node: string, change: DataOf<'shared_state_changed'>['change']): DomainEvent =>
+  event('shared_state_changed', { team_run_id: team, run_id: `run_${node}` as RunId, change }, `run_${node}`)
+const toolRequested = (node: string, name: string): DomainEvent =>
+  event('tool_call_requested', { call: { id: `run_${node}.${name}`, name, arguments: '{}' } }, `run_${node}`)
+
 export const ended = (type: 'task_completed' | 'task_incomplete' | 'task_failed', failure: TaskResult['failure'] = null): DomainEvent =>
   event(type, { final_output: '# Report', outputs: [], usage, provider: 'simulated', model: 'beaver-simulated-1', simulated: true, failure })
+
+/** A task that is a workflow, in the middle of its work: a node of every kind and in every state. */
+export const workflowAtWork: readonly DomainEvent[] = [
+  {
+    ...submitted(),
+    data: { ...submitted().data, request: { ...(submitted().data as DataOf<'task_submitted'>).request, workflow: { name: 'workflow:map', arguments: {} } } },
+  } as DomainEvent,
+  event('task_claimed', { daemon: 'd' }),
+  graphStarted(
+    {
+      workflow: 'workflow:map',
+      task: 't',
+      nodes: [
+        codeNode('split'),
+        toolNode('find', ['split']),
+        agentNode('branch', ['split']),
+        codeNode('broken', ['split']),
+        agentNode('behind', ['broken']),
+        { ...agentNode('end', ['find', 'branch']), quorum: 1 },
+      ],
+      outputs: ['end'],
+      output: 'end',
+    },
+    false,
+  ),
+  nodeComputed('split', '["x","y"]'),
+  grew('split', [agentNode('item', ['split'])], [['item', 'end']], 'end'),
+  nodeSkipped('branch', 'The condition does not hold.'),
+  event('node_failed', { team_run_id: team, node_id: 'broken', run_id: null, failure: { class: 'internal', message: 'No code for this.' } }),
+  nodeBlocked('behind', 'broken'),
+  noted('split', 'The list has an empty place.'),
+  event('task_claimed', { daemon: 'd' }),
+  nodeStarted('find'),
+  runStarted('run_find', 'find', 'find'),
+  toolRequested('find', 'file_stats'),
+]
 
 /** A team of three in the middle of its work: the first is done, the second acts, the third waits. */
 export const teamAtWork: readonly DomainEvent[] = [

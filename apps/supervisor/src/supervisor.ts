@@ -2,13 +2,14 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { loadSkills } from '@beaver/agent'
+import { type LoadDiagnostic, loadSkills, loadToolset, taskWorkflows, type ToolsetPlaces } from '@beaver/agent'
 import type { Config } from '@beaver/config'
-import { BeaverError, type DomainEvent, draft, event, foreignId, type LogId, logKey, pause, systemClock } from '@beaver/core'
+import { BeaverError, type DomainEvent, draft, type LogId, logKey, pause, systemClock } from '@beaver/core'
 import { call, connectNats, natsBlobStore, natsJournal, natsTaskQueue, parseRequest, findTask, serve, subjectsOf } from '@beaver/nats'
-import { acceptedTasks, loadTask, startDaemon, startWorkerPool, submitRequest, submitTask, TaskLog } from '@beaver/runtime'
+import { acceptedTasks, loadTask, startDaemon, startWorkerPool, submitRequest, submitTask, type SupervisedTask, TaskLog } from '@beaver/runtime'
+import type { Workflow } from '@beaver/workflows'
 import type { Subscription } from '@nats-io/nats-core'
-import { z } from 'zod'
+import { cancelEvent, type CancelRequest, cancelRequest } from './cancel-request.ts'
 import { watchEndings } from './endings.ts'
 import { ulidIds } from './ids.ts'
 import { chooseModel } from './model.ts'
@@ -21,7 +22,6 @@ export interface Supervisor {
   stop(): Promise<void>
 }
 
-const cancelRequest = z.strictObject({ task_id: foreignId, reason: z.string().min(1).max(1_000).default('Cancelled on request.') })
 const stopMsMax = 2_000
 const cancelTriesMax = 20
 const cancelPauseMs = 50
@@ -32,14 +32,19 @@ export async function startSupervisor(config: Config, natsUrl: string): Promise<
   const daemonId = ids.next('daemon')
   const source = `/beaver/daemons/${daemonId}`
   const subjects = subjectsOf(config.namespace)
+  const places: ToolsetPlaces = { tools: config.tools, workflows: config.workflows, profiles: config.profiles, profileDefault: config.profile ?? null }
+  const toolset = await loadToolset(places)
+  const workflows = taskWorkflows(toolset)
   const nc = await connectNats({ url: natsUrl, name: `beaver-supervisor ${daemonId}` })
   const model = await chooseModel(config)
   const skillFolders = skillFoldersOf(config)
-  const { skills } = await loadSkills(skillFolders)
+  const { skills, diagnostics } = await loadSkills(skillFolders)
+  tellDiagnostics([...diagnostics, ...toolset.diagnostics])
   const journal = await natsJournal(nc, subjects)
   const blobs = await natsBlobStore(nc, subjects)
   const queue = await natsTaskQueue(nc, subjects, { leaseMs: config.daemon.lease_ms })
-  const data: WorkerData = { model: model.choice, skillFolders, toolTimeoutMs: config.agent.tool_timeout_ms }
+  const workflowLimits = { agentsMax: config.team.agents_max, edgesMax: config.team.edges_max }
+  const data: WorkerData = { model: model.choice, skillFolders, toolset: places, toolTimeoutMs: config.agent.tool_timeout_ms, workflowLimits }
   const pool = await startWorkerPool({
     filename: new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url).href,
     threads: config.daemon.worker_threads,
@@ -47,7 +52,11 @@ export async function startSupervisor(config: Config, natsUrl: string): Promise<
     data,
   })
   const accepted = acceptedTasks()
-  const ports = { accepted, journal, blobs, clock: systemClock, ids, source }
+  const findWorkflow = (name: string): Workflow | null => {
+    const workflow = workflows.find(name)
+    return workflow === null ? null : { ...workflow, plan: (args, options) => workflow.plan(args, { limits: workflowLimits, ...options }) }
+  }
+  const ports = { accepted, journal, blobs, clock: systemClock, ids, source, findWorkflow }
   let idle: Subscription | null = null
   const daemon = startDaemon({
     ...ports,
@@ -60,6 +69,10 @@ export async function startSupervisor(config: Config, natsUrl: string): Promise<
       toolIterationsMax: config.agent.tool_iterations_max,
       nodeToolIterationsMax: config.agent.node_tool_iterations_max,
       concurrentNodesMax: config.team.concurrent_nodes_max,
+      teamRunsMax: config.team.runs_max,
+      graphMax: { agents: config.team.agents_max, edges: config.team.edges_max },
+      teamDeadlineMs: config.team.deadline_ms || null,
+      nodeDeadlineMs: config.team.node_deadline_ms || null,
       ownersLostMax: config.daemon.owners_lost_max,
     },
     onEnded(log, end) {
@@ -83,7 +96,15 @@ export async function startSupervisor(config: Config, natsUrl: string): Promise<
     read: async (log) => (await loadTask(log, ports)).state.ended as DomainEvent | null,
   })
 
-  const intake = { ...ports, tenant: config.tenant, workspaceDefault: config.workspace, skillNames: skills.map((skill) => skill.name) }
+  const intake = {
+    ...ports,
+    tenant: config.tenant,
+    workspaceDefault: config.workspace,
+    skillNames: skills.map((skill) => skill.name),
+    profileNames: [...toolset.profiles.keys()],
+    workflowNames: workflows.names,
+    resolveArguments: workflows.resolve,
+  }
   const submit = serve(nc, subjects.service('task.submit'), (request) => submitTask(parseRequest(submitRequest, request, 'task'), intake))
   /** Submit and wait: answered with the result when the task has ended. */
   const runTask = serve(
@@ -98,17 +119,17 @@ export async function startSupervisor(config: Config, natsUrl: string): Promise<
     { openMax: runsMax },
   )
   const cancel = serve(nc, subjects.service('task.cancel'), async (request) => {
-    const { task_id, reason } = parseRequest(cancelRequest, request, 'cancel request')
-    await cancelTask(await findLog(task_id), reason)
-    return { task_id }
+    const asked = parseRequest(cancelRequest, request, 'cancel request')
+    await cancelTask(await findLog(asked.task_id), asked)
+    return { task_id: asked.task_id, node_id: asked.node_id ?? null }
   })
   /** What another daemon hands on, because the task is ours. */
   const handedOn = serve(nc, subjects.daemon(daemonId), async (request) => {
-    const { task_id, reason } = parseRequest(cancelRequest, request, 'cancel request')
-    const own = daemon.tasks.get(logKey(await findLog(task_id)))
-    if (own?.claimed !== true) throw new BeaverError('not_found', `This daemon does not own the task ${task_id}.`)
-    await own.cancel(reason)
-    return { task_id }
+    const asked = parseRequest(cancelRequest, request, 'cancel request')
+    const own = daemon.tasks.get(logKey(await findLog(asked.task_id)))
+    if (own?.claimed !== true) throw new BeaverError('fenced', `This daemon does not own the task ${asked.task_id}.`)
+    await cancelOwn(own, asked)
+    return { task_id: asked.task_id, node_id: asked.node_id ?? null }
   })
   const status = serve(nc, subjects.service('status'), async () => ({
     daemon: daemonId,
@@ -116,6 +137,8 @@ export async function startSupervisor(config: Config, natsUrl: string): Promise<
     model: model.choice.model,
     tasks: daemon.tasks.size,
     skills: skills.map(({ name, description }) => ({ name, description })),
+    profiles: intake.profileNames,
+    workflows: workflows.names,
   }))
 
   async function findLog(taskId: string): Promise<LogId> {
@@ -125,10 +148,10 @@ export async function startSupervisor(config: Config, natsUrl: string): Promise<
   }
 
   /** A task may be claimed, handed over or lost while it is cancelled: then its new owner is asked. */
-  async function cancelTask(log: LogId, reason: string): Promise<void> {
+  async function cancelTask(log: LogId, asked: CancelRequest): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
-        return await tryCancel(log, reason)
+        return await tryCancel(log, asked)
       } catch (error) {
         if (!(error instanceof BeaverError && error.code === 'fenced') || tries >= cancelTriesMax) throw error
         await pause(systemClock, cancelPauseMs, new AbortController().signal)
@@ -136,22 +159,23 @@ export async function startSupervisor(config: Config, natsUrl: string): Promise<
     }
   }
 
+  const cancelOwn = (own: SupervisedTask, { reason, node_id }: CancelRequest): Promise<void> =>
+    node_id === undefined ? own.cancel(reason) : own.cancelNode(node_id, reason)
+
   /** The owner journals the request. A task without a living owner has it in its log, for whoever claims it next. */
-  async function tryCancel(log: LogId, reason: string): Promise<void> {
+  async function tryCancel(log: LogId, asked: CancelRequest): Promise<void> {
     const own = daemon.tasks.get(logKey(log))
-    if (own?.claimed === true) return own.cancel(reason)
+    if (own?.claimed === true) return cancelOwn(own, asked)
     const { state, head, revision } = await loadTask(log, ports)
-    if (state.ended !== null) throw new BeaverError('conflict', `The task ${log.task} has ended already: ${state.status}.`)
+    const requested = cancelEvent(log, state, asked)
     if (state.owner !== null && state.owner !== daemonId) {
-      const handed = await call(nc, subjects.daemon(state.owner), { task_id: log.task, reason }, { timeoutMs: 5_000, whom: 'owner of the task' }).catch(
-        (error: unknown) => {
-          if (error instanceof BeaverError && (error.code === 'no_daemon' || error.code === 'not_found')) return null
-          throw error
-        },
-      )
+      const handed = await call(nc, subjects.daemon(state.owner), asked, { timeoutMs: 5_000, whom: 'owner of the task' }).catch((error: unknown) => {
+        if (error instanceof BeaverError && (error.code === 'no_daemon' || error.code === 'fenced')) return null
+        throw error
+      })
       if (handed !== null) return
     }
-    await new TaskLog(log, { head, revision, epoch: head.epoch }, ports).append([draft(event('task_cancel_requested', { reason }))])
+    await new TaskLog(log, { head, revision, epoch: head.epoch }, ports).append([draft(requested)])
   }
 
   // Ready means that a request is answered: the server has to know of the subscriptions first.
@@ -170,6 +194,11 @@ export async function startSupervisor(config: Config, natsUrl: string): Promise<
       await Promise.race([nc.drain(), new Promise((resolve) => setTimeout(resolve, stopMsMax).unref())])
     },
   }
+}
+
+/** On stderr, which is the daemon's log. */
+function tellDiagnostics(diagnostics: readonly LoadDiagnostic[]): void {
+  for (const { file, severity, message } of diagnostics) process.emitWarning(`${severity}: ${file}: ${message}`, 'BeaverConfiguration')
 }
 
 async function closedWithError(closed: Promise<unknown>): Promise<never> {

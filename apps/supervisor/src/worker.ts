@@ -1,27 +1,36 @@
 // The worker thread's composition root: builds what all loops of the thread share, then serves its shard.
 import type { MessagePort } from 'node:worker_threads'
-import { builtinTools, loadSkills } from '@beaver/agent'
+import { loadSkills, loadToolset, type ToolsetPlaces } from '@beaver/agent'
 import { systemClock } from '@beaver/core'
 import { openAiChatProvider } from '@beaver/providers'
 import { serveShard } from '@beaver/runtime/worker'
+import type { WorkflowLimits } from '@beaver/workflows'
 import type { ModelChoice } from './model.ts'
 
 export interface WorkerData {
   readonly model: ModelChoice
   readonly skillFolders: readonly string[]
+  readonly toolset: ToolsetPlaces
   readonly toolTimeoutMs: number
+  readonly workflowLimits: WorkflowLimits
 }
 
 /** Called by Piscina, once a thread; ends when the port closes. */
 export async function shard({ port, data }: { port: MessagePort; data: WorkerData }): Promise<void> {
   const { provider, baseURL, apiKey, model, timeoutMs } = data.model
   const { skills } = await loadSkills(data.skillFolders)
+  // What is wrong with them the daemon has told.
+  const { tools, definitions, profiles, profileDefault } = await loadToolset(data.toolset)
   await serveShard(port, {
     provider: openAiChatProvider({ name: provider, apiKey, model, timeoutMs, ...(baseURL === null ? {} : { baseURL }) }),
-    tools: builtinTools(),
+    tools,
     skills,
+    definitions,
+    profiles,
+    profileDefault,
     clock: systemClock,
     random: Math.random,
     toolTimeoutMs: data.toolTimeoutMs,
+    workflowLimits: data.workflowLimits,
   })
 }

@@ -1,10 +1,34 @@
-export { conversation, describeRequirement, systemPrompt, workerMessage } from './context/context-builder.ts'
+export { conversation, systemPrompt, workerMessage } from './context/context-builder.ts'
+export { describeRequirement } from './context/describe-requirement.ts'
+export type { LoadDiagnostic } from './load-diagnostic.ts'
 export { type LoopServices, runAgentLoop } from './loop/agent-loop.ts'
 export { type LoopEvent, loopMachine } from './loop/loop-machine.ts'
-export { type LoopEnd, type LoopHost, type LoopPart, loopEndOf, type LoopSpec, type TeamResult } from './loop/loop-spec.ts'
+export {
+  type LoopEnd,
+  type LoopHost,
+  type LoopPart,
+  loopEndOf,
+  type LoopSpec,
+  type SharedStateAccess,
+  type TeamRefusal,
+  type TeamResult,
+} from './loop/loop-spec.ts'
 export { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError, type ToolSchema } from './provider/chat-provider.ts'
-export { findGuidance, type LoadedSkills, loadSkills, parseSkill, type SkillDiagnostic } from './skills/load-skills.ts'
+export type { AgentProfile } from './profile/agent-profile.ts'
+export {
+  type CatalogEntry,
+  catalogEntries,
+  defaultInventory,
+  type Inventory,
+  type InventoryDiagnostic,
+  resolveInventory,
+  type ToolCatalog,
+} from './profile/inventory.ts'
+export { loadToolset, taskWorkflows, type Toolset, type ToolsetPlaces } from './profile/load-toolset.ts'
+export { toolNameAtProvider, toolNamesFromProvider } from './provider/tool-name.ts'
+export { findGuidance, type LoadedSkills, loadSkills, parseSkill } from './skills/load-skills.ts'
 export type { GuidanceAgent, Skill, WorkflowGuidance } from './skills/skill.ts'
 export { executeTool, failedResult, type ToolResult } from './tools/execute-tool.ts'
 export { defineTool, type Tool, type ToolContext, type ToolDefinition, ToolFailure, ToolInputError } from './tools/tool.ts'
+export { type LoadedTools, loadTools } from './tools/load-tools.ts'
 export { builtinTools } from './tools/builtin/index.ts'

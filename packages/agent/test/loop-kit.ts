@@ -10,8 +10,19 @@ import {
   type VirtualClock,
   virtualClock,
 } from '@beaver/testing'
+import type { Workflow } from '@beaver/workflows'
 import { z } from 'zod'
-import { defineTool, type LoopEnd, type LoopServices, type LoopSpec, runAgentLoop, type Skill, type TeamResult, type Tool } from '../src/index.ts'
+import {
+  type AgentProfile,
+  defineTool,
+  type LoopEnd,
+  type LoopServices,
+  type LoopSpec,
+  runAgentLoop,
+  type Skill,
+  type TeamResult,
+  type Tool,
+} from '../src/index.ts'
 
 export const add = defineTool({
   name: 'add',
@@ -35,6 +46,7 @@ export const teamResult: TeamResult = {
   final_output: 'of the team',
   outputs: [{ node_id: 'a', output: 'of the team' }],
   message: null,
+  stopped: null,
   failures: [],
 }
 
@@ -67,16 +79,30 @@ export interface Given {
   readonly replies: readonly ScriptedReply[]
   readonly tools?: readonly Tool[]
   readonly skills?: readonly Skill[]
+  readonly definitions?: readonly Workflow[]
+  readonly profiles?: readonly AgentProfile[]
+  readonly profileDefault?: string
   readonly spec?: LoopSpec
   readonly host?: MemoryHost
   readonly random?: number
 }
 
-export function begin({ replies, tools = [add], skills = [], spec = rootSpec(), host = memoryHost(), random = 0 }: Given): Loop {
+export function begin(given: Given): Loop {
+  const { replies, tools = [add], skills = [], definitions = [], profiles = [], spec = rootSpec(), host = memoryHost(), random = 0 } = given
   const provider = scriptedProvider(replies)
   const clock = virtualClock()
   const stop = new AbortController()
-  const services: LoopServices = { provider, tools, skills, clock, random: () => random, toolTimeoutMs: 1_000 }
+  const services: LoopServices = {
+    provider,
+    tools,
+    skills,
+    definitions,
+    profiles: new Map(profiles.map((profile) => [profile.name, profile])),
+    profileDefault: given.profileDefault ?? null,
+    clock,
+    random: () => random,
+    toolTimeoutMs: 1_000,
+  }
   const end = runAgentLoop(spec, services, host, stop.signal)
   end.catch(() => {})
   return { end, host, provider, clock, cancel: (reason = 'enough') => stop.abort(reason) }

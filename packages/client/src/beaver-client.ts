@@ -19,12 +19,16 @@ import { z } from 'zod'
 
 export interface SubmitTask {
   /** What to do, in words. */
-  readonly task: string
+  readonly task?: string | undefined
+  /** Instead of `task`: a workflow to run as it is, without a root agent. `name` as in the inventory of a profile: `GraphWorkflow`, `workflow:summarize`. */
+  readonly workflow?: { readonly name: string; readonly arguments: Readonly<Record<string, unknown>> } | undefined
   readonly task_id?: string | undefined
   readonly session_id?: string | undefined
   /** Absolute path of the folder the agents may work in. */
   readonly workspace?: string | undefined
   readonly skill?: string | undefined
+  /** The profile of the root agent; absent: the daemon's default. */
+  readonly profile?: string | undefined
   readonly source?: string | undefined
 }
 
@@ -41,13 +45,16 @@ const daemonStatus = z.object({
   /** Tasks it holds now. */
   tasks: z.number(),
   skills: z.array(z.object({ name: z.string(), description: z.string() })),
+  profiles: z.array(z.string()),
+  /** What a task may name as its workflow. */
+  workflows: z.array(z.string()),
 })
 export type DaemonStatus = z.infer<typeof daemonStatus>
 
 export interface BeaverClient extends AsyncDisposable {
   /**
    * Submits a task; it is durable when this resolves.
-   * @throws {BeaverError} `invalid_arguments`, `workspace_missing`, `unknown_skill`, `conflict`, `no_daemon`
+   * @throws {BeaverError} `invalid_arguments`, `workspace_missing`, `unknown_skill`, `unknown_profile`, `unknown_workflow`, `conflict`, `no_daemon`
    */
   submit(task: SubmitTask): Promise<SubmittedTask>
   /**
@@ -55,8 +62,11 @@ export interface BeaverClient extends AsyncDisposable {
    * @throws {BeaverError} as `submit`, and `timeout` after `timeoutMs` (default 10 minutes): the task goes on
    */
   run(task: SubmitTask, options?: { timeoutMs?: number }): Promise<TaskOutcome>
-  /** Asks for a cancel; resolves when the request is journaled. @throws {BeaverError} `not_found`, `no_daemon` */
-  cancel(taskId: string, reason: string): Promise<void>
+  /**
+   * Asks for a cancel of the task, or of one node of its running team; resolves when the request is journaled.
+   * @throws {BeaverError} `not_found`, `conflict` for what has ended, `no_daemon`
+   */
+  cancel(taskId: string, reason: string, options?: { nodeId?: string | undefined }): Promise<void>
   /**
    * The task's events from the first, then live; ends after its terminal event or when `signal` aborts.
    * A task that does not exist yet is waited for: bound it with `signal`.
@@ -108,7 +118,8 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string)
     submit: async (task) => submitted.parse(await ask(subjects.service('task.submit'), task, 'supervisor daemon')),
     run: async (task, { timeoutMs = runMsMax } = {}) =>
       taskOutcome.parse(await call(nc, subjects.service('task.run'), task, { timeoutMs, whom: 'supervisor daemon' })),
-    cancel: async (taskId, reason) => void (await ask(subjects.service('task.cancel'), { task_id: taskId, reason }, 'supervisor daemon')),
+    cancel: async (taskId, reason, { nodeId } = {}) =>
+      void (await ask(subjects.service('task.cancel'), { task_id: taskId, reason, node_id: nodeId }, 'supervisor daemon')),
     watch,
     status: async ({ timeoutMs = answerMsMax } = {}) =>
       daemonStatus.parse(await call(nc, subjects.service('status'), {}, { timeoutMs, whom: 'supervisor daemon' })),

@@ -48,9 +48,29 @@ const configFile = z.strictObject({
       tool_timeout_ms: z.number().int().min(10).max(3_600_000).default(60_000),
     })
     .prefault({}),
-  team: z.strictObject({ concurrent_nodes_max: z.number().int().min(1).max(512).default(16) }).prefault({}),
+  team: z
+    .strictObject({
+      concurrent_nodes_max: z.number().int().min(1).max(512).default(16),
+      /** Of the graph a workflow call asks for (D-39). */
+      agents_max: z.number().int().min(1).max(10_000).default(512),
+      edges_max: z.number().int().min(0).max(1_000_000).default(8_192),
+      /** Teams a root agent may start in one task. */
+      runs_max: z.number().int().min(1).max(100).default(4),
+      /** A team, and a node, that runs longer is stopped; 0: no bound. */
+      deadline_ms: z.number().int().min(0).max(604_800_000).default(3_600_000),
+      node_deadline_ms: z.number().int().min(0).max(604_800_000).default(1_800_000),
+    })
+    .prefault({}),
   /** Folders with skills of your own, relative to the configuration file. */
   skills: z.array(z.string()).default([]),
+  /** Modules with tools of your own, relative to the configuration file. */
+  tools: z.array(z.string().min(1, 'must not be empty')).default([]),
+  /** Folders with workflow definition files, relative to the configuration file. */
+  workflows: z.array(z.string().min(1, 'must not be empty')).default([]),
+  /** Files with profiles of root agents, relative to the configuration file. */
+  profiles: z.array(z.string().min(1, 'must not be empty')).default([]),
+  /** The profile of a task that names none; absent: none. */
+  profile: z.string().min(1, 'must not be empty').optional(),
 })
 
 export type ConfigFile = z.input<typeof configFile>
@@ -115,13 +135,17 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
     )
     throw new BeaverError('invalid_configuration', `The configuration is not valid:\n  ${lines.join('\n  ')}`, { problems })
   }
+  const fromFile = (path: string): string => resolve(file === null ? cwd : join(file, '..'), path)
   return {
     ...parsed.data,
     home: resolve(cwd, flags.home ?? (env['BEAVER_HOME'] || '.beaver')),
     natsServerBinary: env['BEAVER_NATS_SERVER'] || null,
     apiKey: env['OPENAI_API_KEY'] || null,
     workspace: cwd,
-    skills: parsed.data.skills.map((folder) => resolve(file === null ? cwd : join(file, '..'), folder)),
+    skills: parsed.data.skills.map(fromFile),
+    tools: parsed.data.tools.map(fromFile),
+    workflows: parsed.data.workflows.map(fromFile),
+    profiles: parsed.data.profiles.map(fromFile),
     file,
   }
 }

@@ -8,6 +8,8 @@ export const errorCodes = {
   workspace_missing: { exit: 2, meaning: 'The workspace folder does not exist or is not a folder' },
   unknown_skill: { exit: 2, meaning: 'No skill of that name is loaded' },
   unknown_workflow: { exit: 2, meaning: 'No workflow of that name exists' },
+  unknown_profile: { exit: 2, meaning: 'No profile of that name is loaded' },
+  unknown_tool: { exit: 2, meaning: 'No tool of that id exists' },
   not_found: { exit: 1, meaning: 'There is no such task, run or file' },
   conflict: { exit: 1, meaning: 'The id is taken by another request' },
   unreachable: { exit: 3, meaning: 'The system cannot be reached' },
@@ -29,6 +31,8 @@ export type ErrorCode = keyof typeof errorCodes
 export interface Problem {
   readonly path: string
   readonly message: string
+  /** Where the fault has a code of its own: of a workflow's arguments (D-38). */
+  readonly code?: string | undefined
 }
 
 export class BeaverError extends Error {

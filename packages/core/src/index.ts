@@ -17,13 +17,37 @@ export {
   terminalTaskEvents,
   visibleEventTypes,
 } from './events/catalog.ts'
-export { evaluateEvidence, factsOf, type RunFacts } from './evidence/evaluate.ts'
-export { type EvidenceCheck, type EvidenceRequirement, evidenceCheck, evidenceRequirement, machineRequirement } from './evidence/requirement.ts'
+export { evaluateEvidence, evaluateNode } from './evidence/evaluate.ts'
+export { withoutFence } from './evidence/output-schema.ts'
+export { compilePattern } from './evidence/pattern.ts'
+export {
+  type EvidenceCheck,
+  type EvidenceDemands,
+  type EvidenceRequirement,
+  evidenceCheck,
+  evidenceRequirement,
+  type MachineRequirement,
+  machineRequirement,
+  requirementsOf,
+} from './evidence/requirement.ts'
+export { plannedRequirement } from './evidence/requirement-fault.ts'
+export { factsOf, filesToFind, type RunFacts } from './evidence/run-facts.ts'
 export { type Failure, type FailureClass, type FailurePolicy, failure, failureClass, failurePolicies, retryPauseMs } from './failure/failure-class.ts'
-export { evolveRun, type OpenCall, type RunState, type RunStatus, runEnded, skillMessage, startRun, type ToolFact } from './fold/run-state.ts'
+export { evolveRun, type FilesFact, type OpenCall, type RunState, type RunStatus, runEnded, skillMessage, startRun, type ToolFact } from './fold/run-state.ts'
 export { evolveTask, foldTask, newTask, type TaskState, type TaskStatus } from './fold/task-state.ts'
 export { evolveTeam, startTeam, type TeamNodeState, type TeamState } from './fold/team-state.ts'
-export { type AgentDescriptor, agentDescriptor, type ExecutionGraph, type ExecutionNode, executionGraph, executionNode } from './graph/execution-graph.ts'
+export {
+  type AgentDescriptor,
+  type AgentNode,
+  agentDescriptor,
+  agentNode,
+  type CodeNode,
+  type ExecutionGraph,
+  type ExecutionNode,
+  executionGraph,
+  executionNode,
+  type ToolNode,
+} from './graph/execution-graph.ts'
 export {
   decideTeam,
   type NodeState,
@@ -35,7 +59,8 @@ export {
   waitingNode,
 } from './graph/schedule.ts'
 export { type Edge, findCycle, graphFault, reachable, sinksOf, type Topology, topologyOf, weakComponents } from './graph/topology.ts'
-export { type NodeEnd, stepTeam, teamOutput } from './graph/team-step.ts'
+export { type Diagnostic, type Growth, grow, type NodeEntry, type NodeSequel, type TeamProgram, type TeamView } from './graph/team-program.ts'
+export { type NodeEnd, type StepOptions, stepTeam, teamOutput } from './graph/team-step.ts'
 export { foreignId, type LogId, logKey, type RunId, runId, type SessionId, sessionId, type TaskId, type TeamRunId, taskId, teamRunId } from './ids.ts'
 export type { AcceptOutcome, Append, AppendOutcome, Entry, Journal, SessionTail } from './journal/journal.ts'
 export {
@@ -60,7 +85,15 @@ export {
   type WireRecord,
 } from './journal/record.ts'
 export type { Delivery, TaskQueue } from './journal/task-queue.ts'
-export { canonicalJson, type JsonObject, type JsonValue } from './json.ts'
+export { canonicalJson, type JsonObject, type JsonValue, jsonObject, jsonValue } from './json.ts'
 export type { BlobStore } from './ports/blob-store.ts'
 export { type Clock, type Ids, pause, systemClock } from './ports/clock.ts'
+export {
+  changeSharedState,
+  readSharedState,
+  type SharedStateChange,
+  type SharedStateResult,
+  sharedStateBytesMax,
+  sharedStateChange,
+} from './team/shared-state.ts'
 export { applyToolScope, type ToolScope } from './tool-scope.ts'

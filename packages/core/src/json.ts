@@ -2,10 +2,14 @@
 // J1. Equal values have equal text, whatever the order their keys were written in.
 // J2. The text survives a parse: canonicalJson(JSON.parse(canonicalJson(v))) === canonicalJson(v).
 
+import { z } from 'zod'
 import { BeaverError } from './errors.ts'
 
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue }
 export type JsonObject = { readonly [key: string]: JsonValue }
+
+export const jsonValue = z.json() as unknown as z.ZodType<JsonValue>
+export const jsonObject = z.record(z.string(), z.json()) as unknown as z.ZodType<JsonObject>
 
 /**
  * The canonical JSON text of a value. What JSON cannot say is treated as `JSON.stringify` does: `undefined` members are

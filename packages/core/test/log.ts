@@ -1,5 +1,7 @@
 // What core's tests share: short ways to write events, and a log of them sealed and opened again as the journal would.
 import {
+  type AgentNode,
+  type CodeNode,
   type DataOf,
   type DomainEvent,
   draft,
@@ -38,7 +40,8 @@ export function recorded(...events: DomainEvent[]): RecordedEvent[] {
 export const plain = <T extends EventType>(type: T, data: Plain<DataOf<T>>, ofRun?: string): DomainEvent => event(type, data as DataOf<T>, ofRun)
 type Plain<T> = { [K in keyof T]: T[K] extends string | null ? (null extends T[K] ? string | null : string) : T[K] }
 
-export const node = (node_id: string, ...depends_on: string[]): ExecutionNode => ({
+export const node = (node_id: string, ...depends_on: string[]): AgentNode => ({
+  kind: 'agent',
   node_id,
   agent: {
     name: node_id,
@@ -51,6 +54,12 @@ export const node = (node_id: string, ...depends_on: string[]): ExecutionNode =>
   allowed_tool_names: null,
   required_evidence: [],
 })
+
+/** A node whose output the program of its graph computes. */
+export const code = (node_id: string, ...depends_on: string[]): CodeNode => ({ kind: 'code', node_id, depends_on, operation: node_id })
+
+/** A node that starts when all it depends on have ended and `quorum` of them completed. */
+export const quorum = (of: number, node_id: string, ...depends_on: string[]): AgentNode => ({ ...node(node_id, ...depends_on), quorum: of })
 
 export function graph(...nodes: ExecutionNode[]): ExecutionGraph {
   const needed = new Set(nodes.flatMap((each) => each.depends_on))

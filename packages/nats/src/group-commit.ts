@@ -1,23 +1,24 @@
 // Group commit: what all tasks of a daemon append is written in atomic batches, so that they share the disk's syncs.
-// G1. The messages of one unit land together or not at all. G2. A refused batch is written again unit by unit, so that only
+// G1. The messages of one unit land together or not at all, one after the other in the stream. G2. A refused batch is written again unit by unit, so that only
 //     the unit whose expectation failed is refused. G3. After an unknown outcome the same message is written again with the
 //     same expectation: it lands once, because a second landing is refused, and a refusal is checked against what is there.
-// G4. Bounds: `batchMessagesMax` messages a batch, `batchesInFlightMax` batches, `outcomeWaitMs` per write, `giveUpMs` in all.
+// G4. Bounds: `batchMessagesMax` messages and `batchBytesMax` bytes a batch (a larger unit is one of its own), `unitMessagesMax`
+//     messages a unit, `batchesInFlightMax` batches, `outcomeWaitMs` per write, `giveUpMs` in all.
 import { BeaverError, messageOf } from '@beaver/core'
 import { headers, InvalidArgumentError, type Msg, type NatsConnection } from '@nats-io/nats-core'
 import { lineOf } from './line.ts'
 
 export interface Write {
   readonly subject: string
-  /** The sequence of the subject's last message; 0 for none. */
-  readonly expectedSequence: number
+  /** The sequence of the subject's last message; 0 for none; `null` when the message before it in the unit is of this subject. */
+  readonly expectedSequence: number | null
   readonly payload: Uint8Array
 }
 
-export type WriteOutcome = { readonly kind: 'stored'; readonly sequences: readonly number[] } | { readonly kind: 'refused' }
+export type WriteOutcome = { readonly kind: 'stored'; readonly lastSequence: number } | { readonly kind: 'refused' }
 
 export interface GroupCommit {
-  /** Writes the messages of a unit together. They are on different subjects. */
+  /** Writes the messages of a unit together. Those of one subject stand next to each other. */
   write(unit: readonly Write[]): Promise<WriteOutcome>
   /** Resolves when nothing is under way. */
   settled(): Promise<void>
@@ -43,6 +44,9 @@ const bytesOf = (unit: readonly Write[]): number => unit.reduce((sum, write) => 
 
 const wrongLastSequence = new Set([10_071, 10_164])
 const batchMessagesMax = 200
+const batchBytesMax = 8 * 1024 * 1024
+/** What the server takes as one batch. */
+const unitMessagesMax = 1_000
 const batchesInFlightMax = 1
 const outcomeWaitMs = 5_000
 const giveUpMs = 60_000
@@ -68,12 +72,15 @@ export function groupCommit(nc: NatsConnection, lastMessage: (subject: string) =
     const taken: Pending[] = []
     const subjects = new Set<string>()
     let messages = 0
+    let bytes = 0
     while (queue.length > 0 && messages < batchMessagesMax) {
       const next = queue[0] as Pending
-      if (messages > 0 && (messages + next.unit.length > batchMessagesMax || next.unit.some((write) => subjects.has(write.subject)))) break
+      const full = messages + next.unit.length > batchMessagesMax || bytes + bytesOf(next.unit) > batchBytesMax
+      if (messages > 0 && (full || next.unit.some((write) => subjects.has(write.subject)))) break
       queue.shift()
       taken.push(next)
       messages += next.unit.length
+      bytes += bytesOf(next.unit)
       for (const write of next.unit) subjects.add(write.subject)
     }
     if (taken.length === 0) return
@@ -95,9 +102,10 @@ export function groupCommit(nc: NatsConnection, lastMessage: (subject: string) =
       await Promise.all(taken.map(settle))
       return
     }
-    let sequence = ack.seq - taken.reduce((sum, pending) => sum + pending.unit.length, 0)
+    let lastSequence = ack.seq - taken.reduce((sum, pending) => sum + pending.unit.length, 0)
     for (const pending of taken) {
-      pending.resolve({ kind: 'stored', sequences: pending.unit.map(() => ++sequence) })
+      lastSequence += pending.unit.length
+      pending.resolve({ kind: 'stored', lastSequence })
     }
   }
 
@@ -107,10 +115,7 @@ export function groupCommit(nc: NatsConnection, lastMessage: (subject: string) =
       try {
         await line.up(outcomeWaitMs)
         const ack = await send(pending.unit)
-        if (isStored(ack)) {
-          const last = ack.seq
-          return pending.resolve({ kind: 'stored', sequences: pending.unit.map((_, i) => last - pending.unit.length + 1 + i) })
-        }
+        if (isStored(ack)) return pending.resolve({ kind: 'stored', lastSequence: ack.seq })
         if (wrongLastSequence.has(ack.error?.err_code ?? 0)) return pending.resolve(await refusedOrLanded(pending.unit))
         fault = new Error(ack.error?.description ?? 'the server gave no sequence')
       } catch (error) {
@@ -128,13 +133,13 @@ export function groupCommit(nc: NatsConnection, lastMessage: (subject: string) =
 
   /** A refusal may be the echo of our own earlier write whose answer was lost. */
   async function refusedOrLanded(unit: readonly Write[]): Promise<WriteOutcome> {
-    const sequences: number[] = []
-    for (const write of unit) {
-      const last = await lastMessage(write.subject)
-      if (last === null || !Buffer.from(write.payload).equals(last.payload)) return { kind: 'refused' }
-      sequences.push(last.sequence)
+    let lastSequence = 0
+    for (const [subject, { payload }] of new Map(unit.map((write) => [write.subject, write]))) {
+      const last = await lastMessage(subject)
+      if (last === null || !Buffer.from(payload).equals(last.payload)) return { kind: 'refused' }
+      lastSequence = last.sequence
     }
-    return { kind: 'stored', sequences }
+    return { kind: 'stored', lastSequence }
   }
 
   async function send(writes: readonly Write[]): Promise<PubAck> {
@@ -143,7 +148,7 @@ export function groupCommit(nc: NatsConnection, lastMessage: (subject: string) =
     for (let i = 0; i < writes.length; i++) {
       const write = writes[i] as Write
       const head = headers()
-      head.set('Nats-Expected-Last-Subject-Sequence', String(write.expectedSequence))
+      if (write.expectedSequence !== null) head.set('Nats-Expected-Last-Subject-Sequence', String(write.expectedSequence))
       if (writes.length > 1) {
         head.set('Nats-Batch-Id', batch)
         head.set('Nats-Batch-Sequence', String(i + 1))
@@ -161,6 +166,8 @@ export function groupCommit(nc: NatsConnection, lastMessage: (subject: string) =
   return {
     write: (unit) =>
       new Promise((resolve, reject) => {
+        if (unit.length > unitMessagesMax)
+          return reject(new BeaverError('internal', `The journal cannot write ${unit.length} messages together; ${unitMessagesMax} is the most.`))
         queue.push({ unit, since: Date.now(), resolve, reject })
         schedule()
       }),

@@ -1,4 +1,4 @@
-// The Journal port on JetStream. One stream, one subject per task, one message per entry.
+// The Journal port on JetStream. One stream, one subject per task, one message per entry; an append of several is one batch.
 // J1. The fence is `Nats-Expected-Last-Subject-Sequence`; no `Nats-Msg-Id` (a duplicate id would hide a refused write).
 // J2. A task's first entry and its place in the session are one atomic batch (see docs/decisions/0003).
 // J3. `last` asks the stream's leader; `read` may be served by a follower, and a stale read only leads to a refused write.
@@ -6,7 +6,7 @@ import { type Append, type Journal, type LogId, type SessionId, taskId } from '@
 import { JetStreamApiError, JetStreamError, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
-import { type GroupCommit, groupCommit } from './group-commit.ts'
+import { type GroupCommit, groupCommit, type Write } from './group-commit.ts'
 import { ensureJournalStream } from './stream.ts'
 import { logOf, type Subjects } from './subjects.ts'
 
@@ -22,12 +22,14 @@ export async function natsJournal(nc: NatsConnection, subjects: Subjects): Promi
   const jsm = await ensureJournalStream(nc, subjects)
   const lastMessage = (subject: string) => lastOf(jsm, subjects.stream, subject)
   const commits: GroupCommit = groupCommit(nc, lastMessage)
-  const write = (append: Append) => ({ subject: subjects.journal(append.log), expectedSequence: append.expectedRevision, payload: append.payload })
+  /** The fence stands at the first message of a subject: the server takes those that follow it in the same batch after it. */
+  const writes = ({ log, expectedRevision, payloads }: Append): Write[] =>
+    payloads.map((payload, i) => ({ subject: subjects.journal(log), expectedSequence: i === 0 ? expectedRevision : null, payload }))
 
   return {
     async append(append) {
-      const outcome = await commits.write([write(append)])
-      return outcome.kind === 'stored' ? { kind: 'appended', revision: outcome.sequences[0] as number } : { kind: 'fenced' }
+      const outcome = await commits.write(writes(append))
+      return outcome.kind === 'stored' ? { kind: 'appended', revision: outcome.lastSequence } : { kind: 'fenced' }
     },
     async accept(first, tail) {
       const { tenant, session, task } = first.log
@@ -36,8 +38,8 @@ export async function natsJournal(nc: NatsConnection, subjects: Subjects): Promi
         expectedSequence: tail.revision,
         payload: Buffer.from(JSON.stringify({ tenant, session, task })),
       }
-      const outcome = await commits.write([write(first), place])
-      if (outcome.kind === 'stored') return { kind: 'accepted', revision: outcome.sequences[0] as number }
+      const outcome = await commits.write([...writes(first), place])
+      if (outcome.kind === 'stored') return { kind: 'accepted', revision: outcome.lastSequence - 1 }
       return (await lastMessage(subjects.journal(first.log))) === null ? { kind: 'tail_moved' } : { kind: 'task_exists' }
     },
     async sessionTail(tenant: string, session: SessionId) {

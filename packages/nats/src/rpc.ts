@@ -9,7 +9,11 @@ const answer = z.discriminatedUnion('ok', [
   z.object({ ok: z.literal(true), result: z.unknown() }),
   z.object({
     ok: z.literal(false),
-    error: z.object({ code: z.string(), message: z.string(), problems: z.array(z.object({ path: z.string(), message: z.string() })).default([]) }),
+    error: z.object({
+      code: z.string(),
+      message: z.string(),
+      problems: z.array(z.object({ path: z.string(), message: z.string(), code: z.string().optional() })).default([]),
+    }),
   }),
 ])
 

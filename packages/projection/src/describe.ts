@@ -1,6 +1,6 @@
 // An event told to a person: who did what, in one sentence. Total over the catalogue.
 // D1. Texts say "Root agent" (D-07) and are of bounded length; machine names stay as they are. D2. Pure.
-import type { DomainEvent, Failure, JsonObject } from '@beaver/core'
+import type { DomainEvent, ExecutionNode, Failure, JsonObject, SharedStateChange } from '@beaver/core'
 import { counted, excerpt } from './text.ts'
 
 export type ActorType = 'client' | 'system' | 'daemon' | 'agent' | 'team' | 'node' | 'tool' | 'provider'
@@ -8,7 +8,7 @@ export type ActorType = 'client' | 'system' | 'daemon' | 'agent' | 'team' | 'nod
 export interface Told {
   readonly actor: { readonly type: ActorType; readonly id: string; readonly name: string }
   readonly text: string
-  readonly status: 'started' | 'done' | 'failed' | 'blocked' | 'cancelled'
+  readonly status: 'started' | 'done' | 'skipped' | 'failed' | 'blocked' | 'cancelled'
   readonly metadata: JsonObject
 }
 
@@ -33,8 +33,10 @@ export function describe(event: DomainEvent, around: Surroundings): Told {
 
   switch (event.type) {
     case 'task_submitted': {
-      const { source, skill, text } = event.data.request
-      return told({ type: 'client', id: source, name: 'Client' }, `Task submitted: ${excerpt(text)}`, 'done', 'task', { source, skill })
+      const { source, skill, text, workflow, profile } = event.data.request
+      const as = workflow === undefined ? '' : ` as the workflow ${excerpt(workflow.name)}`
+      const more = { ...(workflow === undefined ? {} : { workflow: workflow.name }), ...(profile === undefined ? {} : { profile }) }
+      return told({ type: 'client', id: source, name: 'Client' }, `Task submitted${as}: ${excerpt(text)}`, 'done', 'task', { source, skill, ...more })
     }
     case 'task_claimed':
       return told(daemon(event.data.daemon), `Daemon ${event.data.daemon} took the task.`, 'done', 'task')
@@ -95,6 +97,10 @@ export function describe(event: DomainEvent, around: Surroundings): Told {
       const text = tool_calls.length > 0 ? `${around.agentName} called ${asked}.` : `${around.agentName} answered: ${excerpt(content ?? '')}`
       return told(agent, text, 'done', 'message', { provider_name, model, duration_ms, input_tokens: usage.input_tokens, output_tokens: usage.output_tokens })
     }
+    case 'tool_call_requested': {
+      const { id: call_id, name } = event.data.call
+      return told(agent, `${around.agentName} calls the tool ${excerpt(name)}, as its graph says.`, 'done', 'tool', { call_id })
+    }
     case 'tool_call_started':
       return told(tool(event.data), `Tool ${event.data.tool_name} started.`, 'started', 'tool', { call_id: event.data.call_id })
     case 'tool_result_recorded': {
@@ -104,6 +110,14 @@ export function describe(event: DomainEvent, around: Surroundings): Told {
         call_id,
         duration_ms,
         error: error === null ? null : excerpt(error),
+      })
+    }
+    case 'workspace_files_checked': {
+      const { files } = event.data
+      const there = files.filter((file) => file.found === 'file').length
+      const text = `${around.agentName} was to leave ${counted(files.length, 'file')} in the workspace: ${there} ${there === 1 ? 'is' : 'are'} there.`
+      return told(agent, text, there === files.length ? 'done' : 'failed', 'evidence', {
+        files: files.slice(0, 20).map((file) => ({ ...file, path: excerpt(file.path) })),
       })
     }
     case 'run_completed':
@@ -118,11 +132,31 @@ export function describe(event: DomainEvent, around: Surroundings): Told {
       })
     case 'task_team_run_started': {
       const { team_run_id, call_id, graph, concurrent_nodes_max } = event.data
-      const text = `Team run started: ${graph.workflow} with ${counted(graph.nodes.length, 'node')}.`
+      const text = `Team run started: ${graph.workflow} with ${counted(graph.nodes.length, 'node')}${kindsOf(graph.nodes)}.`
       return told({ type: 'team', id: team_run_id, name: graph.workflow }, text, 'started', 'team', { team_run_id, call_id, concurrent_nodes_max })
     }
-    case 'node_started':
-      return told(node(event.data.node_id), `Node ${event.data.node_id} started.`, 'started', 'node', { ...event.data })
+    case 'node_started': {
+      const { input, ...of } = event.data
+      const given = input === null ? '' : ` with its own ${excerpt(Object.keys(input).join(', '))}`
+      return told(node(of.node_id), `Node ${of.node_id} started${given}.`, 'started', 'node', { ...of })
+    }
+    case 'node_computed': {
+      const { output, ...of } = event.data
+      return told(node(of.node_id), `Node ${of.node_id} was computed: ${excerpt(output) || 'an empty text'}`, 'done', 'node', { ...of })
+    }
+    case 'node_skipped': {
+      const { reason, ...of } = event.data
+      return told(node(of.node_id), `Node ${of.node_id} was skipped: ${excerpt(reason)}`, 'skipped', 'node', { ...of })
+    }
+    case 'graph_extended': {
+      const { team_run_id, node_id, nodes, edges } = event.data
+      const names = nodes.map((each) => each.node_id)
+      const text =
+        nodes.length === 0
+          ? `The graph got ${counted(edges.length, 'more edge')} after ${node_id}.`
+          : `The graph grew by ${counted(nodes.length, 'node')} after ${node_id}: ${excerpt(names.join(', '))}.`
+      return told(team(team_run_id), text, 'done', 'team', { team_run_id, node_id, added: names.slice(0, 20), added_count: names.length })
+    }
     case 'node_evidence_evaluated': {
       const { node_id, passed, checks, team_run_id } = event.data
       const of = (status: string): number => checks.filter((check) => check.status === status).length
@@ -139,13 +173,29 @@ export function describe(event: DomainEvent, around: Surroundings): Told {
       return told(node(event.data.node_id), `Node ${event.data.node_id} is blocked: node ${event.data.cause_node_id} did not complete.`, 'blocked', 'node', {
         ...event.data,
       })
+    case 'node_cancel_requested': {
+      const { reason, ...of } = event.data
+      return told(node(of.node_id), `Cancellation of node ${of.node_id} was requested: ${excerpt(reason)}`, 'done', 'node', { ...of })
+    }
     case 'node_cancelled':
       return told(node(event.data.node_id), `Node ${event.data.node_id} was cancelled: ${excerpt(event.data.reason)}`, 'cancelled', 'node')
+    case 'team_diagnostic_recorded': {
+      const { code, message, ...of } = event.data
+      return told(node(of.node_id), `Noted about node ${of.node_id} (${excerpt(code)}): ${excerpt(message)}`, 'done', 'diagnostic', {
+        ...of,
+        code: excerpt(code),
+      })
+    }
+    case 'shared_state_changed': {
+      const { team_run_id, change } = event.data
+      return told(agent, `${around.agentName} ${changed(change)}`, 'done', 'shared_state', { team_run_id, action: change.action, path: pathOf(change) })
+    }
     case 'task_team_run_completed':
       return told(team(event.data.team_run_id), `Team run completed${progress}.`, 'done', 'team', { ...event.data })
     case 'task_team_run_failed': {
       const { outcome, message, team_run_id } = event.data
-      const text = `Team run ${outcome === 'cancelled' ? 'was cancelled' : 'ended incomplete'}${progress}. ${excerpt(message)}`
+      const said = /^\d+ of \d+ nodes? completed/.test(message) ? `: ${excerpt(message, 300)}` : `${progress}. ${excerpt(message)}`
+      const text = `Team run ${outcome === 'cancelled' ? 'was cancelled' : 'ended incomplete'}${said}`
       return told(team(team_run_id), text.trimEnd(), outcome === 'cancelled' ? 'cancelled' : 'failed', 'team', { team_run_id, outcome })
     }
     default:
@@ -155,6 +205,32 @@ export function describe(event: DomainEvent, around: Surroundings): Told {
 
 function told(actor: Told['actor'], text: string, status: Told['status'], timelineType: string, metadata: JsonObject = {}): Told {
   return { actor, text, status, metadata: { ...metadata, timeline_type: timelineType } }
+}
+
+/** ` (3 agents, 1 tool, 2 computed)`; nothing when all are agents. */
+function kindsOf(nodes: readonly ExecutionNode[]): string {
+  const of = (kind: ExecutionNode['kind']): number => nodes.filter((each) => each.kind === kind).length
+  if (of('agent') === nodes.length) return ''
+  const parts = [of('agent') && counted(of('agent'), 'agent'), of('tool') && counted(of('tool'), 'tool call'), of('code') && `${of('code')} computed`]
+  return ` (${parts.filter((part) => part !== 0).join(', ')})`
+}
+
+const pathOf = ({ path }: SharedStateChange): string => excerpt(typeof path === 'string' ? path : path.join('.'))
+
+function changed(change: SharedStateChange): string {
+  const path = pathOf(change)
+  switch (change.action) {
+    case 'set':
+      return `set ${path} in the shared state: ${excerpt(JSON.stringify(change.value))}`
+    case 'increment':
+      return `added ${change.by} to ${path} in the shared state.`
+    case 'append':
+      return `appended to ${path} in the shared state: ${excerpt(JSON.stringify(change.value))}`
+    case 'delete':
+      return `deleted ${path} from the shared state.`
+    default:
+      return change satisfies never
+  }
 }
 
 const because = (failure: Failure | null): string => (failure === null ? '.' : ` (${failure.class}): ${excerpt(failure.message)}`)

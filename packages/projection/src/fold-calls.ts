@@ -92,6 +92,19 @@ export function providerCallFailed(sql: Sql, at: Place, failed: DataOf<'provider
 const openCall = `rowid = (select rowid from tool_calls where task_key = ? and run_id is ? and call_id = ? and ended_at is null
   order by asked_taskseq desc, call_index limit 1)`
 
+/** A call the graph asks for, without a model. */
+export function toolCallRequested(sql: Sql, at: Place, { call }: DataOf<'tool_call_requested'>): void {
+  sql.run('insert into tool_calls (task_key, asked_taskseq, call_index, run_id, call_id, tool, arguments) values (?, ?, 0, ?, ?, ?, ?)', [
+    at.taskKey,
+    at.taskseq,
+    at.runId,
+    call.id,
+    call.name,
+    call.arguments,
+  ])
+  sql.run("update runs set status = 'acting' where task_key = ? and run_id = ? and ended_at is null", [at.taskKey, at.runId])
+}
+
 export function toolCallStarted(sql: Sql, at: Place, call: DataOf<'tool_call_started'>): void {
   sql.run(`update tool_calls set started_at = coalesce(started_at, ?), starts = starts + 1, idempotent = ? where ${openCall}`, [
     at.time,
@@ -124,5 +137,14 @@ export function toolResultRecorded(sql: Sql, at: Place, result: DataOf<'tool_res
      where task_key = ? and run_id = ? and ended_at is null`,
     [at.taskKey, at.runId],
   )
+  // The result of a tool node's call is its output.
+  if (result.success) {
+    sql.run('update runs set output = ?, output_taskseq = ? where task_key = ? and run_id = ? and output_taskseq is null', [
+      result.content,
+      at.taskseq,
+      at.taskKey,
+      at.runId,
+    ])
+  }
   toolMessage(sql, at, result)
 }

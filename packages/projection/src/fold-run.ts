@@ -22,7 +22,7 @@ export function runStarted(sql: Sql, at: Place, run: DataOf<'run_started'>): voi
     ],
   )
   if (added === 0) return
-  if (run.parent_run_id === null) sql.run('update tasks set agents = agents + 1, root_run_id = ? where task_key = ?', [run.run_id, at.taskKey])
+  if (run.team_run_id === null) sql.run('update tasks set agents = agents + 1, root_run_id = ? where task_key = ?', [run.run_id, at.taskKey])
   else sql.run('update tasks set agents = agents + 1 where task_key = ?', [at.taskKey])
 }
 

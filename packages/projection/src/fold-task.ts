@@ -5,15 +5,20 @@ import type { Place } from './fold.ts'
 import { bit, type Sql } from './sql.ts'
 
 export function submitted(sql: Sql, at: Place, { request, previous_task_id }: DataOf<'task_submitted'>): void {
-  sql.run('update tasks set text = ?, skill = ?, workspace = ?, source = ?, previous_task_id = ?, submitted_at = ? where task_key = ?', [
-    request.text,
-    request.skill,
-    request.workspace,
-    request.source,
-    previous_task_id,
-    at.time,
-    at.taskKey,
-  ])
+  sql.run(
+    'update tasks set text = ?, skill = ?, workspace = ?, source = ?, workflow = ?, profile = ?, previous_task_id = ?, submitted_at = ? where task_key = ?',
+    [
+      request.text,
+      request.skill,
+      request.workspace,
+      request.source,
+      request.workflow?.name ?? null,
+      request.profile ?? null,
+      previous_task_id,
+      at.time,
+      at.taskKey,
+    ],
+  )
 }
 
 export function claimed(sql: Sql, at: Place, { daemon }: DataOf<'task_claimed'>): void {

@@ -2,10 +2,25 @@
 // its line here. The writers: fold-task.ts, fold-run.ts, fold-calls.ts, fold-team.ts.
 // F1. An event changes rows of its own task only. F2. No event can make a writer fail: what has no row to change changes none.
 import { type EventType, isTerminalTaskEvent, type RecordedEvent } from '@beaver/core'
-import { answered, providerCallFailed, toolCallStarted, toolResultRecorded } from './fold-calls.ts'
+import { answered, providerCallFailed, toolCallRequested, toolCallStarted, toolResultRecorded } from './fold-calls.ts'
 import { modeSelected, runEnded, runRestarted, runStarted, skillsActivated } from './fold-run.ts'
 import { cancelRequested, claimed, deadLettered, ended, endedUnread, released, submitted } from './fold-task.ts'
-import { evidenceEvaluated, nodeBlocked, nodeCancelled, nodeCompleted, nodeFailed, nodeStarted, teamEnded, teamStarted } from './fold-team.ts'
+import {
+  diagnosticRecorded,
+  evidenceEvaluated,
+  graphExtended,
+  nodeBlocked,
+  nodeCancelled,
+  nodeCancelRequested,
+  nodeCompleted,
+  nodeComputed,
+  nodeFailed,
+  nodeSkipped,
+  nodeStarted,
+  sharedStateChanged,
+  teamEnded,
+  teamStarted,
+} from './fold-team.ts'
 import type { Sql } from './sql.ts'
 import { userMessage } from './transcript.ts'
 
@@ -46,6 +61,8 @@ export function foldEvent(sql: Sql, at: Place, event: RecordedEvent): void {
       return answered(sql, at, event.data)
     case 'provider_call_failed':
       return providerCallFailed(sql, at, event.data)
+    case 'tool_call_requested':
+      return toolCallRequested(sql, at, event.data)
     case 'tool_call_started':
       return toolCallStarted(sql, at, event.data)
     case 'tool_result_recorded':
@@ -62,6 +79,12 @@ export function foldEvent(sql: Sql, at: Place, event: RecordedEvent): void {
       return teamStarted(sql, at, event.data)
     case 'node_started':
       return nodeStarted(sql, at, event.data)
+    case 'node_computed':
+      return nodeComputed(sql, at, event.data)
+    case 'node_skipped':
+      return nodeSkipped(sql, at, event.data)
+    case 'graph_extended':
+      return graphExtended(sql, at, event.data)
     case 'node_evidence_evaluated':
       return evidenceEvaluated(sql, at, event.data)
     case 'node_completed':
@@ -70,8 +93,14 @@ export function foldEvent(sql: Sql, at: Place, event: RecordedEvent): void {
       return nodeFailed(sql, at, event.data)
     case 'node_blocked':
       return nodeBlocked(sql, at, event.data)
+    case 'node_cancel_requested':
+      return nodeCancelRequested(sql, at, event.data)
     case 'node_cancelled':
       return nodeCancelled(sql, at, event.data)
+    case 'team_diagnostic_recorded':
+      return diagnosticRecorded(sql, at, event.data)
+    case 'shared_state_changed':
+      return sharedStateChanged(sql, at, event.data)
     case 'task_team_run_completed':
       return teamEnded(sql, at, { ...event.data, message: null })
     case 'task_team_run_failed':
@@ -79,6 +108,7 @@ export function foldEvent(sql: Sql, at: Place, event: RecordedEvent): void {
     // In `events` only.
     case 'tool_scope_applied':
     case 'system_prompt_snapshotted':
+    case 'workspace_files_checked':
       return
     default:
       return event satisfies never

@@ -1,6 +1,6 @@
 import { event, type JsonObject } from '@beaver/core'
 import { describe, expect, test } from 'vitest'
-import { answer as said, graphOf, newStream, result, runStarted, singleTask, submitted, teamTask, userMessage } from '../test/journal-fixture.ts'
+import { answer as said, graphOf, newStream, result, runStarted, singleTask, submitted, teamTask, userMessage, workflowTask } from '../test/journal-fixture.ts'
 import { answerBytesMax } from './page.ts'
 import { answer, queries } from './queries.ts'
 import { openReadModel, type ReadModel } from './read-model.ts'
@@ -129,10 +129,51 @@ describe('task', () => {
     expect(nodes[1]).toMatchObject({
       evidence_passed: false,
       failure: { class: 'evidence_missing' },
-      evidence: [{ status: 'failed' }, { requirement: 'be careful', status: 'not_checked' }],
+      evidence: [
+        { field: 'required_evidence', status: 'failed' },
+        { field: 'validation_rules', requirement: 'be careful', status: 'not_checked' },
+      ],
     })
     expect(nodes[3]).toMatchObject({ cause_node_id: 'check', depends_on: ['check', 'write'] })
     expect(given).toMatchObject({ failures: [{ scope: 'node', id: 'check' }, { scope: 'task' }] })
+  })
+
+  test('that is a workflow has its team at the top: every kind of node, what was computed, skipped, cancelled, noted, shared', async () => {
+    const stream = newStream()
+    workflowTask(stream.log('task-w'))
+    using model = await modelOf(stream)
+    const given = answer(model.sql, 'task', { task: 'task-w' }) as { task: JsonObject; runs: unknown[]; teams: { nodes: JsonObject[] }[]; failures: unknown[] }
+    expect(given).toMatchObject({ runs: [], chain_ok: true, task: { workflow: 'workflow:map', profile: 'analyst', root_run_id: null, agents: 4 } })
+    const [team] = given.teams
+    expect(team).toMatchObject({
+      run_id: null,
+      call_id: null,
+      status: 'incomplete',
+      node_count: 8,
+      node_count_at_start: 6,
+      output_nodes: ['end', 'item-2'],
+      diagnostics: [{ node_id: 'item-1', code: 'unknown_member', message: 'Nobody is called z.' }],
+      shared_state: { seen: 2, names: ['item-1', 'item-2'] },
+      shared_state_changes: 4,
+    })
+    const told = team!.nodes.map((node) => [node['node_id'], node['kind'], node['status'], (node['run'] as { run_id: string } | null)?.run_id ?? null])
+    expect(told).toEqual([
+      ['split', 'code', 'completed', null],
+      ['find', 'tool', 'completed', 'run-find'],
+      ['branch', 'agent', 'skipped', null],
+      ['stop', 'agent', 'cancelled', 'run-stop'],
+      ['tail', 'agent', 'blocked', null],
+      ['end', 'agent', 'failed', null],
+      ['item-1', 'agent', 'completed', 'run-item-1'],
+      ['item-2', 'agent', 'completed', 'run-item-2'],
+    ])
+    const node = (id: string): unknown => team!.nodes.find((each) => each['node_id'] === id)
+    expect(node('split')).toMatchObject({ operation: 'map', output: '["x","y"]', output_chars: 9, added_after: null })
+    expect(node('find')).toMatchObject({ tool: 'read_file', run: { output: 'found it', tool_calls: 1 } })
+    expect(node('branch')).toMatchObject({ skip_reason: 'The condition does not hold.' })
+    expect(node('stop')).toMatchObject({ cancel_reason: 'not needed', failure: { class: 'cancelled' } })
+    expect(node('end')).toMatchObject({ depends_on: ['find', 'branch', 'item-1', 'item-2'], quorum: 1, failure: { message: 'No code for this.' } })
+    expect(node('item-1')).toMatchObject({ added_after: 'split', depends_on: ['split'] })
   })
 
   test('is found by a beginning of its id that fits no other', async () => {
@@ -166,7 +207,7 @@ describe('task', () => {
     for (const [n, node] of graph.nodes.entries()) {
       const of = { team_run_id: 't' as never, node_id: node.node_id, run_id: `run-${n}` as never }
       log.write(
-        event('node_started', of),
+        event('node_started', { ...of, input: null }),
         runStarted(`run-${n}`, { parent: 'root', node: node.node_id, team: 't' }),
         said(`run-${n}`, '长'.repeat(5000)),
         event('node_completed', of),

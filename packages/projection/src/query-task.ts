@@ -7,7 +7,7 @@ import { findingsOf } from './query-audit.ts'
 import { findTask, taskName } from './find-task.ts'
 import { limitOf, query } from './query.ts'
 import { failureView, type TaskRow, taskSummary } from './query-tasks.ts'
-import { runTree } from './run-tree.ts'
+import { type RunTree, runTree } from './run-tree.ts'
 import type { Sql } from './sql.ts'
 import { clip } from './text.ts'
 
@@ -23,11 +23,12 @@ const runsBytesMax = 400 * 1024
 export const task = query(z.strictObject({ ...taskName, limit: limitOf({ usual: 200, max: 512 }) }), (sql, input) => {
   const { task_key: key } = findTask(sql, input)
   const row = sql.one<TaskRow>('select * from tasks where task_key = ?', [key])
-  const { runs, more } = boundedTree(sql, key, input.limit)
+  const { runs, teams, more } = boundedTree(sql, key, input.limit)
   const findings = findingsOf(sql, { taskKey: key, after: 0, limit: findingsMax })
   return {
     task: taskDetail(row),
     runs,
+    teams,
     more,
     final_output: row.final_output === null ? null : clip(row.final_output, finalOutputCharsMax),
     final_output_chars: row.final_output?.length ?? 0,
@@ -39,10 +40,10 @@ export const task = query(z.strictObject({ ...taskName, limit: limitOf({ usual: 
   }
 })
 
-function boundedTree(sql: Sql, key: number, limit: number): { runs: JsonValue[]; more: boolean } {
+function boundedTree(sql: Sql, key: number, limit: number): RunTree {
   for (let nodesMax = limit; ; nodesMax = Math.ceil(nodesMax / 2)) {
     const tree = runTree(sql, key, nodesMax)
-    if (nodesMax === 1 || Buffer.byteLength(JSON.stringify(tree.runs)) <= runsBytesMax) return tree
+    if (nodesMax === 1 || Buffer.byteLength(JSON.stringify([tree.runs, tree.teams])) <= runsBytesMax) return tree
   }
 }
 
@@ -51,6 +52,8 @@ function taskDetail(row: TaskRow): JsonObject {
     ...taskSummary(row, textCharsMax),
     workspace: row.workspace,
     source: row.source,
+    workflow: row.workflow,
+    profile: row.profile,
     previous_task_id: row.previous_task_id,
     root_run_id: row.root_run_id,
     daemon: row.daemon,

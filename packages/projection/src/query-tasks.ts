@@ -18,6 +18,8 @@ export interface TaskRow {
   readonly skill: string | null
   readonly workspace: string | null
   readonly source: string | null
+  readonly workflow: string | null
+  readonly profile: string | null
   readonly previous_task_id: string | null
   readonly submitted_at: string | null
   readonly started_at: string | null

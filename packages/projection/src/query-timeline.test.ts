@@ -1,6 +1,6 @@
 import { type DomainEvent, event, eventData, type EventType, type JsonObject } from '@beaver/core'
 import { describe as group, expect, test } from 'vitest'
-import { newStream, runStarted, singleTask, submitted, teamTask } from '../test/journal-fixture.ts'
+import { newStream, runStarted, singleTask, submitted, teamTask, workflowTask } from '../test/journal-fixture.ts'
 import { describe } from './describe.ts'
 import { answer } from './queries.ts'
 import { openReadModel } from './read-model.ts'
@@ -57,6 +57,32 @@ group('the timeline', () => {
     })
   })
 
+  test('tells a team that grows, computes, skips, shares and is cancelled in part, as a person would', async () => {
+    const { events } = await timelineOf((stream) => workflowTask(stream.log('t')))
+    const texts = (kind: string): unknown[] => events.filter((item) => item['kind'] === kind).map((item) => item['text'])
+    expect(texts('task_submitted')).toEqual(['Task submitted as the workflow workflow:map: Map the list'])
+    expect(texts('task_team_run_started')).toEqual(['Team run started: workflow:map with 6 nodes (4 agents, 1 tool call, 1 computed).'])
+    expect(texts('node_computed')).toEqual(['Node split was computed: ["x","y"]'])
+    expect(texts('graph_extended')).toEqual(['The graph grew by 2 nodes after split: item-1, item-2.'])
+    expect(texts('node_skipped')).toEqual(['Node branch was skipped: The condition does not hold.'])
+    expect(texts('node_started')[2]).toBe('Node item-1 started with its own instruction.')
+    expect(texts('tool_call_requested')).toEqual(['find calls the tool read_file, as its graph says.'])
+    expect(texts('node_cancel_requested')).toEqual(['Cancellation of node stop was requested: not needed'])
+    expect(texts('node_blocked')).toEqual(['Node tail is blocked: node stop did not complete.'])
+    expect(texts('shared_state_changed').slice(0, 2)).toEqual([
+      'item-1 added 1 to seen in the shared state.',
+      'item-1 appended to names in the shared state: "item-1"',
+    ])
+    expect(texts('team_diagnostic_recorded')).toEqual(['Noted about node item-1 (unknown_member): Nobody is called z.'])
+    expect(events.find((item) => item['kind'] === 'node_skipped')).toMatchObject({ status: 'skipped', actor_type: 'node' })
+  })
+
+  test('a worker of a task without a root agent is told by its own name', async () => {
+    const { events } = await timelineOf((stream) => workflowTask(stream.log('t')))
+    expect(events.filter((item) => item['actor_name'] === 'Root agent')).toEqual([])
+    expect(events.find((item) => item['kind'] === 'run_started')).toMatchObject({ actor_name: 'find', text: 'find started with 2 tools.' })
+  })
+
   test('dates the activation of skills (PP-06, PP-08)', async () => {
     const { events } = await timelineOf((stream) => teamTask(stream.log('t')))
     expect(events.find((item) => item['kind'] === 'skill_activation_snapshotted')).toMatchObject({
@@ -99,6 +125,7 @@ function specimen(type: EventType): DomainEvent {
     task: long,
     nodes: [
       {
+        kind: 'agent',
         node_id: 'n',
         agent: { name: 'n', role: '', system_prompt: '', metadata: { sub_agent_kind: 'generic_skill_worker', workflow_tool: 'W', workflow_agent_name: 'n' } },
         instruction: long,
@@ -120,7 +147,7 @@ function specimen(type: EventType): DomainEvent {
     reason: long,
     claims: 3,
     final_output: long,
-    outputs: [],
+    outputs: type === 'graph_extended' ? ['n'] : [],
     usage,
     provider: 'p',
     model: 'm',
@@ -164,6 +191,14 @@ function specimen(type: EventType): DomainEvent {
     passed: true,
     checks: [],
     cause_node_id: 'm',
+    input: { instruction: long },
+    output: type === 'graph_extended' ? null : long,
+    nodes: Array.from({ length: 100 }, (_, i) => ({ kind: 'code', node_id: `grown ${i}`, depends_on: [], operation: 'x' })),
+    edges: [],
+    code: long,
+    change: { action: 'append', path: 'a.b', value: long },
+    call: { id: 'c', name: long, arguments: '{}' },
+    files: [],
     message: long,
     content: type === 'execution_mode_selected' ? null : long,
     outcome: type === 'task_team_run_completed' ? 'complete' : 'incomplete',

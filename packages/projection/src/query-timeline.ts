@@ -17,11 +17,17 @@ interface EventRow {
   readonly data: string | null
 }
 
+interface RunName {
+  readonly parent_run_id: string | null
+  readonly team_run_id: string | null
+  readonly agent_name: string
+}
+
 interface Context {
   readonly taskId: string
   readonly rootRunId: string | null
   readonly submittedAt: string | null
-  runOf(runId: string): { parent_run_id: string | null; agent_name: string } | undefined
+  runOf(runId: string): RunName | undefined
   teamOf(teamRunId: string): Surroundings['team']
 }
 
@@ -43,7 +49,7 @@ function itemOf(row: EventRow, context: Context): JsonObject {
   const data: Partial<Record<string, unknown>> = event?.data ?? {}
   const runId = row.run_id ?? (typeof data['run_id'] === 'string' ? data['run_id'] : context.rootRunId)
   const run = runId === null ? undefined : context.runOf(runId)
-  const agentName = run === undefined || run.parent_run_id === null ? 'Root agent' : run.agent_name
+  const agentName = run === undefined || run.team_run_id === null ? 'Root agent' : run.agent_name
   const team = typeof data['team_run_id'] === 'string' ? context.teamOf(data['team_run_id']) : null
   const { actor, text, status, metadata } = event === null ? unreadable(row) : describe(event, { taskId: context.taskId, runId, agentName, team })
   return {
@@ -85,7 +91,7 @@ function contextOf(sql: Sql, found: { task_key: number; task_id: string; submitt
   const key = found.task_key
   const root = sql.get<{ root_run_id: string | null }>('select root_run_id from tasks where task_key = ?', [key])
   const runOf = remembered((runId) =>
-    sql.get<{ parent_run_id: string | null; agent_name: string }>('select parent_run_id, agent_name from runs where task_key = ? and run_id = ?', [key, runId]),
+    sql.get<RunName>('select parent_run_id, team_run_id, agent_name from runs where task_key = ? and run_id = ?', [key, runId]),
   )
   const teamOf = remembered((teamRunId) =>
     sql.get<NonNullable<Surroundings['team']>>(

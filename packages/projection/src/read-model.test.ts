@@ -13,6 +13,7 @@ import {
   toolResult,
   toolStarted,
   userMessage,
+  workflowTask,
 } from '../test/journal-fixture.ts'
 import type { JournalMessage } from './intake.ts'
 import { openReadModel, type ReadModel } from './read-model.ts'
@@ -23,6 +24,7 @@ function scene(): ReturnType<typeof newStream> {
   const stream = newStream()
   teamTask(stream.log('task-team'))
   singleTask(stream.log('task-one', { session: '会话' }))
+  workflowTask(stream.log('task-flow'))
   return stream
 }
 
@@ -40,7 +42,7 @@ describe('rows', () => {
     const stream = scene()
     using model = openOn(stream)
     await model.apply(stream.messages)
-    for (const task of ['task-team', 'task-one']) {
+    for (const task of ['task-team', 'task-one', 'task-flow']) {
       const state = foldTask(eventsOf(stream.messages.filter((message) => message.log.task === task)))
       const row = model.sql.get<{ task_key: number }>('select task_key, status, daemon, root_run_id from tasks where task_id = ?', [task])!
       expect(row).toMatchObject({ status: state.status, daemon: state.owner, root_run_id: state.rootRunId })
@@ -48,8 +50,8 @@ describe('rows', () => {
         const stored = model.sql.get('select * from runs where task_key = ? and run_id = ?', [row.task_key, runId])
         expect(stored).toMatchObject({
           status: run.status,
-          output: run.outputText,
-          output_taskseq: run.outputSeq,
+          output: run.outputSeq === 0 ? null : run.outputText,
+          output_taskseq: run.outputSeq === 0 ? null : run.outputSeq,
           input_tokens: run.usage.input_tokens,
           provider: run.provider,
           model: run.model,
@@ -59,8 +61,31 @@ describe('rows', () => {
         })
       }
       for (const [teamRunId, team] of state.teams) {
-        const nodes = model.sql.all('select node_id, status, run_id, cause_node_id from team_nodes where team_run_id = ? order by declared_index', [teamRunId])
-        expect(nodes).toEqual([...team.nodes].map(([node_id, node]) => ({ node_id, status: node.status, run_id: node.runId, cause_node_id: node.causeNodeId })))
+        const nodes = model.sql.all<{ input: string | null; depends_on: string }>(
+          'select node_id, kind, depends_on, status, run_id, cause_node_id, input, output, cancel_reason from team_nodes where team_run_id = ? order by declared_index',
+          [teamRunId],
+        )
+        const parsed = nodes.map((each) => ({
+          ...each,
+          depends_on: JSON.parse(each.depends_on) as unknown,
+          input: JSON.parse(each.input ?? 'null') as unknown,
+        }))
+        expect(parsed).toEqual(
+          team.graph.nodes.map(({ node_id, kind, depends_on }) => {
+            const { status, runId, causeNodeId, input, output, cancelReason } = team.nodes.get(node_id)!
+            return { node_id, kind, depends_on, status, run_id: runId, cause_node_id: causeNodeId, input, output, cancel_reason: cancelReason }
+          }),
+        )
+        const kept = model.sql.one<{ outputs: string; shared_state: string | null }>(
+          'select nodes, outputs, output, shared_state from teams where team_run_id = ?',
+          [teamRunId],
+        )
+        expect({ ...kept, outputs: JSON.parse(kept.outputs) as unknown, shared_state: JSON.parse(kept.shared_state ?? '{}') as unknown }).toEqual({
+          nodes: team.graph.nodes.length,
+          outputs: team.graph.outputs,
+          output: team.graph.output,
+          shared_state: team.sharedState,
+        })
       }
     }
   })
@@ -201,7 +226,7 @@ describe('exactly once', () => {
     await using model = openReadModel(file, { readBlob: stream.readBlob })
     expect(model.begin(identity)).toBe(stream.messages[4]?.sequence)
     expect(await model.apply(stream.messages)).toMatchObject({ messages: stream.messages.length - 5, findings: 0 })
-    expect(model.sql.get('select sequence, events from checkpoint')).toEqual({ sequence: stream.messages.at(-1)?.sequence, events: 45 })
+    expect(model.sql.get('select sequence, events from checkpoint')).toEqual({ sequence: stream.messages.at(-1)?.sequence, events: 84 })
   })
 
   test('leaves nothing of a batch that fails half way, and applies it whole the next time', async () => {
@@ -229,7 +254,7 @@ describe('exactly once', () => {
     using model = openOn(stream)
     const first = model.apply(stream.messages)
     await expect(model.apply(stream.messages)).rejects.toMatchObject({ code: 'internal' })
-    expect(await first).toMatchObject({ events: 45 })
+    expect(await first).toMatchObject({ events: 84 })
   })
 })
 

@@ -1,4 +1,5 @@
-// The runs of a task as the tree they were: root → team → nodes in declared order → their runs, and so on down.
+// The runs of a task as the tree they were: root → team → nodes in declared order → their runs, and so on down. A task that is a
+// workflow has no root: its team stands at the top.
 // R1. Every run appears once: in its node, else under its parent's `other_runs`, else as a root (a parent nobody knows, a
 //     circle that only a forged journal can hold). R2. At most `nodesMax` nodes; `more` says that some were left out, and then
 //     runs without a place in what is shown are left out too.
@@ -9,7 +10,10 @@ import { clip, millisBetween } from './text.ts'
 
 const outputCharsMax = 300
 const checksMax = 20
+const diagnosticsMax = 50
+const sharedStateCharsMax = 10_000
 const textCharsMax = 200
+const requirementCharsMax = 2_010
 
 interface RunRow {
   readonly run_id: string
@@ -40,12 +44,15 @@ interface RunRow {
 
 interface TeamRow {
   readonly team_run_id: string
-  readonly run_id: string
-  readonly call_id: string
+  readonly run_id: string | null
+  readonly call_id: string | null
   readonly workflow: string
   readonly task: string
   readonly nodes: number
+  readonly nodes_at_start: number
   readonly outputs: string
+  readonly shared_state: string | null
+  readonly shared_state_changes: number
   readonly status: string
   readonly message: string | null
   readonly started_at: string
@@ -55,9 +62,17 @@ interface TeamRow {
 interface NodeRow {
   readonly team_run_id: string
   readonly node_id: string
+  readonly kind: string
   readonly depends_on: string
+  readonly quorum: number | null
+  readonly added_after: string | null
   readonly use_skill: string | null
+  readonly tool: string | null
+  readonly operation: string | null
   readonly status: string
+  readonly output: string | null
+  readonly skip_reason: string | null
+  readonly cancel_reason: string | null
   readonly run_id: string | null
   readonly evidence_passed: number | null
   readonly evidence_taskseq: number | null
@@ -70,20 +85,38 @@ interface NodeRow {
 
 interface CheckRow {
   readonly taskseq: number
+  readonly field: string
   readonly requirement: string
   readonly status: string
   readonly detail: string
   readonly rests_on: string
 }
 
-interface Parts {
-  readonly runs: readonly RunRow[]
-  readonly teamsOf: ReadonlyMap<string, TeamRow[]>
-  readonly nodesOf: ReadonlyMap<string, NodeRow[]>
-  readonly checksAt: ReadonlyMap<number, CheckRow[]>
+interface DiagnosticRow {
+  readonly team_run_id: string
+  readonly taskseq: number
+  readonly node_id: string
+  readonly code: string
+  readonly message: string
 }
 
-export function runTree(sql: Sql, taskKey: number, nodesMax: number): { runs: JsonValue[]; more: boolean } {
+interface Parts {
+  readonly runs: readonly RunRow[]
+  readonly teamsOf: ReadonlyMap<string | null, TeamRow[]>
+  readonly nodesOf: ReadonlyMap<string, NodeRow[]>
+  readonly checksAt: ReadonlyMap<number, CheckRow[]>
+  readonly diagnosticsOf: ReadonlyMap<string, DiagnosticRow[]>
+}
+
+export interface RunTree {
+  readonly runs: JsonValue[]
+  /** Those no run called for. */
+  readonly teams: JsonValue[]
+  /** Some were left out. */
+  readonly more: boolean
+}
+
+export function runTree(sql: Sql, taskKey: number, nodesMax: number): RunTree {
   const { parts, more } = read(sql, taskKey, nodesMax)
   const byId = new Map(parts.runs.map((run) => [run.run_id, run]))
   const childrenOf = grouped(parts.runs, (run) => run.parent_run_id ?? '')
@@ -91,7 +124,7 @@ export function runTree(sql: Sql, taskKey: number, nodesMax: number): { runs: Js
 
   const viewOf = (run: RunRow): JsonObject => {
     shown.add(run.run_id)
-    const teams = (parts.teamsOf.get(run.run_id) ?? []).map((team) => teamView(team, (parts.nodesOf.get(team.team_run_id) ?? []).map(nodeOf)))
+    const teams = (parts.teamsOf.get(run.run_id) ?? []).map(teamOf)
     const others = (childrenOf.get(run.run_id) ?? []).flatMap((child) => (shown.has(child.run_id) || (more && child.node_id !== null) ? [] : [viewOf(child)]))
     return { ...runView(run), teams, ...(others.length > 0 ? { other_runs: others } : {}) }
   }
@@ -101,9 +134,13 @@ export function runTree(sql: Sql, taskKey: number, nodesMax: number): { runs: Js
     return { ...nodeView(node, checks), run: run === undefined || shown.has(run.run_id) ? null : viewOf(run) }
   }
 
-  const roots = parts.runs.flatMap((run) => (run.parent_run_id === null ? [viewOf(run)] : []))
+  const teamOf = (team: TeamRow): JsonObject =>
+    teamView(team, (parts.nodesOf.get(team.team_run_id) ?? []).map(nodeOf), parts.diagnosticsOf.get(team.team_run_id) ?? [])
+
+  const teams = (parts.teamsOf.get(null) ?? []).map(teamOf)
+  const roots = parts.runs.flatMap((run) => (run.parent_run_id === null && run.team_run_id === null && !shown.has(run.run_id) ? [viewOf(run)] : []))
   const strays = parts.runs.flatMap((run) => (shown.has(run.run_id) ? [] : [viewOf(run)]))
-  return { runs: more ? roots : [...roots, ...strays], more }
+  return { runs: more ? roots : [...roots, ...strays], teams, more }
 }
 
 /** The rows of the tree; with more than `nodesMax` nodes, the first of them and their runs. */
@@ -124,11 +161,16 @@ function read(sql: Sql, key: number, nodesMax: number): { parts: Parts; more: bo
      where task_key = ? and taskseq = evidence_taskseq and check_index < ? order by taskseq, check_index limit ?`,
     [key, checksMax, nodesMax * checksMax],
   )
+  const diagnostics = sql.all<DiagnosticRow>(
+    'select team_run_id, taskseq, node_id, code, message from team_diagnostics where task_key = ? order by taskseq limit ?',
+    [key, diagnosticsMax],
+  )
   const parts = {
     runs: runs.slice(0, nodesMax * 2),
     teamsOf: grouped(teams, (team) => team.run_id),
     nodesOf: grouped(nodes.slice(0, nodesMax), (node) => node.team_run_id),
     checksAt: grouped(checks, (check) => check.taskseq),
+    diagnosticsOf: grouped(diagnostics, (diagnostic) => diagnostic.team_run_id),
   }
   return { parts, more: nodes.length > nodesMax || runs.length > nodesMax * 2 }
 }
@@ -141,6 +183,13 @@ function grouped<K, T>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> 
     else group.push(item)
   }
   return groups
+}
+
+/** A long one, such as a JSON Schema, is in the journal; here is its kind. */
+function requirementView(text: string): JsonValue {
+  const requirement = JSON.parse(text) as JsonValue
+  if (text.length <= requirementCharsMax) return requirement
+  return typeof requirement === 'string' ? clip(requirement, requirementCharsMax) : { kind: (requirement as { kind: string }).kind }
 }
 
 function runView(run: RunRow): JsonObject {
@@ -173,7 +222,7 @@ function runView(run: RunRow): JsonObject {
   }
 }
 
-function teamView(team: TeamRow, nodes: JsonObject[]): JsonObject {
+function teamView(team: TeamRow, nodes: JsonObject[], diagnostics: readonly DiagnosticRow[]): JsonObject {
   return {
     team_run_id: team.team_run_id,
     run_id: team.run_id,
@@ -187,15 +236,24 @@ function teamView(team: TeamRow, nodes: JsonObject[]): JsonObject {
     duration_ms: millisBetween(team.started_at, team.ended_at),
     output_nodes: JSON.parse(team.outputs) as JsonValue,
     node_count: team.nodes,
+    node_count_at_start: team.nodes_at_start,
     nodes,
+    diagnostics: diagnostics.map(({ taskseq, node_id, code, message }) => ({ taskseq, node_id, code, message: clip(message, textCharsMax) })),
+    shared_state: team.shared_state === null || team.shared_state.length > sharedStateCharsMax ? null : (JSON.parse(team.shared_state) as JsonValue),
+    shared_state_changes: team.shared_state_changes,
   }
 }
 
 function nodeView(node: NodeRow, checks: readonly CheckRow[]): JsonObject {
   return {
     node_id: node.node_id,
+    kind: node.kind,
     depends_on: JSON.parse(node.depends_on) as JsonValue,
+    quorum: node.quorum,
+    added_after: node.added_after,
     use_skill: node.use_skill,
+    tool: node.tool,
+    operation: node.operation,
     status: node.status,
     run_id: node.run_id,
     started_at: node.started_at,
@@ -203,12 +261,17 @@ function nodeView(node: NodeRow, checks: readonly CheckRow[]): JsonObject {
     duration_ms: millisBetween(node.started_at, node.ended_at),
     evidence_passed: truth(node.evidence_passed),
     evidence: checks.map((check) => ({
-      requirement: JSON.parse(check.requirement) as JsonValue,
+      field: check.field,
+      requirement: requirementView(check.requirement),
       status: check.status,
       detail: clip(check.detail, textCharsMax),
       rests_on: (JSON.parse(check.rests_on) as number[]).slice(0, checksMax),
     })),
     failure: failureView(node),
     cause_node_id: node.cause_node_id,
+    skip_reason: node.skip_reason === null ? null : clip(node.skip_reason, textCharsMax),
+    cancel_reason: node.cancel_reason === null ? null : clip(node.cancel_reason, textCharsMax),
+    output: node.output === null ? null : clip(node.output, outputCharsMax),
+    output_chars: node.output?.length ?? null,
   }
 }

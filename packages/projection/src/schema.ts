@@ -2,7 +2,7 @@
 // S1. Every row is a function of the journal alone: no clock, no random key. S2. `task_key` numbers the logs in the order in
 //     which the stream first named them. S3. A changed table means a higher `schemaVersion`: older files are rebuilt.
 
-export const schemaVersion = 1
+export const schemaVersion = 2
 
 /** `application_id` of a Beaver read model ("BVRM"), so that a file of another program is never taken for one. */
 export const applicationId = 0x4256524d
@@ -26,6 +26,8 @@ create table tasks (
   skill text,
   workspace text,
   source text,
+  workflow text,
+  profile text,
   previous_task_id text,
   submitted_at text,
   started_at text,
@@ -104,17 +106,22 @@ create table runs (
   primary key (task_key, run_id)
 ) strict;
 
+-- \`run_id\` and \`call_id\` are null for a task that is a workflow. \`nodes\`, \`outputs\` and \`output\` are those of the graph as it
+-- stands now; it may have grown since the start.
 create table teams (
   task_key integer not null,
   team_run_id text not null,
-  run_id text not null,
-  call_id text not null,
+  run_id text,
+  call_id text,
   workflow text not null,
   task text not null,
   nodes integer not null,
+  nodes_at_start integer not null,
   concurrent_nodes_max integer not null,
   outputs text not null,
   output text,
+  shared_state text,
+  shared_state_changes integer not null default 0,
   status text not null,
   message text,
   started_at text not null,
@@ -123,18 +130,30 @@ create table teams (
   primary key (task_key, team_run_id)
 ) strict;
 
+-- \`added_after\` names the node the graph grew after; null for what stood in it from the start. \`output\` is a code node's.
 create table team_nodes (
   task_key integer not null,
   team_run_id text not null,
   node_id text not null,
   declared_index integer not null,
+  kind text not null,
   depends_on text not null,
-  instruction text not null,
+  quorum integer,
+  deadline_ms integer,
+  added_after text,
+  instruction text,
   use_skill text,
   skill_query text,
   allowed_tool_names text,
+  tool text,
+  arguments text,
+  operation text,
   status text not null default 'waiting',
   run_id text,
+  input text,
+  output text,
+  skip_reason text,
+  cancel_reason text,
   evidence_passed integer,
   evidence_taskseq integer,
   failure_class text,
@@ -195,6 +214,7 @@ create table evidence_checks (
   team_run_id text not null,
   node_id text not null,
   run_id text not null,
+  field text not null,
   requirement text not null,
   status text not null,
   detail text not null,
@@ -202,6 +222,18 @@ create table evidence_checks (
   primary key (task_key, taskseq, check_index)
 ) strict;
 create index evidence_checks_by_node on evidence_checks (task_key, team_run_id, node_id);
+
+-- Worth knowing, and failed nothing.
+create table team_diagnostics (
+  task_key integer not null,
+  taskseq integer not null,
+  team_run_id text not null,
+  node_id text not null,
+  code text not null,
+  message text not null,
+  primary key (task_key, taskseq)
+) strict;
+create index team_diagnostics_by_team on team_diagnostics (task_key, team_run_id);
 
 -- What the audit found. \`record\` holds a record that has no place of its own in \`events\`.
 create table audit_findings (
@@ -239,6 +271,7 @@ export const tableNames = [
   'tool_calls',
   'provider_calls',
   'evidence_checks',
+  'team_diagnostics',
   'audit_findings',
   'transcript',
 ] as const

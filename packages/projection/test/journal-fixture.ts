@@ -1,5 +1,6 @@
 // A journal to project, built with core's own seal and joinBatch: logs of several tasks in one stream, with their blobs.
 import {
+  type AgentNode,
   BeaverError,
   type Blob,
   type DataOf,
@@ -141,23 +142,28 @@ export function result(of: Partial<TaskResult> = {}): TaskResult {
   return { final_output: 'done', outputs: [], usage: usage(20, 10), provider: 'openai', model: 'small', simulated: false, failure: null, ...of }
 }
 
+export function agentNode(id: string, after: string[] = []): AgentNode {
+  return {
+    kind: 'agent',
+    node_id: id,
+    agent: {
+      name: id,
+      role: '',
+      system_prompt: '',
+      metadata: { sub_agent_kind: 'generic_skill_worker', workflow_tool: 'GraphWorkflow', workflow_agent_name: id },
+    },
+    instruction: `Do ${id}`,
+    depends_on: after,
+    allowed_tool_names: null,
+    required_evidence: [],
+  }
+}
+
 export function graphOf(nodes: { id: string; after?: string[] }[]): ExecutionGraph {
   return {
     workflow: 'GraphWorkflow',
     task: 'Write the report',
-    nodes: nodes.map(({ id, after = [] }) => ({
-      node_id: id,
-      agent: {
-        name: id,
-        role: '',
-        system_prompt: '',
-        metadata: { sub_agent_kind: 'generic_skill_worker', workflow_tool: 'GraphWorkflow', workflow_agent_name: id },
-      },
-      instruction: `Do ${id}`,
-      depends_on: after,
-      allowed_tool_names: null,
-      required_evidence: [],
-    })),
+    nodes: nodes.map(({ id, after = [] }) => agentNode(id, after)),
     outputs: [nodes.at(-1)!.id],
     output: nodes.at(-1)!.id,
   }
@@ -187,7 +193,7 @@ export function teamTask(writer: LogWriter): void {
     run_id: `run-${node}` as RunId,
   })
   const nodeRun = (node: string, output: string): DomainEvent[] => [
-    event('node_started', of(node)),
+    event('node_started', { ...of(node), input: null }),
     runStarted(`run-${node}`, { parent: root, node, team }),
     userMessage(`run-${node}`, `Do ${node}`),
     answer(`run-${node}`, output),
@@ -232,7 +238,7 @@ export function teamTask(writer: LogWriter): void {
   writer.write(...nodeRun('write', 'the report'), event('node_completed', of('write')))
   const checks: DataOf<'node_evidence_evaluated'>['checks'] = [
     { requirement: { kind: 'tool_succeeded', tool: 'read_file' }, status: 'failed', detail: 'The tool read_file was not called.', rests_on: [] },
-    { requirement: 'be careful', status: 'not_checked', detail: 'Shown.', rests_on: [] },
+    { field: 'validation_rules', requirement: 'be careful', status: 'not_checked', detail: 'Shown.', rests_on: [] },
   ]
   const failure = { class: 'evidence_missing', message: 'The tool read_file was not called.' } as const
   writer.write(
@@ -248,6 +254,88 @@ export function teamTask(writer: LogWriter): void {
   writer.write(answer(root, 'The report is incomplete.'), runCompleted(root))
   const outputs = [{ node_id: 'publish', output: '' }]
   writer.write(event('task_incomplete', result({ final_output: 'The report is incomplete.', outputs, failure, simulated: true })))
+}
+
+/**
+ * A task that is a workflow, without a root agent: `split` (code) grows the graph by two, `branch` is skipped, `find` calls a
+ * tool, `stop` is cancelled and blocks `tail`; members change the shared state.
+ */
+export function workflowTask(writer: LogWriter): void {
+  const team = 'team-w' as TeamRunId
+  const of = (node: string): { team_run_id: TeamRunId; node_id: string } => ({ team_run_id: team, node_id: node })
+  const ran = (node: string): { team_run_id: TeamRunId; node_id: string; run_id: RunId } => ({ ...of(node), run_id: `run-${node}` as RunId })
+  const begun = (node: string, input: DataOf<'node_started'>['input'] = null): DomainEvent[] => [
+    event('node_started', { ...ran(node), input }),
+    runStarted(`run-${node}`, { node, team }),
+  ]
+  const given = submitted(writer.log, 'Map the list').data as DataOf<'task_submitted'>
+  const request = { ...given.request, workflow: { name: 'workflow:map', arguments: { list: [1, 2] } }, profile: 'analyst' }
+  writer.write(event('task_submitted', { ...given, request }))
+  writer.epoch = 1
+  const graph: ExecutionGraph = {
+    workflow: 'workflow:map',
+    task: 'Map the list',
+    nodes: [
+      { kind: 'code', node_id: 'split', depends_on: [], operation: 'map' },
+      { kind: 'tool', node_id: 'find', depends_on: ['split'], tool: 'read_file', arguments: { path: 'a.txt' }, deadline_ms: 5_000 },
+      agentNode('branch', ['split']),
+      agentNode('stop', ['split']),
+      agentNode('tail', ['stop']),
+      { ...agentNode('end', ['find', 'branch']), quorum: 1 },
+    ],
+    outputs: ['end'],
+    output: 'end',
+    shared_state: { seen: 0 },
+  }
+  writer.write(
+    event('task_claimed', { daemon: 'd1' }),
+    event('task_team_run_started', { team_run_id: team, run_id: null, call_id: null, graph, concurrent_nodes_max: 4 }),
+    event('node_computed', { ...of('split'), output: '["x","y"]' }),
+    event('graph_extended', {
+      ...of('split'),
+      nodes: [agentNode('item-1', ['split']), agentNode('item-2', ['split'])],
+      edges: [
+        ['item-1', 'end'],
+        ['item-2', 'end'],
+      ],
+      outputs: ['end', 'item-2'],
+      output: null,
+    }),
+    event('node_skipped', { ...of('branch'), reason: 'The condition does not hold.' }),
+    ...begun('find'),
+    ...begun('stop'),
+    ...begun('item-1', { instruction: 'Do x' }),
+    ...begun('item-2'),
+  )
+  writer.write(event('tool_call_requested', { call: { id: 'c-find', name: 'read_file', arguments: '{"path":"a.txt"}' } }, 'run-find'))
+  writer.write(toolStarted('run-find', 'c-find'), toolResult('run-find', 'c-find', 'found it'))
+  writer.write(event('run_completed', { finish_reason: 'tool', tool_iterations: 1, usage: usage(0, 0) }, 'run-find'), event('node_completed', ran('find')))
+  writer.write(event('node_cancel_requested', { ...of('stop'), reason: 'not needed' }))
+  writer.write(
+    event('run_cancelled', { reason: 'not needed', tool_iterations: 0, usage: usage(0, 0) }, 'run-stop'),
+    event('node_cancelled', { ...of('stop'), reason: 'not needed' }),
+    event('node_blocked', { ...of('tail'), cause_node_id: 'stop' }),
+  )
+  for (const item of ['item-1', 'item-2']) {
+    const run_id = `run-${item}` as RunId
+    writer.write(
+      userMessage(run_id, 'go'),
+      event('shared_state_changed', { team_run_id: team, run_id, change: { action: 'increment', path: 'seen', by: 1 } }, run_id),
+      event('shared_state_changed', { team_run_id: team, run_id, change: { action: 'append', path: 'names', value: item } }, run_id),
+      answer(run_id, `${item} done`),
+      runCompleted(run_id),
+    )
+  }
+  writer.write(
+    event('team_diagnostic_recorded', { ...of('item-1'), code: 'unknown_member', message: 'Nobody is called z.' }),
+    event('node_completed', ran('item-1')),
+    event('node_completed', ran('item-2')),
+    event('node_failed', { ...of('end'), run_id: null, failure: { class: 'internal', message: 'No code for this.' } }),
+    event('task_team_run_failed', { team_run_id: team, outcome: 'incomplete', message: '4 of 8 nodes completed' }),
+  )
+  const outputs = [{ node_id: 'item-2', output: 'item-2 done' }]
+  const failure = { class: 'internal', message: 'end: No code for this.' } as const
+  writer.write(event('task_incomplete', result({ final_output: '## item-2\n\nitem-2 done', outputs, failure })))
 }
 
 /** A folder that is gone after the block. */

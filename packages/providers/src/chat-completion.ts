@@ -9,6 +9,8 @@ export interface AnswerPlace {
   readonly model: string
   /** How many tool calls stand in the conversation before this answer. */
   readonly earlierCalls: () => number
+  /** The tool that a name on the wire stands for. */
+  readonly toolName: (name: string) => string
   readonly redact: (text: string) => string
 }
 
@@ -74,7 +76,7 @@ function readToolCalls(calls: readonly WireCall[], place: AnswerPlace): ToolCall
     let id = call.id ?? ''
     if (id === '' || taken.has(id)) id = `call_${place.earlierCalls() + index}`
     taken.add(id)
-    return { id, name: call.function.name, arguments: call.function.arguments ?? '{}' }
+    return { id, name: place.toolName(call.function.name), arguments: call.function.arguments ?? '{}' }
   })
 }
 

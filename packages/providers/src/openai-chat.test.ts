@@ -107,6 +107,25 @@ test('messages and tools have the form of the wire', async () => {
   })
 })
 
+test('tools have encoded names on the wire, in the schemas and in the history, and their own in the answer (D-13)', async () => {
+  const long = `workflow:${'x'.repeat(80)}`
+  let sent: { messages: { tool_calls?: { function: { name: string } }[] }[]; tools: { function: { name: string } }[] } | undefined
+  const url = await serve((request, response, body) => {
+    sent = JSON.parse(body) as typeof sent
+    const names = [...(sent?.tools ?? []).map((tool) => tool.function.name), 'workflow-_elsewhere', 'list-files']
+    json(choice({ tool_calls: names.map((name, i) => ({ id: `c${i}`, function: { name, arguments: '{}' } })) }, 'tool_calls'))(request, response, body)
+  })
+  const tools = ['workflow:摘要', long, 'read_file'].map((name) => ({ name, description: 'd', parameters: {} }))
+  const history = { role: 'assistant' as const, content: null, tool_calls: [{ id: 'h', name: 'workflow:摘要', arguments: '{}' }] }
+  const { toolCalls } = await provider(url).chat(
+    ask({ messages: [{ role: 'user', content: 'x' }, history, { role: 'tool', tool_call_id: 'h', content: 'r' }], tools }),
+  )
+  const wire = sent?.tools.map((tool) => tool.function.name) ?? []
+  expect(wire).toEqual(['workflow-_-u6458-u8981', expect.stringMatching(/^[a-zA-Z0-9_-]{64}$/), 'read_file'])
+  expect(sent?.messages[1]?.tool_calls?.[0]?.function.name).toBe(wire[0])
+  expect(toolCalls.map((call) => call.name)).toEqual(['workflow:摘要', long, 'read_file', 'workflow:elsewhere', 'list-files'])
+})
+
 test.each<[string, unknown, object]>([
   [
     'no usage, model or id',

@@ -1,8 +1,9 @@
 // A ChatProvider on any endpoint that speaks OpenAI's chat completions.
 // O1. One call is one HTTP request: no retry here, the AgentLoop has the policy. O2. A call ends within `timeoutMs`, also when
 //     the server stalls in the middle of its answer. O3. The API key is in no error, also when the server echoes it.
-// O4. What the server sends is checked before it is believed (chat-completion.ts).
-import { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError, type ToolSchema } from '@beaver/agent'
+// O4. What the server sends is checked before it is believed (chat-completion.ts). O5. Tools have their encoded names on the
+//     wire, in the schemas and in the history alike, and their own everywhere else (D-13).
+import { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError, toolNameAtProvider, toolNamesFromProvider, type ToolSchema } from '@beaver/agent'
 import { BeaverError, type ChatMessage } from '@beaver/core'
 import OpenAI from 'openai'
 import { readChatCompletion } from './chat-completion.ts'
@@ -60,7 +61,13 @@ export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
       const response = await client
         .post('/chat/completions', { body: requestBody(model, request), headers: jsonHeaders, signal: controller.signal })
         .asResponse()
-      return readChatCompletion(await bodyText(response, where), { model, earlierCalls: () => callsIn(request.messages), redact, host })
+      return readChatCompletion(await bodyText(response, where), {
+        model,
+        earlierCalls: () => callsIn(request.messages),
+        toolName: (name) => toolsOf(request.tools).nameOf(name),
+        redact,
+        host,
+      })
     } catch (error) {
       request.signal.throwIfAborted()
       throw providerErrorOf(error, { ...where, timedOut: controller.signal.aborted })
@@ -75,21 +82,30 @@ export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
 
 const jsonHeaders = { 'content-type': 'application/json' }
 
+interface WireTools {
+  readonly text: string
+  /** The tool a name of the provider's stands for. */
+  readonly nameOf: (name: string) => string
+}
+
 /** The tools of a loop are the same at every call, and the larger part of a short request: their text is made once. */
-const toolTexts = new WeakMap<readonly ToolSchema[], string>()
+const wireTools = new WeakMap<readonly ToolSchema[], WireTools>()
 
 function requestBody(model: string, request: ChatRequest): string {
   const body = JSON.stringify({ model, messages: request.messages.map(wireMessage) } satisfies OpenAI.ChatCompletionCreateParamsNonStreaming)
-  return request.tools.length === 0 ? body : `${body.slice(0, -1)},"tools":${toolsText(request.tools)}}`
+  return request.tools.length === 0 ? body : `${body.slice(0, -1)},"tools":${toolsOf(request.tools).text}}`
 }
 
-function toolsText(tools: readonly ToolSchema[]): string {
-  const known = toolTexts.get(tools)
+function toolsOf(tools: readonly ToolSchema[]): WireTools {
+  const known = wireTools.get(tools)
   if (known !== undefined) return known
-  const wire = tools.map(({ name, description, parameters }): OpenAI.ChatCompletionTool => ({ type: 'function', function: { name, description, parameters } }))
-  const text = JSON.stringify(wire)
-  toolTexts.set(tools, text)
-  return text
+  const wire = tools.map(({ name, description, parameters }): OpenAI.ChatCompletionTool => ({
+    type: 'function',
+    function: { name: toolNameAtProvider(name), description, parameters },
+  }))
+  const made = { text: JSON.stringify(wire), nameOf: toolNamesFromProvider(tools) }
+  wireTools.set(tools, made)
+  return made
 }
 
 function wireMessage(message: ChatMessage): OpenAI.ChatCompletionMessageParam {
@@ -97,7 +113,11 @@ function wireMessage(message: ChatMessage): OpenAI.ChatCompletionMessageParam {
   return {
     role: 'assistant',
     content: message.content,
-    tool_calls: message.tool_calls.map((call) => ({ id: call.id, type: 'function', function: { name: call.name, arguments: call.arguments } })),
+    tool_calls: message.tool_calls.map((call) => ({
+      id: call.id,
+      type: 'function',
+      function: { name: toolNameAtProvider(call.name), arguments: call.arguments },
+    })),
   }
 }
 

@@ -1,5 +1,5 @@
 // What the loops of a task are started with: the root's spec from the request, a node's from its place in the graph. Pure.
-import type { ChatMessage, ExecutionNode, LogId, RecordedEvent, RunId, TaskRequest, TeamRunId } from '@beaver/core'
+import type { AgentNode, ChatMessage, JsonObject, LogId, RecordedEvent, RunId, TaskRequest, TeamRunId, ToolNode } from '@beaver/core'
 import type { LoopSpec } from '@beaver/agent'
 
 export function rootSpec(
@@ -21,34 +21,36 @@ export function rootSpec(
     taskId: log.task,
     sessionId: log.session,
     workspace: request.workspace,
-    part: { kind: 'root', text: request.text, skill: request.skill },
+    part: { kind: 'root', text: request.text, skill: request.skill, profile: request.profile ?? null },
     history: of.history,
     resume: of.resume,
   }
 }
 
-export function nodeSpec(
-  log: LogId,
-  request: TaskRequest,
-  of: {
-    node: ExecutionNode
-    runId: string
-    rootRunId: string
-    teamRunId: string
-    /** The team's task. */
-    task: string
-    dependencies: readonly { readonly node_id: string; readonly output: string }[]
-    toolIterationsMax: number
-    resume: readonly RecordedEvent[] | null
-  },
-): LoopSpec {
+export interface NodeSpecOf {
+  readonly node: AgentNode | ToolNode
+  /** What the graph's program gave the node. */
+  readonly input: JsonObject | null
+  readonly runId: string
+  /** `null` for a task that is a workflow: its nodes have no parent run. */
+  readonly rootRunId: string | null
+  readonly teamRunId: string
+  /** The team's task. */
+  readonly task: string
+  readonly dependencies: readonly { readonly node_id: string; readonly output: string }[]
+  readonly sharedState: boolean
+  readonly toolIterationsMax: number
+  readonly resume: readonly RecordedEvent[] | null
+}
+
+export function nodeSpec(log: LogId, request: TaskRequest, of: NodeSpecOf): LoopSpec {
   const { node } = of
   return {
     start: {
       run_id: of.runId as RunId,
-      parent_run_id: of.rootRunId as RunId,
+      parent_run_id: of.rootRunId as RunId | null,
       attempt_index: 1,
-      agent_name: node.agent.name,
+      agent_name: node.kind === 'agent' ? node.agent.name : node.tool,
       team_run_id: of.teamRunId as TeamRunId,
       node_id: node.node_id,
       // A source that starts with `team:` marks a worker (SCH-12, D-09).
@@ -58,16 +60,29 @@ export function nodeSpec(
     taskId: log.task,
     sessionId: log.session,
     workspace: request.workspace,
-    part: {
-      kind: 'worker',
-      task: of.task,
-      instruction: node.instruction,
-      dependencies: of.dependencies,
-      requiredEvidence: node.required_evidence,
-      skill: node.use_skill ?? null,
-      allowedToolNames: node.allowed_tool_names,
-    },
+    part: node.kind === 'agent' ? agentPart(node, of) : { kind: 'tool', tool: node.tool, arguments: objectOf(of.input?.['arguments']) ?? node.arguments },
     history: [],
     resume: of.resume,
   }
+}
+
+function agentPart(node: AgentNode, of: NodeSpecOf): LoopSpec['part'] {
+  const instruction = of.input?.['instruction']
+  return {
+    kind: 'worker',
+    task: of.task,
+    instruction: typeof instruction === 'string' ? instruction : node.instruction,
+    dependencies: of.dependencies,
+    requiredEvidence: node.required_evidence,
+    validationRules: node.validation_rules ?? [],
+    evidenceContract: node.evidence_contract ?? null,
+    skill: node.use_skill ?? null,
+    allowedToolNames: node.allowed_tool_names,
+    systemPrompt: node.agent.system_prompt,
+    sharedState: of.sharedState,
+  }
+}
+
+function objectOf(value: JsonObject[string] | undefined): JsonObject | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null
 }

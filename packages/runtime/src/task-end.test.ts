@@ -16,6 +16,7 @@ const root = (over: Partial<LoopEnd> & { text?: string } = {}): LoopEnd => ({
 const team = (over: Partial<TeamResult> = {}): TeamResult => ({
   team_run_id: 'team1',
   outcome: 'complete',
+  stopped: null,
   final_output: 'x',
   outputs: [{ node_id: 'a', output: 'x' }],
   message: null,
@@ -37,7 +38,7 @@ test.each<[string, LoopEnd, TeamResult | null, string, Failure['class'] | null]>
   ['a root that completed over a cancelled team', root(), team({ outcome: 'cancelled' }), 'task_incomplete', 'cancelled'],
   ['a root without a final answer', root({ text: '' }), null, 'task_failed', 'empty_output'],
   ['a root whose final answer is space', root({ text: ' \n ' }), null, 'task_failed', 'empty_output'],
-  ['a root without a final answer over an incomplete team', root({ text: '' }), team({ outcome: 'incomplete' }), 'task_failed', 'empty_output'],
+  ['a root without a final answer over an incomplete team', root({ text: '' }), team({ outcome: 'incomplete' }), 'task_incomplete', 'cancelled'],
   ['a root that failed', root({ status: 'failed', failure: { class: 'rate_limited', message: 'x' } }), null, 'task_failed', 'rate_limited'],
   ['a root that failed over a complete team', root({ status: 'failed', failure: { class: 'refusal', message: 'x' } }), team(), 'task_failed', 'refusal'],
   ['a root that was cancelled', root({ status: 'cancelled', failure: { class: 'cancelled', message: 'x' } }), null, 'task_cancelled', 'cancelled'],

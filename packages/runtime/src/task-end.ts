@@ -1,7 +1,7 @@
 // What a task ends with, decided from how its root ended and what its last team gave. Pure.
 // N1. Never a silent success: an empty final output is not `completed`; neither is a task whose team is not complete (D-35).
-import { type DomainEvent, event, type Failure, type TaskResult, type Usage } from '@beaver/core'
-import type { LoopEnd, TeamResult } from '@beaver/agent'
+import { type DomainEvent, event, type Failure, noUsage, type TaskResult, type Usage } from '@beaver/core'
+import type { LoopEnd, TeamRefusal, TeamResult } from '@beaver/agent'
 
 const simulatedProvider = 'simulated'
 
@@ -17,13 +17,25 @@ export function taskEnd(root: LoopEnd, team: TeamResult | null, usage: Usage): D
   })
   if (root.status === 'cancelled') return event('task_cancelled', result(root.failure))
   if (root.status === 'failed') return event('task_failed', result(root.failure))
-  if (root.facts.outputText.trim() === '') return event('task_failed', result({ class: 'empty_output', message: 'The final answer is empty.' }))
   if (team !== null && team.outcome !== 'complete') return event('task_incomplete', result(teamFailure(team)))
+  if (root.facts.outputText.trim() === '') return event('task_failed', result({ class: 'empty_output', message: 'The final answer is empty.' }))
   return event('task_completed', result(null))
+}
+
+/** How a task that is a workflow ended, told like the end of a root run. What did not complete keeps what there is. */
+export function workflowEnd(team: TeamResult | TeamRefusal, of: { cancelled: string | null } & Pick<LoopEnd, 'provider' | 'model'>): LoopEnd {
+  const facts = (outputText: string): LoopEnd['facts'] => ({ outputText, outputSeq: 0, tools: [] })
+  const { provider, model } = of
+  if ('refused' in team)
+    return { status: 'failed', facts: facts(''), failure: { class: 'internal', message: team.refused.message }, usage: noUsage, provider, model }
+  if (of.cancelled !== null && team.outcome === 'cancelled')
+    return { status: 'cancelled', facts: facts(team.final_output), failure: { class: 'cancelled', message: of.cancelled }, usage: noUsage, provider, model }
+  return { status: 'completed', facts: facts(team.final_output), failure: null, usage: noUsage, provider, model }
 }
 
 /** The first failed node's class stands for the team's; the message names them all. */
 function teamFailure(team: TeamResult): Failure {
+  if (team.stopped !== null) return { class: team.stopped.class, message: [team.stopped.message, team.message ?? ''].join(' ').trim() }
   const [first] = team.failures
   const reasons = team.failures.map(({ node_id, failure }) => `${node_id}: ${failure.message}`)
   return { class: first?.failure.class ?? 'cancelled', message: [team.message ?? 'The team did not complete', ...reasons].join('. ') }

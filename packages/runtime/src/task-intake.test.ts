@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BeaverError, type BlobStore, foldTask, type LogId, type TaskState } from '@beaver/core'
 import { countingIds, memoryBlobStore, memoryJournal, type MemoryJournal, virtualClock } from '@beaver/testing'
+import { findWorkflow } from '@beaver/workflows'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { acceptedTasks } from './accepted-tasks.ts'
 import { loadTask } from './load-task.ts'
@@ -28,6 +29,9 @@ function intake(over: Partial<IntakePorts> = {}) {
     tenant: 'local',
     workspaceDefault: folder,
     skillNames: ['folder-report'],
+    profileNames: ['analyst', 'writer'],
+    findWorkflow,
+    workflowNames: ['SequentialWorkflow', 'workflow:summarize'],
     accepted: acceptedTasks(),
     ...over,
   }
@@ -79,6 +83,105 @@ describe('a request that is accepted', () => {
   })
 })
 
+const agents = [{ name: 'a', instruction: 'do a' }]
+const chain = { name: 'SequentialWorkflow', arguments: { task: 'Report', agents } }
+
+describe('a request for a workflow (I3)', () => {
+  it('is durable with its arguments as they were given; the text is the task of its graph', async () => {
+    const { submit, stateOf } = intake()
+    const answer = await submit({ workflow: chain })
+    expect((await stateOf(answer)).submitted?.request).toEqual({ text: 'Report', workspace: folder, skill: null, source: 'nats', workflow: chain })
+  })
+
+  it('under its prefixed name is the same request', async () => {
+    const { submit, stateOf } = intake()
+    const prefixed = { ...chain, name: 'mcp_local_team_workflow_mcp_SequentialWorkflow' }
+    const answer = await submit({ workflow: prefixed, task_id: 't' })
+    expect(await submit({ workflow: chain, task_id: 't' })).toEqual(answer)
+    expect((await stateOf(answer)).submitted?.request.workflow?.name).toBe('SequentialWorkflow')
+    expect(await refusal(submit({ workflow: { ...chain, arguments: { task: 'Another', agents } }, task_id: 't' }))).toEqual(['conflict', []])
+  })
+
+  test.each<[string, SubmitRequest, string, string]>([
+    ['an unknown name', { workflow: { ...chain, name: 'Nonsense' } }, 'unknown_workflow', 'workflow.name'],
+    ['a definition that is not loaded', { workflow: { ...chain, name: 'workflow:nope' } }, 'unknown_workflow', 'workflow.name'],
+    ['a task besides', { task: 'x', workflow: chain }, 'invalid_arguments', 'task'],
+    ['an empty task besides', { task: '', workflow: chain }, 'invalid_arguments', 'task'],
+    ['a skill', { skill: 'folder-report', workflow: chain }, 'invalid_arguments', 'skill'],
+    ['a profile', { profile: 'analyst', workflow: chain }, 'invalid_arguments', 'profile'],
+    ['no arguments', { workflow: { ...chain, arguments: {} } }, 'invalid_arguments', 'workflow.arguments.task'],
+    [
+      'two agents of one name',
+      { workflow: { ...chain, arguments: { task: 'x', agents: [...agents, ...agents] } } },
+      'invalid_arguments',
+      'workflow.arguments.agents.1.name',
+    ],
+    [
+      'an agent with an unknown skill',
+      { workflow: { ...chain, arguments: { task: 'x', agents: [{ ...agents[0], use_skill: 'nope' }] } } },
+      'unknown_skill',
+      'workflow.arguments',
+    ],
+    ['a folder that does not exist', { workflow: chain, workspace: '/nowhere/at/all' }, 'workspace_missing', 'workspace'],
+  ])('with %s is refused, and stores nothing', async (_, request, code, path) => {
+    const { submit, ports } = intake()
+    expect(await refusal(submit({ ...request, task_id: 't', session_id: 's' }))).toEqual([code, [path]])
+    expect(await ports.journal.last(logOf({ task_id: 't', session_id: 's' }))).toBeNull()
+  })
+
+  it('keeps its arguments as they were resolved, or is refused as they were not', async () => {
+    const resolveArguments: IntakePorts['resolveArguments'] = (_, args) =>
+      args['task'] === 'who?'
+        ? { ok: false, error: { code: 'invalid_arguments', message: 'Nobody knows.', path: 'task' } }
+        : { ok: true, args: { ...args, task: 'Report, resolved' } }
+    const { submit, stateOf } = intake({ resolveArguments })
+    expect((await stateOf(await submit({ workflow: chain }))).submitted?.request).toMatchObject({
+      text: 'Report, resolved',
+      workflow: { arguments: { task: 'Report, resolved' } },
+    })
+    expect(await refusal(submit({ workflow: { ...chain, arguments: { task: 'who?', agents } } }))).toEqual(['invalid_arguments', ['workflow.arguments.task']])
+  })
+
+  it('is refused with the code of the workflow, and the names there are', async () => {
+    const twice = { ...chain, arguments: { task: 'x', agents: [...agents, ...agents] } }
+    await expect(intake().submit({ workflow: twice })).rejects.toMatchObject({
+      message: expect.stringContaining('"a"') as string,
+      problems: [{ code: 'duplicate_agent', path: 'workflow.arguments.agents.1.name' }],
+    })
+    await expect(intake().submit({ workflow: { ...chain, name: 'x' } })).rejects.toThrow('SequentialWorkflow, workflow:summarize')
+  })
+
+  test.each<[string, unknown, string]>([
+    ['arguments that are a list', { workflow: { name: 'x', arguments: [] } }, 'workflow.arguments'],
+    ['arguments that are text', { workflow: { name: 'x', arguments: '{}' } }, 'workflow.arguments'],
+    ['no arguments', { workflow: { name: 'x' } }, 'workflow.arguments'],
+    ['no name', { workflow: { arguments: {} } }, 'workflow.name'],
+    ['a name alone', { workflow: 'SequentialWorkflow' }, 'workflow'],
+    ['an unknown field', { workflow: { ...chain, agents: [] } }, 'workflow'],
+    ['a profile that is no text', { task: 'x', profile: 1 }, 'profile'],
+    ['neither a task nor a workflow', { profile: 'analyst' }, 'task'],
+  ])('of a wrong shape: %s', (_, request, path) => {
+    expect(submitRequest.safeParse(request).error?.issues.map((issue) => issue.path.join('.'))).toEqual([path])
+  })
+})
+
+describe('a request with a profile', () => {
+  it('has it in its journal; without one it has none', async () => {
+    const { submit, stateOf } = intake()
+    expect((await stateOf(await submit({ task: 'x', profile: 'analyst' }))).submitted?.request.profile).toBe('analyst')
+    expect((await stateOf(await submit({ task: 'x' }))).submitted?.request).not.toHaveProperty('profile')
+  })
+
+  it('that is not loaded is refused with the names of those that are, and stores nothing', async () => {
+    const { submit, ports } = intake()
+    const request = { task: 'x', profile: 'Analyst', task_id: 't', session_id: 's' }
+    expect(await refusal(submit(request))).toEqual(['unknown_profile', ['profile']])
+    await expect(submit(request)).rejects.toThrow('analyst, writer')
+    await expect(intake({ profileNames: [] }).submit(request)).rejects.toThrow('none is loaded')
+    expect(await ports.journal.last(logOf({ task_id: 't', session_id: 's' }))).toBeNull()
+  })
+})
+
 describe('the same request again (I1)', () => {
   test.each<[string, SubmitRequest]>([
     ['with its own session', { task: 'x', task_id: 't', session_id: 's' }],
@@ -103,6 +206,7 @@ describe('the same request again (I1)', () => {
   test.each<[string, Partial<SubmitRequest>]>([
     ['text', { task: 'y' }],
     ['skill', { skill: 'folder-report' }],
+    ['profile', { profile: 'analyst' }],
     ['workspace', { workspace: tmpdir() }],
     ['source', { source: 'another' }],
   ])('with another %s is a conflict, and the first stands', async (_, change) => {

@@ -1,6 +1,8 @@
 // Accepting a task: validated first, then durable, then answered. Nothing of a refused request is stored.
 // I1. The same id with the same request gives the same answer; with another request, `conflict`.
 // I2. Tasks of one session form a chain: each names the one accepted before it (D-47).
+// I3. A task is for a root agent (`task`, with `skill` and `profile`) or is a workflow (`workflow`), never both. A workflow's
+//     graph is built before the task is accepted: what would be refused later is refused now.
 import { stat } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
 import {
@@ -10,25 +12,29 @@ import {
   type Clock,
   draft,
   emptyHead,
+  type ErrorCode,
   event,
   foreignId,
   type Ids,
   type Journal,
+  type JsonObject,
   joinBatch,
   type LogId,
-  type Problem,
   seal,
   type SessionId,
   type TaskId,
   type TaskRequest,
 } from '@beaver/core'
+import { type Refusal, skillsOf, type Workflow } from '@beaver/workflows'
 import { z } from 'zod'
 import type { AcceptedTasks } from './accepted-tasks.ts'
 import { loadTask } from './load-task.ts'
 
-export const submitRequest = z.strictObject({
+const submitFields = z.strictObject({
   /** What to do, in words. */
-  task: z.string().max(1_000_000),
+  task: z.string().max(1_000_000).optional(),
+  /** Instead of `task`: a workflow to run as it is, without a root agent. */
+  workflow: z.strictObject({ name: z.string(), arguments: z.record(z.string(), z.unknown()) }).optional(),
   /** Makes a repeated request harmless; made up when absent. */
   task_id: foreignId.optional(),
   session_id: foreignId.optional(),
@@ -36,7 +42,13 @@ export const submitRequest = z.strictObject({
   workspace: z.string().optional(),
   /** The name of a skill to activate. */
   skill: z.string().optional(),
+  /** The name of the root agent's profile. */
+  profile: z.string().optional(),
   source: z.string().max(128).optional(),
+})
+export const submitRequest = submitFields.refine((request) => request.task !== undefined || request.workflow !== undefined, {
+  path: ['task'],
+  message: 'is required, or "workflow" instead of it',
 })
 export type SubmitRequest = z.input<typeof submitRequest>
 
@@ -54,12 +66,19 @@ export interface IntakePorts {
   readonly tenant: string
   readonly workspaceDefault: string
   readonly skillNames: readonly string[]
+  readonly profileNames: readonly string[]
+  /** A workflow that a task may be, by its name. */
+  readonly findWorkflow: (name: string) => Workflow | null
+  /** For whoever asked for one that is not there. */
+  readonly workflowNames: readonly string[]
+  /** The arguments a task keeps for those it was given; absent: the same. */
+  readonly resolveArguments?: (workflow: string, args: JsonObject) => { readonly ok: true; readonly args: JsonObject } | Refusal
   readonly accepted: AcceptedTasks
 }
 
 const tailTriesMax = 20
 
-/** @throws {BeaverError} `invalid_arguments`, `workspace_missing`, `unknown_skill`, `conflict` */
+/** @throws {BeaverError} `invalid_arguments`, `workspace_missing`, `unknown_skill`, `unknown_profile`, `unknown_workflow`, `conflict` */
 export async function submitTask(request: z.output<typeof submitRequest>, ports: IntakePorts): Promise<Submitted> {
   const task = await validated(request, ports)
   const log: LogId = {
@@ -77,7 +96,7 @@ export async function submitTask(request: z.output<typeof submitRequest>, ports:
     const { record } = seal(emptyHead, draft(submitted), { epoch: 0, source: ports.source, subject: log.task, time: new Date(ports.clock.now()).toISOString() })
     if (record.blob !== null) await ports.blobs.put(record.blob.sha256, record.blob.bytes)
     const payload = joinBatch([record])
-    const outcome = await ports.journal.accept({ log, expectedRevision: 0, payload }, tail)
+    const outcome = await ports.journal.accept({ log, expectedRevision: 0, payloads: [payload] }, tail)
     if (outcome.kind === 'accepted') {
       ports.accepted.remember(log, { payload, revision: outcome.revision })
       return answer
@@ -91,22 +110,63 @@ export async function submitTask(request: z.output<typeof submitRequest>, ports:
   throw new BeaverError('conflict', `The session ${log.session} is too busy: its order changed ${tailTriesMax} times while the task was accepted. Try again.`)
 }
 
-async function validated(request: z.output<typeof submitRequest>, ports: IntakePorts): Promise<TaskRequest> {
-  const problems: Problem[] = []
-  if (request.task.trim() === '') throw refuse('invalid_arguments', 'task', 'The task is empty: say what to do.')
+type Requested = z.output<typeof submitRequest>
+
+async function validated(request: Requested, ports: IntakePorts): Promise<TaskRequest> {
+  const work = request.workflow === undefined ? agentWork(request, ports) : workflowWork(request, request.workflow, ports)
   const workspace = request.workspace ?? ports.workspaceDefault
   if (!isAbsolute(workspace)) throw refuse('workspace_missing', 'workspace', `The workspace ${JSON.stringify(workspace)} must be an absolute path.`)
   const found = await stat(workspace).catch(() => null)
   if (found === null) throw refuse('workspace_missing', 'workspace', `The folder ${workspace} does not exist. Name a folder that does.`)
   if (!found.isDirectory()) throw refuse('workspace_missing', 'workspace', `${workspace} is a file. Name a folder.`)
-  if (request.skill !== undefined && !ports.skillNames.includes(request.skill)) {
-    const known = ports.skillNames.length === 0 ? 'none is loaded' : `loaded: ${ports.skillNames.join(', ')}`
-    throw refuse('unknown_skill', 'skill', `There is no skill ${JSON.stringify(request.skill)} (${known}).`)
-  }
-  return { text: request.task, workspace, skill: request.skill ?? null, source: request.source ?? 'nats' }
+  return { ...work, workspace, source: request.source ?? 'nats' }
+}
 
-  function refuse(code: 'invalid_arguments' | 'workspace_missing' | 'unknown_skill', path: string, message: string): BeaverError {
-    problems.push({ path, message })
-    return new BeaverError(code, message, { problems })
+type Work = Omit<TaskRequest, 'workspace' | 'source'>
+
+function agentWork({ task = '', skill, profile }: Requested, ports: IntakePorts): Work {
+  if (task.trim() === '') throw refuse('invalid_arguments', 'task', 'The task is empty: say what to do.')
+  if (skill !== undefined) named('skill', skill, ports.skillNames)
+  if (profile !== undefined) named('profile', profile, ports.profileNames)
+  return { text: task, skill: skill ?? null, ...(profile === undefined ? {} : { profile }) }
+}
+
+function workflowWork(request: Requested, { name, arguments: args }: NonNullable<Requested['workflow']>, ports: IntakePorts): Work {
+  for (const field of ['task', 'skill', 'profile'] as const)
+    if (request[field] !== undefined)
+      throw refuse(
+        'invalid_arguments',
+        field,
+        `"${field}" is for a root agent, and a task with "workflow" has none. Leave it out; the workflow has its "arguments".`,
+      )
+  const workflow = ports.findWorkflow(name)
+  if (workflow === null) {
+    const message = `There is no workflow ${JSON.stringify(name)}. Workflows: ${ports.workflowNames.join(', ')}.`
+    throw refuse('unknown_workflow', 'workflow.name', message)
   }
+  const resolved = ports.resolveArguments?.(workflow.name, args as JsonObject) ?? { ok: true, args: args as JsonObject }
+  if (!resolved.ok) throw refusedArguments(resolved)
+  const plan = workflow.plan(resolved.args)
+  if (!plan.ok) throw refusedArguments(plan)
+  const missing = skillsOf(plan.graph).find(({ skill }) => !ports.skillNames.includes(skill))
+  if (missing !== undefined) {
+    const message = `There is no skill ${JSON.stringify(missing.skill)}, which the agent ${JSON.stringify(missing.agent)} is to use (${loaded(ports.skillNames)}).`
+    throw refuse('unknown_skill', 'workflow.arguments', message)
+  }
+  return { text: plan.graph.task, skill: null, workflow: { name: workflow.name, arguments: resolved.args } }
+}
+
+function refusedArguments({ error: { code, message, path } }: Refusal): BeaverError {
+  return refuse('invalid_arguments', path === '' ? 'workflow.arguments' : `workflow.arguments.${path}`, message, code)
+}
+
+function named(what: 'skill' | 'profile', name: string, known: readonly string[]): void {
+  if (!known.includes(name)) throw refuse(`unknown_${what}`, what, `There is no ${what} ${JSON.stringify(name)} (${loaded(known)}).`)
+}
+
+const loaded = (names: readonly string[]): string => (names.length === 0 ? 'none is loaded' : `loaded: ${names.join(', ')}`)
+
+/** `code`: of the fault itself, where it has one of its own. */
+function refuse(error: ErrorCode, path: string, message: string, code?: string): BeaverError {
+  return new BeaverError(error, message, { problems: [{ path, message, ...(code === undefined ? {} : { code }) }] })
 }

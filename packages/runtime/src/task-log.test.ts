@@ -79,16 +79,25 @@ describe('appending', () => {
   it('has one append in flight, and what comes meanwhile goes together in the next, in the order it came (O1, O2)', async () => {
     const journal = gated()
     const writer = taskLog(journal.port)
-    const places = ['a', 'b', 'c', 'd'].map((text) => writer.append([prompt(text)]))
+    const places = [writer.append([prompt('a')])]
     await until('the first is under way', () => journal.waiting() === 1)
+    places.push(...['b', 'c', 'd'].map((text) => writer.append([prompt(text)])))
     await new Promise((resolve) => setImmediate(resolve))
     expect(journal.waiting()).toBe(1)
     journal.store()
     await until('the second is under way', () => journal.waiting() === 1)
     journal.store()
     expect(await Promise.all(places)).toEqual([1, 2, 3, 4])
-    expect(journal.appended.map((append) => textsOf(splitBatch(append.payload)))).toEqual([['a'], ['b', 'c', 'd']])
+    expect(journal.appended.map((append) => append.payloads.flatMap((payload) => textsOf(splitBatch(payload))))).toEqual([['a'], ['b', 'c', 'd']])
     expect(textsOf(await journal.records())).toEqual(['a', 'b', 'c', 'd'])
+  })
+
+  it('puts what is given in one turn of the event loop into one entry (O1)', async () => {
+    const journal = gated()
+    journal.open()
+    const writer = taskLog(journal.port)
+    expect(await Promise.all(['a', 'b', 'c'].map((text) => writer.append([prompt(text)])))).toEqual([1, 2, 3])
+    expect(journal.appended).toHaveLength(1)
   })
 
   it('chains its events: every later append expects what the one before it was answered with', async () => {
@@ -130,7 +139,25 @@ describe('appending', () => {
     expect(textsOf(await journal.records())).toEqual(['claim', 'a'])
     expect(journal.appended).toHaveLength(1)
   })
+
+  it('what is held back while an append is under way waits for the next one too', async () => {
+    const journal = gated()
+    const writer = taskLog(journal.port)
+    const first = writer.append([prompt('a')])
+    await until('it is under way', () => journal.waiting() === 1)
+    writer.hold([prompt('held')])
+    journal.store()
+    await first
+    await writer.settled()
+    expect(journal.waiting()).toBe(0)
+    journal.open()
+    await writer.append([prompt('b')])
+    expect(textsOf(await journal.records())).toEqual(['a', 'held', 'b'])
+  })
 })
+
+const largest = ({ appended }: { appended: readonly Append[] }): number =>
+  Math.max(...appended.flatMap(({ payloads }) => payloads.map((payload) => payload.length)))
 
 describe('size', () => {
   const large = (text: string) => prompt(text.repeat(60_000))
@@ -144,8 +171,37 @@ describe('size', () => {
     journal.open()
     journal.store()
     expect(await Promise.all(places)).toEqual(places.map((_, i) => i + 2))
-    expect(Math.max(...journal.appended.map((append) => append.payload.length))).toBeLessThan(1024 * 1024)
+    expect(largest(journal)).toBeLessThan(1024 * 1024)
     expect((await journal.records()).map((record) => record.taskseq)).toEqual(Array.from({ length: 21 }, (_, i) => i + 1))
+  })
+
+  it('many small events too: what an entry holds is counted with its envelope', async () => {
+    const journal = gated()
+    journal.open()
+    const writer = taskLog(journal.port)
+    const places = Array.from({ length: 6_000 }, () => writer.append([prompt('x')]))
+    expect(await Promise.all(places)).toEqual(places.map((_, i) => i + 1))
+    expect(largest(journal)).toBeLessThan(1024 * 1024)
+  })
+
+  it('events given together that one entry cannot hold land together, in several entries of one append (O6)', async () => {
+    const journal = gated()
+    const writer = taskLog(journal.port)
+    let settled = false
+    const step = writer.append(Array.from({ length: 4_000 }, (_, i) => prompt(`event ${i}`)))
+    const next = writer.append([prompt('next')])
+    void step.then(() => (settled = true))
+    await until('the step is under way', () => journal.waiting() === 1)
+    expect(journal.appended[0]?.payloads.length).toBeGreaterThan(1)
+    expect(largest(journal)).toBeLessThan(1024 * 1024)
+    expect(settled).toBe(false)
+    journal.open()
+    journal.store()
+    expect([await step, await next]).toEqual([1, 4_001])
+    const records = await journal.records()
+    expect(records.map((record) => record.taskseq)).toEqual(Array.from({ length: 4_001 }, (_, i) => i + 1))
+    expect(textsOf(records.slice(-2))).toEqual(['event 3999', 'next'])
+    expect(records.slice(1).map((record) => record.prevhash)).toEqual(records.slice(0, -1).map((record) => record.hash))
   })
 
   it('three-byte characters count as three bytes', async () => {
@@ -157,7 +213,7 @@ describe('size', () => {
     journal.open()
     journal.store()
     await Promise.all(places)
-    expect(Math.max(...journal.appended.map((append) => append.payload.length))).toBeLessThan(1024 * 1024)
+    expect(largest(journal)).toBeLessThan(1024 * 1024)
   })
 
   it('a payload too large for an event is a blob, stored before the event that refers to it (O4)', async () => {
@@ -227,8 +283,9 @@ describe('losing the task (O3)', () => {
   it('a closed log refuses what waits and what comes; what is under way still has its outcome', async () => {
     const journal = gated()
     const writer = taskLog(journal.port)
-    const [first, second] = [outcome(writer.append([prompt('a')])), outcome(writer.append([prompt('b')]))]
+    const first = outcome(writer.append([prompt('a')]))
     await until('the first is under way', () => journal.waiting() === 1)
+    const second = outcome(writer.append([prompt('b')]))
     writer.close('handed over')
     expect(await second).toBe('fenced')
     expect(await outcome(writer.append([prompt('c')]))).toBe('fenced')
@@ -243,9 +300,9 @@ describe('losing the task (O3)', () => {
     const first = outcome(writer.append([prompt('a')]))
     const last = outcome(writer.appendLast([prompt('end')], 'it has ended'))
     const late = outcome(writer.append([prompt('late')]))
+    writer.hold([prompt('held too late')])
     expect(await late).toBe('fenced')
     journal.open()
-    journal.store()
     expect(await Promise.all([first, last])).toEqual(['1', '2'])
     expect(textsOf(await journal.records())).toEqual(['a', 'end'])
   })

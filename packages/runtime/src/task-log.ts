@@ -1,7 +1,9 @@
 // TaskLog: the one writer of an owned task's log. It seals events into the chain and appends them behind the fence.
-// O1. At most one append is in flight; what comes meanwhile goes with the next one. O2. Events keep the order they were given in.
+// O1. At most one append is in flight; what comes meanwhile, or in the same turn of the event loop, goes with the next one.
+// O2. Events keep the order they were given in.
 // O3. The first refused append means another daemon owns the task: everything waiting is rejected with `fenced`, and `fenced`
 //     aborts. O4. A blob is stored before the event that refers to it. O5. Nothing follows what was appended last.
+// O6. Events given together land together, whatever their size: what does not fit one entry goes into several of one append.
 import {
   BeaverError,
   type Blob,
@@ -26,11 +28,13 @@ export interface TaskLogPorts {
 
 interface Waiting {
   readonly drafts: readonly Draft[]
+  /** Nobody waits for it: it goes with what comes after it. */
+  readonly held: boolean
   resolve(firstTaskseq: number): void
   reject(error: Error): void
 }
 
-/** A message stays below the server's limit of 1 MiB. */
+/** An entry, which is a message, stays below the server's limit of 1 MiB. */
 const entryBytesMax = 900 * 1024
 
 export class TaskLog {
@@ -66,7 +70,7 @@ export class TaskLog {
     if (this.#fenced.signal.aborted) return Promise.reject(this.#fenced.signal.reason as Error)
     if (this.#closed !== null) return Promise.reject(this.#closed)
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ drafts, resolve, reject })
+      this.#waiting.push({ drafts, held: false, resolve, reject })
       if (!this.#writing) this.#written = this.#write()
     })
   }
@@ -80,7 +84,8 @@ export class TaskLog {
 
   /** Keeps events back until the next append: they go first in it, in the same message. */
   hold(drafts: readonly Draft[]): void {
-    this.#waiting.push({ drafts, resolve: () => {}, reject: () => {} })
+    if (this.#closed !== null || this.#fenced.signal.aborted) return
+    this.#waiting.push({ drafts, held: true, resolve: () => {}, reject: () => {} })
   }
 
   /** Refuses every append from now on: the task is handed over, or was lost. */
@@ -99,11 +104,13 @@ export class TaskLog {
 
   async #write(): Promise<void> {
     this.#writing = true
-    while (this.#waiting.length > 0) {
-      const { taken, records, blobs, head, firsts } = this.#sealWaiting()
+    for (;;) {
+      await new Promise((resolve) => setImmediate(resolve))
+      if (this.#waiting.every((each) => each.held)) break
+      const { taken, payloads, blobs, head, firsts } = this.#sealWaiting()
       try {
         for (const blob of blobs) await this.#ports.blobs.put(blob.sha256, blob.bytes)
-        const outcome = await this.#ports.journal.append({ log: this.log, expectedRevision: this.#revision, payload: joinBatch(records) })
+        const outcome = await this.#ports.journal.append({ log: this.log, expectedRevision: this.#revision, payloads })
         if (outcome.kind === 'fenced') throw new BeaverError('fenced', `Another daemon owns the task ${this.log.task} now.`)
         this.#head = head
         this.#revision = outcome.revision
@@ -115,30 +122,33 @@ export class TaskLog {
     this.#writing = false
   }
 
-  #sealWaiting(): { taken: Waiting[]; records: SealedRecord[]; blobs: Blob[]; head: LogHead; firsts: number[] } {
+  /** As many of those that wait as fit one entry; the first of them whole, in as many entries as it needs. */
+  #sealWaiting(): { taken: Waiting[]; payloads: Uint8Array[]; blobs: Blob[]; head: LogHead; firsts: number[] } {
     const written = { epoch: this.epoch, source: this.#ports.source, subject: this.log.task, time: new Date(this.#ports.clock.now()).toISOString() }
     const taken: Waiting[] = []
-    const records: SealedRecord[] = []
+    const entries: SealedRecord[][] = []
     const blobs: Blob[] = []
     const firsts: number[] = []
     let head = this.#head
-    let bytes = 0
-    while (this.#waiting.length > 0) {
-      const next = this.#waiting[0] as Waiting
-      const size = next.drafts.reduce((sum, each) => sum + Math.min(each.dataJson.length, 64 * 1024) * 3, 0)
-      if (taken.length > 0 && bytes + size > entryBytesMax) break
-      this.#waiting.shift()
+    let bytes = Infinity // of the last entry
+    do {
+      const next = this.#waiting.shift() as Waiting
       taken.push(next)
-      bytes += size
       firsts.push(head.taskseq + 1)
       for (const each of next.drafts) {
-        const sealed = seal(head, each, written)
-        head = sealed.head
-        records.push(sealed.record)
-        if (sealed.record.blob !== null) blobs.push(sealed.record.blob)
+        const { record, head: after } = seal(head, each, written)
+        const size = Buffer.byteLength(record.text) + 1
+        if (bytes + size > entryBytesMax) {
+          entries.push([])
+          bytes = 1
+        }
+        entries.at(-1)?.push(record)
+        bytes += size
+        head = after
+        if (record.blob !== null) blobs.push(record.blob)
       }
-    }
-    return { taken, records, blobs, head, firsts }
+    } while (this.#waiting.length > 0 && entries.length < 2)
+    return { taken, payloads: entries.map(joinBatch), blobs, head, firsts }
   }
 
   #giveUp(error: Error, taken: readonly Waiting[]): void {

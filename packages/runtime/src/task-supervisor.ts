@@ -8,37 +8,35 @@ import {
   type BlobStore,
   type DataOf,
   type DomainEvent,
+  type ExecutionGraph,
   type Clock,
   draft,
   event,
-  type ExecutionGraph,
-  type ExecutionNode,
   type Ids,
   isTerminalTaskEvent,
   type Journal,
   type LogId,
   messageOf,
-  type NodeEnd,
   noUsage,
   runEnded,
   type RunId,
   splitBatch,
-  startTeam,
+  type TaskRequest,
   type TaskState,
-  type TeamRunId,
   type Usage,
 } from '@beaver/core'
-import { type LoopEnd, loopEndOf, type LoopHost, type LoopSpec, type TeamResult } from '@beaver/agent'
+import { type LoopEnd, loopEndOf, type LoopHost, type LoopSpec } from '@beaver/agent'
+import type { Workflow } from '@beaver/workflows'
 import { createActor } from 'xstate'
 import type { AcceptedTasks } from './accepted-tasks.ts'
 import { eventsOfRun, type LoadedTask, loadTask } from './load-task.ts'
 import { type SupervisedLoop, superviseLoop } from './loop-supervisor.ts'
-import { nodeSpec, rootSpec } from './loop-specs.ts'
-import { sessionHistory } from './session-history.ts'
-import { taskEnd } from './task-end.ts'
+import { rootSpec } from './loop-specs.ts'
+import { earlierTurns, sessionHistory } from './session-history.ts'
+import { taskEnd, workflowEnd } from './task-end.ts'
 import { TaskLog } from './task-log.ts'
 import { taskMachine, type TaskOutcome } from './task-machine.ts'
-import { type RunningTeam, superviseTeam } from './team-supervisor.ts'
+import { type TaskTeams, taskTeams, type TeamLimits } from './task-teams.ts'
 import type { WorkerPool } from './worker/worker-pool.ts'
 
 export interface TaskPorts {
@@ -51,12 +49,12 @@ export interface TaskPorts {
   readonly source: string
   readonly limits: TaskLimits
   readonly accepted: AcceptedTasks
+  /** The workflows a task may name. */
+  readonly findWorkflow: (name: string) => Workflow | null
 }
 
-export interface TaskLimits {
+export interface TaskLimits extends TeamLimits {
   readonly toolIterationsMax: number
-  readonly nodeToolIterationsMax: number
-  readonly concurrentNodesMax: number
   /** Owners a task may lose before it is given up on. */
   readonly ownersLostMax: number
 }
@@ -73,6 +71,8 @@ export interface SupervisedTask {
   recheck(): void
   /** Journals the request; resolves when it is durable. */
   cancel(reason: string): Promise<void>
+  /** Cancels one node of a running team; what depends on it is blocked. @throws {BeaverError} `not_found`, `conflict` */
+  cancelNode(nodeId: string, reason: string): Promise<void>
   release(reason: string): void
 }
 
@@ -83,11 +83,10 @@ const deliveriesMax = 10
 export function superviseTask(log: LogId, deliveries: number, ports: TaskPorts): SupervisedTask {
   const { promise: outcome, resolve } = Promise.withResolvers<TaskOutcome>()
   const loops = new Set<SupervisedLoop>()
-  const teams = new Map<string, RunningTeam>()
-  const teamCalls = new Map<string, Promise<TeamResult>>()
   let loaded: LoadedTask | null = null
   let taskLog: TaskLog | null = null
-  let lastTeam: TeamResult | null = null
+  let teams: TaskTeams | null = null
+  let model: Pick<LoopEnd, 'provider' | 'model'> = { provider: null, model: null }
   let usage: Usage = noUsage
   let cancelReason: string | null = null
   let terminal: DomainEvent | null = null
@@ -174,15 +173,27 @@ export function superviseTask(log: LogId, deliveries: number, ports: TaskPorts):
   }
 
   async function run(): Promise<void> {
-    const { state, events } = loaded as LoadedTask
+    const { state } = loaded as LoadedTask
     const request = (state.submitted as DataOf<'task_submitted'>).request
     usage = usageOf(state)
     cancelReason ??= state.cancelReason
+    const owned = taskLog as TaskLog
+    const own = await taskTeams(log, request, loaded as LoadedTask, {
+      ...ports,
+      append: (drafts) => owned.append(drafts),
+      hold: (drafts) => owned.hold(drafts),
+      startLoop,
+    })
+    teams = own
+    if (cancelReason !== null) own.cancel(cancelReason)
+    const end = request.workflow === undefined ? await runRoot(request, own) : await runWorkflow(request.workflow, own)
+    actor.send({ type: 'root.ended', end })
+  }
+
+  async function runRoot(request: TaskRequest, own: TaskTeams): Promise<LoopEnd> {
+    const { state, events } = loaded as LoadedTask
     const known = state.rootRunId === null ? undefined : state.runs.get(state.rootRunId)
-    lastTeam = null
-    for (const team of state.teams.values())
-      if (team.outcome !== null) lastTeam = await superviseTeam(team, outputsOf(state, team.start.team_run_id), noTeamHost).result
-    if (known !== undefined && runEnded(known)) return actor.send({ type: 'root.ended', end: loopEndOf(known) })
+    if (known !== undefined && runEnded(known)) return loopEndOf(known)
     const history = await sessionHistory(log, (state.submitted as DataOf<'task_submitted'>).previous_task_id, ports)
     const runId = known?.start.run_id ?? (ports.ids.next('run') as RunId)
     const spec = rootSpec(log, request, {
@@ -191,89 +202,53 @@ export function superviseTask(log: LogId, deliveries: number, ports: TaskPorts):
       toolIterationsMax: ports.limits.toolIterationsMax,
       resume: known === undefined ? null : eventsOfRun(events, runId),
     })
-    const owned = taskLog as TaskLog
-    const end = await runLoop(spec, {
+    const ofTask = taskLog as TaskLog
+    return startLoop(spec, {
       // What the root's end means for the task is decided here and written with it.
       append(drafts, rootEnd) {
-        if (rootEnd === null) return owned.append(drafts)
-        terminal = taskEnd(rootEnd, lastTeam, addUsage(usage, rootEnd.usage))
-        return owned.appendLast([...drafts, draft(terminal)], 'The task has ended.')
+        if (rootEnd === null) return ofTask.append(drafts)
+        terminal = taskEnd(rootEnd, own.last, addUsage(usage, rootEnd.usage))
+        return ofTask.appendLast([...drafts, draft(terminal)], 'The task has ended.')
       },
-      // A root that was started again in another thread asks again for a team that runs, or has ended, already.
-      runTeam(callId, graph) {
-        const team = teamCalls.get(callId) ?? runTeam(runId, callId, graph)
-        teamCalls.set(callId, team)
-        return team
-      },
-    })
-    actor.send({ type: 'root.ended', end })
+      runTeam: (callId, graph) => own.run({ runId, callId }, graph),
+      sharedState: () => Promise.reject(new Error('A root agent has no shared state.')),
+    }).end
   }
 
-  async function runLoop(spec: LoopSpec, host: LoopHost): Promise<LoopEnd> {
+  /** The task is a workflow: its graph was accepted with the task, and the same arguments give the same graph. */
+  async function runWorkflow({ name, arguments: args }: NonNullable<TaskRequest['workflow']>, own: TaskTeams): Promise<LoopEnd> {
+    const { state } = loaded as LoadedTask
+    const known = [...state.teams.values()].find(({ start }) => start.run_id === null)?.start.graph
+    const graph = known ?? (await plan())
+    if (typeof graph !== 'string') return workflowEnd(await own.run(null, graph), { cancelled: cancelReason, ...model })
+    return workflowEnd({ refused: { code: 'invalid_arguments', message: graph } }, { cancelled: null, ...model })
+
+    async function plan(): Promise<ExecutionGraph | string> {
+      const workflow = ports.findWorkflow(name)
+      if (workflow === null) return `This daemon does not know the workflow ${JSON.stringify(name)}: start it with the definitions the task was accepted with.`
+      const previous = (state.submitted as DataOf<'task_submitted'>).previous_task_id
+      const planned = workflow.plan(args, { turn: await earlierTurns({ log, previous, workflow, args }, ports) })
+      return planned.ok ? planned.graph : planned.error.message
+    }
+  }
+
+  function startLoop(spec: LoopSpec, host: LoopHost): SupervisedLoop {
     const loop = superviseLoop(spec, host, { pool: ports.pool, log: taskLog as TaskLog, ports })
     loops.add(loop)
     if (cancelReason !== null) loop.cancel(cancelReason)
-    try {
-      const end = await loop.end
-      usage = addUsage(usage, end.usage)
-      return end
-    } finally {
-      loops.delete(loop)
-    }
-  }
-
-  async function runTeam(rootRunId: string, callId: string, graph: ExecutionGraph): Promise<TeamResult> {
-    const { state, events } = loaded as LoadedTask
-    const owned = taskLog as TaskLog
-    let team = [...state.teams.values()].find(({ start }) => start.run_id === rootRunId && start.call_id === callId)
-    if (team === undefined) {
-      const start: DataOf<'task_team_run_started'> = {
-        team_run_id: ports.ids.next('team') as TeamRunId,
-        run_id: rootRunId as RunId,
-        call_id: callId,
-        graph,
-        concurrent_nodes_max: ports.limits.concurrentNodesMax,
-      }
-      await owned.append([draft(event('task_team_run_started', start))])
-      team = startTeam(start)
-    }
-    const teamRunId = team.start.team_run_id
-    const running = superviseTeam(team, outputsOf(state, teamRunId), {
-      append: (drafts) => owned.append(drafts),
-      newRunId: () => ports.ids.next('run'),
-      runNode: (node, runId, dependencies, taken) =>
-        runNode(node, runId, dependencies, { teamRunId, task: graph.task, rootRunId, loaded: taken ? { state, events } : null }),
-    })
-    teams.set(teamRunId, running)
-    if (cancelReason !== null) running.cancel(cancelReason)
-    lastTeam = await running.result
-    teams.delete(teamRunId)
-    return lastTeam
-  }
-
-  async function runNode(
-    node: ExecutionNode,
-    runId: string,
-    dependencies: readonly { node_id: string; output: string }[],
-    of: { teamRunId: string; task: string; rootRunId: string; loaded: Pick<LoadedTask, 'state' | 'events'> | null },
-  ): Promise<NodeEnd> {
-    const known = of.loaded?.state.runs.get(runId)
-    const { request } = (loaded as LoadedTask).state.submitted as DataOf<'task_submitted'>
-    const resume = known === undefined || of.loaded === null ? null : eventsOfRun(of.loaded.events, runId)
-    const spec = nodeSpec(log, request, { node, runId, dependencies, ...of, toolIterationsMax: ports.limits.nodeToolIterationsMax, resume })
-    const end =
-      known !== undefined && runEnded(known)
-        ? loopEndOf(known)
-        : await runLoop(spec, {
-            append: (drafts) => (taskLog as TaskLog).append(drafts),
-            runTeam: () => Promise.reject(new Error('A worker has no workflow tools.')),
-          })
-    return { nodeId: node.node_id, runId, status: end.status, facts: end.facts, failure: end.failure }
+    const end = loop.end
+      .then((ended) => {
+        usage = addUsage(usage, ended.usage)
+        if (ended.model !== null) model = { provider: ended.provider, model: ended.model }
+        return ended
+      })
+      .finally(() => loops.delete(loop))
+    return { end, cancel: (reason) => loop.cancel(reason) }
   }
 
   async function finish(end: LoopEnd): Promise<void> {
     if (terminal === null) {
-      terminal = taskEnd(end, lastTeam, usage)
+      terminal = taskEnd(end, teams?.last ?? null, usage)
       await (taskLog as TaskLog).appendLast([draft(terminal)], 'The task has ended.')
     }
     actor.send({ type: 'finished' })
@@ -322,29 +297,18 @@ export function superviseTask(log: LogId, deliveries: number, ports: TaskPorts):
       if (terminal !== null) throw new BeaverError('conflict', `The task ${log.task} has ended already.`)
       await (taskLog as TaskLog).append([draft(event('task_cancel_requested', { reason }))])
       cancelReason ??= reason
-      for (const team of teams.values()) team.cancel(reason)
+      teams?.cancel(reason)
       for (const loop of loops) loop.cancel(reason)
+    },
+    async cancelNode(nodeId, reason) {
+      if (terminal !== null || teams === null) throw new BeaverError('conflict', `The task ${log.task} has no running team.`)
+      await teams.cancelNode(nodeId, reason)
     },
     release: (reason) => actor.send({ type: 'release', reason }),
   }
 }
 
-const noTeamHost = {
-  append: () => Promise.reject(new Error('the team has ended')),
-  newRunId: () => '',
-  runNode: () => Promise.reject(new Error('the team has ended')),
-}
-
 /** What the runs before this claim used, the ended ones: those that go on report the whole of theirs. */
 function usageOf(state: TaskState): Usage {
   return [...state.runs.values()].filter(runEnded).reduce((sum, run) => addUsage(sum, run.usage), noUsage)
-}
-
-function outputsOf(state: TaskState, teamRunId: string): Map<string, string> {
-  const outputs = new Map<string, string>()
-  for (const [nodeId, node] of state.teams.get(teamRunId)?.nodes ?? []) {
-    const run = node.runId === null ? undefined : state.runs.get(node.runId)
-    if (node.status === 'completed' && run !== undefined) outputs.set(nodeId, run.outputText)
-  }
-  return outputs
 }

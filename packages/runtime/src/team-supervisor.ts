@@ -2,22 +2,57 @@
 //
 //   stepping ─stepped─▶ watching ─node.ended | cancel─▶ stepping … ─stepped, all ended─▶ ended
 //
-// T1. What it decides is core's `stepTeam`; it appends those events and only then starts loops. T2. Runs that end while a step
-//     is being written are taken up by the next one. T3. It ends once, with the team's result.
-import { type ExecutionNode, type DomainEvent, draft, evolveTeam, type NodeEnd, stepTeam, type TeamState, teamOutput } from '@beaver/core'
+// T1. What it decides is core's `stepTeam`; a loop's first append carries the events that start it, in the same message: until
+//     then it only assembles. T2. Runs that end in one turn of the event loop, or while a step is being written, are one step.
+// T3. It ends once, with the team's result.
+// T4. A node that overran its deadline failed, whatever its loop says of being cancelled; an overrun team stops.
+import {
+  type Clock,
+  type DomainEvent,
+  draft,
+  evolveTeam,
+  type ExecutionNode,
+  type Failure,
+  type JsonObject,
+  type NodeEnd,
+  stepTeam,
+  type TeamProgram,
+  type TeamState,
+  teamOutput,
+} from '@beaver/core'
 import type { TeamResult } from '@beaver/agent'
 import { assign, createActor, setup } from 'xstate'
 
+/** A node that starts, or goes on. */
+export interface NodeRun {
+  readonly node: Exclude<ExecutionNode, { kind: 'code' }>
+  readonly runId: string
+  /** What the program gave it. */
+  readonly input: JsonObject | null
+  readonly dependencies: readonly { readonly node_id: string; readonly output: string }[]
+  /** The run stands in the journal already. */
+  readonly taken: boolean
+}
+
 export interface TeamHost {
   append(drafts: readonly ReturnType<typeof draft>[]): Promise<number>
+  /** Keeps events back until the next append: they go first in it. */
+  hold(drafts: readonly ReturnType<typeof draft>[]): void
   newRunId(): string
-  /** Runs the node's loop to its end; `taken` when the run stands in the journal already. */
-  runNode(node: ExecutionNode, runId: string, dependencies: readonly { node_id: string; output: string }[], taken: boolean): Promise<NodeEnd>
+  /** Runs the node's loop to its end. */
+  runNode(run: NodeRun): { readonly end: Promise<NodeEnd>; cancel(reason: string): void }
+  readonly clock: Clock
+  readonly program: TeamProgram | null
+  readonly graphMax: { readonly agents: number; readonly edges: number }
+  /** Where the graph says nothing; `null`: no bound. */
+  readonly deadlines: { readonly teamMs: number | null; readonly nodeMs: number | null }
 }
 
 type TeamEvent =
-  | { readonly type: 'node.ended'; readonly end: NodeEnd }
+  | { readonly type: 'node.ended'; readonly ends: readonly NodeEnd[] }
   | { readonly type: 'cancel'; readonly reason: string }
+  /** A node that waits is to be cancelled. */
+  | { readonly type: 'node.cancelled' }
   | { readonly type: 'stepped'; readonly events: readonly DomainEvent[] }
 
 interface TeamContext {
@@ -33,8 +68,9 @@ const teamMachine = setup({
   actions: {
     // Entered before `takeArrived` clears it: this step's share.
     step: ({ context }) => context.step(context.arrived, context.cancelReason),
-    keep: assign(({ context, event }) => (event.type === 'node.ended' ? { arrived: [...context.arrived, event.end], dirty: true } : {})),
+    keep: assign(({ context, event }) => (event.type === 'node.ended' ? { arrived: [...context.arrived, ...event.ends], dirty: true } : {})),
     noteCancel: assign(({ event }) => (event.type === 'cancel' ? { cancelReason: event.reason, dirty: true } : {})),
+    noteChange: assign({ dirty: true }),
     /** What had arrived is with the step that begins now. */
     takeArrived: assign({ arrived: [], dirty: false }),
   },
@@ -53,6 +89,7 @@ const teamMachine = setup({
       on: {
         'node.ended': { actions: 'keep' },
         cancel: { actions: 'noteCancel' },
+        'node.cancelled': { actions: 'noteChange' },
         stepped: [{ guard: 'teamEnded', target: 'ended' }, { guard: 'moreArrived', target: 'stepping', reenter: true }, { target: 'watching' }],
       },
     },
@@ -60,6 +97,7 @@ const teamMachine = setup({
       on: {
         'node.ended': { target: 'stepping', actions: 'keep' },
         cancel: { target: 'stepping', actions: 'noteCancel' },
+        'node.cancelled': { target: 'stepping' },
       },
     },
     ended: { type: 'final' },
@@ -69,31 +107,89 @@ const teamMachine = setup({
 export interface RunningTeam {
   readonly result: Promise<TeamResult>
   cancel(reason: string): void
+  /** The node's `node_cancel_requested` is durable and folded. */
+  nodeCancelled(nodeId: string): void
 }
 
 /** Drives a team whose `task_team_run_started` is durable. `outputs` are those of nodes that completed before (a resumed team). */
 export function superviseTeam(team: TeamState, outputs: Map<string, string>, host: TeamHost): RunningTeam {
-  if (team.outcome !== null) return { result: Promise.resolve(teamResult(team, outputs)), cancel: () => {} }
+  const none = { cancel: () => {}, nodeCancelled: () => {} }
+  if (team.outcome !== null) return { result: Promise.resolve(teamResult(team, outputs, host.program, null)), ...none }
   const { promise: result, resolve, reject } = Promise.withResolvers<TeamResult>()
-  const actor = createActor(teamMachine, { input: { step: (arrived, cancelReason) => void step(arrived, cancelReason).catch(fail) } })
+  const actor = createActor(teamMachine, { input: { step: (arrived, reason) => void step(arrived, reason).catch(fail) } })
+  const running = new Map<string, (reason: string) => void>()
+  const arrivals: NodeEnd[] = []
+  const timers = new Set<{ cancel(): void }>()
+  let stopped: Failure | null = null
+  let cancelReason: string | null = null
 
-  async function step(arrived: readonly NodeEnd[], cancelReason: string | null): Promise<void> {
+  async function step(arrived: readonly NodeEnd[], reason: string | null): Promise<void> {
+    const events = stepTeam(team, arrived, { newRunId: host.newRunId, cancelReason: reason, program: host.program, graphMax: host.graphMax, outputs })
+    if (events.some((event) => event.type === 'node_started')) host.hold(events.map(draft))
+    else if (events.length > 0) await host.append(events.map(draft))
+    await Promise.resolve()
     for (const end of arrived) if (end.status === 'completed') outputs.set(end.nodeId, end.facts.outputText)
-    const events = stepTeam(team, arrived, { newRunId: host.newRunId, cancelReason })
-    if (events.length > 0) await host.append(events.map(draft))
-    else await Promise.resolve()
-    for (const event of events) evolveTeam(team, event)
+    for (const event of events) {
+      evolveTeam(team, event, host.clock.now())
+      if (event.type === 'node_computed') outputs.set(event.data.node_id, event.data.output)
+    }
     actor.send({ type: 'stepped', events })
-    for (const event of events) if (event.type === 'node_started') runNode(event.data.node_id, event.data.run_id, false)
+    const begun = events.flatMap((event) => (event.type === 'node_started' ? [event.data] : []))
+    if (begun.length === 0) return
+    const nodes = new Map(team.graph.nodes.map((node) => [node.node_id, node]))
+    for (const { node_id } of begun) runNode(nodes.get(node_id) as ExecutionNode, false)
   }
 
-  function runNode(nodeId: string, runId: string, taken: boolean): void {
-    const node = team.start.graph.nodes.find((each) => each.node_id === nodeId) as ExecutionNode
-    const dependencies = node.depends_on.map((id) => ({ node_id: id, output: outputs.get(id) ?? '' }))
-    host.runNode(node, runId, dependencies, taken).then((end) => actor.send({ type: 'node.ended', end }), fail)
+  function runNode(node: ExecutionNode, taken: boolean): void {
+    const state = team.nodes.get(node.node_id)
+    if (node.kind === 'code' || state === undefined || state.runId === null) return
+    const { runId, input } = state
+    const shown = input?.['dependency_outputs']
+    const dependencies = node.depends_on
+      .filter((id) => team.nodes.get(id)?.status === 'completed' && (!Array.isArray(shown) || shown.includes(id)))
+      .map((id) => ({ node_id: id, output: outputs.get(id) ?? '' }))
+    const { end, cancel } = host.runNode({ node, runId, input, dependencies, taken })
+    running.set(node.node_id, cancel)
+    let overdue: Failure | null = null
+    const deadline = after(node.deadline_ms ?? host.deadlines.nodeMs, state.startedAtMs, (seconds) => {
+      overdue = { class: 'deadline_exceeded', message: `${node.node_id} did not end within its deadline of ${seconds} s and was stopped.` }
+      cancel(overdue.message)
+    })
+    const stopReason = state.cancelReason ?? cancelReason
+    if (stopReason !== null) cancel(stopReason)
+    end
+      .then((ended) => {
+        running.delete(node.node_id)
+        deadline?.cancel()
+        arrive(overdue !== null && ended.status === 'cancelled' ? { ...ended, status: 'failed', failure: overdue } : ended)
+      })
+      .catch(fail)
+  }
+
+  function arrive(ended: NodeEnd): void {
+    arrivals.push(ended)
+    if (arrivals.length === 1) setImmediate(() => actor.send({ type: 'node.ended', ends: arrivals.splice(0) }))
+  }
+
+  /** From `sinceMs` on: a deadline goes on while nobody drives the task. */
+  function after(ms: number | null, sinceMs: number | null, act: (seconds: number) => void): { cancel(): void } | null {
+    if (ms === null) return null
+    const timer = host.clock.after(Math.max(0, (sinceMs ?? host.clock.now()) + ms - host.clock.now()), () => act(ms / 1000))
+    timers.add(timer)
+    return {
+      cancel() {
+        timers.delete(timer)
+        timer.cancel()
+      },
+    }
+  }
+
+  function end(): void {
+    for (const timer of timers) timer.cancel()
   }
 
   function fail(error: unknown): void {
+    end()
     actor.stop()
     reject(error as Error)
   }
@@ -101,20 +197,43 @@ export function superviseTeam(team: TeamState, outputs: Map<string, string>, hos
   actor.subscribe({
     next: ({ status }) => {
       if (status !== 'done') return
-      resolve(teamResult(team, outputs))
+      end()
+      resolve(teamResult(team, outputs, host.program, stopped))
     },
     error: fail,
   })
-  const running = [...team.nodes].filter(([, node]) => node.status === 'running')
+  const going = team.graph.nodes.filter((node) => team.nodes.get(node.node_id)?.status === 'running')
+  const deadlineMs = team.graph.deadline_ms ?? host.deadlines.teamMs
   actor.start()
-  for (const [nodeId, node] of running) runNode(nodeId, node.runId as string, true)
-  return { result, cancel: (reason) => actor.send({ type: 'cancel', reason }) }
+  for (const node of going) runNode(node, true)
+
+  function cancel(reason: string): void {
+    cancelReason ??= reason
+    actor.send({ type: 'cancel', reason })
+    for (const stop of running.values()) stop(reason)
+  }
+  after(deadlineMs, team.startedAtMs, (seconds) => {
+    stopped = { class: 'deadline_exceeded', message: `The team did not end within its deadline of ${seconds} s and was stopped.` }
+    cancel(stopped.message)
+  })
+
+  return {
+    result,
+    cancel,
+    nodeCancelled(nodeId) {
+      const reason = team.nodes.get(nodeId)?.cancelReason ?? 'cancelled'
+      const stop = running.get(nodeId)
+      if (stop === undefined) actor.send({ type: 'node.cancelled' })
+      else stop(reason)
+    },
+  }
 }
 
-function teamResult(team: TeamState, outputs: ReadonlyMap<string, string>): TeamResult {
-  const failures = team.start.graph.nodes.flatMap(({ node_id }) => {
+function teamResult(team: TeamState, outputs: ReadonlyMap<string, string>, program: TeamProgram | null, stopped: Failure | null): TeamResult {
+  const failures = team.graph.nodes.flatMap(({ node_id }) => {
     const failure = team.nodes.get(node_id)?.failure ?? null
     return failure === null ? [] : [{ node_id, failure }]
   })
-  return { team_run_id: team.start.team_run_id, outcome: team.outcome ?? 'incomplete', message: team.message, failures, ...teamOutput(team, outputs) }
+  const { team_run_id } = team.start
+  return { team_run_id, outcome: team.outcome ?? 'incomplete', message: team.message, stopped, failures, ...teamOutput(team, outputs, program) }
 }

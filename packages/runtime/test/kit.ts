@@ -2,9 +2,11 @@
 import { builtinTools, type LoopServices, runAgentLoop, type Tool } from '@beaver/agent'
 import { type Clock, type DomainEvent, event, type Ids, type LogId, type RecordedEvent, type TaskId } from '@beaver/core'
 import { memoryBlobStore, type MemoryJournal, memoryJournal, type ScriptedProvider, until, type VirtualClock, virtualClock } from '@beaver/testing'
+import { findWorkflow } from '@beaver/workflows'
 import { acceptedTasks } from '../src/accepted-tasks.ts'
 import { type Daemon, type DaemonOptions, startDaemon } from '../src/daemon.ts'
 import { loadTask } from '../src/load-task.ts'
+import type { TaskLimits } from '../src/task-supervisor.ts'
 import { submitTask } from '../src/task-intake.ts'
 import type { LoopOutcome, WorkerPool } from '../src/worker/worker-pool.ts'
 
@@ -37,6 +39,7 @@ function memoryPool(services: LoopServices): MemoryPool {
       const heard = {
         append: (...args: Parameters<typeof host.append>) => whileAlive(() => host.append(...args)),
         runTeam: (...args: Parameters<typeof host.runTeam>) => whileAlive(() => host.runTeam(...args)),
+        sharedState: (...args: Parameters<typeof host.sharedState>) => whileAlive(() => host.sharedState(...args)),
       }
       runAgentLoop(structuredClone(spec), services, heard, stop.signal).then(
         (end) => settle({ kind: 'ended', end }),
@@ -47,6 +50,17 @@ function memoryPool(services: LoopServices): MemoryPool {
     lose: (message = 'The worker thread was lost.') => [...running].forEach((settle) => settle({ kind: 'lost', message })),
     close: async () => {},
   }
+}
+
+const defaultLimits: TaskLimits = {
+  toolIterationsMax: 20,
+  nodeToolIterationsMax: 20,
+  concurrentNodesMax: 16,
+  teamRunsMax: 4,
+  graphMax: { agents: 512, edges: 8192 },
+  teamDeadlineMs: null,
+  nodeDeadlineMs: null,
+  ownersLostMax: 5,
 }
 
 export interface TestDaemon extends Daemon {
@@ -104,7 +118,17 @@ export function world(): World {
     daemon({ provider, tools = builtinTools(), limits = {}, tasksMax = 10, id = ids.next('daemon') }) {
       let alive = true
       let stalled = false
-      const pool = memoryPool({ provider, tools, skills: [], clock, random: () => 0, toolTimeoutMs: 60_000 })
+      const pool = memoryPool({
+        provider,
+        tools,
+        skills: [],
+        definitions: [],
+        profiles: new Map(),
+        profileDefault: null,
+        clock,
+        random: () => 0,
+        toolTimeoutMs: 60_000,
+      })
       const late: (() => void)[] = []
       const fire = (act: () => void): void => {
         if (stalled) late.push(act)
@@ -122,7 +146,8 @@ export function world(): World {
         pool,
         daemonId: id,
         source: `/beaver/daemons/${id}`,
-        limits: { toolIterationsMax: 20, nodeToolIterationsMax: 20, concurrentNodesMax: 16, ownersLostMax: 5, ...limits },
+        limits: { ...defaultLimits, ...limits },
+        findWorkflow,
         accepted,
         queue: {
           async *pull(wanted) {
@@ -157,7 +182,20 @@ export function world(): World {
     async submit({ text = 'do it', ...names } = {}) {
       const submitted = await submitTask(
         { task: text, ...names },
-        { journal, blobs, clock, ids, source: '/beaver/daemons/intake', tenant: 'local', workspaceDefault: process.cwd(), skillNames: [], accepted },
+        {
+          journal,
+          blobs,
+          clock,
+          ids,
+          source: '/beaver/daemons/intake',
+          tenant: 'local',
+          workspaceDefault: process.cwd(),
+          skillNames: [],
+          profileNames: [],
+          workflowNames: [],
+          findWorkflow,
+          accepted,
+        },
       )
       return { tenant: 'local', session: submitted.session_id, task: submitted.task_id as TaskId } as LogId
     },

@@ -50,5 +50,6 @@ function fillHeap(): void {
 
 export async function shard({ port, data }: { port: MessagePort; data: { readonly fails?: boolean } }): Promise<void> {
   if (data.fails === true) throw new Error('the skills cannot be read')
-  await serveShard(port, { provider, tools: [], skills: [], clock: systemClock, random: Math.random, toolTimeoutMs: 1_000 })
+  const nothing = { tools: [], skills: [], definitions: [], profiles: new Map(), profileDefault: null }
+  await serveShard(port, { ...nothing, provider, clock: systemClock, random: Math.random, toolTimeoutMs: 1_000 })
 }

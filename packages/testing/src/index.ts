@@ -1,5 +1,5 @@
 export { journalContract, type JournalUnderTest } from './journal-contract.ts'
-export { rootSpec, workerSpec } from './loop-specs.ts'
+export { rootSpec, toolSpec, workerSpec } from './loop-specs.ts'
 export { type MemoryHost, memoryHost, type MemoryHostOptions } from './memory-host.ts'
 export { memoryBlobStore, memoryJournal, type MemoryJournal } from './memory-journal.ts'
 export { calls, says, type ScriptedProvider, scriptedProvider, type ScriptedReply } from './scripted-provider.ts'

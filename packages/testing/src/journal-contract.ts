@@ -24,7 +24,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
     let opened: Promise<JournalUnderTest> | null = null
     const parts = (): Promise<JournalUnderTest> => (opened ??= open())
     const started = async (journal: Journal, log = freshLog()): Promise<{ log: LogId; revision: number }> => {
-      const outcome = await journal.accept({ log, expectedRevision: 0, payload: bytes('first') }, await journal.sessionTail(log.tenant, log.session))
+      const outcome = await journal.accept({ log, expectedRevision: 0, payloads: [bytes('first')] }, await journal.sessionTail(log.tenant, log.session))
       if (outcome.kind !== 'accepted') throw new Error(outcome.kind)
       return { log, revision: outcome.revision }
     }
@@ -42,7 +42,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       const { log, revision } = await started(journal)
       const revisions = [revision]
       for (const text of ['second', 'third']) {
-        const outcome = await journal.append({ log, expectedRevision: revisions.at(-1) as number, payload: bytes(text) })
+        const outcome = await journal.append({ log, expectedRevision: revisions.at(-1) as number, payloads: [bytes(text)] })
         expect(outcome.kind).toBe('appended')
         if (outcome.kind === 'appended') revisions.push(outcome.revision)
       }
@@ -59,15 +59,34 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
     test('refuses an append that expects an older revision, and stores nothing of it', async () => {
       const { journal } = await parts()
       const { log, revision } = await started(journal)
-      await journal.append({ log, expectedRevision: revision, payload: bytes('by the new owner') })
-      expect(await journal.append({ log, expectedRevision: revision, payload: bytes('by the old owner') })).toEqual({ kind: 'fenced' })
+      await journal.append({ log, expectedRevision: revision, payloads: [bytes('by the new owner')] })
+      expect(await journal.append({ log, expectedRevision: revision, payloads: [bytes('by the old owner')] })).toEqual({ kind: 'fenced' })
       expect((await journal.read(log)).map((entry) => textOf(entry.payload))).toEqual(['first', 'by the new owner'])
+    })
+
+    test('an append of several entries lands whole and in order, with the revision of the last; the next one follows it', async () => {
+      const { journal } = await parts()
+      const { log, revision } = await started(journal)
+      const payloads = ['second', 'third', 'fourth'].map(bytes)
+      const outcome = await journal.append({ log, expectedRevision: revision, payloads })
+      const last = await journal.last(log)
+      expect(outcome).toEqual({ kind: 'appended', revision: last?.revision })
+      expect((await journal.append({ log, expectedRevision: last?.revision ?? 0, payloads: [bytes('fifth')] })).kind).toBe('appended')
+      expect((await journal.read(log)).map((entry) => textOf(entry.payload))).toEqual(['first', 'second', 'third', 'fourth', 'fifth'])
+    })
+
+    test('refuses an append of several entries that expects an older revision, and stores none of them', async () => {
+      const { journal } = await parts()
+      const { log, revision } = await started(journal)
+      await journal.append({ log, expectedRevision: revision, payloads: [bytes('by the new owner')] })
+      expect(await journal.append({ log, expectedRevision: revision, payloads: ['by', 'the', 'old', 'owner'].map(bytes) })).toEqual({ kind: 'fenced' })
+      expect(await journal.read(log)).toHaveLength(2)
     })
 
     test('of two writers with the same expectation exactly one succeeds', async () => {
       const { journal } = await parts()
       const { log, revision } = await started(journal)
-      const outcomes = await Promise.all(['a', 'b', 'c'].map((text) => journal.append({ log, expectedRevision: revision, payload: bytes(text) })))
+      const outcomes = await Promise.all(['a', 'b', 'c'].map((text) => journal.append({ log, expectedRevision: revision, payloads: [bytes(text)] })))
       expect(outcomes.filter((outcome) => outcome.kind === 'appended')).toHaveLength(1)
       expect(await journal.read(log)).toHaveLength(2)
     })
@@ -76,7 +95,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       const { journal } = await parts()
       const all = await Promise.all(Array.from({ length: 40 }, () => started(journal)))
       const outcomes = await Promise.all(
-        all.map(({ log, revision }, i) => journal.append({ log, expectedRevision: i === 7 ? 0 : revision, payload: bytes(`second of ${i}`) })),
+        all.map(({ log, revision }, i) => journal.append({ log, expectedRevision: i === 7 ? 0 : revision, payloads: [bytes(`second of ${i}`)] })),
       )
       expect(outcomes.map((outcome) => outcome.kind)).toEqual(all.map((_, i) => (i === 7 ? 'fenced' : 'appended')))
       expect(textOf((await journal.last((all[39] as { log: LogId }).log))?.payload ?? bytes(''))).toBe('second of 39')
@@ -86,7 +105,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       const { journal } = await parts()
       const { log } = await started(journal)
       const tail = await journal.sessionTail(log.tenant, log.session)
-      expect(await journal.accept({ log, expectedRevision: 0, payload: bytes('other') }, tail)).toEqual({ kind: 'task_exists' })
+      expect(await journal.accept({ log, expectedRevision: 0, payloads: [bytes('other')] }, tail)).toEqual({ kind: 'task_exists' })
       expect(await journal.sessionTail(log.tenant, log.session)).toEqual(tail)
     })
 
@@ -95,7 +114,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       const first = await started(journal)
       const { tenant, session, task } = first.log
       const late = freshLog(session)
-      expect(await journal.accept({ log: late, expectedRevision: 0, payload: bytes('late') }, { task: null, revision: 0 })).toEqual({ kind: 'tail_moved' })
+      expect(await journal.accept({ log: late, expectedRevision: 0, payloads: [bytes('late')] }, { task: null, revision: 0 })).toEqual({ kind: 'tail_moved' })
       expect(await journal.read(late)).toEqual([])
       expect((await journal.sessionTail(tenant, session)).task).toBe(task)
     })

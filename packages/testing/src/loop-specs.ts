@@ -5,7 +5,7 @@ type Over<Part> = Partial<Omit<LoopSpec, 'part' | 'start'>> & { readonly start?:
 
 /** A run that has the whole task. */
 export function rootSpec(over: Over<Extract<LoopPart, { kind: 'root' }>> = {}): LoopSpec {
-  return spec({ kind: 'root', text: 'do it', skill: null, ...over.part }, over)
+  return spec({ kind: 'root', text: 'do it', skill: null, profile: null, ...over.part }, over)
 }
 
 /** A run of one node of a team. */
@@ -18,11 +18,20 @@ export function workerSpec(over: Over<Extract<LoopPart, { kind: 'worker' }>> = {
     requiredEvidence: [],
     skill: null,
     allowedToolNames: null,
+    systemPrompt: '',
+    sharedState: false,
     ...over.part,
   }
-  const ofTeam = { parent_run_id: 'root' as never, team_run_id: 'team1' as never, node_id: 'node', agent_name: 'node', source: 'team:team1' }
   return spec(part, { ...over, start: { ...ofTeam, ...over.start } })
 }
+
+/** A run of a tool node. */
+export function toolSpec(over: Over<Extract<LoopPart, { kind: 'tool' }>> = {}): LoopSpec {
+  const part: LoopPart = { kind: 'tool', tool: 'add', arguments: {}, ...over.part }
+  return spec(part, { ...over, start: { ...ofTeam, ...over.start } })
+}
+
+const ofTeam = { parent_run_id: 'root' as never, team_run_id: 'team1' as never, node_id: 'node', agent_name: 'node', source: 'team:team1' }
 
 function spec(part: LoopPart, over: Over<LoopPart>): LoopSpec {
   return {

@@ -87,6 +87,7 @@ export function memoryHost(options: MemoryHostOptions = {}): MemoryHost {
       if (!held) return Promise.resolve(store(copies, endCopy))
       return new Promise((resolve, reject) => waiting.push({ types: copies.map((each) => each.type), store: () => resolve(store(copies, endCopy)), reject }))
     },
+    sharedState: () => Promise.reject(new Error('No shared state was expected.')),
     runTeam: options.runTeam ?? ((callId) => Promise.reject(new Error(`No team was expected for call ${callId}.`))),
   }
 

@@ -35,10 +35,11 @@ export function memoryJournal(): MemoryJournal {
   const entriesOf = (log: LogId): Entry[] => logs.get(logKey(log)) ?? []
   const tailKey = (tenant: string, session: string): string => `${tenant}\u0000${session}`
 
-  function write({ log, expectedRevision, payload }: Append): AppendOutcome {
+  function write({ log, expectedRevision, payloads }: Append): AppendOutcome {
     const entries = entriesOf(log)
     if ((entries.at(-1)?.revision ?? 0) !== expectedRevision) return { kind: 'fenced' }
-    logs.set(logKey(log), [...entries, { revision: ++sequence, payload }])
+    logs.set(logKey(log), entries)
+    for (const payload of payloads) entries.push({ revision: ++sequence, payload })
     return { kind: 'appended', revision: sequence }
   }
 

@@ -17,9 +17,11 @@ describe('agentNameFault', () => {
 
   it('refuses an empty name', () => expect(agentNameFault('')).toContain('empty'))
 
-  it.each([' a', 'a ', ' '])('refuses %j: a leading or trailing space', (name) => {
-    expect(agentNameFault(name)).toBe('begins or ends with a space: remove it')
+  it.each([' a', 'a ', 'a\n', ' a\u3000'])('refuses %j: a leading or trailing space', (name) => {
+    expect(agentNameFault(name)).toBe('begins or ends with a space: write "a"')
   })
+
+  it('refuses a blank name', () => expect(agentNameFault(' ')).toContain('is blank'))
 
   it.each([
     ['a,b', 'holds , (U+002C)'],

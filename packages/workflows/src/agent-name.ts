@@ -13,7 +13,8 @@ export function agentNameFault(name: string): string | null {
   if (name === '') return `is empty: give a name of 1 to ${agentNameCharsMax} characters`
   const chars = [...name]
   if (chars.length > agentNameCharsMax) return `has ${chars.length} characters: use at most ${agentNameCharsMax}`
-  if (name.startsWith(' ') || name.endsWith(' ')) return 'begins or ends with a space: remove it'
+  if (name !== name.trim())
+    return name.trim() === '' ? 'is blank: give it letters or digits' : `begins or ends with a space: write ${JSON.stringify(name.trim())}`
   const odd = chars.find((char) => !allowedOne.test(char))
   if (odd !== undefined) return `holds ${shown(odd)}: use only letters, digits, spaces, "_", "-" and "."`
   if (!allowed.test(name)) return 'has a combining mark without a letter before it: remove the mark'

@@ -83,14 +83,17 @@ describe('AgentRearrange refuses', () => {
     ['a → b, c', '→', '"a -> b, c"'],
     ['a ⇒ b, c', '⇒', '"a -> b, c"'],
     ['a ⟶ b ➡️ c', '⟶ ➡️', '"a -> b -> c"'],
-    ['a -> b，c', '，', '"a -> b,c"'],
-    ['a -> b、c', '、', '"a -> b,c"'],
+    ['a -> b，c', '，', '"a -> b, c"'],
+    ['a -> b、c', '、', '"a -> b, c"'],
     ['a --> b, c', '-->', '"a -> b, c"'],
     ['a => b; c', '=> ;', '"a -> b, c"'],
-    ['a > b | c', '> |', '"a -> b , c"'],
-    ['"a" -> [b, c]', '[ ]', '"a -> b, c"'],
+    ['a > b | c', '> |', '"a -> b, c"'],
+    ['"a" -> [b, c]', '" [ ]', '"a -> b, c"'],
+    ['a -&gt; b; c', '-&gt; ;', '"a -> b, c"'],
+    ['a -\\u003e b, c', '-\\u003e', '"a -> b, c"'],
+    ['a－＞b，c', '－＞ ，', '"a -> b, c"'],
   ])('invalid_arguments: the separators of %j, with the flow rewritten', (flow, marks, corrected) => {
-    refused(flow, 'invalid_arguments', [marks, `write ${corrected}.`])
+    refused(flow, 'invalid_arguments', [`holds ${marks} too`, `write ${corrected}.`])
   })
 
   it('invalid_arguments: a rewritten flow of 300 agents is shown whole', () => {

@@ -5,7 +5,8 @@ import type { Edge } from '@beaver/core'
 import { z } from 'zod'
 import { agentsFault, agentsField, placed, taskField } from './agent-spec.ts'
 import { parseFlow } from './flow.ts'
-import { parsedJson } from './spelling.ts'
+import { renamedAdvice } from './field-names.ts'
+import { isRecord, nearJson } from './json-text.ts'
 import { edgeLimitFault, teamGraph, teamTopology } from './team-graph.ts'
 import { defineWorkflow } from './workflow.ts'
 import { refuse } from './workflow-error.ts'
@@ -26,16 +27,19 @@ export const agentRearrange = defineWorkflow({
         'The steps: "->" between steps, "," between the agents of a step, for example "collector -> tactics, players -> synthesizer". Agent names only.',
       ),
   }),
-  shapeFault({ flow }) {
-    const list = typeof flow === 'string' ? parsedJson(flow) : flow
-    if (!Array.isArray(list)) return null
-    const steps = list.map((step: unknown) =>
-      [step]
-        .flat()
-        .filter((name) => typeof name === 'string')
-        .join(', '),
+  shapeFault(args) {
+    const { flow, agents } = args
+    const list = typeof flow === 'string' ? nearJson(flow)?.value : flow
+    if (Array.isArray(list)) return refuse('invalid_arguments', 'flow', `"flow" is a JSON array, but must be one text. ${flowAdvice(list)}`)
+    if (typeof flow === 'string') return null
+    const names = Array.isArray(agents) ? agents.flatMap((agent: unknown) => (isRecord(agent) && typeof agent['name'] === 'string' ? [agent['name']] : [])) : []
+    const said = flow === undefined ? '"flow" is missing.' : `"flow" is ${quote(flow)}, but must be one text.`
+    const steps = names.length > 1 ? names.join(' -> ') : 'collector -> tactics, players -> synthesizer'
+    return refuse(
+      'invalid_arguments',
+      'flow',
+      `${said} ${renamedAdvice('flow', args, ['task', 'agents', 'flow']) || `Write the steps, for example ${quote(steps, copiedCharsMax)}.`}`,
     )
-    return refuse('invalid_arguments', 'flow', `"flow" is a JSON array, but must be one text. Write ${quote(steps.join(' -> '), copiedCharsMax)}.`)
   },
   build({ task, agents, flow }, limits) {
     const fault = agentsFault(placed(agents), limits)
@@ -49,3 +53,12 @@ export const agentRearrange = defineWorkflow({
     return edgeLimitFault(edgeCount, 'flow', limits) ?? teamGraph({ workflow: 'AgentRearrange', task, agents, topology: teamTopology(agents, edges()) })
   },
 })
+
+/** The flow that an array is meant to be: a step an item. An agent that stands in several makes it no list of steps. */
+function flowAdvice(list: readonly unknown[]): string {
+  const steps = list.map((step) => (isRecord(step) ? Object.values(step) : [step]).flat().filter((name): name is string => typeof name === 'string'))
+  const names = steps.flat()
+  if (steps.some((step) => step.length === 0) || new Set(names).size < names.length)
+    return 'Write the steps, "->" between them and "," within one: "a -> b, c -> d".'
+  return `Write ${quote(steps.map((step) => step.join(', ')).join(' -> '), copiedCharsMax)}.`
+}

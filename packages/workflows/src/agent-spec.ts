@@ -1,6 +1,6 @@
 // WorkflowAgentSpec: one slot the root agent fills, and the checks every workflow makes of its slots (S0 §6.3, §7.2, §8.2).
-// A1. Unknown fields are refused. A2. Names are unique, compared exactly. A3. A pattern that is accepted compiles.
-import { evidenceRequirement } from '@beaver/core'
+// A1. Unknown fields are refused. A2. Names are unique, compared exactly. A3. A requirement that is accepted can be checked.
+import { plannedRequirement } from '@beaver/core'
 import { z } from 'zod'
 import { agentNameCharsMax, agentNameFault } from './agent-name.ts'
 import type { WorkflowLimits } from './workflow.ts'
@@ -13,45 +13,28 @@ const filled = () =>
     .min(1)
     .refine((text) => text.trim() !== '', 'is blank: write some text')
 
-const requirement = evidenceRequirement.superRefine((value, context) => {
-  if (typeof value === 'string') return
-  if (value.kind === 'output_matches' && !compiles(value.pattern)) {
-    context.addIssue({
-      code: 'custom',
-      path: ['pattern'],
-      message: `is ${quote(value.pattern)}, which is not a regular expression: correct it (JavaScript syntax, flag u)`,
-    })
-  }
-  if (value.kind === 'output_length' && (value.min ?? 0) > (value.max ?? Infinity)) {
-    context.addIssue({ code: 'custom', path: ['min'], message: `is ${value.min}, more than max, which is ${value.max}: no output could pass` })
-  }
-})
-
 /** One agent of a workflow. */
 export const workflowAgentSpec = z
   .strictObject({
     name: z
       .string()
       .meta({ minLength: 1, maxLength: agentNameCharsMax })
-      .describe('Unique name of the agent: only letters, digits, spaces, "_", "-" and ".". Other fields refer to the agent by exactly this name.'),
-    instruction: filled().describe('What this agent does, in full: it sees the task, this text and the outputs of the agents it depends on, and nothing else.'),
-    skill_query: filled().optional().describe('What kind of skill the agent needs, in a few words; one is looked for. Leave out when none is needed.'),
-    use_skill: filled().optional().describe('The exact name of a skill the agent must use. Wins over skill_query.'),
-    allowed_tool_names: z
-      .array(z.string().min(1))
-      .nullable()
-      .optional()
-      .describe('Ceiling on the tools of the agent. Absent or null: no ceiling. []: no tools at all. It never adds a tool.'),
-    required_evidence: z
-      .array(requirement)
-      .optional()
-      .describe('What the result must rest on. An object is checked by code; a string is shown to the agent and not checked.'),
+      .describe('Unique; letters, digits, spaces, _ - . only. Other fields name the agent exactly so.'),
+    instruction: filled().describe('What it does, in full: it sees this, the task and the outputs of the agents it depends on, nothing else.'),
+    use_skill: filled().optional().describe('Exact name of a skill, if it needs one.'),
+    skill_query: filled().optional().describe('Or a few words to find a skill by.'),
+    allowed_tool_names: z.array(z.string().min(1)).nullable().optional().describe('Limits its tools to these; [] to none. It adds none. Left out: no limit.'),
+    required_evidence: z.array(plannedRequirement).optional().describe('What its result must rest on: objects are checked by code, texts only shown to it.'),
+    validation_rules: z.array(plannedRequirement).optional().describe('Rules for its output, in the same form.'),
+    evidence_contract: filled().optional().describe('How it is to give evidence, in words.'),
   })
-  .describe('{"name": "…", "instruction": "…"}, with optional skill_query, use_skill, allowed_tool_names, required_evidence.')
+  .describe(
+    '{"name": "…", "instruction": "…"}, with optional skill_query, use_skill, allowed_tool_names, required_evidence, validation_rules, evidence_contract.',
+  )
 export type WorkflowAgentSpec = z.infer<typeof workflowAgentSpec>
 
 /** The `task` field every workflow has. */
-export const taskField = filled().describe('The task of the whole team, complete and self-contained. Every agent is shown it.')
+export const taskField = filled().describe('The task of the whole team, self-contained. Every agent sees it.')
 
 /** The `agents` field. `each` says what the agents are to the workflow. */
 export const agentsField = (each: string) => z.array(workflowAgentSpec).min(1).describe(each)
@@ -75,18 +58,13 @@ export function agentsFault(agents: readonly PlacedAgent[], limits: WorkflowLimi
     if (fault !== null) return refuse('invalid_agent_name', `${path}.name`, `The agent name ${quote(agent.name)} ${fault}.`)
     const taken = places.get(agent.name)
     if (taken !== undefined) {
-      return refuse('duplicate_agent', `${path}.name`, `The agent name ${quote(agent.name)} is taken by ${taken} already. Give each agent a name of its own.`)
+      return refuse(
+        'duplicate_agent',
+        `${path}.name`,
+        `The agent name ${quote(agent.name)} of ${path} is taken by ${taken} already. Give each agent a name of its own.`,
+      )
     }
     places.set(agent.name, path)
   }
   return null
-}
-
-function compiles(pattern: string): boolean {
-  try {
-    RegExp(pattern, 'u')
-    return true
-  } catch {
-    return false
-  }
 }

@@ -1,38 +1,60 @@
-// The `edges` field of GraphWorkflow as a model may have written it: the forms it really produces get the right spelling.
-import { isRecord, parsedJson } from './spelling.ts'
+// The `edges` field of GraphWorkflow as a model may have written it: the forms it really produces get the right spelling,
+// of the whole list when all of it can be read.
+import { renamedAdvice } from './field-names.ts'
+import { isRecord, nearJson } from './json-text.ts'
+import { arrow, arrows } from './separators.ts'
 import { type Refusal, refuse } from './workflow-error.ts'
-import { copiedCharsMax, quote } from './wording.ts'
+import { copiedCharsMax, quote, quoteAll } from './wording.ts'
 
-const example = '[["collector", "writer"]]'
+const fields = ['task', 'agents', 'edges', 'output_agent', 'allow_disconnected']
 
 /** What is wrong with the shape of `edges`; whether the names exist is asked later. */
-export function edgeListFault(edges: unknown): Refusal | null {
+export function edgeListFault(args: Readonly<Record<string, unknown>>): Refusal | null {
+  const { edges } = args
+  const names = namesIn(args['agents'])
   if (edges === undefined || edges === null) {
+    const advice = dependencyAdvice(args['agents']) || renamedAdvice('edges', args, fields)
+    const pair = names.length > 1 ? [[names[0], names[1]]] : [['collector', 'writer']]
     return refuse(
       'edges_required',
       'edges',
-      `"edges" is missing. Write an array of [from, to] pairs of agent names, for example ${example}; for a single agent write [].`,
+      `"edges" is missing. ${advice || `Write an array of [from, to] pairs of agent names, for example ${quote(pair)}; for a single agent write [].`}`,
     )
   }
-  if (!Array.isArray(edges)) return refuse('edges_shape', 'edges', `"edges" is ${quote(edges)}, but must be an array of [from, to] pairs. ${listAdvice(edges)}`)
+  if (!Array.isArray(edges)) {
+    const inside = typeof edges === 'string' && nearJson(edges) !== null ? 'It is JSON text inside a string: write the array itself. ' : ''
+    return refuse('edges_shape', 'edges', `"edges" is ${quote(edges)}, but must be an array of [from, to] pairs. ${inside}${listAdvice(edges, names)}`)
+  }
   for (const [index, edge] of edges.entries()) {
     if (Array.isArray(edge) && edge.length === 2 && edge.every((end) => typeof end === 'string')) continue
-    return refuse('edges_shape', `edges.${index}`, `Edge ${index} is ${quote(edge)}, but must be a [from, to] pair of agent names. ${pairAdvice(edge, edges)}`)
+    const said = `Edge ${index} is ${quote(edge)}, but must be a [from, to] pair of agent names.`
+    const chain = Array.isArray(edge) && edge.length > 2 ? ' Write one pair per edge.' : ''
+    return refuse('edges_shape', `edges.${index}`, `${said}${chain} ${listAdvice(edges, names)}`)
   }
   return null
 }
 
-function listAdvice(edges: unknown): string {
-  if (typeof edges === 'string') {
-    const pair = arrowPair(edges)
-    if (typeof parsedJson(edges) === 'object') return 'It is JSON text inside a string: write the array itself, without quotes around it.'
-    return `Write ${pair === null ? example : quote([pair], copiedCharsMax)}.`
-  }
-  const pairs = isRecord(edges)
-    ? Object.entries(edges).flatMap(([from, to]) => (Array.isArray(to) ? (to as unknown[]) : [to]).map((each): [string, unknown] => [from, each]))
-    : []
-  return `Write ${pairs.length > 0 && pairs.every(([, to]) => typeof to === 'string') ? quote(pairs, copiedCharsMax) : example}.`
+type Pair = readonly [from: string, to: string]
+
+function listAdvice(edges: unknown, names: readonly string[]): string {
+  const pairs = pairsIn(edges, names)
+  if (pairs !== null && pairs.length > 0) return `Write "edges": ${quote(pairs, copiedCharsMax)}.`
+  return `Write "edges": [["<from>", "<to>"], …]${names.length === 0 ? '' : ` with the names of the agents: ${quoteAll(names)}`}.`
 }
+
+/** Where the agents say what they wait for, the edges this makes. */
+function dependencyAdvice(agents: unknown): string {
+  if (!Array.isArray(agents)) return ''
+  const pairs = agents.filter(isRecord).flatMap((agent) => {
+    const from = agent['depends_on'] ?? agent['dependsOn'] ?? agent['dependencies']
+    return [from].flat().flatMap((each): unknown[] => (each === undefined || each === null ? [] : [[each, agent['name']]]))
+  })
+  if (pairs.length === 0 || !pairs.flat().every((end) => typeof end === 'string')) return ''
+  return `Which agent waits for which is said by edges, not by the agents: write "edges": ${quote(pairs, copiedCharsMax)}.`
+}
+
+const namesIn = (agents: unknown): string[] =>
+  Array.isArray(agents) ? agents.flatMap((agent: unknown) => (isRecord(agent) && typeof agent['name'] === 'string' ? [agent['name']] : [])) : []
 
 const endNames = [
   ['from', 'to'],
@@ -40,33 +62,68 @@ const endNames = [
   ['src', 'dst'],
   ['start', 'end'],
   ['parent', 'child'],
+  ['before', 'after'],
 ] as const
 
-function pairAdvice(edge: unknown, edges: readonly unknown[]): string {
-  if (isRecord(edge)) {
-    const ends = endNames.map(([from, to]) => [edge[from], edge[to]]).find((pair) => pair.every((end) => typeof end === 'string'))
-    return ends === undefined ? `Write ["<from>", "<to>"].` : `Write ${quote(ends)}.`
+/** Text in a list in an object in a list: deeper is nothing that is meant as edges. */
+const depthMax = 4
+
+/** The pairs that a list in a wrong form is meant to be; `null` when a part of it cannot be read. */
+function pairsIn(value: unknown, names: readonly string[], depth = 0): readonly Pair[] | null {
+  if (depth > depthMax) return null
+  if (typeof value === 'string') {
+    const near = nearJson(value)
+    return near === null ? pairsInText(value) : pairsIn(near.value, names, depth + 1)
   }
-  if (typeof edge === 'string') {
-    const pair = arrowPair(edge)
-    if (pair !== null) return `Write ${quote(pair)}.`
-    if (typeof parsedJson(edge) === 'object') return 'It is JSON text inside a string: write the pair itself, without quotes around it.'
-    return edges.length === 2 && edges.every((each) => typeof each === 'string')
-      ? `Put the pair into a list of its own: [${quote(edges)}].`
-      : 'Write ["<from>", "<to>"].'
-  }
-  if (Array.isArray(edge) && edge.length > 2 && edge.every((end) => typeof end === 'string')) {
-    return `Write one pair per edge: ${edge
-      .slice(1)
-      .map((to, index) => quote([edge[index], to]))
-      .join(', ')}.`
-  }
-  return 'Write ["<from>", "<to>"].'
+  if (isRecord(value)) return pairsInRecord(value, names, depth)
+  if (!Array.isArray(value)) return null
+  const ends = value.map((end) => nameOf(end, names))
+  // A list of names, none of which is an edge of its own, is one edge or a chain.
+  if (value.length > 1 && ends.every((end) => end !== null && !arrow.test(end) && nearJson(end) === null)) return chained(ends as string[])
+  return all(value.map((each: unknown) => (typeof each === 'object' || typeof each === 'string' ? pairsIn(each, names, depth + 1) : null)))
 }
 
-/** `a -> b`, in whatever arrow, as a pair. */
-function arrowPair(text: string): [string, string] | null {
-  const ends = text.split(/\s*(?:[-=]*>|[\u2192\u21d2\u27f6\u27f9\u2794\u279c\u27a1])\s*/u).map((end) => end.trim())
-  const [from, to] = ends
-  return ends.length === 2 && from !== undefined && to !== undefined && from !== '' && to !== '' ? [from, to] : null
+function pairsInRecord(value: Readonly<Record<string, unknown>>, names: readonly string[], depth: number): readonly Pair[] | null {
+  for (const [from, to] of endNames) {
+    if (value[from] === undefined || value[to] === undefined) continue
+    const [sources, targets] = [[value[from]].flat(), [value[to]].flat()].map((ends) => ends.map((end) => nameOf(end, names)))
+    return all((sources ?? []).flatMap((source) => (targets ?? []).map((target) => (source === null || target === null ? null : [[source, target] as const]))))
+  }
+  const entries = Object.entries(value)
+  const [first] = entries
+  if (entries.length === 1 && first !== undefined && Array.isArray(first[1]) && !names.includes(first[0])) return pairsIn(first[1], names, depth + 1)
+  return all(
+    entries.flatMap(([from, targets]) =>
+      [targets].flat().map((to): Pair[] | null => {
+        const name = nameOf(to, names)
+        return name === null || (names.length > 0 && !names.includes(from)) ? null : [[from, name]]
+      }),
+    ),
+  )
 }
+
+/** `a -> b; b -> c`, in whatever arrow, one pair a line or a chain. */
+function pairsInText(text: string): readonly Pair[] | null {
+  const parts = text
+    .replaceAll(arrows, '->')
+    .split(/[\n;；,，、]/u)
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+  return all(
+    parts.map((part) => {
+      const ends = part.split('->').map((end) => end.trim())
+      return ends.length > 1 && ends.every((end) => end !== '') ? chained(ends) : null
+    }),
+  )
+}
+
+const chained = (ends: readonly string[]): Pair[] => ends.slice(1).map((to, index) => [ends[index] ?? '', to])
+
+/** A name, also where an agent has a number for a name. A number that is no name may be a place in any counting: it is not read. */
+function nameOf(end: unknown, names: readonly string[]): string | null {
+  if (typeof end === 'string') return end
+  return typeof end === 'number' && names.includes(String(end)) ? String(end) : null
+}
+
+const all = (parts: readonly (readonly Pair[] | null)[]): readonly Pair[] | null =>
+  parts.some((part) => part === null) ? null : (parts as readonly (readonly Pair[])[]).flat()

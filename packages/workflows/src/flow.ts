@@ -1,6 +1,7 @@
 // The flow text of AgentRearrange: `collector -> tactics, players -> synthesizer`. Structure, not natural language (S0 §6.6, D-32).
 // F1. `->` separates steps, `,` the agents of a step; names are trimmed, then compared exactly. F2. Every agent appears once.
 // F3. Other arrows, commas, quotes and brackets cannot be part of a name: they are refused with the flow rewritten.
+import { arrows, commas, wrappers } from './separators.ts'
 import { type Refusal, refuse } from './workflow-error.ts'
 import { copiedCharsMax, didYouMean, quote, quoteAll } from './wording.ts'
 
@@ -31,11 +32,10 @@ function agentFault(flow: string, written: readonly string[], names: readonly st
   if (unknown !== undefined) {
     const corrected = rewritten(flow)
     if (corrected !== flow) {
-      const odd = wrongMarks(flow)
       return refuse(
         'invalid_arguments',
         'flow',
-        `"flow" holds ${odd}, which separates nothing. Use only "->" between steps and "," within a step: write ${quote(corrected, copiedCharsMax)}.`,
+        `Only "->" separates the steps of "flow", and only "," the agents of a step, but it holds ${wrongMarks(flow)} too: write ${quote(tidy(corrected), copiedCharsMax)}.`,
       )
     }
     const advice = 'Use the exact name of an agent, or add an agent of that name.'
@@ -60,17 +60,24 @@ function agentFault(flow: string, written: readonly string[], names: readonly st
   )
 }
 
-const arrows =
-  /[\u2190-\u21ff\u2794\u2798-\u27af\u27b1-\u27be\u27f0-\u27ff\u2900-\u297f\u2b00-\u2b11\u2b62\u2b95\u25b6\u25b8\u25ba]\ufe0f?|[-=~\u2010-\u2015]*[>\uff1e\u203a\u00bb]/gu
-const commas = /[\uff0c\u3001\ufe50\u060c\uff64;\uff1b|&+/]/gu
-const wrappers = /["'`\u2018-\u201d\u300c-\u300f\uff02()[\]{}\uff08\uff09\u3010\u3011]/gu
-
 /** The flow with every mark that models write for a separator put right. */
 function rewritten(flow: string): string {
   return flow.replaceAll(arrows, '->').replaceAll(commas, ',').replaceAll(wrappers, '')
 }
 
+const tidy = (flow: string): string =>
+  flow
+    .split('->')
+    .map((step) =>
+      step
+        .split(',')
+        .map((name) => name.trim())
+        .join(', '),
+    )
+    .join(' -> ')
+
 function wrongMarks(flow: string): string {
-  const marks = [arrows, commas, wrappers].flatMap((pattern) => flow.match(pattern) ?? []).filter((mark) => mark !== '->')
-  return [...new Set(marks)].join(' ')
+  const others = flow.replaceAll(arrows, ' ')
+  const marks = [...(flow.match(arrows) ?? []), ...(others.match(commas) ?? []), ...(others.match(wrappers) ?? [])]
+  return [...new Set(marks)].filter((mark) => mark !== '->').join(' ')
 }

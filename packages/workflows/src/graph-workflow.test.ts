@@ -110,24 +110,24 @@ describe('GraphWorkflow refuses', () => {
   })
 
   it.each([
-    ['a → b', 'Write [["a","b"]].'],
-    ['[["a","b"]]', 'JSON text inside a string: write the array itself'],
-    [{ a: ['b', 'c'], b: 'c' }, 'Write [["a","b"],["a","c"],["b","c"]].'],
-    [7, 'Write [["collector", "writer"]].'],
+    ['a → b', 'Write "edges": [["a","b"]].'],
+    ['[["a","b"]]', 'JSON text inside a string: write the array itself. Write "edges": [["a","b"]].'],
+    [{ a: ['b', 'c'], b: 'c' }, 'Write "edges": [["a","b"],["a","c"],["b","c"]].'],
+    [7, 'Write "edges": [["<from>", "<to>"], …] with the names of the agents: "a", "b", "c".'],
   ])('edges_shape: %j for the list', (edges, part) => refused(abc(edges), 'edges_shape', 'edges', ['must be an array of [from, to] pairs', part]))
 
   it.each([
-    [{ from: 'b', to: 'c' }, 'Write ["b","c"].'],
-    [{ source: 'b', target: 'c' }, 'Write ["b","c"].'],
-    [{ edge: 'b-c' }, 'Write ["<from>", "<to>"].'],
-    ['b -> c', 'Write ["b","c"].'],
-    ['b⇒c', 'Write ["b","c"].'],
-    ['["b","c"]', 'JSON text inside a string: write the pair itself'],
-    [['b'], 'Write ["<from>", "<to>"].'],
-    [[], 'Write ["<from>", "<to>"].'],
-    [['a', 'b', 'c'], 'Write one pair per edge: ["a","b"], ["b","c"].'],
-    [['b', 2], 'Write ["<from>", "<to>"].'],
-    [null, 'Write ["<from>", "<to>"].'],
+    [{ from: 'b', to: 'c' }, 'Write "edges": [["a","b"],["b","c"]].'],
+    [{ source: 'b', target: 'c' }, 'Write "edges": [["a","b"],["b","c"]].'],
+    [{ edge: 'b-c' }, 'Write "edges": [["<from>", "<to>"], …]'],
+    ['b -> c', 'Write "edges": [["a","b"],["b","c"]].'],
+    ['b⇒c', 'Write "edges": [["a","b"],["b","c"]].'],
+    ['["b","c"]', 'Write "edges": [["a","b"],["b","c"]].'],
+    [['a', 'b', 'c'], 'Write one pair per edge. Write "edges": [["a","b"],["a","b"],["b","c"]].'],
+    [['b'], 'Write "edges": [["<from>", "<to>"], …]'],
+    [[], 'Write "edges": [["a","b"]].'],
+    [['b', 2], 'Write "edges": [["<from>", "<to>"], …]'],
+    [null, 'Write "edges": [["<from>", "<to>"], …]'],
   ])('edges_shape: %j for an edge', (edge, part) => refused(abc([['a', 'b'], edge]), 'edges_shape', 'edges.1', ['Edge 1 is', part]))
 
   it('edges_shape: one pair that is not in a list', () => refused(abc(['b', 'c']), 'edges_shape', 'edges.0', ['[["b","c"]]']))

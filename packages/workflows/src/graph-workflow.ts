@@ -29,7 +29,7 @@ export const graphWorkflow = defineWorkflow({
     output_agent: z.string().describe('The name of the agent whose text is the result of the team.'),
     allow_disconnected: z.boolean().optional().describe('true: agents may be unconnected with the output agent. Default false.'),
   }),
-  shapeFault: ({ edges }) => edgeListFault(edges),
+  shapeFault: edgeListFault,
   build({ task, agents, edges, output_agent: output, allow_disconnected: allowDisconnected = false }, limits) {
     const pairs = edges.map(([from = '', to = '']): Edge => [from, to])
     const names = agents.map((agent) => agent.name)

@@ -1,3 +1,4 @@
+import type { ExecutionNode } from '@beaver/core'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { agents, graphOf } from '../test/kit.ts'
@@ -12,6 +13,19 @@ const single = (name: string) => ({
 it('draws nodes in declared order, outputs rounded, and an arrow per dependency', () => {
   const graph = graphOf(mixtureOfAgents.plan({ task: 'x', agents: agents('战术 分析', 'media-2'), aggregator: agents('end')[0] }))
   expect(graphToMermaid(graph)).toBe('flowchart TD\n  n0["战术 分析"]\n  n1["media-2"]\n  n2(["end"])\n  n0 --> n2\n  n1 --> n2\n')
+})
+
+it("draws a tool's call, what is computed, and a quorum", () => {
+  const [agent] = single('a').nodes
+  const nodes: ExecutionNode[] = [
+    { kind: 'code', node_id: 'split', depends_on: [], operation: 'map' },
+    { kind: 'tool', node_id: 'find', depends_on: ['split'], tool: 'x', arguments: {} },
+    { ...agent!, depends_on: ['split'] },
+    { kind: 'code', node_id: 'end', depends_on: ['find', 'a'], quorum: 1, operation: 'join' },
+  ]
+  expect(graphToMermaid({ nodes, outputs: ['end'] })).toBe(
+    'flowchart TD\n  n0{{"split"}}\n  n1[["find"]]\n  n2["a"]\n  n3(["end"])\n  n0 --> n1\n  n0 --> n2\n  n1 -.-> n3\n  n2 -.-> n3\n',
+  )
 })
 
 it.each([

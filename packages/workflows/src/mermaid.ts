@@ -1,6 +1,7 @@
 // A graph as a Mermaid flowchart, for people.
 // M1. Ids are n0, n1 …: no agent name can be a keyword or break the syntax. M2. In a label everything but letters, digits,
-//     spaces and _ - . is an entity code; so is what Markdown would take for a list. M3. Outputs are drawn rounded.
+//     spaces and _ - . is an entity code; so is what Markdown would take for a list. M3. Outputs are drawn rounded, a
+//     tool's call as a subroutine, what is computed as a hexagon. An arrow to a node with a quorum is dotted.
 import type { ExecutionGraph } from '@beaver/core'
 
 /** @example graphToMermaid(graph) // 'flowchart TD\n  n0["collector"]\n  n1(["writer"])\n  n0 --> n1\n' */
@@ -8,10 +9,18 @@ export function graphToMermaid(graph: Pick<ExecutionGraph, 'nodes' | 'outputs'>)
   const ids = new Map(graph.nodes.map((node, index) => [node.node_id, `n${index}`]))
   const outputs = new Set(graph.outputs)
   const lines = ['flowchart TD']
-  for (const { node_id: name } of graph.nodes) lines.push(`  ${ids.get(name)}${outputs.has(name) ? `(["${label(name)}"])` : `["${label(name)}"]`}`)
-  for (const node of graph.nodes) for (const from of node.depends_on) lines.push(`  ${ids.get(from)} --> ${ids.get(node.node_id)}`)
+  for (const { node_id: name, kind } of graph.nodes) {
+    const [open, close] = outputs.has(name) ? shapes.output : shapes[kind]
+    lines.push(`  ${ids.get(name)}${open}"${label(name)}"${close}`)
+  }
+  for (const node of graph.nodes) {
+    const arrow = node.quorum === undefined || node.quorum >= node.depends_on.length ? '-->' : '-.->'
+    for (const from of node.depends_on) lines.push(`  ${ids.get(from)} ${arrow} ${ids.get(node.node_id)}`)
+  }
   return `${lines.join('\n')}\n`
 }
+
+const shapes = { output: ['([', '])'], agent: ['[', ']'], tool: ['[[', ']]'], code: ['{{', '}}'] } as const
 
 function label(name: string): string {
   const code = (char: string): string => `#${char.codePointAt(0)};`

@@ -37,7 +37,7 @@ describe('MixtureOfAgents', () => {
   })
 
   it.each([
-    ['synthesizer', 'aggregator', 'Write an object: {"name": "synthesizer", "instruction": "…"}'],
+    ['synthesizer', 'aggregator', 'Write an object: {"name":"synthesizer","instruction":"…"}'],
     ['{"name":"s","instruction":"t"}', 'aggregator', 'JSON text inside a string'],
     [{ name: 's' }, 'aggregator.instruction', 'is missing'],
     [{ name: 's', instruction: 't', layers: 2 }, 'aggregator.layers', 'is not known'],

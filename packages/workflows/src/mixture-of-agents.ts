@@ -3,9 +3,12 @@
 import type { Edge } from '@beaver/core'
 import { z } from 'zod'
 import { agentsFault, agentsField, placed, taskField, workflowAgentSpec } from './agent-spec.ts'
+import { renamedAdvice } from './field-names.ts'
+import { isRecord } from './json-text.ts'
 import { edgeLimitFault, teamGraph, teamTopology } from './team-graph.ts'
 import { defineWorkflow } from './workflow.ts'
 import { refuse } from './workflow-error.ts'
+import { example, quote } from './wording.ts'
 
 export const mixtureOfAgents = defineWorkflow({
   name: 'MixtureOfAgents',
@@ -20,12 +23,20 @@ export const mixtureOfAgents = defineWorkflow({
       'The agent that merges the outputs of all experts: {"name": "…", "instruction": "…"}. It must not stand in agents too.',
     ),
   }),
-  shapeFault({ aggregator }) {
-    if (aggregator !== undefined && aggregator !== null) return null
+  shapeFault(args) {
+    const { aggregator, agents } = args
+    if (aggregator === undefined || aggregator === null) {
+      const advice = renamedAdvice('aggregator', args, ['task', 'agents', 'aggregator'])
+      const form = 'Add the agent that merges the outputs: "aggregator": {"name": "…", "instruction": "…"}.'
+      return refuse('aggregator_required', 'aggregator', `"aggregator" is missing. ${advice || form}`)
+    }
+    const named: unknown = Array.isArray(agents) ? agents.find((agent: unknown) => isRecord(agent) && agent['name'] === aggregator) : undefined
+    if (typeof aggregator !== 'string' || named === undefined) return null
+    const said = `"aggregator" is ${quote(aggregator)}, the name of an agent of "agents", but must be an agent of its own.`
     return refuse(
-      'aggregator_required',
+      'invalid_arguments',
       'aggregator',
-      '"aggregator" is missing. Add the agent that merges the outputs: "aggregator": {"name": "…", "instruction": "…"}.',
+      `${said} Take it out of "agents" and write "aggregator": ${example(named) || '{"name": "…", "instruction": "…"}'}.`,
     )
   },
   build({ task, agents: experts, aggregator }, limits) {

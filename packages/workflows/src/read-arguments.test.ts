@@ -55,7 +55,7 @@ describe.each(createTeamWorkflowTools().map((workflow) => [workflow.name, workfl
     refuses(workflow, extended({ role: 'boss' }), {
       code: 'invalid_arguments',
       path: 'agents.0.role',
-      parts: ['"agents.0.role" is not known', '"name", "instruction", "skill_query"'],
+      parts: ['"agents.0.role" is not known', '"name", "instruction", "use_skill", "skill_query"'],
     })
   })
 
@@ -112,9 +112,7 @@ describe.each(createTeamWorkflowTools().map((workflow) => [workflow.name, workfl
 describe('the error of a malformed shape says what to write instead', () => {
   const cases: [title: string, args: object, path: string, part: string][] = [
     ['agents as JSON text', { task: 'x', agents: '[{"name":"a","instruction":"b"}]' }, 'agents', 'JSON text inside a string: write the array itself'],
-    ['agents keyed by name', { task: 'x', agents: { collector: { instruction: 'b' } } }, 'agents', '[{"name": "collector", "instruction": "…"}'],
-    ['agents as one text', { task: 'x', agents: 'a, b' }, 'agents', '[{"name": "…", "instruction": "…"}]'],
-    ['an agent as its name', { task: 'x', agents: ['collector'] }, 'agents.0', '{"name": "collector", "instruction": "…"}'],
+    ['agents as one text that is no list of names', { task: 'x', agents: 'a/b' }, 'agents', '[{"name": "…", "instruction": "…"}]'],
     ['an agent as JSON text', { task: 'x', agents: ['{"name":"a"}'] }, 'agents.0', 'JSON text inside a string: write the object itself'],
     [
       'another name for a field',
@@ -123,7 +121,6 @@ describe('the error of a malformed shape says what to write instead', () => {
       '"prompt" is not a field here: was "instruction" meant?',
     ],
     ['null for a required field', { task: null, agents: [agent] }, 'task', 'is null, but must be a string.'],
-    ['null for an optional field', withAgent({ skill_query: null }), 'agents.0.skill_query', 'a string (or leave the field out)'],
     ['a list for a text', withAgent({ instruction: ['a'] }), 'agents.0.instruction', 'Write one text in quotes'],
     ['an empty text', withAgent({ instruction: '' }), 'agents.0.instruction', 'is empty'],
     ['a blank text', withAgent({ instruction: ' ' }), 'agents.0.instruction', 'is blank'],
@@ -144,6 +141,25 @@ describe('the error of a malformed shape says what to write instead', () => {
       'agents.0.required_evidence.1.pattern',
       '"(", which is not a regular expression',
     ],
+    [
+      'evidence of a known kind, wrongly written',
+      withAgent({ required_evidence: [{ kind: 'files_exist', path: 'a' }] }),
+      'agents.0.required_evidence.0.paths',
+      'was "paths" meant?',
+    ],
+    [
+      'a pattern whose time has no bound',
+      withAgent({ validation_rules: [{ kind: 'output_matches', pattern: 'a(?=b)' }] }),
+      'agents.0.validation_rules.0.pattern',
+      'no lookaround',
+    ],
+    [
+      'a JSON Schema that cannot be checked',
+      withAgent({ validation_rules: [{ kind: 'output_schema', schema: { type: 'array', items: { not: {} } } }] }),
+      'agents.0.validation_rules.0.schema.items.not',
+      'cannot be checked',
+    ],
+    ['a blank contract', withAgent({ evidence_contract: ' ' }), 'agents.0.evidence_contract', 'is blank'],
     [
       'bounds no output can keep',
       withAgent({ required_evidence: [{ kind: 'output_length', min: 9, max: 3 }] }),

@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { createTeamWorkflowTools, findWorkflow, isWorkflowTool, workflowErrorCodes, workflowToolPrefix } from './index.ts'
+import {
+  createTeamWorkflowTools,
+  findTaskWorkflow,
+  findWorkflow,
+  isWorkflowTool,
+  moreWorkflowTools,
+  programOf,
+  workflowErrorCodes,
+  workflowToolPrefix,
+} from './index.ts'
 
 const names = ['SequentialWorkflow', 'ConcurrentWorkflow', 'MixtureOfAgents', 'AgentRearrange', 'GraphWorkflow']
 
@@ -17,7 +26,8 @@ describe('the registry', () => {
 
   it.each([
     'graphworkflow',
-    'GroupChat',
+    'groupchat',
+    'AgentTeam',
     '',
     workflowToolPrefix,
     `${workflowToolPrefix}${workflowToolPrefix}GraphWorkflow`,
@@ -29,21 +39,35 @@ describe('the registry', () => {
     expect(isWorkflowTool(name)).toBe(false)
   })
 
+  it('knows more workflow tools than it offers by itself', () => {
+    const more = moreWorkflowTools.map((workflow) => workflow.name)
+    expect(more).toEqual(['GroupChat', 'HierarchicalWorkflow', 'MajorityVote'])
+    for (const name of more) expect([findWorkflow(name)?.name, isWorkflowTool(workflowToolPrefix + name), names.includes(name)]).toEqual([name, true, false])
+  })
+
+  it('knows AgentTeam as what a task may be, and as no tool', () => {
+    expect(findTaskWorkflow('AgentTeam')?.name).toBe('AgentTeam')
+    expect(findTaskWorkflow('GraphWorkflow')?.name).toBe('GraphWorkflow')
+    expect(findTaskWorkflow(`${workflowToolPrefix}AgentTeam`)).toBeNull()
+    expect([programOf('AgentTeam'), programOf('GroupChat'), programOf('SequentialWorkflow')].map((program) => program === null)).toEqual([false, false, true])
+  })
+
   it('requires task, agents, edges and output_agent of GraphWorkflow (WT-69) and task and agents of SequentialWorkflow (WT-22)', () => {
     expect(findWorkflow('GraphWorkflow')?.parameters).toMatchObject({ required: ['task', 'agents', 'edges', 'output_agent'] })
     expect(findWorkflow('SequentialWorkflow')?.parameters).toMatchObject({ required: ['task', 'agents'] })
   })
 
   it('says in every description when to choose the tool and when not', () => {
-    for (const workflow of createTeamWorkflowTools()) expect(workflow.description).toMatch(/Choose it .*[Nn]ot /)
+    for (const workflow of [...createTeamWorkflowTools(), ...moreWorkflowTools]) expect(workflow.description).toMatch(/Choose it .*[Nn]ot /)
   })
 })
 
-it('the table holds the codes of D-38, and too_many_edges', () => {
+it('the table holds the codes of D-38, too_many_edges, and those of D-12', () => {
   expect(Object.keys(workflowErrorCodes).toSorted()).toEqual(
     (
       'invalid_arguments agents_empty duplicate_agent invalid_agent_name aggregator_required empty_flow empty_segment unknown_agent repeated_agent agent_not_in_flow ' +
-      'edges_required edges_shape unknown_node cycle island unknown_output_agent unreachable_output_agent unknown_skill too_many_agents too_many_edges'
+      'edges_required edges_shape unknown_node cycle island unknown_output_agent unreachable_output_agent unknown_skill too_many_agents too_many_edges ' +
+      'workflow_recursion workflow_too_deep unknown_workflow invalid_definition'
     )
       .split(' ')
       .toSorted(),

@@ -1,20 +1,46 @@
 // The workflow tools there are, in a fixed order, and the two names each is known under (WT-11, WT-12, D-01).
+import type { JsonObject, TeamProgram } from '@beaver/core'
 import { agentRearrange } from './agent-rearrange.ts'
+import { agentTeam } from './agent-team/agent-team.ts'
 import { concurrentWorkflow } from './concurrent.ts'
+import { definitionPrefix } from './definitions/definition-workflow.ts'
+import { definitionProgram } from './definitions/program.ts'
 import { graphWorkflow } from './graph-workflow.ts'
+import { groupChat } from './group-chat.ts'
+import { hierarchicalWorkflow } from './hierarchical-workflow.ts'
+import { majorityVote } from './majority-vote.ts'
 import { mixtureOfAgents } from './mixture-of-agents.ts'
 import { sequentialWorkflow } from './sequential.ts'
+import { briefSchema, type Described, wholeSchema } from './tool-schema.ts'
 import type { Workflow } from './workflow.ts'
 
 /** What an MCP wrapper puts before the short name. */
 export const workflowToolPrefix = 'mcp_local_team_workflow_mcp_'
 
 const workflows: readonly Workflow[] = [sequentialWorkflow, concurrentWorkflow, mixtureOfAgents, agentRearrange, graphWorkflow]
-const byName: ReadonlyMap<string, Workflow> = new Map(workflows.map((workflow) => [workflow.name, workflow]))
 
-/** All workflow tools, always in the same order. */
+/** Workflow tools that are offered only where a profile lists them: every root request would pay for their schemas. */
+export const moreWorkflowTools: readonly Workflow[] = [groupChat, hierarchicalWorkflow, majorityVote]
+
+const byName: ReadonlyMap<string, Workflow> = new Map([...workflows, ...moreWorkflowTools].map((workflow) => [workflow.name, workflow]))
+/** What a task may be besides: no tool, and under no prefixed name. */
+const directOnly: ReadonlyMap<string, Workflow> = new Map([[agentTeam.name, agentTeam]])
+
+/** The workflow tools every root agent is offered, always in the same order. */
 export function createTeamWorkflowTools(): readonly Workflow[] {
   return [...workflows]
+}
+
+/**
+ * The schemas of workflows that are sent in one request: what one tool describes the next ones refer to.
+ *
+ * @example workflowToolSchemas(createTeamWorkflowTools()).map(({ name }) => name)
+ */
+export function workflowToolSchemas(
+  workflows: readonly Workflow[],
+): readonly { readonly name: string; readonly description: string; readonly parameters: JsonObject }[] {
+  const described: Described = new Map()
+  return workflows.map(({ name, description, input }) => ({ name, description, parameters: briefSchema(wholeSchema(input), name, described) }))
 }
 
 /**
@@ -24,6 +50,17 @@ export function createTeamWorkflowTools(): readonly Workflow[] {
  */
 export function findWorkflow(name: string): Workflow | null {
   return byName.get(name.startsWith(workflowToolPrefix) ? name.slice(workflowToolPrefix.length) : name) ?? null
+}
+
+/** The workflow a task may be, without a root agent: a workflow tool, or AgentTeam. */
+export function findTaskWorkflow(name: string): Workflow | null {
+  return directOnly.get(name) ?? findWorkflow(name)
+}
+
+/** What decides while a graph of this workflow runs; `null` when the graph says it all. */
+export function programOf(workflow: string): TeamProgram | null {
+  if (workflow.startsWith(definitionPrefix)) return definitionProgram
+  return (directOnly.get(workflow) ?? byName.get(workflow))?.program ?? null
 }
 
 /** Whether a tool is a workflow tool, under either of its names. */

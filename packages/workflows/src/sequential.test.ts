@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { agents, dependencies, graphOf, refuses } from '../test/kit.ts'
+import { agentNodes, agents, dependencies, graphOf, refuses } from '../test/kit.ts'
 import { sequentialWorkflow } from './sequential.ts'
 
 describe('SequentialWorkflow', () => {
@@ -20,7 +20,7 @@ describe('SequentialWorkflow', () => {
       ['validator', ['metric_extractor']],
       ['reporter', ['validator']],
     ])
-    expect(graph.nodes.map((node) => node.instruction)).toEqual(args.agents.map((agent) => agent.instruction))
+    expect(agentNodes(graph).map((node) => node.instruction)).toEqual(args.agents.map((agent) => agent.instruction))
     expect(graph).toMatchObject({ workflow: 'SequentialWorkflow', task: args.task, outputs: ['reporter'], output: 'reporter' })
   })
 

@@ -1,6 +1,6 @@
 import { executionGraph } from '@beaver/core'
 import { describe, expect, it } from 'vitest'
-import { agents, graphOf } from '../test/kit.ts'
+import { agentNodes, agents, graphOf } from '../test/kit.ts'
 import { sequentialWorkflow } from './sequential.ts'
 
 const full = {
@@ -9,12 +9,14 @@ const full = {
   skill_query: 'web search',
   use_skill: 'finance',
   allowed_tool_names: ['web_search'],
-  required_evidence: ['two sources', { kind: 'tool_succeeded', tool: 'web_search', times_min: 2 }],
+  required_evidence: ['two sources', { kind: 'tool_succeeded', tool: 'web_search', times_min: 2, arguments_match: { query: 'x' } }],
+  validation_rules: ['be brief', { kind: 'output_schema', schema: { type: 'object' } }],
+  evidence_contract: 'Name each source.',
 }
 
 describe('a node', () => {
   it('carries the descriptor of S0 §8.2, without a role', () => {
-    const [node] = graphOf(sequentialWorkflow.plan({ task: 'x', agents: agents('collector') })).nodes
+    const [node] = agentNodes(graphOf(sequentialWorkflow.plan({ task: 'x', agents: agents('collector') })))
     expect(node?.agent).toEqual({
       name: 'collector',
       role: '',
@@ -24,14 +26,14 @@ describe('a node', () => {
   })
 
   it('carries every slot of its agent', () => {
-    const [node] = graphOf(sequentialWorkflow.plan({ task: 'x', agents: [full] })).nodes
+    const [node] = agentNodes(graphOf(sequentialWorkflow.plan({ task: 'x', agents: [full] })))
     const { name, ...slots } = full
     expect(node).toMatchObject({ node_id: name, ...slots })
   })
 
   it('has no skill fields, no tool scope and no requirements when its agent gives none', () => {
-    const [node] = graphOf(sequentialWorkflow.plan({ task: 'x', agents: agents('a') })).nodes
-    expect(Object.keys(node ?? {})).toEqual(['node_id', 'agent', 'instruction', 'depends_on', 'allowed_tool_names', 'required_evidence'])
+    const [node] = agentNodes(graphOf(sequentialWorkflow.plan({ task: 'x', agents: agents('a') })))
+    expect(Object.keys(node ?? {})).toEqual(['kind', 'node_id', 'agent', 'instruction', 'depends_on', 'allowed_tool_names', 'required_evidence'])
     expect(node).toMatchObject({ allowed_tool_names: null, required_evidence: [] })
   })
 
@@ -41,7 +43,7 @@ describe('a node', () => {
     [[], []],
     [['web_fetch'], ['web_fetch']],
   ])('keeps the three states of allowed_tool_names apart: %j is %j', (given, kept) => {
-    const [node] = graphOf(sequentialWorkflow.plan({ task: 'x', agents: [{ ...agents('a')[0], allowed_tool_names: given }] })).nodes
+    const [node] = agentNodes(graphOf(sequentialWorkflow.plan({ task: 'x', agents: [{ ...agents('a')[0], allowed_tool_names: given }] })))
     expect(node?.allowed_tool_names).toEqual(kept)
   })
 })

@@ -1,13 +1,13 @@
 // From agents and edges to an ExecutionGraph: the one place where nodes are made (S0 §8.2).
 // T1. Nodes, `depends_on` and `outputs` are in declared order, whatever the order of the edges. T2. Nothing of the arguments
 //     is shared with the graph: reading them made a copy. T3. Every node's descriptor is the same generic worker: nodes are peers.
-import { type Edge, type ExecutionGraph, type ExecutionNode, graphFault, invariant, sinksOf, type Topology, topologyOf } from '@beaver/core'
+import { type AgentNode, type Edge, type ExecutionGraph, graphFault, invariant, sinksOf, type Topology, topologyOf } from '@beaver/core'
 import type { WorkflowAgentSpec } from './agent-spec.ts'
-import type { PlanResult, WorkflowLimits, WorkflowName } from './workflow.ts'
+import type { PlanResult, WorkflowLimits } from './workflow.ts'
 import { type Refusal, refuse } from './workflow-error.ts'
 
 export interface TeamShape {
-  readonly workflow: WorkflowName
+  readonly workflow: string
   readonly task: string
   readonly agents: readonly WorkflowAgentSpec[]
   readonly topology: Topology
@@ -38,7 +38,7 @@ export function teamGraph({ workflow, task, agents, topology, output }: TeamShap
   const graph: ExecutionGraph = {
     workflow,
     task,
-    nodes: agents.map((agent) => executionNode(workflow, agent, topology.dependenciesOf.get(agent.name) ?? [])),
+    nodes: agents.map((agent) => agentNode(workflow, agent, topology.dependenciesOf.get(agent.name) ?? [])),
     outputs,
     output: output ?? (outputs.length === 1 ? (outputs[0] ?? null) : null),
   }
@@ -47,8 +47,10 @@ export function teamGraph({ workflow, task, agents, topology, output }: TeamShap
   return { ok: true, graph }
 }
 
-function executionNode(workflow: WorkflowName, agent: WorkflowAgentSpec, dependsOn: readonly string[]): ExecutionNode {
+/** The node of an agent. */
+export function agentNode(workflow: string, agent: WorkflowAgentSpec, dependsOn: readonly string[]): AgentNode {
   return {
+    kind: 'agent',
     node_id: agent.name,
     agent: {
       name: agent.name,
@@ -62,5 +64,7 @@ function executionNode(workflow: WorkflowName, agent: WorkflowAgentSpec, depends
     ...(agent.skill_query === undefined ? {} : { skill_query: agent.skill_query }),
     allowed_tool_names: agent.allowed_tool_names ?? null,
     required_evidence: agent.required_evidence ?? [],
+    ...(agent.validation_rules === undefined ? {} : { validation_rules: agent.validation_rules }),
+    ...(agent.evidence_contract === undefined ? {} : { evidence_contract: agent.evidence_contract }),
   }
 }

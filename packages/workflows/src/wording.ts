@@ -1,6 +1,7 @@
 // How messages show what a model sent: quoted, bounded in length, with the name that was probably meant.
 
 const shownCharsMax = 140
+const exampleCharsMax = 800
 const listedMax = 20
 
 /** For a correction that is meant to be copied. */
@@ -8,8 +9,22 @@ export const copiedCharsMax = 4000
 
 /** A value as bounded JSON text. */
 export function quote(value: unknown, charsMax = shownCharsMax): string {
-  const text = JSON.stringify(value) ?? 'nothing'
+  const text = jsonOf(value)
   return text.length <= charsMax ? text : `${text.slice(0, charsMax).toWellFormed()}… (${text.length} characters)`
+}
+
+/** A correct value to copy, behind `before`; `''` when it is too long to be repeated. */
+export function example(value: unknown, before = ''): string {
+  const text = jsonOf(value)
+  return text.length <= exampleCharsMax ? before + text : ''
+}
+
+function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? 'nothing'
+  } catch {
+    return 'nested too deeply to be shown'
+  }
 }
 
 /** `"a", "b" and 3 more` */
@@ -23,16 +38,23 @@ export function quoteAll(names: readonly string[]): string {
 
 /** ` Did you mean "synthesizer"?`, or nothing when no name is near. */
 export function didYouMean(written: string, names: Iterable<string>): string {
-  const wanted = plain(written)
-  let best: { name: string; distance: number } | null = null
-  for (const name of names) {
-    const distance = wanted === plain(name) ? 0 : editDistance(wanted, plain(name))
-    if (distance <= Math.min(2, Math.floor(wanted.length / 3)) && distance < (best?.distance ?? Infinity)) best = { name, distance }
-  }
-  return best === null ? '' : ` Did you mean ${quote(best.name)}?`
+  const name = nearest(written, names)
+  return name === null ? '' : ` Did you mean ${quote(name)}?`
 }
 
-const plain = (name: string): string =>
+/** The name that is written nearly so. */
+export function nearest(written: string, names: Iterable<string>): string | null {
+  const wanted = plainName(written)
+  let best: { name: string; distance: number } | null = null
+  for (const name of names) {
+    const distance = wanted === plainName(name) ? 0 : editDistance(wanted, plainName(name))
+    if (distance <= Math.min(2, Math.floor(wanted.length / 3)) && distance < (best?.distance ?? Infinity)) best = { name, distance }
+  }
+  return best?.name ?? null
+}
+
+/** Without case, spaces and marks. */
+export const plainName = (name: string): string =>
   name
     .slice(0, 128)
     .normalize('NFKC')

@@ -24,6 +24,10 @@ export const workflowErrorCodes = {
   unknown_skill: '`use_skill` names a skill that is not loaded (checked where the skills are, by the runtime)',
   too_many_agents: 'There are more agents than the limit `agentsMax` allows',
   too_many_edges: 'The graph has more edges than the limit `edgesMax` allows',
+  workflow_recursion: 'A workflow calls itself, directly or through others',
+  workflow_too_deep: 'Workflows stand in each other deeper than 4',
+  unknown_workflow: 'A workflow calls one that does not exist',
+  invalid_definition: 'A workflow calls another with inputs that one does not have, or without one it needs',
 } as const satisfies Record<string, string>
 
 export type WorkflowErrorCode = keyof typeof workflowErrorCodes

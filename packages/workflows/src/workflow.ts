@@ -2,9 +2,10 @@
 // What runs the graph, which skills exist and what a provider is told belong to others.
 // W1. `plan` is pure: the same arguments give an equal graph. W2. An accepted graph keeps the invariants of ExecutionGraph.
 // W3. `plan` never throws for anything a model may send.
-import type { ExecutionGraph, JsonObject } from '@beaver/core'
-import { z } from 'zod'
+import type { ExecutionGraph, JsonObject, TeamProgram } from '@beaver/core'
+import type { z } from 'zod'
 import { readArguments } from './read-arguments.ts'
+import { briefSchema, wholeSchema } from './tool-schema.ts'
 import type { Refusal } from './workflow-error.ts'
 
 /** Bounds of one graph (D-39). */
@@ -20,41 +21,48 @@ export type PlanResult = { readonly ok: true; readonly graph: ExecutionGraph } |
 export interface PlanOptions {
   /** Default: `defaultWorkflowLimits`. */
   readonly limits?: Partial<WorkflowLimits>
+  /** How many teams of this workflow the session had before: a round robin goes on where it was (D-48). Default: 0. */
+  readonly turn?: number
 }
 
-export type WorkflowName = 'SequentialWorkflow' | 'ConcurrentWorkflow' | 'MixtureOfAgents' | 'AgentRearrange' | 'GraphWorkflow'
-
 export interface Workflow {
-  readonly name: WorkflowName
+  /** `SequentialWorkflow`, or `workflow:<id>` for a definition file. */
+  readonly name: string
   /** For the model: when to choose this tool, and when not. */
   readonly description: string
   readonly input: z.ZodType
-  /** The JSON schema of `input`, as a provider's tool schema wants it. */
+  /** The JSON schema of `input` for a provider, as brief as can be: `plan` refuses more than it says. Of several tools in one request: `workflowToolSchemas`. */
   readonly parameters: JsonObject
   /** The graph of a call, or what is wrong with its arguments: the first fault, in the order of the checks. */
   plan(args: unknown, options?: PlanOptions): PlanResult
+  /** What decides while a graph of this workflow runs; absent: the graph says it all. */
+  readonly program?: TeamProgram
+  /** Calls of one session with the same key take turns: `PlanOptions.turn` says how many came before. `null`: no turns. */
+  readonly turnKey?: (args: unknown) => string | null
 }
 
 export interface WorkflowDefinition<Input extends z.ZodType> {
-  readonly name: WorkflowName
+  readonly name: string
   readonly description: string
   readonly input: Input
   /** Faults of shape that have a code or a hint of their own; asked before the schema. */
   readonly shapeFault?: (args: Readonly<Record<string, unknown>>) => Refusal | null
-  readonly build: (args: z.output<Input>, limits: WorkflowLimits) => PlanResult
+  readonly build: (args: z.output<Input>, limits: WorkflowLimits, turn: number) => PlanResult
+  readonly program?: TeamProgram
 }
 
 /** A workflow from its schema and its builder. */
-export function defineWorkflow<Input extends z.ZodType>({ name, description, input, shapeFault, build }: WorkflowDefinition<Input>): Workflow {
-  const { $schema: _, ...parameters } = z.toJSONSchema(input, { io: 'input' })
+export function defineWorkflow<Input extends z.ZodType>({ name, description, input, shapeFault, build, program }: WorkflowDefinition<Input>): Workflow {
+  const whole = wholeSchema(input)
   return {
     name,
     description,
     input,
-    parameters: parameters as JsonObject,
+    parameters: briefSchema(whole, name),
+    ...(program === undefined ? {} : { program }),
     plan(args, options) {
-      const read = readArguments({ input, parameters: parameters as JsonObject, ...(shapeFault === undefined ? {} : { shapeFault }) }, args)
-      return read.ok ? build(read.value, { ...defaultWorkflowLimits, ...options?.limits }) : read
+      const read = readArguments({ input, schema: whole, ...(shapeFault === undefined ? {} : { shapeFault }) }, args)
+      return read.ok ? build(read.value, { ...defaultWorkflowLimits, ...options?.limits }, options?.turn ?? 0) : read
     },
   }
 }

@@ -1,5 +1,5 @@
 // What the tests of this package share: short ways to write arguments and to read what a plan says.
-import type { ExecutionGraph } from '@beaver/core'
+import type { AgentNode, ExecutionGraph } from '@beaver/core'
 import { expect } from 'vitest'
 import type { PlanOptions, PlanResult, Workflow, WorkflowError } from '../src/index.ts'
 
@@ -19,6 +19,10 @@ export function errorOf(result: PlanResult): WorkflowError {
   if (result.ok) expect.fail('accepted')
   return result.error
 }
+
+/** The nodes of a graph that has agents only. */
+export const agentNodes = (graph: ExecutionGraph): AgentNode[] =>
+  graph.nodes.map((node) => (node.kind === 'agent' ? node : expect.fail(`${node.node_id} is no agent`)))
 
 /** `name → depends_on`, in the order of the nodes. */
 export const dependencies = (graph: ExecutionGraph): [string, string[]][] => graph.nodes.map((node) => [node.node_id, node.depends_on])

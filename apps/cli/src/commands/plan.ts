@@ -1,13 +1,13 @@
 // `beaver plan`: the ExecutionGraph of a workflow call, without running it. Needs no system.
-import { readFile } from 'node:fs/promises'
-import { text as textOf } from 'node:stream/consumers'
-import { type ExecutionGraph, messageOf } from '@beaver/core'
-import { createTeamWorkflowTools, findWorkflow, graphToMermaid } from '@beaver/workflows'
+import { BeaverError, type ExecutionGraph, type ExecutionNode, type JsonObject, requirementsOf } from '@beaver/core'
+import { graphToMermaid } from '@beaver/workflows'
 import type { GlobalOptions } from '../context.ts'
 import { type Screen, screenOf } from '../screen.ts'
-import { counted } from '../text/figures.ts'
+import { counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { table } from '../text/table.ts'
+import { workflowNamed } from './find-workflow.ts'
+import { readArguments } from './read-arguments.ts'
 
 interface PlanOptions {
   readonly file: string
@@ -23,7 +23,7 @@ interface PlanError {
 
 export async function plan(workflow: string, options: PlanOptions, globals: GlobalOptions): Promise<number> {
   const screen = screenOf({ colour: globals.color })
-  const planned = await planOf(workflow, options.file)
+  const planned = await planOf(workflow, options.file, globals)
   if (!planned.ok) {
     if (options.json === true) screen.json(planned)
     screen.warn(planned.error.message)
@@ -35,38 +35,19 @@ export async function plan(workflow: string, options: PlanOptions, globals: Glob
   return 0
 }
 
-async function planOf(name: string, file: string): Promise<{ ok: true; graph: ExecutionGraph } | { ok: false; error: PlanError }> {
-  const refuse = (code: string, message: string) => ({ ok: false, error: { code, message, path: '' } }) as const
-  const workflow = findWorkflow(name)
-  if (workflow === null) {
-    const known = createTeamWorkflowTools().map((each) => each.name)
-    const meant = known.find((each) => each.toLowerCase().startsWith(name.toLowerCase().slice(0, 4)) && name.length >= 4)
-    return refuse(
-      'unknown_workflow',
-      `There is no workflow ${JSON.stringify(name)}.${meant === undefined ? '' : ` Did you mean ${meant}?`} Workflows: ${known.join(', ')}.`,
-    )
-  }
-  let text: string
+async function planOf(name: string, file: string, globals: GlobalOptions): Promise<{ ok: true; graph: ExecutionGraph } | { ok: false; error: PlanError }> {
   try {
-    text = file === '-' ? await textOf(process.stdin) : await readFile(file, 'utf8')
+    const workflow = await workflowNamed(name, globals)
+    return workflow.plan(await readArguments(file, workflow.name))
   } catch (error) {
-    return refuse('invalid_arguments', `The file ${file} cannot be read: ${messageOf(error)}`)
+    if (!(error instanceof BeaverError)) throw error
+    return { ok: false, error: { code: error.code, message: error.message, path: '' } }
   }
-  let args: unknown
-  try {
-    args = JSON.parse(text.replace(/^\uFEFF/, ''))
-  } catch (error) {
-    return refuse(
-      'invalid_arguments',
-      `${file === '-' ? 'The input' : `The file ${file}`} is not JSON: ${messageOf(error)}. It must hold one JSON object: the arguments of ${workflow.name}.`,
-    )
-  }
-  return workflow.plan(args)
 }
 
 interface PlannedNode {
   readonly step: number
-  readonly node: ExecutionGraph['nodes'][number]
+  readonly node: ExecutionNode
 }
 
 export function planLines(graph: ExecutionGraph, { columns, style }: Pick<Screen, 'columns' | 'style'>): string[] {
@@ -74,30 +55,82 @@ export function planLines(graph: ExecutionGraph, { columns, style }: Pick<Screen
   const edges = graph.nodes.reduce((sum, node) => sum + node.depends_on.length, 0)
   const last = Math.max(...steps.values())
   const rows = graph.nodes.map((node): PlannedNode => ({ step: steps.get(node.node_id) ?? 1, node }))
-  const checks = ({ node }: PlannedNode): number => node.required_evidence.filter((each) => typeof each !== 'string').length
-  const scope = ({ node }: PlannedNode): string =>
-    node.allowed_tool_names === null ? 'any' : node.allowed_tool_names.length === 0 ? 'none' : node.allowed_tool_names.join(', ')
-  const skillOf = ({ node }: PlannedNode): string => node.use_skill ?? (node.skill_query === undefined ? '' : `search: ${node.skill_query}`)
-  const skilled = rows.some((row) => skillOf(row) !== '')
+  const mixed = graph.nodes.some((node) => node.kind !== 'agent')
+  const skilled = graph.nodes.some((node) => skillOf(node) !== '')
   return [
-    `${style.bold(graph.workflow)}: ${counted(graph.nodes.length, 'agent')}, ${counted(edges, 'edge')}, ${counted(last, 'step')} one after the other`,
+    `${style.bold(graph.workflow)}: ${kindsOf(graph.nodes)}, ${counted(edges, 'edge')}, ${counted(last, 'step')} one after the other`,
     `${style.dim('Task')}    ${oneLine(graph.task)}`,
     `${style.dim('Output')}  ${graph.output ?? `${graph.outputs.join(', ')} (put together)`}`,
+    ...(graph.deadline_ms === undefined ? [] : [`${style.dim('Bound')}   ${duration(graph.deadline_ms)} for all of it`]),
+    ...(graph.shared_state === undefined ? [] : [`${style.dim('Shared')}  ${oneLine(JSON.stringify(graph.shared_state), 400)}`]),
     '',
     ...table<PlannedNode>(
       [
         { title: 'STEP', cell: (row) => String(row.step), align: 'right', paint: style.dim },
-        { title: 'AGENT', cell: (row) => oneLine(row.node.node_id), paint: style.cyan },
-        { title: 'AFTER', cell: (row) => (row.node.depends_on.length === 0 ? '-' : row.node.depends_on.map((id) => oneLine(id)).join(', ')).slice(0, 60) },
-        { title: 'TOOLS', cell: (row) => oneLine(scope(row)).slice(0, 30), optional: 2 },
-        { title: 'CHECKS', cell: (row) => String(checks(row)), align: 'right', optional: 3 },
-        ...(skilled ? [{ title: 'SKILL', cell: (row: PlannedNode) => oneLine(skillOf(row)).slice(0, 24), optional: 1 }] : []),
-        { title: 'INSTRUCTION', cell: (row) => oneLine(row.node.instruction), flexible: true },
+        { title: mixed ? 'NODE' : 'AGENT', cell: ({ node }) => oneLine(node.node_id), paint: style.cyan },
+        ...(mixed ? [{ title: 'KIND', cell: ({ node }: PlannedNode) => node.kind }] : []),
+        { title: 'AFTER', cell: ({ node }) => afterOf(node) },
+        { title: 'TOOLS', cell: ({ node }) => oneLine(scopeOf(node)).slice(0, 30), optional: 2 },
+        { title: 'CHECKS', cell: ({ node }) => checksOf(node), align: 'right', optional: 3 },
+        ...(skilled ? [{ title: 'SKILL', cell: ({ node }: PlannedNode) => oneLine(skillOf(node)).slice(0, 24), optional: 1 }] : []),
+        { title: mixed ? 'WHAT' : 'INSTRUCTION', cell: ({ node }) => oneLine(whatOf(node), 400), flexible: true },
       ],
       rows,
       { width: columns === Infinity ? 160 : columns, title: style.dim },
     ),
   ]
+}
+
+/** `3 agents`, or `6 nodes (3 agents, 1 tool call, 2 computed)`. */
+function kindsOf(nodes: readonly ExecutionNode[]): string {
+  const of = (kind: ExecutionNode['kind']): number => nodes.filter((node) => node.kind === kind).length
+  if (of('agent') === nodes.length) return counted(nodes.length, 'agent')
+  const parts = [of('agent') && counted(of('agent'), 'agent'), of('tool') && counted(of('tool'), 'tool call'), of('code') && `${of('code')} computed`]
+  return `${counted(nodes.length, 'node')} (${parts.filter((part) => part !== 0).join(', ')})`
+}
+
+const afterMax = 60
+
+/** `a, b`, `2 of a, b, c`, or as many names as there is room for and how many more. */
+function afterOf({ depends_on, quorum }: ExecutionNode): string {
+  if (depends_on.length === 0) return '-'
+  const some = quorum === undefined || quorum >= depends_on.length ? '' : `${quorum} of `
+  const all = some + depends_on.map((id) => oneLine(id)).join(', ')
+  if (all.length <= afterMax) return all
+  const names: string[] = []
+  for (const id of depends_on) {
+    if ([...names, id].join(', ').length > afterMax - 18) break
+    names.push(oneLine(id))
+  }
+  return names.length === 0 ? `${some}${depends_on.length} nodes` : `${some}${names.join(', ')} and ${depends_on.length - names.length} more`
+}
+
+function scopeOf(node: ExecutionNode): string {
+  if (node.kind !== 'agent') return '-'
+  return node.allowed_tool_names === null ? 'any' : node.allowed_tool_names.length === 0 ? 'none' : node.allowed_tool_names.join(', ')
+}
+
+const checksOf = (node: ExecutionNode): string => (node.kind === 'agent' ? String(requirementsOf(node).filter((each) => typeof each !== 'string').length) : '-')
+
+function skillOf(node: ExecutionNode): string {
+  if (node.kind !== 'agent') return ''
+  return node.use_skill ?? (node.skill_query === undefined ? '' : `search: ${node.skill_query}`)
+}
+
+const argumentsOf = (given: JsonObject = {}): string => (Object.keys(given).length === 0 ? '' : ` ${JSON.stringify(given)}`)
+
+function whatOf(node: ExecutionNode): string {
+  const bound = node.deadline_ms === undefined ? '' : ` (within ${duration(node.deadline_ms)})`
+  switch (node.kind) {
+    case 'agent':
+      return node.instruction + bound
+    case 'tool':
+      return `${node.tool}${argumentsOf(node.arguments)}${bound}`
+    case 'code':
+      return `${node.operation}${argumentsOf(node.settings)}`
+    default:
+      return node satisfies never
+  }
 }
 
 /** The earliest step a node can run in: 1 for those that wait for nobody. */

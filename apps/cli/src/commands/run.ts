@@ -1,12 +1,12 @@
 // `beaver run`: submits a task, follows it, prints its report. With --up it brings the system along when none runs here.
 // R1. The input is checked before anything starts. R2. A system started here is stopped before we end, however it went.
 // R3. Ctrl-C cancels the task of our own system; a task of a running system goes on, and we say how to follow it.
-import type { SubmittedTask } from '@beaver/client'
+import type { SubmitTask, SubmittedTask } from '@beaver/client'
 import { BeaverError } from '@beaver/core'
 import { commandName } from '../command-name.ts'
 import { type Connection, connect } from '../connection.ts'
 import { type Context, contextOf, type GlobalOptions } from '../context.ts'
-import { exitOf, presentTask, printEnd, resultJson } from '../follow/present-task.ts'
+import { exitOf, type JsonLines, presentTask, printEnd, taskLines } from '../follow/present-task.ts'
 import { followTask } from '../follow/follow-task.ts'
 import { type Interrupts, listenForInterrupts } from '../interrupts.ts'
 import { modelInUse } from '../model.ts'
@@ -23,9 +23,18 @@ interface RunOptions extends TaskOptions {
 
 const cancelMsMax = 8_000
 
-export async function run(task: string, options: RunOptions, globals: GlobalOptions): Promise<number> {
+export async function run(task: string | undefined, options: RunOptions, globals: GlobalOptions): Promise<number> {
+  return runRequest(await readTask(task, options), options, globals)
+}
+
+/** Runs a request that was checked. `lines`: what `--json` prints instead of events and result. */
+export async function runRequest(
+  request: SubmitTask,
+  options: Pick<RunOptions, 'up' | 'quiet' | 'json'>,
+  globals: GlobalOptions,
+  lines: JsonLines = taskLines,
+): Promise<number> {
   const context = contextOf(globals)
-  const request = await readTask(task, options)
   using interrupts = listenForInterrupts()
   let system: BorrowedSystem | null = null
   interrupts.forced.addEventListener('abort', () => {
@@ -38,7 +47,7 @@ export async function run(task: string, options: RunOptions, globals: GlobalOpti
   try {
     await using connection = await connect(system.found)
     const submitted = await connection.client.submit(request)
-    return await followRun(context, { connection, submitted, system, interrupts, options, trouble })
+    return await followRun(context, { connection, submitted, system, interrupts, options, trouble, lines })
   } finally {
     if (system.own !== null && context.screen.live && options.quiet !== true) context.screen.passing(context.screen.style.dim('Stopping Beaver …'))
     await system.own?.stop()
@@ -49,7 +58,7 @@ export async function run(task: string, options: RunOptions, globals: GlobalOpti
 /** The system to use; `null` when interrupted while it started. */
 async function reach(
   { config, screen }: Context,
-  options: RunOptions,
+  options: Pick<RunOptions, 'up' | 'quiet' | 'json'>,
   { interrupts, trouble }: { interrupts: Interrupts; trouble: Trouble },
 ): Promise<BorrowedSystem | null> {
   if (options.up !== true) return { found: findSystem(config), own: null }
@@ -83,17 +92,18 @@ interface Running {
   readonly submitted: SubmittedTask
   readonly system: BorrowedSystem
   readonly interrupts: Interrupts
-  readonly options: RunOptions
+  readonly options: Pick<RunOptions, 'up' | 'quiet' | 'json'>
+  readonly lines: JsonLines
 }
 
-async function followRun({ config, screen }: Context, { connection, submitted, system, interrupts, options, trouble }: Running): Promise<number> {
+async function followRun({ config, screen }: Context, { connection, submitted, system, interrupts, options, trouble, lines }: Running): Promise<number> {
   const { task_id: taskId } = submitted
   const command = commandName()
   const json = options.json === true
   const quiet = options.quiet === true
   const own = system.own !== null
   const foot = own ? 'Ctrl-C cancels the task and stops the system' : 'Ctrl-C stops watching; the task goes on'
-  const present = presentTask(screen, { json, quiet, foot })
+  const present = presentTask(screen, { json: json ? lines : null, quiet, foot })
   trouble.tell = present.onNotice
   const stop = new AbortController()
   const interrupted = (): void => {
@@ -114,7 +124,7 @@ async function followRun({ config, screen }: Context, { connection, submitted, s
     const followed = await (system.own === null ? following : Promise.race([following, system.own.failed]))
     present.close()
     if (followed.kind === 'ended') {
-      if (json) screen.json(resultJson(followed.end))
+      if (json) screen.json(lines.result(followed.end))
       else printEnd(screen, followed.end, present.view, { command, systemStops: own, quiet })
       return interrupts.exitCode === 0 ? exitOf(followed.end) : interrupts.exitCode
     }

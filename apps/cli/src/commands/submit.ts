@@ -5,7 +5,7 @@ import { contextOf, type GlobalOptions } from '../context.ts'
 import { findSystem } from '../system/find-system.ts'
 import { readTask, type TaskOptions } from './task-input.ts'
 
-export async function submit(task: string, options: TaskOptions & { readonly json?: true }, globals: GlobalOptions): Promise<number> {
+export async function submit(task: string | undefined, options: TaskOptions & { readonly json?: true }, globals: GlobalOptions): Promise<number> {
   const { config, screen } = contextOf(globals)
   const request = await readTask(task, options)
   await using connection = await connect(findSystem(config))

@@ -4,27 +4,61 @@ import { text as textOf } from 'node:stream/consumers'
 import { resolve } from 'node:path'
 import type { SubmitTask } from '@beaver/client'
 import { BeaverError } from '@beaver/core'
+import { UsageError } from '../failures.ts'
+import { readArguments } from './read-arguments.ts'
 
 export interface TaskOptions {
   readonly skill?: string
+  readonly profile?: string
+  readonly workflow?: string
+  /** The arguments of `workflow`. */
+  readonly file?: string
   readonly session?: string
   readonly workspace?: string
   readonly taskId?: string
 }
 
-/** @throws {BeaverError} `invalid_arguments` for an empty task, `workspace_missing` */
-export async function readTask(task: string, options: TaskOptions): Promise<SubmitTask> {
-  const text = task === '-' ? await textOf(process.stdin) : task
-  if (text.trim() === '') {
-    throw new BeaverError('invalid_arguments', 'The task is empty: say what to do, in quotes, such as beaver run "Report on this folder".', {
-      problems: [{ path: 'task', message: 'must not be empty' }],
-    })
-  }
+/**
+ * @throws {BeaverError} `invalid_arguments` for an empty task or unreadable arguments, `workspace_missing`
+ * @throws {UsageError} when neither a task nor a workflow is named, or both
+ */
+export async function readTask(task: string | undefined, options: TaskOptions, args?: Readonly<Record<string, unknown>>): Promise<SubmitTask> {
+  const work = await workOf(task, options, args)
   const workspace = resolve(options.workspace ?? process.cwd())
   const found = await stat(workspace).catch(() => null)
   if (found?.isDirectory() !== true) {
     const what = found === null ? `The folder ${workspace} does not exist.` : `${workspace} is a file, not a folder.`
     throw new BeaverError('workspace_missing', `${what} Name a folder that exists with --workspace.`, { problems: [{ path: 'workspace', message: what }] })
   }
-  return { task: text, workspace, skill: options.skill, session_id: options.session, task_id: options.taskId, source: 'cli' }
+  return { ...work, workspace, session_id: options.session, task_id: options.taskId, source: 'cli' }
+}
+
+/** @param args those of `workflow`, when they are known already */
+async function workOf(task: string | undefined, options: TaskOptions, args?: Readonly<Record<string, unknown>>): Promise<SubmitTask> {
+  if (options.workflow === undefined) return agentWork(task, options)
+  return args === undefined ? workflowWork(options.workflow, task, options) : { workflow: { name: options.workflow, arguments: args } }
+}
+
+async function agentWork(task: string | undefined, { skill, profile, file }: TaskOptions): Promise<SubmitTask> {
+  if (file !== undefined) throw new UsageError('The option --file holds the arguments of a workflow: name it with --workflow.')
+  if (task === undefined) throw new UsageError('Say what to do, in quotes, such as beaver run "Report on this folder", or name a workflow with --workflow.')
+  const text = task === '-' ? await textOf(process.stdin) : task
+  if (text.trim() === '') {
+    throw new BeaverError('invalid_arguments', 'The task is empty: say what to do, in quotes, such as beaver run "Report on this folder".', {
+      problems: [{ path: 'task', message: 'must not be empty' }],
+    })
+  }
+  return { task: text, skill, profile }
+}
+
+async function workflowWork(name: string, task: string | undefined, { skill, profile, file }: TaskOptions): Promise<SubmitTask> {
+  const forAgent = task !== undefined ? 'A task' : skill !== undefined ? '--skill' : profile !== undefined ? '--profile' : null
+  if (forAgent !== null)
+    throw new UsageError(`${forAgent} is for a root agent, and --workflow runs without one. What the workflow is to do stands in its arguments (--file).`)
+  const args = file === undefined ? {} : await readArguments(file, name)
+  if (typeof args !== 'object' || args === null || Array.isArray(args))
+    throw new BeaverError('invalid_arguments', `The arguments of ${name} must be one JSON object.`, {
+      problems: [{ path: 'workflow.arguments', message: 'must be an object' }],
+    })
+  return { workflow: { name, arguments: args as Readonly<Record<string, unknown>> } }
 }

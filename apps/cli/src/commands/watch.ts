@@ -3,7 +3,7 @@ import { commandName } from '../command-name.ts'
 import { connect } from '../connection.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { followTask } from '../follow/follow-task.ts'
-import { exitOf, presentTask, printEnd, resultJson } from '../follow/present-task.ts'
+import { exitOf, presentTask, printEnd, taskLines } from '../follow/present-task.ts'
 import { listenForInterrupts } from '../interrupts.ts'
 import { findSystem, hasEnded } from '../system/find-system.ts'
 import { findTask } from './find-task.ts'
@@ -19,7 +19,7 @@ export async function watch(typed: string, options: { readonly json?: true; read
   const { taskId, known } = await findTask(connection, typed)
   const json = options.json === true
   const quiet = options.quiet === true
-  const present = presentTask(screen, { json, quiet, foot: 'Ctrl-C stops watching; the task goes on' })
+  const present = presentTask(screen, { json: json ? taskLines : null, quiet, foot: 'Ctrl-C stops watching; the task goes on' })
   try {
     const followed = await followTask(connection, taskId, {
       signal: interrupts.asked,
@@ -33,7 +33,7 @@ export async function watch(typed: string, options: { readonly json?: true; read
       screen.warn(`The task ${taskId} goes on. Follow it again: ${commandName()} watch ${taskId}   Cancel it: ${commandName()} cancel ${taskId}`)
       return interrupts.exitCode
     }
-    if (json) screen.json(resultJson(followed.end))
+    if (json) screen.json(taskLines.result(followed.end))
     else printEnd(screen, followed.end, present.view, { command: commandName(), systemStops: false, quiet })
     return exitOf(followed.end)
   } catch (error) {

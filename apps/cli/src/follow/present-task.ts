@@ -7,6 +7,7 @@ import { paintReport } from '../text/report.ts'
 import { padEnd } from '../text/width.ts'
 import { wrapWords } from '../text/wrap.ts'
 import { type LiveView, liveView } from '../view/live-view.ts'
+import { keptLines } from '../view/render-kept.ts'
 import { modelName } from '../view/render-task.ts'
 import { elapsedMs, evolveView, newView, type TaskView, totalsOf } from '../view/task-view.ts'
 import { tellEvent } from '../view/tell-event.ts'
@@ -20,8 +21,18 @@ export interface Presentation {
   close(): void
 }
 
+/** What `--json` prints: lines for an event, and the last line. */
+export interface JsonLines {
+  ofEvent(event: RecordedEvent): readonly object[]
+  result(end: TaskEnd): Record<string, unknown>
+}
+
+/** The task's events as they were written, then its result. */
+export const taskLines: JsonLines = { ofEvent: (event) => [{ event: eventJson(event) }], result: resultJson }
+
 export interface PresentOptions {
-  readonly json: boolean
+  /** `null`: for a person. */
+  readonly json: JsonLines | null
   /** Only the report, at the end. */
   readonly quiet: boolean
   /** What Ctrl-C does. */
@@ -30,13 +41,16 @@ export interface PresentOptions {
 
 export function presentTask(screen: Screen, options: PresentOptions): Presentation {
   const view = newView()
-  const live: LiveView | null = screen.live && !options.json && !options.quiet ? liveView(screen, view, options.foot) : null
+  const live: LiveView | null = screen.live && options.json === null && !options.quiet ? liveView(screen, view, options.foot) : null
   return {
     view,
     onEvent(event) {
       evolveView(view, event)
       if (live !== null) live.notice = null
-      if (options.json) return screen.json({ event: eventJson(event) })
+      if (options.json !== null) {
+        for (const line of options.json.ofEvent(event)) screen.json(line)
+        return
+      }
       if (live !== null || options.quiet) return
       const line = tellEvent(event, view)
       if (line !== null) screen.print(line)
@@ -55,7 +69,7 @@ function eventJson(event: RecordedEvent): Record<string, unknown> {
 }
 
 /** The last line of `--json`. */
-export function resultJson(end: TaskEnd): Record<string, unknown> {
+function resultJson(end: TaskEnd): Record<string, unknown> {
   const { final_output, outputs, usage, provider, model, simulated, failure } = end.result
   return { task_id: end.task_id, session_id: end.session_id, status: end.status, final_output, outputs, usage, provider, model, simulated, failure }
 }
@@ -71,6 +85,7 @@ export function printEnd(screen: Screen, end: TaskEnd, view: TaskView, further: 
     return
   }
   if (report !== '') screen.print('', text.trimEnd())
+  screen.print(...keptLines({ status: end.status, final_output: report, outputs: end.result.outputs }, screen))
   screen.print('', summaryLine(screen, end, view))
   if (failure !== null) screen.print(...wrapWords(`Why: ${oneLine(failure.message)}`, screen.columns).map(style.red))
   if (end.result.simulated) {
@@ -98,7 +113,7 @@ function summaryLine({ style, symbols }: Screen, end: TaskEnd, view: TaskView): 
   const totals = totalsOf(view)
   const { usage, provider, model } = end.result
   const facts = [
-    counted(totals.agents, 'agent'),
+    ...(totals.agents === 0 ? [] : [counted(totals.agents, 'agent')]),
     counted(totals.toolCalls, 'tool call'),
     counted(usage.input_tokens + usage.output_tokens, 'token'),
     duration(elapsedMs(view, Date.now())),

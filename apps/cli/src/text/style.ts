@@ -15,6 +15,7 @@ export interface Symbols {
   readonly failed: string
   readonly blocked: string
   readonly cancelled: string
+  readonly skipped: string
   readonly waiting: string
   readonly active: string
   /** Frames of the spinner; one only: nothing turns. */
@@ -37,6 +38,7 @@ const unicode: Symbols = {
   failed: '✖',
   blocked: '⊘',
   cancelled: '◌',
+  skipped: '↷',
   waiting: '·',
   active: '▸',
   spinner: ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'],
@@ -53,6 +55,7 @@ const ascii: Symbols = {
   failed: 'x',
   blocked: '!',
   cancelled: '-',
+  skipped: '~',
   waiting: '.',
   active: '>',
   spinner: ['|', '/', '-', '\\'],

@@ -59,6 +59,83 @@ describe('the live view', () => {
     expect(lines.join('\n')).toMatch(/… 4\d more agents: 4\d waiting/)
   })
 
+  test('folds a long list: those at work or in trouble, a count of the others, however high the terminal', () => {
+    const ids = Array.from({ length: 100 }, (_, i) => `item ${i}`)
+    const nodes = [...ids.map((id) => log.agentNode(id)), log.agentNode('collect', ids)]
+    const begun = ids.slice(0, 18).flatMap((id) => [log.nodeStarted(id), log.runStarted(`run_${id}`, id, id)])
+    const view = foldView(
+      log.recorded([
+        ...log.teamAtWork.slice(0, 5),
+        log.graphStarted({ workflow: 'ConcurrentWorkflow', task: 't', nodes, outputs: ['collect'], output: 'collect' }),
+        ...begun,
+        log.nodeFailed('item 3', 'No list.'),
+        ...ids.slice(4, 14).map(log.nodeCompleted),
+      ]),
+    )
+    const lines = draw(view, { rows: 500 })
+    expect(lines[4]).toBe('└─ ConcurrentWorkflow  10 of 101 agents completed, 1 failed')
+    expect(lines.slice(5, -2).map((line) => line.slice(0, 22).trimEnd())).toEqual(
+      [
+        ...[0, 1, 2].map((i) => `   ├─ ⠋ item ${i}   assembli`.slice(0, 22)),
+        '   ├─ ✖ item 3   failed',
+        ...[14, 15, 16, 17].map((i) => `   ├─ ⠋ item ${i}  assembl`.slice(0, 22)),
+        '   └─ … 93 more agents: 1',
+      ].map((line) => line.slice(0, 22).trimEnd()),
+    )
+    expect(lines.at(-3)).toBe('   └─ … 93 more agents: 10 completed, 83 waiting')
+  })
+
+  test('a long list that has ended shows a few, those that failed among them', () => {
+    const ids = Array.from({ length: 60 }, (_, i) => `n${i}`)
+    const ended = [...ids.slice(0, -1).map(log.nodeCompleted), log.nodeFailed('n59', 'No list.')]
+    const lines = draw(foldView(log.recorded([...log.teamAtWork.slice(0, 5), log.teamStarted(...ids), ...ended])), { rows: 500 })
+    expect(lines.filter((line) => line.includes('✖ n59')).length).toBe(1)
+    expect(lines.filter((line) => /[├└]─ [✔✖]/.test(line))).toHaveLength(8)
+    expect(lines.join('\n')).toContain('… 52 more agents: 52 completed')
+  })
+
+  test('says why something failed before what it used', () => {
+    const message = 'The tool recount_files was not called, and no other tool was.'
+    const line = draw(foldView(log.recorded([...log.teamAtWork, log.nodeFailed('count', message)]))).find((each) => each.includes('✖'))
+    expect(line).toBe(`   ├─ ✖ count    failed      ${message}`)
+  })
+
+  test('a waiting node names what it waits for that has not ended, or counts it, and a place when it is only that', () => {
+    const nodes = [
+      ...['a', 'b', 'c', 'd', 'e'].map((id) => log.agentNode(id)),
+      log.agentNode('two', ['a', 'b']),
+      log.agentNode('four', ['a', 'b', 'c', 'd', 'e']),
+      { ...log.agentNode('some', ['a', 'b']), quorum: 1 },
+    ]
+    const graph = { workflow: 'GraphWorkflow', task: 't', nodes, outputs: ['two'], output: 'two' }
+    const view = foldView(log.recorded([...log.teamAtWork.slice(0, 5), log.graphStarted(graph), log.nodeStarted('a'), log.nodeCompleted('a')]))
+    const of = (name: string): string | undefined => new RegExp(`· ${name} +waiting +(.*)`).exec(draw(view).join('\n'))?.[1]
+    expect([of('b'), of('two'), of('four'), of('some')]).toEqual(['for a free place', 'for b', 'for 4 of 5 nodes', 'for b; 1 of 2 will do'])
+  })
+
+  test('a task that is a workflow is its team: computed, skipped, grown, noted, blocked', () => {
+    expect(draw(foldView(log.recorded(log.workflowAtWork)))).toEqual([
+      'Report on this folder',
+      'task_1 · 2.0 s',
+      '',
+      'workflow:map  1 of 7 nodes completed, 1 skipped, 1 failed, 1 blocked; grew by 1; 1 note',
+      '├─ ✔ split   completed   computed ["x","y"]',
+      '├─ ⠋ find    acting      file_stats                                    1.0 s',
+      '├─ ↷ branch  skipped     The condition does not hold.',
+      '├─ ✖ broken  failed      No code for this.',
+      '├─ ⊘ behind  blocked     by broken',
+      '├─ · end     waiting     for find, item; 1 of 3 will do',
+      '└─ · item    waiting     for a free place',
+      '',
+      'Ctrl-C stops watching',
+    ])
+  })
+
+  test('a task that is a workflow says that it starts', () => {
+    const lines = draw(foldView(log.recorded(log.workflowAtWork.slice(0, 2))))
+    expect(lines).toContain('workflow:map starts …')
+  })
+
   test('gives up columns from the least important on', () => {
     const at = (columns: number): string => draw(atWork(), { columns }).find((line) => line.includes('count')) ?? ''
     expect(at(64)).toMatch(/acting +file_stats +0\.6 s +1,000 tokens$/)

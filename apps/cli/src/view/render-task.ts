@@ -50,5 +50,6 @@ export function modelName(model: { provider: string; name: string }): string {
 
 function waitingText(view: TaskView): string {
   if (view.submittedAt === null) return 'Looking for the task …'
-  return view.claims === 0 ? 'Waiting for a supervisor daemon to take the task …' : 'The root agent starts …'
+  if (view.claims === 0) return 'Waiting for a supervisor daemon to take the task …'
+  return view.workflow === null ? 'The root agent starts …' : `${oneLine(view.workflow)} starts …`
 }

@@ -1,6 +1,6 @@
 // The tree of agents as lines: a pure function of the view, the time and the size.
 // R1. No line is wider than `columns`. R2. At most `rowsMax` lines; what is left out is counted in a line of its own, and agents
-//     at work or in trouble are left out last.
+//     at work or in trouble are left out last. R3. A long list of nodes is folded: those at work or in trouble, and a count.
 import { count, counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import type { Style, Symbols } from '../text/style.ts'
@@ -17,48 +17,63 @@ export interface TreeOptions {
   readonly symbols: Symbols
 }
 
-interface TreeRow {
-  readonly prefix: string
-  readonly agent: AgentView | null
-  readonly team: TeamView | null
-  /** Kept first: 0 at work or in trouble, 1 structure, 2 done, 3 waiting. */
-  readonly rank: number
-}
+type TreeRow =
+  | { readonly kind: 'agent'; readonly prefix: string; readonly rank: number; readonly agent: AgentView; readonly team: TeamView | null }
+  | { readonly kind: 'team'; readonly prefix: string; readonly rank: number; readonly team: TeamView }
+  /** Nodes of a long list that are only counted. */
+  | { readonly kind: 'folded'; readonly prefix: string; readonly rank: number; readonly nodes: readonly AgentView[] }
 
 const atWork: ReadonlySet<AgentState> = new Set(['assembling', 'thinking', 'acting', 'finalizing'])
 
 export function renderTree(view: TaskView, options: TreeOptions): string[] {
-  if (view.root === null) return []
-  const rows = treeRows(view.root, options.symbols)
+  const rows = treeRows(view, options.symbols)
   const { kept, left } = bounded(rows, options.rowsMax)
   const layout = layoutOf(kept, options.columns, options.now)
-  const lines = kept.map((row) => (row.agent !== null ? agentLine(row, row.agent, layout, options) : teamLine(row, row.team as TeamView, options)))
-  return left.length === 0 ? lines : [...lines, options.style.dim(cutToWidth(`  ${options.symbols.ellipsis} ${leftOut(left)}`, options.columns))]
+  const lines = kept.map((row) => lineOf(row, layout, options))
+  return left.length === 0 ? lines : [...lines, options.style.dim(cutToWidth(`  ${options.symbols.ellipsis} ${countedOut(left)}`, options.columns))]
 }
 
-function treeRows(root: AgentView, symbols: Symbols): TreeRow[] {
+function treeRows({ root, ownTeams }: TaskView, symbols: Symbols): TreeRow[] {
   const rows: TreeRow[] = []
-  const visit = (agent: AgentView, prefix: string, below: string): void => {
-    rows.push({ prefix, agent, team: null, rank: rankOf(agent) })
-    agent.teams.forEach((team, t) => {
-      const lastTeam = t === agent.teams.length - 1
-      rows.push({ prefix: below + (lastTeam ? symbols.lastBranch : symbols.branch), agent: null, team, rank: 1 })
-      const inner = below + (lastTeam ? '   ' : symbols.trunk)
-      team.nodes.forEach((node, n) => {
-        const last = n === team.nodes.length - 1
-        visit(node, inner + (last ? symbols.lastBranch : symbols.branch), inner + (last ? '   ' : symbols.trunk))
-      })
-    })
+  const visit = (agent: AgentView, team: TeamView | null, at: { prefix: string; below: string }): void => {
+    rows.push({ kind: 'agent', prefix: at.prefix, agent, team, rank: rankOf(agent) })
+    agent.teams.forEach((own, i) => visitTeam(own, branch(at.below, i === agent.teams.length - 1)))
   }
-  visit(root, '', '')
+  const visitTeam = (team: TeamView, at: { prefix: string; below: string }): void => {
+    rows.push({ kind: 'team', prefix: at.prefix, team, rank: 1 })
+    const { shown, folded } = foldedNodes(team.nodes)
+    shown.forEach((node, i) => visit(node, team, branch(at.below, folded.length === 0 && i === shown.length - 1)))
+    if (folded.length > 0) rows.push({ kind: 'folded', prefix: at.below + symbols.lastBranch, nodes: folded, rank: 1 })
+  }
+  const branch = (below: string, last: boolean): { prefix: string; below: string } => ({
+    prefix: below + (last ? symbols.lastBranch : symbols.branch),
+    below: below + (last ? '   ' : symbols.trunk),
+  })
+  if (root !== null) visit(root, null, { prefix: '', below: '' })
+  for (const team of ownTeams) visitTeam(team, { prefix: '', below: '' })
   return rows
+}
+
+/** A list up to this long is shown whole. */
+const listMax = 24
+/** Of a longer one: those at work or in trouble, and others until so many are shown. */
+const importantMax = 20
+const shownMin = 8
+
+function foldedNodes(nodes: readonly AgentView[]): { shown: readonly AgentView[]; folded: readonly AgentView[] } {
+  if (nodes.length <= listMax) return { shown: nodes, folded: [] }
+  const orderOf = (node: AgentView): number => (atWork.has(node.state) ? -1 : rankOf(node))
+  const byRank = nodes.toSorted((a, b) => orderOf(a) - orderOf(b))
+  const important = byRank.findIndex((node) => rankOf(node) > 0)
+  const chosen = new Set(byRank.slice(0, Math.max(shownMin, Math.min(importantMax, important === -1 ? byRank.length : important))))
+  return { shown: nodes.filter((node) => chosen.has(node)), folded: nodes.filter((node) => !chosen.has(node)) }
 }
 
 function rankOf(agent: AgentView): number {
   if (!agent.isNode) return -1
   if (atWork.has(agent.state) || agent.state === 'failed') return 0
   if (agent.state === 'blocked' || agent.state === 'cancelled') return 2
-  return agent.state === 'completed' ? 3 : 4
+  return agent.state === 'completed' || agent.state === 'skipped' ? 3 : 4
 }
 
 function bounded(rows: readonly TreeRow[], rowsMax: number): { kept: readonly TreeRow[]; left: readonly TreeRow[] } {
@@ -69,11 +84,30 @@ function bounded(rows: readonly TreeRow[], rowsMax: number): { kept: readonly Tr
 }
 
 /** `23 more agents: 20 completed, 3 waiting` */
-function leftOut(rows: readonly TreeRow[]): string {
+function countedOut(rows: readonly TreeRow[]): string {
+  const nodes = rows.flatMap((row) => (row.kind === 'agent' ? [row.agent] : row.kind === 'folded' ? row.nodes : []))
+  return `${count(nodes.length)} more ${nounOf(nodes)}${nodes.length === 1 ? '' : 's'}: ${statesOf(nodes)}`
+}
+
+function statesOf(nodes: readonly AgentView[]): string {
   const states = new Map<string, number>()
-  const agents = rows.flatMap((row) => (row.agent === null ? [] : [row.agent]))
-  for (const { state } of agents) states.set(state, (states.get(state) ?? 0) + 1)
-  return `${count(agents.length)} more ${agents.length === 1 ? 'agent' : 'agents'}: ${[...states].map(([state, n]) => `${n} ${state}`).join(', ')}`
+  for (const { state } of nodes) states.set(atWork.has(state) ? 'at work' : state, (states.get(atWork.has(state) ? 'at work' : state) ?? 0) + 1)
+  return [...states].map(([state, n]) => `${count(n)} ${state}`).join(', ')
+}
+
+const nounOf = (nodes: readonly AgentView[]): string => (nodes.every((node) => node.kind === 'agent') ? 'agent' : 'node')
+
+function lineOf(row: TreeRow, layout: Layout, options: TreeOptions): string {
+  switch (row.kind) {
+    case 'agent':
+      return agentLine(row.prefix, row.agent, row.team, layout, options)
+    case 'team':
+      return teamLine(row.prefix, row.team, options)
+    case 'folded':
+      return options.style.dim(cutToWidth(`${row.prefix}${options.symbols.ellipsis} ${countedOut([row])}`, options.columns, options.symbols.ellipsis))
+    default:
+      return row satisfies never
+  }
 }
 
 interface Layout {
@@ -89,8 +123,8 @@ const activityMin = 12
 
 /** What an agent does matters more than what it used: tokens are left out first, then the time, then the word for the state. */
 function layoutOf(rows: readonly TreeRow[], columns: number, now: number): Layout {
-  const agents = rows.flatMap((row) => (row.agent === null ? [] : [row.agent]))
-  const name = Math.max(8, ...rows.map((row) => (row.agent === null ? 0 : textWidth(row.prefix) + 2 + textWidth(oneLine(row.agent.name)))))
+  const agents = rows.flatMap((row) => (row.kind === 'agent' ? [row.agent] : []))
+  const name = Math.max(8, ...rows.map((row) => (row.kind === 'agent' ? textWidth(row.prefix) + 2 + textWidth(oneLine(row.agent.name)) : 0)))
   const fixed = {
     state: 10,
     elapsed: Math.max(6, ...agents.map((agent) => elapsedOf(agent, now).length)),
@@ -108,31 +142,41 @@ function layoutOf(rows: readonly TreeRow[], columns: number, now: number): Layou
 const elapsedOf = (agent: AgentView, now: number): string => (agent.startedAt === null ? '' : duration((agent.endedAt ?? now) - agent.startedAt))
 const tokensOf = (agent: AgentView): string => (agent.tokens === 0 ? '' : `${count(agent.tokens)} tokens`)
 
-function agentLine(row: TreeRow, agent: AgentView, layout: Layout, options: TreeOptions): string {
+function agentLine(prefix: string, agent: AgentView, team: TeamView | null, layout: Layout, options: TreeOptions): string {
   const { style, symbols, now } = options
   const { icon, paint } = lookOf(agent.state, options)
-  const nameWidth = Math.max(1, layout.name - textWidth(row.prefix) - 2)
+  const nameWidth = Math.max(1, layout.name - textWidth(prefix) - 2)
   const name = padEnd(cutToWidth(oneLine(agent.name), nameWidth, symbols.ellipsis), nameWidth)
-  const activity = cutToWidth(oneLine(activityOf(agent)), layout.activity, symbols.ellipsis)
+  const told = oneLine(activityOf(agent, team))
   const trouble = agent.state === 'failed' || agent.state === 'blocked'
+  const used = [
+    { text: elapsedOf(agent, now), width: layout.elapsed },
+    { text: tokensOf(agent), width: layout.tokens },
+  ].filter(({ width }) => width > 0)
+  // Why something failed matters more than what it used; where nothing was used there is room.
+  const spanning = textWidth(told) > layout.activity && (trouble || used.every(({ text }) => text === ''))
+  const room = spanning ? used.reduce((sum, { width }) => sum + width + gap, layout.activity) : layout.activity
+  const activity = cutToWidth(told, room, symbols.ellipsis)
   const cells = [
-    `${style.dim(row.prefix)}${paint(icon)} ${agent.state === 'waiting' ? style.dim(name) : name}`,
+    `${style.dim(prefix)}${paint(icon)} ${agent.state === 'waiting' || agent.state === 'skipped' ? style.dim(name) : name}`,
     ...(layout.state === 0 ? [] : [paint(padEnd(agent.state, layout.state))]),
     ...(layout.activity < activityMin ? [] : [(trouble ? paint : style.dim)(padEnd(activity, layout.activity))]),
-    ...(layout.elapsed === 0 ? [] : [style.dim(padStart(elapsedOf(agent, now), layout.elapsed))]),
-    ...(layout.tokens === 0 ? [] : [style.dim(padStart(tokensOf(agent), layout.tokens))]),
+    ...(spanning ? [] : used.map(({ text, width }) => style.dim(padStart(text, width)))),
   ]
   return cells.join(' '.repeat(gap)).trimEnd()
 }
 
-function teamLine(row: TreeRow, team: TeamView, options: TreeOptions): string {
-  const done = team.nodes.filter((node) => node.state === 'completed').length
-  const text = cutToWidth(
-    `${team.workflow}  ${done} of ${counted(team.nodes.length, 'agent')} completed`,
-    Math.max(1, options.columns - textWidth(row.prefix)),
-    options.symbols.ellipsis,
-  )
-  return options.style.dim(row.prefix) + options.style.cyan(text)
+/** `GraphWorkflow  3 of 7 nodes completed, 2 skipped, 1 failed; grew by 4; 1 note` */
+function teamLine(prefix: string, team: TeamView, { style, columns, symbols }: TreeOptions): string {
+  const of = (state: AgentState): number => team.nodes.filter((node) => node.state === state).length
+  const grown = team.nodes.length - team.nodesAtStart
+  const progress = [
+    `${count(of('completed'))} of ${counted(team.nodes.length, nounOf(team.nodes))} completed`,
+    ...(['skipped', 'failed', 'blocked', 'cancelled'] as const).flatMap((state) => (of(state) === 0 ? [] : [`${count(of(state))} ${state}`])),
+  ]
+  const more = [...(grown > 0 ? [`grew by ${count(grown)}`] : []), ...(team.notes > 0 ? [counted(team.notes, 'note')] : [])]
+  const text = cutToWidth(`${team.workflow}  ${[progress.join(', '), ...more].join('; ')}`, Math.max(1, columns - textWidth(prefix)), symbols.ellipsis)
+  return style.dim(prefix) + style.cyan(text)
 }
 
 function lookOf(state: AgentState, { style, symbols, frame }: TreeOptions): { icon: string; paint: (text: string) => string } {
@@ -146,6 +190,8 @@ function lookOf(state: AgentState, { style, symbols, frame }: TreeOptions): { ic
       return { icon: symbols.spinner[frame % symbols.spinner.length] ?? symbols.active, paint: style.cyan }
     case 'completed':
       return { icon: symbols.done, paint: style.green }
+    case 'skipped':
+      return { icon: symbols.skipped, paint: style.dim }
     case 'failed':
       return { icon: symbols.failed, paint: style.red }
     case 'blocked':
@@ -158,10 +204,10 @@ function lookOf(state: AgentState, { style, symbols, frame }: TreeOptions): { ic
 }
 
 /** What it does now, or why it is as it is. */
-function activityOf(agent: AgentView): string {
+function activityOf(agent: AgentView, team: TeamView | null): string {
   if (agent.note !== null) return agent.note
   if (agent.tools.size > 0) return [...new Set(agent.tools.values())].join(', ')
-  if (agent.state === 'waiting') return agent.dependsOn.length === 0 ? '' : `for ${agent.dependsOn.join(', ')}`
+  if (agent.state === 'waiting') return waitsFor(agent, team)
   const checked = agent.evidence === null ? 0 : agent.evidence.passed + agent.evidence.failed
   const parts = [
     ...(agent.toolCalls === 0 ? [] : [counted(agent.toolCalls, 'tool call')]),
@@ -170,4 +216,18 @@ function activityOf(agent: AgentView): string {
     ...(agent.restarts === 0 ? [] : [counted(agent.restarts, 'restart')]),
   ]
   return parts.join(', ')
+}
+
+const open: ReadonlySet<AgentState> = new Set(['waiting', ...atWork])
+const namedMax = 3
+
+/** `for a, b`, or `for 40 of 100`: what has not ended of what it depends on. */
+function waitsFor({ dependsOn, quorum }: AgentView, team: TeamView | null): string {
+  if (dependsOn.length === 0) return 'for a free place'
+  const needed = new Set(dependsOn)
+  const left = (team?.nodes ?? []).flatMap((node) => (needed.has(node.name) && open.has(node.state) ? [node.name] : []))
+  if (left.length === 0) return 'for a free place'
+  const enough = quorum === null || quorum >= dependsOn.length ? '' : `; ${quorum} of ${dependsOn.length} will do`
+  if (left.length <= namedMax) return `for ${left.join(', ')}${enough}`
+  return `for ${left.length === dependsOn.length ? '' : `${count(left.length)} of `}${count(dependsOn.length)} nodes${enough}`
 }

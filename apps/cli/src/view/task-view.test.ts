@@ -28,12 +28,7 @@ describe('the view of a task', () => {
     expect(states(run)['count']).toBe('finalizing')
     const failed = [...run, log.nodeFailed('count', 'The tool recount was not called.'), log.nodeBlocked('write', 'count')]
     expect(states(failed)).toMatchObject({ count: 'failed', write: 'blocked' })
-    expect(agentsOf(foldView(log.recorded(failed))).map((agent) => agent.note)).toEqual([
-      null,
-      null,
-      'The tool recount was not called.',
-      'count did not complete',
-    ])
+    expect(agentsOf(foldView(log.recorded(failed))).map((agent) => agent.note)).toEqual([null, null, 'The tool recount was not called.', 'by count'])
   })
 
   test('a call that is tried again is said, until it succeeds', () => {
@@ -53,6 +48,39 @@ describe('the view of a task', () => {
     expect(totalsOf(view)).toEqual({ agents: 3, toolCalls: 3, tokens: 4000 })
     expect(view.status).toBe('completed')
     expect(elapsedMs(view, Number.MAX_SAFE_INTEGER)).toBe(log.teamAtWork.length * log.stepMs)
+  })
+
+  test('a node of a task without a root agent is no root, and only agents are counted as agents', () => {
+    const view = foldView(log.recorded(log.workflowAtWork))
+    expect(view.root).toBeNull()
+    expect(agentsOf(view).map((node) => [node.name, node.kind, node.state])).toEqual([
+      ['split', 'code', 'completed'],
+      ['find', 'tool', 'acting'],
+      ['branch', 'agent', 'skipped'],
+      ['broken', 'code', 'failed'],
+      ['behind', 'agent', 'blocked'],
+      ['end', 'agent', 'waiting'],
+      ['item', 'agent', 'waiting'],
+    ])
+    expect(totalsOf(view)).toMatchObject({ agents: 0, toolCalls: 1 })
+  })
+
+  test("a team's run without a parent is no root, also when its node is not known", () => {
+    const stray = log.runStarted('run_x', 'x', 'x')
+    const orphan = { ...stray, data: { ...stray.data, parent_run_id: null } } as typeof stray
+    expect(foldView(log.recorded([log.submitted(), orphan])).root).toBeNull()
+  })
+
+  test('a tool node has done its call when its result is there; the gate has the last word', () => {
+    const after = [...log.workflowAtWork, log.result('run_find', 'file_stats')]
+    expect(states(after)['find']).toBe('finalizing')
+    expect(states([...after, log.nodeCompleted('find')])['find']).toBe('completed')
+  })
+
+  test('a node that is to be cancelled says why until it is', () => {
+    const asked = [...log.teamAtWork, log.nodeCancelRequested('count', 'enough')]
+    expect(agentsOf(foldView(log.recorded(asked)))[2]).toMatchObject({ state: 'acting', note: 'to be cancelled: enough' })
+    expect(agentsOf(foldView(log.recorded([...asked, log.nodeCancelled('count', 'enough')])))[2]).toMatchObject({ state: 'cancelled', note: 'enough' })
   })
 
   test('the same events give the same view', () => {

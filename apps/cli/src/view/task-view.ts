@@ -1,14 +1,18 @@
-// What a person sees of a task while it runs: a tree of agents, folded from the task's events.
+// What a person sees of a task while it runs: a tree of agents and of the other nodes of their teams, folded from its events.
 // V1. The same events give the same view, whoever folds them; nothing else goes in. V2. Like core's folds, `evolveView`
 //     consumes its argument. V3. A node's own end wins over its run's: a completed run can still fail the gate.
-import { type DataOf, type DomainEvent, isTerminalTaskEvent, type RecordedEvent, type TaskResult, type TaskStatus } from '@beaver/core'
+import { type DataOf, type DomainEvent, type ExecutionNode, isTerminalTaskEvent, type RecordedEvent, type TaskResult, type TaskStatus } from '@beaver/core'
 
-export type AgentState = 'waiting' | 'assembling' | 'thinking' | 'acting' | 'finalizing' | 'completed' | 'failed' | 'blocked' | 'cancelled'
+export type AgentState = 'waiting' | 'assembling' | 'thinking' | 'acting' | 'finalizing' | 'completed' | 'skipped' | 'failed' | 'blocked' | 'cancelled'
 
+/** An agent, or a node of a team that is a tool's call or is computed. */
 export interface AgentView {
   readonly name: string
   readonly isNode: boolean
-  readonly dependsOn: readonly string[]
+  readonly kind: ExecutionNode['kind']
+  readonly dependsOn: string[]
+  /** How many of `dependsOn` have to complete; `null`: all. */
+  readonly quorum: number | null
   readonly teams: TeamView[]
   /** Tools at work: call id → name. */
   readonly tools: Map<string, string>
@@ -27,7 +31,11 @@ export interface AgentView {
 
 export interface TeamView {
   readonly workflow: string
-  readonly nodes: readonly AgentView[]
+  readonly nodes: AgentView[]
+  /** How many nodes it had when it started; it may have grown. */
+  readonly nodesAtStart: number
+  /** What was noted about it: how often. */
+  notes: number
   outcome: 'complete' | 'incomplete' | 'cancelled' | null
 }
 
@@ -35,6 +43,8 @@ export interface TaskView {
   taskId: string | null
   sessionId: string | null
   text: string
+  /** The task is this workflow, and there is no root agent. */
+  workflow: string | null
   status: TaskStatus
   model: { readonly provider: string; readonly name: string } | null
   submittedAt: number | null
@@ -43,6 +53,8 @@ export interface TaskView {
   claims: number
   cancelling: boolean
   root: AgentView | null
+  /** The teams no agent called for. */
+  readonly ownTeams: TeamView[]
   result: TaskResult | null
   readonly byRun: Map<string, AgentView>
   readonly byNode: Map<string, AgentView>
@@ -54,6 +66,7 @@ export function newView(): TaskView {
     taskId: null,
     sessionId: null,
     text: '',
+    workflow: null,
     status: 'submitted',
     model: null,
     submittedAt: null,
@@ -62,6 +75,7 @@ export function newView(): TaskView {
     claims: 0,
     cancelling: false,
     root: null,
+    ownTeams: [],
     result: null,
     byRun: new Map(),
     byNode: new Map(),
@@ -90,6 +104,7 @@ export function evolveView(view: TaskView, event: RecordedEvent): void {
       view.taskId = event.data.task_id
       view.sessionId = event.data.session_id
       view.text = event.data.request.text
+      view.workflow = event.data.request.workflow?.name ?? null
       view.submittedAt = at
       return
     case 'task_claimed':
@@ -117,10 +132,20 @@ export function evolveView(view: TaskView, event: RecordedEvent): void {
       node.startedAt = at
       return
     }
+    case 'graph_extended':
+      return graphExtended(view, event.data)
+    case 'team_diagnostic_recorded': {
+      const team = view.teams.get(event.data.team_run_id)
+      if (team !== undefined) team.notes++
+      return
+    }
     case 'node_evidence_evaluated':
+    case 'node_computed':
     case 'node_completed':
+    case 'node_skipped':
     case 'node_failed':
     case 'node_blocked':
+    case 'node_cancel_requested':
     case 'node_cancelled': {
       const node = view.byNode.get(nodeKey(event.data))
       if (node !== undefined) evolveNode(node, event, at)
@@ -136,11 +161,13 @@ export function evolveView(view: TaskView, event: RecordedEvent): void {
 
 const nodeKey = (of: { team_run_id: string; node_id: string }): string => `${of.team_run_id}\u0000${of.node_id}`
 
-function newAgent(name: string, node?: { readonly depends_on: readonly string[] }): AgentView {
+function newAgent(name: string, node?: ExecutionNode): AgentView {
   return {
     name,
     isNode: node !== undefined,
-    dependsOn: node?.depends_on ?? [],
+    kind: node?.kind ?? 'agent',
+    dependsOn: [...(node?.depends_on ?? [])],
+    quorum: node?.quorum ?? null,
     teams: [],
     tools: new Map(),
     state: 'waiting',
@@ -160,22 +187,53 @@ function runStarted(view: TaskView, start: DataOf<'run_started'>, at: number): v
   if (agent === undefined) {
     agent = newAgent(start.agent_name)
     view.byRun.set(start.run_id, agent)
-    if (start.parent_run_id === null) view.root = agent
+    if (start.team_run_id === null) view.root = agent
   }
   agent.state = 'assembling'
   agent.startedAt ??= at
 }
 
 function teamStarted(view: TaskView, start: DataOf<'task_team_run_started'>): void {
-  const nodes = start.graph.nodes.map((node) => newAgent(node.node_id, node))
-  const team: TeamView = { workflow: start.graph.workflow, nodes, outcome: null }
-  for (const node of nodes) view.byNode.set(nodeKey({ team_run_id: start.team_run_id, node_id: node.name }), node)
+  const { workflow, nodes } = start.graph
+  const team: TeamView = { workflow, nodes: [], nodesAtStart: nodes.length, notes: 0, outcome: null }
+  addNodes(view, team, start.team_run_id, nodes)
   view.teams.set(start.team_run_id, team)
-  const parent = view.byRun.get(start.run_id) ?? view.root
-  parent?.teams.push(team)
+  const parent = start.run_id === null ? null : (view.byRun.get(start.run_id) ?? view.root)
+  ;(parent?.teams ?? view.ownTeams).push(team)
 }
 
-type NodeEvent = Extract<DomainEvent, { type: 'node_evidence_evaluated' | 'node_completed' | 'node_failed' | 'node_blocked' | 'node_cancelled' }>
+function graphExtended(view: TaskView, { team_run_id, nodes, edges }: DataOf<'graph_extended'>): void {
+  const team = view.teams.get(team_run_id)
+  if (team === undefined) return
+  addNodes(view, team, team_run_id, nodes)
+  for (const [from, to] of edges) {
+    const node = view.byNode.get(nodeKey({ team_run_id, node_id: to }))
+    if (node !== undefined && !node.dependsOn.includes(from)) node.dependsOn.push(from)
+  }
+}
+
+function addNodes(view: TaskView, team: TeamView, team_run_id: string, nodes: readonly ExecutionNode[]): void {
+  for (const each of nodes) {
+    const node = newAgent(each.node_id, each)
+    team.nodes.push(node)
+    view.byNode.set(nodeKey({ team_run_id, node_id: node.name }), node)
+  }
+}
+
+type NodeEvent = Extract<
+  DomainEvent,
+  {
+    type:
+      | 'node_evidence_evaluated'
+      | 'node_computed'
+      | 'node_completed'
+      | 'node_skipped'
+      | 'node_failed'
+      | 'node_blocked'
+      | 'node_cancel_requested'
+      | 'node_cancelled'
+  }
+>
 
 function evolveNode(node: AgentView, event: NodeEvent, at: number): void {
   if (event.type === 'node_evidence_evaluated') {
@@ -183,12 +241,17 @@ function evolveNode(node: AgentView, event: NodeEvent, at: number): void {
     node.evidence = { passed: of('passed'), failed: of('failed'), notChecked: of('not_checked') }
     return
   }
-  node.state = event.type.slice('node_'.length) as AgentState
+  if (event.type === 'node_cancel_requested') {
+    node.note = `to be cancelled: ${event.data.reason}`
+    return
+  }
+  node.state = event.type === 'node_computed' ? 'completed' : (event.type.slice('node_'.length) as AgentState)
   node.tools.clear()
   if (node.startedAt !== null) node.endedAt = at
   if (event.type === 'node_failed') node.note = event.data.failure.message
-  else if (event.type === 'node_blocked') node.note = `${event.data.cause_node_id} did not complete`
-  else if (event.type === 'node_cancelled') node.note = event.data.reason
+  else if (event.type === 'node_blocked') node.note = `by ${event.data.cause_node_id}`
+  else if (event.type === 'node_cancelled' || event.type === 'node_skipped') node.note = event.data.reason
+  else if (event.type === 'node_computed') node.note = `computed ${event.data.output.slice(0, 200)}`
   else node.note = null
 }
 
@@ -208,10 +271,15 @@ function evolveAgent(agent: AgentView, event: DomainEvent, at: number): void {
       agent.tools.clear()
       for (const call of event.data.tool_calls) agent.tools.set(call.id, call.name)
       return
+    case 'tool_call_requested':
+      agent.state = 'acting'
+      agent.toolCalls++
+      agent.tools.set(event.data.call.id, event.data.call.name)
+      return
     case 'tool_result_recorded':
       agent.tools.delete(event.data.call_id)
       if (!event.data.success) agent.toolCallsFailed++
-      if (agent.tools.size === 0) agent.state = 'thinking'
+      if (agent.tools.size === 0) agent.state = agent.kind === 'tool' ? 'finalizing' : 'thinking'
       return
     case 'run_restarted':
       agent.restarts = event.data.restarts
@@ -235,7 +303,7 @@ function evolveAgent(agent: AgentView, event: DomainEvent, at: number): void {
   }
 }
 
-/** Every agent of a task: the root, then its teams' in declared order. */
+/** Every agent and node of a task: the root, then its teams' in declared order. */
 export function agentsOf(view: TaskView): AgentView[] {
   const all: AgentView[] = []
   const visit = (agent: AgentView): void => {
@@ -243,14 +311,15 @@ export function agentsOf(view: TaskView): AgentView[] {
     for (const team of agent.teams) team.nodes.forEach(visit)
   }
   if (view.root !== null) visit(view.root)
+  for (const team of view.ownTeams) team.nodes.forEach(visit)
   return all
 }
 
-/** Those that did something, and what they used together. */
+/** The agents that did something, and what all used together. */
 export function totalsOf(view: TaskView): { agents: number; toolCalls: number; tokens: number } {
   const begun = agentsOf(view).filter((agent) => agent.startedAt !== null)
   const sum = (of: (agent: AgentView) => number): number => begun.reduce((total, agent) => total + of(agent), 0)
-  return { agents: begun.length, toolCalls: sum((agent) => agent.toolCalls), tokens: sum((agent) => agent.tokens) }
+  return { agents: begun.filter((agent) => agent.kind === 'agent').length, toolCalls: sum((agent) => agent.toolCalls), tokens: sum((agent) => agent.tokens) }
 }
 
 /** From the submission to the end, or to `now`. */

@@ -3,6 +3,34 @@ import * as log from '../../test/task-events.ts'
 import { evolveView, newView } from './task-view.ts'
 import { tellEvent } from './tell-event.ts'
 
+test('a workflow without a root agent is told by its nodes', () => {
+  const view = newView()
+  const more = [
+    log.shared('find', { action: 'increment', path: 'seen', by: 2 }),
+    log.nodeCancelRequested('find', 'enough'),
+    log.nodeCancelled('find', 'enough'),
+  ]
+  const lines = log.recorded([...log.workflowAtWork, ...more]).flatMap((event) => {
+    evolveView(view, event)
+    return tellEvent(event, view) ?? []
+  })
+  expect(lines.map((line) => line.slice(11))).toEqual([
+    'task                task_1 accepted as workflow:map',
+    'team                workflow:map with 6 nodes: split, find, branch, broken, behind, end',
+    'split               computed ["x","y"]',
+    'team                grew by 1 agent after split: item',
+    'branch              skipped: The condition does not hold.',
+    'broken              failed: No code for this.',
+    'behind              blocked by broken',
+    'split               note (unknown_member): The list has an empty place.',
+    'task                taken over by another daemon',
+    'find                calls file_stats',
+    'find                shared state: seen + 2',
+    'find                cancel requested: enough',
+    'find                cancelled: enough',
+  ])
+})
+
 test('a run is told in plain lines: when, who, what', () => {
   const view = newView()
   const lines = log
@@ -25,7 +53,7 @@ test('a run is told in plain lines: when, who, what', () => {
     '    0.9 s  collect             calls list_files',
     '    1.0 s  collect             list_files succeeded in 5 ms',
     '    1.1 s  collect             failed: No list.',
-    '    1.2 s  count               blocked: collect did not complete',
+    '    1.2 s  count               blocked by collect',
     '    1.3 s  task                incomplete: No list.',
   ])
 })

@@ -1,6 +1,6 @@
 // An event as one plain line, for where no live view is possible: who, and what. Events that say nothing new to a person
 // are left out.
-import { isTerminalTaskEvent, type RecordedEvent } from '@beaver/core'
+import { type ExecutionNode, isTerminalTaskEvent, type RecordedEvent, type SharedStateChange } from '@beaver/core'
 import { count, counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { cutToWidth, padEnd, padStart } from '../text/width.ts'
@@ -28,7 +28,7 @@ function saying(event: RecordedEvent, view: TaskView): { who: string; text: stri
   }
   switch (event.type) {
     case 'task_submitted':
-      return task(`${event.data.task_id} accepted`)
+      return task(`${event.data.task_id} accepted${view.workflow === null ? '' : ` as ${view.workflow}`}`)
     case 'task_claimed':
       return view.claims > 1 ? task('taken over by another daemon') : null
     case 'task_released':
@@ -38,6 +38,7 @@ function saying(event: RecordedEvent, view: TaskView): { who: string; text: stri
     case 'task_dead_lettered':
       return task(`given up on after ${counted(event.data.claims, 'lost owner')}`)
     case 'run_started':
+      if (view.byRun.get(event.data.run_id)?.kind === 'tool') return null // its call follows
       return { who: event.data.agent_name, text: `started with ${counted(event.data.tools.length, 'tool')}` }
     case 'skill_activation_snapshotted':
       return event.data.skills.length === 0 ? null : by(`uses the skill ${event.data.skills.map((skill) => skill.name).join(', ')}`)
@@ -53,9 +54,15 @@ function saying(event: RecordedEvent, view: TaskView): { who: string; text: stri
           ? `calls ${event.data.tool_calls.map((call) => call.name).join(', ')}`
           : `answers (${count(event.data.content?.length ?? 0)} characters)`,
       )
+    case 'tool_call_requested':
+      return by(`calls ${event.data.call.name}`)
     case 'tool_result_recorded': {
       const { tool_name, success, error, content, duration_ms } = event.data
       return by(success ? `${tool_name} succeeded in ${count(duration_ms)} ms` : `${tool_name} failed${error === null ? '' : ` (${error})`}: ${content}`)
+    }
+    case 'workspace_files_checked': {
+      const { files } = event.data
+      return by(`${counted(files.filter((file) => file.found === 'file').length, 'file')} of ${count(files.length)} required in the workspace`)
     }
     case 'run_failed':
       return by(`failed: ${event.data.failure.message}`)
@@ -66,8 +73,21 @@ function saying(event: RecordedEvent, view: TaskView): { who: string; text: stri
     case 'task_team_run_started':
       return {
         who: 'team',
-        text: `${event.data.graph.workflow} with ${counted(event.data.graph.nodes.length, 'agent')}: ${event.data.graph.nodes.map((node) => node.node_id).join(', ')}`,
+        text: `${event.data.graph.workflow} with ${counted(event.data.graph.nodes.length, nounOf(event.data.graph.nodes))}: ${namesOf(event.data.graph.nodes)}`,
       }
+    case 'graph_extended': {
+      const { node_id, nodes, edges } = event.data
+      const by = nodes.length === 0 ? counted(edges.length, 'edge') : counted(nodes.length, nounOf(nodes))
+      return { who: 'team', text: `grew by ${by} after ${node_id}${nodes.length === 0 ? '' : `: ${namesOf(nodes)}`}` }
+    }
+    case 'node_computed':
+      return { who: event.data.node_id, text: `computed ${event.data.output}` }
+    case 'node_skipped':
+      return { who: event.data.node_id, text: `skipped: ${event.data.reason}` }
+    case 'team_diagnostic_recorded':
+      return { who: event.data.node_id, text: `note (${event.data.code}): ${event.data.message}` }
+    case 'shared_state_changed':
+      return by(`shared state: ${changeOf(event.data.change)}`)
     case 'node_evidence_evaluated': {
       const failed = event.data.checks.filter((check) => check.status === 'failed')
       const checked = event.data.checks.filter((check) => check.status !== 'not_checked').length
@@ -81,7 +101,9 @@ function saying(event: RecordedEvent, view: TaskView): { who: string; text: stri
     case 'node_failed':
       return { who: event.data.node_id, text: `failed: ${event.data.failure.message}` }
     case 'node_blocked':
-      return { who: event.data.node_id, text: `blocked: ${event.data.cause_node_id} did not complete` }
+      return { who: event.data.node_id, text: `blocked by ${event.data.cause_node_id}` }
+    case 'node_cancel_requested':
+      return { who: event.data.node_id, text: `cancel requested: ${event.data.reason}` }
     case 'node_cancelled':
       return { who: event.data.node_id, text: `cancelled: ${event.data.reason}` }
     case 'task_team_run_completed':
@@ -90,5 +112,35 @@ function saying(event: RecordedEvent, view: TaskView): { who: string; text: stri
       return { who: 'team', text: `${event.data.outcome}: ${event.data.message}` }
     default:
       return null
+  }
+}
+
+const namedMax = 20
+
+function namesOf(nodes: readonly ExecutionNode[]): string {
+  const more = nodes.length > namedMax ? ` and ${count(nodes.length - namedMax)} more` : ''
+  return (
+    nodes
+      .slice(0, namedMax)
+      .map((node) => node.node_id)
+      .join(', ') + more
+  )
+}
+
+const nounOf = (nodes: readonly ExecutionNode[]): string => (nodes.every((node) => node.kind === 'agent') ? 'agent' : 'node')
+
+function changeOf(change: SharedStateChange): string {
+  const path = typeof change.path === 'string' ? change.path : change.path.join('.')
+  switch (change.action) {
+    case 'set':
+      return `${path} = ${JSON.stringify(change.value)}`
+    case 'increment':
+      return `${path} + ${change.by}`
+    case 'append':
+      return `${path} has one more: ${JSON.stringify(change.value)}`
+    case 'delete':
+      return `${path} deleted`
+    default:
+      return change satisfies never
   }
 }

@@ -3,6 +3,7 @@
 // X2. No skill's body stands in the system prompt; skills are messages of their own (SK-13).
 import type { ChatMessage, EvidenceRequirement, RunState } from '@beaver/core'
 import type { Skill } from '../skills/skill.ts'
+import { describeRequirement } from './describe-requirement.ts'
 
 const base = `You are an agent in Beaver, a runtime for teams of agents.
 Work only from what you were given and from what your tools return. Call tools to find facts; never invent a figure, a file or a source.
@@ -14,6 +15,10 @@ export interface SystemPromptParts {
   readonly taskId: string
   readonly workspace: string
   readonly worker: boolean
+  /** A root has workflow tools. */
+  readonly teams: boolean
+  /** What the agent's own configuration says; empty for nothing. */
+  readonly own: string
   /** The skills with guidance that route a root run's first turn, the primary first. */
   readonly routing: readonly Skill[]
 }
@@ -28,8 +33,9 @@ export function systemPrompt(parts: SystemPromptParts): string {
   ].join('\n')
   const work = parts.worker
     ? '# Your part\nYou are one node of a team. Do only what <instruction> asks; other nodes do the rest. What they found is in <dependency_output>. Your final answer is handed on as it is.'
-    : '# Your part\nYou have the whole task. Do it yourself, or call one workflow tool to have a team do it.'
-  return [base, session, work, ...routingSection(parts.routing)].join('\n\n')
+    : `# Your part\nYou have the whole task. Do it yourself${parts.teams ? ', or call one workflow tool to have a team do it' : ''}.`
+  const own = parts.own === '' ? [] : [`# You\n${parts.own}`]
+  return [base, session, work, ...own, ...routingSection(parts.routing)].join('\n\n')
 }
 
 function routingSection(skills: readonly Skill[]): string[] {
@@ -52,33 +58,22 @@ export function workerMessage(node: {
   instruction: string
   dependencies: readonly { readonly node_id: string; readonly output: string }[]
   requiredEvidence: readonly EvidenceRequirement[]
+  validationRules?: readonly EvidenceRequirement[]
+  evidenceContract?: string | null
 }): string {
+  const { requiredEvidence, validationRules = [], evidenceContract = null } = node
   return [
     `<task>\n${node.task}\n</task>`,
     `<instruction>\n${node.instruction}\n</instruction>`,
     ...node.dependencies.map(({ node_id, output }) => `<dependency_output from=${JSON.stringify(node_id)}>\n${output}\n</dependency_output>`),
-    ...(node.requiredEvidence.length === 0
-      ? []
-      : [`<required_evidence>\n${node.requiredEvidence.map((each) => `- ${describeRequirement(each)}`).join('\n')}\n</required_evidence>`]),
+    ...requirementSection('required_evidence', requiredEvidence),
+    ...requirementSection('validation_rules', validationRules),
+    ...(evidenceContract === null ? [] : [`<evidence_contract>\n${evidenceContract}\n</evidence_contract>`]),
   ].join('\n\n')
 }
 
-export function describeRequirement(requirement: EvidenceRequirement): string {
-  if (typeof requirement === 'string') return requirement
-  switch (requirement.kind) {
-    case 'tool_succeeded':
-      return `The tool ${requirement.tool} must be called and succeed${(requirement.times_min ?? 1) > 1 ? ` at least ${requirement.times_min} times` : ''}.`
-    case 'output_length':
-      return `The final answer must have ${bounds(requirement)} characters.`
-    case 'output_matches':
-      return `The final answer must match the regular expression /${requirement.pattern}/.`
-    default:
-      return requirement satisfies never
-  }
-}
-
-const bounds = ({ min, max }: { min?: number | undefined; max?: number | undefined }): string =>
-  [...(min === undefined ? [] : [`at least ${min}`]), ...(max === undefined ? [] : [`at most ${max}`])].join(' and ') || 'any number of'
+const requirementSection = (tag: string, requirements: readonly EvidenceRequirement[]): string[] =>
+  requirements.length === 0 ? [] : [`<${tag}>\n${requirements.map((each) => `- ${describeRequirement(each)}`).join('\n')}\n</${tag}>`]
 
 /** The messages of a run's next provider call. `history` is the visible transcript of the session's earlier tasks. */
 export function conversation(run: RunState, history: readonly ChatMessage[]): readonly ChatMessage[] {

@@ -8,7 +8,9 @@ import {
   type DomainEvent,
   draft,
   event,
+  type EvidenceRequirement,
   evolveRun,
+  filesToFind,
   messageOf,
   noUsage,
   type OpenCall,
@@ -19,27 +21,37 @@ import {
   type RunState,
   startRun,
 } from '@beaver/core'
-import type { Workflow } from '@beaver/workflows'
+import { isWorkflowTool, readArgumentsText, skillsOf, type Workflow, type WorkflowLimits } from '@beaver/workflows'
 import { createActor } from 'xstate'
 import { conversation, systemPrompt, workerMessage } from '../context/context-builder.ts'
 import { type ChatAnswer, type ChatProvider, ProviderError } from '../provider/chat-provider.ts'
+import type { AgentProfile } from '../profile/agent-profile.ts'
 import type { Skill } from '../skills/skill.ts'
 import { executeTool, failedResult, type ToolResult } from '../tools/execute-tool.ts'
 import type { Tool } from '../tools/tool.ts'
 import { assemblyOf, findIn } from './assembly.ts'
-import { afterAnswer, finalEvents, iterationsExhausted, policyOf, providerFailed, resultEvent } from './decide.ts'
+import { afterAnswer, afterToolNode, finalEvents, iterationsExhausted, policyOf, profileMissing, providerFailed, resultEvent } from './decide.ts'
 import { type LoopContext, type LoopEvent, loopMachine } from './loop-machine.ts'
-import { type LoopEnd, type LoopHost, loopEndOf, type LoopSpec } from './loop-spec.ts'
+import { findFiles } from './find-files.ts'
+import { type LoopEnd, type LoopHost, loopEndOf, type LoopSpec, requirementsOfPart } from './loop-spec.ts'
+import { workflowResult } from './workflow-result.ts'
 
 /** What all loops of a worker share. */
 export interface LoopServices {
   readonly provider: ChatProvider
   readonly tools: readonly Tool[]
   readonly skills: readonly Skill[]
+  /** The workflows of the loaded definition files: tools where a profile lists them. */
+  readonly definitions: readonly Workflow[]
+  readonly profiles: ReadonlyMap<string, AgentProfile>
+  /** The profile of a root that names none; `null`: none. */
+  readonly profileDefault: string | null
   readonly clock: Clock
   /** In [0, 1). */
   readonly random: () => number
   readonly toolTimeoutMs: number
+  /** Bounds of the graph a workflow call asks for; what is absent is as `defaultWorkflowLimits` says. */
+  readonly workflowLimits?: Partial<WorkflowLimits>
 }
 
 /** Runs one AgentLoop to its end. Aborting `signal` cancels the run; the reason is its text. */
@@ -48,8 +60,16 @@ export function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopH
     const setup = assemblyOf(spec, services)
     const runId = spec.start.run_id
     const known = spec.resume === null ? null : foldRun(spec, spec.resume)
-    if (known !== null && runEnded(known)) return resolve(loopEndOf(known))
-    const initial = known ?? startRun({ ...spec.start, tools: setup.schemas.map((tool) => tool.name) })
+    const requirements = requirementsOfPart(spec.part)
+    const files = filesToFind(requirements)
+    if (known !== null && runEnded(known)) return resolve(loopEndOf(known, requirements))
+    const initial =
+      known ??
+      startRun({
+        ...spec.start,
+        max_tool_iterations: setup.profile?.maxToolIterations ?? spec.start.max_tool_iterations,
+        tools: [...setup.tools.keys(), ...setup.workflows.keys()],
+      })
     /** Calls that had begun before this loop was taken up. */
     const takenUp = new Set(initial.calls.filter((call) => call.started).map((call) => call.id))
     const input: LoopContext = {
@@ -58,7 +78,7 @@ export function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopH
         assemble: () => effect('assembling', assemble),
         think: () => effect('thinking', think),
         act: () => effect('acting', act),
-        finalize: () => effect('finalizing', (run) => record(finalEvents(run, answerOf(run)))),
+        finalize: () => effect('finalizing', finalize),
       },
     }
     const actor = createActor(loopMachine, known === null ? { input } : { input, snapshot: loopMachine.resolveState({ value: known.status, context: input }) })
@@ -79,7 +99,7 @@ export function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopH
     }
 
     async function record(events: readonly DomainEvent[]): Promise<void> {
-      const first = await host.append(events.map(draft), endWith(actor.getSnapshot().context.run, events))
+      const first = await host.append(events.map(draft), endWith(actor.getSnapshot().context.run, events, requirements))
       for (const [i, recorded] of events.entries()) actor.send({ type: recorded.type, recorded, taskseq: first + i } as LoopEvent)
     }
 
@@ -88,6 +108,7 @@ export function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopH
     ]
 
     async function assemble(): Promise<void> {
+      if (spec.part.kind === 'tool') return requestTool(spec.part)
       const routing = setup.routingSkills
       const prompt = systemPrompt({
         agentName: spec.start.agent_name,
@@ -95,6 +116,8 @@ export function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopH
         taskId: spec.taskId,
         workspace: spec.workspace,
         worker: spec.part.kind === 'worker',
+        teams: setup.teams,
+        own: spec.part.kind === 'worker' ? spec.part.systemPrompt : (setup.profile?.systemPrompt ?? ''),
         routing,
       })
       const content = spec.part.kind === 'root' ? spec.part.text : workerMessage(spec.part)
@@ -109,8 +132,21 @@ export function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopH
       ])
     }
 
+    /** A tool node's whole run is this call. */
+    async function requestTool({ tool, arguments: args }: Extract<LoopSpec['part'], { kind: 'tool' }>): Promise<void> {
+      const call = { id: `${runId}-call`, name: tool, arguments: JSON.stringify(args) }
+      const idempotent = setup.tools.get(tool)?.idempotent === true
+      await record([
+        event('run_started', initial.start, runId),
+        event('tool_call_requested', { call }, runId),
+        event('tool_call_started', { call_id: call.id, tool_name: tool, idempotent }, runId),
+      ])
+    }
+
     async function think(run: RunState): Promise<void> {
       if (signal.aborted) return record(cancelled(run))
+      if (spec.part.kind === 'tool') return record(afterToolNode(run))
+      if (setup.profileMissing !== null) return record(profileMissing(run, setup.profileMissing))
       if (run.toolIterations >= run.start.max_tool_iterations) return record(iterationsExhausted(run))
       const tools = run.executionMode === 'single' ? setup.lockedSchemas : setup.schemas
       for (let tries = run.tries; ;) {
@@ -141,7 +177,20 @@ export function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopH
         // A workflow call taken up again finds the team it started: running it twice gives the same team.
         idempotent: (name) => findIn(setup.workflows, name) !== undefined || setup.tools.get(name)?.idempotent === true,
         known: (name) => findIn(setup.workflows, name) !== undefined || setup.tools.has(name),
+        isTool,
+        completesLater: files.length > 0,
       })
+    }
+
+    const isTool = (name: string): boolean =>
+      isWorkflowTool(name) || setup.tools.has(name) || [...services.tools, ...services.definitions].some((each) => each.name === name)
+
+    /** Reached when the answer's end is not recorded with it: facts are to be gathered first, or a crash came between. */
+    async function finalize(run: RunState): Promise<void> {
+      const final = finalEvents(run, answerOf(run), isTool)
+      const wanted = files.length > 0 && final.every((each) => each.type === 'run_completed')
+      const found = wanted ? [event('workspace_files_checked', { files: await findFiles(spec.workspace, files) }, runId)] : []
+      await record([...found, ...final])
     }
 
     async function act(run: RunState): Promise<void> {
@@ -166,18 +215,14 @@ export function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopH
     function runCall(call: OpenCall): Promise<ToolResult> {
       const workflow = findIn(setup.workflows, call.name)
       if (workflow !== undefined) return runWorkflow(workflow, call)
-      const context = { workspace: spec.workspace, taskId: spec.taskId, sessionId: spec.sessionId, runId, callId: call.id }
+      const sharedState = spec.part.kind === 'worker' && spec.part.sharedState ? host.sharedState : null
+      const context = { workspace: spec.workspace, taskId: spec.taskId, sessionId: spec.sessionId, runId, callId: call.id, sharedState }
       return executeTool(setup.tools.get(call.name), call, context, { timeoutMs: services.toolTimeoutMs, signal, clock: services.clock })
     }
 
     async function runWorkflow(workflow: Workflow, call: OpenCall): Promise<ToolResult> {
-      let args: unknown
-      try {
-        args = JSON.parse(call.arguments)
-      } catch (error) {
-        return failedResult(call.name, 'invalid_arguments', `The arguments are not JSON (${messageOf(error)}). Send one JSON object.`)
-      }
-      const plan = workflow.plan(args)
+      const args = readArgumentsText(call.arguments)
+      const plan = args.ok ? workflow.plan(args.value, { limits: services.workflowLimits ?? {} }) : args
       if (!plan.ok)
         return {
           success: false,
@@ -185,25 +230,21 @@ export function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopH
           error: plan.error.code,
           content: JSON.stringify({ error: plan.error.code, message: plan.error.message, path: plan.error.path }),
         }
-      const missing = plan.graph.nodes.find((node) => node.use_skill !== undefined && !services.skills.some((skill) => skill.name === node.use_skill))
+      const missing = skillsOf(plan.graph).find(({ skill }) => !services.skills.some((each) => each.name === skill))
       if (missing !== undefined)
         return failedResult(
           call.name,
           'unknown_skill',
-          `There is no skill ${JSON.stringify(missing.use_skill)}, which the agent ${JSON.stringify(missing.node_id)} is to use.`,
+          `There is no skill ${JSON.stringify(missing.skill)}, which the agent ${JSON.stringify(missing.agent)} is to use.`,
         )
       const team = await host.runTeam(call.id, plan.graph)
-      return {
-        success: team.outcome === 'complete',
-        tool_name: call.name,
-        error: team.outcome === 'complete' ? null : `team_${team.outcome}`,
-        content: JSON.stringify(team),
-      }
+      if ('refused' in team) return failedResult(call.name, team.refused.code, team.refused.message)
+      return workflowResult(workflow, call.name, team)
     }
 
     actor.subscribe({
       next: ({ status, context }) => {
-        if (status === 'done') resolve(loopEndOf(context.run))
+        if (status === 'done') resolve(loopEndOf(context.run, requirements))
       },
       error: reject,
     })
@@ -214,10 +255,13 @@ export function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopH
 }
 
 /** How the run ends with these events; `null` when it goes on. Places in the log are not known yet. */
-function endWith(run: RunState, events: readonly DomainEvent[]): LoopEnd | null {
+function endWith(run: RunState, events: readonly DomainEvent[], requirements: readonly EvidenceRequirement[]): LoopEnd | null {
   const last = events.at(-1)?.type
   if (last !== 'run_completed' && last !== 'run_failed' && last !== 'run_cancelled') return null
-  return loopEndOf(events.reduce((state, each) => evolveRun(state, each, 0), run))
+  return loopEndOf(
+    events.reduce((state, each) => evolveRun(state, each, 0), run),
+    requirements,
+  )
 }
 
 /** The final answer of a run that was taken up between its answer and its end. Its usage is folded already. */

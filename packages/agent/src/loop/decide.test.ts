@@ -28,6 +28,8 @@ const decide = (run: RunState, given: Partial<ChatAnswer>, over: Partial<Paramet
     routing,
     idempotent: (name) => name === 'echo',
     known: (name) => name !== 'nowhere',
+    isTool: (name) => name === 'echo',
+    completesLater: false,
     ...over,
   })
 
@@ -204,7 +206,7 @@ describe('call ids', () => {
   })
 })
 
-describe('how a run ends on an answer without calls (D-35)', () => {
+describe('how a run ends on an answer without calls (D-35, D-42)', () => {
   test.each<[Partial<ChatAnswer>, string, string]>([
     [{ content: 'x' }, 'run_completed', ''],
     [{ content: 'x', finishReason: 'eos' }, 'run_completed', ''],
@@ -215,16 +217,41 @@ describe('how a run ends on an answer without calls (D-35)', () => {
     [{ content: '' }, 'empty_output', 'empty'],
     [{ content: ' \n\t' }, 'empty_output', 'empty'],
     [{ content: '', finishReason: 'length' }, 'malformed_output', 'cut off'],
+    [{ content: 'x', finishReason: 'MAX_TOKENS' }, 'malformed_output', 'MAX_TOKENS'],
+    [{ content: 'x', finishReason: 'SAFETY' }, 'refusal', 'SAFETY'],
+    [{ content: 'x', finishReason: 'max_tool_iterations_finalized' }, 'iterations_exhausted', 'forced'],
+    [{ content: '<tool_call>{"name": "nowhere", "arguments": {}}</tool_call>' }, 'malformed_output', 'is a <tool_call> element, written as text'],
+    [{ content: '{"name": "echo", "arguments": {"text": "a"}}' }, 'malformed_output', 'the JSON of a tool call'],
+    [{ content: '{"name": "nobody", "arguments": {"text": "a"}}' }, 'run_completed', ''],
+    [{ content: 'So:\n```\n<tool_call>{"name": "echo"}</tool_call>\n```\nThat is it.' }, 'run_completed', ''],
   ])('%j is %s', (given, expected, words) => {
-    const [event, ...more] = finalEvents(fresh, answer(given))
+    const [event, ...more] = finalEvents(fresh, answer(given), (name) => name === 'echo')
     expect(more).toEqual([])
     if (event?.type === 'run_failed') expect([event.data.failure.class, event.data.failure.message]).toEqual([expected, expect.stringContaining(words)])
     else expect(event?.type).toBe(expected)
   })
 
+  test.each([
+    ['root', fresh],
+    ['worker', worker],
+  ])('a raw tool call fails a %s (D-42)', (_, run) => {
+    expect(told(decide(run, says('<tool_call>\n{"name": "echo", "arguments": {}}\n</tool_call>'), { routing: null }))).toHaveLength(2)
+    expect(decide(run, says('<tool_call>\n{"name": "echo", "arguments": {}}\n</tool_call>'), { routing: null }).at(-1)).toMatchObject({
+      type: 'run_failed',
+      data: { failure: { class: 'malformed_output' } },
+    })
+  })
+
+  it('a run that completes later has its answer recorded and nothing more; one that fails has its end with it', () => {
+    const later = (given: Partial<ChatAnswer>): string[] => decide(worker, given, { routing: null, completesLater: true }).map((event) => event.type)
+    expect(later(says('done'))).toEqual(['assistant_message_added'])
+    expect(later(says(''))).toEqual(['assistant_message_added', 'run_failed'])
+    expect(later(calls(['echo', {}]))).toEqual(['assistant_message_added', 'tool_call_started'])
+  })
+
   it('the end counts the tokens of the last answer too', () => {
     const run = { ...fresh, usage: { input_tokens: 100, output_tokens: 50, calls: 2 }, toolIterations: 2 }
-    expect(finalEvents(run, answer({ content: 'x' }))[0]).toMatchObject({
+    expect(finalEvents(run, answer({ content: 'x' }), () => false)[0]).toMatchObject({
       data: { usage: { input_tokens: 103, output_tokens: 52, calls: 3 }, tool_iterations: 2, finish_reason: 'stop' },
     })
   })

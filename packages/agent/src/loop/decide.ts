@@ -1,11 +1,12 @@
 // What an AgentLoop does next, decided purely: given the run and what came, which events follow.
 // D1. The first answer of a routed root run is classified once (D-03). D2. In team mode only the first workflow call of a
 //     mixed first answer is kept (D-04). D3. After `single` a workflow call is refused, recorded, never executed (D-05).
-import type { DataOf, DomainEvent, RunState, ToolCall } from '@beaver/core'
+import type { DataOf, DomainEvent, Failure, RunState, ToolCall } from '@beaver/core'
 import { addUsage, event, failurePolicies } from '@beaver/core'
 import { isWorkflowTool } from '@beaver/workflows'
 import type { ChatAnswer, ProviderError } from '../provider/chat-provider.ts'
 import { failedResult, type ToolResult } from '../tools/execute-tool.ts'
+import { rawToolCall } from './raw-tool-call.ts'
 
 export interface Routing {
   readonly primary: string
@@ -23,6 +24,10 @@ export function afterAnswer(
     routing: Routing | null
     idempotent: (tool: string) => boolean
     known: (tool: string) => boolean
+    /** Any tool there is, whether this run has it or not. */
+    isTool: (name: string) => boolean
+    /** Facts are gathered before the run may complete. */
+    completesLater: boolean
   },
 ): DomainEvent[] {
   const runId = run.start.run_id
@@ -73,13 +78,14 @@ export function afterAnswer(
     else if (call.known(each.name))
       events.push(event('tool_call_started', { call_id: each.id, tool_name: each.name, idempotent: call.idempotent(each.name) }, runId))
   }
-  if (kept.length === 0) events.push(...finalEvents(run, answer))
-  return events
+  if (kept.length > 0) return events
+  const final = finalEvents(run, answer, call.isTool)
+  return call.completesLater && final.every((each) => each.type === 'run_completed') ? events : [...events, ...final]
 }
 
 function refusal(run: RunState, toolCall: ToolCall, turn: { mixed: boolean; firstWorkflowCall: ToolCall | undefined }): ToolResult | null {
   if (!isWorkflowTool(toolCall.name)) return null
-  if (run.start.parent_run_id !== null) return failedResult(toolCall.name, 'tool_not_available', `The tool ${toolCall.name} is not available to a worker.`)
+  if (run.start.team_run_id !== null) return failedResult(toolCall.name, 'tool_not_available', `The tool ${toolCall.name} is not available to a worker.`)
   if (turn.mixed && toolCall !== turn.firstWorkflowCall) {
     return failedResult(
       toolCall.name,
@@ -113,19 +119,51 @@ export function resultEvent(runId: string, callId: string, result: ToolResult, d
   return event('tool_result_recorded', { call_id: callId, tool_name, success, content, error, duration_ms: durationMs }, runId)
 }
 
-const refusedReasons = new Set(['content_filter', 'refusal'])
+const refused = { class: 'refusal', message: 'The model refused to answer' } as const
+const cutOff = { class: 'malformed_output', message: 'The answer was cut off at the token limit' } as const
 
-/** How a run ends on an answer without tool calls: an empty or cut answer is not a success (D-35). */
-export function finalEvents(run: RunState, answer: Pick<ChatAnswer, 'content' | 'finishReason' | 'usage'>): DomainEvent[] {
+/** Reasons to finish that are failures, as providers spell them. */
+const failedFinishes: ReadonlyMap<string, Failure> = new Map<string, Failure>([
+  ['content_filter', refused],
+  ['refusal', refused],
+  ['safety', refused],
+  ['length', cutOff],
+  ['max_tokens', cutOff],
+  ['max_tool_iterations_finalized', { class: 'iterations_exhausted', message: 'The answer was forced when the tool iterations were used up' }],
+])
+
+/**
+ * How a run ends on an answer without tool calls: one that was refused, cut off or forced, is empty (D-35), or is a tool call
+ * written as text (D-42), is not a success.
+ */
+export function finalEvents(run: RunState, answer: Pick<ChatAnswer, 'content' | 'finishReason' | 'usage'>, isTool: (name: string) => boolean): DomainEvent[] {
   const usage = addUsage(run.usage, answer.usage)
   const ended = { tool_iterations: run.toolIterations, usage }
-  const fail = (failureClass: 'refusal' | 'empty_output' | 'malformed_output', message: string): DomainEvent[] => [
+  const fail = (failureClass: Failure['class'], message: string): DomainEvent[] => [
     event('run_failed', { failure: { class: failureClass, message }, ...ended }, run.start.run_id),
   ]
-  if (refusedReasons.has(answer.finishReason)) return fail('refusal', `The model refused to answer (finish_reason ${answer.finishReason}).`)
-  if (answer.finishReason === 'length') return fail('malformed_output', 'The answer was cut off at the token limit (finish_reason length).')
-  if ((answer.content ?? '').trim() === '') return fail('empty_output', `The model gave an empty answer (finish_reason ${answer.finishReason}).`)
+  const content = answer.content ?? ''
+  const failed = failedFinishes.get(answer.finishReason.toLowerCase())
+  if (failed !== undefined) return fail(failed.class, `${failed.message} (finish_reason ${answer.finishReason}).`)
+  if (content.trim() === '') return fail('empty_output', `The model gave an empty answer (finish_reason ${answer.finishReason}).`)
+  const call = rawToolCall(content, isTool)
+  if (call !== null) return fail('malformed_output', `The final answer is ${call}, written as text: no tool was called and there is no result.`)
   return [event('run_completed', { finish_reason: answer.finishReason, ...ended }, run.start.run_id)]
+}
+
+/** How the run of a tool node ends, once its one call has a result. */
+export function afterToolNode(run: RunState): DomainEvent[] {
+  const ended = { tool_iterations: 0, usage: run.usage }
+  const result = run.facts.at(-1)
+  if (result?.success === true) return [event('run_completed', { finish_reason: 'stop', ...ended }, run.start.run_id)]
+  const message = toolMessage(run)
+  const failureClass = /"error":"tool_timeout"/.test(message) ? 'tool_timeout' : 'tool_crash'
+  return [event('run_failed', { failure: { class: failureClass, message: `The tool ${result?.tool ?? ''} failed: ${message}` }, ...ended }, run.start.run_id)]
+}
+
+function toolMessage(run: RunState): string {
+  const content = run.messages.at(-1)?.content ?? ''
+  return content.length > 1000 ? `${content.slice(0, 1000)}…` : content
 }
 
 /** The event of a provider call that failed for good. */
@@ -143,6 +181,12 @@ export function providerFailed(run: RunState, error: ProviderError, tries: numbe
       run.start.run_id,
     ),
   ]
+}
+
+/** A task may have been accepted by a daemon that has other profiles. */
+export function profileMissing(run: RunState, name: string): DomainEvent[] {
+  const message = `The profile ${JSON.stringify(name)} is not loaded by the daemon that runs this task. Name its file in "profiles" of that daemon's configuration.`
+  return [event('run_failed', { failure: { class: 'internal', message }, tool_iterations: run.toolIterations, usage: run.usage }, run.start.run_id)]
 }
 
 export function iterationsExhausted(run: RunState): DomainEvent[] {

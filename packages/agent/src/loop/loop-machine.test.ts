@@ -74,12 +74,14 @@ const folded = (events: readonly DomainEvent[]): RunState => events.reduce((run,
 const leads: Record<(typeof states)[number], Partial<Record<EventType | 'loop.resumed', { to: RunStatus; begins: string | null }>>> = {
   assembling: {
     user_message_added: { to: 'thinking', begins: 'think' },
+    tool_call_requested: { to: 'acting', begins: 'act' },
     run_failed: { to: 'failed', begins: null },
     run_cancelled: { to: 'cancelled', begins: null },
     'loop.resumed': { to: 'assembling', begins: 'assemble' },
   },
   thinking: {
     assistant_message_added: { to: 'acting', begins: 'act' },
+    run_completed: { to: 'completed', begins: null },
     run_failed: { to: 'failed', begins: null },
     run_cancelled: { to: 'cancelled', begins: null },
     'loop.resumed': { to: 'thinking', begins: 'think' },

@@ -2,6 +2,7 @@
 //
 //   assembling ─user_message_added─▶ thinking ─assistant_message_added─▶ acting | finalizing
 //   acting ─last tool_result_recorded─▶ thinking        finalizing ─run_completed | run_failed─▶ completed | failed
+//   assembling ─tool_call_requested─▶ acting (a tool node)      thinking ─run_completed─▶ completed (its result is there)
 //   any ─run_failed─▶ failed      any ─run_cancelled─▶ cancelled      any ─loop.resumed─▶ itself, its effect begun again
 //
 // M1. A state's entry action is its effect. The effects come with the input: the machine is made once, and an actor of it is
@@ -47,7 +48,11 @@ export const loopMachine = setup({
   states: {
     assembling: {
       entry: 'assemble',
-      on: { user_message_added: { target: 'thinking', actions: 'fold' }, 'loop.resumed': { target: 'assembling', reenter: true } },
+      on: {
+        user_message_added: { target: 'thinking', actions: 'fold' },
+        tool_call_requested: { target: 'acting', actions: 'fold' },
+        'loop.resumed': { target: 'assembling', reenter: true },
+      },
     },
     thinking: {
       entry: 'think',
@@ -56,6 +61,7 @@ export const loopMachine = setup({
           { guard: 'callsTools', target: 'acting', actions: 'fold' },
           { target: 'finalizing', actions: 'fold' },
         ],
+        run_completed: { target: 'completed', actions: 'fold' },
         'loop.resumed': { target: 'thinking', reenter: true },
       },
     },

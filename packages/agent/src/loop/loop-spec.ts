@@ -7,24 +7,35 @@ import {
   type ExecutionGraph,
   type Failure,
   factsOf,
+  type JsonObject,
   type RecordedEvent,
   type RunFacts,
   type RunState,
+  type SharedStateChange,
+  type SharedStateResult,
   type Usage,
 } from '@beaver/core'
 
-/** `root`: the whole task. `worker`: one node of a team; it never sees a workflow tool (D-09). */
+/** `root`: the whole task. `worker`: one agent node of a team; it never sees a workflow tool (D-09). `tool`: a tool node. */
 export type LoopPart =
-  | { readonly kind: 'root'; readonly text: string; readonly skill: string | null }
+  /** `profile`: `null` for the default one. */
+  | { readonly kind: 'root'; readonly text: string; readonly skill: string | null; readonly profile: string | null }
   | {
       readonly kind: 'worker'
       readonly task: string
       readonly instruction: string
       readonly dependencies: readonly { readonly node_id: string; readonly output: string }[]
       readonly requiredEvidence: readonly EvidenceRequirement[]
+      readonly validationRules?: readonly EvidenceRequirement[]
+      readonly evidenceContract?: string | null
       readonly skill: string | null
       readonly allowedToolNames: readonly string[] | null
+      /** What its graph says about the agent besides; empty for nothing. */
+      readonly systemPrompt: string
+      /** Its team has a shared state: it gets the tool `team_shared_state` (D-51). */
+      readonly sharedState: boolean
     }
+  | { readonly kind: 'tool'; readonly tool: string; readonly arguments: JsonObject }
 
 export interface LoopSpec {
   readonly start: Omit<DataOf<'run_started'>, 'tools'>
@@ -38,6 +49,14 @@ export interface LoopSpec {
   readonly resume: readonly RecordedEvent[] | null
 }
 
+/** A change, or a look at what stands at a path: the empty path is the whole state. */
+export type SharedStateAccess = SharedStateChange | { readonly action: 'get'; readonly path: string }
+
+/** No team was started, and why: for the model. */
+export interface TeamRefusal {
+  readonly refused: { readonly code: string; readonly message: string }
+}
+
 /** What a team gives back to the loop that called for it. */
 export interface TeamResult {
   readonly team_run_id: string
@@ -45,6 +64,8 @@ export interface TeamResult {
   readonly final_output: string
   readonly outputs: readonly { readonly node_id: string; readonly output: string }[]
   readonly message: string | null
+  /** What stopped it from outside, such as its deadline. */
+  readonly stopped: Failure | null
   /** The nodes that failed, in declared order. */
   readonly failures: readonly { readonly node_id: string; readonly failure: Failure }[]
 }
@@ -66,14 +87,21 @@ export interface LoopHost {
    */
   append(drafts: readonly Draft[], end: LoopEnd | null): Promise<number>
   /** Runs a team for a workflow call; the same call again gives the same team. */
-  runTeam(callId: string, graph: ExecutionGraph): Promise<TeamResult>
+  runTeam(callId: string, graph: ExecutionGraph): Promise<TeamResult | TeamRefusal>
+  /** Reads or changes the state of the run's team; a change is durable when it resolves. */
+  sharedState(access: SharedStateAccess): Promise<SharedStateResult>
 }
 
-/** How an ended run ended. */
-export function loopEndOf(run: RunState): LoopEnd {
+/** What the result of a run is checked against; a root's is against nothing. */
+export function requirementsOfPart(part: LoopPart): readonly EvidenceRequirement[] {
+  return part.kind === 'worker' ? [...part.requiredEvidence, ...(part.validationRules ?? [])] : []
+}
+
+/** How an ended run ended. @param requirements what its facts are for; absent: all of them are kept */
+export function loopEndOf(run: RunState, requirements?: readonly EvidenceRequirement[]): LoopEnd {
   return {
     status: run.status === 'completed' || run.status === 'cancelled' ? run.status : 'failed',
-    facts: factsOf(run),
+    facts: factsOf(run, requirements),
     failure: run.failure,
     usage: run.usage,
     provider: run.provider,

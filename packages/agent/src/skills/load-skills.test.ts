@@ -2,7 +2,8 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it, test } from 'vitest'
-import { findGuidance, loadSkills, parseSkill, type SkillDiagnostic } from './load-skills.ts'
+import type { LoadDiagnostic } from '../load-diagnostic.ts'
+import { findGuidance, loadSkills, parseSkill } from './load-skills.ts'
 import type { Skill } from './skill.ts'
 
 const folders: string[] = []
@@ -19,8 +20,8 @@ async function folderOf(skills: Record<string, string | Uint8Array>): Promise<st
   return folder
 }
 
-function parse(content: string | Uint8Array, folderName = 'my-skill'): { skill: Skill | null; told: Pick<SkillDiagnostic, 'severity' | 'message'>[] } {
-  const told: Pick<SkillDiagnostic, 'severity' | 'message'>[] = []
+function parse(content: string | Uint8Array, folderName = 'my-skill'): { skill: Skill | null; told: Pick<LoadDiagnostic, 'severity' | 'message'>[] } {
+  const told: Pick<LoadDiagnostic, 'severity' | 'message'>[] = []
   const skill = parseSkill(
     { bytes: Buffer.from(content), folder: `/skills/${folderName}`, folderName },
     (severity, message) => void told.push({ severity, message }),
@@ -123,6 +124,11 @@ describe('the guidance block (D-44)', () => {
     ['with fields nobody knows', block(undefined, { x: 1 })],
   ])('%s is found', (_, body) => expect(find(body).tool).toBe('SequentialWorkflow'))
 
+  test('keeps what else the preferred tool takes', () => {
+    const edges = [['a', 'b']]
+    expect(findGuidance(block(undefined, { preferred_tool: 'GraphWorkflow', edges, output_agent: 'b' }), () => {})).toMatchObject({ edges, output_agent: 'b' })
+  })
+
   test.each<[string, string]>([
     ['inside a longer fence', `\`\`\`\`md\n${block()}\n\`\`\`\``],
     ['inside a fence of tildes', `~~~\n${block()}\n~~~`],
@@ -144,6 +150,11 @@ describe('the guidance block (D-44)', () => {
     ['another version', block().replace('"version":1', '"version":2'), 'version'],
     ['no agents', block([]), 'agents'],
     ['an agent without a name', block([{ instruction: 'i' }]), 'name'],
+    [
+      'evidence that cannot be checked',
+      block([{ name: 'a', instruction: 'i', validation_rules: [{ kind: 'output_matches', pattern: '(?=a)' }] }]),
+      'no lookaround',
+    ],
     ['evidence of an unknown kind', block([{ name: 'a', instruction: 'i', required_evidence: [{ kind: 'magic' }] }]), 'required_evidence'],
     ['no preferred tool', '```beaver-team-workflow\n{"version":1,"agents":[{"name":"a","instruction":"i"}]}\n```', 'preferred_tool'],
   ])('with %s is left out with a warning; the skill still loads', (_, body, words) => {

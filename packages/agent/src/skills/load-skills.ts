@@ -4,27 +4,23 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { evidenceRequirement, messageOf } from '@beaver/core'
+import { messageOf, plannedRequirement } from '@beaver/core'
 import { parse as parseYaml } from 'yaml'
 import { z } from 'zod'
+import type { LoadDiagnostic } from '../load-diagnostic.ts'
 import type { Skill, WorkflowGuidance } from './skill.ts'
-
-export interface SkillDiagnostic {
-  readonly file: string
-  readonly severity: 'warning' | 'error'
-  readonly message: string
-}
 
 export interface LoadedSkills {
   readonly skills: readonly Skill[]
-  readonly diagnostics: readonly SkillDiagnostic[]
+  readonly diagnostics: readonly LoadDiagnostic[]
 }
 
 const skillBytesMax = 1024 * 1024
 
 const frontMatter = z.looseObject({ name: z.string().optional(), description: z.string().optional() })
 
-const guidance = z.object({
+// Loose: what else the preferred tool takes (edges, a flow, an aggregator) is its own to check.
+const guidance = z.looseObject({
   version: z.literal(1),
   preferred_tool: z.string().min(1),
   agents: z
@@ -35,7 +31,9 @@ const guidance = z.object({
         use_skill: z.string().optional(),
         skill_query: z.string().optional(),
         allowed_tool_names: z.array(z.string()).nullable().optional(),
-        required_evidence: z.array(evidenceRequirement).optional(),
+        required_evidence: z.array(plannedRequirement).optional(),
+        validation_rules: z.array(plannedRequirement).optional(),
+        evidence_contract: z.string().min(1).optional(),
       }),
     )
     .min(1),
@@ -45,7 +43,7 @@ const guidance = z.object({
 /** Loads the skills of several folders; a folder that does not exist holds none. */
 export async function loadSkills(folders: readonly string[]): Promise<LoadedSkills> {
   const skills = new Map<string, Skill>()
-  const diagnostics: SkillDiagnostic[] = []
+  const diagnostics: LoadDiagnostic[] = []
   for (const folder of folders) {
     const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
     for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {

@@ -9,6 +9,8 @@ export interface GuidanceAgent {
   readonly skill_query?: string | undefined
   readonly allowed_tool_names?: readonly string[] | null | undefined
   readonly required_evidence?: readonly EvidenceRequirement[] | undefined
+  readonly validation_rules?: readonly EvidenceRequirement[] | undefined
+  readonly evidence_contract?: string | undefined
 }
 
 export interface WorkflowGuidance {
@@ -16,6 +18,8 @@ export interface WorkflowGuidance {
   readonly preferred_tool: string
   readonly agents: readonly GuidanceAgent[]
   readonly output_boundary?: { readonly allow: readonly string[]; readonly deny: readonly string[] } | undefined
+  /** Further arguments of the preferred tool: `edges`, `output_agent`, `flow`, `aggregator`. */
+  readonly [argument: string]: unknown
 }
 
 export interface Skill {

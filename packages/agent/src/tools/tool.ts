@@ -1,6 +1,8 @@
 // What a tool is. Built-in tools and users' own are made by `defineTool`; the executor treats them alike.
 // T1. Arguments reach `run` only after its schema accepted them. T2. A tool that throws has failed, nothing more: the loop goes on.
+import type { SharedStateResult } from '@beaver/core'
 import { z } from 'zod'
+import type { SharedStateAccess } from '../loop/loop-spec.ts'
 
 export interface ToolContext {
   /** The folder the run may work in; absolute, real path. */
@@ -9,6 +11,8 @@ export interface ToolContext {
   readonly sessionId: string
   readonly runId: string
   readonly callId: string
+  /** The state the run's team shares; `null` when there is none. */
+  readonly sharedState: ((access: SharedStateAccess) => Promise<SharedStateResult>) | null
   /** Aborts at the call's deadline and when the run is cancelled. */
   readonly signal: AbortSignal
 }

@@ -5,8 +5,10 @@ import { z } from 'zod'
 import { toolCall, usage } from '../chat.ts'
 import { evidenceCheck } from '../evidence/requirement.ts'
 import { failure } from '../failure/failure-class.ts'
-import { executionGraph } from '../graph/execution-graph.ts'
+import { executionGraph, executionNode } from '../graph/execution-graph.ts'
 import { runId, sessionId, taskId, teamRunId } from '../ids.ts'
+import { jsonObject } from '../json.ts'
+import { sharedStateChange } from '../team/shared-state.ts'
 
 const count = z.number().int().nonnegative()
 
@@ -16,6 +18,10 @@ export const taskRequest = z.object({
   workspace: z.string(),
   skill: z.string().nullable(),
   source: z.string(),
+  /** A workflow to run as it is, without a root agent; absent: a root agent has the task. */
+  workflow: z.object({ name: z.string(), arguments: jsonObject }).optional(),
+  /** The profile of the root agent; absent: the default one. */
+  profile: z.string().optional(),
 })
 export type TaskRequest = z.infer<typeof taskRequest>
 
@@ -33,6 +39,13 @@ export const taskResult = z.object({
   failure: failure.nullable(),
 })
 export type TaskResult = z.infer<typeof taskResult>
+
+/** `refused`: the path leads out of the workspace. */
+const foundFile = z.object({
+  path: z.string(),
+  found: z.enum(['file', 'folder', 'other', 'missing', 'refused', 'unreadable']),
+  bytes: count.nullable(),
+})
 
 const teamNode = z.object({ team_run_id: teamRunId, node_id: z.string() })
 
@@ -94,6 +107,8 @@ export const eventData = {
     response_id: z.string().nullable(),
     duration_ms: count,
   }),
+  /** A call the graph asks for, without a model: the run of a tool node. */
+  tool_call_requested: z.object({ call: toolCall }),
   tool_call_started: z.object({ call_id: z.string(), tool_name: z.string(), idempotent: z.boolean() }),
   tool_result_recorded: z.object({
     call_id: z.string(),
@@ -104,6 +119,8 @@ export const eventData = {
     error: z.string().nullable(),
     duration_ms: count,
   }),
+  /** What stood at the paths a node's evidence names, looked up in the run's workspace after its last answer. */
+  workspace_files_checked: z.object({ files: z.array(foundFile) }),
   run_completed: z.object({ finish_reason: z.string(), tool_iterations: count, usage }),
   run_failed: z.object({ failure, tool_iterations: count, usage }),
   run_cancelled: z.object({ reason: z.string(), tool_iterations: count, usage }),
@@ -112,17 +129,35 @@ export const eventData = {
   // A team run.
   task_team_run_started: z.object({
     team_run_id: teamRunId,
-    run_id: runId,
-    call_id: z.string(),
+    /** The run that called for the team, and its call; `null` for a task that is a workflow without a root agent. */
+    run_id: runId.nullable(),
+    call_id: z.string().nullable(),
     graph: executionGraph,
     concurrent_nodes_max: z.number().int().positive(),
   }),
-  node_started: teamNode.extend({ run_id: runId }),
+  /** `input`: what the graph's program gave the node; `null` when it starts as it stands in the graph. */
+  node_started: teamNode.extend({ run_id: runId, input: jsonObject.nullable() }),
+  /** A code node's outcome: it completed, with this output. */
+  node_computed: teamNode.extend({ output: z.string() }),
+  node_skipped: teamNode.extend({ reason: z.string() }),
+  /** The graph grew, by what followed from `node_id`. `edges` lead to nodes that have not started. */
+  graph_extended: teamNode.extend({
+    nodes: z.array(executionNode),
+    edges: z.array(z.tuple([z.string(), z.string()])),
+    outputs: z.array(z.string()).min(1),
+    output: z.string().nullable(),
+  }),
   node_evidence_evaluated: teamNode.extend({ run_id: runId, passed: z.boolean(), checks: z.array(evidenceCheck) }),
   node_completed: teamNode.extend({ run_id: runId }),
-  node_failed: teamNode.extend({ run_id: runId, failure }),
+  /** `run_id` is `null` for a node that failed before it could start. */
+  node_failed: teamNode.extend({ run_id: runId.nullable(), failure }),
   node_blocked: teamNode.extend({ cause_node_id: z.string() }),
+  node_cancel_requested: teamNode.extend({ reason: z.string() }),
   node_cancelled: teamNode.extend({ reason: z.string() }),
+  /** Something worth knowing that failed nothing: a plan that had to be repaired, a member it named that does not exist. */
+  team_diagnostic_recorded: teamNode.extend({ code: z.string(), message: z.string() }),
+  /** `run_id`: the run that changed it; `null` when the graph's program did. */
+  shared_state_changed: z.object({ team_run_id: teamRunId, run_id: runId.nullable(), change: sharedStateChange }),
   task_team_run_completed: z.object({ team_run_id: teamRunId, outcome: z.literal('complete') }),
   task_team_run_failed: z.object({ team_run_id: teamRunId, outcome: z.enum(['incomplete', 'cancelled']), message: z.string() }),
 } as const satisfies Record<string, z.ZodType>

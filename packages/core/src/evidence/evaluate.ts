@@ -1,18 +1,28 @@
 // The gate: does what a run did satisfy what its node requires? Read from the journal's facts, never from the claim in the text.
 // V1. Pure. V2. A natural-language requirement is `not_checked` and fails nothing (D-11). V3. Every verdict names the
-//     events it rests on.
-import type { RunState, ToolFact } from '../fold/run-state.ts'
-import type { EvidenceCheck, EvidenceRequirement, MachineRequirement } from './requirement.ts'
+//     events it rests on. V4. A fact that is not there satisfies nothing.
+import { argumentsMatch } from './arguments-match.ts'
+import { citesVerdict } from './cites.ts'
+import { numbersVerdict } from './numbers-verdict.ts'
+import { schemaMismatch } from './output-schema.ts'
+import { compilePattern } from './pattern.ts'
+import type { EvidenceCheck, EvidenceDemands, EvidenceRequirement, MachineRequirement } from './requirement.ts'
+import type { RunFacts } from './run-facts.ts'
+import { listed, quoted, times, type Verdict } from './verdict.ts'
 
-/** What the gate reads of a run. */
-export interface RunFacts {
-  readonly outputText: string
-  readonly outputSeq: number
-  readonly tools: readonly ToolFact[]
-}
-
-export function factsOf(run: RunState): RunFacts {
-  return { outputText: run.outputText, outputSeq: run.outputSeq, tools: run.facts }
+/** Everything a node demands, each field in its order. A node that demands nothing has no checks. */
+export function evaluateNode(demands: EvidenceDemands, facts: RunFacts): { passed: boolean; checks: EvidenceCheck[] } {
+  const { required_evidence, validation_rules = [], evidence_contract } = demands
+  const required = evaluateEvidence(required_evidence, facts)
+  const rules = evaluateEvidence(validation_rules, facts)
+  return {
+    passed: required.passed && rules.passed,
+    checks: [
+      ...required.checks,
+      ...rules.checks.map((each): EvidenceCheck => ({ field: 'validation_rules', ...each })),
+      ...(evidence_contract === undefined ? [] : [{ field: 'evidence_contract' as const, ...notChecked(evidence_contract) }]),
+    ],
+  }
 }
 
 export function evaluateEvidence(requirements: readonly EvidenceRequirement[], facts: RunFacts): { passed: boolean; checks: EvidenceCheck[] } {
@@ -21,52 +31,93 @@ export function evaluateEvidence(requirements: readonly EvidenceRequirement[], f
 }
 
 function check(requirement: EvidenceRequirement, facts: RunFacts): EvidenceCheck {
-  if (typeof requirement === 'string') {
-    return { requirement, status: 'not_checked', detail: 'Natural language is shown to the worker and not checked by code.', rests_on: [] }
-  }
+  if (typeof requirement === 'string') return notChecked(requirement)
   const { passed, detail, restsOn } = verdict(requirement, facts)
-  return { requirement, status: passed ? 'passed' : 'failed', detail, rests_on: restsOn.filter((seq) => seq > 0) }
+  return { requirement, status: passed ? 'passed' : 'failed', detail, rests_on: [...new Set(restsOn)].filter((seq) => seq > 0).toSorted((a, b) => a - b) }
 }
 
-function verdict(requirement: MachineRequirement, facts: RunFacts): { passed: boolean; detail: string; restsOn: number[] } {
+function notChecked(requirement: string): EvidenceCheck {
+  return { requirement, status: 'not_checked', detail: 'Natural language is shown to the worker and not checked by code.', rests_on: [] }
+}
+
+function verdict(requirement: MachineRequirement, facts: RunFacts): Verdict {
+  const { outputText: output, outputSeq } = facts
+  const ofOutput = (passed: boolean, detail: string): Verdict => ({ passed, detail, restsOn: [outputSeq] })
   switch (requirement.kind) {
-    case 'tool_succeeded': {
-      const calls = facts.tools.filter((fact) => fact.tool === requirement.tool)
-      const good = calls.filter((fact) => fact.success)
-      const wanted = requirement.times_min ?? 1
-      const detail =
-        calls.length === 0
-          ? `The tool ${requirement.tool} was not called.`
-          : `The tool ${requirement.tool} was called ${times(calls.length)} and succeeded ${times(good.length)}; ${times(wanted)} required.`
-      return { passed: good.length >= wanted, detail, restsOn: calls.map((fact) => fact.taskseq) }
-    }
+    case 'tool_succeeded':
+      return toolVerdict(requirement, facts)
     case 'output_length': {
-      const length = facts.outputText.length
       const { min = 0, max = Infinity } = requirement
       const bounds = [...(min > 0 ? [`at least ${min}`] : []), ...(max < Infinity ? [`at most ${max}`] : [])].join(' and ')
-      return {
-        passed: length >= min && length <= max,
-        detail: `The output has ${length} characters; ${bounds || 'any number'} required.`,
-        restsOn: [facts.outputSeq],
-      }
+      return ofOutput(output.length >= min && output.length <= max, `The output has ${output.length} characters; ${bounds || 'any number'} required.`)
     }
     case 'output_matches': {
-      const passed = matches(requirement.pattern, facts.outputText)
-      const said = passed === null ? 'cannot be checked: it is no regular expression' : passed ? 'matches' : 'does not match'
-      return { passed: passed === true, detail: `The output ${said} /${requirement.pattern}/.`, restsOn: [facts.outputSeq] }
+      const { pattern } = requirement
+      const compiled = compilePattern(pattern)
+      if ('fault' in compiled) return ofOutput(false, `The output cannot be checked against /${pattern}/: ${compiled.fault}.`)
+      const passed = compiled.test(output)
+      return ofOutput(passed, `The output ${passed ? 'matches' : 'does not match'} /${pattern}/.`)
     }
+    case 'output_contains': {
+      const missing = requirement.texts.filter((text) => !output.includes(text))
+      const all = requirement.texts.length
+      return ofOutput(
+        missing.length === 0,
+        missing.length === 0
+          ? `The output contains ${listed(requirement.texts.map(quoted))}.`
+          : `The output lacks ${missing.length} of ${all} required ${all === 1 ? 'text' : 'texts'}: ${listed(missing.map(quoted))}.`,
+      )
+    }
+    case 'output_schema': {
+      const mismatch = schemaMismatch(requirement.schema, output)
+      return ofOutput(mismatch === null, mismatch === null ? 'The output fits its JSON Schema.' : `The output ${mismatch}.`)
+    }
+    case 'output_cites':
+      return citesVerdict(requirement, facts)
+    case 'numbers_from_tools':
+      return numbersVerdict(requirement, facts)
+    case 'files_exist':
+      return filesVerdict(requirement.paths, facts)
     default:
       return requirement satisfies never
   }
 }
 
-const times = (n: number): string => (n === 1 ? 'once' : `${n} times`)
+function toolVerdict({ tool, times_min = 1, arguments_match }: MachineRequirement & { kind: 'tool_succeeded' }, facts: RunFacts): Verdict {
+  const named = facts.tools.filter((fact) => fact.tool === tool)
+  const calls = arguments_match === undefined ? named : named.filter((fact) => fact.arguments !== undefined && argumentsMatch(fact.arguments, arguments_match))
+  const good = calls.filter((fact) => fact.success)
+  const having = arguments_match === undefined ? '' : ` with arguments that hold ${JSON.stringify(arguments_match)}`
+  const others = named.length - calls.length
+  const detail =
+    calls.length === 0
+      ? `The tool ${tool} was not called${having}${others === 0 ? '' : ` (${times(others)} with others)`}.`
+      : `The tool ${tool} was called ${times(calls.length)}${having} and succeeded ${times(good.length)}; ${times(times_min)} required.`
+  const read = calls.length === 0 ? named : calls
+  const asked = arguments_match === undefined ? [] : read.map((fact) => fact.askedSeq ?? 0)
+  return { passed: good.length >= times_min, detail, restsOn: [...read.map((fact) => fact.taskseq), ...asked] }
+}
 
-/** `null` for a pattern that does not compile. */
-function matches(pattern: string, text: string): boolean | null {
-  try {
-    return new RegExp(pattern, 'u').test(text)
-  } catch {
-    return null
+function filesVerdict(paths: readonly string[], { files }: RunFacts): Verdict {
+  const restsOn = [files?.taskseq ?? 0]
+  const found = new Map(files?.found.map((file) => [file.path, file]))
+  const missing = paths.filter((path) => found.get(path)?.found !== 'file')
+  if (missing.length > 0) {
+    const why = missing.map((path) => `${quoted(path)} ${absence[found.get(path)?.found ?? 'unknown'] ?? absence['unknown']}`)
+    return { passed: false, detail: `${missing.length} of ${paths.length} required ${paths.length === 1 ? 'file' : 'files'} missing: ${listed(why)}.`, restsOn }
   }
+  return {
+    passed: true,
+    detail: `${listed(paths.map((path) => `${quoted(path)} (${found.get(path)?.bytes ?? 0} bytes)`))} ${paths.length === 1 ? 'exists' : 'exist'} in the workspace.`,
+    restsOn,
+  }
+}
+
+const absence: Readonly<Record<string, string>> = {
+  missing: 'is not there',
+  folder: 'is a folder',
+  other: 'is no regular file',
+  refused: 'lies outside of the workspace',
+  unreadable: 'may not be read',
+  unknown: 'was not looked for',
 }

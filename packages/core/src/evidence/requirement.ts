@@ -1,26 +1,64 @@
 // What a node's result must rest on. A string is for people and the model: shown, recorded, never checked (D-11).
+// An object is a check that code makes: of the run's tool calls, of its final output, of the workspace.
+// What a check means stands in docs/writing-skills.md; whether one can be made at all is `requirementFault`.
 import { z } from 'zod'
+
+const text = z.string().min(1).max(2000)
+const anyObject = z.record(z.string(), z.unknown())
+const times = z.number().int().min(1).max(1000)
 
 export const machineRequirement = z.discriminatedUnion('kind', [
   z
-    .strictObject({
-      kind: z.literal('tool_succeeded'),
-      tool: z.string().min(1),
-      times_min: z.number().int().min(1).max(1000).optional(),
-    })
-    .describe('The named tool was called and succeeded, at least times_min times (default 1).'),
+    .strictObject({ kind: z.literal('tool_succeeded'), tool: z.string().min(1), times_min: times.optional(), arguments_match: anyObject.optional() })
+    .describe('The named tool was called, with arguments that hold these, and succeeded, at least times_min times (default 1).'),
   z
     .strictObject({ kind: z.literal('output_length'), min: z.number().int().min(0).optional(), max: z.number().int().min(1).optional() })
     .describe('The final output has at least min and at most max characters.'),
-  z.strictObject({ kind: z.literal('output_matches'), pattern: z.string().min(1).max(500) }).describe('The final output matches the regular expression.'),
+  z.strictObject({ kind: z.literal('output_matches'), pattern: z.string().min(1).max(500) }).describe('The final output matches the regular expression (RE2).'),
+  z.strictObject({ kind: z.literal('output_contains'), texts: z.array(text).min(1).max(100) }).describe('The final output contains each text, exactly so.'),
+  z.strictObject({ kind: z.literal('output_schema'), schema: anyObject }).describe('The final output is JSON that fits the JSON Schema.'),
+  z
+    .strictObject({
+      kind: z.literal('output_cites'),
+      sources: z.array(text).min(1).max(100).optional(),
+      from_tool: z.string().min(1).optional(),
+      times_min: times.optional(),
+      only: z.boolean().optional(),
+    })
+    .describe('The final output names each source; with from_tool, sources that tool really gave.'),
+  z
+    .strictObject({
+      kind: z.literal('numbers_from_tools'),
+      tools: z.array(z.string().min(1)).min(1).max(20),
+      allow: z.array(z.number()).max(100).optional(),
+      integers_below: z.number().int().min(0).max(10_000).optional(),
+    })
+    .describe('Every number of the final output occurs in a result of these tools.'),
+  z
+    .strictObject({ kind: z.literal('files_exist'), paths: z.array(z.string().min(1).max(1000)).min(1).max(100) })
+    .describe('These files exist in the workspace when the run ends.'),
 ])
 export type MachineRequirement = z.infer<typeof machineRequirement>
 
-export const evidenceRequirement = z.union([z.string().min(1).max(2000), machineRequirement])
+export const evidenceRequirement = z.union([text, machineRequirement])
 export type EvidenceRequirement = z.infer<typeof evidenceRequirement>
+
+/** What a node's result is held to: facts it rests on, rules for its output, and how evidence is to be given, in words. */
+export interface EvidenceDemands {
+  readonly required_evidence: readonly EvidenceRequirement[]
+  readonly validation_rules?: readonly EvidenceRequirement[] | undefined
+  readonly evidence_contract?: string | undefined
+}
+
+/** Every requirement a node's result is checked against, in the order of the fields. */
+export function requirementsOf(demands: EvidenceDemands): readonly EvidenceRequirement[] {
+  return demands.validation_rules === undefined ? demands.required_evidence : [...demands.required_evidence, ...demands.validation_rules]
+}
 
 /** `rests_on` are the `taskseq`s of the events the verdict was read from. */
 export const evidenceCheck = z.object({
+  /** The field of the node the requirement stands in; absent: `required_evidence`. */
+  field: z.enum(['validation_rules', 'evidence_contract']).optional(),
   requirement: evidenceRequirement,
   status: z.enum(['passed', 'failed', 'not_checked']),
   detail: z.string(),

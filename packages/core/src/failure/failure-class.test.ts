@@ -17,6 +17,7 @@ const table: Record<FailureClass, string> = {
   tool_crash: 'fail',
   iterations_exhausted: 'fail',
   budget_exceeded: 'fail',
+  deadline_exceeded: 'fail',
   evidence_missing: 'fail',
   empty_output: 'fail',
   cancelled: 'fail',

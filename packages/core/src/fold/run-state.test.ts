@@ -107,8 +107,8 @@ describe('tool calls', () => {
   it('leave facts with their place in the log, in the order of the log, failures too', () => {
     const run = folded(user('hi'), two, result('r1', 'c2', 'write', 'no', false), result('r1', 'c1', 'read'))
     expect(run.facts).toEqual([
-      { taskseq: 4, tool: 'write', success: false },
-      { taskseq: 5, tool: 'read', success: true },
+      { taskseq: 4, tool: 'write', success: false, askedSeq: 3, arguments: '{}', result: 'no' },
+      { taskseq: 5, tool: 'read', success: true, askedSeq: 3, arguments: '{}', result: 'ok' },
     ])
   })
 })

@@ -21,6 +21,17 @@ export interface ToolFact {
   readonly taskseq: number
   readonly tool: string
   readonly success: boolean
+  /** `taskseq` of the answer that asked for the call. */
+  readonly askedSeq?: number
+  /** As the model sent them. Left out, like the result, where no requirement reads it. */
+  readonly arguments?: string
+  readonly result?: string
+}
+
+/** Files as evidence: what stood at the paths a node's requirements name. */
+export interface FilesFact {
+  readonly taskseq: number
+  readonly found: DataOf<'workspace_files_checked'>['files']
 }
 
 export interface RunState {
@@ -31,6 +42,7 @@ export interface RunState {
   readonly historyIndex: number
   readonly calls: readonly OpenCall[]
   readonly facts: readonly ToolFact[]
+  readonly files: FilesFact | null
   /** Answers of the provider that asked for tools. */
   readonly toolIterations: number
   /** Failed tries of the provider call now due. */
@@ -55,6 +67,7 @@ export function startRun(start: DataOf<'run_started'>): RunState {
     historyIndex: 0,
     calls: [],
     facts: [],
+    files: null,
     toolIterations: 0,
     tries: 0,
     restarts: 0,
@@ -97,6 +110,8 @@ export function evolveRun(run: RunState, event: DomainEvent, taskseq: number): R
       return { ...run, tries: event.data.tries }
     case 'assistant_message_added':
       return answered(run, event.data, taskseq)
+    case 'tool_call_requested':
+      return { ...run, status: 'acting', calls: [{ ...event.data.call, started: false, idempotent: false, result: null }] }
     case 'tool_call_started':
       return {
         ...run,
@@ -104,6 +119,8 @@ export function evolveRun(run: RunState, event: DomainEvent, taskseq: number): R
       }
     case 'tool_result_recorded':
       return resultRecorded(run, event.data, taskseq)
+    case 'workspace_files_checked':
+      return { ...run, files: { taskseq, found: event.data.files } }
     case 'run_completed':
       return { ...run, status: 'completed', finishReason: event.data.finish_reason }
     case 'run_failed':
@@ -137,10 +154,14 @@ function answered(run: RunState, answer: DataOf<'assistant_message_added'>, task
 }
 
 function resultRecorded(run: RunState, result: DataOf<'tool_result_recorded'>, taskseq: number): RunState {
-  if (!run.calls.some((call) => call.id === result.call_id && call.result === null)) return run
+  const asked = run.calls.find((call) => call.id === result.call_id && call.result === null)
+  if (asked === undefined) return run
   const calls = run.calls.map((call) => (call.id === result.call_id ? { ...call, result: result.content } : call))
-  const facts = [...run.facts, { taskseq, tool: result.tool_name, success: result.success }]
+  const { tool_name: tool, success, content } = result
+  const facts = [...run.facts, { taskseq, tool, success, askedSeq: run.outputSeq, arguments: asked.arguments, result: content }]
   if (calls.some((call) => call.result === null)) return { ...run, calls, facts }
   const results = calls.map((call): ChatMessage => ({ role: 'tool', tool_call_id: call.id, content: call.result ?? '' }))
-  return { ...run, status: 'thinking', calls: [], facts, messages: [...run.messages, ...results] }
+  // The result of a tool node's call is its output.
+  const output = run.messages.length === 0 && result.success ? { outputText: result.content, outputSeq: taskseq } : {}
+  return { ...run, ...output, status: 'thinking', calls: [], facts, messages: [...run.messages, ...results] }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { answer, graph, node, plain, recorded, result, runStarted, submitted, taskEnd } from '../../test/log.ts'
-import type { DomainEvent } from '../events/catalog.ts'
+import { answer, code, graph, node, plain, recorded, result, runStarted, submitted, taskEnd, written } from '../../test/log.ts'
+import type { DataOf, DomainEvent } from '../events/catalog.ts'
 import { evolveTask, foldTask, newTask } from './task-state.ts'
 
 const claimed = (daemon: string): DomainEvent => plain('task_claimed', { daemon })
@@ -94,8 +94,8 @@ describe('a team with a failed and a blocked node', () => {
     user('r1'),
     answer('r1', null, [{ id: 'c1', name: 'GraphWorkflow' }]),
     teamStarted,
-    plain('node_started', of('a', 'ra')),
-    plain('node_started', of('b', 'rb')),
+    plain('node_started', { ...of('a', 'ra'), input: { instruction: 'Do it.' } }),
+    plain('node_started', { ...of('b', 'rb'), input: null }),
     runStarted('ra', { parent: 'r1', node: 'a' }),
     runStarted('rb', { parent: 'r1', node: 'b' }),
     answer('rb', 'B says'),
@@ -110,12 +110,15 @@ describe('a team with a failed and a blocked node', () => {
 
   it('folds to the state of every node, in declared order', () => {
     const team = folded(...log).teams.get(team_run_id)
+    const startedAtMs = Date.parse(written.time)
+    const waited = { runId: null, startedAtMs: null, input: null, output: null, failure: null, causeNodeId: null, cancelReason: null }
     expect([...(team?.nodes ?? [])]).toEqual([
-      ['a', { status: 'completed', runId: 'ra', failure: null, causeNodeId: null }],
-      ['b', { status: 'failed', runId: 'rb', failure, causeNodeId: null }],
-      ['c', { status: 'blocked', runId: null, failure: null, causeNodeId: 'b' }],
-      ['d', { status: 'blocked', runId: null, failure: null, causeNodeId: 'b' }],
+      ['a', { ...waited, status: 'completed', runId: 'ra', startedAtMs, input: { instruction: 'Do it.' } }],
+      ['b', { ...waited, status: 'failed', runId: 'rb', startedAtMs, failure }],
+      ['c', { ...waited, status: 'blocked', causeNodeId: 'b' }],
+      ['d', { ...waited, status: 'blocked', causeNodeId: 'b' }],
     ])
+    expect(team?.startedAtMs).toBe(startedAtMs)
     expect(team?.outcome).toBe('incomplete')
   })
 
@@ -146,6 +149,68 @@ describe('a team with a failed and a blocked node', () => {
 
   it('is complete when its log says so', () => {
     expect(folded(...log.slice(0, 7), plain('task_team_run_completed', { team_run_id, outcome: 'complete' })).teams.get(team_run_id)?.outcome).toBe('complete')
+  })
+})
+
+describe('a team of a task that is a workflow without a root agent', () => {
+  const team_run_id = 'team1'
+  const start = plain('task_team_run_started', { team_run_id, run_id: null, call_id: null, graph: graph(node('a'), code('b', 'a')), concurrent_nodes_max: 16 })
+  const worker = plain('run_started', { ...(runStarted('ra', { node: 'a' }).data as DataOf<'run_started'>), parent_run_id: null }, 'ra')
+
+  it('has runs, and none of them is a root', () => {
+    const task = folded(submitted, claimed('d1'), start, plain('node_started', { team_run_id, node_id: 'a', run_id: 'ra', input: null }), worker)
+    expect([...task.runs.keys()]).toEqual(['ra'])
+    expect(task.rootRunId).toBeNull()
+  })
+
+  it('folds what was computed, skipped and asked to stop', () => {
+    const ended = [
+      plain('node_cancel_requested', { team_run_id, node_id: 'a', reason: 'enough' }),
+      plain('node_skipped', { team_run_id, node_id: 'a', reason: 'no' }),
+      plain('node_computed', { team_run_id, node_id: 'b', output: '42' }),
+    ]
+    const nodes = folded(submitted, start, ...ended).teams.get(team_run_id)?.nodes
+    expect(nodes?.get('a')).toMatchObject({ status: 'skipped', cancelReason: 'enough' })
+    expect(nodes?.get('b')).toMatchObject({ status: 'completed', output: '42', runId: null })
+  })
+
+  it('folds a growth into its graph: new nodes wait, edges lead to nodes that were there, outputs are replaced', () => {
+    const grown = plain('graph_extended', {
+      team_run_id,
+      node_id: 'a',
+      nodes: [node('c', 'a')],
+      edges: [['c', 'b']],
+      outputs: ['b', 'c'],
+      output: null,
+    } as never)
+    const team = folded(submitted, start, grown).teams.get(team_run_id)
+    expect(team?.graph).toMatchObject({
+      nodes: [
+        { node_id: 'a', depends_on: [] },
+        { node_id: 'b', depends_on: ['a', 'c'] },
+        { node_id: 'c', depends_on: ['a'] },
+      ],
+      outputs: ['b', 'c'],
+      output: null,
+    })
+    expect(team?.start.graph.nodes).toHaveLength(2)
+    expect([...(team?.nodes ?? [])].map(([id, each]) => [id, each.status])).toEqual([
+      ['a', 'waiting'],
+      ['b', 'waiting'],
+      ['c', 'waiting'],
+    ])
+  })
+
+  it('folds changes of the shared state over what it began with', () => {
+    const shared = plain('task_team_run_started', {
+      ...(start.data as DataOf<'task_team_run_started'>),
+      graph: { ...graph(node('a')), shared_state: { count: 1 } },
+    })
+    const change = (by: number): DomainEvent =>
+      plain('shared_state_changed', { team_run_id, run_id: 'ra', change: { action: 'increment', path: 'count', by } } as never)
+    const team = folded(submitted, shared, change(2), change(3)).teams.get(team_run_id)
+    expect(team?.sharedState).toEqual({ count: 6 })
+    expect(team?.start.graph.shared_state).toEqual({ count: 1 })
   })
 })
 

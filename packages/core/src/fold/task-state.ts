@@ -69,20 +69,25 @@ export function evolveTask(task: TaskState, event: RecordedEvent): void {
       return
     case 'run_started':
       task.runs.set(event.data.run_id, startRun(event.data))
-      if (event.data.parent_run_id === null) task.rootRunId = event.data.run_id
+      if (event.data.team_run_id === null) task.rootRunId = event.data.run_id
       return
     case 'task_team_run_started':
-      task.teams.set(event.data.team_run_id, startTeam(event.data))
+      task.teams.set(event.data.team_run_id, startTeam(event.data, Date.parse(event.time)))
       return
     case 'node_started':
+    case 'node_computed':
     case 'node_completed':
+    case 'node_skipped':
     case 'node_failed':
     case 'node_blocked':
+    case 'node_cancel_requested':
     case 'node_cancelled':
+    case 'graph_extended':
+    case 'shared_state_changed':
     case 'task_team_run_completed':
     case 'task_team_run_failed': {
       const team = task.teams.get(event.data.team_run_id)
-      if (team !== undefined) evolveTeam(team, event)
+      if (team !== undefined) evolveTeam(team, event, Date.parse(event.time))
       return
     }
     default: {

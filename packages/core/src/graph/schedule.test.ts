@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { graph, node } from '../../test/log.ts'
+import { code, graph, node, quorum } from '../../test/log.ts'
 import type { ExecutionGraph } from './execution-graph.ts'
 import { decideTeam, type NodeStates, type NodeStatus, teamOutcome } from './schedule.ts'
 
@@ -11,8 +11,13 @@ function decided(
   statuses: Record<string, NodeStatus>,
   limits: { concurrentNodesMax: number; stopping?: boolean } = { concurrentNodesMax: 16 },
 ) {
-  const { start, block, done } = decideTeam(of, given(statuses), limits)
-  return { start: start.map((each) => each.node_id), block: block.map((each) => [each.node.node_id, each.causeNodeId]), done }
+  const { start, block, skip, done } = decideTeam(of, given(statuses), limits)
+  return {
+    start: start.map((each) => each.node_id),
+    block: block.map((each) => [each.node.node_id, each.causeNodeId]),
+    ...(skip.length === 0 ? {} : { skip: skip.map((each) => each.node_id) }),
+    done,
+  }
 }
 
 const diamond = graph(node('a'), node('b', 'a'), node('c', 'a'), node('d', 'b', 'c'))
@@ -108,14 +113,108 @@ describe('stopping', () => {
   })
 })
 
+describe('a quorum (D4)', () => {
+  const two = graph(node('a'), node('b'), node('c'), quorum(2, 'join', 'a', 'b', 'c'), node('after', 'join'))
+
+  it('waits for all to end, also when enough have completed', () => {
+    expect(decided(two, { a: 'completed', b: 'completed', c: 'running' })).toEqual({ start: [], block: [], done: false })
+  })
+
+  it('starts when all have ended and enough completed', () => {
+    expect(decided(two, { a: 'completed', b: 'failed', c: 'completed' }).start).toEqual(['join'])
+    expect(decided(two, { a: 'completed', b: 'completed', c: 'completed' }).start).toEqual(['join'])
+    expect(decided(two, { a: 'completed', b: 'cancelled', c: 'completed' }).start).toEqual(['join'])
+  })
+
+  it('is not blocked, nor what lies behind it, while enough may still complete', () => {
+    expect(decided(two, { a: 'failed', b: 'running', c: 'running' })).toEqual({ start: [], block: [], done: false })
+  })
+
+  it('is blocked as soon as enough never will, with all behind it; the cause is the one too many', () => {
+    expect(decided(two, { a: 'failed', b: 'running', c: 'failed' }).block).toEqual([
+      ['join', 'c'],
+      ['after', 'c'],
+    ])
+  })
+
+  it('counts what is blocked itself as lost, once', () => {
+    const through = graph(node('x'), node('a', 'x'), node('b', 'x'), node('c'), quorum(1, 'join', 'a', 'b', 'c'))
+    expect(decided(through, { x: 'failed', c: 'running' }).block).toEqual([
+      ['a', 'x'],
+      ['b', 'x'],
+    ])
+    expect(decided(through, { x: 'failed', a: 'blocked', b: 'blocked', c: 'completed' }).start).toEqual(['join'])
+    expect(decided(through, { x: 'failed', a: 'blocked', b: 'blocked', c: 'failed' }).block).toEqual([['join', 'c']])
+  })
+
+  it('of none starts when all have ended, whatever became of them', () => {
+    const any = graph(node('a'), node('b', 'a'), quorum(0, 'join', 'a', 'b'))
+    expect(decided(any, { a: 'failed', b: 'blocked' }).start).toEqual(['join'])
+    expect(decided(any, { a: 'running' }).start).toEqual([])
+  })
+
+  it('larger than what it depends on asks for all of it', () => {
+    const all = graph(node('a'), node('b'), quorum(5, 'join', 'a', 'b'))
+    expect(decided(all, { a: 'completed', b: 'completed' }).start).toEqual(['join'])
+    expect(decided(all, { a: 'completed', b: 'failed' }).block).toEqual([['join', 'b']])
+  })
+
+  it.each([
+    [{ a: 'skipped', b: 'failed', c: 'completed' }, 'blocked by b'],
+    [{ a: 'skipped', b: 'skipped', c: 'completed' }, 'starts'],
+    [{ a: 'skipped', b: 'skipped', c: 'failed' }, 'blocked by c'],
+    [{ a: 'skipped', b: 'completed', c: 'completed' }, 'starts'],
+    [{ a: 'skipped', b: 'skipped', c: 'skipped' }, 'is skipped'],
+  ] as const)('of two over %j %s: of what was not skipped as many as asked for, and all when there are fewer', (statuses, says) => {
+    const { start, block, skip } = decided(two, statuses)
+    const said = start.includes('join') ? 'starts' : skip?.includes('join') ? 'is skipped' : `blocked by ${block[0]?.[1]}`
+    expect(said).toBe(says)
+  })
+})
+
+describe('skipping (D5)', () => {
+  const fork = graph(node('a'), node('yes', 'a'), node('no', 'a'), node('after-no', 'no'), node('join', 'yes', 'after-no'))
+
+  it('skips a node all of whose dependencies were skipped', () => {
+    expect(decided(fork, { a: 'completed', yes: 'running', no: 'skipped' })).toEqual({ start: [], block: [], skip: ['after-no'], done: false })
+  })
+
+  it('starts a join when the branches that were not skipped have completed', () => {
+    expect(decided(fork, { a: 'completed', yes: 'running', no: 'skipped', 'after-no': 'skipped' }).start).toEqual([])
+    expect(decided(fork, { a: 'completed', yes: 'completed', no: 'skipped', 'after-no': 'skipped' }).start).toEqual(['join'])
+  })
+
+  it('blocks a join when a branch that was not skipped failed', () => {
+    expect(decided(fork, { a: 'completed', yes: 'failed', no: 'skipped', 'after-no': 'skipped' }).block).toEqual([['join', 'yes']])
+  })
+
+  it('never skips what depends on nothing', () => expect(decided(graph(node('a')), {}).start).toEqual(['a']))
+
+  it('skips nothing while stopping', () => {
+    const stopping = decided(fork, { a: 'completed', yes: 'running', no: 'skipped' }, { concurrentNodesMax: 16, stopping: true })
+    expect(stopping).toEqual({ start: [], block: [], done: false })
+  })
+})
+
+describe('code (D6)', () => {
+  it('takes no place: it starts though all places are taken, and leaves the free ones to others', () => {
+    const mixed = graph(code('x'), node('a'), code('y'), node('b'), code('z'))
+    expect(decided(mixed, {}, { concurrentNodesMax: 1 }).start).toEqual(['x', 'a', 'y', 'z'])
+    expect(decided(mixed, { a: 'running' }, { concurrentNodesMax: 1 }).start).toEqual(['x', 'y', 'z'])
+  })
+})
+
 describe('teamOutcome (D-35)', () => {
   it.each([
-    [{ a: 'completed', b: 'completed', c: 'completed', d: 'completed' }, 'complete'],
-    [{ a: 'completed', b: 'completed', c: 'failed', d: 'completed' }, 'incomplete'],
-    [{ a: 'completed', b: 'completed', c: 'failed', d: 'blocked' }, 'incomplete'],
-    [{ a: 'completed', b: 'cancelled', c: 'failed', d: 'cancelled' }, 'cancelled'],
-    [{ a: 'completed', b: 'completed', c: 'completed' }, 'incomplete'],
-  ] as const)('%j is %s', (statuses, outcome) => expect(teamOutcome(wide, given(statuses))).toBe(outcome))
+    [{ a: 'completed', b: 'completed', c: 'completed', d: 'completed' }, false, 'complete'],
+    [{ a: 'completed', b: 'skipped', c: 'skipped', d: 'completed' }, false, 'complete'],
+    [{ a: 'completed', b: 'completed', c: 'failed', d: 'completed' }, false, 'incomplete'],
+    [{ a: 'completed', b: 'completed', c: 'failed', d: 'blocked' }, false, 'incomplete'],
+    [{ a: 'completed', b: 'cancelled', c: 'completed', d: 'completed' }, false, 'incomplete'],
+    [{ a: 'completed', b: 'cancelled', c: 'failed', d: 'cancelled' }, true, 'cancelled'],
+    [{ a: 'completed', b: 'completed', c: 'completed', d: 'completed' }, true, 'complete'],
+    [{ a: 'completed', b: 'completed', c: 'completed' }, false, 'incomplete'],
+  ] as const)('%j, told to stop %j, is %s', (statuses, stopped, outcome) => expect(teamOutcome(wide, given(statuses), stopped)).toBe(outcome))
 })
 
 interface Driven {

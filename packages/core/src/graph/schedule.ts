@@ -1,9 +1,11 @@
 // Dataflow scheduling, decided purely: which nodes may start now, which never will, and when the team is done.
 // D1. A node starts when all it depends on are completed; there are no layers. D2. A node that failed or was cancelled blocks
 //     all that depend on it, transitively, and nothing else. D3. Answers are in declared order, never in completion order.
+// D4. A node with a quorum starts when all it depends on have ended and that many completed; it is blocked when so many never will.
+// D5. A node all of whose dependencies were skipped is skipped; with some skipped, the others decide. D6. Code takes no place.
 import type { ExecutionGraph, ExecutionNode } from './execution-graph.ts'
 
-export type NodeStatus = 'waiting' | 'running' | 'completed' | 'failed' | 'blocked' | 'cancelled'
+export type NodeStatus = 'waiting' | 'running' | 'completed' | 'skipped' | 'failed' | 'blocked' | 'cancelled'
 
 export interface NodeState {
   readonly status: NodeStatus
@@ -18,6 +20,7 @@ export interface TeamDecision {
   readonly start: readonly ExecutionNode[]
   /** With the node whose end is the cause: failed, cancelled, or itself blocked by that one. */
   readonly block: readonly { readonly node: ExecutionNode; readonly causeNodeId: string }[]
+  readonly skip: readonly ExecutionNode[]
   readonly done: boolean
 }
 
@@ -29,6 +32,7 @@ export function decideTeam(graph: ExecutionGraph, nodes: NodeStates, limits: { c
   for (const node of graph.nodes) if (statusOf(node.node_id) === 'running') free--
 
   const start: ExecutionNode[] = []
+  const skip: ExecutionNode[] = []
   const block: { node: ExecutionNode; causeNodeId: string }[] = []
   let open = 0
   for (const node of graph.nodes) {
@@ -41,33 +45,61 @@ export function decideTeam(graph: ExecutionGraph, nodes: NodeStates, limits: { c
       continue
     }
     open++
-    if (free > 0 && limits.stopping !== true && node.depends_on.every((id) => statusOf(id) === 'completed')) {
-      start.push(node)
-      free--
-    }
+    if (limits.stopping === true) continue
+    const readiness = readinessOf(node, statusOf)
+    if (readiness === 'skip') skip.push(node)
+    if (readiness !== 'start' || (node.kind !== 'code' && free <= 0)) continue
+    start.push(node)
+    if (node.kind !== 'code') free--
   }
-  return { start, block, done: open === 0 }
+  return { start, block, skip, done: open === 0 }
 }
+
+function readinessOf(node: ExecutionNode, statusOf: (id: string) => NodeStatus): 'wait' | 'start' | 'skip' {
+  let completed = 0
+  let skipped = 0
+  for (const id of node.depends_on) {
+    const status = statusOf(id)
+    if (status === 'waiting' || status === 'running') return 'wait'
+    if (status === 'completed') completed++
+    if (status === 'skipped') skipped++
+  }
+  if (skipped > 0 && skipped === node.depends_on.length) return 'skip'
+  return completed >= node.depends_on.length - skipped - spareOf(node, skipped) ? 'start' : 'wait'
+}
+
+/** How many of the dependencies that were not skipped a node can do without. */
+const spareOf = ({ depends_on, quorum }: ExecutionNode, skipped: number): number =>
+  quorum === undefined ? 0 : Math.max(0, depends_on.length - skipped - quorum)
 
 /** For every node that can never run: the id of the ended node that is the cause, the first of them in declared order. */
 function blockCauses(graph: ExecutionGraph, statusOf: (id: string) => NodeStatus): ReadonlyMap<string, string> {
-  const dependents = new Map<string, string[]>()
+  const lost = graph.nodes.some(({ node_id }) => statusOf(node_id) === 'failed' || statusOf(node_id) === 'cancelled')
+  if (!lost) return new Map()
+  const dependents = new Map<string, ExecutionNode[]>()
   for (const node of graph.nodes) {
     for (const id of node.depends_on) {
       const known = dependents.get(id)
-      if (known === undefined) dependents.set(id, [node.node_id])
-      else known.push(node.node_id)
+      if (known === undefined) dependents.set(id, [node])
+      else known.push(node)
     }
   }
   const causes = new Map<string, string>()
+  const spare = new Map<string, number>()
   for (const node of graph.nodes) {
     const status = statusOf(node.node_id)
     if (status !== 'failed' && status !== 'cancelled') continue
     const reached = [...(dependents.get(node.node_id) ?? [])]
-    for (let id = reached.pop(); id !== undefined; id = reached.pop()) {
-      if (causes.has(id)) continue
-      causes.set(id, node.node_id)
-      reached.push(...(dependents.get(id) ?? []))
+    for (let next = reached.pop(); next !== undefined; next = reached.pop()) {
+      if (causes.has(next.node_id)) continue
+      if (next.quorum !== undefined) {
+        const skipped = (): number => next.depends_on.filter((id) => statusOf(id) === 'skipped').length
+        const left = (spare.get(next.node_id) ?? spareOf(next, skipped())) - 1
+        spare.set(next.node_id, left)
+        if (left >= 0) continue
+      }
+      causes.set(next.node_id, node.node_id)
+      reached.push(...(dependents.get(next.node_id) ?? []))
     }
   }
   return causes
@@ -75,9 +107,12 @@ function blockCauses(graph: ExecutionGraph, statusOf: (id: string) => NodeStatus
 
 export type TeamOutcome = 'complete' | 'incomplete' | 'cancelled'
 
-/** The outcome of a team whose nodes have all ended (D-35). */
-export function teamOutcome(graph: ExecutionGraph, nodes: NodeStates): TeamOutcome {
-  const statuses = graph.nodes.map((node) => nodes.get(node.node_id)?.status ?? 'waiting')
-  if (statuses.every((status) => status === 'completed')) return 'complete'
-  return statuses.some((status) => status === 'cancelled') ? 'cancelled' : 'incomplete'
+/** The outcome of a team whose nodes have all ended (D-35): `cancelled` is an incomplete team that was told to stop. */
+export function teamOutcome(graph: ExecutionGraph, nodes: NodeStates, stopped: boolean): TeamOutcome {
+  const complete = graph.nodes.every((node) => {
+    const status = nodes.get(node.node_id)?.status
+    return status === 'completed' || status === 'skipped'
+  })
+  if (complete) return 'complete'
+  return stopped ? 'cancelled' : 'incomplete'
 }

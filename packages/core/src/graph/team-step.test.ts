@@ -1,44 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { graph, node } from '../../test/log.ts'
-import type { DomainEvent } from '../events/catalog.ts'
+import { cancelled, completed, eventsOf, facts, failed, step, team } from '../../test/team.ts'
 import type { EvidenceRequirement } from '../evidence/requirement.ts'
-import { evolveTeam, startTeam, type TeamState } from '../fold/team-state.ts'
-import type { ExecutionGraph, ExecutionNode } from './execution-graph.ts'
-import { type NodeEnd, stepTeam, teamOutput } from './team-step.ts'
-
-const team = (of: ExecutionGraph, concurrentNodesMax = 16): TeamState =>
-  startTeam({ team_run_id: 'team1' as never, run_id: 'root' as never, call_id: 'c1', graph: of, concurrent_nodes_max: concurrentNodesMax })
-
-const facts = (outputText = 'done', tools: NodeEnd['facts']['tools'] = []): NodeEnd['facts'] => ({ outputText, outputSeq: 7, tools })
-const completed = (nodeId: string, of = facts()): NodeEnd => ({ nodeId, runId: `run-${nodeId}`, status: 'completed', facts: of, failure: null })
-const failed = (nodeId: string): NodeEnd => ({
-  nodeId,
-  runId: `run-${nodeId}`,
-  status: 'failed',
-  facts: facts(''),
-  failure: { class: 'tool_crash', message: `${nodeId} broke` },
-})
-const cancelled = (nodeId: string): NodeEnd => ({
-  nodeId,
-  runId: `run-${nodeId}`,
-  status: 'cancelled',
-  facts: facts(''),
-  failure: { class: 'cancelled', message: 'stop' },
-})
-
-/** Steps the team and folds what follows, as its supervisor does. */
-function step(of: TeamState, ended: NodeEnd[], cancelReason: string | null = null): string[] {
-  let runs = 0
-  const events = stepTeam(of, ended, { newRunId: () => `new-${++runs}`, cancelReason })
-  for (const event of events) evolveTeam(of, event)
-  return events.map(told)
-}
-
-function told(event: DomainEvent): string {
-  const { data } = event as { data: { node_id?: string; outcome?: string; cause_node_id?: string; passed?: boolean } }
-  const more = data.cause_node_id === undefined ? (data.passed === undefined ? '' : data.passed ? ' passed' : ' refused') : ` by ${data.cause_node_id}`
-  return `${event.type} ${data.node_id ?? data.outcome}${more}`
-}
+import { evolveTeam } from '../fold/team-state.ts'
+import { event } from '../events/catalog.ts'
+import type { ExecutionNode } from './execution-graph.ts'
+import { stepTeam, teamOutput } from './team-step.ts'
 
 const requiring = (id: string, required_evidence: EvidenceRequirement[], ...depends_on: string[]): ExecutionNode => ({
   ...node(id, ...depends_on),
@@ -53,8 +20,9 @@ describe('a team of one node', () => {
   })
 
   it('a started node has the run id it was handed', () => {
-    expect(stepTeam(team(graph(node('only'))), [], { newRunId: () => 'run-x', cancelReason: null })).toMatchObject([
-      { type: 'node_started', data: { team_run_id: 'team1', node_id: 'only', run_id: 'run-x' } },
+    const options = { newRunId: () => 'run-x', cancelReason: null, program: null, outputs: new Map() }
+    expect(stepTeam(team(graph(node('only'))), [], options)).toMatchObject([
+      { type: 'node_started', data: { team_run_id: 'team1', node_id: 'only', run_id: 'run-x', input: null } },
     ])
   })
 
@@ -103,7 +71,7 @@ describe('the evidence gate (E2)', () => {
 
   it('the verdict names the run and every check', () => {
     const gated = team(graph(requiring('a', [needs, 'It reads well.'])))
-    const [verdict] = stepTeam(gated, [completed('a', counted)], { newRunId: () => '', cancelReason: null })
+    const [verdict] = eventsOf(gated, [completed('a', counted)])
     expect(verdict).toMatchObject({ data: { run_id: 'run-a', passed: true, checks: [{ status: 'passed', rests_on: [5] }, { status: 'not_checked' }] } })
   })
 
@@ -165,8 +133,8 @@ describe('order (D-36)', () => {
     const same = team(graph(node('a'), node('b', 'a')))
     step(same, [])
     const before = structuredClone([...same.nodes])
-    const once = stepTeam(same, [completed('a')], { newRunId: () => 'r', cancelReason: null })
-    expect(stepTeam(same, [completed('a')], { newRunId: () => 'r', cancelReason: null })).toEqual(once)
+    const once = eventsOf(same, [completed('a')])
+    expect(eventsOf(same, [completed('a')])).toEqual(once)
     expect([...same.nodes]).toEqual(before)
   })
 })
@@ -175,27 +143,64 @@ describe('cancel', () => {
   it('cancels what waits, starts nothing, and waits for what runs', () => {
     const chain = team(graph(node('a'), node('b'), node('c', 'a')), 1)
     step(chain, [])
-    expect(step(chain, [], 'enough')).toEqual(['node_cancelled b', 'node_cancelled c'])
-    expect(step(chain, [cancelled('a')], 'enough')).toEqual(['node_cancelled a', 'task_team_run_failed cancelled'])
+    expect(step(chain, [], { cancelReason: 'enough' })).toEqual(['node_cancelled b', 'node_cancelled c'])
+    expect(step(chain, [cancelled('a')], { cancelReason: 'enough' })).toEqual(['node_cancelled a', 'task_team_run_failed cancelled'])
   })
 
   it('a node that completes in spite of it is completed, and the team is cancelled', () => {
     const chain = team(graph(node('a'), node('b', 'a')))
     step(chain, [])
-    expect(step(chain, [completed('a')], 'enough')).toEqual(['node_completed a', 'node_cancelled b', 'task_team_run_failed cancelled'])
+    expect(step(chain, [completed('a')], { cancelReason: 'enough' })).toEqual(['node_completed a', 'node_cancelled b', 'task_team_run_failed cancelled'])
     expect(chain.message).toBe('1 of 2 nodes completed; cancelled: b')
   })
 
   it('with nothing waiting and nothing running but completed nodes the team is complete: the cancel came too late', () => {
     const one = team(graph(node('a')))
     step(one, [])
-    expect(step(one, [completed('a')], 'enough')).toEqual(['node_completed a', 'task_team_run_completed complete'])
+    expect(step(one, [completed('a')], { cancelReason: 'enough' })).toEqual(['node_completed a', 'task_team_run_completed complete'])
   })
 
   it('a node that failed before the cancel stays failed, and what it would have blocked is cancelled', () => {
     const chain = team(graph(node('a'), node('b', 'a')))
     step(chain, [])
-    expect(step(chain, [failed('a')], 'enough')).toEqual(['node_failed a', 'node_cancelled b', 'task_team_run_failed cancelled'])
+    expect(step(chain, [failed('a')], { cancelReason: 'enough' })).toEqual(['node_failed a', 'node_cancelled b', 'task_team_run_failed cancelled'])
+  })
+
+  const cancelNode = (id: string): Parameters<typeof evolveTeam>[1] =>
+    event('node_cancel_requested', { team_run_id: 'team1' as never, node_id: id, reason: 'not needed' })
+
+  it('of one waiting node cancels it at once, blocks what depends on it, and the team is incomplete', () => {
+    const chain = team(graph(node('a'), node('b', 'a'), node('c', 'b'), node('d')))
+    step(chain, [])
+    evolveTeam(chain, cancelNode('b'), 0)
+    expect(step(chain, [])).toEqual(['node_cancelled b', 'node_blocked c by b'])
+    expect(step(chain, [completed('a'), completed('d')])).toEqual(['node_completed a', 'node_completed d', 'task_team_run_failed incomplete'])
+    expect(chain.message).toBe('2 of 4 nodes completed; blocked: c; cancelled: b')
+  })
+
+  it('of one waiting node says why', () => {
+    const chain = team(graph(node('a'), node('b', 'a')))
+    step(chain, [])
+    evolveTeam(chain, cancelNode('b'), 0)
+    expect(eventsOf(chain, [])).toMatchObject([{ type: 'node_cancelled', data: { node_id: 'b', reason: 'not needed' } }])
+  })
+
+  it('of one running node waits for its run to end', () => {
+    const two = team(graph(node('a'), node('b')))
+    step(two, [])
+    evolveTeam(two, cancelNode('a'), 0)
+    expect(step(two, [])).toEqual([])
+    expect(step(two, [cancelled('a')])).toEqual(['node_cancelled a'])
+    expect(step(two, [completed('b')])).toEqual(['node_completed b', 'task_team_run_failed incomplete'])
+  })
+
+  it('of one node that has ended changes nothing', () => {
+    const two = team(graph(node('a'), node('b', 'a')))
+    step(two, [])
+    step(two, [completed('a')])
+    evolveTeam(two, cancelNode('a'), 0)
+    expect(step(two, [])).toEqual([])
+    expect(step(two, [completed('b')])).toEqual(['node_completed b', 'task_team_run_completed complete'])
   })
 })
 

@@ -1,12 +1,20 @@
 // One step of a team: the events that follow from the runs that ended. The TeamSupervisor appends them and acts on them.
 // E1. Pure: the same team and the same ends give the same events, but for the run ids it is handed.
-// E2. A node completes only through the evidence gate. E3. Outcomes come before the starts they make possible.
+// E2. A node completes only through the evidence gate and, where its graph has a program, with that one's leave.
+// E3. Outcomes come before the starts they make possible; code nodes are computed on the way.
 // E4. The step that ends the last node also ends the team.
-import { type DomainEvent, event } from '../events/catalog.ts'
-import { evaluateEvidence, type RunFacts } from '../evidence/evaluate.ts'
+import { type DataOf, type DomainEvent, event } from '../events/catalog.ts'
+import { evaluateNode } from '../evidence/evaluate.ts'
+import type { RunFacts } from '../evidence/run-facts.ts'
 import type { Failure } from '../failure/failure-class.ts'
 import type { TeamNodeState, TeamState } from '../fold/team-state.ts'
-import { decideTeam, type NodeState, teamOutcome } from './schedule.ts'
+import { messageOf } from '../errors.ts'
+import type { RunId } from '../ids.ts'
+import type { ExecutionGraph, ExecutionNode } from './execution-graph.ts'
+import { decideTeam, type NodeState, type NodeStatus, teamOutcome } from './schedule.ts'
+import { grow, type Growth, type NodeEntry, type NodeSequel, type TeamProgram, type TeamView } from './team-program.ts'
+import { changeSharedState, type SharedStateChange } from '../team/shared-state.ts'
+import { graphFault } from './topology.ts'
 
 /** How the run of a node ended. */
 export interface NodeEnd {
@@ -17,88 +25,296 @@ export interface NodeEnd {
   readonly failure: Failure | null
 }
 
-/** @param options `cancelReason`: the team is to stop: nothing starts, and what waits is cancelled. */
-export function stepTeam(team: TeamState, ended: readonly NodeEnd[], options: { newRunId: () => string; cancelReason: string | null }): DomainEvent[] {
-  const { graph, team_run_id } = team.start
-  const events: DomainEvent[] = []
-  const nodes = new Map<string, NodeState>(team.nodes)
-  const settle = (nodeId: string, change: Partial<TeamNodeState>): void => void nodes.set(nodeId, { ...(nodes.get(nodeId) as NodeState), ...change })
+export interface StepOptions {
+  readonly newRunId: () => string
+  /** The team is to stop: nothing starts, and what waits is cancelled. */
+  readonly cancelReason: string | null
+  readonly program: TeamProgram | null
+  /** How far a graph may grow (D-39); absent: as far as its program takes it. */
+  readonly graphMax?: { readonly agents: number; readonly edges: number }
+  /** Texts of the nodes that completed before this step. */
+  readonly outputs: ReadonlyMap<string, string>
+}
 
-  for (const end of ended.toSorted((a, b) => indexOf(graph.nodes, a.nodeId) - indexOf(graph.nodes, b.nodeId))) {
-    const of = { team_run_id, node_id: end.nodeId }
-    const status = endOfNode(team, end, events, of)
-    settle(end.nodeId, { status })
+export function stepTeam(team: TeamState, ended: readonly NodeEnd[], options: StepOptions): DomainEvent[] {
+  const step = new Step(team, options)
+  step.settleEnds(ended)
+  step.cancelWaiting()
+  while (step.advance()) {
+    // Code nodes were computed or nodes skipped: what follows from them belongs to the same step.
   }
-  if (options.cancelReason !== null) {
-    for (const node of graph.nodes) {
-      if (nodes.get(node.node_id)?.status !== 'waiting') continue
-      events.push(event('node_cancelled', { team_run_id, node_id: node.node_id, reason: options.cancelReason }))
-      settle(node.node_id, { status: 'cancelled' })
+  step.endTeam()
+  return step.events
+}
+
+/** The team as it will be once the events so far are durable. */
+class Step implements TeamView {
+  readonly events: DomainEvent[] = []
+  graph: ExecutionGraph
+  #sharedState: TeamState['sharedState']
+  readonly #team: TeamState
+  readonly #options: StepOptions
+  readonly #nodes: Map<string, NodeState & { readonly failure?: Failure | null }>
+  readonly #outputs = new Map<string, string>()
+
+  constructor(team: TeamState, options: StepOptions) {
+    this.#team = team
+    this.#options = options
+    this.graph = team.graph
+    this.#sharedState = team.sharedState
+    this.#nodes = new Map(team.nodes)
+  }
+
+  get sharedState(): TeamState['sharedState'] {
+    return this.#sharedState
+  }
+
+  statusOf(nodeId: string): NodeStatus {
+    return this.#nodes.get(nodeId)?.status ?? 'waiting'
+  }
+
+  outputOf(nodeId: string): string | null {
+    return this.statusOf(nodeId) === 'completed' ? (this.#outputs.get(nodeId) ?? this.#options.outputs.get(nodeId) ?? '') : null
+  }
+
+  failureOf(nodeId: string): Failure | null {
+    return this.#nodes.get(nodeId)?.failure ?? null
+  }
+
+  settleEnds(ended: readonly NodeEnd[]): void {
+    const places = new Map(ended.length > 1 ? this.graph.nodes.map((node, place): [string, number] => [node.node_id, place]) : [])
+    const placeOf = (end: NodeEnd): number => places.get(end.nodeId) ?? 0
+    for (const end of ended.toSorted((a, b) => placeOf(a) - placeOf(b))) this.#settleEnd(end)
+  }
+
+  cancelWaiting(): void {
+    for (const { node_id } of this.graph.nodes) {
+      const reason = this.#options.cancelReason ?? this.#team.nodes.get(node_id)?.cancelReason ?? null
+      if (reason === null || this.statusOf(node_id) !== 'waiting') continue
+      this.#record('node_cancelled', node_id, { reason })
+      this.#settle(node_id, { status: 'cancelled' })
     }
   }
-  const decision = decideTeam(graph, nodes, { concurrentNodesMax: team.start.concurrent_nodes_max })
-  for (const { node, causeNodeId } of decision.block) {
-    events.push(event('node_blocked', { team_run_id, node_id: node.node_id, cause_node_id: causeNodeId }))
-    settle(node.node_id, { status: 'blocked' })
+
+  /** Blocks, skips and starts what can be; whether more may follow from that at once. */
+  advance(): boolean {
+    const decision = decideTeam(this.graph, this.#nodes, { concurrentNodesMax: this.#team.start.concurrent_nodes_max })
+    for (const { node, causeNodeId } of decision.block) {
+      this.#record('node_blocked', node.node_id, { cause_node_id: causeNodeId })
+      this.#settle(node.node_id, { status: 'blocked' })
+    }
+    let again = decision.block.length > 0
+    for (const node of decision.skip) again = this.#skip(node, 'All it depends on were skipped.')
+    for (const node of decision.start) {
+      const before = this.graph
+      again = this.#enter(node) || again
+      // What the graph grew by may hold back a node this decision would start.
+      if (this.graph !== before) return true
+    }
+    return again
   }
-  for (const node of decision.start) {
-    events.push(event('node_started', { team_run_id, node_id: node.node_id, run_id: options.newRunId() as never }))
-  }
-  if (decision.done) {
-    const outcome = teamOutcome(graph, nodes)
-    events.push(
-      outcome === 'complete'
-        ? event('task_team_run_completed', { team_run_id, outcome })
-        : event('task_team_run_failed', { team_run_id, outcome, message: summary(team, nodes) }),
+
+  endTeam(): void {
+    const decision = decideTeam(this.graph, this.#nodes, { concurrentNodesMax: this.#team.start.concurrent_nodes_max })
+    if (!decision.done) return
+    const { team_run_id } = this.#team.start
+    const outcome = teamOutcome(this.graph, this.#nodes, this.#options.cancelReason !== null)
+    const fault = outcome === 'complete' ? this.#resultFault() : summary(this.graph, (id) => this.statusOf(id))
+    this.events.push(
+      fault === null
+        ? event('task_team_run_completed', { team_run_id, outcome: 'complete' })
+        : event('task_team_run_failed', { team_run_id, outcome: outcome === 'complete' ? 'incomplete' : outcome, message: fault }),
     )
   }
-  return events
+
+  #resultFault(): string | null {
+    try {
+      this.#options.program?.result?.(this)
+      return null
+    } catch (error) {
+      return `All nodes completed, and ${this.graph.workflow} could not put its result together: ${messageOf(error)}`
+    }
+  }
+
+  #settleEnd(end: NodeEnd): void {
+    const run_id = end.runId as never
+    if (end.status === 'cancelled') {
+      this.#record('node_cancelled', end.nodeId, { reason: end.failure?.message ?? 'cancelled' })
+      return this.#settle(end.nodeId, { status: 'cancelled' })
+    }
+    if (end.status === 'failed') return this.#fail(end.nodeId, run_id, end.failure ?? { class: 'internal', message: 'The run failed without a reason.' })
+    const node = this.graph.nodes.find((each) => each.node_id === end.nodeId)
+    const { passed, checks } = evaluateNode(node?.kind === 'agent' ? node : { required_evidence: [] }, end.facts)
+    if (checks.length > 0) this.#record('node_evidence_evaluated', end.nodeId, { run_id, passed, checks })
+    if (!passed) {
+      const missing = checks.filter((each) => each.status === 'failed').map((each) => each.detail)
+      return this.#fail(end.nodeId, run_id, { class: 'evidence_missing', message: missing.join(' ') })
+    }
+    const sequel = node === undefined ? null : this.#sequel(node, end.facts.outputText)
+    for (const diagnostic of sequel?.diagnostics ?? []) this.#record('team_diagnostic_recorded', end.nodeId, { ...diagnostic })
+    if (sequel?.kind === 'fail') return this.#fail(end.nodeId, run_id, sequel.failure)
+    this.#record('node_completed', end.nodeId, { run_id })
+    this.#outputs.set(end.nodeId, end.facts.outputText)
+    this.#settle(end.nodeId, { status: 'completed' })
+    for (const change of sequel?.stateChanges ?? []) this.#changeState(end.nodeId, change)
+    this.#grow(end.nodeId, sequel?.growth)
+  }
+
+  #changeState(nodeId: string, change: SharedStateChange): void {
+    const changed = changeSharedState(this.#sharedState, change)
+    if (!changed.ok) return this.#record('team_diagnostic_recorded', nodeId, { code: 'shared_state_refused', message: changed.message })
+    this.#sharedState = changed.state
+    this.events.push(event('shared_state_changed', { team_run_id: this.#team.start.team_run_id, run_id: null, change }))
+  }
+
+  #enter(node: ExecutionNode): boolean {
+    const entry = this.#entry(node)
+    switch (entry.kind) {
+      case 'run':
+        this.#record('node_started', node.node_id, { run_id: this.#options.newRunId() as never, input: entry.input })
+        this.#settle(node.node_id, { status: 'running' })
+        return false
+      case 'output':
+        for (const diagnostic of entry.diagnostics ?? []) this.#record('team_diagnostic_recorded', node.node_id, { ...diagnostic })
+        this.#record('node_computed', node.node_id, { output: entry.output })
+        this.#outputs.set(node.node_id, entry.output)
+        this.#settle(node.node_id, { status: 'completed' })
+        this.#grow(node.node_id, entry.growth)
+        return true
+      case 'skip':
+        return this.#skip(node, entry.reason)
+      case 'fail':
+        this.#fail(node.node_id, null, entry.failure)
+        return true
+      default:
+        return entry satisfies never
+    }
+  }
+
+  /** A program is code of ours, but what it computes comes from files and models: what it throws is that node's failure. */
+  #entry(node: ExecutionNode): NodeEntry {
+    try {
+      const entry = this.#options.program?.enter?.(this, node) ?? { kind: 'run', input: null }
+      if (entry.kind !== 'run' || node.kind !== 'code') return this.#sound(entry.kind === 'output' ? entry.growth : undefined) ?? entry
+      return broken(`${this.graph.workflow} has no code for the operation ${JSON.stringify(node.operation)}.`)
+    } catch (error) {
+      return broken(messageOf(error))
+    }
+  }
+
+  #sequel(node: ExecutionNode, output: string): NodeSequel | null {
+    try {
+      const sequel = this.#options.program?.after?.(this, node, output) ?? null
+      return this.#sound(sequel?.kind === 'go_on' ? sequel.growth : undefined) ?? sequel
+    } catch (error) {
+      return broken(messageOf(error))
+    }
+  }
+
+  /** A growth that would break the graph is the failure of the node it follows from. */
+  #sound(growth: Growth | undefined): ReturnType<typeof broken> | null {
+    if (growth === undefined) return null
+    const started = growth.edges?.find(([, to]) => this.#nodes.has(to) && this.statusOf(to) !== 'waiting')
+    if (started !== undefined) return broken(`${this.graph.workflow} led an edge to ${started[1]}, which has begun.`)
+    const nowhere = growth.edges?.find(([, to]) => !this.#nodes.has(to) && !growth.nodes.some((node) => node.node_id === to))
+    if (nowhere !== undefined) return broken(`${this.graph.workflow} led an edge to ${nowhere[1]}, which is not a node of the graph.`)
+    const grown = grow(this.graph, growth)
+    const fault = growth.outputs?.length === 0 ? 'no node is an output' : graphFault(grown)
+    if (fault !== null) return broken(`${this.graph.workflow} would grow into a graph in which ${fault}.`)
+    return this.#tooLarge(grown)
+  }
+
+  #tooLarge(grown: ExecutionGraph): ReturnType<typeof broken> | null {
+    const { graphMax } = this.#options
+    if (graphMax === undefined) return null
+    const agents = grown.nodes.filter((node) => node.kind === 'agent').length
+    const edges = grown.nodes.reduce((sum, node) => sum + node.depends_on.length, 0)
+    const over =
+      agents > graphMax.agents
+        ? `${agents} agents; the limit agentsMax is ${graphMax.agents}`
+        : edges > graphMax.edges
+          ? `${edges} edges; the limit edgesMax is ${graphMax.edges}`
+          : null
+    return over === null ? null : { kind: 'fail', failure: { class: 'budget_exceeded', message: `${this.graph.workflow} would grow to ${over}.` } }
+  }
+
+  #grow(nodeId: string, growth: Growth | undefined): void {
+    if (growth === undefined) return
+    this.graph = grow(this.graph, growth)
+    for (const node of growth.nodes) this.#nodes.set(node.node_id, { status: 'waiting', runId: null })
+    const { outputs, output } = this.graph
+    const edges = (growth.edges ?? []).map(([from, to]): [string, string] => [from, to])
+    this.#record('graph_extended', nodeId, { nodes: [...growth.nodes], edges, outputs, output })
+  }
+
+  #skip(node: ExecutionNode, reason: string): true {
+    this.#record('node_skipped', node.node_id, { reason })
+    this.#settle(node.node_id, { status: 'skipped' })
+    return true
+  }
+
+  #fail(nodeId: string, runId: RunId | null, failure: Failure): void {
+    this.#record('node_failed', nodeId, { run_id: runId, failure })
+    this.#settle(nodeId, { status: 'failed', failure })
+  }
+
+  #record<T extends NodeEvent>(type: T, nodeId: string, data: Omit<DataOf<T>, 'team_run_id' | 'node_id'>): void {
+    const named: object = { team_run_id: this.#team.start.team_run_id, node_id: nodeId, ...data }
+    this.events.push(event(type, named as DataOf<T>))
+  }
+
+  #settle(nodeId: string, change: Partial<TeamNodeState>): void {
+    this.#nodes.set(nodeId, { ...(this.#nodes.get(nodeId) as NodeState), ...change })
+  }
 }
 
-function endOfNode(
-  team: TeamState,
-  end: NodeEnd,
-  events: DomainEvent[],
-  of: { team_run_id: TeamState['start']['team_run_id']; node_id: string },
-): 'completed' | 'failed' | 'cancelled' {
-  const run_id = end.runId as never
-  if (end.status === 'cancelled') {
-    events.push(event('node_cancelled', { ...of, reason: end.failure?.message ?? 'cancelled' }))
-    return 'cancelled'
-  }
-  if (end.status === 'failed') {
-    events.push(event('node_failed', { ...of, run_id, failure: end.failure ?? { class: 'internal', message: 'The run failed without a reason.' } }))
-    return 'failed'
-  }
-  const required = team.start.graph.nodes.find((node) => node.node_id === end.nodeId)?.required_evidence ?? []
-  const { passed, checks } = evaluateEvidence(required, end.facts)
-  if (required.length > 0) events.push(event('node_evidence_evaluated', { ...of, run_id, passed, checks }))
-  if (passed) {
-    events.push(event('node_completed', { ...of, run_id }))
-    return 'completed'
-  }
-  const missing = checks.filter((each) => each.status === 'failed').map((each) => each.detail)
-  events.push(event('node_failed', { ...of, run_id, failure: { class: 'evidence_missing', message: missing.join(' ') } }))
-  return 'failed'
-}
+type NodeEvent =
+  | 'node_started'
+  | 'node_computed'
+  | 'node_skipped'
+  | 'node_evidence_evaluated'
+  | 'node_completed'
+  | 'node_failed'
+  | 'node_blocked'
+  | 'node_cancelled'
+  | 'graph_extended'
+  | 'team_diagnostic_recorded'
 
-function indexOf(nodes: readonly { node_id: string }[], id: string): number {
-  return nodes.findIndex((node) => node.node_id === id)
-}
+const broken = (message: string): { kind: 'fail'; failure: Failure } => ({ kind: 'fail', failure: { class: 'internal', message } })
 
 /** "1 of 3 nodes completed; failed: b; blocked: c". */
-function summary(team: TeamState, nodes: ReadonlyMap<string, NodeState>): string {
-  const all = team.start.graph.nodes
-  const named = (status: string): string[] => all.filter((node) => nodes.get(node.node_id)?.status === status).map((node) => node.node_id)
-  const parts = ['failed', 'blocked', 'cancelled'].filter((status) => named(status).length > 0).map((status) => `${status}: ${named(status).join(', ')}`)
-  return [`${named('completed').length} of ${all.length} nodes completed`, ...parts].join('; ')
+function summary(graph: ExecutionGraph, statusOf: (id: string) => NodeStatus): string {
+  const named = (status: NodeStatus): string[] => graph.nodes.map((node) => node.node_id).filter((id) => statusOf(id) === status)
+  const parts = (['failed', 'blocked', 'cancelled', 'skipped'] as const).flatMap((status) => {
+    const ids = named(status)
+    const more = ids.length > namedMax ? ` and ${ids.length - namedMax} more` : ''
+    return ids.length === 0 ? [] : [`${status}: ${ids.slice(0, namedMax).join(', ')}${more}`]
+  })
+  return [`${named('completed').length} of ${graph.nodes.length} nodes completed`, ...parts].join('; ')
 }
 
-/** What a team hands back, in declared order (D-31). */
-export function teamOutput(team: TeamState, outputs: ReadonlyMap<string, string>): { final_output: string; outputs: { node_id: string; output: string }[] } {
-  const { graph } = team.start
+const namedMax = 20
+
+/** What a team hands back, in declared order (D-31). A program may say what its final output is. */
+export function teamOutput(
+  team: TeamState,
+  outputs: ReadonlyMap<string, string>,
+  program: TeamProgram | null = null,
+): { final_output: string; outputs: { node_id: string; output: string }[] } {
+  const { graph } = team
   const kept = graph.outputs.filter((id) => outputs.has(id)).map((id) => ({ node_id: id, output: outputs.get(id) ?? '' }))
+  if (program?.result !== undefined && team.outcome === 'complete') return { ...program.result(viewOf(team, outputs)), outputs: kept }
   if (graph.output !== null) return { final_output: outputs.get(graph.output) ?? '', outputs: kept }
   const only = graph.outputs.length === 1 ? kept[0] : undefined
   return { final_output: only?.output ?? kept.map(({ node_id, output }) => `## ${node_id}\n\n${output}`).join('\n\n'), outputs: kept }
+}
+
+function viewOf(team: TeamState, outputs: ReadonlyMap<string, string>): TeamView {
+  return {
+    graph: team.graph,
+    sharedState: team.sharedState,
+    statusOf: (id) => team.nodes.get(id)?.status ?? 'waiting',
+    outputOf: (id) => outputs.get(id) ?? null,
+    failureOf: (id) => team.nodes.get(id)?.failure ?? null,
+  }
 }

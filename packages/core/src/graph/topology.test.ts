@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { ExecutionNode } from './execution-graph.ts'
+import { node } from '../../test/log.ts'
 import { type Edge, findCycle, graphFault, reachable, sinksOf, topologyOf, weakComponents } from './topology.ts'
 
 const diamond = topologyOf(
@@ -180,20 +180,6 @@ describe('reachable and sinksOf', () => {
 })
 
 describe('graphFault', () => {
-  const node = (node_id: string, ...depends_on: string[]): ExecutionNode => ({
-    node_id,
-    agent: {
-      name: node_id,
-      role: '',
-      system_prompt: '',
-      metadata: { sub_agent_kind: 'generic_skill_worker', workflow_tool: 'Test', workflow_agent_name: node_id },
-    },
-    instruction: 'do it',
-    depends_on,
-    allowed_tool_names: null,
-    required_evidence: [],
-  })
-
   it('passes a graph that keeps the invariants', () => {
     expect(graphFault({ nodes: [node('b', 'a'), node('a')], outputs: ['b'], output: 'b' })).toBeNull()
   })

@@ -1,5 +1,5 @@
 // The Journal port: the append-only authority, one log per task. Adapters: natsJournal, memoryJournal; one contract suite.
-// J1. An append lands whole, after everything before it, or not at all. J2. It lands only if the log's revision is the
+// J1. An append lands whole, however many entries it has, after everything before it, or not at all. J2. It lands only if the log's revision is the
 //     expected one: that is the fence. J3. What `append` acknowledged survives the death of every process.
 // J4. Accepting a task writes its first entry and the session's order in one step, so that neither is without the other.
 import type { LogId, SessionId, TaskId } from '../ids.ts'
@@ -14,10 +14,12 @@ export interface Append {
   readonly log: LogId
   /** The revision of the log's last entry; 0 for an empty log. */
   readonly expectedRevision: number
-  readonly payload: Uint8Array
+  /** One entry each, in order; mostly one. */
+  readonly payloads: readonly Uint8Array[]
 }
 
 export type AppendOutcome =
+  /** With the revision of its last entry. */
   | { readonly kind: 'appended'; readonly revision: number }
   /** Somebody else wrote since: nothing was stored. */
   | { readonly kind: 'fenced' }
@@ -36,7 +38,7 @@ export type AcceptOutcome =
   | { readonly kind: 'tail_moved' }
 
 export interface Journal {
-  /** Appends one entry; resolves when it is durable. Rejects only when the journal cannot be reached. */
+  /** Resolves when all of it is durable. Rejects only when the journal cannot be reached. */
   append(append: Append): Promise<AppendOutcome>
   /** Starts a task's log and puts the task at the end of its session and of the work queue, in one step. */
   accept(first: Append, tail: SessionTail): Promise<AcceptOutcome>

@@ -1,8 +1,10 @@
 // The simulated model: a pure function from a request to an assistant message. The same request has the same answer.
-// It is no language model. It follows a skill's guidance, calls the tools an instruction names, and writes up what they said.
+// It is no language model. It follows a skill's guidance, calls the tools an instruction names, writes up what they said, and
+// answers in the form a team's leader is asked for.
 import type { ToolSchema } from '@beaver/agent'
 import type { ChatMessage } from '@beaver/core'
 import { readConversation } from './conversation.ts'
+import { coordinate } from './coordinate.ts'
 import { followGuidance } from './guidance.ts'
 import { type Habit, say, type SimulatedReply } from './habit.ts'
 import { simulatedModelName } from './simulated-model-name.ts'
@@ -37,4 +39,4 @@ const introduce: Habit = ({ userText, calls }) => {
 }
 
 /** The first that has something to say answers. */
-const habits: readonly Habit[] = [followGuidance, work, introduce]
+const habits: readonly Habit[] = [followGuidance, coordinate, work, introduce]

@@ -5,11 +5,13 @@ import type { Conversation, MadeCall, WorkOrder } from './habit.ts'
 
 export function readConversation(messages: readonly ChatMessage[], tools: readonly ToolSchema[]): Conversation {
   const skills: { name: string; body: string }[] = []
+  let own = ''
   let userText = ''
   let order: WorkOrder | null = null
   let calls: { id: string; call: MadeCall }[] = []
   for (const message of messages) {
-    if (message.role === 'user') {
+    if (message.role === 'system') own = ownIn(message.content)
+    else if (message.role === 'user') {
       const skill = readSkill(message.content)
       if (skill !== null) {
         skills.push(skill)
@@ -28,8 +30,11 @@ export function readConversation(messages: readonly ChatMessage[], tools: readon
       if (open !== undefined) open.call = { ...open.call, result: message.content }
     }
   }
-  return { skills, userText, order, calls: calls.map(({ call }) => call), tools, callId: (index) => `call_${messages.length}_${index}` }
+  return { skills, own, userText, order, calls: calls.map(({ call }) => call), tools, callId: (index) => `call_${messages.length}_${index}` }
 }
+
+/** The section "You" of a system prompt. */
+const ownIn = (prompt: string): string => /(?:^|\n)# You\n([\s\S]*?)(?=\n\n# |$)/.exec(prompt)?.[1]?.trim() ?? ''
 
 function readSkill(text: string): { name: string; body: string } | null {
   const match = /^<activated_skill name=("(?:[^"\\]|\\.)*")>\n([\s\S]*)\n<\/activated_skill>\s*$/.exec(text)

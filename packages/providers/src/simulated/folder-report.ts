@@ -1,11 +1,10 @@
 // The report on a folder, in Markdown that reads well in a terminal and on GitHub. Every figure is copied from what the tools said.
 import type { FileStats, Known, Recount } from './known.ts'
-import { code, heading, mermaidLabel, prose, table } from './markdown.ts'
+import { bar, code, heading, mermaidLabel, prose, table } from './markdown.ts'
 import { simulatedModelName } from './simulated-model-name.ts'
 import { verdict } from './verdict.ts'
 
 const slicesMax = 8
-const barWidth = 20
 
 export function folderReport(known: Known): string {
   const { stats, folder, recount } = known
@@ -54,10 +53,7 @@ function bars({ types }: FileStats): string[] {
   const shown = types.filter((type) => type.bytes > 0).slice(0, slicesMax)
   if (shown.length === 0) return []
   const width = Math.max(...shown.map(({ type }) => type.length))
-  const lines = shown.map(({ type, bytes_percent: percent }) => {
-    const filled = Math.min(barWidth, Math.max(1, Math.round((percent / 100) * barWidth)))
-    return `${type.padEnd(width)}  ${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)} ${percent.toFixed(1).padStart(5)} %`
-  })
+  const lines = shown.map(({ type, bytes_percent: percent }) => `${type.padEnd(width)}  ${bar(percent / 100)} ${percent.toFixed(1).padStart(5)} %`)
   return [['```text', ...lines, '```'].join('\n')]
 }
 

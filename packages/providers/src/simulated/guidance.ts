@@ -1,5 +1,6 @@
 // The root's habit: a skill with a team's guidance is active and its workflow tool is offered, so the tool is called with the
 // guidance's agents, and the team's output becomes the answer.
+import type { ToolSchema } from '@beaver/agent'
 import { z } from 'zod'
 import { failureIn, parseJson } from './conversation.ts'
 import { callTools, type Conversation, type Habit, type MadeCall, say, type SimulatedReply } from './habit.ts'
@@ -13,7 +14,9 @@ export const followGuidance: Habit = (conversation) => {
     if (made !== undefined) return report(made)
     const offered = conversation.tools.find((tool) => shortName(tool.name) === shortName(guidance.preferred_tool))
     if (offered !== undefined)
-      return callTools(conversation, [{ name: offered.name, args: { task: taskText(conversation), agents: guidance.agents.map(slot) } }])
+      return callTools(conversation, [
+        { name: offered.name, args: { task: taskText(conversation), agents: guidance.agents.map(slot), ...structureFor(offered, guidance) } },
+      ])
   }
   return null
 }
@@ -21,12 +24,19 @@ export const followGuidance: Habit = (conversation) => {
 interface Guidance {
   readonly preferred_tool: string
   readonly agents: readonly Record<string, unknown>[]
+  readonly [field: string]: unknown
 }
 
-const slotFields = ['name', 'instruction', 'use_skill', 'skill_query', 'allowed_tool_names', 'required_evidence']
+const slotFields = ['name', 'instruction', 'use_skill', 'skill_query', 'allowed_tool_names', 'required_evidence', 'validation_rules', 'evidence_contract']
 
 const slot = (agent: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(slotFields.filter((field) => agent[field] !== undefined).map((field) => [field, agent[field]]))
+
+/** What the guidance says besides of the tool's arguments: edges, a flow, an aggregator. */
+function structureFor({ parameters }: ToolSchema, guidance: Guidance): Record<string, unknown> {
+  const known = Object.keys((parameters['properties'] ?? {}) as object).filter((name) => name !== 'task' && name !== 'agents')
+  return Object.fromEntries(known.filter((name) => guidance[name] !== undefined).map((name) => [name, guidance[name]]))
+}
 
 /** Workflow tools may carry the name of the MCP server they come from. */
 const shortName = (name: string): string => name.replace(/^mcp_local_team_workflow_mcp_/, '')
@@ -42,12 +52,13 @@ function readGuidance(body: string): Guidance | null {
   return null
 }
 
-function report(made: MadeCall): SimulatedReply {
+/** The answer of a root agent to whom a team has reported. */
+export function report(made: MadeCall): SimulatedReply {
   if (made.result === null) return say(`The call of ${made.name} has no result, so there is nothing to report.`)
   const failed = failureIn(made.result)
   if (failed !== null) return say(`The team did not start: ${failed.message} (${failed.code})`)
-  const team = teamResult.safeParse(parseJson(made.result)).data
-  if (team === undefined) return say(`The result of ${made.name} has a form the simulated model does not know: ${oneLine(made.result)}`)
+  const team = teamIn(made.result)
+  if (team === null) return say(`The result of ${made.name} has a form the simulated model does not know: ${oneLine(made.result)}`)
   const output = team.final_output.trim()
   if (team.outcome === 'complete' && output !== '') return say(output)
   const why = team.failures.map(({ node_id, failure }) => `- ${node_id}: ${failure.message} (${failure.class})`)
@@ -65,6 +76,9 @@ const teamResult = z.looseObject({
   message: z.string().nullish(),
   failures: z.array(z.looseObject({ node_id: z.string(), failure: z.looseObject({ class: z.string(), message: z.string() }) })).default([]),
 })
+
+/** What a team workflow returned; `null` for any other result. */
+export const teamIn = (result: string): z.infer<typeof teamResult> | null => teamResult.safeParse(parseJson(result)).data ?? null
 
 function oneLine(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim()

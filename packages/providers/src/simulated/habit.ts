@@ -25,6 +25,8 @@ export interface WorkOrder {
 
 export interface Conversation {
   readonly skills: readonly { readonly name: string; readonly body: string }[]
+  /** What the agent's own configuration tells it in the system prompt; empty for nothing. */
+  readonly own: string
   /** The last message of the user that activates no skill. */
   readonly userText: string
   /** The same message, when it has the form of a worker's. */

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { failureIn, parseJson } from './conversation.ts'
 import type { MadeCall, WorkOrder } from './habit.ts'
+import { type Page, pageIn } from './pages.ts'
 
 const count = z.number().nonnegative()
 const figures = z.object({ files: count, lines: count, words: count, bytes: count })
@@ -51,6 +52,8 @@ export type FolderSummary = z.infer<typeof folderSummary>['folder']
 export interface Known {
   readonly list: FileList | null
   readonly parts: readonly FilePart[]
+  /** What the tools returned that is a text with a source. */
+  readonly pages: readonly Page[]
   readonly folder: FolderSummary | null
   readonly stats: FileStats | null
   readonly recount: Recount | null
@@ -63,16 +66,20 @@ export function readKnown(order: WorkOrder, calls: readonly MadeCall[]): Known {
   const received = new Set<string>()
   for (const { text } of order.dependencies) for (const block of jsonBlocks(text)) received.add(block)
   const values: unknown[] = [...received].map(parseJson)
+  const pages: Page[] = []
   const failures: { tool: string; code: string; message: string }[] = []
   for (const { name, result } of calls) {
     if (result === null) continue
     const failed = failureIn(result)
+    const page = failed === null ? pageIn(result) : null
     if (failed === null) values.push(parseJson(result))
     else failures.push({ tool: name, ...failed })
+    if (page !== null) pages.push(page)
   }
   return {
     list: last(fileList, values),
     parts: values.flatMap((value) => filePart.safeParse(value).data ?? []),
+    pages,
     folder: last(folderSummary, values)?.folder ?? null,
     stats: last(fileStats, values),
     recount: last(recount, values),

@@ -28,6 +28,14 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 
 export const mermaidLabel = (text: string): string => visible(text).replace(/["#;]/g, "'")
 
+const barWidth = 20
+
+/** A bar of blocks. `part` is 0 to 1; what is more than nothing shows. */
+export function bar(part: number): string {
+  const filled = part === 0 ? 0 : Math.min(barWidth, Math.max(1, Math.round(part * barWidth)))
+  return '█'.repeat(filled) + '░'.repeat(barWidth - filled)
+}
+
 /** Control characters and line breaks as escapes. */
 function visible(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029]/gu, (character) =>

@@ -7,7 +7,7 @@ import { type ChatMessage, evaluateEvidence, skillMessage, systemClock, type Too
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { answer } from './answer.ts'
-import { exampleArguments } from './work.ts'
+import { examplesAfter } from './named-tools.ts'
 
 let workspace: string
 beforeEach(async () => {
@@ -51,7 +51,7 @@ async function drive(
     if (reply.toolCalls.length === 0) return { text: reply.content ?? '', facts, calls }
     messages.push({ role: 'assistant', content: reply.content, tool_calls: reply.toolCalls })
     for (const call of reply.toolCalls) {
-      const context = { workspace, taskId: 't', sessionId: 's', runId: 'r', callId: call.id }
+      const context = { workspace, taskId: 't', sessionId: 's', runId: 'r', callId: call.id, sharedState: null }
       const tool = tools.find(({ name }) => name === call.name)
       const result = await executeTool(tool, call, context, { timeoutMs: 60_000, signal: new AbortController().signal, clock: systemClock })
       facts.push({ taskseq: messages.length, tool: call.name, success: result.success })
@@ -285,14 +285,16 @@ describe('a worker', () => {
   })
 })
 
-test.each<[string, unknown]>([
-  [' with {"a": 1}, then', { a: 1 }],
-  [': `{"a": {"b": "}"}}`', { a: { b: '}' } }],
-  [' on the files {"a": 1}', null],
-  [' with {"a": …}', null],
-  ['', null],
-])('reads the example in %j', (after, expected) => {
-  expect(exampleArguments(after)).toEqual(expected)
+test.each<[string, unknown[]]>([
+  [' with {"a": 1}, then', [{ a: 1 }]],
+  [' with {"a": 1} and {"a": 2}.', [{ a: 1 }, { a: 2 }]],
+  ['：{"a": 1}，{"a": 2} 和 `{"a": 3}`', [{ a: 1 }, { a: 2 }, { a: 3 }]],
+  [': `{"a": {"b": "}"}}`', [{ a: { b: '}' } }]],
+  [' on the files {"a": 1}', []],
+  [' with {"a": …}', []],
+  ['', []],
+])('reads the examples in %j', (after, expected) => {
+  expect(examplesAfter(after)).toEqual(expected)
 })
 
 test('the same conversation has the same answer, and any conversation has one', () => {
@@ -301,6 +303,11 @@ test('the same conversation has the same answer, and any conversation has one', 
     fc.constantFrom(
       '<instruction>\nUse `echo`\n</instruction>',
       '<activated_skill name="x">\n```beaver-team-workflow\n{}\n```\n</activated_skill>',
+      '<instruction>\nWrite a Chinese report that compares them, with charts.\n</instruction>\n<dependency_output from="a">\n# A\n</dependency_output>',
+      '<instruction>\nMembers:\n- a: b (tools: none)\n\nAnswer with JSON only: {"plan": []}\n</instruction>',
+      '<instruction>\nCall `read_file` and summarise.\n</instruction>',
+      '{"url":"u","text":"# A\\n\\n- C: a\\n\\n| a | b |\\n|---|---|\\n| 1 | 2 |"}',
+      '{"path":"","text":""}',
       '{"error":"x","message":"y"}',
       '```json\nnull\n```',
     ),

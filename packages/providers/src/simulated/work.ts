@@ -1,44 +1,56 @@
-// A worker's habit: call the tools the instruction names, in the order it names them, each once; then write up what they said.
-import type { ToolSchema } from '@beaver/agent'
-import { parseJson } from './conversation.ts'
-import { callTools, type Conversation, type Habit, say, type WorkOrder } from './habit.ts'
+// A worker's habit: call the tools the instruction names, in the order it names them, each with every example; then write up
+// what they said. A root agent whose text names a tool it has works the same way.
+import { type ToolSchema, toolNameAtProvider } from '@beaver/agent'
+import { argumentsFrom } from './arguments.ts'
+import { failureIn, parseJson } from './conversation.ts'
+import { report, teamIn } from './guidance.ts'
+import { callTools, type Conversation, type Habit, type MadeCall, say, type SimulatedReply, type WorkOrder } from './habit.ts'
 import { type Known, readKnown } from './known.ts'
+import { type NamedTool, namedTools } from './named-tools.ts'
 import { tellingFiles } from './telling-files.ts'
 import { writeUp } from './write-up.ts'
 
 export const work: Habit = (conversation) => {
-  const { order } = conversation
+  const order = conversation.order ?? ownOrder(conversation)
   if (order === null) return null
   const known = readKnown(order, conversation.calls)
-  for (const { name, after } of namedTools(order)) {
-    const tool = conversation.tools.find((offered) => offered.name === name)
-    if (tool === undefined || conversation.calls.some((call) => call.name === name)) continue
-    const calls = argumentsFor(tool, exampleArguments(after), { order, known, conversation }).map((args) => ({ name, args }))
+  for (const { tool, examples } of offered(wanted(order), conversation)) {
+    if (conversation.calls.some((call) => call.name === tool.name)) continue
+    const calls = argumentsFor(tool, examples, { order, known, conversation }).map((args) => ({ name: tool.name, args }))
     if (calls.length > 0) return callTools(conversation, calls)
   }
-  return say(writeUp(order, conversation.calls, known))
+  const only = conversation.order === null && conversation.calls.length === 1 ? conversation.calls[0] : undefined
+  return (only === undefined ? null : passOn(only)) ?? say(writeUp(order, conversation.calls, known))
 }
 
-/** The tools an instruction names in backticks, then those its evidence asks for; with the text that follows the name. */
-function namedTools(order: WorkOrder): { name: string; after: string }[] {
-  const found = new Map<string, string>()
-  for (const match of order.instruction.matchAll(/`([\w-]{1,64})`/g)) {
-    const name = match[1] ?? ''
-    if (!found.has(name)) found.set(name, order.instruction.slice(match.index + match[0].length))
-  }
-  for (const [, name = ''] of order.evidence.matchAll(/^- The tool ([\w-]{1,64}) must be called/gm)) if (!found.has(name)) found.set(name, '')
-  return [...found].map(([name, after]) => ({ name, after }))
+/** What a root agent says whose only call was a workflow's: its result, which is written already. */
+function passOn(made: MadeCall): SimulatedReply | null {
+  if (made.result === null || failureIn(made.result) !== null) return null
+  if (teamIn(made.result) !== null) return report(made)
+  return parseJson(made.result) === undefined ? say(`${made.result}\n\n${passedOn}`) : null
 }
 
-/** The JSON object right after a tool's name: `list_files` with {"path": "."} */
-export function exampleArguments(after: string): Record<string, unknown> | null {
-  const start = /^[\s:,(]*(?:with|using|and)?[\s:(]*`?(?=\{)/.exec(after)
-  if (start === null) return null
-  for (let end = after.indexOf('}', start[0].length); end !== -1 && end < 4000; end = after.indexOf('}', end + 1)) {
-    const value = parseJson(after.slice(start[0].length, end + 1))
-    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
-  }
-  return null
+const passedOn = "Passed on as it is by Beaver's simulated model, which cannot reason about it."
+
+/** A root agent told to use one of its tools, by the user or by its own configuration. */
+function ownOrder(conversation: Conversation): WorkOrder | null {
+  const { userText, own } = conversation
+  const order: WorkOrder = { task: userText, instruction: [userText, own].filter((text) => text !== '').join('\n\n'), dependencies: [], evidence: '' }
+  return offered(namedTools(order.instruction), conversation).length === 0 ? null : order
+}
+
+/** The tools an instruction names, then those its evidence asks for. */
+function wanted({ instruction, evidence }: WorkOrder): NamedTool[] {
+  const named = namedTools(instruction)
+  const required = [...evidence.matchAll(/^- The tool ([\w-]{1,64}) must be called/gm)].map(([, name = '']) => name)
+  return [...named, ...[...new Set(required)].filter((name) => named.every((each) => each.name !== name)).map((name) => ({ name, examples: [] }))]
+}
+
+function offered(named: readonly NamedTool[], { tools }: Conversation): { tool: ToolSchema; examples: NamedTool['examples'] }[] {
+  return named.flatMap(({ name, examples }) => {
+    const tool = tools.find((each) => each.name === toolNameAtProvider(name))
+    return tool === undefined ? [] : [{ tool, examples }]
+  })
 }
 
 interface Situation {
@@ -48,33 +60,16 @@ interface Situation {
 }
 
 /** The arguments of each call to make; none when there is nothing to call the tool for. */
-function argumentsFor(tool: ToolSchema, example: Record<string, unknown> | null, { order, known }: Situation): Record<string, unknown>[] {
+function argumentsFor(tool: ToolSchema, examples: NamedTool['examples'], { order, known, conversation }: Situation): Record<string, unknown>[] {
   const folder = known.stats?.path ?? known.folder?.path
   switch (tool.name) {
     case 'read_file':
-      return example === null ? tellingFiles(known.list).map((path) => ({ path, bytes_max: 16_384 })) : [example]
+      if (examples.length > 0 || known.list === null) break
+      return tellingFiles(known.list).map((path) => ({ path, bytes_max: 16_384 }))
     case 'file_stats':
-      return [example ?? (folder === undefined ? {} : { path: folder })]
+      return examples.length > 0 ? [...examples] : [folder === undefined ? {} : { path: folder }]
     case 'recount_files':
-      return [{ ...(folder === undefined ? {} : { path: folder }), ...(known.stats === null ? {} : { expected: known.stats.totals }), ...example }]
-    default:
-      return [example ?? requiredArguments(tool, order)]
+      return [{ ...(folder === undefined ? {} : { path: folder }), ...(known.stats === null ? {} : { expected: known.stats.totals }), ...examples[0] }]
   }
-}
-
-/** A value for each argument a tool cannot do without, as well as its schema tells. */
-function requiredArguments(tool: ToolSchema, order: WorkOrder): Record<string, unknown> {
-  const { required, properties } = tool.parameters as {
-    required?: unknown
-    properties?: Record<string, { type?: unknown; enum?: unknown[]; minimum?: number }>
-  }
-  const args: Record<string, unknown> = {}
-  for (const name of Array.isArray(required) ? required.map(String) : []) {
-    const property = properties?.[name]
-    if (property?.enum?.[0] !== undefined) args[name] = property.enum[0]
-    else if (property?.type === 'string' || property?.type === undefined) args[name] = name === 'path' ? '.' : order.task || order.instruction
-    else if (property.type === 'integer' || property.type === 'number') args[name] = property.minimum ?? 1
-    else args[name] = property.type === 'array' ? [] : property.type === 'boolean' ? false : {}
-  }
-  return args
+  return examples.length > 0 ? [...examples] : argumentsFrom(tool, order, conversation.calls)
 }

@@ -1,9 +1,9 @@
 // The worker's side of a shard: many AgentLoops in one thread, each a promise that mostly waits.
 // S1. A loop that breaks takes no other with it. S2. The shard ends when its port closes.
 import type { MessagePort } from 'node:worker_threads'
-import { type LoopHost, type LoopServices, runAgentLoop, type TeamResult } from '@beaver/agent'
-import { messageOf } from '@beaver/core'
-import { batchedPost, type FromShard, type ToShard } from './protocol.ts'
+import { type LoopHost, type LoopServices, runAgentLoop, type TeamRefusal, type TeamResult } from '@beaver/agent'
+import { messageOf, type SharedStateResult } from '@beaver/core'
+import { batchedPost, type FromShard, type HostAnswer, type ToShard } from './protocol.ts'
 
 /** Serves loops until the port closes. */
 export function serveShard(port: MessagePort, services: LoopServices): Promise<void> {
@@ -12,7 +12,7 @@ export function serveShard(port: MessagePort, services: LoopServices): Promise<v
   const calls = new Map<number, { resolve(value: never): void; reject(error: Error): void }>()
   let lastCall = 0
 
-  const ask = <Value extends number | TeamResult>(message: (call: number) => FromShard): Promise<Value> =>
+  const ask = <Value extends HostAnswer>(message: (call: number) => FromShard): Promise<Value> =>
     new Promise<Value>((resolve, reject) => {
       const call = ++lastCall
       calls.set(call, { resolve: resolve as (value: never) => void, reject })
@@ -24,7 +24,8 @@ export function serveShard(port: MessagePort, services: LoopServices): Promise<v
     cancels.set(loop, cancel)
     const host: LoopHost = {
       append: (drafts, end) => ask<number>((call) => ({ kind: 'append', loop, call, drafts, end })),
-      runTeam: (callId, graph) => ask<TeamResult>((call) => ({ kind: 'team', loop, call, callId, graph })),
+      runTeam: (callId, graph) => ask<TeamResult | TeamRefusal>((call) => ({ kind: 'team', loop, call, callId, graph })),
+      sharedState: (access) => ask<SharedStateResult>((call) => ({ kind: 'shared_state', loop, call, access })),
     }
     runAgentLoop(spec, services, host, cancel.signal)
       .then(

@@ -7,7 +7,7 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import type { LoopEnd, LoopHost, LoopSpec } from '@beaver/agent'
 import { BeaverError, messageOf } from '@beaver/core'
-import { batchedPost, type FromShard, type ToShard } from './protocol.ts'
+import { batchedPost, type FromShard, type HostAnswer, type ToShard } from './protocol.ts'
 
 export type LoopOutcome =
   | { readonly kind: 'ended'; readonly end: LoopEnd }
@@ -110,6 +110,8 @@ export async function startWorkerPool(options: { filename: string; threads: numb
         return answer(shard, message.call, loop.host.append(message.drafts, message.end))
       case 'team':
         return answer(shard, message.call, loop.host.runTeam(message.callId, message.graph))
+      case 'shared_state':
+        return answer(shard, message.call, loop.host.sharedState(message.access))
       case 'ended':
         shard.loops.delete(message.loop)
         return loop.settle({ kind: 'ended', end: message.end })
@@ -180,7 +182,7 @@ function leastBusy(shards: ReadonlySet<Shard>): Shard | null {
   return best
 }
 
-function answer(shard: Shard, call: number, value: Promise<Extract<ToShard, { ok: true }>['value']>): void {
+function answer(shard: Shard, call: number, value: Promise<HostAnswer>): void {
   value.then(
     (result) => shard.send({ kind: 'reply', call, ok: true, value: result }),
     (error: unknown) => shard.send({ kind: 'reply', call, ok: false, message: messageOf(error) }),

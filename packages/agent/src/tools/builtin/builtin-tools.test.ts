@@ -29,7 +29,7 @@ async function put(files: Record<string, string | Uint8Array>): Promise<void> {
 async function call<T>(name: string, args: unknown, signal: AbortSignal = new AbortController().signal): Promise<T> {
   const tool = builtinTools().find((each) => each.name === name)
   if (tool === undefined) throw new Error(name)
-  return JSON.parse(await tool.invoke(args, { workspace, taskId: 't', sessionId: 's', runId: 'r', callId: 'c', signal })) as T
+  return JSON.parse(await tool.invoke(args, { workspace, taskId: 't', sessionId: 's', runId: 'r', callId: 'c', sharedState: null, signal })) as T
 }
 
 /** The figures as the system has them, by another way than recount_files takes. */

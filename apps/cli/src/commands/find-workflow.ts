@@ -1,0 +1,49 @@
+// The workflow a person named, planned: a workflow tool, AgentTeam, or a definition file of the configuration.
+import { taskWorkflows } from '@beaver/agent'
+import { BeaverError, type JsonObject } from '@beaver/core'
+import { agentTeam, findTaskWorkflow, type PlanResult, type Workflow } from '@beaver/workflows'
+import { contextOf, type GlobalOptions } from '../context.ts'
+import { toolsetOf } from '../toolset.ts'
+
+export interface NamedWorkflow {
+  readonly name: string
+  readonly plan: (args: unknown) => PlanResult
+}
+
+/**
+ * The configuration is read only where it matters: for a workflow tool it does not.
+ * @throws {BeaverError} `unknown_workflow`, `invalid_configuration`
+ */
+export async function workflowNamed(name: string, globals: GlobalOptions): Promise<NamedWorkflow> {
+  const tool = findTaskWorkflow(name)
+  if (tool !== null && tool !== agentTeam) return tool
+  const toolset = await toolsetOf(contextOf(globals).config)
+  const { find, names, resolve } = taskWorkflows(toolset)
+  const found = find(name)
+  if (found !== null) return { name: found.name, plan: (args) => planOf(found, args, resolve) }
+  const broken = toolset.diagnostics.find(
+    ({ file, severity }) => severity === 'error' && name.startsWith('workflow:') && file.endsWith(`/${name.slice(9)}.json`),
+  )
+  if (broken !== undefined) throw new BeaverError('unknown_workflow', `The workflow ${JSON.stringify(name)} cannot be used. ${broken.file}: ${broken.message}`)
+  const meant = names.find((each) => each.toLowerCase() === `workflow:${name}`.toLowerCase() || (name.length >= 4 && sameBeginning(each, name)))
+  throw new BeaverError(
+    'unknown_workflow',
+    `There is no workflow ${JSON.stringify(name)}.${meant === undefined ? '' : ` Did you mean ${meant}?`} Workflows: ${names.join(', ')}.`,
+  )
+}
+
+/** As a task's would be. */
+function planOf(workflow: Workflow, args: unknown, resolve: ReturnType<typeof taskWorkflows>['resolve']): PlanResult {
+  const resolved = resolve(workflow.name, args as JsonObject)
+  return resolved.ok ? workflow.plan(resolved.args) : resolved
+}
+
+/** Four letters; of definitions, four after their prefix. */
+function sameBeginning(known: string, name: string): boolean {
+  const bare = (text: string): string =>
+    text
+      .replace(/^workflow:/, '')
+      .toLowerCase()
+      .slice(0, 4)
+  return known.startsWith('workflow:') === name.startsWith('workflow:') && bare(known) === bare(name)
+}

@@ -1,0 +1,54 @@
+import type { ExecutionGraph } from '@beaver/core'
+import { describe, expect, test } from 'vitest'
+import * as log from '../../test/task-events.ts'
+import { styleOf } from '../text/style.ts'
+import { planLines } from './plan.ts'
+
+const lines = (graph: ExecutionGraph, columns = 110): string[] => planLines(graph, { columns, style: styleOf(false) })
+
+const flow: ExecutionGraph = {
+  workflow: 'workflow:map',
+  task: 'Map the list',
+  nodes: [
+    { ...log.codeNode('split'), settings: { list: '$.items' } },
+    { kind: 'tool', node_id: 'find', depends_on: ['split'], tool: 'file_stats', arguments: { path: '.' }, deadline_ms: 5_000 },
+    log.agentNode('write', ['split']),
+    { ...log.agentNode('end', ['find', 'write']), quorum: 1 },
+  ],
+  outputs: ['end'],
+  output: 'end',
+  deadline_ms: 90_000,
+  shared_state: { seen: 0 },
+}
+
+describe('a plan', () => {
+  test('tells the kind of every node, what it does, its quorum and its bounds', () => {
+    expect(lines(flow)).toEqual([
+      'workflow:map: 4 nodes (2 agents, 1 tool call, 1 computed), 4 edges, 3 steps one after the other',
+      'Task    Map the list',
+      'Output  end',
+      'Bound   1 min 30 s for all of it',
+      'Shared  {"seen":0}',
+      '',
+      'STEP  NODE   KIND   AFTER             TOOLS  CHECKS  WHAT',
+      '   1  split  code   -                 -           -  map {"list":"$.items"}',
+      '   2  find   tool   split             -           -  file_stats {"path":"."} (within 5.0 s)',
+      '   2  write  agent  split             any         0  Do write.',
+      '   3  end    agent  1 of find, write  any         0  Do end.',
+    ])
+  })
+
+  test('of agents alone has no kinds', () => {
+    const [head, , , , titles] = lines({ workflow: 'W', task: 't', nodes: [log.agentNode('a')], outputs: ['a'], output: 'a' })
+    expect(head).toBe('W: 1 agent, 0 edges, 1 step one after the other')
+    expect(titles).toMatch(/^STEP +AGENT +AFTER +TOOLS +CHECKS +INSTRUCTION$/)
+  })
+
+  test('names as many dependencies as there is room for, and counts the others', () => {
+    const ids = Array.from({ length: 100 }, (_, i) => `item ${i}`)
+    const nodes = [...ids.map((id) => log.agentNode(id)), log.agentNode('collect', ids)]
+    expect(lines({ workflow: 'W', task: 't', nodes, outputs: ['collect'], output: 'collect' }).at(-1)).toMatch(
+      /^ +2 +collect +item 0, item 1, item 2, item 3, item 4 and 95 more +any/,
+    )
+  })
+})

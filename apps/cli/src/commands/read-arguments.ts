@@ -1,0 +1,22 @@
+// The arguments of a workflow, from a file or from stdin.
+import { readFile } from 'node:fs/promises'
+import { text as textOf } from 'node:stream/consumers'
+import { BeaverError, messageOf } from '@beaver/core'
+
+/** @param file `-` for stdin. @throws {BeaverError} `invalid_arguments` when it cannot be read or is not JSON */
+export async function readArguments(file: string, workflow: string): Promise<unknown> {
+  let text: string
+  try {
+    text = file === '-' ? await textOf(process.stdin) : await readFile(file, 'utf8')
+  } catch (cause) {
+    throw new BeaverError('invalid_arguments', `The file ${file} cannot be read: ${messageOf(cause)}`, { cause })
+  }
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, '')) as unknown
+  } catch (cause) {
+    const what = file === '-' ? 'The input' : `The file ${file}`
+    throw new BeaverError('invalid_arguments', `${what} is not JSON: ${messageOf(cause)}. It must hold one JSON object: the arguments of ${workflow}.`, {
+      cause,
+    })
+  }
+}

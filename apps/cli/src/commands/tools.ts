@@ -1,0 +1,63 @@
+// `beaver tools`: what a profile may list, and what a model is told of one of them. Needs no system.
+import { type CatalogEntry, catalogEntries, defaultInventory, type LoadDiagnostic, resolveInventory, type Toolset } from '@beaver/agent'
+import { BeaverError } from '@beaver/core'
+import { contextOf, type GlobalOptions } from '../context.ts'
+import { UsageError } from '../failures.ts'
+import type { Screen } from '../screen.ts'
+import { oneLine } from '../text/plain-text.ts'
+import { table } from '../text/table.ts'
+import { toolsetOf } from '../toolset.ts'
+
+interface ToolsOptions {
+  readonly profile?: string
+  readonly json?: true
+}
+
+export async function tools(what: 'list' | 'schema', id: string | undefined, options: ToolsOptions, globals: GlobalOptions): Promise<number> {
+  if (what === 'list' && id !== undefined) throw new UsageError(`"tools list" takes no id. For one tool: beaver tools schema ${id}`)
+  if (what === 'schema' && id === undefined) throw new UsageError('Name the tool: beaver tools schema <id>. "beaver tools list" shows the ids.')
+  const { config, screen } = contextOf(globals)
+  const toolset = await toolsetOf(config)
+  if (toolset.diagnostics.length > 0) screen.warn(...toolset.diagnostics.map(diagnosticLine))
+  if (what === 'schema') {
+    const { schema } = entryOf(id ?? '', toolset)
+    if (options.json === true) screen.json(schema)
+    else screen.print(JSON.stringify(schema, null, 2))
+    return 0
+  }
+  const entries = options.profile === undefined ? catalogEntries(toolset) : entriesOf(options.profile, toolset)
+  if (options.json === true) for (const { id: toolId, kind, schema } of entries) screen.json({ id: toolId, kind, description: schema.description })
+  else screen.print(...(entries.length === 0 ? ['This profile brings no tool.'] : toolsTable(entries, screen)))
+  return 0
+}
+
+export function toolsTable(entries: readonly CatalogEntry[], { columns, style }: Pick<Screen, 'columns' | 'style'>): string[] {
+  return table<CatalogEntry>(
+    [
+      { title: 'ID', cell: (entry) => oneLine(entry.id), paint: style.cyan },
+      { title: 'KIND', cell: (entry) => entry.kind.replace('_', ' '), optional: 1 },
+      { title: 'DESCRIPTION', cell: (entry) => oneLine(entry.schema.description), flexible: true },
+    ],
+    entries,
+    { width: columns, title: style.dim },
+  )
+}
+
+const diagnosticLine = ({ file, severity, message }: LoadDiagnostic): string => oneLine(`${severity}: ${file}: ${message}`)
+
+function entryOf(id: string, toolset: Toolset): CatalogEntry {
+  const entry = catalogEntries(toolset).find((each) => each.id === id)
+  if (entry !== undefined) return entry
+  throw new BeaverError('unknown_tool', resolveInventory([id], toolset).diagnostics[0]?.message ?? `There is no tool ${JSON.stringify(id)}.`)
+}
+
+function entriesOf(name: string, toolset: Toolset): CatalogEntry[] {
+  const profile = toolset.profiles.get(name)
+  if (profile === undefined) {
+    const known = [...toolset.profiles.keys()].join(', ')
+    throw new BeaverError('unknown_profile', `There is no profile ${JSON.stringify(name)} (${known === '' ? 'none is loaded' : `loaded: ${known}`}).`)
+  }
+  const { tools: own, teamWorkflows, definitions } = profile.toolIds === null ? defaultInventory(toolset) : resolveInventory(profile.toolIds, toolset)
+  const brought = new Set([...own, ...teamWorkflows, ...definitions].map((each) => each.name))
+  return catalogEntries(toolset).filter((entry) => brought.has(entry.schema.name))
+}

@@ -1,0 +1,30 @@
+// A request to cancel a task, or one node of a team of it, and what it is for a task that nobody drives at the moment.
+import { BeaverError, type DomainEvent, event, foreignId, type LogId, type TaskState } from '@beaver/core'
+import { z } from 'zod'
+
+export const cancelRequest = z.strictObject({
+  task_id: foreignId,
+  reason: z.string().min(1).max(1_000).default('Cancelled on request.'),
+  /** Absent: the whole task. */
+  node_id: z.string().min(1).max(200).optional(),
+})
+export type CancelRequest = z.infer<typeof cancelRequest>
+
+/**
+ * The event that asks for it, for whoever claims the task next.
+ * @throws {BeaverError} `conflict` for what has ended, `not_found` for a node no running team has
+ */
+export function cancelEvent(log: LogId, state: TaskState, { reason, node_id }: Pick<CancelRequest, 'reason' | 'node_id'>): DomainEvent {
+  if (state.ended !== null) throw new BeaverError('conflict', `The task ${log.task} has ended already: ${state.status}.`)
+  if (node_id === undefined) return event('task_cancel_requested', { reason })
+  const team = [...state.teams.values()].find((each) => each.outcome === null && each.nodes.has(node_id))
+  const status = team?.nodes.get(node_id)?.status
+  if (team === undefined || status === undefined) {
+    throw new BeaverError(
+      'not_found',
+      `No running team of the task ${log.task} has a node ${JSON.stringify(node_id)}. "beaver show ${log.task}" lists its nodes.`,
+    )
+  }
+  if (status !== 'waiting' && status !== 'running') throw new BeaverError('conflict', `The node ${JSON.stringify(node_id)} has ended already: ${status}.`)
+  return event('node_cancel_requested', { team_run_id: team.start.team_run_id, node_id, reason })
+}

@@ -1,0 +1,77 @@
+// Workflow definitions on disk: `<folder>/*.json`, one level. The name of a file without its extension is the definition's id (S1 §2.2).
+// W1. One broken definition never keeps another from loading; what is wrong is a diagnostic. W2. The first folder given wins an id.
+// W3. A definition that calls what is not there is not offered, nor what calls it in turn.
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { messageOf } from '@beaver/core'
+import { checkLibrary, definitionWorkflow, readDefinition, type Workflow, type WorkflowDefinitionFile } from '@beaver/workflows'
+import type { LoadDiagnostic } from '../load-diagnostic.ts'
+import { readJsonFile } from '../read-json-file.ts'
+
+export interface LoadedDefinitions {
+  /** In the order of their ids. */
+  readonly definitions: readonly Workflow[]
+  readonly diagnostics: readonly LoadDiagnostic[]
+}
+
+const extension = '.json'
+
+export async function loadDefinitions(folders: readonly string[]): Promise<LoadedDefinitions> {
+  const library = new Map<string, WorkflowDefinitionFile>()
+  const fileOf = new Map<string, string>()
+  const diagnostics: LoadDiagnostic[] = []
+  for (const folder of folders) {
+    for (const name of await jsonFiles(folder, diagnostics)) {
+      const file = join(folder, name)
+      const tell = (severity: LoadDiagnostic['severity'], message: string): void => void diagnostics.push({ file, severity, message })
+      const json = await readJsonFile(file, diagnostics)
+      if (json === undefined) continue
+      // File systems differ in how they spell a name; a profile has one spelling.
+      const id = name.slice(0, -extension.length).normalize('NFC')
+      const { definition, diagnostics: told } = readDefinition(id, json)
+      for (const { severity, path, message } of told) tell(severity, path === '' ? message : `${path}: ${message}`)
+      if (definition === null) continue
+      const other = fileOf.get(id)
+      if (other !== undefined) tell('warning', `The workflow ${JSON.stringify(id)} is already loaded from ${other}; this one is left out.`)
+      else {
+        library.set(id, definition)
+        fileOf.set(id, file)
+      }
+    }
+  }
+  const sound = soundOf(library, (id, severity, message) => void diagnostics.push({ file: fileOf.get(id) ?? '', severity, message }))
+  const definitions = [...sound.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((definition) => definitionWorkflow(definition, sound))
+  return { definitions, diagnostics }
+}
+
+/** What is left when all that calls what is not there is taken away, and all that called that. */
+function soundOf(
+  library: ReadonlyMap<string, WorkflowDefinitionFile>,
+  tell: (id: string, severity: LoadDiagnostic['severity'], message: string) => void,
+): ReadonlyMap<string, WorkflowDefinitionFile> {
+  let sound = library
+  for (let first = true; ; first = false) {
+    const found = checkLibrary(sound)
+    const faults = found.filter(({ severity }) => severity === 'error')
+    for (const { workflow, severity, code, path, message } of first ? found : faults) {
+      const leftOut = !first && code === 'unknown_workflow' ? ' (It was left out for what is wrong with it.)' : ''
+      tell(workflow, severity, (path === '' ? message : `${path}: ${message}`) + leftOut)
+    }
+    if (faults.length === 0) return sound
+    const broken = new Set(faults.map(({ workflow }) => workflow))
+    const left = new Map([...sound].filter(([id]) => !broken.has(id)))
+    if (left.size === sound.size) return sound
+    sound = left
+  }
+}
+
+async function jsonFiles(folder: string, diagnostics: LoadDiagnostic[]): Promise<string[]> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true })
+    const files = entries.filter((entry) => entry.name.endsWith(extension) && entry.name !== extension && !entry.isDirectory())
+    return files.map(({ name }) => name).toSorted()
+  } catch (error) {
+    diagnostics.push({ file: folder, severity: 'error', message: `The folder cannot be read: ${messageOf(error)}.` })
+    return []
+  }
+}

@@ -1,0 +1,24 @@
+// What stands at paths of the workspace: facts for the gate, which itself reads no disk.
+// F1. Nothing outside of the workspace is looked at (workspace-path.ts). F2. Never throws: what cannot be seen is `unreadable`.
+import { stat } from 'node:fs/promises'
+import type { DataOf } from '@beaver/core'
+import { resolveInWorkspace } from '../tools/builtin/workspace-path.ts'
+import { ToolFailure } from '../tools/tool.ts'
+
+type FoundFile = DataOf<'workspace_files_checked'>['files'][number]
+
+export function findFiles(workspace: string, paths: readonly string[]): Promise<FoundFile[]> {
+  return Promise.all(paths.map((path) => findFile(workspace, path)))
+}
+
+async function findFile(workspace: string, path: string): Promise<FoundFile> {
+  try {
+    const stats = await stat((await resolveInWorkspace(workspace, path)).absolute)
+    if (stats.isFile()) return { path, found: 'file', bytes: stats.size }
+    return { path, found: stats.isDirectory() ? 'folder' : 'other', bytes: null }
+  } catch (error) {
+    return { path, found: error instanceof ToolFailure ? (refusals[error.code] ?? 'unreadable') : 'unreadable', bytes: null }
+  }
+}
+
+const refusals: Readonly<Record<string, FoundFile['found']>> = { not_found: 'missing', outside_workspace: 'refused' }

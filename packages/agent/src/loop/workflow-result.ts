@@ -1,0 +1,17 @@
+// What a loop is told of the team it called for: of a team workflow the whole result, of a `workflow:` tool its output alone (CT-15).
+import { definitionPrefix, type Workflow } from '@beaver/workflows'
+import type { ToolResult } from '../tools/execute-tool.ts'
+import type { TeamResult } from './loop-spec.ts'
+
+/** @param tool the name it was called by */
+export function workflowResult(workflow: Workflow, tool: string, team: TeamResult): ToolResult {
+  const complete = team.outcome === 'complete'
+  if (!workflow.name.startsWith(definitionPrefix)) {
+    return { success: complete, tool_name: tool, error: complete ? null : `team_${team.outcome}`, content: JSON.stringify(team) }
+  }
+  if (complete) return { success: true, tool_name: tool, error: null, content: team.final_output }
+  const error = `workflow_${team.outcome}`
+  const failures = team.failures.map(({ node_id, failure }) => ({ node_id, class: failure.class, message: failure.message }))
+  const message = team.message ?? `The workflow did not come to its end (${team.outcome}).`
+  return { success: false, tool_name: tool, error, content: JSON.stringify({ error, message, team_run_id: team.team_run_id, failures }) }
+}

@@ -1,0 +1,120 @@
+// What the ids of a `tool_ids_inventory` name: built-in tools and team workflows (`system:`), definition files (`workflow:`).
+// V1. An id without a prefix, with an unknown one, or that names nothing is a diagnostic; the others are used. V2. Tools stand in
+//     the order of the inventory, each once. V3. AgentTeam is a way to submit a task, no tool of a model, whatever lists it.
+import { agentTeam, createTeamWorkflowTools, findWorkflow, moreWorkflowTools, type Workflow } from '@beaver/workflows'
+import type { ToolSchema } from '../provider/chat-provider.ts'
+import type { Tool } from '../tools/tool.ts'
+
+/** What ids may name. */
+export interface ToolCatalog {
+  readonly tools: readonly Tool[]
+  /** The workflows of the loaded definition files. */
+  readonly definitions: readonly Workflow[]
+}
+
+export interface Inventory {
+  readonly tools: readonly Tool[]
+  /** Routing and the mode lock concern these (D-02, D-05). */
+  readonly teamWorkflows: readonly Workflow[]
+  /** Ordinary tools for routing and the lock. */
+  readonly definitions: readonly Workflow[]
+  readonly diagnostics: readonly InventoryDiagnostic[]
+}
+
+export interface InventoryDiagnostic {
+  readonly code: 'prefix_missing' | 'unknown_prefix' | 'unknown_tool' | 'knowledge_base_missing' | 'listed_twice'
+  readonly message: string
+  /** The place in the inventory. */
+  readonly index: number
+}
+
+/** One tool that an inventory may list. */
+export interface CatalogEntry {
+  /** With its prefix. */
+  readonly id: string
+  readonly kind: 'tool' | 'team_workflow' | 'workflow'
+  /** As a model is told of it. */
+  readonly schema: ToolSchema
+}
+
+/** What a root agent without a profile has: every tool and the five workflow tools. */
+export function defaultInventory({ tools }: ToolCatalog): Inventory {
+  return { tools, teamWorkflows: createTeamWorkflowTools(), definitions: [], diagnostics: [] }
+}
+
+export function resolveInventory(ids: readonly string[], catalog: ToolCatalog): Inventory {
+  const tools = new Map<string, Tool>()
+  const teamWorkflows = new Map<string, Workflow>()
+  const definitions = new Map<string, Workflow>()
+  const diagnostics: InventoryDiagnostic[] = []
+  for (const [index, id] of ids.entries()) {
+    const told = place(id)
+    if (told !== null) diagnostics.push({ ...told, index })
+  }
+  return { tools: [...tools.values()], teamWorkflows: [...teamWorkflows.values()], definitions: [...definitions.values()], diagnostics }
+
+  function place(id: string): Omit<InventoryDiagnostic, 'index'> | null {
+    const at = id.indexOf(':')
+    const prefix = id.slice(0, Math.max(0, at))
+    const name = id.slice(at + 1)
+    if (at < 0) return { code: 'prefix_missing', message: `The tool id ${JSON.stringify(id)} has no prefix. ${meant(id, catalog) ?? prefixes}` }
+    switch (prefix) {
+      case 'system': {
+        const tool = catalog.tools.find((each) => each.name === name)
+        if (tool !== undefined) return put(tools, tool, id)
+        const workflow = findWorkflow(name)
+        return workflow === null ? missing(id) : put(teamWorkflows, workflow, id)
+      }
+      case 'workflow': {
+        const workflow = catalog.definitions.find((each) => each.name === id)
+        return workflow === undefined ? missing(id) : put(definitions, workflow, id)
+      }
+      case 'kb':
+        return { code: 'knowledge_base_missing', message: `The tool id ${JSON.stringify(id)} names a knowledge base, and there is none. Remove it.` }
+      default:
+        return { code: 'unknown_prefix', message: `The tool id ${JSON.stringify(id)} has the unknown prefix ${JSON.stringify(`${prefix}:`)}. ${prefixes}` }
+    }
+  }
+
+  function put<Kind extends { readonly name: string }>(into: Map<string, Kind>, tool: Kind, id: string): Omit<InventoryDiagnostic, 'index'> | null {
+    if (into.has(tool.name)) return { code: 'listed_twice', message: `The tool id ${JSON.stringify(id)} names ${tool.name}, which is listed before it.` }
+    into.set(tool.name, tool)
+    return null
+  }
+
+  function missing(id: string): Omit<InventoryDiagnostic, 'index'> {
+    const why = id === `system:${agentTeam.name}` ? 'AgentTeam is no tool of a model: submit it as a task.' : (meant(id, catalog) ?? known(id, catalog))
+    return { code: 'unknown_tool', message: `The tool id ${JSON.stringify(id)} names no tool. ${why}` }
+  }
+}
+
+/** Every tool that an inventory may list, in a fixed order. */
+export function catalogEntries({ tools, definitions }: ToolCatalog): readonly CatalogEntry[] {
+  const schemaOf = ({ name, description, parameters }: ToolSchema): ToolSchema => ({ name, description, parameters })
+  return [
+    ...tools.map((tool): CatalogEntry => ({ id: `system:${tool.name}`, kind: 'tool', schema: schemaOf(tool) })),
+    ...[...createTeamWorkflowTools(), ...moreWorkflowTools].map((workflow): CatalogEntry => ({
+      id: `system:${workflow.name}`,
+      kind: 'team_workflow',
+      schema: schemaOf(workflow),
+    })),
+    ...definitions.map((workflow): CatalogEntry => ({ id: workflow.name, kind: 'workflow', schema: schemaOf(workflow) })),
+  ]
+}
+
+const prefixes = 'The prefixes are "system:" for built-in tools and team workflows and "workflow:" for definition files.'
+
+/** "Did you mean …?", when an id differs from a known one by its prefix or its case only. */
+function meant(id: string, catalog: ToolCatalog): string | null {
+  const bare = (text: string): string => text.slice(text.indexOf(':') + 1).toLowerCase()
+  const near = catalogEntries(catalog).find((entry) => bare(entry.id) === bare(id))
+  return near === undefined ? null : `Did you mean ${JSON.stringify(near.id)}?`
+}
+
+function known(id: string, catalog: ToolCatalog): string {
+  const prefix = id.slice(0, id.indexOf(':') + 1)
+  const ids = catalogEntries(catalog).flatMap((entry) => (entry.id.startsWith(prefix) ? [entry.id] : []))
+  const shown = ids.slice(0, 20).join(', ')
+  if (ids.length === 0) return 'No definition file is loaded: name their folders in "workflows" of the configuration.'
+  return `There are ${shown}${ids.length > 20 ? ` and ${ids.length - 20} more` : ''}.`
+}

@@ -1,0 +1,35 @@
+// Profiles on disk: the files the configuration names.
+// L1. One broken profile never keeps another from loading; what is wrong is a diagnostic. L2. The first file given wins a name.
+import type { LoadDiagnostic } from '../load-diagnostic.ts'
+import { readJsonFile } from '../read-json-file.ts'
+import { type AgentProfile, readProfile } from './agent-profile.ts'
+import { resolveInventory, type ToolCatalog } from './inventory.ts'
+
+export interface LoadedProfiles {
+  readonly profiles: ReadonlyMap<string, AgentProfile>
+  readonly diagnostics: readonly LoadDiagnostic[]
+}
+
+/** Loads profiles and checks their inventories against what there is. Ids that name nothing stay in the profile and bring no tool. */
+export async function loadProfiles(files: readonly string[], catalog: ToolCatalog): Promise<LoadedProfiles> {
+  const profiles = new Map<string, AgentProfile>()
+  const fileOf = new Map<string, string>()
+  const diagnostics: LoadDiagnostic[] = []
+  for (const file of files) {
+    const tell = (severity: LoadDiagnostic['severity'], message: string): void => void diagnostics.push({ file, severity, message })
+    const json = await readJsonFile(file, diagnostics)
+    if (json === undefined) continue
+    const { profile, diagnostics: told } = readProfile(json)
+    for (const { message } of told) tell(profile === null ? 'error' : 'warning', message)
+    if (profile === null) continue
+    const other = fileOf.get(profile.name)
+    if (other !== undefined) {
+      tell('warning', `The profile ${JSON.stringify(profile.name)} is already loaded from ${other}; this one is left out.`)
+      continue
+    }
+    for (const { index, message } of resolveInventory(profile.toolIds ?? [], catalog).diagnostics) tell('warning', `tool_ids_inventory.${index}: ${message}`)
+    profiles.set(profile.name, profile)
+    fileOf.set(profile.name, file)
+  }
+  return { profiles, diagnostics }
+}

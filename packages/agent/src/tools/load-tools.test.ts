@@ -1,0 +1,56 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { builtinTools } from './builtin/index.ts'
+import { loadTools } from './load-tools.ts'
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'beaver-tools-'))
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+/** A module whose `exports` is its source; `tool(name)` makes one. */
+async function module(name: string, source: string): Promise<string> {
+  const file = join(folder, `${name}.mjs`)
+  await writeFile(file, `const tool = (name) => ({ name, description: name, parameters: {}, idempotent: false, invoke: async () => '${name}' })\n${source}`)
+  return file
+}
+const names = (tools: readonly { name: string }[]): string[] => tools.map(({ name }) => name)
+const builtin = builtinTools()
+
+it('adds what modules export, one by one and in lists, after the built-in ones', async () => {
+  const file = await module('good', "export const one = tool('one')\nexport default [tool('two'), one]\nexport const helper = 3")
+  const { tools, diagnostics } = await loadTools(builtin, [file])
+  expect(names(tools)).toEqual([...names(builtin), 'two', 'one'])
+  expect(diagnostics).toEqual([])
+})
+
+it('one broken module keeps no other from loading', async () => {
+  const broken = await module('broken', 'throw new Error("no licence")')
+  const empty = await module('empty', 'export const a = 1')
+  const odd = await module('odd', "export const a = tool('not a name')")
+  const missing = join(folder, 'missing.mjs')
+  const good = await module('fine', "export const fine = tool('fine')")
+  const { tools, diagnostics } = await loadTools([], [broken, empty, odd, missing, good])
+  expect(names(tools)).toEqual(['fine'])
+  expect(diagnostics.map(({ file, severity, message }) => [file, severity, message.slice(0, 40)])).toEqual([
+    [broken, 'error', 'It cannot be loaded: no licence'],
+    [empty, 'error', 'It exports no tool. Export what defineTo'],
+    [odd, 'error', 'The tool name "not a name" is not valid:'],
+    [missing, 'error', expect.stringContaining('It cannot be loaded: ')],
+  ])
+})
+
+it('takes the place of a built-in tool, with a warning, but never of another one of the user', async () => {
+  const first = await module('first', "export const echo = tool('echo')")
+  const second = await module('second', "export const echo = tool('echo')")
+  const { tools, diagnostics } = await loadTools(builtin, [first, second])
+  expect(await tools.find(({ name }) => name === 'echo')?.invoke({}, {} as never)).toBe('first')
+  expect(names(tools)).toEqual(names(builtin))
+  expect(diagnostics.map(({ file, severity }) => [file, severity])).toEqual([
+    [first, 'warning'],
+    [second, 'error'],
+  ])
+})

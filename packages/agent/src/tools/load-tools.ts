@@ -1,0 +1,52 @@
+// Tools of a user's own: TypeScript or JavaScript modules named in the configuration, each exporting what `defineTool` made.
+// U1. One broken module keeps no other from loading; what is wrong is a diagnostic. U2. A tool of one's own takes the place of
+//     a built-in one of the same name, and says so. U3. Loading a module runs it: only files the operator named are loaded.
+import { pathToFileURL } from 'node:url'
+import { messageOf } from '@beaver/core'
+import type { LoadDiagnostic } from '../load-diagnostic.ts'
+import type { Tool } from './tool.ts'
+
+export interface LoadedTools {
+  readonly tools: readonly Tool[]
+  readonly diagnostics: readonly LoadDiagnostic[]
+}
+
+/** `builtin` and the tools of the modules, in that order. A module's tools are its exports by name, lists of tools included. */
+export async function loadTools(builtin: readonly Tool[], files: readonly string[]): Promise<LoadedTools> {
+  const tools = new Map(builtin.map((tool) => [tool.name, tool]))
+  const own = new Map<string, string>()
+  const diagnostics: LoadDiagnostic[] = []
+  for (const file of files) {
+    const tell = (severity: LoadDiagnostic['severity'], message: string): void => void diagnostics.push({ file, severity, message })
+    let exported: unknown[]
+    try {
+      const exports = Object.entries((await import(pathToFileURL(file).href)) as Record<string, unknown>)
+      exported = exports.toSorted(([a], [b]) => (a < b ? -1 : 1)).flatMap(([, value]) => value)
+    } catch (error) {
+      tell('error', `It cannot be loaded: ${messageOf(error)}`)
+      continue
+    }
+    const found = exported.filter(isTool)
+    if (found.length === 0) tell('error', 'It exports no tool. Export what defineTool({ name, description, input, run }) returns.')
+    for (const tool of new Set(found)) {
+      const before = own.get(tool.name)
+      if (!/^[a-zA-Z0-9_-]{1,64}$/.test(tool.name)) {
+        tell('error', `The tool name ${JSON.stringify(tool.name)} is not valid: use 1 to 64 of a-z A-Z 0-9 _ -.`)
+        continue
+      }
+      if (before !== undefined) {
+        tell('error', `The tool ${tool.name} is defined by ${before} already; this one is not used.`)
+        continue
+      }
+      if (tools.has(tool.name)) tell('warning', `The tool ${tool.name} takes the place of the built-in one.`)
+      tools.set(tool.name, tool)
+      own.set(tool.name, file)
+    }
+  }
+  return { tools: [...tools.values()], diagnostics }
+}
+
+function isTool(value: unknown): value is Tool {
+  const tool = value as Partial<Tool> | null
+  return typeof tool === 'object' && tool !== null && typeof tool.name === 'string' && typeof tool.description === 'string' && typeof tool.invoke === 'function'
+}

@@ -1,0 +1,179 @@
+import fc from 'fast-check'
+import { describe, expect, it, test } from 'vitest'
+import { call, factsWith as facts, passes, verdict } from '../../test/evidence.ts'
+import type { MachineRequirement } from './requirement.ts'
+import type { RunFacts } from './run-facts.ts'
+
+describe('output_cites', () => {
+  const cites = (over: Omit<MachineRequirement & { kind: 'output_cites' }, 'kind'>): MachineRequirement => ({ kind: 'output_cites', ...over })
+  const found = '{"results": [{"url": "https://a.example/1", "title": "One"}, {"url": "https:\\u002f\\u002fb.example/2?q=x&y=1"}]}'
+  const searched = (text: string) =>
+    facts(text, { tools: [call(5, 'web_search', found, { query: 'x' }), call(8, 'web_search', 'https://c.example', {}, false)] })
+
+  describe('with sources', () => {
+    it('passes when the output names each, whole', () => {
+      expect(verdict(cites({ sources: ['doc-1', 'https://a.example/1'] }), facts('See [doc-1](https://a.example/1/).'))).toMatchObject({
+        passed: true,
+        rests_on: [20],
+      })
+      expect(verdict(cites({ sources: ['doc-1'] }), facts('See doc-12 and xdoc-1.'))).toEqual({
+        passed: false,
+        detail: 'The output cites 0 of 1 sources; 1 required: it does not name "doc-1".',
+        rests_on: [20],
+      })
+    })
+
+    it('a URL is compared without what stands around it', () => {
+      const text = '[x](https://a.example/x_(y)), <https://b.example/>; https://c.example/z.'
+      const named = ['https://a.example/x_(y)', 'http://B.example', 'https://c.example/z', 'https://a.example/x_', 'https://c.example']
+      expect(named.map((source) => passes(cites({ sources: [source] }), facts(text)))).toEqual([true, true, true, false, false])
+    })
+
+    it('is content with times_min of them', () => {
+      const sources = ['a.md', 'b.md', 'c.md']
+      expect([1, 2, 3].map((times_min) => passes(cites({ sources, times_min }), facts('From a.md and c.md.')))).toEqual([true, true, false])
+    })
+
+    it('a name in a script without spaces needs none around it', () => expect(passes(cites({ sources: ['年报'] }), facts('公司年报显示'))).toBe(true))
+  })
+
+  describe('with sources and from_tool', () => {
+    const read = facts('From a.md, b.md and c.md.', {
+      tools: [
+        call(5, 'read_file', 'text', { path: 'a.md' }),
+        call(7, 'read_file', 'see also b.md', { path: 'x.md' }),
+        call(9, 'read_file', '', { path: 'c.md' }, false),
+      ],
+    })
+
+    it('a source counts that the tool was given or returned, in a call that succeeded', () => {
+      expect(verdict(cites({ sources: ['a.md', 'b.md'], from_tool: 'read_file' }), read)).toMatchObject({ passed: true, rests_on: [5, 7, 20] })
+      expect(verdict(cites({ sources: ['a.md', 'c.md'], from_tool: 'read_file' }), read)).toEqual({
+        passed: false,
+        detail: 'The output cites 1 of 2 sources of read_file; 2 required: read_file neither was given nor returned "c.md".',
+        rests_on: [5, 7, 20],
+      })
+      expect(passes(cites({ sources: ['a.md'], from_tool: 'list_files' }), read)).toBe(false)
+    })
+
+    it('with only, fails for a URL that the tool did not give', () => {
+      const only = cites({ sources: ['a.md'], from_tool: 'read_file', only: true })
+      expect([passes(only, read), passes(only, { ...read, outputText: 'From a.md and https://made.up.' })]).toEqual([true, false])
+    })
+
+    it('one that the output does not name does not count', () => {
+      expect(passes(cites({ sources: ['a.md'], from_tool: 'read_file' }), { ...read, outputText: 'From a file.' })).toBe(false)
+    })
+  })
+
+  describe('with from_tool', () => {
+    it('passes when the output names a URL the tool returned, escaped in JSON or not', () => {
+      expect(verdict(cites({ from_tool: 'web_search' }), searched('As **https://A.example/1#top** says.'))).toMatchObject({ passed: true, rests_on: [5, 20] })
+      expect(passes(cites({ from_tool: 'web_search', times_min: 2 }), searched('(https://a.example/1), http://b.example/2?q=x&y=1.'))).toBe(true)
+    })
+
+    it('a page that was fetched is a source too', () => {
+      const fetched = facts('https://a.example/9', { tools: [call(5, 'web_fetch', 'A page.', { url: 'https://a.example/9' })] })
+      expect(passes(cites({ from_tool: 'web_fetch' }), fetched)).toBe(true)
+    })
+
+    it('counts different URLs, not namings', () => {
+      expect(passes(cites({ from_tool: 'web_search', times_min: 2 }), searched('https://a.example/1 https://a.example/1/'))).toBe(false)
+    })
+
+    it('fails for one that only a failed call returned, and for a part of one', () => {
+      expect(verdict(cites({ from_tool: 'web_search' }), searched('https://c.example https://a.example'))).toEqual({
+        passed: false,
+        detail: 'The output cites 0 different URLs of web_search, which gave 2; 1 required.',
+        rests_on: [5, 20],
+      })
+    })
+
+    it('fails when the tool was not called', () =>
+      expect(verdict(cites({ from_tool: 'web_search' }), facts('https://a.example/1'))).toMatchObject({ passed: false, rests_on: [20] }))
+
+    it('with only, fails for a URL that the tool did not give', () => {
+      const only = cites({ from_tool: 'web_search', only: true })
+      expect(passes(only, searched('https://a.example/1'))).toBe(true)
+      expect(passes(only, searched('https://a.example/1 and https://made.up/x'))).toBe(false)
+      expect(verdict(only, searched('https://a.example/1 and https://made.up/x')).detail).toContain(
+        'It also cites what web_search did not give: "https://made.up/x".',
+      )
+    })
+  })
+})
+
+describe('numbers_from_tools', () => {
+  const wants = (over: Partial<MachineRequirement & { kind: 'numbers_from_tools' }> = {}): MachineRequirement => ({
+    kind: 'numbers_from_tools',
+    tools: ['file_stats'],
+    ...over,
+  })
+  const counted = (text: string, ...results: string[]): RunFacts => facts(text, { tools: results.map((result, i) => call(5 + 2 * i, 'file_stats', result)) })
+
+  it('passes when every number stands in a result, and rests on the results that were needed', () => {
+    const of = counted('1,234 files, 12.5 % of them new', '{"files":1234}', '{"unused":1}', '{"share":0.125}')
+    expect(verdict(wants(), of)).toEqual({ passed: true, detail: 'All 2 numbers of the output stand in results of file_stats.', rests_on: [5, 9, 20] })
+  })
+
+  it('fails for a number that stands in none, names it, and rests on all that was read', () => {
+    expect(verdict(wants(), counted('12 files, 13 folders, 13 links', '{"files":12}', '{}'))).toEqual({
+      passed: false,
+      detail: 'A number of the output stands in no result of file_stats: 13.',
+      rests_on: [5, 7, 20],
+    })
+  })
+
+  test.each<[string, string, boolean]>([
+    ['no number', '', true],
+    ['4.20', '{"x":4.2}', true],
+    ['4.2', '{"x":4.21}', false],
+    ['12', '{"x":120}', false],
+    ['12%', '{"x":12}', true],
+    ['12%', '{"x":0.12}', true],
+    ['0.12', '12%', true],
+    ['12', '{"x":0.12}', false],
+    ['fell by 5', '{"change":-5}', true],
+    ['-5', '{"change":5}', false],
+    ['-5', '{"change":-5}', true],
+    ['１，２３４', '1234', true],
+    ['[100,200]', '{"x":100,"y":200}', true],
+    ['[100,300]', '{"x":100,"y":200}', false],
+    ['1234', '1,234', true],
+    ['12', '{"text":"total:\\n12 files"}', true],
+    ['12', '{"text":"a total\\n13 files"}', false],
+    ['2026年1月5日', '2026-01-05T10:00:00Z', true],
+    ['UTF-8 and sha256', '', true],
+    ['1. First\n2. Second', '', true],
+    ['1) 7 files', '7', true],
+    ['version 1.2.3', '"1.2.3"', true],
+    ['version 1.2.4', '"1.2.3"', false],
+  ])('%j against %j: %j', (text, result, expected) => expect(passes(wants(), counted(text, result))).toBe(expected))
+
+  it('reads only successful calls of the named tools', () => {
+    const tools = [call(5, 'file_stats', '12', {}, false), call(7, 'other', '12')]
+    expect(passes(wants(), facts('12', { tools }))).toBe(false)
+    expect(passes(wants({ tools: ['file_stats', 'other'] }), facts('12', { tools }))).toBe(true)
+  })
+
+  it('frees what allow holds, and whole numbers below integers_below', () => {
+    expect(passes(wants({ allow: [100, -1.5] }), counted('100 and -1.5'))).toBe(true)
+    expect(passes(wants({ allow: [100] }), counted('101'))).toBe(false)
+    expect(['9', '10', '-9', '9.5', '9%'].map((text) => passes(wants({ integers_below: 10 }), counted(text)))).toEqual([true, false, false, false, false])
+  })
+
+  it('a result that was not kept holds nothing', () => {
+    expect(passes(wants(), facts('12', { tools: [{ taskseq: 5, tool: 'file_stats', success: true }] }))).toBe(false)
+  })
+
+  it('numbers copied from a result pass, whatever they are; one more that is not in it does not', () => {
+    const numbers = fc.array(fc.double({ noNaN: true, min: -1e9, max: 1e9 }), { minLength: 1, maxLength: 8 })
+    fc.assert(
+      fc.property(numbers, (list) => {
+        const of = counted(list.join(' and '), JSON.stringify({ list }))
+        expect(passes(wants(), of)).toBe(true)
+        expect(passes(wants(), { ...of, outputText: `${of.outputText} and 2000000000.5` })).toBe(false)
+      }),
+    )
+  })
+})

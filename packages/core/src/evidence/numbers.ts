@@ -1,0 +1,108 @@
+// The numbers of a text, each by its value, so that `1,234.50` and `1234.5` are one.
+// N1. Read are ASCII and full-width digits with a decimal point, thousands separators (`,` `'` and no-break or thin spaces),
+//     a minus that stands before the number, an exponent and a percent sign. What stands around a number (currency, unit,
+//     "million", 亿) is not read. N2. Digits that belong to a name are no number: `sha256`, `UTF-8`, `v1.2`, `3fa9c2d`.
+// N3. Three or more groups between points, as in `1.2.3`, are compared as they are written.
+// N4. The time is bounded by the length of the text.
+import { wordLetters } from './result-texts.ts'
+
+export interface FoundNumber {
+  /** As the text has it, full-width characters made ASCII. */
+  readonly shown: string
+  /** What it may mean, the likeliest first: `12%` is 12 or 0.12; `1,234` is one number, or else a list of two. */
+  readonly readings: readonly (readonly string[])[]
+  /** A whole number without sign, fraction, separators or percent sign. */
+  readonly plainInteger: boolean
+}
+
+const digits = String.raw`(?:\d{1,3}(?:(?:,\d{3})+|(?:[\u00A0\u202F\u2009]\d{3})+|(?:['’]\d{3})+)(?!\d)|\d+)`
+const number = new RegExp(
+  [
+    // A name: it begins with a letter, or has letters between digits.
+    String.raw`_*[${wordLetters}][${wordLetters}\d_]*(?:[-.]\d[${wordLetters}\d_]*)*`,
+    String.raw`(?<dotted>\d+(?:\.\d+){2,})`,
+    String.raw`(?<sign>(?<![${wordLetters}\p{L}\d_)\]%.])-\p{Sc}?)?(?:(?<whole>${digits})(?:\.(?<fraction>\d+))?|(?<![\p{L}\d_.)])\.(?<point>\d+))(?<power>[eE][+-]?\d{1,4}(?![${wordLetters}\d_]))?(?<percent>[ \u00A0\u202F]?%)?`,
+    '_+',
+  ].join('|'),
+  'gu',
+)
+const mixedName = new RegExp(String.raw`^\d+[${wordLetters}_]+\d[${wordLetters}\d_]*`, 'u')
+
+export function numbersIn(text: string): FoundNumber[] {
+  const plain = normalised(text)
+  const found: FoundNumber[] = []
+  number.lastIndex = 0
+  for (let match = number.exec(plain); match !== null; match = number.exec(plain)) {
+    const { dotted, sign, whole, fraction, point, power, percent } = match.groups ?? {}
+    if (dotted !== undefined) found.push({ shown: dotted, readings: [[dotted]], plainInteger: false })
+    if (whole === undefined && point === undefined) continue
+    const name =
+      power === undefined && fraction === undefined && sign === undefined ? mixedName.exec(plain.slice(match.index, match.index + nameCharsMax)) : null
+    if (name !== null) {
+      number.lastIndex = match.index + name[0].length
+      continue
+    }
+    const groups = (whole ?? '0').split(/\D/)
+    const exponent = power === undefined ? 0 : Number(power.slice(1))
+    const value = decimal({ negative: sign !== undefined, whole: groups.join(''), fraction: fraction ?? point ?? '', exponent })
+    found.push({
+      shown: match[0],
+      readings: [
+        [value],
+        ...(percent === undefined
+          ? []
+          : [[decimal({ negative: sign !== undefined, whole: groups.join(''), fraction: fraction ?? point ?? '', exponent: exponent - 2 })]]),
+        ...(groups.length === 1
+          ? []
+          : [groups.map((group, i) => decimal({ negative: false, whole: group, fraction: i === groups.length - 1 ? (fraction ?? '') : '', exponent: 0 }))]),
+      ],
+      plainInteger: groups.length === 1 && [sign, fraction, point, power, percent].every((part) => part === undefined),
+    })
+  }
+  return found
+}
+
+/** The value of a number as JavaScript writes it. */
+export function valueOf(value: number): string {
+  const [mantissa = '', exponent = '0'] = String(Math.abs(value)).split('e')
+  const [whole = '', fraction = ''] = mantissa.split('.')
+  return decimal({ negative: value < 0, whole, fraction, exponent: Number(exponent) })
+}
+
+/** The text without the numbers of its ordered lists and headings: `1. `, `2) `, `## 3. `, `4、`. */
+export function withoutListNumbers(text: string): string {
+  return text.replace(/^([ \t>]*(?:#{1,6}[ \t]+|[*_]{1,2})?)\d{1,3}(?=[.)][ \t*_]|、)/gm, '$1')
+}
+
+const nameCharsMax = 200
+
+/** Full-width characters and the minus sign made ASCII; the T between a date and a time made a space. */
+function normalised(text: string): string {
+  return text
+    .replace(/[\uFF01-\uFF5E]/g, (character) => String.fromCharCode(character.charCodeAt(0) - 0xfee0))
+    .replaceAll('\u2212', '-')
+    .replace(/(?<=\d)T(?=\d\d:)/g, ' ')
+}
+
+/** One text for each value: no needless zero, no exponent, `0` without a sign. */
+function decimal({ negative, whole, fraction, exponent }: { negative: boolean; whole: string; fraction: string; exponent: number }): string {
+  let [before, after] = [whole, fraction]
+  if (Math.abs(exponent) > 400) return `${negative ? '-' : ''}${before}.${after}e${exponent}`
+  if (exponent > 0) {
+    const moved = after.slice(0, exponent).padEnd(exponent, '0')
+    ;[before, after] = [before + moved, after.slice(exponent)]
+  } else if (exponent < 0) {
+    const all = before.padStart(-exponent, '0')
+    ;[before, after] = [all.slice(0, all.length + exponent), all.slice(all.length + exponent) + after]
+  }
+  before = before.replace(/^0+/, '') || '0'
+  after = trimZeros(after)
+  const value = after === '' ? before : `${before}.${after}`
+  return negative && value !== '0' ? `-${value}` : value
+}
+
+function trimZeros(text: string): string {
+  let end = text.length
+  while (end > 0 && text[end - 1] === '0') end--
+  return text.slice(0, end)
+}

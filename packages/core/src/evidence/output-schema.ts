@@ -1,0 +1,158 @@
+// Whether an output is JSON of a given shape (JSON Schema, the part zod can represent).
+// J1. The output is JSON alone, or alone in one fenced block. J2. A schema that holds anything this check would have to
+//     leave out is a fault, so that a verdict never says more than was checked.
+import { z } from 'zod'
+import { messageOf } from '../errors.ts'
+import { canonicalJson } from '../json.ts'
+import type { RequirementFault } from './requirement-fault.ts'
+
+/** What does not fit, in words; `null` when the output fits. */
+export function schemaMismatch(schema: Schema, output: string): string | null {
+  let value: unknown
+  try {
+    value = JSON.parse(withoutFence(output))
+  } catch (error) {
+    return `is not JSON (${messageOf(error)})`
+  }
+  try {
+    const parsed = compiled(schema).safeParse(value)
+    if (parsed.success) return null
+    const shown = parsed.error.issues.slice(0, issuesShownMax).map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`))
+    const more = parsed.error.issues.length - shown.length
+    return `does not fit its JSON Schema: ${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}`
+  } catch (error) {
+    return `cannot be checked against its JSON Schema (${messageOf(error)})`
+  }
+}
+
+/** Why a schema cannot be checked, with the place in it; `null` when it can. */
+export function schemaFault(schema: Schema): RequirementFault | null {
+  const chars = canonicalJson(schema).length
+  if (chars > schemaCharsMax) return { path: [], message: `has ${chars} characters; at most ${schemaCharsMax} are checked` }
+  const fault = faultAt(schema, [])
+  if (fault !== null) return fault
+  try {
+    compiled(schema)
+    return null
+  } catch (error) {
+    return { path: [], message: `cannot be checked: ${messageOf(error)}` }
+  }
+}
+
+const issuesShownMax = 3
+const schemaCharsMax = 20_000
+
+function compiled(schema: Schema): z.ZodType {
+  return z.fromJSONSchema(stripped(schema) as Parameters<typeof z.fromJSONSchema>[0], { registry: z.registry() })
+}
+
+/** zod puts a `default` in the place of what is missing, so that a missing field would pass. */
+function stripped(schema: unknown): unknown {
+  if (!isSchema(schema)) return schema
+  const { default: _, ...rest } = schema
+  return Object.fromEntries(
+    Object.entries(rest).map(([key, value]) => {
+      if (namedSchemas.has(key) && isSchema(value)) return [key, Object.fromEntries(Object.entries(value).map(([name, each]) => [name, stripped(each)]))]
+      if (schemaLists.has(key) && Array.isArray(value)) return [key, value.map(stripped)]
+      return [key, schemas.has(key) ? stripped(value) : value]
+    }),
+  )
+}
+
+const annotations = ['$schema', '$comment', 'title', 'description', 'default', 'examples', 'deprecated', 'readOnly', 'writeOnly']
+const anywhere = new Set([...annotations, '$ref', '$defs', 'definitions', 'type', 'enum', 'const', 'anyOf', 'oneOf', 'allOf'])
+const ofType: Readonly<Record<string, readonly string[]>> = {
+  object: ['properties', 'required', 'additionalProperties', 'propertyNames', 'minProperties', 'maxProperties'],
+  array: ['items', 'prefixItems', 'minItems', 'maxItems', 'uniqueItems', 'contains', 'minContains', 'maxContains'],
+  string: ['minLength', 'maxLength', 'format'],
+  number: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
+  boolean: [],
+  null: [],
+}
+const besideRef = new Set([...annotations, '$defs', 'definitions'])
+const formats = new Set(['email', 'uri', 'uuid', 'date-time', 'date', 'time', 'duration', 'hostname', 'ipv4', 'ipv6'])
+const namedSchemas = new Set(['properties', '$defs', 'definitions'])
+const schemaLists = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
+const schemas = new Set(['items', 'additionalProperties', 'propertyNames', 'contains'])
+
+function faultAt(schema: unknown, path: readonly string[]): RequirementFault | null {
+  if (typeof schema === 'boolean') return null
+  if (!isSchema(schema)) return { path, message: 'is no JSON Schema: write an object, true or false' }
+  for (const [key, value] of Object.entries(schema)) {
+    const at = [...path, key]
+    const fault = keywordFault(key, value, schema)
+    if (fault !== null) return { path: at, message: fault }
+    const inner = namedSchemas.has(key)
+      ? firstFault(Object.entries(isSchema(value) ? value : {}), at)
+      : schemaLists.has(key)
+        ? firstFault(Object.entries(Array.isArray(value) ? value : {}), at)
+        : schemas.has(key)
+          ? faultAt(value, at)
+          : null
+    if (inner !== null) return inner
+  }
+  return null
+}
+
+/** What zod would leave out silently, or cannot do in bounded time. */
+function keywordFault(key: string, value: unknown, schema: Schema): string | null {
+  const types = typesOf(schema)
+  const literal = schema['enum'] !== undefined || schema['const'] !== undefined
+  const home = Object.keys(ofType).find((type) => ofType[type]?.includes(key))
+  if (key === 'pattern' || key === 'patternProperties') return 'is not checked, as its time has no bound: use a check output_matches on the whole output'
+  if (home === undefined && !anywhere.has(key)) return 'cannot be checked: leave it out'
+  if (schema['$ref'] !== undefined && key !== '$ref' && !besideRef.has(key)) return 'is not checked beside $ref'
+  if (home !== undefined && literal) return 'is not checked beside enum or const'
+  if (home !== undefined && !types.includes(home)) return `is only checked beside "type": "${home}"`
+  switch (key) {
+    case 'type': {
+      const odd = types.find((type) => !Object.hasOwn(ofType, type))
+      return odd === undefined ? null : `names ${JSON.stringify(odd)}, which is no type of JSON Schema`
+    }
+    case 'format':
+      return formats.has(String(value)) ? null : `is not checked: use one of ${[...formats].join(', ')}`
+    case 'required': {
+      const properties = isSchema(schema['properties']) ? schema['properties'] : {}
+      const missing = [value].flat().find((name) => !Object.hasOwn(properties, String(name)))
+      return missing === undefined ? null : `names ${JSON.stringify(missing)}, which "properties" does not hold: add it there`
+    }
+    case 'const':
+    case 'enum':
+      return [value].flat().some((each) => typeof each === 'object' && each !== null) ? 'is only checked for texts, numbers, true, false and null' : null
+    case 'anyOf':
+    case 'oneOf':
+    case 'allOf':
+      return types.length === 0 && !literal && combined(schema) > 1 ? 'is not checked beside another of anyOf, oneOf, allOf: name a type beside them' : null
+    default:
+      return null
+  }
+}
+
+const combined = (schema: Schema): number => ['anyOf', 'oneOf', 'allOf'].filter((key) => schema[key] !== undefined).length
+
+function firstFault(entries: readonly (readonly [string, unknown])[], path: readonly string[]): RequirementFault | null {
+  for (const [key, value] of entries) {
+    const fault = faultAt(value, [...path, key])
+    if (fault !== null) return fault
+  }
+  return null
+}
+
+function typesOf(schema: Schema): readonly string[] {
+  const type = schema['type'] ?? []
+  return [type].flat().map((each) => (each === 'integer' ? 'number' : typeof each === 'string' ? each : canonicalJson(each)))
+}
+
+type Schema = Readonly<Record<string, unknown>>
+
+const isSchema = (value: unknown): value is Schema => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The content of a text that is one fenced block and nothing else; any other text, trimmed. */
+export function withoutFence(text: string): string {
+  const trimmed = text.trim()
+  const fence = /^(?:`{3,}|~{3,})/.exec(trimmed)?.[0]
+  if (fence === undefined) return trimmed
+  const lines = trimmed.split('\n')
+  const closing = lines.findIndex((line, i) => i > 0 && line.trim().startsWith(fence) && line.trim().replaceAll(fence[0] ?? '', '') === '')
+  return closing === lines.length - 1 && closing > 0 ? lines.slice(1, -1).join('\n').trim() : trimmed
+}

@@ -1,0 +1,60 @@
+// Why a requirement could not be checked, told when the graph is planned and not when the work is done.
+import { schemaFault } from './output-schema.ts'
+import { compilePattern } from './pattern.ts'
+import { type EvidenceRequirement, evidenceRequirement } from './requirement.ts'
+
+/** `message` goes on after the name of the place: "… is 9, more than max". */
+export interface RequirementFault {
+  /** Within the requirement. */
+  readonly path: readonly string[]
+  readonly message: string
+}
+
+/** A requirement as people and models write it: one that can be checked. The journal keeps whatever it was given. */
+export const plannedRequirement = evidenceRequirement.superRefine((value, context) => {
+  const fault = requirementFault(value)
+  if (fault !== null) context.addIssue({ code: 'custom', path: [...fault.path], message: fault.message })
+})
+
+export function requirementFault(requirement: EvidenceRequirement): RequirementFault | null {
+  if (typeof requirement === 'string') return null
+  switch (requirement.kind) {
+    case 'output_length': {
+      const { min = 0, max = Infinity } = requirement
+      return min > max ? { path: ['min'], message: `is ${min}, more than max, which is ${max}: no output could pass` } : null
+    }
+    case 'output_matches': {
+      const compiled = compilePattern(requirement.pattern)
+      if ('test' in compiled) return null
+      const message = `is ${JSON.stringify(requirement.pattern)}, which is not a regular expression that is bounded in time (RE2: no lookaround, no back reference): ${compiled.fault}`
+      return { path: ['pattern'], message }
+    }
+    case 'output_schema': {
+      const fault = schemaFault(requirement.schema)
+      return fault === null ? null : { path: ['schema', ...fault.path], message: fault.message }
+    }
+    case 'output_cites': {
+      const { sources, from_tool, times_min = 1, only } = requirement
+      if (sources === undefined && from_tool === undefined) return { path: [], message: 'names neither sources nor from_tool: nothing could be looked for' }
+      if (from_tool === undefined && only === true) return { path: ['only'], message: 'needs from_tool: the sources are those that tool gave' }
+      if (sources !== undefined && times_min > sources.length) {
+        return { path: ['times_min'], message: `is ${times_min}, more than there are sources: no output could pass` }
+      }
+      return null
+    }
+    case 'files_exist': {
+      const at = requirement.paths.findIndex((path) => !isRelative(path))
+      return at === -1
+        ? null
+        : { path: ['paths', String(at)], message: `is ${JSON.stringify(requirement.paths[at])}: write a path relative to the workspace, without ".."` }
+    }
+    case 'tool_succeeded':
+    case 'output_contains':
+    case 'numbers_from_tools':
+      return null
+    default:
+      return requirement satisfies never
+  }
+}
+
+const isRelative = (path: string): boolean => !/^([/\\]|[a-z]:)|\0/i.test(path) && !path.split(/[/\\]/).includes('..')

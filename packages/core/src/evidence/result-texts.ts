@@ -1,0 +1,25 @@
+// What can be read in a tool's result: its text, and when that is JSON, the strings in it as they were before JSON escaped them.
+// Without the latter, the 12 of "total:\n12" would be a part of the word "n12".
+import type { JsonValue } from '../json.ts'
+
+export function resultTexts(result: string): readonly string[] {
+  if (!result.includes('\\') || !/^\s*[[{"]/.test(result)) return [result]
+  try {
+    return [result, ...stringsIn(JSON.parse(result) as JsonValue)]
+  } catch {
+    return [result]
+  }
+}
+
+function stringsIn(value: JsonValue): string[] {
+  const strings: string[] = []
+  const open: JsonValue[] = [value]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (typeof next === 'string') strings.push(next)
+    else if (typeof next === 'object' && next !== null) for (const each of Object.values(next) as JsonValue[]) open.push(each)
+  }
+  return strings
+}
+
+/** Letters that words are made of; scripts written without spaces, such as Han, make no boundary. */
+export const wordLetters = String.raw`\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}`

@@ -1,0 +1,50 @@
+// What the gate reads of a run, and how much of it a node's requirements need.
+// F1. Arguments and results of tool calls are left out when no requirement reads them: facts cross a thread.
+import type { FilesFact, RunState, ToolFact } from '../fold/run-state.ts'
+import type { EvidenceRequirement } from './requirement.ts'
+
+export interface RunFacts {
+  readonly outputText: string
+  readonly outputSeq: number
+  readonly tools: readonly ToolFact[]
+  /** Absent or `null`: no files were looked for. */
+  readonly files?: FilesFact | null
+}
+
+/** @param requirements what the facts are for; absent: everything is kept */
+export function factsOf(run: RunState, requirements?: readonly EvidenceRequirement[]): RunFacts {
+  const { outputText, outputSeq, facts, files } = run
+  const tools = requirements === undefined ? facts : facts.map((fact) => reduced(fact, requirements))
+  return { outputText, outputSeq, tools, ...(files === null ? {} : { files }) }
+}
+
+function reduced(fact: ToolFact, requirements: readonly EvidenceRequirement[]): ToolFact {
+  const { arguments: args, result, ...rest } = fact
+  const needs = requirements.map((requirement) => needOf(requirement, fact))
+  return {
+    ...rest,
+    ...(args !== undefined && needs.some((need) => need.arguments) ? { arguments: args } : {}),
+    ...(result !== undefined && needs.some((need) => need.result) ? { result } : {}),
+  }
+}
+
+const nothing = { arguments: false, result: false }
+
+function needOf(requirement: EvidenceRequirement, { tool, success }: ToolFact): { arguments: boolean; result: boolean } {
+  if (typeof requirement === 'string') return nothing
+  switch (requirement.kind) {
+    case 'tool_succeeded':
+      return { arguments: requirement.tool === tool && requirement.arguments_match !== undefined, result: false }
+    case 'output_cites':
+      return requirement.from_tool === tool && success ? { arguments: true, result: true } : nothing
+    case 'numbers_from_tools':
+      return { arguments: false, result: success && requirement.tools.includes(tool) }
+    default:
+      return nothing
+  }
+}
+
+/** The files a node's requirements name, each once. */
+export function filesToFind(requirements: readonly EvidenceRequirement[]): string[] {
+  return [...new Set(requirements.flatMap((each) => (typeof each === 'object' && each.kind === 'files_exist' ? each.paths : [])))]
+}

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest'
+import { graph, node } from '../../test/log.ts'
+import { completed, eventsOf, facts, step, team } from '../../test/team.ts'
+import type { AgentNode } from './execution-graph.ts'
+
+const demanding = (over: Partial<AgentNode>): AgentNode => ({ ...node('a'), ...over })
+
+it('a rule for the output that is broken fails the node, as missing evidence does', () => {
+  const gated = team(graph(demanding({ validation_rules: [{ kind: 'output_contains', texts: ['Total'] }] }), node('b', 'a')))
+  step(gated, [])
+  expect(step(gated, [completed('a', facts('no sum'))])).toEqual([
+    'node_evidence_evaluated a refused',
+    'node_failed a',
+    'node_blocked b by a',
+    'task_team_run_failed incomplete',
+  ])
+  expect(gated.nodes.get('a')?.failure).toEqual({ class: 'evidence_missing', message: 'The output lacks 1 of 1 required text: "Total".' })
+})
+
+it('a contract fails nothing and is on record', () => {
+  const gated = team(graph(demanding({ evidence_contract: 'Name each file.' })))
+  const [verdict] = eventsOf(gated, [completed('a')])
+  expect(verdict).toMatchObject({
+    type: 'node_evidence_evaluated',
+    data: { passed: true, checks: [{ field: 'evidence_contract', requirement: 'Name each file.', status: 'not_checked', rests_on: [] }] },
+  })
+})
+
+it('the checks of both fields and the contract are one verdict, in that order', () => {
+  const gated = team(graph(demanding({ required_evidence: ['x'], validation_rules: [{ kind: 'output_length', min: 1 }], evidence_contract: 'y' })))
+  const [verdict] = eventsOf(gated, [completed('a')])
+  expect(verdict?.type === 'node_evidence_evaluated' && verdict.data.checks.map((check) => [check.field, check.status])).toEqual([
+    [undefined, 'not_checked'],
+    ['validation_rules', 'passed'],
+    ['evidence_contract', 'not_checked'],
+  ])
+})

@@ -1,0 +1,46 @@
+// A team in tests: stepped and folded as its supervisor does it, and told in one line an event.
+import { type DomainEvent, evolveTeam, type ExecutionGraph, type NodeEnd, startTeam, stepTeam, type TeamProgram, type TeamState } from '../src/index.ts'
+
+export const team = (of: ExecutionGraph, concurrentNodesMax = 16): TeamState =>
+  startTeam({ team_run_id: 'team1' as never, run_id: 'root' as never, call_id: 'c1', graph: of, concurrent_nodes_max: concurrentNodesMax }, 0)
+
+export const facts = (outputText = 'done', tools: NodeEnd['facts']['tools'] = []): NodeEnd['facts'] => ({ outputText, outputSeq: 7, tools })
+
+const ended = (nodeId: string, end: Pick<NodeEnd, 'status' | 'facts' | 'failure'>): NodeEnd => ({ nodeId, runId: `run-${nodeId}`, ...end })
+export const completed = (nodeId: string, of = facts()): NodeEnd => ended(nodeId, { status: 'completed', facts: of, failure: null })
+export const failed = (nodeId: string): NodeEnd =>
+  ended(nodeId, { status: 'failed', facts: facts(''), failure: { class: 'tool_crash', message: `${nodeId} broke` } })
+export const cancelled = (nodeId: string): NodeEnd => ended(nodeId, { status: 'cancelled', facts: facts(''), failure: { class: 'cancelled', message: 'stop' } })
+
+export interface Stepping {
+  readonly cancelReason?: string | null
+  readonly program?: TeamProgram | null
+  readonly outputs?: ReadonlyMap<string, string>
+  readonly graphMax?: { readonly agents: number; readonly edges: number }
+}
+
+/** The events of one step; the team stays as it was. */
+export function eventsOf(
+  of: TeamState,
+  ended: readonly NodeEnd[],
+  { cancelReason = null, program = null, outputs = new Map(), ...more }: Stepping = {},
+): DomainEvent[] {
+  return stepTeam(of, ended, { newRunId: () => 'r', cancelReason, program, outputs, ...more })
+}
+
+/** Steps the team and folds what follows, as its supervisor does. */
+export function step(of: TeamState, ended: readonly NodeEnd[], options: Stepping = {}): string[] {
+  const events = eventsOf(of, ended, options)
+  for (const event of events) evolveTeam(of, event, 0)
+  return events.map(told)
+}
+
+function told(event: DomainEvent): string {
+  const data = event.data as { node_id?: string; outcome?: string; cause_node_id?: string; passed?: boolean; output?: string; code?: string; nodes?: unknown[] }
+  const name = `${event.type} ${data.node_id ?? data.outcome}`
+  if (data.cause_node_id !== undefined) return `${name} by ${data.cause_node_id}`
+  if (data.passed !== undefined) return `${name} ${data.passed ? 'passed' : 'refused'}`
+  if (event.type === 'node_computed') return `${name} = ${data.output}`
+  if (event.type === 'graph_extended') return `${name} by ${data.nodes?.length}`
+  return event.type === 'team_diagnostic_recorded' ? `${name} ${data.code}` : name
+}

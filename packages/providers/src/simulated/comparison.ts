@@ -1,0 +1,64 @@
+// The figures of several pages side by side: rows that all of them have, and what the pages say about their figures.
+// C1. Every figure is a cell of a page's table, as it stands there. C2. What not all pages have is named, not compared.
+import type { Page, Table } from './pages.ts'
+
+export interface Comparison {
+  readonly subjects: readonly string[]
+  /** The heads of the first two columns, where all pages agree on them. */
+  readonly label: string
+  readonly column: string | null
+  readonly rows: readonly { readonly label: string; readonly values: readonly string[] }[]
+  /** Facts whose label all pages have, but for the one that names the subject. */
+  readonly facts: readonly { readonly label: string; readonly values: readonly string[] }[]
+  readonly alone: readonly { readonly subject: string; readonly label: string }[]
+}
+
+/** `null` when the pages hold no two tables with a row in common. */
+export function compare(pages: readonly Page[]): Comparison | null {
+  const sides = pages.flatMap((page) => {
+    const [table] = page.tables
+    return table === undefined || table.head.length < 2 ? [] : [{ page, table, subject: page.facts[0]?.value ?? page.title }]
+  })
+  const [first] = sides
+  if (first === undefined || sides.length < 2 || new Set(sides.map(({ subject }) => subject)).size < sides.length) return null
+  const labels = first.table.rows.map(([label = '']) => label).filter((label) => sides.every(({ table }) => cellOf(table, label) !== null))
+  if (labels.length === 0) return null
+  const same = (column: number): string | null => {
+    const heads = new Set(sides.map(({ table }) => table.head[column]))
+    return heads.size === 1 ? (first.table.head[column] ?? null) : null
+  }
+  return {
+    subjects: sides.map(({ subject }) => subject),
+    label: same(0) ?? '',
+    column: same(1),
+    rows: labels.map((label) => ({ label, values: sides.map(({ table }) => cellOf(table, label) ?? '') })),
+    facts: first.page.facts.slice(1).flatMap(({ label }) => {
+      const values = sides.map(({ page }) => page.facts.find((fact) => fact.label === label)?.value)
+      return values.every((value) => value !== undefined) ? [{ label, values }] : []
+    }),
+    alone: sides.flatMap(({ table, subject }) => table.rows.flatMap(([label = '']) => (labels.includes(label) ? [] : [{ subject, label }]))),
+  }
+}
+
+const cellOf = ({ rows }: Table, label: string): string | null => rows.find(([name]) => name === label)?.[1] ?? null
+
+/** The cells of received tables that differ from the comparison; `null` when no received table is about it. */
+export function differencesFrom({ subjects, rows }: Comparison, received: readonly Table[]): readonly string[] | null {
+  const about = received.filter(({ head }) => subjects.every((subject) => head.includes(subject)))
+  if (about.length === 0) return null
+  return about.flatMap((table) =>
+    rows.flatMap(({ label, values }) => {
+      const row = table.rows.find(([name]) => name === label)
+      return subjects.flatMap((subject, index) => {
+        const cell = row?.[table.head.indexOf(subject)]
+        return cell === values[index] ? [] : [`${subject}, ${label}: ${cell ?? '–'} ≠ ${values[index]}`]
+      })
+    }),
+  )
+}
+
+/** The number a cell is; `null` when it is none. */
+export function figureIn(cell: string): number | null {
+  const [, number = ''] = /^(-?\d[\d,]*(?:\.\d+)?)\s*%?$/.exec(cell.trim()) ?? []
+  return number === '' ? null : Number(number.replaceAll(',', ''))
+}

@@ -1,0 +1,206 @@
+import { type ChatAnswer, type ChatProvider, defineTool } from '@beaver/agent'
+import type { RecordedEvent } from '@beaver/core'
+import { until } from '@beaver/testing'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { typesOf, world } from '../test/kit.ts'
+
+const answer = (over: Partial<ChatAnswer>): ChatAnswer => ({
+  content: null,
+  toolCalls: [],
+  finishReason: 'stop',
+  usage: { input_tokens: 1, output_tokens: 1, calls: 1 },
+  model: 'm',
+  responseId: null,
+  ...over,
+})
+const says = (content: string): ChatAnswer => answer({ content })
+const callsTool = (name: string, args: object): ChatAnswer =>
+  answer({ toolCalls: [{ id: `call_${name}`, name, arguments: JSON.stringify(args) }], finishReason: 'tool_calls' })
+const agents = (...names: string[]) => names.map((name) => ({ name, instruction: `do ${name}` }))
+
+/** A model that is told by whose message it answers: the root's, or the node's that does `name`. */
+function model(of: { root: (turn: number) => ChatAnswer; node: (name: string, turn: number) => ChatAnswer | Promise<ChatAnswer> }): ChatProvider {
+  return {
+    name: 'p',
+    model: 'm',
+    async chat({ messages, signal }) {
+      const turn = messages.filter((message) => message.role === 'assistant').length
+      const node = /<instruction>\ndo (.+)\n/.exec(messages.findLast((message) => message.role === 'user')?.content ?? '')?.[1]
+      if (node === undefined) return of.root(turn)
+      const stopped = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true }))
+      return Promise.race([of.node(node, turn), stopped])
+    },
+  }
+}
+
+const never = (): Promise<ChatAnswer> => new Promise(() => {})
+const nodeEvents = (events: readonly RecordedEvent[]): string[] =>
+  events.flatMap((event) =>
+    event.type.startsWith('node_') || event.type.startsWith('task_team') ? [`${event.type} ${(event.data as { node_id?: string }).node_id ?? ''}`.trim()] : [],
+  )
+
+describe('the deadline of a node', () => {
+  it('fails it, blocks what depends on it, and leaves the others', async () => {
+    const { daemon, submit, ended } = world()
+    const graph = { task: 't', agents: agents('slow', 'fast', 'after'), edges: [['slow', 'after'], ['fast', 'after']], output_agent: 'after' } // prettier-ignore
+    const provider = model({
+      root: (turn) => (turn === 0 ? callsTool('GraphWorkflow', graph) : says('half of it')),
+      node: (name) => (name === 'slow' ? never() : says(name)),
+    })
+    daemon({ provider, limits: { nodeDeadlineMs: 3_000 } })
+    const events = await ended(await submit())
+    expect(nodeEvents(events)).toEqual([
+      'task_team_run_started',
+      'node_started slow',
+      'node_started fast',
+      'node_completed fast',
+      'node_failed slow',
+      'node_blocked after',
+      'task_team_run_failed',
+    ])
+    expect(events.find((event) => event.type === 'node_failed')?.data).toMatchObject({
+      failure: { class: 'deadline_exceeded', message: 'slow did not end within its deadline of 3 s and was stopped.' },
+    })
+    expect(events.at(-1)).toMatchObject({ type: 'task_incomplete', data: { failure: { class: 'deadline_exceeded' } } })
+  })
+
+  it('goes on while nobody drives the task', async () => {
+    const { daemon, submit, ended, passing, events } = world()
+    const provider = model({
+      root: (turn) => (turn === 0 ? callsTool('ConcurrentWorkflow', { task: 't', agents: agents('slow') }) : says('half of it')),
+      node: never,
+    })
+    const first = daemon({ provider, limits: { nodeDeadlineMs: 20_000 } })
+    const log = await submit()
+    await passing('the node runs', async () => typesOf(await events(log)).includes('node_started'))
+    first.kill()
+    const killed = (await events(log)).find((event) => event.type === 'node_started')?.time as string
+    daemon({ provider, limits: { nodeDeadlineMs: 20_000 } })
+    const failed = (await ended(log)).find((event) => event.type === 'node_failed')
+    const ranMs = Date.parse(failed?.time ?? '') - Date.parse(killed)
+    expect(failed?.data).toMatchObject({ failure: { class: 'deadline_exceeded' } })
+    expect(ranMs).toBeGreaterThanOrEqual(20_000)
+    expect(ranMs).toBeLessThan(21_000)
+  })
+})
+
+describe('the deadline of a team', () => {
+  it('stops what runs, cancels what waits, and tells the root', async () => {
+    const { daemon, submit, ended } = world()
+    const provider = model({
+      root: (turn) => (turn === 0 ? callsTool('SequentialWorkflow', { task: 't', agents: agents('a', 'b') }) : says('nothing came')),
+      node: never,
+    })
+    daemon({ provider, limits: { teamDeadlineMs: 5_000 } })
+    const events = await ended(await submit())
+    expect(nodeEvents(events)).toEqual(['task_team_run_started', 'node_started a', 'node_cancelled b', 'node_cancelled a', 'task_team_run_failed'])
+    const told = events.findLast((event) => event.type === 'tool_result_recorded')?.data as { content: string; error: string }
+    expect(told.error).toBe('team_cancelled')
+    expect(told.content).toContain('The team did not end within its deadline of 5 s')
+    expect(events.at(-1)).toMatchObject({ type: 'task_incomplete', data: { failure: { class: 'deadline_exceeded' } } })
+  })
+})
+
+describe('cancelling one node', () => {
+  const graph = { task: 't', agents: agents('a', 'b', 'c'), flow: 'a, b -> c' }
+
+  it('that runs: it is cancelled, what depends on it is blocked, its sibling goes on, the team is incomplete', async () => {
+    const { daemon, submit, ended, events } = world()
+    const b = Promise.withResolvers<ChatAnswer>()
+    const provider = model({
+      root: (turn) => (turn === 0 ? callsTool('AgentRearrange', graph) : says('part')),
+      node: (name) => (name === 'a' ? never() : b.promise),
+    })
+    const one = daemon({ provider })
+    const log = await submit()
+    await until('both run', async () => (await events(log)).filter((event) => event.type === 'node_started').length === 2)
+    await [...one.tasks.values()][0]?.cancelNode('a', 'not needed')
+    b.resolve(says('b'))
+    const all = await ended(log)
+    expect(nodeEvents(all)).toEqual(expect.arrayContaining(['node_cancel_requested a', 'node_cancelled a', 'node_blocked c', 'node_completed b']))
+    expect(all.find((event) => event.type === 'task_team_run_failed')?.data).toMatchObject({ outcome: 'incomplete' })
+    expect(all.find((event) => event.type === 'node_cancelled')?.data).toMatchObject({ reason: 'not needed' })
+    expect(all.at(-1)?.type).toBe('task_incomplete')
+  })
+
+  it('that waits: it never starts', async () => {
+    const { daemon, submit, ended, events } = world()
+    const both = Promise.withResolvers<ChatAnswer>()
+    const provider = model({ root: (turn) => (turn === 0 ? callsTool('AgentRearrange', graph) : says('part')), node: () => both.promise })
+    const one = daemon({ provider })
+    const log = await submit()
+    await until('both run', async () => (await events(log)).filter((event) => event.type === 'node_started').length === 2)
+    await [...one.tasks.values()][0]?.cancelNode('c', 'not needed')
+    both.resolve(says('x'))
+    expect(nodeEvents(await ended(log)).filter((told) => told.endsWith(' c'))).toEqual(['node_cancel_requested c', 'node_cancelled c'])
+  })
+
+  it('that is not there, or has ended, is refused with its name', async () => {
+    const { daemon, submit, events } = world()
+    const provider = model({
+      root: (turn) => (turn === 0 ? callsTool('AgentRearrange', graph) : says('part')),
+      node: (name) => (name === 'a' ? says('a') : never()),
+    })
+    const one = daemon({ provider })
+    const log = await submit()
+    await until('a has ended', async () => typesOf(await events(log)).includes('node_completed'))
+    const task = [...one.tasks.values()][0]
+    await expect(task?.cancelNode('nobody', 'x')).rejects.toMatchObject({ code: 'not_found', message: expect.stringContaining('"nobody"') })
+    await expect(task?.cancelNode('a', 'x')).rejects.toMatchObject({ code: 'conflict', message: 'The node "a" has ended already: completed.' })
+  })
+})
+
+describe('the teams of a task (D-06)', () => {
+  it('are at most as many as allowed; the root is told, and goes on', async () => {
+    const { daemon, submit, ended } = world()
+    const provider = model({
+      root: (turn) => (turn < 3 ? callsTool('ConcurrentWorkflow', { task: 't', agents: agents('a') }) : says('enough')),
+      node: (name) => says(name),
+    })
+    daemon({ provider, limits: { teamRunsMax: 2 } })
+    const events = await ended(await submit())
+    expect(typesOf(events).filter((type) => type === 'task_team_run_started')).toHaveLength(2)
+    expect(events.findLast((event) => event.type === 'tool_result_recorded')?.data).toMatchObject({
+      success: false,
+      error: 'team_limit_reached',
+      content: expect.stringContaining('2 teams'),
+    })
+    expect(events.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'enough' } })
+  })
+})
+
+describe('a node that fails', () => {
+  it('keeps what the others did: their outputs are in the result, in declared order (D-34, D-36)', async () => {
+    const { daemon, submit, ended } = world()
+    const first = Promise.withResolvers<ChatAnswer>()
+    const provider = model({
+      root: (turn) => (turn === 0 ? callsTool('ConcurrentWorkflow', { task: 't', agents: agents('a', 'b', 'c') }) : says('two of three')),
+      node: (name) => (name === 'a' ? first.promise : name === 'b' ? says('') : (first.resolve(says('A')), says('C'))),
+    })
+    daemon({ provider })
+    const events = await ended(await submit())
+    expect(events.at(-1)).toMatchObject({
+      type: 'task_incomplete',
+      data: { final_output: 'two of three', outputs: [{ node_id: 'a', output: 'A' }, { node_id: 'c', output: 'C' }], failure: { class: 'empty_output' } }, // prettier-ignore
+    })
+  })
+})
+
+describe('a cancelled task', () => {
+  it('stops nodes that were just being started', async () => {
+    const { daemon, submit, ended, events } = world()
+    const provider = model({
+      root: () => callsTool('ConcurrentWorkflow', { task: 't', agents: agents('a', 'b') }),
+      node: never,
+    })
+    const tool = defineTool({ name: 'unused', description: '', input: z.strictObject({}), run: () => '' })
+    const one = daemon({ provider, tools: [tool] })
+    const log = await submit()
+    await until('the team starts', async () => typesOf(await events(log)).includes('task_team_run_started'))
+    await [...one.tasks.values()][0]?.cancel('enough')
+    const all = await ended(log)
+    expect(all.at(-1)?.type).toBe('task_cancelled')
+    expect(all.find((event) => event.type === 'task_team_run_failed')?.data).toMatchObject({ outcome: 'cancelled' })
+  })
+})

@@ -1,0 +1,152 @@
+// The configuration of an AgentTeam: what stands in a team file, and what a task that runs one has as arguments (S4, D-17).
+// F1. A member is a configuration, or its name alone. There are no roles. F2. `coordinator_role` is another name of `coordinator`.
+// F3. What does not go together is refused; a coordinator that the strategy does not ask is not.
+import { canonicalJson, type JsonObject, jsonObject, sharedStateBytesMax } from '@beaver/core'
+import { z } from 'zod'
+import { agentsFault, type PlacedAgent, type WorkflowAgentSpec, workflowAgentSpec } from '../agent-spec.ts'
+import { countField } from '../growing-team.ts'
+import { readArguments } from '../read-arguments.ts'
+import { wholeSchema } from '../tool-schema.ts'
+import type { WorkflowLimits } from '../workflow.ts'
+import { type Refusal, refuse } from '../workflow-error.ts'
+import { isRecord } from '../json-text.ts'
+import { quote } from '../wording.ts'
+
+export const strategies = ['leader_worker', 'round_robin', 'broadcast', 'sequential'] as const
+export type Strategy = (typeof strategies)[number]
+
+const filled = z.string().refine((text) => text.trim() !== '', 'is blank: write some text')
+
+const member = z.strictObject({
+  ...workflowAgentSpec.shape,
+  instruction: filled.optional().describe('What the member does, in full.'),
+  system_prompt: filled.optional().describe('Who the member is: it stands in its system prompt.'),
+  profile: filled.optional().describe('A profile that gives it what it does not say itself: system_prompt, allowed_tool_names.'),
+})
+export type Member = z.output<typeof member>
+
+const stepsMax = 512
+
+export const teamConfiguration = z.strictObject({
+  name: z.string().min(1).max(200).optional().describe('The name of the team; AgentTeam when left out.'),
+  strategy: z.enum(strategies).optional().describe('How the members work together; leader_worker when left out.'),
+  members: z.array(member).min(1).describe('The members: {"name": "…", "instruction": "…"}, or a name alone.'),
+  coordinator: member.optional().describe('Plans and writes the result (leader_worker), or writes the result from all answers (broadcast).'),
+  coordinator_role: member.optional().describe('Another name of coordinator.'),
+  message: filled.optional().describe('What the team is to do.'),
+  tasks: z.array(filled).min(1).max(stepsMax).optional().describe('With round_robin: task k goes to member k mod n.'),
+  concurrent: z.boolean().optional().describe('With broadcast: all at the same time. Left out: yes, unless interactions are shared.'),
+  aggregate: z.enum(['concatenate', 'coordinator']).optional().describe('With broadcast: how the result comes about. Left out: coordinator, if there is one.'),
+  shared_state: jsonObject.optional().describe('What the state the members share begins with; left out, they share none.'),
+  share_interactions: z
+    .boolean()
+    .optional()
+    .describe('Whether each member is given what the ones before it were asked and answered; then they work one after the other.'),
+  max_steps: countField(1, stepsMax, `How many times a member or the coordinator may work, 1 to ${stepsMax}; 50 when left out.`).optional(),
+  enable_logging: z.boolean().optional().describe('Accepted for compatibility: the journal records everything.'),
+})
+export type TeamConfiguration = z.output<typeof teamConfiguration>
+
+/**
+ * The configuration a JSON value holds: a team file, or the body of a request.
+ *
+ * @example readTeamConfiguration({ strategy: 'broadcast', members: ['optimist', 'sceptic'], message: 'Should we?' })
+ */
+export function readTeamConfiguration(json: unknown): { readonly ok: true; readonly configuration: TeamConfiguration } | Refusal {
+  const read = readArguments({ input: teamConfiguration, schema: wholeSchema(teamConfiguration) }, spelledOut(json))
+  if (!read.ok) return read
+  return configurationFault(read.value) ?? { ok: true, configuration: read.value }
+}
+
+/** Members that are names alone, as objects. */
+export function spelledOut(json: unknown): unknown {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return json
+  const spelled = { ...(json as Record<string, unknown>) }
+  const one = (value: unknown): unknown => (typeof value === 'string' ? { name: value } : value)
+  if (Array.isArray(spelled['members'])) spelled['members'] = spelled['members'].map(one)
+  for (const key of ['coordinator', 'coordinator_role']) if (typeof spelled[key] === 'string') spelled[key] = one(spelled[key])
+  return spelled
+}
+
+/** What a profile gives a member that names it. */
+export interface MemberProfile {
+  readonly system_prompt?: string
+  readonly allowed_tool_names?: readonly string[]
+}
+
+/**
+ * The arguments of an AgentTeam with each `profile` of a member replaced by what it holds; what the member says itself wins.
+ * To be asked where profiles are known, before the arguments are kept: a team with a profile in it is not built.
+ */
+export function withMemberProfiles(args: unknown, profileOf: (name: string) => MemberProfile | null): { readonly ok: true; readonly args: unknown } | Refusal {
+  const spelled = spelledOut(args)
+  for (const { holder, path } of profilesIn(spelled)) {
+    const profile = profileOf(holder.profile)
+    if (profile === null)
+      return refuse('invalid_arguments', path, `There is no profile ${quote(holder.profile)}. Name one that is loaded, or write the member out.`)
+  }
+  const resolved = (value: unknown): unknown => {
+    if (!namesProfile(value)) return value
+    const { profile, ...member } = value
+    return { ...profileOf(profile), ...member }
+  }
+  if (!isRecord(spelled)) return { ok: true, args: spelled }
+  const entries = Object.entries(spelled).map(([key, value]) => [key, key === 'members' && Array.isArray(value) ? value.map(resolved) : resolved(value)])
+  return { ok: true, args: Object.fromEntries(entries) as unknown }
+}
+
+/** Members and coordinators that name a profile. */
+export function profilesIn(args: unknown): { holder: { profile: string }; path: string }[] {
+  if (!isRecord(args)) return []
+  const { members } = args
+  const places: [string, unknown][] = Array.isArray(members) ? members.map((each, index) => [`members.${index}.profile`, each]) : []
+  for (const key of ['coordinator', 'coordinator_role']) places.push([`${key}.profile`, args[key]])
+  return places.flatMap(([path, holder]) => (namesProfile(holder) ? [{ holder, path }] : []))
+}
+
+const namesProfile = (value: unknown): value is { profile: string } => isRecord(value) && typeof value['profile'] === 'string'
+
+/** What does not go together in a configuration. */
+export function configurationFault(configuration: TeamConfiguration): Refusal | null {
+  const { strategy = 'leader_worker', coordinator, coordinator_role, tasks, concurrent, aggregate, share_interactions, shared_state } = configuration
+  const wrong = (path: string, message: string): Refusal => refuse('invalid_arguments', path, message)
+  if (coordinator !== undefined && coordinator_role !== undefined) {
+    return wrong('coordinator_role', '"coordinator" and "coordinator_role" are the same field under two names. Keep one of them.')
+  }
+  if (tasks !== undefined && strategy !== 'round_robin')
+    return wrong('tasks', `"tasks" belongs to the strategy round_robin; this team has ${strategy}. Remove one of them.`)
+  if (concurrent !== undefined && strategy !== 'broadcast')
+    return wrong('concurrent', `"concurrent" belongs to the strategy broadcast; this team has ${strategy}. Remove it.`)
+  if (aggregate !== undefined && strategy !== 'broadcast')
+    return wrong('aggregate', `"aggregate" belongs to the strategy broadcast; this team has ${strategy}. Remove it.`)
+  if (concurrent === true && share_interactions === true) {
+    return wrong('concurrent', 'Members that work at the same time cannot see what the others answer: remove "concurrent" or "share_interactions".')
+  }
+  if (aggregate === 'coordinator' && coordinatorOf(configuration) === undefined) {
+    return refuse('aggregator_required', 'coordinator', '"coordinator" is missing: "aggregate": "coordinator" needs it. Add {"name": "…", "instruction": "…"}.')
+  }
+  const bytes = canonicalJson(shared_state ?? {}).length
+  return bytes <= sharedStateBytesMax ? null : wrong('shared_state', `"shared_state" has ${bytes} characters; the limit is ${sharedStateBytesMax}. Store less.`)
+}
+
+export const coordinatorOf = ({ coordinator, coordinator_role }: TeamConfiguration): Member | undefined => coordinator ?? coordinator_role
+
+/** What is wrong with the names. `coordinator`: only one that takes part. */
+export function namesFault(members: readonly Member[], coordinator: Member | undefined, limits: WorkflowLimits): Refusal | null {
+  const people: PlacedAgent[] = members.map((each, index) => ({ agent: withInstruction(each), path: `members.${index}` }))
+  return agentsFault(coordinator === undefined ? people : [...people, { agent: withInstruction(coordinator), path: 'coordinator' }], limits)
+}
+
+export function withInstruction(member: Member): WorkflowAgentSpec {
+  const { system_prompt: _, profile: __, instruction = 'Do what you are asked.', ...spec } = member
+  return { ...spec, instruction }
+}
+
+/** What the state of a team begins with (S4 §3.4): the given keys, and the four that are always there. */
+export function initialState(given: JsonObject, message: string): JsonObject {
+  const context = given['task_context']
+  const task_context = context === undefined || isObject(context) ? { message, ...context } : context
+  return { member_outputs: {}, coordination_plan: {}, custom_data: {}, ...given, task_context }
+}
+
+const isObject = (value: JsonObject[string]): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,0 +1,100 @@
+// The nodes of an AgentTeam, and what they were asked and answered.
+// M1. Where a member works once, its node is its name; where it may work several times, `<member> #<place>`.
+// M2. A member is given the interactions before it by `#<place> interactions`, which completes however those ended: sharing
+//     makes no member depend on another's success.
+import type { AgentNode, CodeNode, ExecutionNode, JsonObject, TeamView } from '@beaver/core'
+import { z } from 'zod'
+import { codeStep, stepNode } from '../growing-team.ts'
+import { type Member, strategies, teamConfiguration, withInstruction } from './configuration.ts'
+
+/** What the program, and whoever reads the journal, has to know of a team: the graph's `settings`. */
+export const teamSettings = z.object({
+  team: z.string(),
+  strategy: z.enum(strategies),
+  members: teamConfiguration.shape.members,
+  coordinator: teamConfiguration.shape.coordinator,
+  share_interactions: z.boolean(),
+  shares_state: z.boolean(),
+  max_steps: z.number(),
+  edges_max: z.number(),
+})
+export type TeamSettings = z.output<typeof teamSettings>
+
+/** What a node is to the team; a member's work when absent. */
+export type Part = 'plan' | 'synthesis'
+
+export interface MemberWork {
+  readonly id: string
+  /** What it is asked. Its instruction holds it, unless it is the task, which every node is shown, or another's output. */
+  readonly input: { readonly text: string } | { readonly outputOf: string }
+  /** Joins the member's own instruction. */
+  readonly told: string
+  readonly dependsOn?: readonly string[]
+  readonly quorum?: number
+  readonly part?: Part
+}
+
+export function memberNode(team: Pick<TeamSettings, 'shares_state'>, member: Member, work: MemberWork): AgentNode {
+  const { id, input, told, dependsOn = [], quorum, part } = work
+  const settings: JsonObject = {
+    ...('text' in input ? { input: input.text } : { input_from: input.outputOf }),
+    ...(part === undefined ? {} : { part }),
+  }
+  const node = stepNode(withInstruction(member), {
+    workflow: 'AgentTeam',
+    id,
+    instruction: member.instruction === undefined ? told : `${member.instruction}\n\n${told}`,
+    dependsOn,
+    settings,
+    ...(quorum === undefined ? {} : { quorum }),
+  })
+  return { ...node, agent: { ...node.agent, system_prompt: member.system_prompt ?? '' }, allowed_tool_names: toolsOf(member, team.shares_state) }
+}
+
+/** A list of tools keeps the shared state within reach; `[]` still forbids every tool (D-41). */
+function toolsOf({ allowed_tool_names: allowed = null }: Member, sharesState: boolean): string[] | null {
+  if (allowed === null || allowed.length === 0 || !sharesState || allowed.includes(sharedStateTool)) return allowed
+  return [...allowed, sharedStateTool]
+}
+
+const sharedStateTool = 'team_shared_state'
+
+/** Gives a member the interactions before it; none when there are none. */
+export function interactionsNode(place: number, earlier: readonly string[]): CodeNode[] {
+  return earlier.length === 0 ? [] : [codeStep(`#${place} interactions`, 'interactions', earlier, { quorum: 0 })]
+}
+
+/** Lets a member begin when the one before it has ended, without giving it that one's answer. */
+export const gateNode = (place: number, before: string): CodeNode => codeStep(`#${place} gate`, 'gate', [before], { quorum: 0 })
+
+/** How many edges a team has for its order and its result, at most. */
+export const edgesOf = (runs: number, shares: boolean): number => runs * 3 + (shares ? (runs * (runs - 1)) / 2 : 0)
+
+export const isWork = (node: ExecutionNode): node is AgentNode => node.kind === 'agent'
+export const partOf = (node: ExecutionNode): Part | null => {
+  const part = node.settings?.['part']
+  return part === 'plan' || part === 'synthesis' ? part : null
+}
+
+/** One exchange with a member (S4 §3.3). When it was, the journal knows. */
+export interface Interaction {
+  readonly member_name: string
+  readonly input: string
+  readonly output: string
+  readonly metadata: { readonly node_id: string }
+}
+
+/** The exchanges with members that completed, in the order of the graph; the coordinator's are not among them. */
+export function interactionsOf(team: Pick<TeamView, 'graph' | 'outputOf'>, ids?: readonly string[]): Interaction[] {
+  return team.graph.nodes.flatMap((node) => {
+    const output = isWork(node) && partOf(node) === null && (ids === undefined || ids.includes(node.node_id)) ? team.outputOf(node.node_id) : null
+    return output === null || !isWork(node) ? [] : [{ member_name: node.agent.name, input: inputOf(team, node), output, metadata: { node_id: node.node_id } }]
+  })
+}
+
+/** What a node was asked. */
+function inputOf(team: Pick<TeamView, 'outputOf' | 'graph'>, node: AgentNode): string {
+  const { input, input_from: from } = node.settings ?? {}
+  if (typeof input === 'string') return input
+  return typeof from === 'string' ? (team.outputOf(from) ?? '') : team.graph.task
+}

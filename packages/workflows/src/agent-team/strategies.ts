@@ -1,0 +1,65 @@
+// The strategies whose graph is known from the start (D-48): round_robin, broadcast, sequential.
+// S1. A graph has as many agent nodes as there are steps. S2. A member's failure keeps another from working only where that one
+//     works on its output: in sequential, and where a coordinator would have nothing to write from.
+import type { ExecutionNode } from '@beaver/core'
+import { stepId } from '../growing-team.ts'
+import type { Member } from './configuration.ts'
+import { gateNode, interactionsNode, memberNode, type TeamSettings } from './member-nodes.ts'
+
+export interface TeamPlan {
+  readonly nodes: readonly ExecutionNode[]
+  readonly outputs: readonly string[]
+  /** `null`: the outputs are put together (D-31). */
+  readonly output: string | null
+}
+
+const message = (text: string) => ({ input: { text }, told: 'Do what the <task> asks of you.' })
+const before = 'What was asked and answered before is in <dependency_output>.'
+
+/** Task k goes to member k mod n. */
+export function roundRobinTasks(team: TeamSettings, tasks: readonly string[]): TeamPlan {
+  const ids = tasks.map((_, index) => stepId(memberInTurn(team, index).name, index + 1))
+  const nodes = tasks.flatMap((task, index): ExecutionNode[] => {
+    const shared = team.share_interactions ? interactionsNode(index + 1, ids.slice(0, index)) : []
+    const told = `Your task:\n${task}${shared.length === 0 ? '' : `\n\n${before}`}`
+    return [...shared, memberNode(team, memberInTurn(team, index), { id: ids[index] ?? '', input: { text: task }, told, dependsOn: idsOf(shared) })]
+  })
+  return { nodes, outputs: ids, output: ids.length === 1 ? (ids[0] ?? null) : null }
+}
+
+/** The one message goes to the next member in turn. */
+export function roundRobinMessage(team: TeamSettings, text: string, turn: number): TeamPlan {
+  const member = memberInTurn(team, turn)
+  return { nodes: [memberNode(team, member, { id: member.name, ...message(text) })], outputs: [member.name], output: member.name }
+}
+
+/** The message goes to all. With a coordinator, it writes the result from their answers. */
+export function broadcast(team: TeamSettings, text: string, { concurrent, coordinator }: { concurrent: boolean; coordinator: Member | undefined }): TeamPlan {
+  const ids = team.members.map((member) => member.name)
+  const nodes = team.members.flatMap((member, index): ExecutionNode[] => {
+    const shared = team.share_interactions ? interactionsNode(index + 1, ids.slice(0, index)) : []
+    const gate = concurrent || index === 0 || shared.length > 0 ? [] : [gateNode(index + 1, ids[index - 1] ?? '')]
+    const told = shared.length === 0 ? message(text).told : `${message(text).told} ${before}`
+    return [...shared, ...gate, memberNode(team, member, { id: member.name, input: { text }, told, dependsOn: idsOf([...shared, ...gate]) })]
+  })
+  if (coordinator === undefined) return { nodes, outputs: ids, output: ids.length === 1 ? (ids[0] ?? null) : null }
+  const told = 'The answers of all members are in <dependency_output>. Put them together into one result for the <task>.'
+  const synthesis = memberNode(team, coordinator, { id: coordinator.name, input: { text }, told, dependsOn: ids, quorum: 1, part: 'synthesis' })
+  return { nodes: [...nodes, synthesis], outputs: [...ids, synthesis.node_id], output: synthesis.node_id }
+}
+
+/** Member 1 works on the message, member k on the output of member k - 1. */
+export function sequential(team: TeamSettings, text: string): TeamPlan {
+  const ids = team.members.map((member) => member.name)
+  const nodes = team.members.flatMap((member, index): ExecutionNode[] => {
+    const previous = ids[index - 1]
+    if (previous === undefined) return [memberNode(team, member, { id: member.name, ...message(text) })]
+    const shared = team.share_interactions ? interactionsNode(index + 1, ids.slice(0, index - 1)) : []
+    const told = `Work on the output of ${previous}, in <dependency_output>; the <task> says what all of you are working on.${shared.length === 0 ? '' : ' What was asked and answered before that is there too.'}`
+    return [...shared, memberNode(team, member, { id: member.name, input: { outputOf: previous }, told, dependsOn: [...idsOf(shared), previous] })]
+  })
+  return { nodes, outputs: ids, output: ids.at(-1) ?? null }
+}
+
+const memberInTurn = ({ members }: TeamSettings, turn: number): Member => members[turn % members.length] as Member
+const idsOf = (nodes: readonly ExecutionNode[]): string[] => nodes.map((node) => node.node_id)

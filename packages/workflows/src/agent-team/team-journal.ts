@@ -1,0 +1,90 @@
+// One team run as its journal tells it: the fold behind the stream and the report. Fed every event of the task, in order.
+// J1. The team is the first one of the task, or the one that was asked for; what belongs to others changes nothing.
+import {
+  type DomainEvent,
+  evolveTeam,
+  isTerminalTaskEvent,
+  type NodeOutput,
+  startTeam,
+  type TaskResult,
+  type TeamProgram,
+  type TeamState,
+  teamOutput,
+} from '@beaver/core'
+
+export interface TeamJournal {
+  taskId: string | null
+  team: TeamState | null
+  /** Texts of completed nodes. */
+  readonly outputs: Map<string, string>
+  /** The newest text of each run. */
+  readonly texts: Map<string, string>
+  /** When each completed node did so. */
+  readonly completedAt: Map<string, string>
+  readonly diagnostics: { readonly code: string; readonly message: string }[]
+  /** How the task ended, once it has. */
+  end: TaskResult | null
+}
+
+export interface FollowOptions {
+  /** Default: the first team of the task. */
+  readonly teamRunId?: string
+  /** The program of its workflow, where that has a say in the result. */
+  readonly program?: TeamProgram | null
+}
+
+export const newTeamJournal = (): TeamJournal => ({
+  taskId: null,
+  team: null,
+  outputs: new Map(),
+  texts: new Map(),
+  completedAt: new Map(),
+  diagnostics: [],
+  end: null,
+})
+
+/** Takes one more event in. `time`: when it was written, RFC 3339; `''` when that is not known. */
+export function takeEvent(journal: TeamJournal, event: DomainEvent, time: string, { teamRunId }: FollowOptions): void {
+  if (isTerminalTaskEvent(event.type)) journal.end = event.data as TaskResult
+  switch (event.type) {
+    case 'task_submitted':
+      journal.taskId = event.data.task_id
+      return
+    case 'task_team_run_started':
+      if (journal.team === null && (teamRunId === undefined || teamRunId === event.data.team_run_id)) journal.team = startTeam(event.data, atMs(time))
+      return
+    case 'assistant_message_added':
+      if (event.runId !== undefined) journal.texts.set(event.runId, event.data.content ?? '')
+      return
+    case 'tool_result_recorded':
+      // A tool node's run has no answer of a model: its result is its text.
+      if (event.runId !== undefined && event.data.success && isToolRun(journal.team, event.runId)) journal.texts.set(event.runId, event.data.content)
+      return
+    default:
+      ofTeam(journal, event, time)
+  }
+}
+
+function ofTeam(journal: TeamJournal, event: DomainEvent, time: string): void {
+  const { team } = journal
+  if (team === null || !('team_run_id' in event.data) || event.data.team_run_id !== team.start.team_run_id) return
+  evolveTeam(team, event, atMs(time))
+  if (event.type === 'node_computed') journal.outputs.set(event.data.node_id, event.data.output)
+  if (event.type === 'node_completed') {
+    journal.outputs.set(event.data.node_id, journal.texts.get(event.data.run_id) ?? '')
+    journal.completedAt.set(event.data.node_id, time)
+  }
+  if (event.type === 'team_diagnostic_recorded') journal.diagnostics.push({ code: event.data.code, message: event.data.message })
+}
+
+/** What the team hands back, as far as it got. */
+export function resultOf({ team, outputs }: TeamJournal, { program = null }: FollowOptions): { final_output: string; outputs: NodeOutput[] } {
+  return team === null ? { final_output: '', outputs: [] } : teamOutput(team, outputs, program)
+}
+
+function isToolRun(team: TeamState | null, runId: string): boolean {
+  const nodeId = [...(team?.nodes ?? [])].find(([, node]) => node.runId === runId)?.[0]
+  return team?.graph.nodes.find((node) => node.node_id === nodeId)?.kind === 'tool'
+}
+
+const atMs = (time: string): number => (time === '' ? 0 : Date.parse(time))

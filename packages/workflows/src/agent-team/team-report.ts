@@ -1,0 +1,42 @@
+// What a team run was, read from the journal: the answer of `run` and of the API (API-02). Pure.
+import type { DomainEvent } from '@beaver/core'
+import { type Interaction, interactionsOf, isWork } from './member-nodes.ts'
+import { type FollowOptions, newTeamJournal, resultOf, takeEvent } from './team-journal.ts'
+
+export interface TeamReport {
+  readonly success: boolean
+  readonly final_output: string
+  /** By member; of one that worked several times, its outputs in order, put together. */
+  readonly member_outputs: Readonly<Record<string, string>>
+  /** In the order of the graph; `timestamp`: when the answer was accepted. */
+  readonly interactions: readonly (Interaction & { readonly timestamp: string })[]
+  /** How many times a member or the coordinator worked. */
+  readonly steps: number
+  readonly diagnostics: readonly { readonly code: string; readonly message: string }[]
+  /** Why it is no success; null when it is one, and while it runs. */
+  readonly message: string | null
+}
+
+/** @param events of one task, from its first on, with the times at which they were written */
+export function teamReport(events: Iterable<DomainEvent & { readonly time: string }>, options: FollowOptions = {}): TeamReport {
+  const journal = newTeamJournal()
+  for (const event of events) takeEvent(journal, event, event.time, options)
+  const { team, outputs, completedAt, diagnostics, end } = journal
+  const view = team === null ? null : { graph: team.graph, outputOf: (id: string) => outputs.get(id) ?? null }
+  const interactions = view === null ? [] : interactionsOf(view)
+  const memberOutputs = new Map<string, string>()
+  for (const { member_name, output } of interactions) {
+    const before = memberOutputs.get(member_name)
+    memberOutputs.set(member_name, before === undefined ? output : `${before}\n\n${output}`)
+  }
+  const works = team?.graph.nodes.filter(isWork) ?? []
+  return {
+    success: team?.outcome === 'complete' && resultOf(journal, options).final_output.trim() !== '',
+    final_output: resultOf(journal, options).final_output,
+    member_outputs: Object.fromEntries(memberOutputs),
+    interactions: interactions.map(({ metadata, ...interaction }) => ({ ...interaction, timestamp: completedAt.get(metadata.node_id) ?? '', metadata })),
+    steps: works.filter((node) => (team?.nodes.get(node.node_id)?.runId ?? null) !== null).length,
+    diagnostics,
+    message: team?.message ?? (team?.outcome === 'complete' ? null : (end?.failure?.message ?? null)),
+  }
+}

@@ -1,0 +1,152 @@
+// A team run as a stream of events for whoever follows it (D-50), mapped from the events of its task in their order. Pure.
+// S1. Exactly one terminal event, the last: `team_run_completed` or `team_run_failed`, also when the task ends without its team.
+// S2. Every event has the ids of the task, the team run and the run it is about; an id that does not exist is null.
+// S3. A member that started ends once, before the terminal event. One that never started has no events of its own; why stands in
+//     the terminal event. S4. There is no streaming of tokens yet: one `member_delta` with the text of each answer of a member.
+import type { AgentNode, DomainEvent, Failure, NodeOutput } from '@beaver/core'
+import { teamSettings } from './member-nodes.ts'
+import { type FollowOptions, newTeamJournal, resultOf, takeEvent, type TeamJournal } from './team-journal.ts'
+
+interface Ids {
+  readonly task_id: string | null
+  readonly team_run_id: string | null
+  /** Of a member's event: its run. Of the team's: the run that called for it, null for a task that is a workflow. */
+  readonly run_id: string | null
+}
+
+interface MemberIds extends Ids {
+  readonly member_name: string
+  readonly node_id: string
+}
+
+export type TeamStreamEvent =
+  | (Ids & { readonly type: 'team_run_started'; readonly workflow: string; readonly task: string; readonly members: readonly string[] })
+  | (MemberIds & { readonly type: 'member_started' })
+  | (MemberIds & { readonly type: 'member_delta'; readonly text: string })
+  | (MemberIds & { readonly type: 'member_completed'; readonly output: string })
+  | (MemberIds & { readonly type: 'member_failed'; readonly failure: Failure })
+  | (Ids & { readonly type: 'team_run_completed'; readonly final_output: string; readonly outputs: readonly NodeOutput[] })
+  | (Ids & {
+      readonly type: 'team_run_failed'
+      readonly outcome: 'incomplete' | 'cancelled'
+      readonly message: string
+      /** What there is all the same. */
+      readonly final_output: string
+      readonly outputs: readonly NodeOutput[]
+      /** Of members that failed or could not work. */
+      readonly failures: readonly { readonly node_id: string; readonly failure: Failure }[]
+    })
+
+export interface TeamStream {
+  /** What follows from the task's next event. Nothing after the terminal event. */
+  next(event: DomainEvent): readonly TeamStreamEvent[]
+  readonly ended: boolean
+}
+
+/** Follows one team run from the first event of its task on. */
+export function teamStream(options: FollowOptions = {}): TeamStream {
+  const journal = newTeamJournal()
+  const open = new Map<string, MemberIds>()
+  let ended = false
+  return {
+    get ended() {
+      return ended
+    },
+    next(event) {
+      if (ended) return []
+      const known = journal.team
+      takeEvent(journal, event, '', options)
+      const { team } = journal
+      if (team !== null && known === null) {
+        const { workflow, task } = team.graph
+        return [{ type: 'team_run_started', ...idsOf(journal), workflow, task, members: membersOf(journal) }]
+      }
+      const members = memberEvents(journal, open, event)
+      const terminal = terminalEvent(journal, event, options)
+      if (terminal === null) return members
+      ended = true
+      const unended = [...open.values()].map((of): TeamStreamEvent => ({
+        type: 'member_failed',
+        ...of,
+        failure: { class: 'cancelled', message: 'The team ended.' },
+      }))
+      return [...members, ...unended, terminal]
+    },
+  }
+}
+
+/**
+ * The whole stream of a team run.
+ *
+ * @param events of one task, from its first on
+ * @example [...teamStreamOf(events)].at(-1)?.type // 'team_run_completed'
+ */
+export function* teamStreamOf(events: Iterable<DomainEvent>, options: FollowOptions = {}): Generator<TeamStreamEvent> {
+  const stream = teamStream(options)
+  for (const event of events) yield* stream.next(event)
+}
+
+function memberEvents(journal: TeamJournal, open: Map<string, MemberIds>, event: DomainEvent): TeamStreamEvent[] {
+  if (event.type === 'assistant_message_added') {
+    const of = [...open.values()].find((each) => each.run_id === event.runId)
+    const text = event.data.content ?? ''
+    return of === undefined || text === '' ? [] : [{ type: 'member_delta', ...of, text }]
+  }
+  if (journal.team === null || !('node_id' in event.data) || !('team_run_id' in event.data) || event.data.team_run_id !== journal.team.start.team_run_id)
+    return []
+  const nodeId = String(event.data.node_id)
+  const node = journal.team.graph.nodes.find((each): each is AgentNode => each.node_id === nodeId && each.kind === 'agent')
+  if (node === undefined) return []
+  if (event.type === 'node_started') {
+    const of = { ...idsOf(journal), run_id: event.data.run_id, member_name: node.agent.name, node_id: nodeId }
+    open.set(nodeId, of)
+    return [{ type: 'member_started', ...of }]
+  }
+  const of = open.get(nodeId)
+  if (of === undefined) return []
+  switch (event.type) {
+    case 'node_completed':
+      open.delete(nodeId)
+      return [{ type: 'member_completed', ...of, output: journal.outputs.get(nodeId) ?? '' }]
+    case 'node_failed':
+      open.delete(nodeId)
+      return [{ type: 'member_failed', ...of, failure: event.data.failure }]
+    case 'node_cancelled':
+      open.delete(nodeId)
+      return [{ type: 'member_failed', ...of, failure: { class: 'cancelled', message: event.data.reason } }]
+    default:
+      return []
+  }
+}
+
+function terminalEvent(journal: TeamJournal, event: DomainEvent, options: FollowOptions): TeamStreamEvent | null {
+  const { team, end } = journal
+  const ids = idsOf(journal)
+  if (team?.outcome === 'complete') return { type: 'team_run_completed', ...ids, ...resultOf(journal, options) }
+  if (team !== null && team.outcome !== null) {
+    return { type: 'team_run_failed', ...ids, outcome: team.outcome, message: team.message ?? '', ...resultOf(journal, options), failures: failuresOf(journal) }
+  }
+  if (end === null) return null
+  const outcome = event.type === 'task_cancelled' ? 'cancelled' : 'incomplete'
+  const message = end.failure?.message ?? (team === null ? 'The task ended without a team.' : 'The task ended before its team.')
+  return { type: 'team_run_failed', ...ids, outcome, message, ...resultOf(journal, options), failures: failuresOf(journal) }
+}
+
+function failuresOf({ team }: TeamJournal): { node_id: string; failure: Failure }[] {
+  return (team?.graph.nodes ?? []).flatMap(({ node_id }) => {
+    const node = team?.nodes.get(node_id)
+    if (node?.status === 'failed' && node.failure !== null) return [{ node_id, failure: node.failure }]
+    return node?.status === 'blocked'
+      ? [{ node_id, failure: { class: 'cancelled', message: `It never started: ${node.causeNodeId ?? 'what it depends on'} has no result.` } }]
+      : []
+  })
+}
+
+const idsOf = ({ taskId, team }: TeamJournal): Ids => ({ task_id: taskId, team_run_id: team?.start.team_run_id ?? null, run_id: team?.start.run_id ?? null })
+
+/** As configured, also those that have no work yet; of another workflow, the agents of its graph. */
+function membersOf({ team }: TeamJournal): string[] {
+  const settings = teamSettings.safeParse(team?.graph.settings)
+  if (settings.success) return settings.data.members.map((member) => member.name)
+  return [...new Set((team?.graph.nodes ?? []).flatMap((node) => (node.kind === 'agent' ? [node.agent.name] : [])))]
+}

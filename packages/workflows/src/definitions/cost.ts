@@ -1,0 +1,164 @@
+// What an expression may cost, and the values it works on.
+// C1. A cost is counted, not timed: the same expression on the same values passes or fails everywhere.
+// C2. A value weighs what it would weigh written out, however often its parts are shared. C3. Nothing here reaches a prototype.
+import { compilePattern, type JsonValue } from '@beaver/core'
+import { quote } from '../wording.ts'
+import { textOf } from './text.ts'
+
+/** What is wrong with an expression, or with the values it met. A sentence that follows its name. */
+export class ExpressionFault extends Error {}
+
+/** In steps: a value, or 32 characters of a text. */
+export const stepsMax = 1_000_000
+const weightMax = 200_000
+const depthMax = 200
+
+let left = 0
+
+/** Evaluates with a fresh budget. Evaluation is synchronous and does not nest. */
+export function charged<T>(evaluate: () => T): T {
+  left = stepsMax
+  try {
+    return evaluate()
+  } catch (error) {
+    // Some errors are kept back and thrown last.
+    throw left < 0 ? exhausted : error
+  }
+}
+
+// One object for all: it may be thrown once for every item of a list that is given up.
+const exhausted = new ExpressionFault(`it takes more than ${stepsMax} steps: work on less`)
+const tooLarge = new ExpressionFault(`it makes a value that is larger than ${weightMax} steps: work on less`)
+
+function charge(steps: number): void {
+  left -= steps
+  if (!(left >= 0)) {
+    left = -1
+    throw exhausted
+  }
+}
+
+function pay<T>(value: T): T {
+  const steps = weigh(value, 0)
+  charge(steps)
+  return value
+}
+
+/** Of a macro, with so many operations. Any of them may fail and be passed over, which takes longer than to succeed. */
+function step(operations: bigint): true {
+  charge(10 * Number(operations))
+  return true
+}
+
+const weights = new WeakMap<object, number>()
+
+function weigh(value: unknown, depth: number): number {
+  if (typeof value === 'string') return bounded(1 + (value.length >> 5))
+  if (typeof value !== 'object' || value === null) return 1
+  const known = weights.get(value)
+  if (known !== undefined) return known
+  if (depth > depthMax) throw new ExpressionFault(`it makes a value that is nested deeper than ${depthMax} levels`)
+  let sum = 1
+  for (const part of partsOf(value)) sum = bounded(sum + weigh(part, depth + 1))
+  // A list grows while a macro makes it; nobody can see it before it is whole.
+  weights.set(value, sum)
+  return sum
+}
+
+function bounded(weight: number): number {
+  if (weight > weightMax) throw tooLarge
+  return weight
+}
+
+function partsOf(value: object): Iterable<unknown> {
+  if (Array.isArray(value)) return value as unknown[]
+  if (value instanceof Map) return [...(value as Map<unknown, unknown>)].flatMap(([key, member]) => [key, member])
+  return isPlain(value) ? Object.entries(value as Record<string, unknown>).flat() : []
+}
+
+/** Objects become maps, with their keys in order: what stands in the journal comes back with its keys sorted. */
+export function toCel(value: JsonValue, depth = 0): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (depth > depthMax) throw new ExpressionFault(`it reads a value that is nested deeper than ${depthMax} levels`)
+  if (Array.isArray(value)) return (value as readonly JsonValue[]).map((each) => toCel(each, depth + 1))
+  const entries = Object.entries(value)
+  return new Map(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([key, member]) => [key, toCel(member, depth + 1)]))
+}
+
+export function fromCel(value: unknown): JsonValue {
+  pay(value)
+  return json(value)
+}
+
+function json(value: unknown): JsonValue {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return value
+    case 'bigint':
+      if (!Number.isSafeInteger(Number(value))) throw new ExpressionFault(`it gives ${value}, a number that JSON cannot say exactly`)
+      return Number(value)
+    case 'number':
+      if (!Number.isFinite(value)) throw new ExpressionFault('it gives a number that is not finite')
+      // There is one zero in JSON.
+      return value === 0 ? 0 : value
+    default:
+  }
+  if (value === null) return null
+  if (Array.isArray(value)) return value.map(json)
+  if (value instanceof Map) return Object.fromEntries([...value].map(([key, member]) => [String(key), json(member)]))
+  if (typeof value === 'object' && isPlain(value)) return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, json(member)]))
+  throw new ExpressionFault('it gives something that is not JSON')
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || prototype === Object.prototype
+}
+
+/** What a search in a text costs at worst. */
+function search(text: unknown, wanted: unknown, name: string): { text: string; wanted: string } {
+  if (typeof text !== 'string') throw new ExpressionFault(`${name}: ${described(text)} is not a text`)
+  if (typeof wanted !== 'string') throw new ExpressionFault(`${name}: ${described(wanted)} is not a text`)
+  charge(1 + Math.ceil((text.length * wanted.length) / 1_000))
+  return { text, wanted }
+}
+
+const described = (value: unknown): string => (typeof value === 'bigint' ? String(value) : value instanceof Map ? 'an object' : quote(value, 40))
+
+function joined(list: unknown, separator: unknown): string {
+  if (!Array.isArray(list)) throw new ExpressionFault(`join: ${described(list)} is not a list`)
+  if (typeof separator !== 'string') throw new ExpressionFault(`join: ${described(separator)} is not a text`)
+  charge(1 + Math.ceil((list.length * separator.length) / 32))
+  return list.map((each) => textOf(json(each))).join(separator)
+}
+
+function matched(text: unknown, pattern: unknown): boolean {
+  const searched = search(text, pattern, 'matches')
+  if (searched.wanted.length > 500) throw new ExpressionFault(`matches: the pattern has ${searched.wanted.length} characters; the limit is 500`)
+  charge(searched.text.length)
+  const compiled = compilePattern(searched.wanted)
+  if ('fault' in compiled) throw new ExpressionFault(`matches: ${quote(searched.wanted)} is not a pattern of RE2: ${compiled.fault}`)
+  return compiled.test(searched.text)
+}
+
+/** By signature. `pay` and `step` are put in by the rewriting; the others stand for methods of the same name. */
+export const costlyFunctions: Readonly<Record<string, (...args: never[]) => unknown>> = {
+  'pay(dyn): dyn': pay,
+  'step(int): bool': step,
+  'contains_(dyn, dyn): bool': (a: unknown, b: unknown) => {
+    const { text, wanted } = search(a, b, 'contains')
+    return text.includes(wanted)
+  },
+  'indexOf_(dyn, dyn): int': (a: unknown, b: unknown) => {
+    const { text, wanted } = search(a, b, 'indexOf')
+    return BigInt(text.indexOf(wanted))
+  },
+  'split_(dyn, dyn): list<string>': (a: unknown, b: unknown) => {
+    const { text, wanted } = search(a, b, 'split')
+    return text.split(wanted)
+  },
+  'matches_(dyn, dyn): bool': matched,
+  'join_(dyn): string': (list: unknown) => joined(list, ''),
+  'join_(dyn, dyn): string': joined,
+}

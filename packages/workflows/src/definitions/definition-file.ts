@@ -1,0 +1,125 @@
+// WorkflowDefinitionFile: the shape of a definition file (S1 §2). What its parts mean to each other is checked by `read-definition.ts`.
+// F1. `interfaceInputs` and `interfaceOutputs` are S1's, and may hold what editors add; nodes hold only what is known here.
+// F2. A text with `{{ … }}` is a template; which fields are templates stands in docs/workflow-definitions.md.
+import { jsonObject, jsonValue } from '@beaver/core'
+import { z } from 'zod'
+import { workflowAgentSpec } from '../agent-spec.ts'
+
+const filled = z.string().refine((text) => text.trim() !== '', 'is blank: write some text')
+
+const config = z.looseObject({ default: jsonValue.optional(), suggestions: z.array(jsonValue).optional() })
+
+const named = {
+  description: z.string().optional(),
+  customDescription: z.string().optional(),
+  displayName: z.string().optional(),
+  dataFlowType: z.string(),
+  isStream: z.boolean().optional(),
+}
+
+export const interfaceInput = z.looseObject({
+  ...named,
+  required: z.boolean().optional(),
+  multi: z.boolean().optional(),
+  matchCategories: z.array(z.string()).optional(),
+  suggestions: z.array(jsonValue).optional(),
+  config: config.optional(),
+})
+export type InterfaceInput = Readonly<z.infer<typeof interfaceInput>>
+
+const interfaceOutput = z.looseObject({
+  ...named,
+  multi: z.boolean().optional(),
+  /** A template. Left out: the output of the node of the same name. */
+  value: jsonValue.optional(),
+})
+
+const spec = workflowAgentSpec.shape
+const run = { deadlineMs: z.number().int().positive().optional() }
+const what = {
+  agent: {
+    kind: z.literal('agent'),
+    instruction: filled,
+    useSkill: spec.use_skill,
+    skillQuery: spec.skill_query,
+    allowedToolNames: spec.allowed_tool_names,
+    requiredEvidence: spec.required_evidence,
+    validationRules: spec.validation_rules,
+    evidenceContract: spec.evidence_contract,
+    ...run,
+  },
+  tool: { kind: z.literal('tool'), tool: filled, arguments: jsonObject.optional(), ...run },
+  template: { kind: z.literal('template'), template: jsonValue },
+  workflow: { kind: z.literal('workflow'), workflow: filled, inputs: jsonObject.optional() },
+}
+
+export const mapItemsMax = 100
+
+export const bodyShapes = {
+  agent: z.strictObject(what.agent),
+  tool: z.strictObject(what.tool),
+  template: z.strictObject(what.template),
+  workflow: z.strictObject(what.workflow),
+}
+export type BodyKind = keyof typeof bodyShapes
+export type Body = { [K in BodyKind]: z.infer<(typeof bodyShapes)[K]> }[BodyKind]
+
+const place = {
+  id: z.string(),
+  /** One expression. False: the node is skipped. */
+  when: z.string().optional(),
+  description: z.string().optional(),
+  /** Where an editor draws it. */
+  position: jsonValue.optional(),
+}
+
+export const nodeShapes = {
+  agent: z.strictObject({ ...place, ...what.agent }),
+  tool: z.strictObject({ ...place, ...what.tool }),
+  template: z.strictObject({ ...place, ...what.template }),
+  workflow: z.strictObject({ ...place, ...what.workflow }),
+  condition: z.strictObject({ ...place, kind: z.literal('condition'), if: z.string() }),
+  map: z.strictObject({
+    ...place,
+    kind: z.literal('map'),
+    items: z.string(),
+    maxItems: z.number().int().min(1).max(512).optional(),
+    body: z.looseObject({ kind: z.string() }),
+  }),
+}
+export type NodeKind = keyof typeof nodeShapes
+type MapNode = Omit<z.infer<typeof nodeShapes.map>, 'body'> & { readonly body: Body }
+export type DefinitionNode = { [K in Exclude<NodeKind, 'map'>]: z.infer<(typeof nodeShapes)[K]> }[Exclude<NodeKind, 'map'>] | MapNode
+export type NodeOf<K extends NodeKind> = Extract<DefinitionNode, { kind: K }>
+
+/** The file but for its nodes, which are read one by one. */
+export const fileShape = z.strictObject({
+  name: filled.optional(),
+  description: z.string().optional(),
+  version: jsonValue.optional(),
+  metadata: jsonObject.optional(),
+  deadlineMs: run.deadlineMs,
+  interfaceInputs: z.record(z.string(), interfaceInput).default({}),
+  interfaceOutputs: z.record(z.string(), interfaceOutput),
+  nodes: z.array(z.unknown()).min(1),
+  edges: z.array(z.tuple([z.string(), z.string()])).default([]),
+})
+
+/** A definition file that was read and found sound. */
+export interface WorkflowDefinitionFile extends Readonly<Omit<z.infer<typeof fileShape>, 'nodes'>> {
+  /** The name of the file, without its extension. */
+  readonly id: string
+  readonly nodes: readonly DefinitionNode[]
+}
+
+/** Something about a definition file, for its author. */
+export interface DefinitionDiagnostic {
+  /** `warning`: the tool is offered nevertheless. */
+  readonly severity: 'error' | 'warning'
+  readonly code: string
+  /** Of the file. */
+  readonly workflow: string
+  /** Where in the file, dotted (`nodes.2.instruction`); `''` for the whole. */
+  readonly path: string
+  readonly message: string
+}

@@ -1,0 +1,270 @@
+// Expression: one CEL expression of a definition file, parsed, checked and evaluated by @marcbachmann/cel-js. Which names and
+// functions there are, and how much one may cost, is decided here (docs/decisions/0012-expressions-are-cel.md).
+// E1. It sees `inputs`, `nodes`, and in the body of a map `item` and `index`: no global, no prototype, no clock.
+// E2. It is pure: equal values give equal results, whatever order the keys of an object were written in.
+// E3. It ends: every list it walks and every value it compares, joins or copies is charged to a budget (`cost.ts`).
+import { type ASTNode, Environment } from '@marcbachmann/cel-js'
+import { type JsonObject, type JsonValue, messageOf } from '@beaver/core'
+import { quote, quoteAll } from '../wording.ts'
+import { charged, costlyFunctions, ExpressionFault, fromCel, toCel } from './cost.ts'
+
+export type NodeField = 'output' | 'json' | 'skipped'
+
+/** What an expression reads. */
+export interface References {
+  readonly inputs: ReadonlySet<string>
+  readonly nodes: ReadonlyMap<string, ReadonlySet<NodeField>>
+}
+
+/** What it is evaluated with. */
+export interface Scope {
+  readonly inputs: JsonObject
+  nodeField(nodeId: string, field: NodeField): JsonValue
+  /** In the body of a map. */
+  readonly item?: { readonly value: JsonValue; readonly index: number }
+}
+
+export interface Expression {
+  readonly source: string
+  readonly references: References
+  /** `dyn` when it is known only once it is evaluated. */
+  readonly type: string
+  /** @throws {ExpressionFault} with what is wrong, for the author of the file */
+  evaluate(scope: Scope): JsonValue
+}
+
+export const expressionCharsMax = 2_000
+const shapeLimits = { maxAstNodes: 500, maxDepth: 50, maxListElements: 200, maxMapEntries: 200, maxCallArguments: 8 }
+
+/** @throws {ExpressionFault} when it cannot be used, whatever its values */
+export function compileExpression(source: string, place: { readonly inMap: boolean }): Expression {
+  const key = `${place.inMap ? 'map' : 'node'} ${source}`
+  const known = compiled.get(key)
+  if (known !== undefined) return known
+  const expression = compile(source, place.inMap)
+  // A bound, not a policy: what was parsed is parsed again.
+  if (compiled.size >= 1_000) compiled.clear()
+  compiled.set(key, expression)
+  return expression
+}
+
+const compiled = new Map<string, Expression>()
+
+function compile(source: string, inMap: boolean): Expression {
+  if (source.trim() === '') throw new ExpressionFault('it is empty')
+  if (source.length > expressionCharsMax) throw new ExpressionFault(`it has ${source.length} characters; the limit is ${expressionCharsMax}`)
+  const { strict, open } = inMap ? inMapEnvironments : environments
+  const { ast } = parse(strict, source)
+  const rewriting = new Rewriting(source, inMap)
+  // The types as the author sees them; a value that is charged for is of any type.
+  const checked = parse(open, rewriting.print(ast, { charged: false, bound: [] })).check()
+  if (!checked.valid) throw new ExpressionFault(summaryOf(checked.error))
+  const run = parse(open, rewriting.print(ast, { charged: true, bound: [] }))
+  const { inputs, nodes } = rewriting
+  return {
+    source,
+    references: { inputs: new Set(inputs.keys()), nodes },
+    type: checked.type ?? 'dyn',
+    evaluate: (scope) => {
+      try {
+        return charged(() => fromCel(run(rewriting.context(scope))))
+      } catch (error) {
+        throw new ExpressionFault(`${summaryOf(error)}${rewriting.hint(scope)}`)
+      }
+    },
+  }
+}
+
+function parse(env: Environment, source: string): ReturnType<Environment['parse']> {
+  try {
+    return env.parse(source)
+  } catch (error) {
+    throw new ExpressionFault(summaryOf(error))
+  }
+}
+
+/** `strict` for what authors write, `open` for what that is rewritten to. */
+function environmentsOf(variables: Readonly<Record<string, string>>): { readonly strict: Environment; readonly open: Environment } {
+  const env = new Environment({ homogeneousAggregateLiterals: false })
+  for (const [name, type] of Object.entries(variables)) env.registerVariable(name, type)
+  // JSON has one kind of number; CEL has no operators between its two.
+  for (const [op, of] of Object.entries(arithmetic)) {
+    env.registerOperator(`int ${op} double: double`, (a: bigint, b: number) => of(Number(a), b))
+    env.registerOperator(`double ${op} int: double`, (a: number, b: bigint) => of(a, Number(b)))
+  }
+  for (const [signature, handler] of Object.entries(costlyFunctions)) env.registerFunction(signature, { handler, async: false })
+  return { strict: env.clone({ limits: shapeLimits }), open: env }
+}
+
+const arithmetic: Readonly<Record<string, (a: number, b: number) => number>> = {
+  '+': (a, b) => a + b,
+  '-': (a, b) => a - b,
+  '*': (a, b) => a * b,
+  '/': (a, b) => a / b,
+}
+
+const environments = environmentsOf({ inputs: 'map', nodes: 'map' })
+const inMapEnvironments = environmentsOf({ inputs: 'map', nodes: 'map', item: 'dyn', index: 'int' })
+
+const macros = new Set(['all', 'exists', 'exists_one', 'map', 'filter'])
+const methods = new Set(['size', 'startsWith', 'endsWith', 'lowerAscii', 'upperAscii', 'trim', 'substring'])
+/** Those whose cost the library does not bound: done by functions of ours. */
+const bounded = new Set(['contains', 'matches', 'split', 'join', 'indexOf'])
+const functions = new Set(['size', 'string', 'int', 'double', 'bool', 'dyn'])
+const compared = new Set(['+', '==', '!=', '<', '<=', '>', '>=', 'in'])
+
+interface Printing {
+  readonly charged: boolean
+  /** The variables of the macros around it. */
+  readonly bound: readonly string[]
+}
+
+/** From the author's expression to the one that is evaluated: the same, with its costs charged and its references renamed. */
+class Rewriting {
+  readonly inputs = new Map<string, string>()
+  readonly nodes = new Map<string, Set<NodeField>>()
+  readonly #names = new Map<string, string>()
+  readonly #source: string
+  readonly #inMap: boolean
+  #printed = 0
+
+  constructor(source: string, inMap: boolean) {
+    this.#source = source
+    this.#inMap = inMap
+  }
+
+  print(node: ASTNode, how: Printing): string {
+    const print = (other: ASTNode): string => this.print(other, how)
+    const pay = (other: ASTNode): string => this.#paid(other, how)
+    this.#printed++
+    switch (node.op) {
+      case 'value':
+        if (typeof node.args === 'object' && node.args !== null)
+          throw new ExpressionFault('bytes and unsigned numbers are not for JSON: write a text or a number')
+        return this.#source.slice(node.start, node.end)
+      case 'id':
+        return this.#name(node.args, how.bound)
+      case '.':
+        return this.#reference(node) ?? `${print(node.args[0])}.${node.args[1]}`
+      case '[]':
+        return this.#reference(node) ?? `${print(node.args[0])}[${print(node.args[1])}]`
+      case 'list':
+        return `[${node.args.map(print).join(', ')}]`
+      case 'map':
+        return `{${node.args.map(([key, value]) => `${print(key)}: ${print(value)}`).join(', ')}}`
+      case '?:':
+        return `(${print(node.args[0])} ? ${print(node.args[1])} : ${print(node.args[2])})`
+      case '!_':
+        return `(!${print(node.args)})`
+      case '-_':
+        return `(-${print(node.args)})`
+      case 'call':
+        return this.#call(node.args[0], node.args[1], how)
+      case 'rcall':
+        return this.#method(node.args, how)
+      case '.?':
+      case '[?]':
+        throw new ExpressionFault(`${quote(node.op)} is not known here: write has(…) ? … : …`)
+      default: {
+        const [left, right] = node.args
+        return compared.has(node.op) ? `(${pay(left)} ${node.op} ${pay(right)})` : `(${print(left)} ${node.op} ${print(right)})`
+      }
+    }
+  }
+
+  context(scope: Scope): Record<string, unknown> {
+    const inputs = new Map([...this.inputs].map(([input, name]) => [name, toCel(Object.hasOwn(scope.inputs, input) ? (scope.inputs[input] ?? null) : null)]))
+    const fields = (node: string, wanted: ReadonlySet<NodeField>) => new Map([...wanted].map((field) => [field, toCel(scope.nodeField(node, field))]))
+    const nodes = new Map([...this.nodes].map(([node, wanted]) => [this.#names.get(node), fields(node, wanted)]))
+    const { item } = scope
+    return { inputs, nodes, ...(item === undefined ? {} : { item: toCel(item.value), index: BigInt(item.index) }) }
+  }
+
+  /** What most often lies behind a failed evaluation. */
+  hint(scope: Scope): string {
+    const empty = [...this.nodes].find(([node, wanted]) => wanted.has('json') && scope.nodeField(node, 'json') === null)?.[0]
+    if (empty === undefined) return ''
+    return scope.nodeField(empty, 'skipped') === true ? `; ${quote(empty)} was skipped` : `; the output of ${quote(empty)} is not JSON`
+  }
+
+  #name(name: string, bound: readonly string[]): string {
+    if (bound.includes(name)) return name
+    if (name === 'inputs') throw new ExpressionFault('"inputs" stands alone: name the input, as in inputs.text or inputs["text"]')
+    if (name === 'nodes') throw new ExpressionFault('"nodes" stands alone: name the node and what of it, as in nodes.summary.output')
+    if ((name === 'item' || name === 'index') && this.#inMap) return name
+    const known = ['inputs', 'nodes', ...(this.#inMap ? ['item', 'index'] : []), ...bound]
+    throw new ExpressionFault(`${quote(name)} is not known; the names here are ${quoteAll(known)}`)
+  }
+
+  /** `inputs.x`, `nodes.x.output`: `null` when it is neither. */
+  #reference(node: ASTNode): string | null {
+    const input = memberOf(node)
+    if (input === null) return null
+    if (isRoot(input.of, 'inputs')) {
+      const name = this.inputs.get(input.name) ?? `i${this.inputs.size}`
+      this.inputs.set(input.name, name)
+      return `inputs.${name}`
+    }
+    const member = memberOf(input.of)
+    if (isRoot(input.of, 'nodes')) throw new ExpressionFault(`nodes.${input.name} stands alone: add ${fieldsText}`)
+    if (member === null || !isRoot(member.of, 'nodes')) return null
+    if (!isField(input.name)) throw new ExpressionFault(`a node has no ${quote(input.name)}: write nodes.${member.name} and ${fieldsText}`)
+    const wanted = this.nodes.get(member.name) ?? new Set()
+    const name = this.#names.get(member.name) ?? `n${this.nodes.size}`
+    this.nodes.set(member.name, wanted.add(input.name))
+    this.#names.set(member.name, name)
+    return `nodes.${name}.${input.name}`
+  }
+
+  #paid(node: ASTNode, how: Printing): string {
+    return how.charged ? `pay(${this.print(node, how)})` : this.print(node, how)
+  }
+
+  /** A step of a macro, charged before it is taken: one that fails may be passed over, and costs all the same. */
+  #step(node: ASTNode, how: Printing): string {
+    const before = this.#printed
+    const text = this.print(node, how)
+    return how.charged ? `(step(${this.#printed - before}) ? dyn(${text}) : dyn(null))` : text
+  }
+
+  #call(name: string, args: readonly ASTNode[], how: Printing): string {
+    const [only] = args
+    if (name === 'has' && only !== undefined) return `has(${this.print(only, how)})`
+    if (!functions.has(name)) throw new ExpressionFault(`the function ${quote(name)} is not known; there are ${quoteAll(['has', ...functions])}`)
+    return `${name}(${args.map((arg) => this.#paid(arg, how)).join(', ')})`
+  }
+
+  #method([name, receiver, args]: readonly [string, ASTNode, readonly ASTNode[]], how: Printing): string {
+    const of = this.#paid(receiver, how)
+    const [variable, ...steps] = args
+    if (macros.has(name) && variable?.op === 'id') {
+      const { args: bound } = variable
+      if (['inputs', 'nodes', 'item', 'index'].includes(bound)) throw new ExpressionFault(`${quote(bound)} is taken: name the variable of ${name} differently`)
+      const within = { ...how, bound: [...how.bound, bound] }
+      return `${of}.${name}(${[bound, ...steps.map((step) => this.#step(step, within))].join(', ')})`
+    }
+    if (bounded.has(name) && args.length > 1) throw new ExpressionFault(`${name} takes one argument`)
+    const paid = args.map((arg) => this.#paid(arg, how))
+    if (bounded.has(name) && how.charged) return `${name}_(${[of, ...paid].join(', ')})`
+    if (bounded.has(name) || methods.has(name)) return `${of}.${name}(${paid.join(', ')})`
+    throw new ExpressionFault(`the function ${quote(name)} is not known; there are ${quoteAll([...macros, ...methods, ...bounded])}`)
+  }
+}
+
+const fieldsText = '.output (its text), .json (the value, when its text is JSON) or .skipped'
+const isField = (name: string): name is NodeField => name === 'output' || name === 'json' || name === 'skipped'
+const isRoot = (node: ASTNode, name: string): node is ASTNode & { args: string } => node.op === 'id' && node.args === name
+
+function memberOf(node: ASTNode): { readonly of: ASTNode; readonly name: string } | null {
+  if (node.op === '.') return { of: node.args[0], name: node.args[1] }
+  if (node.op !== '[]') return null
+  const [of, key] = node.args
+  if (key.op === 'value' && typeof key.args === 'string') return { of, name: key.args }
+  if (isRoot(of, 'inputs') || isRoot(of, 'nodes')) throw new ExpressionFault(`the name in ${of.args}[…] must be written out, as in ${of.args}["name"]`)
+  return null
+}
+
+function summaryOf(error: unknown): string {
+  if (error instanceof ExpressionFault) return error.message
+  return error instanceof Error && 'summary' in error && typeof error.summary === 'string' ? error.summary : messageOf(error)
+}

@@ -1,0 +1,116 @@
+// What the definitions of one library are to each other: which calls which, and with what.
+// L1. No workflow calls itself, directly or through others; none is nested deeper than `nestingMax` (D-12).
+// L2. What a call is refused for is what was diagnosed when the library was loaded.
+import { type Edge, findCycle, type JsonValue, topologyOf } from '@beaver/core'
+import { didYouMean, quote, quoteAll } from '../wording.ts'
+import type { DefinitionDiagnostic, WorkflowDefinitionFile } from './definition-file.ts'
+import { parameterInputs } from './interface-schema.ts'
+import type { DefinitionCode } from './read-definition.ts'
+import { callOf } from './references.ts'
+
+export type DefinitionLibrary = ReadonlyMap<string, WorkflowDefinitionFile>
+
+/** How many workflows may stand in each other, the called one included (D-12). */
+export const nestingMax = 4
+
+/** What is wrong between the definitions, those first that stand first. A definition with a fault is not to be offered. */
+export function checkLibrary(library: DefinitionLibrary): DefinitionDiagnostic[] {
+  return [...library.values()].flatMap((definition) => {
+    const faults = [...callFaults(definition, library), ...nestingFaults(definition, library)]
+    return faults.map((fault) => ({ severity: 'error' as const, workflow: definition.id, ...fault }))
+  })
+}
+
+interface Fault {
+  readonly code: DefinitionCode & ('workflow_recursion' | 'workflow_too_deep' | 'unknown_workflow' | 'unknown_workflow_input' | 'missing_workflow_input')
+  readonly path: string
+  readonly message: string
+}
+
+/** The first thing wrong with a definition or with one it calls, directly or not; `null` when it can run. */
+export function libraryFault(definition: WorkflowDefinitionFile, library: DefinitionLibrary): Fault | null {
+  const nesting = nestingFaults(definition, library)[0]
+  if (nesting !== undefined) return nesting
+  for (const each of reachableFrom(definition, library)) {
+    const fault = callFaults(each, library)[0]
+    if (fault !== undefined) return each === definition ? fault : { ...fault, message: `${fault.message} (in the workflow ${quote(each.id)})` }
+  }
+  return null
+}
+
+function callFaults(definition: WorkflowDefinitionFile, library: DefinitionLibrary): Fault[] {
+  return definition.nodes.flatMap((node, index) => {
+    const call = callOf(node)
+    if (call === null) return []
+    const path = `nodes.${index}.${call.path}`
+    const called = library.get(call.workflow)
+    if (called !== undefined) return inputFaults(node.id, call.inputs, called, path)
+    const message = `The node ${quote(node.id)} calls the workflow ${quote(call.workflow)}, which does not exist.${didYouMean(call.workflow, library.keys())}`
+    return [{ code: 'unknown_workflow' as const, path: `${path}workflow`, message }]
+  })
+}
+
+function inputFaults(nodeId: string, given: Readonly<Record<string, JsonValue>>, called: WorkflowDefinitionFile, path: string): Fault[] {
+  const inputs = new Map(parameterInputs(called.interfaceInputs))
+  const whose = `The node ${quote(nodeId)} calls the workflow ${quote(called.id)}`
+  const unknown = Object.keys(given).filter((name) => !inputs.has(name))
+  const missing = [...inputs].filter(([name, input]) => input.required === true && !Object.hasOwn(given, name)).map(([name]) => name)
+  return [
+    ...unknown.map((name): Fault => {
+      const known = inputs.size === 0 ? 'it has none' : `it has ${quoteAll([...inputs.keys()])}`
+      return { code: 'unknown_workflow_input', path: `${path}inputs.${name}`, message: `${whose}, which has no input ${quote(name)}: ${known}.` }
+    }),
+    ...missing.map((name): Fault => ({
+      code: 'missing_workflow_input',
+      path: `${path}inputs`,
+      message: `${whose} without its input ${quote(name)}, which is required.`,
+    })),
+  ]
+}
+
+/** At most one: deeper or other circles show once this one is gone. */
+function nestingFaults(definition: WorkflowDefinitionFile, library: DefinitionLibrary): Fault[] {
+  const all = reachableFrom(definition, library)
+  const ids = new Set(all.map((each) => each.id))
+  const edges = all.flatMap((each) => callsOf(each).flatMap((id): Edge[] => (ids.has(id) ? [[each.id, id]] : [])))
+  const cycle = findCycle(topologyOf([...ids], edges))
+  if (cycle !== null) {
+    const path = [...cycle, cycle[0]].map((id) => quote(id)).join(' -> ')
+    const whose = cycle.includes(definition.id)
+      ? `The workflow ${quote(definition.id)} calls itself`
+      : `The workflow ${quote(definition.id)} calls one that calls itself`
+    return [{ code: 'workflow_recursion', path: 'nodes', message: `${whose}: ${path}. Take one of these calls out.` }]
+  }
+  const chain = chainLongerThan(nestingMax, definition, library)
+  if (chain === null) return []
+  const message = `The workflow ${quote(definition.id)} is nested deeper than ${nestingMax} workflows: ${chain.map((id) => quote(id)).join(' -> ')}. Take a level out.`
+  return [{ code: 'workflow_too_deep', path: 'nodes', message }]
+}
+
+/** Without circles there are no more levels than definitions; each level is kept once, however many ways lead to it. */
+function chainLongerThan(levelsMax: number, definition: WorkflowDefinitionFile, library: DefinitionLibrary): readonly string[] | null {
+  let level = new Map<string, readonly string[]>([[definition.id, [definition.id]]])
+  for (let depth = 1; depth <= levelsMax; depth++) {
+    const next = new Map<string, readonly string[]>()
+    for (const [id, chain] of level) {
+      const at = id === definition.id ? definition : library.get(id)
+      for (const called of at === undefined ? [] : callsOf(at)) if (library.has(called)) next.set(called, [...chain, called])
+    }
+    level = next
+  }
+  return [...level.values()][0] ?? null
+}
+
+/** It and all it calls, directly or not, in the order they are met. */
+export function reachableFrom(definition: WorkflowDefinitionFile, library: DefinitionLibrary): readonly WorkflowDefinitionFile[] {
+  const met = new Map([[definition.id, definition]])
+  for (const each of met.values()) {
+    for (const id of callsOf(each)) {
+      const called = library.get(id)
+      if (called !== undefined && !met.has(id)) met.set(id, called)
+    }
+  }
+  return [...met.values()]
+}
+
+const callsOf = ({ nodes }: WorkflowDefinitionFile): string[] => nodes.flatMap((node) => callOf(node)?.workflow ?? [])

@@ -1,0 +1,125 @@
+// The JSON schema of a workflow's arguments, twice: whole, for our own messages; brief, for the model, which is sent it with
+// every request.
+// S1. The brief schema allows whatever is accepted, except null where leaving the field out says the same: a provider that
+//     holds a model to it forbids nothing. What it does not say (lengths, bounds, what each kind of evidence takes) is refused
+//     by the whole one, with a message.
+// S2. Only `type`, `properties`, `items`, `required`, `enum`, `anyOf` of unlike types and `additionalProperties`: every
+//     endpoint that takes tools takes these. No `$ref`: some refuse it, and it does not reach from one tool to another.
+// S3. Alternatives that are objects told apart by one constant field are one open object with that field, which says what
+//     kinds there are and what each needs.
+// S4. An object that was described before, in this tool or in another of the same request, is repeated open, with the fields
+//     it cannot do without and the place of its description. What another tool said of a field in the same words is not repeated.
+import { canonicalJson, type JsonObject, type JsonValue } from '@beaver/core'
+import { z } from 'zod'
+import { isRecord } from './json-text.ts'
+
+/** The whole schema, as zod says it. */
+export function wholeSchema(input: z.ZodType): JsonObject {
+  const { $schema: _, ...schema } = z.toJSONSchema(input, { io: 'input' })
+  return schema as JsonObject
+}
+
+/** What was described so far: objects, as canonical JSON, and texts, each with where. */
+export type Described = Map<string, string>
+
+/** What a provider is sent of a schema: a tool of this name. What it describes is added to `described`. */
+export function briefSchema(whole: JsonObject, name: string, described: Described = new Map()): JsonObject {
+  return brief(whole, { described, place: name })
+}
+
+interface Telling {
+  readonly described: Described
+  readonly place: string
+}
+
+function brief(schema: JsonObject, telling: Telling): JsonObject {
+  const alternatives = alternativesOf(schema)
+  const objects = alternatives.filter((each) => isRecord(each['properties']))
+  const others = alternatives.filter((each) => !objects.includes(each)).map((each) => briefOne(each, telling))
+  const all = [...others, ...(objects.length > 1 ? merge(objects, telling) : objects.map((each) => briefOne(each, telling)))]
+  const one = all.length === 1 ? all[0] : { anyOf: all }
+  const own = typeof schema['description'] === 'string' && isNews(schema['description'], telling) ? schema['description'] : ''
+  const description = [own, textOf(one?.['description'])].filter((each) => each !== '').join(' ')
+  return { ...one, ...(description === '' ? {} : { description }) }
+}
+
+/** The alternatives of a schema, nested ones too, without null; itself when it has none. */
+export function alternativesOf(schema: JsonObject): JsonObject[] {
+  const types = Array.isArray(schema['type']) ? schema['type'].map((type: JsonValue) => ({ ...schema, type })) : []
+  const nested = [...types, ...listOf(schema['anyOf']), ...listOf(schema['oneOf'])]
+  return nested.length === 0 ? [schema] : nested.flatMap(alternativesOf).filter((each) => each['type'] !== 'null')
+}
+
+function briefOne(schema: JsonObject, telling: Telling): JsonObject {
+  const { type, properties, items, required, additionalProperties, const: constant } = schema
+  const values = constant === undefined ? schema['enum'] : [constant]
+  if (isRecord(properties)) {
+    const place = describedAt(schema, telling)
+    if (place !== null) return repeated(schema, place)
+  }
+  return {
+    ...(type === undefined ? {} : { type }),
+    ...(values === undefined ? {} : { enum: values }),
+    ...(isRecord(properties)
+      ? {
+          properties: Object.fromEntries(
+            Object.entries(properties).map(([name, each]) => [name, brief(each as JsonObject, { ...telling, place: `${telling.place}.${name}` })]),
+          ),
+        }
+      : {}),
+    ...(isRecord(items) ? { items: briefItem(items as JsonObject, telling) } : {}),
+    ...(schema['minItems'] !== undefined && schema['minItems'] === schema['maxItems'] ? { minItems: schema['minItems'], maxItems: schema['maxItems'] } : {}),
+    ...(Array.isArray(required) && required.length > 0 ? { required } : {}),
+    ...(additionalProperties === false ? { additionalProperties } : {}),
+  }
+}
+
+/** What an item is stands in the description of its array and in those of its fields. */
+function briefItem(items: JsonObject, telling: Telling): JsonObject {
+  const { description: _, ...item } = items
+  return brief(item, telling)
+}
+
+/** One open object for objects that a constant field tells apart; several where none does. */
+function merge(objects: readonly JsonObject[], telling: Telling): JsonObject[] {
+  const fields = objects.map((each) => each['properties'] as Record<string, JsonObject>)
+  const key = Object.keys(fields[0] ?? {}).find((name) => fields.every((each) => each[name]?.['const'] !== undefined))
+  if (key === undefined) return objects.map((each) => briefOne(each, telling))
+  const place = describedAt({ anyOf: objects }, telling)
+  const description = place === null ? objects.map((each) => signature(each, key)).join(', ') : `As in ${place}`
+  return [{ type: 'object', properties: { [key]: { type: 'string', description } }, required: [key], additionalProperties: true }]
+}
+
+/** `tool_succeeded(tool, times_min?)` */
+function signature(object: JsonObject, key: string): string {
+  const { properties, required = [] } = object as { properties: Record<string, JsonObject>; required?: string[] }
+  const fields = Object.keys(properties).filter((name) => name !== key)
+  return `${textOf(properties[key]?.['const'])}(${fields.map((name) => (required.includes(name) ? name : `${name}?`)).join(', ')})`
+}
+
+function repeated({ type, properties, required }: JsonObject, place: string): JsonObject {
+  const needed = (required ?? []) as string[]
+  const bare = needed.map((name) => [name, { type: (properties as Record<string, JsonObject>)[name]?.['type'] ?? 'string' }])
+  const fields = { properties: Object.fromEntries(bare) as JsonObject, required: needed, additionalProperties: true }
+  return { ...(type === undefined ? {} : { type }), description: `Optional fields as in ${place}.`, ...fields }
+}
+
+/** Whether a field's description was not told by another tool of the request. */
+function isNews(description: string, { described, place }: Telling): boolean {
+  const [tool = ''] = place.split('.')
+  const teller = described.get(description) ?? tool
+  described.set(description, teller)
+  return teller === tool
+}
+
+/** Where an object was described; `null`, the first time. */
+function describedAt(schema: JsonObject, { described, place }: Telling): string | null {
+  const { description: _, ...object } = schema
+  const text = canonicalJson(object)
+  const known = described.get(text)
+  if (known === undefined) described.set(text, place)
+  return known ?? null
+}
+
+const textOf = (value: JsonValue | undefined): string => (typeof value === 'string' ? value : '')
+const listOf = (value: JsonValue | undefined): JsonObject[] => (Array.isArray(value) ? (value as JsonObject[]) : [])

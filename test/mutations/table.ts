@@ -1,0 +1,152 @@
+// Each rule of workflow arguments (D-38), with an edit of the sources that removes it and nothing else.
+// `pnpm mutations` makes each edit in a copy and asks which test notices; test/mutations.test.ts keeps the table true.
+import type { WorkflowErrorCode } from '@beaver/workflows'
+
+/** The codes of D-38, and that of the second limit of D-39. Definition files have codes of their own. */
+export const rules: readonly WorkflowErrorCode[] = [
+  'invalid_arguments',
+  'agents_empty',
+  'duplicate_agent',
+  'invalid_agent_name',
+  'aggregator_required',
+  'empty_flow',
+  'empty_segment',
+  'unknown_agent',
+  'repeated_agent',
+  'agent_not_in_flow',
+  'edges_required',
+  'edges_shape',
+  'unknown_node',
+  'cycle',
+  'island',
+  'unknown_output_agent',
+  'unreachable_output_agent',
+  'unknown_skill',
+  'too_many_agents',
+  'too_many_edges',
+]
+
+export interface Mutation {
+  /** The code the rule refuses with. */
+  readonly rule: WorkflowErrorCode
+  /** What is gone, for people. */
+  readonly without: string
+  /** The package the edit is in; its tests are run. */
+  readonly package: 'packages/workflows' | 'packages/agent'
+  readonly file: string
+  /** Stands in the file exactly once. */
+  readonly snippet: string
+  readonly replacement: string
+}
+
+const inWorkflows = (rule: WorkflowErrorCode, without: string, file: string, snippet: string, replacement: string): Mutation => ({
+  rule,
+  without,
+  package: 'packages/workflows',
+  file: `src/${file}`,
+  snippet,
+  replacement,
+})
+
+export const mutations: readonly Mutation[] = [
+  inWorkflows(
+    'invalid_arguments',
+    'arguments that are no object',
+    'read-arguments.ts',
+    "if (!isRecord(args)) return refuse('invalid_arguments', '', argumentsFault(args))",
+    'if (!isRecord(args)) return { ok: true, value: args as never }',
+  ),
+  inWorkflows(
+    'invalid_arguments',
+    'values that do not fit the schema',
+    'read-arguments.ts',
+    'if (parsed.success) return { ok: true, value: parsed.data }',
+    'return { ok: true, value: (parsed.data ?? args) as never }',
+  ),
+  inWorkflows(
+    'invalid_arguments',
+    'its path',
+    'read-arguments.ts',
+    "const refused = (message: string): Refusal => refuse('invalid_arguments', path, message)",
+    "const refused = (message: string): Refusal => refuse('invalid_arguments', '', message)",
+  ),
+  inWorkflows('invalid_arguments', 'unknown fields of the arguments', 'sequential.ts', 'input: z.strictObject({', 'input: z.object({'),
+  inWorkflows('invalid_arguments', 'unknown fields of an agent', 'agent-spec.ts', '  .strictObject({', '  .object({'),
+  inWorkflows('invalid_arguments', 'separators of another kind in a flow', 'flow.ts', 'if (corrected !== flow) {', 'if (corrected === null) {'),
+  inWorkflows('agents_empty', 'an empty list of agents', 'agent-spec.ts', 'z.array(workflowAgentSpec).min(1)', 'z.array(workflowAgentSpec)'),
+  inWorkflows('duplicate_agent', 'two agents of one name', 'agent-spec.ts', 'if (taken !== undefined) {', 'if (taken === null) {'),
+  inWorkflows(
+    'invalid_agent_name',
+    'names with odd characters',
+    'agent-spec.ts',
+    "if (fault !== null) return refuse('invalid_agent_name'",
+    "if (fault === undefined) return refuse('invalid_agent_name'",
+  ),
+  inWorkflows(
+    'aggregator_required',
+    'no aggregator',
+    'mixture-of-agents.ts',
+    'if (aggregator === undefined || aggregator === null) {',
+    "if (aggregator === 'nothing') {",
+  ),
+  inWorkflows('empty_flow', 'an empty flow', 'flow.ts', "if (flow.trim() === '') return", "if (flow.trim() === '?') return"),
+  inWorkflows('empty_segment', 'an empty step or place', 'flow.ts', 'emptyFault(steps) ?? agentFault(', 'agentFault('),
+  inWorkflows(
+    'unknown_agent',
+    'a name in the flow that is no agent',
+    'flow.ts',
+    'if (unknown !== undefined) {',
+    'if (unknown !== undefined && rewritten(flow) !== flow) {',
+  ),
+  inWorkflows('repeated_agent', 'an agent twice in the flow', 'flow.ts', 'if (seen.has(name))', "if (name === '')"),
+  inWorkflows('agent_not_in_flow', 'an agent the flow leaves out', 'flow.ts', 'if (missing === -1) return null', 'if (missing >= -1) return null'),
+  inWorkflows('edges_required', 'no edges field', 'edge-list.ts', 'if (edges === undefined || edges === null) {', "if (edges === 'nothing') {"),
+  inWorkflows(
+    'edges_required',
+    'no edges between several agents',
+    'graph-workflow.ts',
+    'if (edges.length === 0 && names.length > 1) {',
+    'if (edges.length < 0 && names.length > 1) {',
+  ),
+  inWorkflows('edges_shape', 'edges that are no array', 'edge-list.ts', 'if (!Array.isArray(edges)) {', "if (edges === 'nothing') {"),
+  inWorkflows(
+    'edges_shape',
+    'an edge that is no pair of texts',
+    'edge-list.ts',
+    "if (Array.isArray(edge) && edge.length === 2 && edge.every((end) => typeof end === 'string')) continue",
+    'if (Array.isArray(edges)) continue',
+  ),
+  inWorkflows('unknown_node', 'an edge to no agent', 'graph-workflow.ts', 'if (name !== undefined)', 'if (name === null)'),
+  inWorkflows('unknown_output_agent', 'an output that is no agent', 'graph-workflow.ts', 'if (!known.has(output)) return', "if (output === '?') return"),
+  inWorkflows('cycle', 'a cycle', 'graph-workflow.ts', 'if (cycle !== null) {', 'if (cycle === undefined) {'),
+  inWorkflows(
+    'island',
+    'agents apart from the output',
+    'graph-workflow.ts',
+    'if (!allowDisconnected && component.length < topology.nodes.length) {',
+    'if (!allowDisconnected && component.length > topology.nodes.length) {',
+  ),
+  inWorkflows(
+    'unreachable_output_agent',
+    'an output no edge leads to',
+    'graph-workflow.ts',
+    'if (component.length > 1 && topology.dependenciesOf.get(output)?.length === 0) {',
+    'if (component.length > 1 && topology.dependenciesOf.get(output)?.length === -1) {',
+  ),
+  inWorkflows('too_many_agents', 'the limit of agents', 'agent-spec.ts', 'if (agents.length > limits.agentsMax) {', 'if (agents.length === Infinity) {'),
+  inWorkflows(
+    'too_many_edges',
+    'the limit of edges',
+    'team-graph.ts',
+    'if (edgeCount <= limits.edgesMax) return null',
+    'if (edgeCount <= Infinity) return null',
+  ),
+  {
+    rule: 'unknown_skill',
+    without: 'a skill that is not loaded',
+    package: 'packages/agent',
+    file: 'src/loop/agent-loop.ts',
+    snippet: 'const missing = skillsOf(plan.graph).find(',
+    replacement: 'const missing = ([] as ReturnType<typeof skillsOf>).find(',
+  },
+]
