@@ -35,8 +35,11 @@ export function workflowEnd(team: TeamResult | TeamRefusal, of: { cancelled: str
 
 /** The first failed node's class stands for the team's; the message names them all. */
 function teamFailure(team: TeamResult): Failure {
-  if (team.stopped !== null) return { class: team.stopped.class, message: [team.stopped.message, team.message ?? ''].join(' ').trim() }
+  if (team.stopped !== null) return { class: team.stopped.class, message: sentences([team.stopped.message, ...(team.message === null ? [] : [team.message])]) }
   const [first] = team.failures
   const reasons = team.failures.map(({ node_id, failure }) => `${node_id}: ${failure.message}`)
-  return { class: first?.failure.class ?? 'cancelled', message: [team.message ?? 'The team did not complete', ...reasons].join('. ') }
+  return { class: first?.failure.class ?? 'cancelled', message: sentences([team.message ?? 'The team did not complete', ...reasons]) }
 }
+
+/** Parts that may end with a full stop or not, one after the other. */
+const sentences = (parts: readonly string[]): string => parts.map((part, i) => (i < parts.length - 1 ? part.replace(/\.$/, '') : part)).join('. ')

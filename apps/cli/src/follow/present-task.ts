@@ -89,7 +89,7 @@ export function printEnd(screen: Screen, end: TaskEnd, view: TaskView, further: 
   screen.print('', summaryLine(screen, end, view))
   if (failure !== null) screen.print(...wrapWords(`Why: ${oneLine(failure.message)}`, screen.columns).map(style.red))
   if (end.result.simulated) {
-    const text = 'The model was simulated: its words follow rules; the tools and their figures are real. Set OPENAI_API_KEY to use a model.'
+    const text = 'The model was simulated: its words follow rules; what the tools returned is real. Set OPENAI_API_KEY to use a model.'
     screen.print(...wrapWords(text, screen.columns).map(style.yellow))
   }
   screen.print('', ...furtherLines(screen, end.task_id, further))

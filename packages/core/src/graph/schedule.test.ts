@@ -60,6 +60,11 @@ describe('bounded concurrency', () => {
 })
 
 describe('blocking (D2)', () => {
+  it('does not count a lost dependency twice: once cancelled, and once behind what failed later', () => {
+    const of = graph(node('a'), node('b', 'a'), quorum(0, 'c', 'b'), node('d', 'c'))
+    expect(decided(of, { a: 'failed', b: 'cancelled', c: 'completed' })).toMatchObject({ start: ['d'], block: [] })
+  })
+
   const chain = graph(node('a'), node('b', 'a'), node('c', 'b'), node('d'))
 
   it.each(['failed', 'cancelled'] as const)('a %s node blocks all that depend on it, transitively, with itself as the cause, and nothing else', (status) => {

@@ -91,7 +91,8 @@ function blockCauses(graph: ExecutionGraph, statusOf: (id: string) => NodeStatus
     if (status !== 'failed' && status !== 'cancelled') continue
     const reached = [...(dependents.get(node.node_id) ?? [])]
     for (let next = reached.pop(); next !== undefined; next = reached.pop()) {
-      if (causes.has(next.node_id)) continue
+      // What has ended is not blocked any more, and passes nothing on: each lost dependency counts once.
+      if (causes.has(next.node_id) || !isOpen(statusOf(next.node_id))) continue
       if (next.quorum !== undefined) {
         const skipped = (): number => next.depends_on.filter((id) => statusOf(id) === 'skipped').length
         const left = (spare.get(next.node_id) ?? spareOf(next, skipped())) - 1
@@ -104,6 +105,8 @@ function blockCauses(graph: ExecutionGraph, statusOf: (id: string) => NodeStatus
   }
   return causes
 }
+
+const isOpen = (status: NodeStatus): boolean => status === 'waiting' || status === 'blocked'
 
 export type TeamOutcome = 'complete' | 'incomplete' | 'cancelled'
 

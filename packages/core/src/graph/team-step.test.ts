@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { graph, node } from '../../test/log.ts'
+import { code, graph, node } from '../../test/log.ts'
 import { cancelled, completed, eventsOf, facts, failed, step, team } from '../../test/team.ts'
 import type { EvidenceRequirement } from '../evidence/requirement.ts'
 import { evolveTeam } from '../fold/team-state.ts'
@@ -262,6 +262,15 @@ describe('teamOutput (D-31)', () => {
       ],
     })
     expect(teamOutput(team(named), outputs(['a', 'x'])).final_output).toBe('')
+  })
+
+  it('of an incomplete team has what was done and taken up by nobody, in declared order (D-34)', () => {
+    const of = team(graph(node('a'), node('b', 'a'), node('side', 'a'), node('end', 'b', 'side'), code('sum', 'a')))
+    step(of, [])
+    step(of, [completed('a')])
+    step(of, [completed('b'), failed('side')])
+    expect([of.nodes.get('end')?.status, of.outcome]).toEqual(['blocked', 'incomplete'])
+    expect(teamOutput(of, outputs(['a', 'x'], ['b', 'y'], ['sum', '3']))).toMatchObject({ outputs: [{ node_id: 'b', output: 'y' }, { node_id: 'sum', output: '3' }] }) // prettier-ignore
   })
 
   it('an empty output is an output: it keeps its place', () => {

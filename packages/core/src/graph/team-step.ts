@@ -302,11 +302,21 @@ export function teamOutput(
   program: TeamProgram | null = null,
 ): { final_output: string; outputs: { node_id: string; output: string }[] } {
   const { graph } = team
-  const kept = graph.outputs.filter((id) => outputs.has(id)).map((id) => ({ node_id: id, output: outputs.get(id) ?? '' }))
+  const kept = (team.outcome === 'complete' ? graph.outputs.filter((id) => outputs.has(id)) : partialOutputs(team, outputs)).map((id) => ({
+    node_id: id,
+    output: outputs.get(id) ?? '',
+  }))
   if (program?.result !== undefined && team.outcome === 'complete') return { ...program.result(viewOf(team, outputs)), outputs: kept }
   if (graph.output !== null) return { final_output: outputs.get(graph.output) ?? '', outputs: kept }
   const only = graph.outputs.length === 1 ? kept[0] : undefined
   return { final_output: only?.output ?? kept.map(({ node_id, output }) => `## ${node_id}\n\n${output}`).join('\n\n'), outputs: kept }
+}
+
+/** What an incomplete team got to (D-34): its outputs that are there, and what was done and taken up by nobody. In declared order. */
+function partialOutputs({ graph }: TeamState, outputs: ReadonlyMap<string, string>): string[] {
+  const used = new Set(graph.nodes.filter((node) => outputs.has(node.node_id)).flatMap((node) => node.depends_on))
+  const last = new Set([...graph.outputs, ...graph.nodes.flatMap((node) => (node.kind === 'code' || used.has(node.node_id) ? [] : [node.node_id]))])
+  return graph.nodes.map((node) => node.node_id).filter((id) => outputs.has(id) && last.has(id))
 }
 
 function viewOf(team: TeamState, outputs: ReadonlyMap<string, string>): TeamView {

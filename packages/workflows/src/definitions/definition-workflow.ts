@@ -43,7 +43,7 @@ export function definitionWorkflow(definition: WorkflowDefinitionFile, library: 
       if (fault !== null) return refuse(refusalCodes[fault.code], '', `This workflow cannot be called: ${fault.message}`)
       const read = readInputs(interfaceInputs, args)
       if (!read.ok) return read
-      return graphOf(definition, library, { name, description, inputs: read.values, limits: { ...defaultWorkflowLimits, ...options?.limits } })
+      return graphOf(definition, library, { name, inputs: read.values, limits: { ...defaultWorkflowLimits, ...options?.limits } })
     },
   }
 }
@@ -63,7 +63,6 @@ const refusalCodes = {
 
 interface Call {
   readonly name: string
-  readonly description: string
   readonly inputs: JsonObject
   readonly limits: WorkflowLimits
 }
@@ -84,7 +83,7 @@ function graphOf(definition: WorkflowDefinitionFile, library: DefinitionLibrary,
   }
   const graph: ExecutionGraph = {
     workflow: call.name,
-    task: call.description,
+    task: taskOf(call),
     nodes,
     outputs: [outputsId],
     output: outputsId,
@@ -95,6 +94,14 @@ function graphOf(definition: WorkflowDefinitionFile, library: DefinitionLibrary,
   invariant(fault === null, `${call.name} was compiled to a graph in which ${fault}`)
   return { ok: true, graph }
 }
+
+/** What people read as the request: the call itself, as far as it fits. */
+function taskOf({ name, inputs }: Call): string {
+  const given = JSON.stringify(inputs)
+  return `${name} ${given.length > taskCharsMax ? `${given.slice(0, taskCharsMax).toWellFormed()}…` : given}`
+}
+
+const taskCharsMax = 300
 
 /** The definitions that are compiled only once a map knows its items, and those they call. */
 function mapped(definition: WorkflowDefinitionFile, library: DefinitionLibrary): readonly WorkflowDefinitionFile[] {
