@@ -23,7 +23,7 @@ export function superviseLoop(spec: LoopSpec, host: LoopHost, of: { pool: Worker
       if (cancelReason !== null) running.cancel(cancelReason)
       const outcome = await running.outcome
       if (outcome.kind === 'ended') return outcome.end
-      await of.log.settled()
+      await of.log.flush()
       if (of.log.fenced.aborted) throw of.log.fenced.reason
       const known = await reload()
       if (known.run !== undefined && runEnded(known.run)) return loopEndOf(known.run)

@@ -140,6 +140,26 @@ describe('appending', () => {
     expect(journal.appended).toHaveLength(1)
   })
 
+  it('what is held back knows its place, and a flush writes it, alone or behind what is under way', async () => {
+    const journal = gated()
+    const writer = taskLog(journal.port)
+    expect(writer.hold([prompt('a'), prompt('b')])).toBe(1)
+    const append = writer.append([prompt('c')])
+    await until('it is under way', () => journal.waiting() === 1)
+    expect(writer.hold([prompt('d')])).toBe(4)
+    const flushed = writer.flush()
+    journal.store()
+    journal.open()
+    await flushed
+    expect(await append).toBe(3)
+    expect(textsOf(await journal.records())).toEqual(['a', 'b', 'c', 'd'])
+    writer.hold([prompt('e')])
+    await writer.settled()
+    expect(textsOf(await journal.records())).toHaveLength(4)
+    await writer.flush()
+    expect(textsOf(await journal.records()).at(-1)).toBe('e')
+  })
+
   it('what is held back while an append is under way waits for the next one too', async () => {
     const journal = gated()
     const writer = taskLog(journal.port)
@@ -300,7 +320,7 @@ describe('losing the task (O3)', () => {
     const first = outcome(writer.append([prompt('a')]))
     const last = outcome(writer.appendLast([prompt('end')], 'it has ended'))
     const late = outcome(writer.append([prompt('late')]))
-    writer.hold([prompt('held too late')])
+    expect(() => writer.hold([prompt('held too late')])).toThrow('it has ended')
     expect(await late).toBe('fenced')
     journal.open()
     expect(await Promise.all([first, last])).toEqual(['1', '2'])

@@ -10,6 +10,7 @@ import {
   type BlobStore,
   type Clock,
   type Draft,
+  invariant,
   type Journal,
   joinBatch,
   type LogHead,
@@ -30,7 +31,9 @@ interface Waiting {
   readonly drafts: readonly Draft[]
   /** Nobody waits for it: it goes with what comes after it. */
   readonly held: boolean
-  resolve(firstTaskseq: number): void
+  /** `taskseq` of its first event: known from the start, as everything lands in order or nothing more does. */
+  readonly first: number
+  resolve(): void
   reject(error: Error): void
 }
 
@@ -45,7 +48,10 @@ export class TaskLog {
   readonly #fenced = new AbortController()
   #head: LogHead
   #revision: number
+  /** `taskseq` of the last event that was given to this log. */
+  #given: number
   #writing = false
+  #flushing = false
   #closed: BeaverError | null = null
   #written: Promise<void> = Promise.resolve()
 
@@ -53,6 +59,7 @@ export class TaskLog {
     this.log = log
     this.epoch = at.epoch
     this.#head = at.head
+    this.#given = at.head.taskseq
     this.#revision = at.revision
     this.#ports = ports
   }
@@ -70,8 +77,9 @@ export class TaskLog {
     if (this.#fenced.signal.aborted) return Promise.reject(this.#fenced.signal.reason as Error)
     if (this.#closed !== null) return Promise.reject(this.#closed)
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ drafts, held: false, resolve, reject })
-      if (!this.#writing) this.#written = this.#write()
+      const first = this.#next(drafts)
+      this.#waiting.push({ drafts, held: false, first, resolve: () => resolve(first), reject })
+      this.#begin()
     })
   }
 
@@ -82,10 +90,17 @@ export class TaskLog {
     return place
   }
 
-  /** Keeps events back until the next append: they go first in it, in the same message. */
-  hold(drafts: readonly Draft[]): void {
-    if (this.#closed !== null || this.#fenced.signal.aborted) return
-    this.#waiting.push({ drafts, held: true, resolve: () => {}, reject: () => {} })
+  /**
+   * Keeps events back until the next append: they go first in it, in the same message. Gives the `taskseq` of the first.
+   * For events that authorise nothing before that append.
+   * @throws {BeaverError} `fenced`
+   */
+  hold(drafts: readonly Draft[]): number {
+    if (this.#fenced.signal.aborted) throw this.#fenced.signal.reason as Error
+    if (this.#closed !== null) throw this.#closed
+    const first = this.#next(drafts)
+    this.#waiting.push({ drafts, held: true, first, resolve: () => {}, reject: () => {} })
+    return first
   }
 
   /** Refuses every append from now on: the task is handed over, or was lost. */
@@ -98,6 +113,24 @@ export class TaskLog {
     while (this.#writing) await this.#written
   }
 
+  /** Writes what is held back too, and resolves when all has its outcome: before the log is read again. */
+  async flush(): Promise<void> {
+    this.#flushing = true
+    if (this.#waiting.length > 0) this.#begin()
+    await this.settled()
+    this.#flushing = false
+  }
+
+  #begin(): void {
+    if (!this.#writing) this.#written = this.#write()
+  }
+
+  #next(drafts: readonly Draft[]): number {
+    const first = this.#given + 1
+    this.#given += drafts.length
+    return first
+  }
+
   #closedError(why: string): BeaverError {
     return new BeaverError('fenced', `The log of task ${this.log.task} is closed: ${why}`)
   }
@@ -106,15 +139,15 @@ export class TaskLog {
     this.#writing = true
     for (;;) {
       await new Promise((resolve) => setImmediate(resolve))
-      if (this.#waiting.every((each) => each.held)) break
-      const { taken, payloads, blobs, head, firsts } = this.#sealWaiting()
+      if (this.#waiting.every((each) => each.held && !this.#flushing)) break
+      const { taken, payloads, blobs, head } = this.#sealWaiting()
       try {
         for (const blob of blobs) await this.#ports.blobs.put(blob.sha256, blob.bytes)
         const outcome = await this.#ports.journal.append({ log: this.log, expectedRevision: this.#revision, payloads })
         if (outcome.kind === 'fenced') throw new BeaverError('fenced', `Another daemon owns the task ${this.log.task} now.`)
         this.#head = head
         this.#revision = outcome.revision
-        for (const [i, each] of taken.entries()) each.resolve(firsts[i] as number)
+        for (const each of taken) each.resolve()
       } catch (error) {
         this.#giveUp(error as Error, taken)
       }
@@ -123,7 +156,7 @@ export class TaskLog {
   }
 
   /** As many of those that wait as fit one entry; the first of them whole, in as many entries as it needs. */
-  #sealWaiting(): { taken: Waiting[]; payloads: Uint8Array[]; blobs: Blob[]; head: LogHead; firsts: number[] } {
+  #sealWaiting(): { taken: Waiting[]; payloads: Uint8Array[]; blobs: Blob[]; head: LogHead } {
     const written = { epoch: this.epoch, source: this.#ports.source, subject: this.log.task, time: new Date(this.#ports.clock.now()).toISOString() }
     const taken: Waiting[] = []
     const entries: SealedRecord[][] = []
@@ -134,7 +167,7 @@ export class TaskLog {
     do {
       const next = this.#waiting.shift() as Waiting
       taken.push(next)
-      firsts.push(head.taskseq + 1)
+      invariant(next.first === head.taskseq + 1, `The log of task ${this.log.task} would write ${next.first} after ${head.taskseq}.`)
       for (const each of next.drafts) {
         const { record, head: after } = seal(head, each, written)
         const size = Buffer.byteLength(record.text) + 1
@@ -148,7 +181,7 @@ export class TaskLog {
         if (record.blob !== null) blobs.push(record.blob)
       }
     } while (this.#waiting.length > 0 && entries.length < 2)
-    return { taken, payloads: entries.map(joinBatch), blobs, head, firsts }
+    return { taken, payloads: entries.map(joinBatch), blobs, head }
   }
 
   #giveUp(error: Error, taken: readonly Waiting[]): void {

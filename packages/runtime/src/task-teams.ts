@@ -49,7 +49,7 @@ export interface TaskTeamsPorts {
   readonly ids: Ids
   readonly limits: TeamLimits
   append(drafts: readonly Draft[]): Promise<number>
-  hold(drafts: readonly Draft[]): void
+  hold(drafts: readonly Draft[]): number
   startLoop(spec: LoopSpec, host: LoopHost): SupervisedLoop
 }
 
@@ -140,7 +140,8 @@ export async function taskTeams(log: LogId, request: TaskRequest, { state, event
       resume: known === undefined ? null : eventsOfRun(events, runId),
     })
     const loop = ports.startLoop(spec, {
-      append: (drafts) => ports.append(drafts),
+      // A node's end authorises nothing by itself: it goes with what its team makes of it.
+      append: async (drafts, end) => (end === null ? ports.append(drafts) : ports.hold(drafts)),
       runTeam: () => Promise.reject(new Error('A worker has no workflow tools.')),
       sharedState: (access) => sharedState(team, runId, access),
     })

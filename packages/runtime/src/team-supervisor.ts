@@ -37,7 +37,7 @@ export interface NodeRun {
 export interface TeamHost {
   append(drafts: readonly ReturnType<typeof draft>[]): Promise<number>
   /** Keeps events back until the next append: they go first in it. */
-  hold(drafts: readonly ReturnType<typeof draft>[]): void
+  hold(drafts: readonly ReturnType<typeof draft>[]): number
   newRunId(): string
   /** Runs the node's loop to its end. */
   runNode(run: NodeRun): { readonly end: Promise<NodeEnd>; cancel(reason: string): void }
