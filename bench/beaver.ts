@@ -14,11 +14,16 @@ export interface BenchedBeaver {
   stop(): Promise<void>
 }
 
-export async function startBeaver(providerUrl: string, config: Record<string, unknown> = {}): Promise<BenchedBeaver> {
+/** @param files written beside the configuration, by name */
+export async function startBeaver(
+  providerUrl: string,
+  config: Record<string, unknown> = {},
+  files: Readonly<Record<string, unknown>> = {},
+): Promise<BenchedBeaver> {
   const dataDir = mkdtempSync(join(tmpdir(), 'beaver-bench-'))
   process.on('exit', () => rmSync(dataDir, { recursive: true, force: true }))
   const configFile = join(dataDir, 'beaver.config.json')
-  writeFileSync(configFile, JSON.stringify(config))
+  for (const [name, content] of Object.entries({ ...files, 'beaver.config.json': config })) writeFileSync(join(dataDir, name), JSON.stringify(content))
   const { natsServer } = JSON.parse(readFileSync(new URL('../.beaver/tools/paths.json', import.meta.url), 'utf8')) as { natsServer: string }
   const server = await startEmbeddedServer({ binary: natsServer, dataDir })
   const supervisor = fork(new URL('../apps/supervisor/src/main.ts', import.meta.url), {

@@ -4,7 +4,9 @@ import { startBeaver } from '../beaver.ts'
 import { serveArm } from './arm.ts'
 
 await serveArm(async (baseURL) => {
-  const { client, pids } = await startBeaver(baseURL)
+  // The tool the other contenders have, and no other.
+  const profile = { name: 'one-tool', tool_ids_inventory: ['system:echo'] }
+  const { client, pids } = await startBeaver(baseURL, { profiles: ['one-tool.json'], profile: 'one-tool' }, { 'one-tool.json': profile })
   return {
     pids,
     loop: async () => {
