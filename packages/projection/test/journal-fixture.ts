@@ -142,7 +142,7 @@ export function result(of: Partial<TaskResult> = {}): TaskResult {
   return { final_output: 'done', outputs: [], usage: usage(20, 10), provider: 'openai', model: 'small', simulated: false, failure: null, ...of }
 }
 
-export function agentNode(id: string, after: string[] = []): AgentNode {
+function agentNode(id: string, after: string[] = []): AgentNode {
   return {
     kind: 'agent',
     node_id: id,

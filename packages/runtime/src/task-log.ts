@@ -161,7 +161,6 @@ export class TaskLog {
     const taken: Waiting[] = []
     const entries: SealedRecord[][] = []
     const blobs: Blob[] = []
-    const firsts: number[] = []
     let head = this.#head
     let bytes = Infinity // of the last entry
     do {

@@ -312,11 +312,22 @@ export function teamOutput(
   return { final_output: only?.output ?? kept.map(({ node_id, output }) => `## ${node_id}\n\n${output}`).join('\n\n'), outputs: kept }
 }
 
-/** What an incomplete team got to (D-34): its outputs that are there, and what was done and taken up by nobody. In declared order. */
+/** What an incomplete team got to (D-34): its outputs that are there, and for each that is missing the last results on the way to it. */
 function partialOutputs({ graph }: TeamState, outputs: ReadonlyMap<string, string>): string[] {
+  const nodes = new Map(graph.nodes.map((node) => [node.node_id, node]))
   const used = new Set(graph.nodes.filter((node) => outputs.has(node.node_id)).flatMap((node) => node.depends_on))
-  const last = new Set([...graph.outputs, ...graph.nodes.flatMap((node) => (node.kind === 'code' || used.has(node.node_id) ? [] : [node.node_id]))])
-  return graph.nodes.map((node) => node.node_id).filter((id) => outputs.has(id) && last.has(id))
+  const kept = new Set(graph.outputs.filter((id) => outputs.has(id)))
+  const open = graph.outputs.filter((id) => !outputs.has(id))
+  const seen = new Set(open)
+  for (let id = open.pop(); id !== undefined; id = open.pop()) {
+    for (const needed of nodes.get(id)?.depends_on ?? []) {
+      if (seen.has(needed)) continue
+      seen.add(needed)
+      if (!outputs.has(needed)) open.push(needed)
+      else if (!used.has(needed) && nodes.get(needed)?.kind !== 'code') kept.add(needed)
+    }
+  }
+  return graph.nodes.map((node) => node.node_id).filter((id) => kept.has(id))
 }
 
 function viewOf(team: TeamState, outputs: ReadonlyMap<string, string>): TeamView {
