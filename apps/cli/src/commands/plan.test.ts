@@ -24,7 +24,7 @@ const flow: ExecutionGraph = {
 describe('a plan', () => {
   test('tells the kind of every node, what it does, its quorum and its bounds', () => {
     expect(lines(flow)).toEqual([
-      'workflow:map: 4 nodes (2 agents, 1 tool call, 1 computed), 4 edges, 3 steps one after the other',
+      'workflow:map: 4 nodes (2 agents, 1 tool call, 1 computed), 4 edges, 3 steps',
       'Task    Map the list',
       'Output  end',
       'Bound   1 min 30 s for all of it',
@@ -40,7 +40,7 @@ describe('a plan', () => {
 
   test('of agents alone has no kinds', () => {
     const [head, , , , titles] = lines({ workflow: 'W', task: 't', nodes: [log.agentNode('a')], outputs: ['a'], output: 'a' })
-    expect(head).toBe('W: 1 agent, 0 edges, 1 step one after the other')
+    expect(head).toBe('W: 1 agent, 0 edges, 1 step')
     expect(titles).toMatch(/^STEP +AGENT +AFTER +TOOLS +CHECKS +INSTRUCTION$/)
   })
 

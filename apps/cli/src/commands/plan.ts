@@ -26,7 +26,8 @@ export async function plan(workflow: string, options: PlanOptions, globals: Glob
   const planned = await planOf(workflow, options.file, globals)
   if (!planned.ok) {
     if (options.json === true) screen.json(planned)
-    screen.warn(planned.error.message)
+    const { code, path, message } = planned.error
+    screen.warn(path === '' ? message : `${message} ${screen.style.dim(`[${code}, ${path}]`)}`)
     return 2
   }
   if (options.json === true) screen.json(planned)
@@ -58,7 +59,7 @@ export function planLines(graph: ExecutionGraph, { columns, style }: Pick<Screen
   const mixed = graph.nodes.some((node) => node.kind !== 'agent')
   const skilled = graph.nodes.some((node) => skillOf(node) !== '')
   return [
-    `${style.bold(graph.workflow)}: ${kindsOf(graph.nodes)}, ${counted(edges, 'edge')}, ${counted(last, 'step')} one after the other`,
+    `${style.bold(graph.workflow)}: ${kindsOf(graph.nodes)}, ${counted(edges, 'edge')}, ${counted(last, 'step')}`,
     `${style.dim('Task')}    ${oneLine(graph.task)}`,
     `${style.dim('Output')}  ${graph.output ?? `${graph.outputs.join(', ')} (put together)`}`,
     ...(graph.deadline_ms === undefined ? [] : [`${style.dim('Bound')}   ${duration(graph.deadline_ms)} for all of it`]),
