@@ -187,6 +187,22 @@ describe('a node that fails', () => {
   })
 })
 
+describe('a node whose evidence is missing', () => {
+  it('has no output, though its run completed: neither in the result nor for the root', async () => {
+    const { daemon, submit, ended } = world()
+    const [a, b] = agents('a', 'b')
+    const needy = [a, { ...b, required_evidence: [{ kind: 'output_contains', texts: ['proof'] }] }]
+    const provider = model({
+      root: (turn) => (turn === 0 ? callsTool('ConcurrentWorkflow', { task: 't', agents: needy }) : says('half')),
+      node: (name) => says(`${name} claims`),
+    })
+    daemon({ provider })
+    const events = await ended(await submit())
+    expect(events.at(-1)).toMatchObject({ type: 'task_incomplete', data: { outputs: [{ node_id: 'a', output: 'a claims' }] } })
+    expect((events.findLast((event) => event.type === 'tool_result_recorded')?.data as { content: string }).content).not.toContain('b claims')
+  })
+})
+
 describe('a cancelled task', () => {
   it('stops nodes that were just being started', async () => {
     const { daemon, submit, ended, events } = world()

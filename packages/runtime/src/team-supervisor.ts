@@ -128,10 +128,11 @@ export function superviseTeam(team: TeamState, outputs: Map<string, string>, hos
     if (events.some((event) => event.type === 'node_started')) host.hold(events.map(draft))
     else if (events.length > 0) await host.append(events.map(draft))
     await Promise.resolve()
-    for (const end of arrived) if (end.status === 'completed') outputs.set(end.nodeId, end.facts.outputText)
     for (const event of events) {
       evolveTeam(team, event, host.clock.now())
       if (event.type === 'node_computed') outputs.set(event.data.node_id, event.data.output)
+      // A run that completed and failed its evidence has no output (D-34).
+      if (event.type === 'node_completed') outputs.set(event.data.node_id, arrived.find((end) => end.nodeId === event.data.node_id)?.facts.outputText ?? '')
     }
     actor.send({ type: 'stepped', events })
     const begun = events.flatMap((event) => (event.type === 'node_started' ? [event.data] : []))
