@@ -16,7 +16,7 @@ const planned = findWorkflow('SequentialWorkflow').plan({
 })
 if (!planned.ok) throw new Error(JSON.stringify(planned))
 if (!graphToMermaid(planned.graph).includes('researcher')) throw new Error('the diagram is empty')
-console.log('planned ' + planned.graph.nodes.map((node) => node.agent.name).join(', '))
+console.log('planned ' + planned.graph.nodes.map((node) => node.node_id).join(', '))
 `
 
 /** Uses the types of every library. */
