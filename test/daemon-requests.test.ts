@@ -134,6 +134,19 @@ describe('task.run', () => {
     expect(system.provider.about('again')).toHaveLength(1)
   })
 
+  it('whose result is larger than a message is told so; the task has ended, and its events hold the result', async () => {
+    const long = 'x'.repeat(1_100_000)
+    system.provider.answerBy(() => say(long))
+    const { error } = await run({ task: 'long', task_id: 'run long' })
+    expect(error).toMatchObject({ code: 'too_large', message: expect.stringContaining('What was asked for was done') })
+    expect((await system.events('run long')).at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: long } })
+    system.provider.answerBy(({ text }) => say(`saw ${text}`))
+  })
+
+  it('that is larger than a message itself is refused before it is sent', async () => {
+    await expect(system.client.submit({ task: 'x'.repeat(1_100_000) })).rejects.toMatchObject({ code: 'too_large' })
+  })
+
   it('is refused like a submit', async () => {
     expect((await run({ task: '' })).error).toMatchObject({ code: 'invalid_arguments', problems: [{ path: 'task' }] })
   })

@@ -18,6 +18,7 @@ export const errorCodes = {
   server_missing: { exit: 3, meaning: 'No nats-server was found' },
   start_failed: { exit: 3, meaning: 'A part of the system did not start' },
   timeout: { exit: 3, meaning: 'No answer came in time' },
+  too_large: { exit: 1, meaning: 'A request or an answer is larger than a message may be' },
   fenced: { exit: 1, meaning: 'Another daemon owns the task now' },
   corrupt_journal: { exit: 1, meaning: 'A journal entry does not fit the one before it' },
   blob_missing: { exit: 1, meaning: 'A payload the journal refers to is not in the blob store' },

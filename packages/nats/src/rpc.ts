@@ -32,7 +32,14 @@ export function serve(
     try {
       if (open > openMax) throw new BeaverError('timeout', `Too many requests at once; try again. This endpoint handles ${openMax}.`)
       const result = await handle(parseJson(message.data))
-      message.respond(JSON.stringify({ ok: true, result: result ?? null }))
+      const text = JSON.stringify({ ok: true, result: result ?? null })
+      const excess = excessOf(nc, text)
+      if (excess !== null)
+        throw new BeaverError(
+          'too_large',
+          `What was asked for was done, but the answer ${excess}. Read the result another way: that of a task from its events.`,
+        )
+      message.respond(text)
     } catch (error) {
       message.respond(JSON.stringify({ ok: false, error: describe(error) }))
     } finally {
@@ -41,6 +48,13 @@ export function serve(
   }
   const subscription = nc.subscribe(subject, { queue: 'beaver', callback: (error, message) => void (error === null && respond(message)) })
   return { stop: () => subscription.drain().catch(() => {}) }
+}
+
+/** Why a text is too large for a message; `null` when it is not. Headers and subject need a little of it. */
+function excessOf(nc: NatsConnection, text: string): string | null {
+  const max = (nc.info?.max_payload ?? 1_048_576) - 1_024
+  const bytes = text.length > max / 3 ? Buffer.byteLength(text) : text.length
+  return bytes <= max ? null : `has ${bytes} bytes, and a message on this NATS server holds ${max}`
 }
 
 function parseJson(data: Uint8Array): unknown {
@@ -62,9 +76,12 @@ function describe(error: unknown): { code: ErrorCode; message: string; problems:
  * @throws {BeaverError} `no_daemon` when nobody serves the subject, `timeout`, or the error answered
  */
 export async function call(nc: NatsConnection, subject: string, request: unknown, options: { timeoutMs: number; whom: string }): Promise<unknown> {
+  const sent = JSON.stringify(request)
+  const excess = excessOf(nc, sent)
+  if (excess !== null) throw new BeaverError('too_large', `The request ${excess}. Send less: put long texts into files of the workspace.`)
   let message: Msg
   try {
-    message = await nc.request(subject, JSON.stringify(request), { timeout: options.timeoutMs })
+    message = await nc.request(subject, sent, { timeout: options.timeoutMs })
   } catch (cause) {
     if (cause instanceof RequestError && cause.isNoResponders()) {
       throw new BeaverError('no_daemon', `No ${options.whom} answers. Start the system with "beaver up".`, { cause })
