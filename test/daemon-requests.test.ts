@@ -196,9 +196,7 @@ describe('task.cancel', () => {
 })
 
 it('a message larger than the server takes is refused by the server; the daemon goes on', async () => {
-  expect(await overTcp(server.port, system.subjects.service('task.submit'), JSON.stringify({ task: 'x'.repeat(2 * 1024 * 1024) }))).toContain(
-    'Maximum Payload Violation',
-  )
+  expect(await overTcp(server.port, system.subjects.service('task.submit'), 2 * 1024 * 1024)).toContain('Maximum Payload Violation')
   expect((await ask('task.submit', { task: 'after it' })).ok).toBe(true)
 })
 
@@ -208,13 +206,14 @@ it('a thousand requests at once are all answered', async () => {
 })
 
 /** What a server says to a client that does not keep to its limit. */
-async function overTcp(port: number, subject: string, payload: string): Promise<string> {
+async function overTcp(port: number, subject: string, bytes: number): Promise<string> {
   const socket = connectTcp(port, '127.0.0.1')
   let said = ''
   socket.on('data', (data) => (said += data.toString()))
   socket.on('error', () => {})
   socket.write('CONNECT {"verbose":false,"pedantic":false}\r\n')
-  socket.write(`PUB ${subject} ${payload.length}\r\n${payload}\r\n`)
+  // The announcement is enough: a payload still on its way would reset the line, and take the answer with it.
+  socket.write(`PUB ${subject} ${bytes}\r\n`)
   await until('the server has answered', () => said.includes('-ERR') || socket.closed, { everyMs: 5 })
   socket.destroy()
   return said
