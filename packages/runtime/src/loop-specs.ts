@@ -77,6 +77,7 @@ function agentPart(node: AgentNode, of: NodeSpecOf): LoopSpec['part'] {
     validationRules: node.validation_rules ?? [],
     evidenceContract: node.evidence_contract ?? null,
     skill: node.use_skill ?? null,
+    skillQuery: node.skill_query ?? null,
     allowedToolNames: node.allowed_tool_names,
     systemPrompt: node.agent.system_prompt,
     sharedState: of.sharedState,

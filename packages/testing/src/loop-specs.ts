@@ -18,6 +18,7 @@ export function workerSpec(over: Over<Extract<LoopPart, { kind: 'worker' }>> = {
     requiredEvidence: [],
     skill: null,
     allowedToolNames: null,
+    skillQuery: null,
     systemPrompt: '',
     sharedState: false,
     ...over.part,

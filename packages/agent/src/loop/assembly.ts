@@ -6,12 +6,13 @@ import { findWorkflow, type Workflow, workflowToolSchemas } from '@beaver/workfl
 import type { AgentProfile } from '../profile/agent-profile.ts'
 import { defaultInventory, resolveInventory } from '../profile/inventory.ts'
 import type { ToolSchema } from '../provider/chat-provider.ts'
+import { assembleSkill } from '../skills/assemble-skill.ts'
 import type { Skill } from '../skills/skill.ts'
 import { teamSharedState } from '../tools/team-shared-state.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { LoopServices } from './agent-loop.ts'
 import type { Routing } from './decide.ts'
-import type { LoopSpec } from './loop-spec.ts'
+import type { LoopPart, LoopSpec } from './loop-spec.ts'
 
 /** The tools of a run. Runs with the same scope share one, so that what is derived from it is derived once. */
 export interface Toolbox {
@@ -45,7 +46,7 @@ export function assemblyOf(spec: LoopSpec, services: LoopServices): Assembly {
     services,
     root ? { kind: 'root', profile: profileName } : { kind: 'worker', allowed: part.allowedToolNames, shared: part.sharedState },
   )
-  const activated = services.skills.filter((skill) => skill.name === part.skill)
+  const activated = activatedSkills(part, services.skills)
   // Without a workflow tool among the run's there is nothing to route to (D-02).
   const routingSkills = toolbox.teams ? activated.filter((skill) => skill.guidance !== null && findWorkflow(skill.guidance.preferred_tool) !== null) : []
   const [primary, ...ignored] = routingSkills
@@ -64,6 +65,13 @@ function toolAssembly(name: string, services: LoopServices): Assembly {
   const tools = services.tools.filter((tool) => tool.name === name)
   const none = { workflows: new Map(), schemas: [], lockedSchemas: [], teams: false, scope: null, activated: [], routing: null, routingSkills: [] }
   return { ...none, profile: null, profileMissing: null, tools: new Map(tools.map((tool) => [tool.name, tool])) }
+}
+
+/** The named one; else, for a worker, what its query finds; else none (D-40). */
+function activatedSkills(part: Exclude<LoopPart, { kind: 'tool' }>, skills: readonly Skill[]): readonly Skill[] {
+  if (part.skill !== null || part.kind === 'root' || part.skillQuery === null) return skills.filter((skill) => skill.name === part.skill)
+  const found = assembleSkill(part.skillQuery, skills)
+  return found === null ? [] : [found]
 }
 
 const toolboxesMax = 100

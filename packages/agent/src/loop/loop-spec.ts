@@ -30,6 +30,8 @@ export type LoopPart =
       readonly evidenceContract?: string | null
       readonly skill: string | null
       readonly allowedToolNames: readonly string[] | null
+      /** What kind of skill it needs, when none is named (D-40). */
+      readonly skillQuery: string | null
       /** What its graph says about the agent besides; empty for nothing. */
       readonly systemPrompt: string
       /** Its team has a shared state: it gets the tool `team_shared_state` (D-51). */
