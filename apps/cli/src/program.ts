@@ -37,7 +37,7 @@ export async function parseCommandLine(argv: readonly string[], version: string)
     throw new UsageError(
       usageMessage(
         error,
-        program.commands.map((command) => command.name()).find((name) => argv.includes(name)),
+        argv.find((word) => program.commands.some((command) => command.name() === word)),
       ),
     )
   }
