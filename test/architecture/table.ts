@@ -18,7 +18,8 @@ export const table: Readonly<Record<string, Row>> = {
   'packages/workflows': { packages: ['core'], modules: ['@marcbachmann/cel-js', 'zod'], node: [] },
 
   // What an agent is. yaml reads the front matter of a skill.
-  'packages/agent': { packages: ['core', 'workflows'], modules: ['xstate', 'yaml', 'zod'], node: 'any' },
+  // html-to-text and ipaddr.js are for web_fetch.
+  'packages/agent': { packages: ['core', 'workflows'], modules: ['html-to-text', 'ipaddr.js', 'xstate', 'yaml', 'zod'], node: 'any' },
   'packages/providers': { packages: ['core', 'agent'], modules: ['openai', 'zod'], node: 'any' },
 
   // The supervisors. They see the journal, the queue and the blobs through ports only: no NATS here.
@@ -27,12 +28,19 @@ export const table: Readonly<Record<string, Row>> = {
   // Adapters, one technology each.
   'packages/nats': {
     packages: ['core'],
-    modules: ['@nats-io/jetstream', '@nats-io/nats-core', '@nats-io/obj', '@nats-io/transport-node', 'zod'],
+    modules: ['@nats-io/jetstream', '@nats-io/kv', '@nats-io/nats-core', '@nats-io/obj', '@nats-io/transport-node', 'zod'],
     node: 'any',
   },
   'packages/projection': { packages: ['core'], modules: ['zod'], node: ['crypto', 'sqlite'] },
   // The client is a NATS client, and subjects are built in packages/nats only. workflows reads a team's configuration and journal.
   'packages/client': { packages: ['core', 'nats', 'workflows'], modules: ['@nats-io/nats-core', 'zod'], node: [] },
+
+  // Model Context Protocol, both sides. Its server forwards calls through a port: it never boots a runtime.
+  'packages/mcp': {
+    packages: ['core', 'agent', 'workflows'],
+    modules: ['@modelcontextprotocol/client', '@modelcontextprotocol/node', '@modelcontextprotocol/server', 'zod'],
+    node: 'any',
+  },
 
   // For the apps: reading the configuration, and the tie between a process and its parent.
   'packages/config': { packages: ['core'], modules: ['zod'], node: ['fs', 'os', 'path'] },
@@ -44,13 +52,19 @@ export const table: Readonly<Record<string, Row>> = {
   // Composition roots: they choose the adapters.
   'apps/cli': {
     // agent: it lists the tools, definitions and profiles of the configuration without a system.
-    packages: ['core', 'workflows', 'agent', 'nats', 'client', 'config', 'providers', 'projection', 'supervisor', 'projector'],
+    packages: ['core', 'workflows', 'agent', 'nats', 'client', 'config', 'providers', 'projection', 'mcp', 'supervisor', 'projector'],
     modules: ['commander', 'picocolors', 'ulid'],
     node: 'any',
   },
   'apps/supervisor': {
-    packages: ['core', 'agent', 'runtime', 'nats', 'config', 'process', 'providers', 'workflows'],
+    packages: ['core', 'agent', 'runtime', 'nats', 'config', 'process', 'providers', 'mcp', 'workflows'],
     modules: ['@nats-io/nats-core', 'ulid', 'zod'],
+    node: 'any',
+  },
+  // A composition root for programs of one's own: the library's face.
+  'packages/service': {
+    packages: ['core', 'agent', 'workflows', 'client', 'config', 'nats', 'supervisor', 'projector'],
+    modules: [],
     node: 'any',
   },
   'apps/projector': { packages: ['core', 'nats', 'config', 'process', 'projection'], modules: [], node: 'any' },

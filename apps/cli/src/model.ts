@@ -11,9 +11,15 @@ export interface ModelInUse {
   readonly text: string
 }
 
+/** What of the configuration says which model it is. */
+export interface ModelConfig {
+  readonly apiKey: Config['apiKey']
+  readonly model: Pick<Config['model'], 'name' | 'base_url'>
+}
+
 const openAiBaseUrl = 'https://api.openai.com/v1'
 
-export function modelInUse(config: Pick<Config, 'apiKey' | 'model'>): ModelInUse {
+export function modelInUse(config: ModelConfig): ModelInUse {
   if (config.apiKey === null && config.model.base_url === undefined) {
     return {
       simulated: true,

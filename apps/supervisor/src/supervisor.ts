@@ -44,7 +44,15 @@ export async function startSupervisor(config: Config, natsUrl: string): Promise<
   const blobs = await natsBlobStore(nc, subjects)
   const queue = await natsTaskQueue(nc, subjects, { leaseMs: config.daemon.lease_ms })
   const workflowLimits = { agentsMax: config.team.agents_max, edgesMax: config.team.edges_max }
-  const data: WorkerData = { model: model.choice, skillFolders, toolset: places, toolTimeoutMs: config.agent.tool_timeout_ms, workflowLimits }
+  const data: WorkerData = {
+    model: model.choice,
+    skillFolders,
+    toolset: places,
+    toolTimeoutMs: config.agent.tool_timeout_ms,
+    workflowLimits,
+    permissions: config.permissions.rules,
+    skillSelection: config.agent.skill_selection,
+  }
   const pool = await startWorkerPool({
     filename: new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url).href,
     threads: config.daemon.worker_threads,
@@ -56,7 +64,7 @@ export async function startSupervisor(config: Config, natsUrl: string): Promise<
     const workflow = workflows.find(name)
     return workflow === null ? null : { ...workflow, plan: (args, options) => workflow.plan(args, { limits: workflowLimits, ...options }) }
   }
-  const ports = { accepted, journal, blobs, clock: systemClock, ids, source, findWorkflow }
+  const ports = { accepted, journal, blobs, clock: systemClock, ids, source, findWorkflow, memory: null, sessions: null, external: null, live: null }
   let idle: Subscription | null = null
   const daemon = startDaemon({
     ...ports,
@@ -74,6 +82,8 @@ export async function startSupervisor(config: Config, natsUrl: string): Promise<
       teamDeadlineMs: config.team.deadline_ms || null,
       nodeDeadlineMs: config.team.node_deadline_ms || null,
       ownersLostMax: config.daemon.owners_lost_max,
+      unattended: config.permissions.unattended,
+      approvalWaitMsMax: config.permissions.wait_ms_max,
     },
     onEnded(log, end) {
       endings.ended(log, end)

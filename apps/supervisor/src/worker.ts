@@ -1,6 +1,6 @@
 // The worker thread's composition root: builds what all loops of the thread share, then serves its shard.
 import type { MessagePort } from 'node:worker_threads'
-import { loadSkills, loadToolset, type ToolsetPlaces } from '@beaver/agent'
+import { loadSkills, loadToolset, onlyProvider, type PermissionRule, type ToolsetPlaces } from '@beaver/agent'
 import { systemClock } from '@beaver/core'
 import { openAiChatProvider } from '@beaver/providers'
 import { serveShard } from '@beaver/runtime/worker'
@@ -13,6 +13,8 @@ export interface WorkerData {
   readonly toolset: ToolsetPlaces
   readonly toolTimeoutMs: number
   readonly workflowLimits: WorkflowLimits
+  readonly permissions: readonly PermissionRule[]
+  readonly skillSelection: 'model' | 'off'
 }
 
 /** Called by Piscina, once a thread; ends when the port closes. */
@@ -22,7 +24,9 @@ export async function shard({ port, data }: { port: MessagePort; data: WorkerDat
   // What is wrong with them the daemon has told.
   const { tools, definitions, profiles, profileDefault } = await loadToolset(data.toolset)
   await serveShard(port, {
-    provider: openAiChatProvider({ name: provider, apiKey, model, timeoutMs, ...(baseURL === null ? {} : { baseURL }) }),
+    providers: onlyProvider(openAiChatProvider({ name: provider, apiKey, model, timeoutMs, ...(baseURL === null ? {} : { baseURL }) })),
+    permissions: data.permissions,
+    skillSelection: data.skillSelection,
     tools,
     skills,
     definitions,

@@ -4,6 +4,7 @@ export type { LoadDiagnostic } from './load-diagnostic.ts'
 export { type LoopServices, runAgentLoop } from './loop/agent-loop.ts'
 export { type LoopEvent, loopMachine } from './loop/loop-machine.ts'
 export {
+  type ApprovalDecision,
   type LoopEnd,
   type LoopHost,
   type LoopPart,
@@ -14,6 +15,8 @@ export {
   type TeamResult,
 } from './loop/loop-spec.ts'
 export { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError, type ToolSchema } from './provider/chat-provider.ts'
+export type { EmbeddingProvider } from './provider/embedding-provider.ts'
+export { onlyProvider, type ProviderBundle } from './provider/provider-bundle.ts'
 export type { AgentProfile } from './profile/agent-profile.ts'
 export {
   type CatalogEntry,
@@ -31,4 +34,6 @@ export type { GuidanceAgent, Skill, WorkflowGuidance } from './skills/skill.ts'
 export { executeTool, failedResult, type ToolResult } from './tools/execute-tool.ts'
 export { defineTool, type Tool, type ToolContext, type ToolDefinition, ToolFailure, ToolInputError } from './tools/tool.ts'
 export { type LoadedTools, loadTools } from './tools/load-tools.ts'
+export { type ExternalCall, type ExternalResult, type ExternalTool, externalTool, type ExternalTools } from './tools/external-tools.ts'
+export { type Permission, type PermissionDecision, permissionOf, type PermissionRule } from './tools/permission.ts'
 export { builtinTools } from './tools/builtin/index.ts'

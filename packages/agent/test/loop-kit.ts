@@ -18,6 +18,7 @@ import {
   type LoopEnd,
   type LoopServices,
   type LoopSpec,
+  onlyProvider,
   runAgentLoop,
   type Skill,
   type TeamResult,
@@ -93,7 +94,9 @@ export function begin(given: Given): Loop {
   const clock = virtualClock()
   const stop = new AbortController()
   const services: LoopServices = {
-    provider,
+    providers: onlyProvider(provider),
+    permissions: [],
+    skillSelection: 'off',
     tools,
     skills,
     definitions,

@@ -6,6 +6,41 @@ import { join, resolve } from 'node:path'
 import { BeaverError, messageOf, type Problem } from '@beaver/core'
 import { z } from 'zod'
 
+/** An OpenAI-compatible endpoint besides the main one. Its key comes from the environment, or is the main one's for the same URL. */
+const endpoint = z.strictObject({ base_url: z.url('must be a URL').optional(), name: z.string().min(1) })
+export type EndpointConfig = z.output<typeof endpoint>
+
+const ofEveryMcpServer = {
+  /** Of its tools, where no rule of `permissions` says otherwise. */
+  permission: z.enum(['allow', 'ask', 'deny']).default('ask'),
+  /** Only these of its tools; absent: all. */
+  tools: z.array(z.string().min(1)).max(1_000).optional(),
+  /** One call. */
+  timeout_ms: z.number().int().min(100).max(3_600_000).default(60_000),
+  /** Within ten minutes. */
+  restarts_max: z.number().int().min(0).max(1_000).default(5),
+}
+const mcpServer = z.union(
+  [
+    z.strictObject({
+      command: z.string().min(1),
+      args: z.array(z.string()).default([]),
+      /** The child gets PATH, HOME and these. `$NAME` is read from the environment of the daemon. */
+      env: z.record(z.string(), z.string()).default({}),
+      cwd: z.string().optional(),
+      ...ofEveryMcpServer,
+    }),
+    z.strictObject({
+      url: z.url('must be a URL'),
+      /** `$NAME` is read from the environment of the daemon. */
+      headers: z.record(z.string(), z.string()).default({}),
+      ...ofEveryMcpServer,
+    }),
+  ],
+  'must have either "command" (a program) or "url" (an HTTP server), and no unknown field',
+)
+export type McpServerConfig = z.output<typeof mcpServer>
+
 const configFile = z.strictObject({
   /** The NATS server or cluster; absent: the embedded server of `beaver up`. */
   nats_url: z.string().min(1).optional(),
@@ -21,8 +56,24 @@ const configFile = z.strictObject({
       name: z.string().min(1).default('gpt-5-mini'),
       /** One provider call. */
       timeout_ms: z.number().int().min(100).max(3_600_000).default(120_000),
+      /** A streamed answer that says nothing for this long is given up. */
+      idle_ms: z.number().int().min(100).max(3_600_000).default(30_000),
+      /** Asked when the main one does not answer, on every call anew. */
+      fallback: endpoint.optional(),
+      /** Chooses skills and summarises; absent: the main one does. */
+      auxiliary: endpoint.optional(),
+      /** Recall of skills by meaning; absent: by words. */
+      embeddings: endpoint.optional(),
+      /** Of the daemon, all loops together, each endpoint by itself; absent: no bound. */
+      requests_per_minute_max: z.number().int().min(1).max(10_000_000).optional(),
+      tokens_per_minute_max: z.number().int().min(1).max(10_000_000_000).optional(),
+      /** After so many failures in a row an endpoint is left alone for `circuit_open_ms`. */
+      circuit_failures_max: z.number().int().min(1).max(10_000).default(8),
+      circuit_open_ms: z.number().int().min(10).max(3_600_000).default(10_000),
     })
     .prefault({}),
+  /** USD per million tokens, over the prices Beaver knows. */
+  prices: z.record(z.string(), z.strictObject({ input: z.number().min(0), output: z.number().min(0) })).default({}),
   daemon: z
     .strictObject({
       worker_threads: z
@@ -46,6 +97,8 @@ const configFile = z.strictObject({
       /** DEFAULT_TEAM_NODE_MAX_TOOL_ITERATIONS. */
       node_tool_iterations_max: z.number().int().min(1).max(10_000).default(20),
       tool_timeout_ms: z.number().int().min(10).max(3_600_000).default(60_000),
+      /** How a skill is found for a run that names none: recall and one model call, or not at all. */
+      skill_selection: z.enum(['model', 'off']).default('model'),
     })
     .prefault({}),
   team: z
@@ -61,6 +114,45 @@ const configFile = z.strictObject({
       node_deadline_ms: z.number().int().min(0).max(604_800_000).default(1_800_000),
     })
     .prefault({}),
+  /** What may be kept of each sort; what would exceed it is refused. */
+  memory: z
+    .strictObject({
+      memory_chars_max: z.number().int().min(100).max(100_000).default(4_000),
+      user_chars_max: z.number().int().min(100).max(100_000).default(2_000),
+    })
+    .prefault({}),
+  permissions: z
+    .strictObject({
+      /** The first that matches decides; without one, the tool's own permission. `*` stands for any characters. */
+      rules: z
+        .array(z.strictObject({ tool: z.string().min(1), pattern: z.string().min(1).optional(), decision: z.enum(['allow', 'ask', 'deny']) }))
+        .max(1_000)
+        .default([]),
+      /** A call that asks, of a task that does not say whether somebody can answer. */
+      unattended: z.enum(['wait', 'refuse']).default('wait'),
+      /** Refused when nobody has answered by then. */
+      wait_ms_max: z.number().int().min(100).max(2_147_483_647).default(86_400_000),
+    })
+    .prefault({}),
+  /** The tool web_search; absent: it is not offered. A JSON endpoint as SearXNG has it: `{url}?q=…&format=json`. */
+  web_search: z.strictObject({ url: z.url('must be a URL'), timeout_ms: z.number().int().min(100).max(600_000).default(10_000) }).optional(),
+  web_fetch: z
+    .strictObject({
+      /** Hosts that are fetched although their address is private: `host` or `host:port`. */
+      private_hosts: z.array(z.string().min(1)).max(100).default([]),
+      bytes_max: z.number().int().min(1_024).max(104_857_600).default(2_097_152),
+      timeout_ms: z.number().int().min(100).max(600_000).default(20_000),
+    })
+    .prefault({}),
+  run_command: z
+    .strictObject({
+      enabled: z.boolean().default(false),
+      timeout_ms: z.number().int().min(100).max(3_600_000).default(30_000),
+      output_bytes_max: z.number().int().min(1_024).max(10_485_760).default(65_536),
+    })
+    .prefault({}),
+  /** MCP servers whose tools agents have, by a name that stands before each tool's. */
+  mcp: z.record(z.string().regex(/^[A-Za-z0-9_-]{1,32}$/, 'must be 1 to 32 letters, digits, "-" or "_"'), mcpServer).default({}),
   /** Folders with skills of your own, relative to the configuration file. */
   skills: z.array(z.string()).default([]),
   /** Modules with tools of your own, relative to the configuration file. */
@@ -80,6 +172,8 @@ export interface Config extends z.output<typeof configFile> {
   readonly home: string
   readonly natsServerBinary: string | null
   readonly apiKey: string | null
+  /** Keys of the endpoints besides the main one; `null`: none was given. */
+  readonly apiKeys: { readonly fallback: string | null; readonly auxiliary: string | null; readonly embeddings: string | null }
   /** The folder agents work in when a task names none; absolute. */
   readonly workspace: string
   /** The file that was read, if there was one. */
@@ -141,6 +235,11 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
     home: resolve(cwd, flags.home ?? (env['BEAVER_HOME'] || '.beaver')),
     natsServerBinary: env['BEAVER_NATS_SERVER'] || null,
     apiKey: env['OPENAI_API_KEY'] || null,
+    apiKeys: {
+      fallback: env['BEAVER_FALLBACK_API_KEY'] || null,
+      auxiliary: env['BEAVER_AUXILIARY_API_KEY'] || null,
+      embeddings: env['BEAVER_EMBEDDINGS_API_KEY'] || null,
+    },
     workspace: cwd,
     skills: parsed.data.skills.map(fromFile),
     tools: parsed.data.tools.map(fromFile),

@@ -1,1 +1,1 @@
-export { type Config, type ConfigFile, type ConfigFlags, loadConfig } from './config.ts'
+export { type Config, type ConfigFile, type EndpointConfig, type ConfigFlags, loadConfig } from './config.ts'

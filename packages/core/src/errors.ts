@@ -23,6 +23,8 @@ export const errorCodes = {
   corrupt_journal: { exit: 1, meaning: 'A journal entry does not fit the one before it' },
   blob_missing: { exit: 1, meaning: 'A payload the journal refers to is not in the blob store' },
   stream_recreated: { exit: 1, meaning: 'The journal stream is not the one this read model was built from' },
+  memory_corrupt: { exit: 1, meaning: 'What the memory store holds cannot be read; it was left as it is' },
+  wrong_state: { exit: 1, meaning: 'The thing asked is not in a state in which it can be done' },
   internal: { exit: 1, meaning: 'An invariant is broken: a defect in Beaver' },
 } as const satisfies Record<string, { exit: number; meaning: string }>
 

@@ -1,6 +1,7 @@
 export { type ChatMessage, addUsage, noUsage, type ToolCall, toolCall, type Usage, usage } from './chat.ts'
 export { BeaverError, type ErrorCode, errorCodes, invariant, messageOf, type Problem } from './errors.ts'
 export {
+  type ContextPart,
   type DataOf,
   type DomainEvent,
   type EventType,
@@ -32,7 +33,16 @@ export {
 } from './evidence/requirement.ts'
 export { plannedRequirement } from './evidence/requirement-fault.ts'
 export { factsOf, filesToFind, type RunFacts } from './evidence/run-facts.ts'
-export { type Failure, type FailureClass, type FailurePolicy, failure, failureClass, failurePolicies, retryPauseMs } from './failure/failure-class.ts'
+export {
+  type Failure,
+  type FailureClass,
+  type FailurePolicy,
+  failure,
+  failureClass,
+  failurePolicies,
+  fallbackClasses,
+  retryPauseMs,
+} from './failure/failure-class.ts'
 export { evolveRun, type FilesFact, type OpenCall, type RunState, type RunStatus, runEnded, skillMessage, startRun, type ToolFact } from './fold/run-state.ts'
 export { evolveTask, foldTask, newTask, type TaskState, type TaskStatus } from './fold/task-state.ts'
 export { evolveTeam, startTeam, type TeamNodeState, type TeamState } from './fold/team-state.ts'
@@ -87,6 +97,17 @@ export {
 export type { Delivery, TaskQueue } from './journal/task-queue.ts'
 export { canonicalJson, type JsonObject, type JsonValue, jsonObject, jsonValue } from './json.ts'
 export type { BlobStore } from './ports/blob-store.ts'
+export { type LiveDelta, liveDelta } from './ports/live-output.ts'
+export {
+  emptyMemory,
+  type MemoryAnswer,
+  type MemoryChange,
+  type MemorySnapshot,
+  type MemoryStore,
+  type MemoryTarget,
+  memoryTarget,
+} from './ports/memory-store.ts'
+export type { SessionSearch, SessionSearchHit, SessionSearchRequest } from './ports/session-search.ts'
 export { type Clock, type Ids, pause, systemClock } from './ports/clock.ts'
 export {
   changeSharedState,

@@ -8,7 +8,7 @@ export type ActorType = 'client' | 'system' | 'daemon' | 'agent' | 'team' | 'nod
 export interface Told {
   readonly actor: { readonly type: ActorType; readonly id: string; readonly name: string }
   readonly text: string
-  readonly status: 'started' | 'done' | 'skipped' | 'failed' | 'blocked' | 'cancelled'
+  readonly status: 'started' | 'waiting' | 'done' | 'skipped' | 'failed' | 'blocked' | 'cancelled'
   readonly metadata: JsonObject
 }
 
@@ -112,6 +112,34 @@ export function describe(event: DomainEvent, around: Surroundings): Told {
         error: error === null ? null : excerpt(error),
       })
     }
+    case 'skill_selection_recorded': {
+      const { chosen, candidates, recall, failure } = event.data
+      const text =
+        failure !== null
+          ? `No skill was chosen${because(failure)}`
+          : chosen.length === 0
+            ? `No skill fits, of ${counted(candidates.length, 'candidate')} by ${recall} recall.`
+            : `Chose the skill ${excerpt(chosen.join(', '))}, of ${counted(candidates.length, 'candidate')} by ${recall} recall.`
+      return told(agent, text, 'done', 'skill', { chosen, recall })
+    }
+    case 'context_compacted': {
+      const { results } = event.data
+      const chars = results.reduce((sum, each) => sum + each.chars, 0)
+      return told(agent, `The conversation was too long: ${counted(results.length, 'tool result')} (${chars} characters) became references.`, 'done', 'context')
+    }
+    case 'context_summarized':
+      return told(agent, `The conversation was too long: a summary stands for its first ${counted(event.data.messages_dropped, 'message')}.`, 'done', 'context')
+    case 'approval_requested': {
+      const { call_id, tool_name, subject, rule } = event.data
+      const text = `${around.agentName} waits for an approval of ${tool_name}: ${excerpt(subject)}`
+      return told(tool(event.data), text, 'waiting', 'approval', { call_id, rule: rule === null ? null : excerpt(rule) })
+    }
+    case 'approval_granted':
+      return told(agent, `${excerpt(event.data.by)} approved the call ${excerpt(event.data.call_id)}.`, 'done', 'approval', { call_id: event.data.call_id })
+    case 'approval_denied':
+      return told(agent, `${excerpt(event.data.by)} denied the call ${excerpt(event.data.call_id)}: ${excerpt(event.data.reason)}`, 'failed', 'approval', {
+        call_id: event.data.call_id,
+      })
     case 'workspace_files_checked': {
       const { files } = event.data
       const there = files.filter((file) => file.found === 'file').length

@@ -109,6 +109,12 @@ export function foldEvent(sql: Sql, at: Place, event: RecordedEvent): void {
     case 'tool_scope_applied':
     case 'system_prompt_snapshotted':
     case 'workspace_files_checked':
+    case 'skill_selection_recorded':
+    case 'context_compacted':
+    case 'context_summarized':
+    case 'approval_requested':
+    case 'approval_granted':
+    case 'approval_denied':
       return
     default:
       return event satisfies never

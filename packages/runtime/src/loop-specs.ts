@@ -1,5 +1,16 @@
 // What the loops of a task are started with: the root's spec from the request, a node's from its place in the graph. Pure.
-import type { AgentNode, ChatMessage, JsonObject, LogId, RecordedEvent, RunId, TaskRequest, TeamRunId, ToolNode } from '@beaver/core'
+import {
+  type AgentNode,
+  type ChatMessage,
+  emptyMemory,
+  type JsonObject,
+  type LogId,
+  type RecordedEvent,
+  type RunId,
+  type TaskRequest,
+  type TeamRunId,
+  type ToolNode,
+} from '@beaver/core'
 import type { LoopSpec } from '@beaver/agent'
 
 export function rootSpec(
@@ -23,6 +34,8 @@ export function rootSpec(
     workspace: request.workspace,
     part: { kind: 'root', text: request.text, skill: request.skill, profile: request.profile ?? null },
     history: of.history,
+    memory: emptyMemory, // whoever starts the run puts in what it is then
+    stream: request.stream ?? false,
     resume: of.resume,
   }
 }
@@ -62,6 +75,8 @@ export function nodeSpec(log: LogId, request: TaskRequest, of: NodeSpecOf): Loop
     workspace: request.workspace,
     part: node.kind === 'agent' ? agentPart(node, of) : { kind: 'tool', tool: node.tool, arguments: objectOf(of.input?.['arguments']) ?? node.arguments },
     history: [],
+    memory: emptyMemory,
+    stream: request.stream ?? false,
     resume: of.resume,
   }
 }

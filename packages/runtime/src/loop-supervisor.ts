@@ -12,13 +12,22 @@ export interface SupervisedLoop {
   cancel(reason: string): void
 }
 
-export function superviseLoop(spec: LoopSpec, host: LoopHost, of: { pool: WorkerPool; log: TaskLog; ports: TaskLogPorts }): SupervisedLoop {
+export interface LoopSupervision {
+  readonly pool: WorkerPool
+  readonly log: TaskLog
+  readonly ports: TaskLogPorts
+  /** As it is when the run begins. */
+  readMemory(): Promise<LoopSpec['memory']>
+}
+
+export function superviseLoop(spec: LoopSpec, host: LoopHost, of: LoopSupervision): SupervisedLoop {
   let running: RunningLoop | null = null
   let cancelReason: string | null = null
 
   async function run(): Promise<LoopEnd> {
     let restarts = 0
-    for (let next = spec; ;) {
+    const began = spec.resume === null ? { ...spec, memory: await of.readMemory() } : spec
+    for (let next = began; ;) {
       running = of.pool.start(next, host)
       if (cancelReason !== null) running.cancel(cancelReason)
       const outcome = await running.outcome
@@ -38,7 +47,7 @@ export function superviseLoop(spec: LoopSpec, host: LoopHost, of: { pool: Worker
       }
       restarts = (known.run?.restarts ?? restarts) + 1
       if (known.run !== undefined) await record(event('run_restarted', { failure, restarts }, spec.start.run_id))
-      next = { ...spec, resume: known.run === undefined ? null : known.events }
+      next = { ...began, resume: known.run === undefined ? null : known.events }
     }
   }
 

@@ -25,21 +25,23 @@ import {
   type TaskState,
   type Usage,
 } from '@beaver/core'
-import { type LoopEnd, loopEndOf, type LoopHost, type LoopSpec } from '@beaver/agent'
+import { type LoopEnd, loopEndOf, type LoopSpec } from '@beaver/agent'
 import type { Workflow } from '@beaver/workflows'
 import { createActor } from 'xstate'
 import type { AcceptedTasks } from './accepted-tasks.ts'
 import { eventsOfRun, type LoadedTask, loadTask } from './load-task.ts'
+import { loopHost, type LoopServicePorts, memoryOf, type OwnHost } from './loop-services.ts'
 import { type SupervisedLoop, superviseLoop } from './loop-supervisor.ts'
 import { rootSpec } from './loop-specs.ts'
 import { earlierTurns, sessionHistory } from './session-history.ts'
+import { type Decision, type TaskApprovals, taskApprovals } from './task-approvals.ts'
 import { taskEnd, workflowEnd } from './task-end.ts'
 import { TaskLog } from './task-log.ts'
 import { taskMachine, type TaskOutcome } from './task-machine.ts'
 import { type TaskTeams, taskTeams, type TeamLimits } from './task-teams.ts'
 import type { WorkerPool } from './worker/worker-pool.ts'
 
-export interface TaskPorts {
+export interface TaskPorts extends LoopServicePorts {
   readonly journal: Journal
   readonly blobs: BlobStore
   readonly clock: Clock
@@ -57,6 +59,9 @@ export interface TaskLimits extends TeamLimits {
   readonly toolIterationsMax: number
   /** Owners a task may lose before it is given up on. */
   readonly ownersLostMax: number
+  /** Calls that need an approval, of a task that does not say whether somebody can answer. */
+  readonly unattended: 'wait' | 'refuse'
+  readonly approvalWaitMsMax: number
 }
 
 export interface SupervisedTask {
@@ -73,6 +78,8 @@ export interface SupervisedTask {
   cancel(reason: string): Promise<void>
   /** Cancels one node of a running team; what depends on it is blocked. @throws {BeaverError} `not_found`, `conflict` */
   cancelNode(nodeId: string, reason: string): Promise<void>
+  /** Journals what a person decided about a call. @throws {BeaverError} `not_found`, `conflict` */
+  decide(decision: Decision): Promise<void>
   release(reason: string): void
 }
 
@@ -86,6 +93,7 @@ export function superviseTask(log: LogId, deliveries: number, ports: TaskPorts):
   let loaded: LoadedTask | null = null
   let taskLog: TaskLog | null = null
   let teams: TaskTeams | null = null
+  let approvals: TaskApprovals | null = null
   let model: Pick<LoopEnd, 'provider' | 'model'> = { provider: null, model: null }
   let usage: Usage = noUsage
   let cancelReason: string | null = null
@@ -178,6 +186,16 @@ export function superviseTask(log: LogId, deliveries: number, ports: TaskPorts):
     usage = usageOf(state)
     cancelReason ??= state.cancelReason
     const owned = taskLog as TaskLog
+    approvals = taskApprovals(log, {
+      clock: ports.clock,
+      unattended: request.approvals ?? ports.limits.unattended,
+      waitMsMax: ports.limits.approvalWaitMsMax,
+      append: (drafts) => owned.append(drafts),
+      load: async () => {
+        await owned.flush()
+        return (await loadTask(log, ports)).state
+      },
+    })
     const own = await taskTeams(log, request, loaded as LoadedTask, {
       ...ports,
       append: (drafts) => owned.append(drafts),
@@ -232,8 +250,9 @@ export function superviseTask(log: LogId, deliveries: number, ports: TaskPorts):
     }
   }
 
-  function startLoop(spec: LoopSpec, host: LoopHost): SupervisedLoop {
-    const loop = superviseLoop(spec, host, { pool: ports.pool, log: taskLog as TaskLog, ports })
+  function startLoop(spec: LoopSpec, own: OwnHost): SupervisedLoop {
+    const host = loopHost(log, spec, own, { ports, approvals: approvals as TaskApprovals })
+    const loop = superviseLoop(spec, host, { pool: ports.pool, log: taskLog as TaskLog, ports, readMemory: () => memoryOf(log, ports.memory) })
     loops.add(loop)
     if (cancelReason !== null) loop.cancel(cancelReason)
     const end = loop.end
@@ -303,6 +322,10 @@ export function superviseTask(log: LogId, deliveries: number, ports: TaskPorts):
     async cancelNode(nodeId, reason) {
       if (terminal !== null || teams === null) throw new BeaverError('conflict', `The task ${log.task} has no running team.`)
       await teams.cancelNode(nodeId, reason)
+    },
+    async decide(decision) {
+      if (terminal !== null || approvals === null) throw new BeaverError('conflict', `The task ${log.task} has no call that waits for an approval.`)
+      await approvals.decide(decision)
     },
     release: (reason) => actor.send({ type: 'release', reason }),
   }

@@ -25,9 +25,10 @@ import {
   type TeamRunId,
   type TeamState,
 } from '@beaver/core'
-import { type LoopEnd, loopEndOf, type LoopHost, type LoopSpec, type SharedStateAccess, type TeamRefusal, type TeamResult } from '@beaver/agent'
+import { type LoopEnd, loopEndOf, type LoopSpec, type SharedStateAccess, type TeamRefusal, type TeamResult } from '@beaver/agent'
 import { isWorkflowTool, programOf } from '@beaver/workflows'
 import { eventsOfRun, type LoadedTask } from './load-task.ts'
+import type { OwnHost } from './loop-services.ts'
 import { nodeSpec } from './loop-specs.ts'
 import type { SupervisedLoop } from './loop-supervisor.ts'
 import { type NodeRun, type RunningTeam, superviseTeam } from './team-supervisor.ts'
@@ -50,7 +51,7 @@ export interface TaskTeamsPorts {
   readonly limits: TeamLimits
   append(drafts: readonly Draft[]): Promise<number>
   hold(drafts: readonly Draft[]): number
-  startLoop(spec: LoopSpec, host: LoopHost): SupervisedLoop
+  startLoop(spec: LoopSpec, host: OwnHost): SupervisedLoop
 }
 
 /** Who asks for a team: a call of the root run, or nobody: the task is a workflow. */

@@ -1,5 +1,5 @@
 // What the runtime's tests share: daemons in this process, on the in-memory twins, with a pool whose threads a test can kill.
-import { builtinTools, type LoopServices, runAgentLoop, type Tool } from '@beaver/agent'
+import { builtinTools, type ChatProvider, type LoopServices, onlyProvider, runAgentLoop, type Tool } from '@beaver/agent'
 import { type Clock, type DomainEvent, event, type Ids, type LogId, type RecordedEvent, type TaskId } from '@beaver/core'
 import { memoryBlobStore, type MemoryJournal, memoryJournal, type ScriptedProvider, until, type VirtualClock, virtualClock } from '@beaver/testing'
 import { findWorkflow } from '@beaver/workflows'
@@ -40,6 +40,11 @@ function memoryPool(services: LoopServices): MemoryPool {
         append: (...args: Parameters<typeof host.append>) => whileAlive(() => host.append(...args)),
         runTeam: (...args: Parameters<typeof host.runTeam>) => whileAlive(() => host.runTeam(...args)),
         sharedState: (...args: Parameters<typeof host.sharedState>) => whileAlive(() => host.sharedState(...args)),
+        approval: (callId: string) => whileAlive(() => host.approval(callId)),
+        memory: (...args: Parameters<typeof host.memory>) => whileAlive(() => host.memory(...args)),
+        searchSessions: (...args: Parameters<typeof host.searchSessions>) => whileAlive(() => host.searchSessions(...args)),
+        callExternal: (...args: Parameters<typeof host.callExternal>) => whileAlive(() => host.callExternal(...args)),
+        delta: (...args: Parameters<typeof host.delta>) => (lost ? undefined : host.delta(...args)),
       }
       runAgentLoop(structuredClone(spec), services, heard, stop.signal).then(
         (end) => settle({ kind: 'ended', end }),
@@ -47,6 +52,7 @@ function memoryPool(services: LoopServices): MemoryPool {
       )
       return { outcome, cancel: (reason) => stop.abort(reason) }
     },
+    offer: () => {},
     lose: (message = 'The worker thread was lost.') => [...running].forEach((settle) => settle({ kind: 'lost', message })),
     close: async () => {},
   }
@@ -61,6 +67,8 @@ const defaultLimits: TaskLimits = {
   teamDeadlineMs: null,
   nodeDeadlineMs: null,
   ownersLostMax: 5,
+  unattended: 'wait',
+  approvalWaitMsMax: 86_400_000,
 }
 
 export interface TestDaemon extends Daemon {
@@ -77,7 +85,7 @@ export interface World {
   readonly journal: MemoryJournal
   readonly clock: VirtualClock
   daemon(of: {
-    provider: ScriptedProvider | LoopServices['provider']
+    provider: ScriptedProvider | ChatProvider
     tools?: readonly Tool[]
     limits?: Partial<DaemonOptions['limits']>
     tasksMax?: number
@@ -119,7 +127,9 @@ export function world(): World {
       let alive = true
       let stalled = false
       const pool = memoryPool({
-        provider,
+        providers: onlyProvider(provider),
+        permissions: [],
+        skillSelection: 'off',
         tools,
         skills: [],
         definitions: [],
@@ -149,6 +159,10 @@ export function world(): World {
         limits: { ...defaultLimits, ...limits },
         findWorkflow,
         accepted,
+        memory: null,
+        sessions: null,
+        external: null,
+        live: null,
         queue: {
           async *pull(wanted) {
             for await (const delivery of queue.pull(wanted)) {

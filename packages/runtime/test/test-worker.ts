@@ -1,6 +1,6 @@
 // A worker module whose model does what the task's text says: the ways a thread can die, on demand.
 import type { MessagePort } from 'node:worker_threads'
-import type { ChatAnswer, ChatProvider } from '@beaver/agent'
+import { type ChatAnswer, type ChatProvider, onlyProvider } from '@beaver/agent'
 import { systemClock } from '@beaver/core'
 import { serveShard } from '../src/worker/index.ts'
 
@@ -51,5 +51,13 @@ function fillHeap(): void {
 export async function shard({ port, data }: { port: MessagePort; data: { readonly fails?: boolean } }): Promise<void> {
   if (data.fails === true) throw new Error('the skills cannot be read')
   const nothing = { tools: [], skills: [], definitions: [], profiles: new Map(), profileDefault: null }
-  await serveShard(port, { ...nothing, provider, clock: systemClock, random: Math.random, toolTimeoutMs: 1_000 })
+  await serveShard(port, {
+    ...nothing,
+    permissions: [],
+    skillSelection: 'off',
+    providers: onlyProvider(provider),
+    clock: systemClock,
+    random: Math.random,
+    toolTimeoutMs: 1_000,
+  })
 }

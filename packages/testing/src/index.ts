@@ -5,3 +5,4 @@ export { memoryBlobStore, memoryJournal, type MemoryJournal } from './memory-jou
 export { calls, says, type ScriptedProvider, scriptedProvider, type ScriptedReply } from './scripted-provider.ts'
 export { type Held, held, until } from './until.ts'
 export { countingIds, type VirtualClock, virtualClock } from './virtual-clock.ts'
+export { toolContext } from './tool-context.ts'

@@ -1,5 +1,6 @@
 // LoopSpecs as a supervisor would write them, for tests to change.
 import type { LoopPart, LoopSpec } from '@beaver/agent'
+import { emptyMemory } from '@beaver/core'
 
 type Over<Part> = Partial<Omit<LoopSpec, 'part' | 'start'>> & { readonly start?: Partial<LoopSpec['start']>; readonly part?: Partial<Part> }
 
@@ -40,6 +41,8 @@ function spec(part: LoopPart, over: Over<LoopPart>): LoopSpec {
     sessionId: 'session1',
     workspace: '/workspace',
     history: [],
+    memory: emptyMemory,
+    stream: false,
     resume: null,
     ...over,
     start: {

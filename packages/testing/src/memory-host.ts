@@ -36,6 +36,7 @@ export interface MemoryHostOptions {
   /** The log so far. */
   readonly entries?: readonly (readonly RecordedEvent[])[]
   readonly runTeam?: (callId: string, graph: ExecutionGraph) => Promise<TeamResult>
+  readonly services?: Partial<Pick<LoopHost, 'approval' | 'memory' | 'searchSessions' | 'callExternal' | 'delta'>>
 }
 
 const written = { epoch: 1, source: '/beaver/daemons/test', subject: 'task', time: '2026-01-01T00:00:00.000Z' }
@@ -87,6 +88,12 @@ export function memoryHost(options: MemoryHostOptions = {}): MemoryHost {
       if (!held) return Promise.resolve(store(copies, endCopy))
       return new Promise((resolve, reject) => waiting.push({ types: copies.map((each) => each.type), store: () => resolve(store(copies, endCopy)), reject }))
     },
+    approval: (callId) => Promise.reject(new Error(`No approval was expected for call ${callId}.`)),
+    memory: () => Promise.reject(new Error('No memory was expected.')),
+    searchSessions: () => Promise.reject(new Error('No search was expected.')),
+    callExternal: ({ name }) => Promise.reject(new Error(`No external tool ${name} was expected.`)),
+    delta: () => {},
+    ...options.services,
     sharedState: () => Promise.reject(new Error('No shared state was expected.')),
     runTeam: options.runTeam ?? ((callId) => Promise.reject(new Error(`No team was expected for call ${callId}.`))),
   }

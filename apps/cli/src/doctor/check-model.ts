@@ -1,11 +1,10 @@
 // The model: which one, and whether its endpoint answers. Nothing is asked of it, and the key is never shown.
-import type { Config } from '@beaver/config'
-import { modelInUse } from '../model.ts'
+import { type ModelConfig, modelInUse } from '../model.ts'
 import { fail, type Finding, ok, warn } from './check.ts'
 
 const answerMsMax = 3_000
 
-export async function checkModel(config: Pick<Config, 'apiKey' | 'model'>): Promise<Finding> {
+export async function checkModel(config: ModelConfig): Promise<Finding> {
   const { simulated, baseUrl, host } = modelInUse(config)
   if (simulated || baseUrl === null)
     return warn(

@@ -4,6 +4,7 @@ import { describe, expect, it, test } from 'vitest'
 import { definition } from '../../test/definition.ts'
 import { add, begin, type Given, guided, results, sequential, teamResult, toolMessages } from '../../test/loop-kit.ts'
 import type { AgentProfile } from '../profile/agent-profile.ts'
+import { onlyProvider } from '../provider/provider-bundle.ts'
 import { runAgentLoop } from './agent-loop.ts'
 
 const profile = (over: Partial<AgentProfile> = {}): AgentProfile => ({
@@ -182,7 +183,9 @@ it('runs of different profiles in one worker do not share their tools', async ()
   const provider = scriptedProvider([says('1'), says('2'), says('3')])
   const profiles = [profile({ name: 'one', toolIds: ['system:add'] }), profile({ name: 'two', toolIds: ['workflow:summarize'] })]
   const services = {
-    provider,
+    providers: onlyProvider(provider),
+    permissions: [],
+    skillSelection: 'off' as const,
     tools: [add],
     skills: [],
     definitions,

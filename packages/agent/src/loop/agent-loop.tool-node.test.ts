@@ -1,4 +1,4 @@
-import { memoryHost, toolSpec, until } from '@beaver/testing'
+import { memoryHost, toolContext, toolSpec, until } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { add, begin, probe, turns } from '../../test/loop-kit.ts'
 import { teamSharedState } from '../tools/team-shared-state.ts'
@@ -59,7 +59,7 @@ describe('the run of a tool node', () => {
 })
 
 describe('team_shared_state', () => {
-  const context = { workspace: '/w', taskId: 't', sessionId: 's', runId: 'r', callId: 'c', signal: new AbortController().signal }
+  const context = toolContext()
   const seen: unknown[] = []
   const sharedState = (access: unknown) => (seen.push(access), Promise.resolve({ ok: true as const, state: {}, value: 7 }))
 

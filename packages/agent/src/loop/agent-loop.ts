@@ -19,15 +19,19 @@ import {
   retryPauseMs,
   runEnded,
   type RunState,
+  type SessionSearchRequest,
   startRun,
 } from '@beaver/core'
 import { isWorkflowTool, readArgumentsText, skillsOf, type Workflow, type WorkflowLimits } from '@beaver/workflows'
 import { createActor } from 'xstate'
 import { conversation, systemPrompt, workerMessage } from '../context/context-builder.ts'
-import { type ChatAnswer, type ChatProvider, ProviderError } from '../provider/chat-provider.ts'
+import { type ChatAnswer, ProviderError } from '../provider/chat-provider.ts'
+import type { ProviderBundle } from '../provider/provider-bundle.ts'
 import type { AgentProfile } from '../profile/agent-profile.ts'
 import type { Skill } from '../skills/skill.ts'
 import { executeTool, failedResult, type ToolResult } from '../tools/execute-tool.ts'
+import type { ExternalCall } from '../tools/external-tools.ts'
+import type { PermissionRule } from '../tools/permission.ts'
 import type { Tool } from '../tools/tool.ts'
 import { assemblyOf, findIn } from './assembly.ts'
 import { afterAnswer, afterToolNode, finalEvents, iterationsExhausted, policyOf, profileMissing, providerFailed, resultEvent } from './decide.ts'
@@ -38,7 +42,7 @@ import { workflowResult } from './workflow-result.ts'
 
 /** What all loops of a worker share. */
 export interface LoopServices {
-  readonly provider: ChatProvider
+  readonly providers: ProviderBundle
   readonly tools: readonly Tool[]
   readonly skills: readonly Skill[]
   /** The workflows of the loaded definition files: tools where a profile lists them. */
@@ -50,6 +54,10 @@ export interface LoopServices {
   /** In [0, 1). */
   readonly random: () => number
   readonly toolTimeoutMs: number
+  /** Decide before the tools' own permissions do. */
+  readonly permissions: readonly PermissionRule[]
+  /** How a skill is found for a run that names none: recall and one model call, or not at all. */
+  readonly skillSelection: 'model' | 'off'
   /** Bounds of the graph a workflow call asks for; what is absent is as `defaultWorkflowLimits` says. */
   readonly workflowLimits?: Partial<WorkflowLimits>
 }
@@ -152,7 +160,7 @@ export function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopH
       for (let tries = run.tries; ;) {
         const begun = services.clock.now()
         try {
-          const answer = await services.provider.chat({ messages: conversation(run, spec.history), tools, signal })
+          const answer = await services.providers.main.chat({ messages: conversation(run, spec.history), tools, signal })
           return await record(decideAnswer(run, answer, services.clock.now() - begun))
         } catch (error) {
           if (signal.aborted) return record(cancelled(run))
@@ -171,7 +179,7 @@ export function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopH
     function decideAnswer(run: RunState, answer: ChatAnswer, durationMs: number): DomainEvent[] {
       return afterAnswer(run, answer, {
         taskId: spec.taskId,
-        provider: services.provider.name,
+        provider: services.providers.main.name,
         durationMs: Math.round(durationMs),
         routing: setup.routing,
         // A workflow call taken up again finds the team it started: running it twice gives the same team.
@@ -216,7 +224,18 @@ export function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopH
       const workflow = findIn(setup.workflows, call.name)
       if (workflow !== undefined) return runWorkflow(workflow, call)
       const sharedState = spec.part.kind === 'worker' && spec.part.sharedState ? host.sharedState : null
-      const context = { workspace: spec.workspace, taskId: spec.taskId, sessionId: spec.sessionId, runId, callId: call.id, sharedState }
+      const context = {
+        workspace: spec.workspace,
+        taskId: spec.taskId,
+        sessionId: spec.sessionId,
+        runId,
+        callId: call.id,
+        sharedState,
+        skills: services.skills,
+        memory: host.memory,
+        searchSessions: (request: Omit<SessionSearchRequest, 'session'>) => host.searchSessions({ ...request, session: spec.sessionId }),
+        callExternal: (external: Omit<ExternalCall, 'callId'>, until: AbortSignal) => host.callExternal({ ...external, callId: call.id }, until),
+      }
       return executeTool(setup.tools.get(call.name), call, context, { timeoutMs: services.toolTimeoutMs, signal, clock: services.clock })
     }
 

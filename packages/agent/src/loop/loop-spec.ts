@@ -2,19 +2,27 @@
 import {
   type ChatMessage,
   type DataOf,
+  type DomainEvent,
   type Draft,
   type EvidenceRequirement,
   type ExecutionGraph,
   type Failure,
   factsOf,
   type JsonObject,
+  type LiveDelta,
+  type MemoryAnswer,
+  type MemoryChange,
+  type MemorySnapshot,
   type RecordedEvent,
   type RunFacts,
   type RunState,
+  type SessionSearchHit,
+  type SessionSearchRequest,
   type SharedStateChange,
   type SharedStateResult,
   type Usage,
 } from '@beaver/core'
+import type { ExternalCall, ExternalResult } from '../tools/external-tools.ts'
 
 /** `root`: the whole task. `worker`: one agent node of a team; it never sees a workflow tool (D-09). `tool`: a tool node. */
 export type LoopPart =
@@ -47,6 +55,10 @@ export interface LoopSpec {
   readonly part: LoopPart
   /** The visible transcript of the session's earlier tasks. */
   readonly history: readonly ChatMessage[]
+  /** The memory as it stood when the run began; `unreadable`: why it cannot be used. */
+  readonly memory: MemorySnapshot | { readonly unreadable: string }
+  /** Somebody follows: answers are streamed. */
+  readonly stream: boolean
   /** The run's events so far, when it is taken up again; `null` for a new run. */
   readonly resume: readonly RecordedEvent[] | null
 }
@@ -81,6 +93,12 @@ export interface LoopEnd {
   readonly model: string | null
 }
 
+/** What a person, or the configuration, decided about a call. It is durable, at `taskseq`. */
+export interface ApprovalDecision {
+  readonly event: Extract<DomainEvent, { type: 'approval_granted' | 'approval_denied' }>
+  readonly taskseq: number
+}
+
 /** The process's side of a loop. Calls are narrow and typed; nothing is shared. */
 export interface LoopHost {
   /**
@@ -92,6 +110,16 @@ export interface LoopHost {
   runTeam(callId: string, graph: ExecutionGraph): Promise<TeamResult | TeamRefusal>
   /** Reads or changes the state of the run's team; a change is durable when it resolves. */
   sharedState(access: SharedStateAccess): Promise<SharedStateResult>
+  /** Waits for the decision about a call whose `approval_requested` is durable. */
+  approval(callId: string): Promise<ApprovalDecision>
+  /** Changes the memory of the tenant; durable when it resolves with `ok`. */
+  memory(change: MemoryChange): Promise<MemoryAnswer>
+  /** @throws an Error that says why, for the model */
+  searchSessions(request: SessionSearchRequest): Promise<readonly SessionSearchHit[]>
+  /** Calls a tool of the daemon's process; aborting `signal` ends the call there. */
+  callExternal(call: ExternalCall, signal: AbortSignal): Promise<ExternalResult>
+  /** Published live; nobody waits for it. */
+  delta(delta: Pick<LiveDelta, 'call' | 'offset' | 'text'>): void
 }
 
 /** What the result of a run is checked against; a root's is against nothing. */

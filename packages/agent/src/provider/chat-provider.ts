@@ -13,6 +13,8 @@ export interface ChatRequest {
   readonly messages: readonly ChatMessage[]
   readonly tools: readonly ToolSchema[]
   readonly signal: AbortSignal
+  /** Asks for a streamed answer: called with each piece of text as it comes. The answer is the same as without. */
+  readonly onText?: (text: string) => void
 }
 
 export interface ChatAnswer {

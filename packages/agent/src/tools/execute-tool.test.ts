@@ -1,10 +1,10 @@
-import { virtualClock } from '@beaver/testing'
+import { toolContext, virtualClock } from '@beaver/testing'
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { executeTool, type ToolResult } from './execute-tool.ts'
 import { defineTool, type Tool, ToolFailure, ToolInputError } from './tool.ts'
 
-const context = { workspace: '/w', taskId: 't', sessionId: 's', runId: 'r', callId: 'c', sharedState: null }
+const context = toolContext({ workspace: '/w', taskId: 't', sessionId: 's', runId: 'r', callId: 'c' })
 const tool = (invoke: Tool['invoke']): Tool => ({ name: 'probe', description: '', parameters: {}, idempotent: false, invoke })
 
 function execute(of: Tool | undefined, args = '{}', { timeoutMs = 1_000, clock = virtualClock(), cancel = new AbortController() } = {}): Promise<ToolResult> {

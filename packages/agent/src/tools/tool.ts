@@ -1,8 +1,11 @@
 // What a tool is. Built-in tools and users' own are made by `defineTool`; the executor treats them alike.
 // T1. Arguments reach `run` only after its schema accepted them. T2. A tool that throws has failed, nothing more: the loop goes on.
-import type { SharedStateResult } from '@beaver/core'
+import type { MemoryAnswer, MemoryChange, SessionSearchHit, SessionSearchRequest, SharedStateResult } from '@beaver/core'
 import { z } from 'zod'
 import type { SharedStateAccess } from '../loop/loop-spec.ts'
+import type { Skill } from '../skills/skill.ts'
+import type { ExternalCall, ExternalResult } from './external-tools.ts'
+import type { Permission } from './permission.ts'
 
 export interface ToolContext {
   /** The folder the run may work in; absolute, real path. */
@@ -13,6 +16,14 @@ export interface ToolContext {
   readonly callId: string
   /** The state the run's team shares; `null` when there is none. */
   readonly sharedState: ((access: SharedStateAccess) => Promise<SharedStateResult>) | null
+  /** The skills there are. */
+  readonly skills: readonly Skill[]
+  /** Changes the memory of the tenant. */
+  memory(change: MemoryChange): Promise<MemoryAnswer>
+  /** Searches the transcripts of earlier sessions. @throws {BeaverError} */
+  searchSessions(request: Omit<SessionSearchRequest, 'session'>): Promise<readonly SessionSearchHit[]>
+  /** Calls a tool of the daemon's process. */
+  callExternal(call: Omit<ExternalCall, 'callId'>, signal: AbortSignal): Promise<ExternalResult>
   /** Aborts at the call's deadline and when the run is cancelled. */
   readonly signal: AbortSignal
 }
@@ -24,6 +35,12 @@ export interface Tool {
   readonly parameters: Record<string, unknown>
   /** Running it twice does no harm: after a crash it is run again, otherwise its outcome is in doubt. */
   readonly idempotent: boolean
+  /** Where no rule of the configuration says otherwise; absent: `allow`. */
+  readonly permission?: Permission
+  /** What a call acts on, as rules and people see it: a path, a URL, a command. Absent: the arguments as JSON. */
+  subject?(args: unknown): string | null
+  /** Milliseconds a call may take, where it differs from the configured bound. */
+  readonly timeoutMs?: number
   /** Parses and runs. @throws {ToolInputError} when the arguments do not fit; anything else thrown is a failed call */
   invoke(args: unknown, context: ToolContext): Promise<string>
 }

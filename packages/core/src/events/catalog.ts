@@ -22,6 +22,10 @@ export const taskRequest = z.object({
   workflow: z.object({ name: z.string(), arguments: jsonObject }).optional(),
   /** The profile of the root agent; absent: the default one. */
   profile: z.string().optional(),
+  /** Answers are streamed and published live, for somebody who follows; absent: not. */
+  stream: z.boolean().optional(),
+  /** What becomes of calls that need an approval; absent: as the daemon is configured. `refuse`: nobody can answer. */
+  approvals: z.enum(['wait', 'refuse']).optional(),
 })
 export type TaskRequest = z.infer<typeof taskRequest>
 
@@ -46,6 +50,12 @@ const foundFile = z.object({
   found: z.enum(['file', 'folder', 'other', 'missing', 'refused', 'unreadable']),
   bytes: count.nullable(),
 })
+
+const contextPart = z.object({
+  part: z.enum(['base', 'session', 'execution', 'profile', 'memory', 'routing', 'skills', 'history', 'message', 'tools']),
+  tokens_estimated: count,
+})
+export type ContextPart = z.infer<typeof contextPart>
 
 const teamNode = z.object({ team_run_id: teamRunId, node_id: z.string() })
 
@@ -81,10 +91,22 @@ export const eventData = {
     tools: z.array(z.string()),
   }),
   tool_scope_applied: z.object({ allowed: z.array(z.string()), effective: z.array(z.string()), dropped: z.array(z.string()) }),
+  /** The SkillAssembler looked for a skill: what recall found, what the model chose of it; `failure` when it could not be asked. */
+  skill_selection_recorded: z.object({
+    query: z.string(),
+    recall: z.enum(['embedding', 'lexical']),
+    candidates: z.array(z.object({ name: z.string(), score: z.number() })),
+    chosen: z.array(z.string()),
+    usage,
+    provider_name: z.string().nullable(),
+    model: z.string().nullable(),
+    failure: failure.nullable(),
+  }),
   skill_activation_snapshotted: z.object({
     skills: z.array(z.object({ name: z.string(), sha256: z.string(), content: z.string() })),
   }),
-  system_prompt_snapshotted: z.object({ content: z.string() }),
+  /** `context`: what each part of the first prompt costs, in estimated tokens. */
+  system_prompt_snapshotted: z.object({ content: z.string(), context: z.array(contextPart).optional() }),
   user_message_added: z.object({ content: z.string() }),
   execution_mode_selected: z.object({
     task_id: taskId,
@@ -96,7 +118,24 @@ export const eventData = {
     workflow_tool: z.string().nullable(),
     content: z.null(),
   }),
-  provider_call_failed: z.object({ failure, tries: z.number().int().positive(), retry_in_ms: count.nullable(), status: z.number().nullable() }),
+  /** `retry_in_ms`: 0 when the fallback is asked at once, `null` when nobody is asked again. */
+  provider_call_failed: z.object({
+    failure,
+    tries: z.number().int().positive(),
+    retry_in_ms: count.nullable(),
+    status: z.number().nullable(),
+    provider_name: z.string().optional(),
+  }),
+  /** The conversation was too long for the model. From here on these tool results are told to it as references only. */
+  context_compacted: z.object({ results: z.array(z.object({ call_id: z.string(), tool_name: z.string(), chars: count })).min(1) }),
+  /** It was too long still. From here on this summary stands for the run's first `messages_dropped` exchanges. */
+  context_summarized: z.object({
+    content: z.string(),
+    messages_dropped: z.number().int().positive(),
+    usage,
+    provider_name: z.string(),
+    model: z.string(),
+  }),
   assistant_message_added: z.object({
     content: z.string().nullable(),
     tool_calls: z.array(toolCall),
@@ -109,6 +148,10 @@ export const eventData = {
   }),
   /** A call the graph asks for, without a model: the run of a tool node. */
   tool_call_requested: z.object({ call: toolCall }),
+  /** The call waits for a person. `subject`: what it would act on, as permission patterns see it; `rule`: which one asks. */
+  approval_requested: z.object({ call_id: z.string(), tool_name: z.string(), subject: z.string(), rule: z.string().nullable() }),
+  approval_granted: z.object({ call_id: z.string(), by: z.string() }),
+  approval_denied: z.object({ call_id: z.string(), by: z.string(), reason: z.string() }),
   tool_call_started: z.object({ call_id: z.string(), tool_name: z.string(), idempotent: z.boolean() }),
   tool_result_recorded: z.object({
     call_id: z.string(),

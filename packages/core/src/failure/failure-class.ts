@@ -57,6 +57,15 @@ export const failurePolicies: Readonly<Record<FailureClass, FailurePolicy>> = {
   internal: failRun,
 }
 
+/** What another endpoint may well answer: after these the fallback is asked, on every call anew (PR-02). */
+export const fallbackClasses: ReadonlySet<FailureClass> = new Set([
+  'rate_limited',
+  'provider_unavailable',
+  'provider_timeout',
+  'provider_refused',
+  'malformed_output',
+])
+
 /**
  * The pause before try `tries + 1`, or `null` when the tries are used up. Jitter between the least pause and an exponential ceiling;
  * a server's own wish (`Retry-After`) is the least pause, up to the ceiling of the policy.

@@ -6,12 +6,14 @@ import { addUsage, type ChatMessage, noUsage, type ToolCall, type Usage } from '
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
 import type { Failure } from '../failure/failure-class.ts'
 
-export type RunStatus = 'assembling' | 'thinking' | 'acting' | 'finalizing' | 'completed' | 'failed' | 'cancelled'
+export type RunStatus = 'assembling' | 'thinking' | 'acting' | 'waiting_for_approval' | 'finalizing' | 'completed' | 'failed' | 'cancelled'
 
 export interface OpenCall extends ToolCall {
   /** The effect may have begun: after a crash its outcome is in doubt. */
   readonly started: boolean
   readonly idempotent: boolean
+  /** `null`: none was asked for. */
+  readonly approval: 'requested' | 'granted' | 'denied' | null
   /** The content of the result; `null` until it is recorded. */
   readonly result: string | null
 }
@@ -111,7 +113,7 @@ export function evolveRun(run: RunState, event: DomainEvent, taskseq: number): R
     case 'assistant_message_added':
       return answered(run, event.data, taskseq)
     case 'tool_call_requested':
-      return { ...run, status: 'acting', calls: [{ ...event.data.call, started: false, idempotent: false, result: null }] }
+      return { ...run, status: 'acting', calls: [openCall(event.data.call)] }
     case 'tool_call_started':
       return {
         ...run,
@@ -134,6 +136,8 @@ export function evolveRun(run: RunState, event: DomainEvent, taskseq: number): R
   }
 }
 
+const openCall = (call: ToolCall): OpenCall => ({ ...call, started: false, idempotent: false, approval: null, result: null })
+
 function answered(run: RunState, answer: DataOf<'assistant_message_added'>, taskseq: number): RunState {
   const calls = answer.tool_calls
   const message: ChatMessage = { role: 'assistant', content: answer.content, ...(calls.length > 0 ? { tool_calls: calls } : {}) }
@@ -141,7 +145,7 @@ function answered(run: RunState, answer: DataOf<'assistant_message_added'>, task
     ...run,
     status: calls.length > 0 ? 'acting' : 'finalizing',
     messages: [...run.messages, message],
-    calls: calls.map((call) => ({ ...call, started: false, idempotent: false, result: null })),
+    calls: calls.map(openCall),
     toolIterations: run.toolIterations + (calls.length > 0 ? 1 : 0),
     tries: 0,
     usage: addUsage(run.usage, answer.usage),

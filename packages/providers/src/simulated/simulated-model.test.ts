@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { builtinTools, executeTool, type GuidanceAgent, parseSkill, type Tool, type ToolSchema, workerMessage } from '@beaver/agent'
 import { type ChatMessage, evaluateEvidence, skillMessage, systemClock, type ToolFact } from '@beaver/core'
+import { toolContext } from '@beaver/testing'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { answer } from './answer.ts'
@@ -51,7 +52,7 @@ async function drive(
     if (reply.toolCalls.length === 0) return { text: reply.content ?? '', facts, calls }
     messages.push({ role: 'assistant', content: reply.content, tool_calls: reply.toolCalls })
     for (const call of reply.toolCalls) {
-      const context = { workspace, taskId: 't', sessionId: 's', runId: 'r', callId: call.id, sharedState: null }
+      const context = toolContext({ workspace, callId: call.id })
       const tool = tools.find(({ name }) => name === call.name)
       const result = await executeTool(tool, call, context, { timeoutMs: 60_000, signal: new AbortController().signal, clock: systemClock })
       facts.push({ taskseq: messages.length, tool: call.name, success: result.success })

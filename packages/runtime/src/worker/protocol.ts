@@ -1,20 +1,33 @@
 // What crosses the threads: plain data, several messages a post. One port per shard, all its loops on it.
-import type { Draft, ExecutionGraph, SharedStateResult } from '@beaver/core'
-import type { LoopEnd, LoopSpec, SharedStateAccess, TeamRefusal, TeamResult } from '@beaver/agent'
+import type { Draft, ExecutionGraph, LiveDelta, MemoryAnswer, MemoryChange, SessionSearchHit, SessionSearchRequest, SharedStateResult } from '@beaver/core'
+import type { ApprovalDecision, ExternalCall, ExternalResult, ExternalTool, LoopEnd, LoopSpec, SharedStateAccess, TeamRefusal, TeamResult } from '@beaver/agent'
 
 /** What a call of the host gives back. */
-export type HostAnswer = number | TeamResult | TeamRefusal | SharedStateResult
+export type HostAnswer = number | TeamResult | TeamRefusal | SharedStateResult | ApprovalDecision | MemoryAnswer | readonly SessionSearchHit[] | ExternalResult
+
+/** A call of the host that has an answer. */
+export type HostCall =
+  | { readonly of: 'append'; readonly drafts: readonly Draft[]; readonly end: LoopEnd | null }
+  | { readonly of: 'team'; readonly callId: string; readonly graph: ExecutionGraph }
+  | { readonly of: 'shared_state'; readonly access: SharedStateAccess }
+  | { readonly of: 'approval'; readonly callId: string }
+  | { readonly of: 'memory'; readonly change: MemoryChange }
+  | { readonly of: 'search'; readonly request: SessionSearchRequest }
+  | { readonly of: 'external'; readonly external: ExternalCall }
 
 export type ToShard =
   | { readonly kind: 'start'; readonly loop: number; readonly spec: LoopSpec }
   | { readonly kind: 'cancel'; readonly loop: number; readonly reason: string }
+  /** What the daemon's process offers from now on; loops that run keep what they have. */
+  | { readonly kind: 'external_tools'; readonly tools: readonly ExternalTool[] }
   | { readonly kind: 'reply'; readonly call: number; readonly ok: true; readonly value: HostAnswer }
   | { readonly kind: 'reply'; readonly call: number; readonly ok: false; readonly message: string }
 
 export type FromShard =
-  | { readonly kind: 'append'; readonly loop: number; readonly call: number; readonly drafts: readonly Draft[]; readonly end: LoopEnd | null }
-  | { readonly kind: 'team'; readonly loop: number; readonly call: number; readonly callId: string; readonly graph: ExecutionGraph }
-  | { readonly kind: 'shared_state'; readonly loop: number; readonly call: number; readonly access: SharedStateAccess }
+  | { readonly kind: 'call'; readonly loop: number; readonly call: number; readonly ask: HostCall }
+  /** The answer of the call is not waited for any more. */
+  | { readonly kind: 'abandon'; readonly loop: number; readonly call: number }
+  | { readonly kind: 'delta'; readonly loop: number; readonly delta: Pick<LiveDelta, 'call' | 'offset' | 'text'> }
   | { readonly kind: 'ended'; readonly loop: number; readonly end: LoopEnd }
   /** The loop broke (a defect) or its task is no longer ours. */
   | { readonly kind: 'broke'; readonly loop: number; readonly message: string }

@@ -5,9 +5,9 @@
 //     threads are being replaced waits for the next one.
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { Piscina } from 'piscina'
-import type { LoopEnd, LoopHost, LoopSpec } from '@beaver/agent'
+import type { ExternalTool, LoopEnd, LoopHost, LoopSpec } from '@beaver/agent'
 import { BeaverError, messageOf } from '@beaver/core'
-import { batchedPost, type FromShard, type HostAnswer, type ToShard } from './protocol.ts'
+import { batchedPost, type FromShard, type HostAnswer, type HostCall, type ToShard } from './protocol.ts'
 
 export type LoopOutcome =
   | { readonly kind: 'ended'; readonly end: LoopEnd }
@@ -22,6 +22,8 @@ export interface RunningLoop {
 
 export interface WorkerPool {
   start(spec: LoopSpec, host: LoopHost): RunningLoop
+  /** What loops started from now on have besides the tools of their thread. */
+  offer(tools: readonly ExternalTool[]): void
   /** Rejects when the pool cannot go on. */
   readonly failed: Promise<never>
   readonly loops: number
@@ -33,7 +35,14 @@ export interface WorkerPool {
 interface Shard {
   readonly send: (message: ToShard) => void
   readonly port: MessagePort
-  readonly loops: Map<number, { host: LoopHost; settle: (outcome: LoopOutcome) => void }>
+  readonly loops: Map<number, PlacedLoop>
+}
+
+interface PlacedLoop {
+  readonly host: LoopHost
+  readonly settle: (outcome: LoopOutcome) => void
+  /** Calls of the host that may be abandoned. */
+  readonly open: Map<number, AbortController>
 }
 
 const startMsMax = 30_000
@@ -60,6 +69,7 @@ export async function startWorkerPool(options: { filename: string; threads: numb
   /** Loops for which there is no thread at the moment. */
   const waiting: ((shard: Shard | null) => void)[] = []
   const losses: number[] = []
+  let offered: readonly ExternalTool[] = []
   let lastLoop = 0
   let closing = false
 
@@ -77,6 +87,7 @@ export async function startWorkerPool(options: { filename: string; threads: numb
       port1.once('message', () => {
         port1.on('message', (messages: readonly FromShard[]) => messages.forEach((message) => receive(shard, message)))
         shards.add(shard)
+        if (offered.length > 0) shard.send({ kind: 'external_tools', tools: offered })
         for (const begin of waiting.splice(0)) begin(shard)
         resolve()
       })
@@ -91,7 +102,10 @@ export async function startWorkerPool(options: { filename: string; threads: numb
   function lose(shard: Shard, message: string): void {
     shards.delete(shard)
     shard.port.close()
-    for (const loop of shard.loops.values()) loop.settle({ kind: 'lost', message: `The worker thread was lost: ${message}` })
+    for (const loop of shard.loops.values()) {
+      abandonAll(loop)
+      loop.settle({ kind: 'lost', message: `The worker thread was lost: ${message}` })
+    }
     shard.loops.clear()
     if (closing) return
     const now = Date.now()
@@ -106,17 +120,18 @@ export async function startWorkerPool(options: { filename: string; threads: numb
     const loop = shard.loops.get(message.loop)
     if (loop === undefined) return
     switch (message.kind) {
-      case 'append':
-        return answer(shard, message.call, loop.host.append(message.drafts, message.end))
-      case 'team':
-        return answer(shard, message.call, loop.host.runTeam(message.callId, message.graph))
-      case 'shared_state':
-        return answer(shard, message.call, loop.host.sharedState(message.access))
+      case 'call':
+        return answer(shard, message.call, hostCall(loop, message.call, message.ask))
+      case 'abandon':
+        return loop.open.get(message.call)?.abort()
+      case 'delta':
+        return loop.host.delta(message.delta)
       case 'ended':
         shard.loops.delete(message.loop)
         return loop.settle({ kind: 'ended', end: message.end })
       case 'broke':
         shard.loops.delete(message.loop)
+        abandonAll(loop)
         return loop.settle({ kind: 'broke', message: message.message })
       default:
         message satisfies never
@@ -152,7 +167,7 @@ export async function startWorkerPool(options: { filename: string; threads: numb
       const begin = (on: Shard | null): void => {
         if (on === null) return settle({ kind: 'lost', message: 'No worker thread is running.' })
         shard = on
-        on.loops.set(id, { host, settle })
+        on.loops.set(id, { host, settle, open: new Map() })
         on.send({ kind: 'start', loop: id, spec })
         cancel()
       }
@@ -167,6 +182,10 @@ export async function startWorkerPool(options: { filename: string; threads: numb
         },
       }
     },
+    offer(tools) {
+      offered = tools
+      for (const shard of shards) shard.send({ kind: 'external_tools', tools })
+    },
     async close() {
       closing = true
       for (const begin of waiting.splice(0)) begin(null)
@@ -180,6 +199,34 @@ function leastBusy(shards: ReadonlySet<Shard>): Shard | null {
   let best: Shard | null = null
   for (const shard of shards) if (best === null || shard.loops.size < best.loops.size) best = shard
   return best
+}
+
+function abandonAll({ open }: PlacedLoop): void {
+  for (const call of open.values()) call.abort()
+}
+
+function hostCall({ host, open }: PlacedLoop, call: number, ask: HostCall): Promise<HostAnswer> {
+  switch (ask.of) {
+    case 'append':
+      return host.append(ask.drafts, ask.end)
+    case 'team':
+      return host.runTeam(ask.callId, ask.graph)
+    case 'shared_state':
+      return host.sharedState(ask.access)
+    case 'approval':
+      return host.approval(ask.callId)
+    case 'memory':
+      return host.memory(ask.change)
+    case 'search':
+      return host.searchSessions(ask.request)
+    case 'external': {
+      const stop = new AbortController()
+      open.set(call, stop)
+      return host.callExternal(ask.external, stop.signal).finally(() => open.delete(call))
+    }
+    default:
+      return ask satisfies never
+  }
 }
 
 function answer(shard: Shard, call: number, value: Promise<HostAnswer>): void {

@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, realpath, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { toolContext } from '@beaver/testing'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ToolFailure, ToolInputError } from '../tool.ts'
@@ -29,7 +30,7 @@ async function put(files: Record<string, string | Uint8Array>): Promise<void> {
 async function call<T>(name: string, args: unknown, signal: AbortSignal = new AbortController().signal): Promise<T> {
   const tool = builtinTools().find((each) => each.name === name)
   if (tool === undefined) throw new Error(name)
-  return JSON.parse(await tool.invoke(args, { workspace, taskId: 't', sessionId: 's', runId: 'r', callId: 'c', sharedState: null, signal })) as T
+  return JSON.parse(await tool.invoke(args, toolContext({ workspace, signal }))) as T
 }
 
 /** The figures as the system has them, by another way than recount_files takes. */

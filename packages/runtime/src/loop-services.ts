@@ -1,0 +1,40 @@
+// What the loops of a task ask of the daemon's process besides their log, their teams and their team's state.
+// V1. What is not there is told to the model as that; it fails no run.
+import { emptyMemory, type LiveDelta, type LogId, type MemoryStore, messageOf, type SessionSearch } from '@beaver/core'
+import type { ExternalTools, LoopHost, LoopSpec } from '@beaver/agent'
+import type { TaskApprovals } from './task-approvals.ts'
+
+/** Of the daemon; `null`: there is none. */
+export interface LoopServicePorts {
+  readonly memory: MemoryStore | null
+  readonly sessions: SessionSearch | null
+  readonly external: ExternalTools | null
+  readonly live: ((log: LogId, delta: LiveDelta) => void) | null
+}
+
+/** What a run's own supervisor adds. */
+export type OwnHost = Pick<LoopHost, 'append' | 'runTeam' | 'sharedState'>
+
+export function loopHost(log: LogId, { start }: LoopSpec, own: OwnHost, of: { ports: LoopServicePorts; approvals: TaskApprovals }): LoopHost {
+  const { memory, sessions, external, live } = of.ports
+  return {
+    ...own,
+    approval: (callId) => of.approvals.wait(start.run_id, callId),
+    memory: async (change) =>
+      memory === null ? { ok: false, code: 'memory_unavailable', message: 'This daemon keeps no memory.' } : await memory.change(log.tenant, change),
+    searchSessions: (request) => (sessions === null ? Promise.reject(new Error('This daemon searches no sessions.')) : sessions.search(log.tenant, request)),
+    callExternal: async (call, signal) =>
+      external === null
+        ? { success: false, error: 'tool_not_available', content: `There is no tool ${call.name} any more.` }
+        : await external.call(call, signal),
+    delta: (delta) => live?.(log, { run_id: start.run_id, agent_name: start.agent_name, node_id: start.node_id, ...delta }),
+  }
+}
+
+export async function memoryOf(log: LogId, memory: MemoryStore | null): Promise<LoopSpec['memory']> {
+  try {
+    return memory === null ? emptyMemory : await memory.read(log.tenant)
+  } catch (error) {
+    return { unreadable: messageOf(error) }
+  }
+}

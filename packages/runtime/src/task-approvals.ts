@@ -1,0 +1,116 @@
+// The calls of one task that wait for a person, and what was decided about them.
+// A1. A decision is durable before the loop hears of it, and there is one for a call. A2. Where nobody can answer, the call is
+//     refused at once, in the configuration's name; where nobody answers in time, then.
+import { BeaverError, type Clock, type DomainEvent, type Draft, draft, event, type LogId, type OpenCall, runEnded, type TaskState } from '@beaver/core'
+import type { ApprovalDecision } from '@beaver/agent'
+
+/** What a person decides about a call. */
+export interface Decision {
+  readonly callId: string
+  readonly approved: boolean
+  /** Who. */
+  readonly by: string
+  readonly reason: string
+}
+
+export interface ApprovalPorts {
+  readonly clock: Clock
+  /** Whether somebody can be waited for. */
+  readonly unattended: 'wait' | 'refuse'
+  readonly waitMsMax: number
+  append(drafts: readonly Draft[]): Promise<number>
+  /** The task as it stands in the journal. */
+  load(): Promise<TaskState>
+}
+
+export interface TaskApprovals {
+  /** Resolves with the decision about a call of the run. */
+  wait(runId: string, callId: string): Promise<ApprovalDecision>
+  /** @throws {BeaverError} `not_found`, `conflict` */
+  decide(decision: Decision): Promise<void>
+}
+
+export const approver = 'beaver'
+
+export function taskApprovals(log: LogId, ports: ApprovalPorts): TaskApprovals {
+  const waiting = new Map<string, PromiseWithResolvers<ApprovalDecision>>()
+  const decided = new Map<string, ApprovalDecision>()
+  let turn: Promise<unknown> = Promise.resolve()
+  const keyOf = (runId: string, callId: string): string => `${runId} ${callId}`
+
+  async function record(runId: string, decision: Decision): Promise<void> {
+    const key = keyOf(runId, decision.callId)
+    if (decided.has(key)) return
+    const made = decisionEvent(runId, decision)
+    const taskseq = await ports.append([draft(made)])
+    const settled = { event: made as ApprovalDecision['event'], taskseq }
+    decided.set(key, settled)
+    waiting.get(key)?.resolve(settled)
+  }
+
+  /** One decision after the other: two people may answer at once. */
+  function inTurn(act: () => Promise<void>): Promise<void> {
+    const next = turn.then(act)
+    turn = next.catch(() => {})
+    return next
+  }
+
+  return {
+    wait(runId, callId) {
+      const key = keyOf(runId, callId)
+      const known = decided.get(key)
+      if (known !== undefined) return Promise.resolve(known)
+      const asked = waiting.get(key)
+      if (asked !== undefined) return asked.promise
+      const wait = Promise.withResolvers<ApprovalDecision>()
+      waiting.set(key, wait)
+      const refuse = (reason: string): void =>
+        void inTurn(() => record(runId, { callId, approved: false, by: approver, reason })).catch((error: unknown) => wait.reject(error as Error))
+      if (ports.unattended === 'refuse') refuse('Nobody is there who could approve it.')
+      else {
+        const deadline = ports.clock.after(ports.waitMsMax, () => refuse(`Nobody answered within ${ports.waitMsMax / 1000} s.`))
+        void wait.promise.then(
+          () => deadline.cancel(),
+          () => deadline.cancel(),
+        )
+      }
+      return wait.promise
+    },
+    decide: (decision) =>
+      inTurn(async () => {
+        const { runId, call } = callWaiting(log, await ports.load(), decision.callId)
+        if (decided.has(keyOf(runId, call.id))) throw alreadyDecided(call.id)
+        await record(runId, { ...decision, callId: call.id })
+      }),
+  }
+}
+
+export function decisionEvent(runId: string, { callId, approved, by, reason }: Decision): DomainEvent {
+  return approved ? event('approval_granted', { call_id: callId, by }, runId) : event('approval_denied', { call_id: callId, by, reason }, runId)
+}
+
+/**
+ * The call of the task that waits for a decision. `callId` as in the events, or `<run>/<call>` where several runs have one of that id.
+ * @throws {BeaverError} `not_found`, `conflict`
+ */
+export function callWaiting(log: LogId, state: TaskState, callId: string): { readonly runId: string; readonly call: OpenCall } {
+  if (state.ended !== null) throw new BeaverError('conflict', `The task ${log.task} has ended already: ${state.status}.`)
+  const [named, ofRun] = callId.includes('/') ? [callId.slice(callId.indexOf('/') + 1), callId.slice(0, callId.indexOf('/'))] : [callId, null]
+  const calls = [...state.runs.values()]
+    .filter((run) => !runEnded(run) && (ofRun === null || run.start.run_id === ofRun))
+    .flatMap((run) => run.calls.map((call) => ({ runId: run.start.run_id, call })))
+  const waiting = calls.filter(({ call }) => call.approval === 'requested' && call.result === null)
+  const found = waiting.filter(({ call }) => call.id === named)
+  const [only] = found
+  if (found.length > 1)
+    throw new BeaverError(
+      'conflict',
+      `Several runs of the task ${log.task} wait for a call ${named}. Name one: ${found.map(({ runId }) => `${runId}/${named}`).join(', ')}.`,
+    )
+  if (only !== undefined) return only
+  if (calls.some(({ call }) => call.id === named && call.approval !== null)) throw alreadyDecided(named)
+  const others = waiting.map(({ call }) => call.id).join(', ')
+  throw new BeaverError('not_found', `No call ${named} of the task ${log.task} waits for an approval. ${others === '' ? 'None does.' : `These do: ${others}.`}`)
+}
+
+const alreadyDecided = (callId: string): BeaverError => new BeaverError('conflict', `The call ${callId} has been decided already.`)
