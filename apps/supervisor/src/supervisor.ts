@@ -4,15 +4,15 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type LoadDiagnostic, loadSkills, loadToolset, taskWorkflows, type ToolsetPlaces } from '@beaver/agent'
 import type { Config } from '@beaver/config'
-import { BeaverError, type DomainEvent, draft, type LogId, logKey, pause, systemClock } from '@beaver/core'
-import { call, connectNats, natsBlobStore, natsJournal, natsTaskQueue, parseRequest, findTask, serve, subjectsOf } from '@beaver/nats'
-import { acceptedTasks, loadTask, startDaemon, startWorkerPool, submitRequest, submitTask, type SupervisedTask, TaskLog } from '@beaver/runtime'
+import { type DomainEvent, type LiveDelta, type LogId, logKey, systemClock } from '@beaver/core'
+import { connectNats, natsBlobStore, natsJournal, natsTaskQueue, parseRequest, serve, subjectsOf } from '@beaver/nats'
+import { acceptedTasks, loadTask, startDaemon, startWorkerPool, submitRequest, submitTask } from '@beaver/runtime'
 import type { Workflow } from '@beaver/workflows'
 import type { Subscription } from '@nats-io/nats-core'
-import { cancelEvent, type CancelRequest, cancelRequest } from './cancel-request.ts'
 import { watchEndings } from './endings.ts'
 import { ulidIds } from './ids.ts'
 import { chooseModel } from './model.ts'
+import { serveTaskCommands } from './task-commands.ts'
 import type { WorkerData } from './worker.ts'
 
 export interface Supervisor {
@@ -23,8 +23,6 @@ export interface Supervisor {
 }
 
 const stopMsMax = 2_000
-const cancelTriesMax = 20
-const cancelPauseMs = 50
 const runsMax = 10_000
 
 export async function startSupervisor(config: Config, natsUrl: string): Promise<Supervisor> {
@@ -64,7 +62,8 @@ export async function startSupervisor(config: Config, natsUrl: string): Promise<
     const workflow = workflows.find(name)
     return workflow === null ? null : { ...workflow, plan: (args, options) => workflow.plan(args, { limits: workflowLimits, ...options }) }
   }
-  const ports = { accepted, journal, blobs, clock: systemClock, ids, source, findWorkflow, memory: null, sessions: null, external: null, live: null }
+  const publish = (log: LogId, delta: LiveDelta): void => nc.publish(subjects.live(log), JSON.stringify(delta))
+  const ports = { accepted, journal, blobs, clock: systemClock, ids, source, findWorkflow, memory: null, sessions: null, external: null, live: publish }
   let idle: Subscription | null = null
   const daemon = startDaemon({
     ...ports,
@@ -128,19 +127,7 @@ export async function startSupervisor(config: Config, natsUrl: string): Promise<
     },
     { openMax: runsMax },
   )
-  const cancel = serve(nc, subjects.service('task.cancel'), async (request) => {
-    const asked = parseRequest(cancelRequest, request, 'cancel request')
-    await cancelTask(await findLog(asked.task_id), asked)
-    return { task_id: asked.task_id, node_id: asked.node_id ?? null }
-  })
-  /** What another daemon hands on, because the task is ours. */
-  const handedOn = serve(nc, subjects.daemon(daemonId), async (request) => {
-    const asked = parseRequest(cancelRequest, request, 'cancel request')
-    const own = daemon.tasks.get(logKey(await findLog(asked.task_id)))
-    if (own?.claimed !== true) throw new BeaverError('fenced', `This daemon does not own the task ${asked.task_id}.`)
-    await cancelOwn(own, asked)
-    return { task_id: asked.task_id, node_id: asked.node_id ?? null }
-  })
+  const commands = serveTaskCommands({ nc, subjects, tenant: config.tenant, daemonId, ports, held: (log) => daemon.tasks.get(logKey(log)) })
   const status = serve(nc, subjects.service('status'), async () => ({
     daemon: daemonId,
     provider: model.choice.provider,
@@ -151,50 +138,13 @@ export async function startSupervisor(config: Config, natsUrl: string): Promise<
     workflows: workflows.names,
   }))
 
-  async function findLog(taskId: string): Promise<LogId> {
-    const log = await findTask(nc, subjects, config.tenant, taskId)
-    if (log === null) throw new BeaverError('not_found', `There is no task ${taskId}. "beaver tasks" lists those there are.`)
-    return log
-  }
-
-  /** A task may be claimed, handed over or lost while it is cancelled: then its new owner is asked. */
-  async function cancelTask(log: LogId, asked: CancelRequest): Promise<void> {
-    for (let tries = 1; ; tries++) {
-      try {
-        return await tryCancel(log, asked)
-      } catch (error) {
-        if (!(error instanceof BeaverError && error.code === 'fenced') || tries >= cancelTriesMax) throw error
-        await pause(systemClock, cancelPauseMs, new AbortController().signal)
-      }
-    }
-  }
-
-  const cancelOwn = (own: SupervisedTask, { reason, node_id }: CancelRequest): Promise<void> =>
-    node_id === undefined ? own.cancel(reason) : own.cancelNode(node_id, reason)
-
-  /** The owner journals the request. A task without a living owner has it in its log, for whoever claims it next. */
-  async function tryCancel(log: LogId, asked: CancelRequest): Promise<void> {
-    const own = daemon.tasks.get(logKey(log))
-    if (own?.claimed === true) return cancelOwn(own, asked)
-    const { state, head, revision } = await loadTask(log, ports)
-    const requested = cancelEvent(log, state, asked)
-    if (state.owner !== null && state.owner !== daemonId) {
-      const handed = await call(nc, subjects.daemon(state.owner), asked, { timeoutMs: 5_000, whom: 'owner of the task' }).catch((error: unknown) => {
-        if (error instanceof BeaverError && (error.code === 'no_daemon' || error.code === 'fenced')) return null
-        throw error
-      })
-      if (handed !== null) return
-    }
-    await new TaskLog(log, { head, revision, epoch: head.epoch }, ports).append([draft(requested)])
-  }
-
   // Ready means that a request is answered: the server has to know of the subscriptions first.
   await nc.flush()
   return {
     info: { daemon: daemonId, provider: model.choice.provider, model: model.choice.model, skills: skills.map((skill) => skill.name) },
     failed: Promise.race([pool.failed, closedWithError(nc.closed())]),
     async stop() {
-      await Promise.all([submit.stop(), runTask.stop(), cancel.stop(), handedOn.stop(), status.stop()])
+      await Promise.all([submit.stop(), runTask.stop(), commands.stop(), status.stop()])
       await daemon.drain(config.daemon.drain_ms)
       endings.close()
       idle?.unsubscribe()

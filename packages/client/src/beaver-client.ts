@@ -7,12 +7,14 @@ import {
   emptyHead,
   headAfter,
   isTerminalTaskEvent,
+  type LiveDelta,
   openRecord,
   type RecordedEvent,
   splitBatch,
   BeaverError,
   taskResult,
 } from '@beaver/core'
+import { followLive } from './live.ts'
 import { call, connectNats, followJournal, natsBlobStore, type Subjects, subjectsOf } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
@@ -30,6 +32,21 @@ export interface SubmitTask {
   /** The profile of the root agent; absent: the daemon's default. */
   readonly profile?: string | undefined
   readonly source?: string | undefined
+  /** Answers are streamed and published live, for `deltas`. */
+  readonly stream?: boolean | undefined
+  /** What becomes of calls that need an approval: `refuse` where nobody can answer. Default: as the daemon is configured. */
+  readonly approvals?: 'wait' | 'refuse' | undefined
+}
+
+/** What a person decides about a call that waits for an approval. */
+export interface CallDecision {
+  /** As in the event `approval_requested`; `<run>/<call>` where several runs of the task have one of that id. */
+  readonly callId: string
+  readonly approved: boolean
+  /** Who. */
+  readonly by: string
+  /** For the model, of a denied call. */
+  readonly reason?: string | undefined
 }
 
 const submitted = z.object({ task_id: z.string(), session_id: z.string() })
@@ -67,6 +84,16 @@ export interface BeaverClient extends AsyncDisposable {
    * @throws {BeaverError} `not_found`, `conflict` for what has ended, `no_daemon`
    */
   cancel(taskId: string, reason: string, options?: { nodeId?: string | undefined }): Promise<void>
+  /**
+   * Decides about a call that waits for an approval; resolves when the decision is journaled.
+   * @throws {BeaverError} `not_found`, `conflict` for one that has been decided, `no_daemon`
+   */
+  decide(taskId: string, decision: CallDecision): Promise<void>
+  /**
+   * What the task's models are saying, while they say it: of tasks submitted with `stream`, from now on. Hints, which may be
+   * lost; the journaled answers are what was said. Goes on until `signal` aborts or the connection closes.
+   */
+  deltas(taskId: string, options: { signal: AbortSignal }): AsyncGenerator<LiveDelta>
   /**
    * The task's events from the first, then live; ends after its terminal event or when `signal` aborts.
    * A task that does not exist yet is waited for: bound it with `signal`.
@@ -120,6 +147,9 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string)
       taskOutcome.parse(await call(nc, subjects.service('task.run'), task, { timeoutMs, whom: 'supervisor daemon' })),
     cancel: async (taskId, reason, { nodeId } = {}) =>
       void (await ask(subjects.service('task.cancel'), { task_id: taskId, reason, node_id: nodeId }, 'supervisor daemon')),
+    decide: async (taskId, { callId, approved, by, reason }) =>
+      void (await ask(subjects.service('task.decide'), { task_id: taskId, call_id: callId, approved, by, reason }, 'supervisor daemon')),
+    deltas: (taskId, { signal }) => followLive(nc, subjects.liveAnySession(tenant, taskId), signal),
     watch,
     status: async ({ timeoutMs = answerMsMax } = {}) =>
       daemonStatus.parse(await call(nc, subjects.service('status'), {}, { timeoutMs, whom: 'supervisor daemon' })),

@@ -42,6 +42,8 @@ export interface Subjects {
   readonly anySessionIdle: string
   /** Live output of a task's loops. Core NATS, not journaled. */
   live(log: LogId): string
+  /** The same, whatever the task's session. */
+  liveAnySession(tenant: string, task: string): string
 }
 
 /** @param namespace 1 to 32 of `a-z A-Z 0-9 _ -` */
@@ -68,6 +70,7 @@ export function subjectsOf(namespace: string): Subjects {
     daemon: (id) => `${root}.daemon.${encodeToken(id)}`,
     sessionIdle: (tenant, id) => `${root}.idle.${session(tenant, id)}`,
     anySessionIdle: `${root}.idle.>`,
+    liveAnySession: (tenant, id) => `${root}.live.${encodeToken(tenant)}.*.${encodeToken(id)}`,
     live: (log) => `${root}.live.${task(log)}`,
   }
 }

@@ -45,6 +45,10 @@ const submitFields = z.strictObject({
   /** The name of the root agent's profile. */
   profile: z.string().optional(),
   source: z.string().max(128).optional(),
+  /** Answers are streamed and published live: for somebody who follows. */
+  stream: z.boolean().optional(),
+  /** What becomes of calls that need an approval: `refuse` where nobody can answer. Default: as the daemon is configured. */
+  approvals: z.enum(['wait', 'refuse']).optional(),
 })
 export const submitRequest = submitFields.refine((request) => request.task !== undefined || request.workflow !== undefined, {
   path: ['task'],
@@ -103,7 +107,7 @@ export async function submitTask(request: z.output<typeof submitRequest>, ports:
     }
     if (outcome.kind === 'task_exists') {
       const { state } = await loadTask(log, ports)
-      if (canonicalJson(state.submitted?.request) === canonicalJson(task)) return answer
+      if (state.submitted !== null && same(state.submitted.request, task)) return answer
       throw new BeaverError('conflict', `The task id ${log.task} is taken by another request. Use another id, or none.`)
     }
   }
@@ -119,10 +123,22 @@ async function validated(request: Requested, ports: IntakePorts): Promise<TaskRe
   const found = await stat(workspace).catch(() => null)
   if (found === null) throw refuse('workspace_missing', 'workspace', `The folder ${workspace} does not exist. Name a folder that does.`)
   if (!found.isDirectory()) throw refuse('workspace_missing', 'workspace', `${workspace} is a file. Name a folder.`)
-  return { ...work, workspace, source: request.source ?? 'nats' }
+  return {
+    ...work,
+    workspace,
+    source: request.source ?? 'nats',
+    ...(request.stream === true ? { stream: true } : {}),
+    ...(request.approvals === undefined ? {} : { approvals: request.approvals }),
+  }
 }
 
-type Work = Omit<TaskRequest, 'workspace' | 'source'>
+/** Whether one asks for what the other asked for. Who looks on, and whether somebody does, is no part of it. */
+function same(one: TaskRequest, other: TaskRequest): boolean {
+  const asked = ({ stream: _, ...request }: TaskRequest): string => canonicalJson(request)
+  return asked(one) === asked(other)
+}
+
+type Work = Omit<TaskRequest, 'workspace' | 'source' | 'stream' | 'approvals'>
 
 function agentWork({ task = '', skill, profile }: Requested, ports: IntakePorts): Work {
   if (task.trim() === '') throw refuse('invalid_arguments', 'task', 'The task is empty: say what to do.')

@@ -1,0 +1,110 @@
+// Commands about a task that any daemon takes: cancel it or a node of it, decide about a call that waits for an approval.
+// C1. The owner journals a command; without a living owner it stands in the log, for whoever claims the task next.
+// C2. A task may be claimed, handed over or lost meanwhile: then its new owner is asked, a bounded number of times.
+import { BeaverError, type Clock, type DomainEvent, draft, type LogId, type TaskState, pause } from '@beaver/core'
+import { call, findTask, parseRequest, serve, type Subjects } from '@beaver/nats'
+import { loadTask, type SupervisedTask, TaskLog, type TaskLogPorts } from '@beaver/runtime'
+import type { NatsConnection } from '@nats-io/nats-core'
+import { z } from 'zod'
+import { cancelEvent, cancelRequest } from './cancel-request.ts'
+import { decidedEvent, decisionOf, decisionRequest } from './decision-request.ts'
+
+/** As one daemon hands it on to the owner. */
+const taskCommand = z.discriminatedUnion('command', [
+  cancelRequest.extend({ command: z.literal('cancel') }),
+  decisionRequest.extend({ command: z.literal('decide') }),
+])
+type TaskCommand = z.infer<typeof taskCommand>
+
+export interface TaskCommandsOf {
+  readonly nc: NatsConnection
+  readonly subjects: Subjects
+  readonly tenant: string
+  readonly daemonId: string
+  readonly ports: TaskLogPorts & { readonly clock: Clock }
+  /** The task, when this daemon holds it. */
+  held(log: LogId): SupervisedTask | undefined
+}
+
+const triesMax = 20
+const pauseMs = 50
+const ownerMsMax = 5_000
+
+/** Serves the commands until `stop`. */
+export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held }: TaskCommandsOf): { stop(): Promise<unknown> } {
+  const cancel = serve(nc, subjects.service('task.cancel'), async (request) => {
+    const asked = parseRequest(cancelRequest, request, 'cancel request')
+    await carryOut({ ...asked, command: 'cancel' })
+    return { task_id: asked.task_id, node_id: asked.node_id ?? null }
+  })
+  const decide = serve(nc, subjects.service('task.decide'), async (request) => {
+    const asked = parseRequest(decisionRequest, request, 'decision')
+    await carryOut({ ...asked, command: 'decide' })
+    return { task_id: asked.task_id, call_id: asked.call_id, approved: asked.approved }
+  })
+  /** What another daemon hands on, because the task is ours. */
+  const handedOn = serve(nc, subjects.daemon(daemonId), async (request) => {
+    const asked = parseRequest(taskCommand, request, 'command')
+    const own = held(await findLog(asked.task_id))
+    if (own?.claimed !== true) throw new BeaverError('fenced', `This daemon does not own the task ${asked.task_id}.`)
+    await carryOutOwn(own, asked)
+    return { task_id: asked.task_id }
+  })
+
+  async function findLog(taskId: string): Promise<LogId> {
+    const log = await findTask(nc, subjects, tenant, taskId)
+    if (log === null) throw new BeaverError('not_found', `There is no task ${taskId}. "beaver tasks" lists those there are.`)
+    return log
+  }
+
+  async function carryOut(asked: TaskCommand): Promise<void> {
+    const log = await findLog(asked.task_id)
+    for (let tries = 1; ; tries++) {
+      try {
+        return await tryOnce(log, asked)
+      } catch (error) {
+        if (!(error instanceof BeaverError && error.code === 'fenced') || tries >= triesMax) throw error
+        await pause(ports.clock, pauseMs, new AbortController().signal)
+      }
+    }
+  }
+
+  async function tryOnce(log: LogId, asked: TaskCommand): Promise<void> {
+    const own = held(log)
+    if (own?.claimed === true) return carryOutOwn(own, asked)
+    const { state, head, revision } = await loadTask(log, ports)
+    const event = eventOf(log, state, asked)
+    if (state.owner !== null && state.owner !== daemonId) {
+      const handed = await call(nc, subjects.daemon(state.owner), asked, { timeoutMs: ownerMsMax, whom: 'owner of the task' }).catch((error: unknown) => {
+        if (error instanceof BeaverError && (error.code === 'no_daemon' || error.code === 'fenced')) return null
+        throw error
+      })
+      if (handed !== null) return
+    }
+    await new TaskLog(log, { head, revision, epoch: head.epoch }, ports).append([draft(event)])
+  }
+
+  return { stop: () => Promise.all([cancel.stop(), decide.stop(), handedOn.stop()]) }
+}
+
+function carryOutOwn(own: SupervisedTask, asked: TaskCommand): Promise<void> {
+  switch (asked.command) {
+    case 'cancel':
+      return asked.node_id === undefined ? own.cancel(asked.reason) : own.cancelNode(asked.node_id, asked.reason)
+    case 'decide':
+      return own.decide(decisionOf(asked))
+    default:
+      return asked satisfies never
+  }
+}
+
+function eventOf(log: LogId, state: TaskState, asked: TaskCommand): DomainEvent {
+  switch (asked.command) {
+    case 'cancel':
+      return cancelEvent(log, state, asked)
+    case 'decide':
+      return decidedEvent(log, state, asked)
+    default:
+      return asked satisfies never
+  }
+}

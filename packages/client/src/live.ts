@@ -1,0 +1,46 @@
+// The live output of a task as it is published on core NATS.
+// V1. What does not read as a delta is left out. V2. A reader that is slow loses the oldest pieces: at most `waitingMax` wait.
+import { type LiveDelta, liveDelta } from '@beaver/core'
+import type { NatsConnection } from '@nats-io/nats-core'
+
+const waitingMax = 10_000
+
+export async function* followLive(nc: NatsConnection, subject: string, signal: AbortSignal): AsyncGenerator<LiveDelta> {
+  const waiting: LiveDelta[] = []
+  let wake = (): void => {}
+  let over = signal.aborted
+  const end = (): void => {
+    over = true
+    wake()
+  }
+  const subscription = nc.subscribe(subject, {
+    callback(error, message) {
+      if (error !== null) return end()
+      const delta = liveDelta.safeParse(jsonOf(message.string()))
+      if (!delta.success) return
+      if (waiting.length >= waitingMax) waiting.shift()
+      waiting.push(delta.data)
+      wake()
+    },
+  })
+  void subscription.closed.then(end)
+  signal.addEventListener('abort', end, { once: true })
+  try {
+    while (!over || waiting.length > 0) {
+      const next = waiting.shift()
+      if (next !== undefined) yield next
+      else await new Promise<void>((resolve) => (wake = resolve))
+    }
+  } finally {
+    signal.removeEventListener('abort', end)
+    if (!subscription.isClosed()) subscription.unsubscribe()
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
