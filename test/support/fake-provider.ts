@@ -16,6 +16,8 @@ export interface SeenRequest {
   readonly messages: readonly SeenMessage[]
   readonly tools: readonly string[]
   readonly headers: IncomingHttpHeaders
+  /** It asked for a streamed answer. */
+  readonly stream: boolean
   /** The last message a user wrote: what the run is about. */
   readonly text: string
   /** Results of tools in the conversation. */
@@ -46,12 +48,13 @@ export async function fakeProvider(): Promise<FakeProvider> {
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
     incoming.on('error', () => {})
     incoming.on('end', () => {
-      const body = JSON.parse(Buffer.concat(chunks).toString()) as { messages: SeenMessage[]; tools?: { function: { name: string } }[] }
+      const body = JSON.parse(Buffer.concat(chunks).toString()) as { messages: SeenMessage[]; stream?: boolean; tools?: { function: { name: string } }[] }
       const seen = {
         number: requests.length + 1,
         messages: body.messages,
         tools: (body.tools ?? []).map((tool) => tool.function.name),
         headers: incoming.headers,
+        stream: body.stream === true,
         text: body.messages.findLast((message) => message.role === 'user')?.content ?? '',
         results: body.messages.flatMap((message) => (message.role === 'tool' ? [message.content ?? ''] : [])),
         abandoned: false,

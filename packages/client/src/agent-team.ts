@@ -3,6 +3,7 @@
 import { BeaverError, type RecordedEvent } from '@beaver/core'
 import { readTeamConfiguration, type TeamConfiguration, type TeamReport, teamReport, type TeamStreamEvent, teamStream } from '@beaver/workflows'
 import type { BeaverClient, SubmitTask, SubmittedTask } from './beaver-client.ts'
+import { followTask } from './follow-task.ts'
 
 export interface TeamRunOptions {
   /** Absolute path of the folder the members may work in; default: the daemon's. */
@@ -47,11 +48,11 @@ export class AgentTeam {
     return { ...submitted, ...teamReport(events) }
   }
 
-  /** The run as it goes (D-50). Ends after its terminal event, or when `signal` aborts: the run goes on then. */
+  /** The run as it goes, answers while they are said (D-50). Ends after its terminal event, or when `signal` aborts: the run goes on then. */
   async *runStream(message?: string, options: TeamRunOptions = {}): AsyncGenerator<TeamStreamEvent> {
-    const { task_id } = await this.#client.submit(this.task(message, options))
+    const { task_id } = await this.#client.submit({ ...this.task(message, options), stream: true })
     const stream = teamStream()
-    for await (const event of this.#client.watch(task_id, options)) yield* stream.next(event)
+    for await (const each of followTask(this.#client, task_id, options)) yield* 'event' in each ? stream.next(each.event) : stream.live(each.delta)
   }
 
   /** The task a run is. */

@@ -1,2 +1,12 @@
 export { AgentTeam, type TeamRun, type TeamRunOptions } from './agent-team.ts'
-export { type BeaverClient, type CallDecision, clientOn, connectBeaver, type DaemonStatus, type SubmittedTask, type SubmitTask, type TaskOutcome } from './beaver-client.ts'
+export {
+  type BeaverClient,
+  type CallDecision,
+  clientOn,
+  connectBeaver,
+  type DaemonStatus,
+  type SubmittedTask,
+  type SubmitTask,
+  type TaskOutcome,
+} from './beaver-client.ts'
+export { followTask, type Followed } from './follow-task.ts'

@@ -34,6 +34,24 @@ const told = (events: readonly TeamStreamEvent[]): string[] => events.map((each)
 const streamed = (events: readonly DomainEvent[]): TeamStreamEvent[] => [...teamStreamOf(events)]
 
 describe('the stream of a team', () => {
+  it('tells pieces of an answer while it is said, of members only, and then what is missing', () => {
+    const stream = teamStream()
+    const events = eventsOf({ strategy: 'sequential' }, scripted({ a: 'good morning' }))
+    const told: TeamStreamEvent[] = []
+    for (const each of events) {
+      if (each.type === 'assistant_message_added' && each.runId === 'run-1') {
+        const piece = { agent_name: 'a', node_id: 'a', call: 1, offset: 0, text: 'good ' }
+        told.push(...stream.live({ ...piece, run_id: 'run-1' }), ...stream.live({ ...piece, run_id: 'somebody else' }))
+      }
+      told.push(...stream.next(each))
+    }
+    const pieces = told.flatMap((each) => (each.type === 'member_delta' && each.member_name === 'a' ? [[each.offset, each.text]] : []))
+    expect(pieces).toEqual([
+      [0, 'good '],
+      [5, 'morning'],
+    ])
+  })
+
   it('tells of the team, each member and its answer, and the result', () => {
     const stream = streamed(eventsOf({ strategy: 'sequential' }, scripted({ b: 'the end' })))
     expect(told(stream)).toEqual([
@@ -55,6 +73,7 @@ describe('the stream of a team', () => {
       member_name: 'b',
       node_id: 'b',
       text: 'the end',
+      offset: 0,
     })
     expect(stream.at(-1)).toMatchObject({ task_id: 'task1', team_run_id: 'team1', run_id: null, final_output: 'the end' })
   })

@@ -2,9 +2,10 @@
 // S1. Exactly one terminal event, the last: `team_run_completed` or `team_run_failed`, also when the task ends without its team.
 // S2. Every event has the ids of the task, the team run and the run it is about; an id that does not exist is null.
 // S3. A member that started ends once, before the terminal event. One that never started has no events of its own; why stands in
-//     the terminal event. S4. There is no streaming of tokens yet: one `member_delta` with the text of each answer of a member.
-import type { AgentNode, DomainEvent, Failure, NodeOutput } from '@beaver/core'
+//     the terminal event. S4. The `member_delta`s of an answer, each at its offset, give its text, whether any was streamed or not.
+import type { AgentNode, DomainEvent, Failure, LiveDelta, NodeOutput } from '@beaver/core'
 import { teamSettings } from './member-nodes.ts'
+import { type Piece, type SaidText, saidText } from './said-text.ts'
 import { type FollowOptions, newTeamJournal, resultOf, takeEvent, type TeamJournal } from './team-journal.ts'
 
 interface Ids {
@@ -22,7 +23,7 @@ interface MemberIds extends Ids {
 export type TeamStreamEvent =
   | (Ids & { readonly type: 'team_run_started'; readonly workflow: string; readonly task: string; readonly members: readonly string[] })
   | (MemberIds & { readonly type: 'member_started' })
-  | (MemberIds & { readonly type: 'member_delta'; readonly text: string })
+  | (MemberIds & { readonly type: 'member_delta' } & Piece)
   | (MemberIds & { readonly type: 'member_completed'; readonly output: string })
   | (MemberIds & { readonly type: 'member_failed'; readonly failure: Failure })
   | (Ids & { readonly type: 'team_run_completed'; readonly final_output: string; readonly outputs: readonly NodeOutput[] })
@@ -40,6 +41,8 @@ export type TeamStreamEvent =
 export interface TeamStream {
   /** What follows from the task's next event. Nothing after the terminal event. */
   next(event: DomainEvent): readonly TeamStreamEvent[]
+  /** What follows from a live piece of an answer. */
+  live(delta: LiveDelta): readonly TeamStreamEvent[]
   readonly ended: boolean
 }
 
@@ -47,10 +50,16 @@ export interface TeamStream {
 export function teamStream(options: FollowOptions = {}): TeamStream {
   const journal = newTeamJournal()
   const open = new Map<string, MemberIds>()
+  const said = saidText()
   let ended = false
   return {
     get ended() {
       return ended
+    },
+    live(delta) {
+      const of = ended ? undefined : memberOfRun(open, delta.run_id)
+      const piece = of === undefined ? null : said.piece(delta)
+      return of === undefined || piece === null ? [] : [{ type: 'member_delta', ...of, ...piece }]
     },
     next(event) {
       if (ended) return []
@@ -61,7 +70,7 @@ export function teamStream(options: FollowOptions = {}): TeamStream {
         const { workflow, task } = team.graph
         return [{ type: 'team_run_started', ...idsOf(journal), workflow, task, members: membersOf(journal) }]
       }
-      const members = memberEvents(journal, open, event)
+      const members = event.type === 'assistant_message_added' ? answerEvents(open, said, event) : memberEvents(journal, open, event)
       const terminal = terminalEvent(journal, event, options)
       if (terminal === null) return members
       ended = true
@@ -86,12 +95,20 @@ export function* teamStreamOf(events: Iterable<DomainEvent>, options: FollowOpti
   for (const event of events) yield* stream.next(event)
 }
 
+const memberOfRun = (open: ReadonlyMap<string, MemberIds>, runId: string | undefined): MemberIds | undefined =>
+  [...open.values()].find((each) => each.run_id === runId)
+
+function answerEvents(
+  open: ReadonlyMap<string, MemberIds>,
+  said: SaidText,
+  event: Extract<DomainEvent, { type: 'assistant_message_added' }>,
+): TeamStreamEvent[] {
+  const of = memberOfRun(open, event.runId)
+  const piece = of === undefined ? null : said.answer(event.runId ?? '', event.data.content ?? '')
+  return of === undefined || piece === null ? [] : [{ type: 'member_delta', ...of, ...piece }]
+}
+
 function memberEvents(journal: TeamJournal, open: Map<string, MemberIds>, event: DomainEvent): TeamStreamEvent[] {
-  if (event.type === 'assistant_message_added') {
-    const of = [...open.values()].find((each) => each.run_id === event.runId)
-    const text = event.data.content ?? ''
-    return of === undefined || text === '' ? [] : [{ type: 'member_delta', ...of, text }]
-  }
   if (journal.team === null || !('node_id' in event.data) || !('team_run_id' in event.data) || event.data.team_run_id !== journal.team.start.team_run_id)
     return []
   const nodeId = String(event.data.node_id)
