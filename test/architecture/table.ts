@@ -42,7 +42,7 @@ export const table: Readonly<Record<string, Row>> = {
     node: 'any',
   },
 
-  // For the apps: reading the configuration, and the tie between a process and its parent.
+  // For the apps: reading the configuration, who holds a home, and the tie between a process and its parent.
   'packages/config': { packages: ['core'], modules: ['zod'], node: ['fs', 'os', 'path'] },
   'packages/process': { packages: ['core'], modules: [], node: [] },
 
@@ -70,8 +70,8 @@ export const table: Readonly<Record<string, Row>> = {
   'apps/projector': { packages: ['core', 'nats', 'config', 'process', 'projection'], modules: [], node: 'any' },
 }
 
-/** What tests may import besides. */
-export const testRow: Row = { packages: ['testing'], modules: ['vitest', 'fast-check'], node: 'any' }
+/** What tests may import besides. aimock is a fake provider that others wrote. */
+export const testRow: Row = { packages: ['testing'], modules: ['@copilotkit/aimock', 'vitest', 'fast-check'], node: 'any' }
 
 /** Places that are not held to a rule, and why. */
 export interface Exception {
@@ -83,16 +83,18 @@ export interface Exception {
 
 /** Imports of what only running the program tells. */
 export const computedImports: readonly Exception[] = [
-  { path: 'packages/agent/src/tools/load-tools.ts', what: 'import', why: 'modules with tools of a user, named in the configuration' },
+  { path: 'packages/agent/src/tools/exported-tools.ts', what: 'import', why: 'modules with tools of a user, named in the configuration' },
 ]
 
 export const environmentReaders: readonly Exception[] = [
   { path: 'packages/config/src/config.ts', what: 'process.env', why: 'the default of the argument `env`' },
+  { path: 'packages/service/src/options.ts', what: 'process.env', why: 'the default of the option `env`' },
   {
     path: 'packages/providers/src/http-fetch.ts',
     what: 'process.env',
     why: 'NODE_USE_ENV_PROXY and the proxies are settings of Node.js; its own fetch reads them too',
   },
+  { path: 'packages/agent/src/tools/process/child-environment.ts', what: 'process.env', why: 'a child gets PATH, HOME and the locale, and nothing else' },
   { path: 'packages/agent/src/tools/builtin/recount-by-system.ts', what: 'process.env', why: 'a child gets PATH and nothing else' },
 ]
 

@@ -2,6 +2,40 @@
 // these types only name the fields.
 import type { Failure } from '@beaver/core'
 
+/** What was used of one model; a model that is not named: several together. */
+export interface ModelUsage {
+  readonly provider: string | null
+  readonly model: string | null
+  readonly input_tokens: number
+  readonly output_tokens: number
+  readonly calls: number
+}
+
+/** A call that waits for a person. */
+export interface WaitingCall {
+  readonly task_id: string
+  readonly run_id: string | null
+  readonly agent_name: string | null
+  readonly call_id: string
+  readonly tool: string
+  readonly subject: string
+  readonly requested_at: string | null
+}
+
+export interface ApprovalsAnswer {
+  readonly calls: readonly WaitingCall[]
+  readonly more: boolean
+}
+
+/** A call that a person was asked about. */
+export interface ApprovalAnswer extends WaitingCall {
+  /** `left`: its run ended before anybody answered. */
+  readonly state: string
+  readonly taskseq: number
+  readonly by: string | null
+  readonly reason: string | null
+}
+
 export interface TaskSummary {
   readonly task_id: string
   readonly session_id: string
@@ -14,6 +48,10 @@ export interface TaskSummary {
   readonly input_tokens: number
   readonly output_tokens: number
   readonly calls: number
+  readonly usage_by_model: readonly ModelUsage[]
+  /** How many of its calls wait for a person; `waits_for` is the first of them. */
+  readonly waiting: number
+  readonly waits_for: WaitingCall | null
   readonly provider: string | null
   readonly model: string | null
   readonly simulated: boolean | null
@@ -31,7 +69,9 @@ export interface TasksAnswer extends Paged {
 }
 
 export interface RunAnswer {
+  readonly run_id: string
   readonly agent_name: string
+  readonly team_run_id: string | null
   readonly status: string
   readonly started_at: string
   readonly duration_ms: number | null
@@ -40,7 +80,22 @@ export interface RunAnswer {
   readonly restarts: number
   readonly input_tokens: number
   readonly output_tokens: number
+  readonly usage_by_model: readonly ModelUsage[]
   readonly skills: readonly unknown[]
+  readonly skill_selection: {
+    readonly recall: string
+    readonly candidates: number
+    readonly chosen: readonly string[]
+    readonly failure: string | null
+  } | null
+  /** What its first prompt was made of, estimated; `null`: not known. */
+  readonly context: readonly { readonly part: string; readonly tokens_estimated: number }[] | null
+  /** What the provider counted for its first call. */
+  readonly first_input_tokens: number | null
+  /** What was left out of a conversation that was too long. */
+  readonly results_compacted: number
+  readonly history_dropped: number
+  readonly summaries: number
   readonly failure: Failure | null
   readonly teams: readonly TeamAnswer[]
   readonly other_runs?: readonly RunAnswer[]
@@ -104,6 +159,7 @@ export interface TaskAnswer {
   /** Of a task that is a workflow. */
   readonly teams: readonly TeamAnswer[]
   readonly more: boolean
+  readonly approvals: readonly ApprovalAnswer[]
   readonly outputs: readonly { readonly node_id: string; readonly output: string; readonly output_chars: number }[]
   readonly final_output: string | null
   readonly final_output_chars: number

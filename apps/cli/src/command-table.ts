@@ -1,6 +1,7 @@
 // The commands there are, with their options and an example each. What a command does is loaded when it runs.
 // T1. Building the table loads nothing but commander: `beaver --help` is quick.
 import { Argument, type Command, Option } from 'commander'
+import type { McpServeOptions } from './commands/mcp.ts'
 import type { TeamOptions } from './commands/team.ts'
 import type { GlobalOptions } from './context.ts'
 import { UsageError } from './failures.ts'
@@ -27,6 +28,8 @@ const workflow = new Option('--workflow <name>', 'instead of a task: run this wo
 const workflowArguments = new Option('-f, --file <args.json>', 'the arguments of --workflow; "-" reads stdin')
 const session = new Option('--session <id>', 'the conversation the task belongs to (default: a new one)')
 const workspace = new Option('--workspace <dir>', 'the folder the agents may work in (default: the current one)')
+const noInput = new Option('--no-input', 'nobody can answer: calls that need an approval are refused')
+const deltas = new Option('--deltas', 'with --json: what the models say while they say it, too')
 const taskIdOption = new Option('--task-id <id>', 'a name of your own for the task: submitting it again then does nothing new')
 
 export const commands: readonly CommandSpec[] = [
@@ -49,7 +52,9 @@ export const commands: readonly CommandSpec[] = [
         .addOption(taskIdOption)
         .option('--up', 'start the system for this task when none runs here, and stop it afterwards')
         .option('-q, --quiet', 'print only the report')
+        .addOption(noInput)
         .addOption(json('one line of JSON for each event, and the result as the last line'))
+        .addOption(deltas)
         .action((task: string | undefined, options: object) => run(async (globals) => (await import('./commands/run.ts')).run(task, options, globals))),
   },
   {
@@ -69,6 +74,7 @@ export const commands: readonly CommandSpec[] = [
         .addOption(workspace)
         .addOption(session)
         .addOption(taskIdOption)
+        .addOption(noInput)
         .addOption(json('print {task_id, session_id}'))
         .action((task: string | undefined, options: object) => run(async (globals) => (await import('./commands/submit.ts')).submit(task, options, globals))),
   },
@@ -90,6 +96,7 @@ export const commands: readonly CommandSpec[] = [
         .addOption(taskIdOption)
         .option('--up', 'start the system for this run when none runs here, and stop it afterwards')
         .option('-q, --quiet', 'print only the result')
+        .addOption(noInput)
         .addOption(json('one line of JSON for each event of the team, and its report as the last line'))
         .action((_: string, message: string | undefined, options: TeamOptions) =>
           run(async (globals) => (await import('./commands/team.ts')).runTeam(message, options, globals)),
@@ -106,6 +113,7 @@ export const commands: readonly CommandSpec[] = [
         .argument('<task>', 'id of the task, or the beginning of it')
         .option('-q, --quiet', 'print only the report')
         .addOption(json('one line of JSON for each event, and the result as the last line'))
+        .addOption(deltas)
         .action((task: string, options: object) => run(async (globals) => (await import('./commands/watch.ts')).watch(task, options, globals))),
   },
   {
@@ -124,6 +132,32 @@ export const commands: readonly CommandSpec[] = [
         .action((task: string, options: { reason: string }) => run(async (globals) => (await import('./commands/cancel.ts')).cancel(task, options, globals))),
   },
   {
+    name: 'approve',
+    usage: 'approve <task> [call]',
+    group: 'Work',
+    says: 'Allow a call that waits for an approval',
+    example: 'beaver approve task_01k',
+    more: 'Without a call: the one that waits; when several do, they are listed. Without a task: every call that waits, of all tasks.',
+    build: (command, run) =>
+      decision(command).action((task: string | undefined, call: string | undefined, options: object) =>
+        run(async (globals) => (await import('./commands/approve.ts')).approve(task, call, options, globals)),
+      ),
+  },
+  {
+    name: 'deny',
+    usage: 'deny <task> [call]',
+    group: 'Work',
+    says: 'Refuse a call that waits for an approval; the model is told',
+    example: 'beaver deny task_01k --reason "Not that folder"',
+    more: 'Without a call: the one that waits; when several do, they are listed.',
+    build: (command, run) =>
+      decision(command)
+        .option('--reason <text>', 'why; the model is told and it stands in the journal')
+        .action((task: string | undefined, call: string | undefined, options: object) =>
+          run(async (globals) => (await import('./commands/approve.ts')).deny(task, call, options, globals)),
+        ),
+  },
+  {
     name: 'tasks',
     usage: 'tasks',
     group: 'Look',
@@ -131,7 +165,17 @@ export const commands: readonly CommandSpec[] = [
     example: 'beaver tasks --status failed',
     build: (command, run) =>
       command
-        .addOption(new Option('--status <status>', 'only these').choices(['submitted', 'running', 'completed', 'incomplete', 'failed', 'cancelled']))
+        .addOption(
+          new Option('--status <status>', 'only these').choices([
+            'submitted',
+            'running',
+            'waiting_for_approval',
+            'completed',
+            'incomplete',
+            'failed',
+            'cancelled',
+          ]),
+        )
         .option('--session <id>', 'only those of one conversation')
         .addOption(limit('tasks (default 20)', 200))
         .addOption(json('print the answer as JSON'))
@@ -147,6 +191,7 @@ export const commands: readonly CommandSpec[] = [
       command
         .argument('<task>', 'id of the task, or the beginning of it')
         .addOption(limit('agents (default 200)', 512))
+        .option('--all', 'print every agent of a large team, and every one of its context')
         .addOption(json('print the answer as JSON'))
         .action((task: string, options: object) => run(async (globals) => (await import('./commands/show.ts')).show(task, options, globals))),
   },
@@ -223,6 +268,22 @@ export const commands: readonly CommandSpec[] = [
         ),
   },
   {
+    name: 'skills',
+    usage: 'skills <what>',
+    group: 'Look',
+    says: 'List the skills, show one, or check a folder of them',
+    example: 'beaver skills check skills/folder-report',
+    more: 'check: the verdict of the Agent Skills standard, and what Beaver does. Ends with 0 when every skill keeps all rules, 1 when not. No system is needed.',
+    build: (command, run) =>
+      command
+        .addArgument(new Argument('<what>', 'all of them, one of them, or the verdict on a folder').choices(['list', 'show', 'check']))
+        .argument('[name-or-dir]', 'show: name of the skill; check: its folder, or a folder of skills')
+        .addOption(json('list, check: one line of JSON for each skill; show: the skill in one line'))
+        .action((what: 'list' | 'show' | 'check', of: string | undefined, options: object) =>
+          run(async (globals) => (await import('./commands/skills.ts')).skills(what, of, options, globals)),
+        ),
+  },
+  {
     name: 'up',
     usage: 'up',
     group: 'System',
@@ -230,6 +291,27 @@ export const commands: readonly CommandSpec[] = [
     example: 'beaver up',
     more: 'Starts a NATS server of its own, unless NATS_URL names one. Data and logs are in .beaver (see --home).',
     build: (command, run) => command.action(() => run(async (globals) => (await import('./commands/up.ts')).up(globals))),
+  },
+  {
+    name: 'mcp',
+    usage: 'mcp',
+    group: 'System',
+    says: 'Serve the workflow tools over MCP; approve tools of others',
+    example: 'beaver mcp --category team_workflow',
+    more: 'Without an argument: an MCP server on stdin and stdout whose calls go to the system that runs. "pins" lists what the tools of configured MCP servers said of themselves when first seen; "approve" accepts what they say now.',
+    build: (command, run) =>
+      command
+        .addArgument(new Argument('[what]', 'what to do').choices(['serve', 'pins', 'approve']).default('serve'))
+        .argument('[server]', 'pins, approve: name of an MCP server of the configuration')
+        .argument('[tool]', 'approve: only this tool of it')
+        .option('--category <id>', 'serve: which tools', 'team_workflow')
+        .option('--http', 'serve: over streamable HTTP on 127.0.0.1; its URL is printed on stderr')
+        .addOption(new Option('--port <n>', 'serve: the port of --http (default: a free one)').argParser(portNumber))
+        .option('--workspace <dir>', "serve: the folder the agents may work in (default: the system's own)")
+        .addOption(json('pins: one line of JSON for each pin; approve: print {server, approved}'))
+        .action((what: 'serve' | 'pins' | 'approve', server: string | undefined, tool: string | undefined, options: McpServeOptions & { json?: true }) =>
+          run(async (globals) => (await import('./commands/mcp.ts')).mcp({ what, server, tool }, options, globals)),
+        ),
   },
   {
     name: 'doctor',
@@ -244,10 +326,24 @@ export const commands: readonly CommandSpec[] = [
   },
 ]
 
+function decision(command: Command): Command {
+  return command
+    .argument('[task]', 'id of the task, or the beginning of it')
+    .argument('[call]', 'id of the call, or the beginning of it')
+    .option('--by <name>', 'who decides; it stands in the journal (default: you)')
+    .addOption(json('print {task_id, call_id, approved, by, reason}'))
+}
+
 function wholeNumber(max: number): (text: string) => number {
   return (text) => {
     const n = Number(text)
     if (!Number.isInteger(n) || n < 1 || n > max) throw new UsageError(`The option --limit needs a whole number from 1 to ${max}, not ${JSON.stringify(text)}.`)
     return n
   }
+}
+
+function portNumber(text: string): number {
+  const n = Number(text)
+  if (!Number.isInteger(n) || n < 0 || n > 65_535) throw new UsageError(`The option --port needs a whole number from 0 to 65535, not ${JSON.stringify(text)}.`)
+  return n
 }

@@ -1,8 +1,9 @@
 // The tools, workflow definitions and profiles of the configuration, as a daemon here would load them.
-import { loadToolset, type Toolset } from '@beaver/agent'
+import { builtinToolOptions, loadToolset, type Toolset } from '@beaver/agent'
 import type { Config } from '@beaver/config'
 
 /** @throws {BeaverError} `invalid_configuration` */
-export function toolsetOf({ tools, workflows, profiles, profile }: Config): Promise<Toolset> {
-  return loadToolset({ tools, workflows, profiles, profileDefault: profile ?? null })
+export function toolsetOf(config: Config): Promise<Toolset> {
+  const { tools, workflows, profiles, profile } = config
+  return loadToolset({ tools, workflows, profiles, profileDefault: profile ?? null, builtin: builtinToolOptions(config) })
 }

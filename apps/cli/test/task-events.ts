@@ -86,6 +86,9 @@ export const result = (runId: string, name: string, success = true): DomainEvent
     runId,
   )
 
+export const failedCall = (runId: string): DomainEvent =>
+  event('provider_call_failed', { failure: { class: 'provider_unavailable', message: 'HTTP 503' }, tries: 1, retry_in_ms: 500, status: 503 }, runId)
+
 export const runCompleted = (runId: string): DomainEvent => event('run_completed', { finish_reason: 'stop', tool_iterations: 1, usage }, runId)
 
 export const agentNode = (name: string, depends_on: string[] = [], workflow = 'SequentialWorkflow'): AgentNode => ({

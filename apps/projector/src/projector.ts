@@ -17,11 +17,15 @@ export interface Projector {
 export async function startProjector(config: Config, natsUrl: string): Promise<Projector> {
   const subjects = subjectsOf(config.namespace)
   const nc = await connectNats({ url: natsUrl, name: 'beaver-projector' })
+  // A start that fails leaves nothing behind, in a program that embeds the projector too.
+  await using undo = new AsyncDisposableStack()
+  undo.defer(() => nc.close())
   await natsJournal(nc, subjects) // the stream may not be there yet
   const blobs = await natsBlobStore(nc, subjects)
   mkdirSync(config.home, { recursive: true })
   const file = join(config.home, `projection-${config.namespace}.db`)
   const model = openReadModel(file, { readBlob: (sha256) => blobs.get(sha256) })
+  undo.defer(() => model.close())
   const { identity } = await streamIdentity(nc, subjects)
   const sequence = model.begin(identity)
   const stopping = new AbortController()
@@ -34,6 +38,7 @@ export async function startProjector(config: Config, natsUrl: string): Promise<P
   const services = Object.keys(queries).map((name) => serve(nc, subjects.query(name), async (request) => answer(model.sql, name, request)))
 
   await nc.flush() // the server knows the subscriptions: ready means ready
+  undo.move()
   return {
     info: { file, sequence },
     failed: following,

@@ -1,11 +1,18 @@
 // The supervisor daemon: wires the runtime to NATS, the model and the skills, and answers the service requests.
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { type LoadDiagnostic, loadSkills, loadToolset, taskWorkflows, type ToolsetPlaces } from '@beaver/agent'
+import {
+  builtinToolOptions,
+  type ExternalTools,
+  type LoadDiagnostic,
+  loadSkills,
+  loadToolset,
+  skillPlaces,
+  taskWorkflows,
+  type ToolsetPlaces,
+} from '@beaver/agent'
 import type { Config } from '@beaver/config'
-import { type DomainEvent, type LiveDelta, type LogId, logKey, systemClock } from '@beaver/core'
-import { connectNats, natsBlobStore, natsJournal, natsTaskQueue, parseRequest, serve, subjectsOf } from '@beaver/nats'
+import { type DomainEvent, type Ids, type LiveDelta, type LogId, logKey, systemClock } from '@beaver/core'
+import { joinExternalTools, mcpPinsFile, startMcpServers } from '@beaver/mcp'
+import { connectNats, natsBlobStore, natsJournal, natsMemoryStore, natsSessionSearch, natsTaskQueue, parseRequest, serve, subjectsOf } from '@beaver/nats'
 import { acceptedTasks, loadTask, startDaemon, startWorkerPool, submitRequest, submitTask } from '@beaver/runtime'
 import type { Workflow } from '@beaver/workflows'
 import type { Subscription } from '@nats-io/nats-core'
@@ -19,27 +26,47 @@ export interface Supervisor {
   readonly info: { readonly daemon: string; readonly model: string; readonly provider: string; readonly skills: readonly string[] }
   /** Rejects when the daemon cannot go on. */
   readonly failed: Promise<unknown>
+  /** Makes ids as the daemon does. */
+  readonly ids: Ids
   stop(): Promise<void>
 }
 
 const stopMsMax = 2_000
 const runsMax = 10_000
 
-export async function startSupervisor(config: Config, natsUrl: string): Promise<Supervisor> {
+/** What a program that embeds the daemon gives it besides the configuration. */
+export interface SupervisorParts {
+  /** Tools of the program's own process. */
+  readonly external?: ExternalTools | null
+}
+
+export async function startSupervisor(config: Config, natsUrl: string, { external: embedded = null }: SupervisorParts = {}): Promise<Supervisor> {
   const ids = ulidIds()
   const daemonId = ids.next('daemon')
   const source = `/beaver/daemons/${daemonId}`
   const subjects = subjectsOf(config.namespace)
-  const places: ToolsetPlaces = { tools: config.tools, workflows: config.workflows, profiles: config.profiles, profileDefault: config.profile ?? null }
-  const toolset = await loadToolset(places)
+  const places: ToolsetPlaces = {
+    tools: config.tools,
+    workflows: config.workflows,
+    profiles: config.profiles,
+    profileDefault: config.profile ?? null,
+    builtin: builtinToolOptions(config),
+  }
+  const toolset = await loadToolset({ ...places, external: embedded?.tools ?? [] })
   const workflows = taskWorkflows(toolset)
+  // A start that fails leaves nothing behind: in a program that embeds the daemon no process ends with it.
+  await using undo = new AsyncDisposableStack()
   const nc = await connectNats({ url: natsUrl, name: `beaver-supervisor ${daemonId}` })
+  undo.defer(() => nc.close())
   const model = await chooseModel(config)
-  const skillFolders = skillFoldersOf(config)
+  undo.defer(() => model.close())
+  const skillFolders = skillPlaces({ configured: config.skills, workspace: config.workspace }).map(({ folder }) => folder)
   const { skills, diagnostics } = await loadSkills(skillFolders)
   tellDiagnostics([...diagnostics, ...toolset.diagnostics])
   const journal = await natsJournal(nc, subjects)
   const blobs = await natsBlobStore(nc, subjects)
+  const memory = await natsMemoryStore(nc, subjects, { memory: config.memory.memory_chars_max, user: config.memory.user_chars_max })
+  undo.defer(() => memory.close())
   const queue = await natsTaskQueue(nc, subjects, { leaseMs: config.daemon.lease_ms })
   const workflowLimits = { agentsMax: config.team.agents_max, edgesMax: config.team.edges_max }
   const data: WorkerData = {
@@ -57,13 +84,27 @@ export async function startSupervisor(config: Config, natsUrl: string): Promise<
     heapMbMax: config.daemon.worker_heap_mb_max,
     data,
   })
+  undo.defer(() => pool.close())
+  const mcp = await startMcpServers(config.mcp, {
+    environment: process.env,
+    pinsFile: mcpPinsFile(config.home),
+    version: '0.1.0',
+    reserved: [...toolset.tools, ...(embedded?.tools ?? [])].map(({ name }) => name),
+    tell: (text) => process.emitWarning(text, 'BeaverMcp'),
+  })
+  undo.defer(() => mcp.close())
+  const external = embedded === null ? mcp : joinExternalTools([embedded, mcp])
+  const offer = (): void => pool.offer(external.tools)
+  const offered = external.onChange(offer)
+  offer()
   const accepted = acceptedTasks()
   const findWorkflow = (name: string): Workflow | null => {
     const workflow = workflows.find(name)
     return workflow === null ? null : { ...workflow, plan: (args, options) => workflow.plan(args, { limits: workflowLimits, ...options }) }
   }
   const publish = (log: LogId, delta: LiveDelta): void => nc.publish(subjects.live(log), JSON.stringify(delta))
-  const ports = { accepted, journal, blobs, clock: systemClock, ids, source, findWorkflow, memory: null, sessions: null, external: null, live: publish }
+  const sessions = natsSessionSearch(nc, subjects)
+  const ports = { accepted, journal, blobs, clock: systemClock, ids, source, findWorkflow, memory, sessions, external, live: publish }
   let idle: Subscription | null = null
   const daemon = startDaemon({
     ...ports,
@@ -140,17 +181,22 @@ export async function startSupervisor(config: Config, natsUrl: string): Promise<
 
   // Ready means that a request is answered: the server has to know of the subscriptions first.
   await nc.flush()
+  undo.move()
   return {
     info: { daemon: daemonId, provider: model.choice.provider, model: model.choice.model, skills: skills.map((skill) => skill.name) },
     failed: Promise.race([pool.failed, closedWithError(nc.closed())]),
+    ids,
     async stop() {
       await Promise.all([submit.stop(), runTask.stop(), commands.stop(), status.stop()])
       await daemon.drain(config.daemon.drain_ms)
+      offered()
+      await mcp.close()
       endings.close()
       idle?.unsubscribe()
       await journal.settled()
       await pool.close()
       await model.close()
+      await memory.close()
       await Promise.race([nc.drain(), new Promise((resolve) => setTimeout(resolve, stopMsMax).unref())])
     },
   }
@@ -165,10 +211,4 @@ async function closedWithError(closed: Promise<unknown>): Promise<never> {
   const error = await closed
   if (error instanceof Error) throw error
   return new Promise(() => {}) // closed by us
-}
-
-/** The configured folders first, then `<workspace>/skills`, then the built-in ones: the first wins a collision (D-43). */
-function skillFoldersOf(config: Config): string[] {
-  const builtin = fileURLToPath(new URL('../../../skills', import.meta.url))
-  return [...config.skills, join(config.workspace, 'skills'), builtin].filter((folder, i, all) => existsSync(folder) && all.indexOf(folder) === i)
 }

@@ -1,8 +1,8 @@
 // The worker thread's composition root: builds what all loops of the thread share, then serves its shard.
 import type { MessagePort } from 'node:worker_threads'
-import { loadSkills, loadToolset, onlyProvider, type PermissionRule, type ToolsetPlaces } from '@beaver/agent'
+import { loadSkills, loadToolset, type PermissionRule, type ToolsetPlaces } from '@beaver/agent'
 import { systemClock } from '@beaver/core'
-import { openAiChatProvider } from '@beaver/providers'
+import { providerBundle } from '@beaver/providers'
 import { serveShard } from '@beaver/runtime/worker'
 import type { WorkflowLimits } from '@beaver/workflows'
 import type { ModelChoice } from './model.ts'
@@ -19,12 +19,11 @@ export interface WorkerData {
 
 /** Called by Piscina, once a thread; ends when the port closes. */
 export async function shard({ port, data }: { port: MessagePort; data: WorkerData }): Promise<void> {
-  const { provider, baseURL, apiKey, model, timeoutMs } = data.model
   const { skills } = await loadSkills(data.skillFolders)
   // What is wrong with them the daemon has told.
   const { tools, definitions, profiles, profileDefault } = await loadToolset(data.toolset)
   await serveShard(port, {
-    providers: onlyProvider(openAiChatProvider({ name: provider, apiKey, model, timeoutMs, ...(baseURL === null ? {} : { baseURL }) })),
+    providers: providerBundle(data.model),
     permissions: data.permissions,
     skillSelection: data.skillSelection,
     tools,

@@ -1,7 +1,9 @@
 export { conversation, systemPrompt, workerMessage } from './context/context-builder.ts'
 export { describeRequirement } from './context/describe-requirement.ts'
 export type { LoadDiagnostic } from './load-diagnostic.ts'
-export { type LoopServices, runAgentLoop } from './loop/agent-loop.ts'
+export { runAgentLoop } from './loop/agent-loop.ts'
+export { type AgentRunResult, runResultOf } from './loop/agent-run-result.ts'
+export type { LoopServices } from './loop/loop-services.ts'
 export { type LoopEvent, loopMachine } from './loop/loop-machine.ts'
 export {
   type ApprovalDecision,
@@ -17,7 +19,7 @@ export {
 export { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError, type ToolSchema } from './provider/chat-provider.ts'
 export type { EmbeddingProvider } from './provider/embedding-provider.ts'
 export { onlyProvider, type ProviderBundle } from './provider/provider-bundle.ts'
-export type { AgentProfile } from './profile/agent-profile.ts'
+export { type AgentProfile, type AgentProfileInput, readProfile } from './profile/agent-profile.ts'
 export {
   type CatalogEntry,
   catalogEntries,
@@ -29,11 +31,20 @@ export {
 } from './profile/inventory.ts'
 export { loadToolset, taskWorkflows, type Toolset, type ToolsetPlaces } from './profile/load-toolset.ts'
 export { toolNameAtProvider, toolNamesFromProvider } from './provider/tool-name.ts'
-export { findGuidance, type LoadedSkills, loadSkills, parseSkill } from './skills/load-skills.ts'
+export { assembleSkills, type AssembleOptions, type SkillSelection } from './skills/skill-assembler.ts'
+export { checkSkill, type SkillCheck, type SkillProblem } from './skills/check-skill.ts'
+export { findGuidance } from './skills/find-guidance.ts'
+export { type LoadedSkills, loadSkills, parseSkill } from './skills/load-skills.ts'
 export type { GuidanceAgent, Skill, WorkflowGuidance } from './skills/skill.ts'
+export { type SkillPlace, skillPlaces } from './skills/skill-places.ts'
+export { listSupportFiles, type SupportFiles } from './skills/support-files.ts'
 export { executeTool, failedResult, type ToolResult } from './tools/execute-tool.ts'
-export { defineTool, type Tool, type ToolContext, type ToolDefinition, ToolFailure, ToolInputError } from './tools/tool.ts'
+export { defineTool, type Isolation, type Tool, type ToolContext, type ToolDefinition, ToolFailure, ToolInputError } from './tools/tool.ts'
+export { type CallArguments, readCallArguments } from './tools/call-arguments.ts'
 export { type LoadedTools, loadTools } from './tools/load-tools.ts'
 export { type ExternalCall, type ExternalResult, type ExternalTool, externalTool, type ExternalTools } from './tools/external-tools.ts'
 export { type Permission, type PermissionDecision, permissionOf, type PermissionRule } from './tools/permission.ts'
 export { builtinTools } from './tools/builtin/index.ts'
+export { type BuiltinToolConfig, builtinToolOptions, type BuiltinToolOptions, defaultBuiltinToolOptions } from './tools/builtin/options.ts'
+// The zod of `defineTool`: a schema of another major version would not do.
+export { z } from 'zod'

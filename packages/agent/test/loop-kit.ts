@@ -18,7 +18,7 @@ import {
   type LoopEnd,
   type LoopServices,
   type LoopSpec,
-  onlyProvider,
+  type PermissionRule,
   runAgentLoop,
   type Skill,
   type TeamResult,
@@ -38,6 +38,10 @@ export const guided: Skill = {
   body: 'Use SequentialWorkflow.',
   sha256: 'x',
   folder: '/skills/guided',
+  modelInvocable: true,
+  allowedTools: null,
+  license: null,
+  compatibility: null,
   guidance: { version: 1, preferred_tool: 'SequentialWorkflow', agents: [{ name: 'a', instruction: 'do a' }] },
 }
 export const sequential = { task: 't', agents: [{ name: 'a', instruction: 'do a' }] }
@@ -72,12 +76,21 @@ export interface Loop {
   readonly end: Promise<LoopEnd>
   readonly host: MemoryHost
   readonly provider: ScriptedProvider
+  /** Has no replies unless the test gives it some. */
+  readonly fallback: ScriptedProvider
+  readonly auxiliary: ScriptedProvider
   readonly clock: VirtualClock
   cancel(reason?: string): void
 }
 
 export interface Given {
   readonly replies: readonly ScriptedReply[]
+  /** Absent: there is no fallback. */
+  readonly fallback?: readonly ScriptedReply[]
+  /** Absent: there is no auxiliary provider. */
+  readonly auxiliary?: readonly ScriptedReply[]
+  readonly permissions?: readonly PermissionRule[]
+  readonly skillSelection?: LoopServices['skillSelection']
   readonly tools?: readonly Tool[]
   readonly skills?: readonly Skill[]
   readonly definitions?: readonly Workflow[]
@@ -91,12 +104,19 @@ export interface Given {
 export function begin(given: Given): Loop {
   const { replies, tools = [add], skills = [], definitions = [], profiles = [], spec = rootSpec(), host = memoryHost(), random = 0 } = given
   const provider = scriptedProvider(replies)
+  const fallback = scriptedProvider(given.fallback ?? [], 'second')
+  const auxiliary = scriptedProvider(given.auxiliary ?? [], 'helper')
   const clock = virtualClock()
   const stop = new AbortController()
   const services: LoopServices = {
-    providers: onlyProvider(provider),
-    permissions: [],
-    skillSelection: 'off',
+    providers: {
+      main: provider,
+      fallback: given.fallback === undefined ? null : fallback,
+      auxiliary: given.auxiliary === undefined ? null : auxiliary,
+      embeddings: null,
+    },
+    permissions: given.permissions ?? [],
+    skillSelection: given.skillSelection ?? 'off',
     tools,
     skills,
     definitions,
@@ -108,7 +128,14 @@ export function begin(given: Given): Loop {
   }
   const end = runAgentLoop(spec, services, host, stop.signal)
   end.catch(() => {})
-  return { end, host, provider, clock, cancel: (reason = 'enough') => stop.abort(reason) }
+  return { end, host, provider, fallback, auxiliary, clock, cancel: (reason = 'enough') => stop.abort(reason) }
+}
+
+/** A run that goes on from where the journal of another stands, in a process that begins with `entries` alone. */
+export function resumed(entries: MemoryHost['entries'], given: Omit<Given, 'host'>): Loop {
+  const host = memoryHost({ entries })
+  const spec = given.spec ?? rootSpec()
+  return begin({ ...given, host, spec: { ...spec, resume: entries.length === 0 ? null : host.events } })
 }
 
 export const results = (host: MemoryHost) => host.events.flatMap((event) => (event.type === 'tool_result_recorded' ? [event.data] : []))

@@ -16,6 +16,7 @@ import {
 } from '@beaver/core'
 import { followLive } from './live.ts'
 import { call, connectNats, followJournal, natsBlobStore, type Subjects, subjectsOf } from '@beaver/nats'
+import { type Sessions, sessionsOn } from './sessions.ts'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
 
@@ -36,6 +37,9 @@ export interface SubmitTask {
   readonly stream?: boolean | undefined
   /** What becomes of calls that need an approval: `refuse` where nobody can answer. Default: as the daemon is configured. */
   readonly approvals?: 'wait' | 'refuse' | undefined
+  /** For the record: a name for the task, and whom it is for. */
+  readonly title?: string | undefined
+  readonly user_id?: string | undefined
 }
 
 /** What a person decides about a call that waits for an approval. */
@@ -101,6 +105,8 @@ export interface BeaverClient extends AsyncDisposable {
   watch(taskId: string, options?: { signal?: AbortSignal }): AsyncGenerator<RecordedEvent>
   /** What one of the daemons says of itself. @throws {BeaverError} `no_daemon` */
   status(options?: { timeoutMs?: number }): Promise<DaemonStatus>
+  /** Sessions read back from the journal. */
+  readonly sessions: Sessions
   /** Asks the projector. @throws {BeaverError} `no_daemon` when no projector runs, `not_found`, `invalid_arguments` */
   query(name: string, input?: Record<string, unknown>): Promise<unknown>
   close(): Promise<void>
@@ -153,6 +159,7 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string)
     watch,
     status: async ({ timeoutMs = answerMsMax } = {}) =>
       daemonStatus.parse(await call(nc, subjects.service('status'), {}, { timeoutMs, whom: 'supervisor daemon' })),
+    sessions: sessionsOn(nc, subjects, tenant, () => (blobs ??= natsBlobStore(nc, subjects))),
     query: (name, input = {}) => ask(subjects.query(name), input, 'projector'),
     close,
     [Symbol.asyncDispose]: close,

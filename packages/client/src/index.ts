@@ -10,3 +10,4 @@ export {
   type TaskOutcome,
 } from './beaver-client.ts'
 export { followTask, type Followed } from './follow-task.ts'
+export type { SearchOptions, SessionEvent, SessionMessage, Sessions } from './sessions.ts'

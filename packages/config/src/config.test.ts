@@ -46,3 +46,26 @@ describe('workflows and profiles', () => {
     expect(() => configOf(content)).toThrow(expect.objectContaining({ code: 'invalid_configuration', problems: [expect.objectContaining({ path })] }))
   })
 })
+
+describe('what a program sets', () => {
+  const file = (content: object): string => {
+    const path = join(folder, 'elsewhere', 'beaver.config.json')
+    writeFileSync(path, JSON.stringify(content))
+    return path
+  }
+
+  it('wins over the environment and the file, key by key; a list takes the place of a list', () => {
+    const config = file({ daemon: { tasks_max: 3, drain_ms: 7 }, namespace: 'of_file', tools: ['a.ts'], skills: ['s'] })
+    const set = { daemon: { tasks_max: 5 }, tools: ['b.ts'], tenant: undefined }
+    const read = loadConfig({ config, set }, { BEAVER_TASKS_MAX: '4', BEAVER_TENANT: 'of_env' }, folder)
+    expect(read).toMatchObject({ daemon: { tasks_max: 5, drain_ms: 7 }, namespace: 'of_file', tenant: 'of_env' })
+    // Paths of the program are relative to where it works, those of the file to the file.
+    expect([read.tools, read.skills]).toEqual([[join(folder, 'b.ts')], [join(folder, 'elsewhere', 's')]])
+  })
+
+  it('is named as the origin of what is wrong, and is not changed', () => {
+    const set = { daemon: { tasks_max: 0 } }
+    expect(() => loadConfig({ config: file({}), set }, {}, folder)).toThrow(/daemon\.tasks_max: .*\(from the program\)/)
+    expect(set).toEqual({ daemon: { tasks_max: 0 } })
+  })
+})

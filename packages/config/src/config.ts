@@ -39,7 +39,6 @@ const mcpServer = z.union(
   ],
   'must have either "command" (a program) or "url" (an HTTP server), and no unknown field',
 )
-export type McpServerConfig = z.output<typeof mcpServer>
 
 const configFile = z.strictObject({
   /** The NATS server or cluster; absent: the embedded server of `beaver up`. */
@@ -180,11 +179,13 @@ export interface Config extends z.output<typeof configFile> {
   readonly file: string | null
 }
 
-/** What the command line may set; wins over everything. */
+/** What the command line, or a program that embeds Beaver, may set; wins over everything. */
 export interface ConfigFlags {
   readonly config?: string | undefined
   readonly natsUrl?: string | undefined
   readonly home?: string | undefined
+  /** Keys of the file, of a program. Over the environment; a list takes the place of the file's. Paths are relative to `cwd`. */
+  readonly set?: ConfigFile | undefined
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -217,6 +218,7 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
     put(merged, path, number === true && Number.isFinite(Number(value)) ? Number(value) : value)
     origins.set(path.join('.'), `the environment variable ${name}`)
   }
+  overlay(merged, flags.set ?? {}, (path) => origins.set(path, 'the program'))
   if (flags.natsUrl !== undefined) {
     merged['nats_url'] = flags.natsUrl
     origins.set('nats_url', 'the option --nats-url')
@@ -229,7 +231,10 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
     )
     throw new BeaverError('invalid_configuration', `The configuration is not valid:\n  ${lines.join('\n  ')}`, { problems })
   }
-  const fromFile = (path: string): string => resolve(file === null ? cwd : join(file, '..'), path)
+  const paths = (key: 'skills' | 'tools' | 'workflows' | 'profiles'): string[] => {
+    const base = file === null || flags.set?.[key] !== undefined ? cwd : join(file, '..')
+    return parsed.data[key].map((path) => resolve(base, path))
+  }
   return {
     ...parsed.data,
     home: resolve(cwd, flags.home ?? (env['BEAVER_HOME'] || '.beaver')),
@@ -241,10 +246,10 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
       embeddings: env['BEAVER_EMBEDDINGS_API_KEY'] || null,
     },
     workspace: cwd,
-    skills: parsed.data.skills.map(fromFile),
-    tools: parsed.data.tools.map(fromFile),
-    workflows: parsed.data.workflows.map(fromFile),
-    profiles: parsed.data.profiles.map(fromFile),
+    skills: paths('skills'),
+    tools: paths('tools'),
+    workflows: paths('workflows'),
+    profiles: paths('profiles'),
     file,
   }
 }
@@ -267,6 +272,22 @@ function readConfigFile(flags: ConfigFlags, env: Environment, cwd: string): { fi
   }
   throw new BeaverError('invalid_configuration', `The configuration file ${file} must hold one JSON object.`)
 }
+
+/** Puts what is set over what is there, object by object. Tells the path of each value. */
+function overlay(target: Record<string, unknown>, set: object, tell: (path: string) => void): void {
+  for (const [key, value] of Object.entries(set) as [string, unknown][]) {
+    if (value === undefined) continue
+    tell(key)
+    if (!isPlain(value)) target[key] = structuredClone(value)
+    else {
+      const there = target[key]
+      const into = (target[key] = isPlain(there) ? there : {}) as Record<string, unknown>
+      overlay(into, value, (path) => tell(`${key}.${path}`))
+    }
+  }
+}
+
+const isPlain = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function put(target: Record<string, unknown>, path: readonly string[], value: unknown): void {
   const [first = '', ...rest] = path

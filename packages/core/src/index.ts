@@ -1,4 +1,7 @@
 export { type ChatMessage, addUsage, noUsage, type ToolCall, toolCall, type Usage, usage } from './chat.ts'
+export { estimateTokens } from './context/estimate-tokens.ts'
+export { costOf } from './cost/cost.ts'
+export { modelPrices, type Price } from './cost/model-prices.ts'
 export { BeaverError, type ErrorCode, errorCodes, invariant, messageOf, type Problem } from './errors.ts'
 export {
   type ContextPart,
@@ -43,7 +46,19 @@ export {
   fallbackClasses,
   retryPauseMs,
 } from './failure/failure-class.ts'
-export { evolveRun, type FilesFact, type OpenCall, type RunState, type RunStatus, runEnded, skillMessage, startRun, type ToolFact } from './fold/run-state.ts'
+export {
+  callsWait,
+  evolveRun,
+  type FilesFact,
+  type OpenCall,
+  type RunState,
+  type RunStatus,
+  runEnded,
+  skillMessage,
+  startRun,
+  type ToolFact,
+} from './fold/run-state.ts'
+export { newestExchange, resultReference } from './fold/shorten.ts'
 export { evolveTask, foldTask, newTask, type TaskState, type TaskStatus } from './fold/task-state.ts'
 export { evolveTeam, startTeam, type TeamNodeState, type TeamState } from './fold/team-state.ts'
 export {
@@ -96,6 +111,7 @@ export {
 } from './journal/record.ts'
 export type { Delivery, TaskQueue } from './journal/task-queue.ts'
 export { canonicalJson, type JsonObject, type JsonValue, jsonObject, jsonValue } from './json.ts'
+export { changeMemory, type MemoryLimits } from './memory/change-memory.ts'
 export type { BlobStore } from './ports/blob-store.ts'
 export { type LiveDelta, liveDelta } from './ports/live-output.ts'
 export {

@@ -1,1 +1,10 @@
-export {}
+export { joinExternalTools } from './client/join-external-tools.ts'
+export { type Environment, type McpHttpSpec, type McpProgramSpec, type McpServerSpec } from './client/server-spec.ts'
+export { type McpServerState, type McpServerStatus } from './client/server-status.ts'
+export { type McpConnections, type McpOptions, startMcpServers } from './client/start-mcp-servers.ts'
+export { approvePins, type Pin } from './pins/pin.ts'
+export { changePins, mcpPinsFile, type PinsRead, readPins } from './pins/pin-file.ts'
+export { isMcpCategory, mcpCategories, type McpCategory, type McpCategoryId } from './server/category.ts'
+export { type HttpServing, serveMcpHttp, serveMcpStdio, type Serving } from './server/serve-mcp.ts'
+export { type CallError, type WorkflowCaller, type WorkflowCallResult, type WorkflowOutcome, type WorkflowProgress } from './server/workflow-caller.ts'
+export { workflowServers, type WorkflowServerOptions } from './server/workflow-server.ts'

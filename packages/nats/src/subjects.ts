@@ -19,6 +19,7 @@ export interface Subjects {
   readonly namespace: string
   readonly stream: string
   readonly blobBucket: string
+  readonly memoryBucket: string
   /** Everything the journal stream holds. */
   readonly captured: readonly string[]
   /** All logs. */
@@ -58,6 +59,7 @@ export function subjectsOf(namespace: string): Subjects {
     namespace,
     stream: `BEAVER_${namespace}`,
     blobBucket: `BEAVER_${namespace}_BLOBS`,
+    memoryBucket: `BEAVER_${namespace}_MEMORY`,
     captured: [`${root}.journal.>`, `${root}.accepted.>`],
     journals: `${root}.journal.>`,
     acceptances: `${root}.accepted.>`,

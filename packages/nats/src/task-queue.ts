@@ -3,7 +3,7 @@
 import { BeaverError, type Delivery, type LogId, messageOf, type TaskQueue } from '@beaver/core'
 import { AckPolicy, type Consumer, DeliverPolicy, type JetStreamManager, jetstream, jetstreamManager, type JsMsg } from '@nats-io/jetstream'
 import { type NatsConnection, nanos } from '@nats-io/nats-core'
-import { acceptance } from './journal.ts'
+import { acceptance } from './journal-reader.ts'
 import type { Subjects } from './subjects.ts'
 
 const durable = 'daemons'

@@ -1,7 +1,7 @@
 // An event told to a person: who did what, in one sentence. Total over the catalogue.
 // D1. Texts say "Root agent" (D-07) and are of bounded length; machine names stay as they are. D2. Pure.
-import type { DomainEvent, ExecutionNode, Failure, JsonObject, SharedStateChange } from '@beaver/core'
-import { counted, excerpt } from './text.ts'
+import type { DomainEvent, ExecutionNode, Failure, JsonObject, SharedStateChange, Usage } from '@beaver/core'
+import { counted, excerpt, spanOf } from './text.ts'
 
 export type ActorType = 'client' | 'system' | 'daemon' | 'agent' | 'team' | 'node' | 'tool' | 'provider'
 
@@ -20,6 +20,10 @@ export interface Surroundings {
   /** `Root agent`, or a worker's name. */
   readonly agentName: string
   readonly team: { readonly workflow: string; readonly nodes: number; readonly completed: number } | null
+  /** The tool of the run, when it is the run of a tool node: one call, without a model. */
+  readonly nodeTool: string | null
+  /** The call the event decides about. */
+  readonly asked: { readonly tool: string; readonly subject: string } | null
 }
 
 export function describe(event: DomainEvent, around: Surroundings): Told {
@@ -56,7 +60,8 @@ export function describe(event: DomainEvent, around: Surroundings): Told {
       return told(system, 'Task cancelled.', 'cancelled', 'task', usageOf(event.data))
     case 'run_started': {
       const { data } = event
-      return told(agent, `${around.agentName} started with ${counted(data.tools.length, 'tool')}.`, 'started', 'run', {
+      const what = around.nodeTool === null ? `started with ${counted(data.tools.length, 'tool')}` : `started: one call of the tool ${excerpt(around.nodeTool)}`
+      return told(agent, `${around.agentName} ${what}.`, 'started', 'run', {
         attempt_index: data.attempt_index,
         node_id: data.node_id,
       })
@@ -64,15 +69,21 @@ export function describe(event: DomainEvent, around: Surroundings): Told {
     case 'tool_scope_applied': {
       const { effective, dropped } = event.data
       const without = dropped.length === 0 ? '' : `; not available: ${excerpt(dropped.join(', '))}`
-      return told(agent, `Tool scope applied: ${counted(effective.length, 'tool')} allowed${without}.`, 'done', 'tool')
+      return told(agent, `${around.agentName} may use ${counted(effective.length, 'tool')}${without}.`, 'done', 'tool')
     }
     case 'skill_activation_snapshotted': {
       const names = event.data.skills.map((skill) => skill.name)
-      const what = names.length === 0 ? 'No skill was activated.' : `Skill activated: ${excerpt(names.join(', '))}.`
+      const what = names.length === 0 ? `${around.agentName} has no skill.` : `${around.agentName} has the skill ${excerpt(names.join(', '))}.`
       return told(agent, what, 'done', 'skill', { skills: event.data.skills.slice(0, 20).map(({ name, sha256 }) => ({ name, sha256 })) })
     }
-    case 'system_prompt_snapshotted':
-      return told(agent, `System prompt fixed (${counted(event.data.content.length, 'character')}).`, 'done', 'run')
+    case 'system_prompt_snapshotted': {
+      const { content, context } = event.data
+      const tokens = context?.reduce((sum, part) => sum + part.tokens_estimated, 0)
+      const costs = tokens === undefined ? '' : `; the first prompt is about ${counted(tokens, 'token')}`
+      return told(agent, `The system prompt of ${around.agentName} is fixed: ${counted(content.length, 'character')}${costs}.`, 'done', 'context', {
+        ...(context === undefined ? {} : { context: context.slice(0, 20).map((part) => ({ ...part })) }),
+      })
+    }
     case 'user_message_added':
       return told(agent, `${around.agentName} was given: ${excerpt(event.data.content)}`, 'done', 'message')
     case 'execution_mode_selected': {
@@ -81,14 +92,16 @@ export function describe(event: DomainEvent, around: Surroundings): Told {
       return told({ type: 'system', id: 'main-agent-router', name: 'Root agent' }, text, 'done', 'execution_mode', payload)
     }
     case 'provider_call_failed': {
-      const { failure, tries, retry_in_ms, status } = event.data
-      const next = retry_in_ms === null ? 'No further try.' : `Next try in ${retry_in_ms} ms.`
-      const text = `Provider call failed (${failure.class}, try ${tries}): ${excerpt(failure.message)} ${next}`
-      return told({ type: 'provider', id: around.runId ?? '', name: 'Provider' }, text, 'failed', 'provider', {
+      const { failure, tries, retry_in_ms, status, provider_name } = event.data
+      const next = retry_in_ms === null ? 'No further try.' : retry_in_ms === 0 ? 'The fallback is asked at once.' : `Next try in ${spanOf(retry_in_ms)}.`
+      const by = provider_name === undefined ? 'Provider' : excerpt(provider_name)
+      const text = `Model call of ${around.agentName}${provider_name === undefined ? '' : ` to ${by}`} failed (${failure.class}, try ${tries}): ${excerpt(failure.message)} ${next}`
+      return told({ type: 'provider', id: around.runId ?? '', name: by }, text, 'failed', 'provider', {
         failure_class: failure.class,
         tries,
         retry_in_ms,
         http_status: status,
+        provider_name: provider_name === undefined ? null : by,
       })
     }
     case 'assistant_message_added': {
@@ -102,44 +115,69 @@ export function describe(event: DomainEvent, around: Surroundings): Told {
       return told(agent, `${around.agentName} calls the tool ${excerpt(name)}, as its graph says.`, 'done', 'tool', { call_id })
     }
     case 'tool_call_started':
-      return told(tool(event.data), `Tool ${event.data.tool_name} started.`, 'started', 'tool', { call_id: event.data.call_id })
+      return told(tool(event.data), `${event.data.tool_name} started for ${around.agentName}.`, 'started', 'tool', { call_id: event.data.call_id })
     case 'tool_result_recorded': {
       const { tool_name, success, error, content, duration_ms, call_id } = event.data
-      const outcome = success ? `succeeded in ${duration_ms} ms.` : `failed${error === null ? '' : ` (${excerpt(error)})`}: ${excerpt(content)}`
-      return told(tool(event.data), `Tool ${tool_name} ${outcome}`, success ? 'done' : 'failed', 'tool', {
+      const outcome = success
+        ? `succeeded for ${around.agentName} in ${spanOf(duration_ms)}.`
+        : `failed for ${around.agentName}${error === null ? '' : ` (${excerpt(error)})`}: ${excerpt(messageIn(content))}`
+      return told(tool(event.data), `${excerpt(tool_name)} ${outcome}`, success ? 'done' : 'failed', 'tool', {
         call_id,
         duration_ms,
         error: error === null ? null : excerpt(error),
       })
     }
     case 'skill_selection_recorded': {
-      const { chosen, candidates, recall, failure } = event.data
+      const { chosen, candidates, recall, failure, model, usage } = event.data
+      const among = `${counted(candidates.length, 'candidate')} found by ${recall === 'embedding' ? 'meaning' : 'words'}`
       const text =
         failure !== null
-          ? `No skill was chosen${because(failure)}`
-          : chosen.length === 0
-            ? `No skill fits, of ${counted(candidates.length, 'candidate')} by ${recall} recall.`
-            : `Chose the skill ${excerpt(chosen.join(', '))}, of ${counted(candidates.length, 'candidate')} by ${recall} recall.`
-      return told(agent, text, 'done', 'skill', { chosen, recall })
+          ? `${around.agentName} could choose no skill among ${among}${because(failure)}`
+          : candidates.length === 0
+            ? `No skill comes into question for ${around.agentName}.`
+            : chosen.length === 0
+              ? `No skill fits ${around.agentName}, among ${among}.`
+              : `${around.agentName} chose the skill ${excerpt(chosen.join(', '))}, among ${among}.`
+      return told(agent, text, failure === null ? 'done' : 'failed', 'skill', {
+        chosen: chosen.slice(0, 10).map((name) => excerpt(name)),
+        recall,
+        model: model === null ? null : excerpt(model),
+        ...tokensOf(usage),
+      })
     }
     case 'context_compacted': {
-      const { results } = event.data
+      const { results, history_messages_dropped: dropped = 0 } = event.data
       const chars = results.reduce((sum, each) => sum + each.chars, 0)
-      return told(agent, `The conversation was too long: ${counted(results.length, 'tool result')} (${chars} characters) became references.`, 'done', 'context')
+      const parts = [
+        ...(results.length === 0
+          ? []
+          : [`${counted(results.length, 'tool result')} of ${counted(chars, 'character')} became ${results.length === 1 ? 'a reference' : 'references'}`]),
+        ...(dropped === 0 ? [] : [`the oldest ${counted(dropped, 'message')} of the session ${dropped === 1 ? 'is' : 'are'} left out`]),
+      ]
+      const text = `The conversation of ${around.agentName} was too long: ${parts.join(', ') || 'nothing could be left out'}.`
+      return told(agent, text, 'done', 'context', { results: results.length, chars, history_messages_dropped: dropped })
     }
-    case 'context_summarized':
-      return told(agent, `The conversation was too long: a summary stands for its first ${counted(event.data.messages_dropped, 'message')}.`, 'done', 'context')
+    case 'context_summarized': {
+      const { messages_dropped, usage, model } = event.data
+      const text = `The conversation of ${around.agentName} was too long still: a summary stands for ${counted(messages_dropped, 'message')} of it.`
+      return told(agent, text, 'done', 'context', { messages_dropped, model: excerpt(model), ...tokensOf(usage) })
+    }
     case 'approval_requested': {
       const { call_id, tool_name, subject, rule } = event.data
-      const text = `${around.agentName} waits for an approval of ${tool_name}: ${excerpt(subject)}`
-      return told(tool(event.data), text, 'waiting', 'approval', { call_id, rule: rule === null ? null : excerpt(rule) })
+      const text = `${around.agentName} waits until somebody allows ${excerpt(tool_name)}: ${excerpt(subject)}`
+      return told(agent, text, 'waiting', 'approval', { call_id, tool_name, rule: rule === null ? null : excerpt(rule) })
     }
-    case 'approval_granted':
-      return told(agent, `${excerpt(event.data.by)} approved the call ${excerpt(event.data.call_id)}.`, 'done', 'approval', { call_id: event.data.call_id })
-    case 'approval_denied':
-      return told(agent, `${excerpt(event.data.by)} denied the call ${excerpt(event.data.call_id)}: ${excerpt(event.data.reason)}`, 'failed', 'approval', {
-        call_id: event.data.call_id,
+    case 'approval_granted': {
+      const { call_id, by } = event.data
+      return told({ type: 'client', id: excerpt(by), name: excerpt(by) }, `${excerpt(by)} allowed ${askedOf(call_id, around)}.`, 'done', 'approval', {
+        call_id,
       })
+    }
+    case 'approval_denied': {
+      const { call_id, by, reason } = event.data
+      const text = `${excerpt(by)} refused ${askedOf(call_id, around)}${reason.trim() === '' ? '.' : `. Why: ${excerpt(reason)}`}`
+      return told({ type: 'client', id: excerpt(by), name: excerpt(by) }, text, 'failed', 'approval', { call_id })
+    }
     case 'workspace_files_checked': {
       const { files } = event.data
       const there = files.filter((file) => file.found === 'file').length
@@ -149,7 +187,12 @@ export function describe(event: DomainEvent, around: Surroundings): Told {
       })
     }
     case 'run_completed':
-      return told(agent, `${around.agentName} completed after ${counted(event.data.tool_iterations, 'tool iteration')}.`, 'done', 'run')
+      return told(
+        agent,
+        `${around.agentName} completed ${event.data.tool_iterations === 0 ? 'without a tool' : `after ${counted(event.data.tool_iterations, 'tool iteration')}`}.`,
+        'done',
+        'run',
+      )
     case 'run_failed':
       return told(agent, `${around.agentName} failed${because(event.data.failure)}`, 'failed', 'run', { failure_class: event.data.failure.class })
     case 'run_cancelled':
@@ -243,6 +286,16 @@ function kindsOf(nodes: readonly ExecutionNode[]): string {
   return ` (${parts.filter((part) => part !== 0).join(', ')})`
 }
 
+/** What a failed call says, out of its JSON where it has one. */
+function messageIn(content: string): string {
+  try {
+    const { message } = JSON.parse(content) as { message?: unknown }
+    return typeof message === 'string' && message.trim() !== '' ? message : content
+  } catch {
+    return content
+  }
+}
+
 const pathOf = ({ path }: SharedStateChange): string => excerpt(typeof path === 'string' ? path : path.join('.'))
 
 function changed(change: SharedStateChange): string {
@@ -260,6 +313,12 @@ function changed(change: SharedStateChange): string {
       return change satisfies never
   }
 }
+
+/** `run_command (rm -rf build)`; the call's id where nothing more is known of it. */
+const askedOf = (callId: string, { asked }: Surroundings): string =>
+  asked === null ? `the call ${excerpt(callId)}` : `${excerpt(asked.tool)} (${excerpt(asked.subject)})`
+
+const tokensOf = ({ input_tokens, output_tokens }: Usage): JsonObject => ({ input_tokens, output_tokens })
 
 const because = (failure: Failure | null): string => (failure === null ? '.' : ` (${failure.class}): ${excerpt(failure.message)}`)
 

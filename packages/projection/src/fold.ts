@@ -1,7 +1,8 @@
 // From event to rows: which writer takes which event. Total over the catalogue: a new event type does not compile until it has
-// its line here. The writers: fold-task.ts, fold-run.ts, fold-calls.ts, fold-team.ts.
+// its line here. The writers: fold-task.ts, fold-run.ts, fold-calls.ts, fold-approvals.ts, fold-usage.ts, fold-team.ts.
 // F1. An event changes rows of its own task only. F2. No event can make a writer fail: what has no row to change changes none.
 import { type EventType, isTerminalTaskEvent, type RecordedEvent } from '@beaver/core'
+import { approvalDecided, approvalRequested } from './fold-approvals.ts'
 import { answered, providerCallFailed, toolCallRequested, toolCallStarted, toolResultRecorded } from './fold-calls.ts'
 import { modeSelected, runEnded, runRestarted, runStarted, skillsActivated } from './fold-run.ts'
 import { cancelRequested, claimed, deadLettered, ended, endedUnread, released, submitted } from './fold-task.ts'
@@ -21,6 +22,7 @@ import {
   teamEnded,
   teamStarted,
 } from './fold-team.ts'
+import { contextCompacted, contextSummarized, promptFixed, skillSelected } from './fold-usage.ts'
 import type { Sql } from './sql.ts'
 import { userMessage } from './transcript.ts'
 
@@ -51,6 +53,14 @@ export function foldEvent(sql: Sql, at: Place, event: RecordedEvent): void {
       return ended(sql, at, event.type, event.data)
     case 'run_started':
       return runStarted(sql, at, event.data)
+    case 'skill_selection_recorded':
+      return skillSelected(sql, at, event.data)
+    case 'system_prompt_snapshotted':
+      return promptFixed(sql, at, event.data)
+    case 'context_compacted':
+      return contextCompacted(sql, at, event.data)
+    case 'context_summarized':
+      return contextSummarized(sql, at, event.data)
     case 'skill_activation_snapshotted':
       return skillsActivated(sql, at, event.data)
     case 'execution_mode_selected':
@@ -63,6 +73,12 @@ export function foldEvent(sql: Sql, at: Place, event: RecordedEvent): void {
       return providerCallFailed(sql, at, event.data)
     case 'tool_call_requested':
       return toolCallRequested(sql, at, event.data)
+    case 'approval_requested':
+      return approvalRequested(sql, at, event.data)
+    case 'approval_granted':
+      return approvalDecided(sql, at, { ...event.data, approval: 'granted', reason: null })
+    case 'approval_denied':
+      return approvalDecided(sql, at, { ...event.data, approval: 'denied' })
     case 'tool_call_started':
       return toolCallStarted(sql, at, event.data)
     case 'tool_result_recorded':
@@ -107,14 +123,7 @@ export function foldEvent(sql: Sql, at: Place, event: RecordedEvent): void {
       return teamEnded(sql, at, event.data)
     // In `events` only.
     case 'tool_scope_applied':
-    case 'system_prompt_snapshotted':
     case 'workspace_files_checked':
-    case 'skill_selection_recorded':
-    case 'context_compacted':
-    case 'context_summarized':
-    case 'approval_requested':
-    case 'approval_granted':
-    case 'approval_denied':
       return
     default:
       return event satisfies never

@@ -28,6 +28,7 @@ describe('every query', () => {
       timeline: { task: 'task-1' },
       events: { task: 'task-1' },
       search: { query: 'report' },
+      session_search: { query: 'report', tenant: 'local' },
     }
     for (const name of Object.keys(queries)) {
       const given = answer(model.sql, name, inputs[name] ?? {})

@@ -3,15 +3,17 @@
 import { BeaverError, type JsonValue } from '@beaver/core'
 import { z } from 'zod'
 import type { Query } from './query.ts'
+import { approvals } from './query-approvals.ts'
 import { audit, status } from './query-audit.ts'
 import { events } from './query-events.ts'
 import { search } from './query-search.ts'
+import { sessionSearch } from './query-session-search.ts'
 import { task } from './query-task.ts'
 import { tasks } from './query-tasks.ts'
 import { timeline } from './query-timeline.ts'
 import type { Sql } from './sql.ts'
 
-export const queries = { tasks, task, timeline, events, search, audit, status } as const
+export const queries = { tasks, task, approvals, timeline, events, search, session_search: sessionSearch, audit, status } as const
 
 export type QueryName = keyof typeof queries
 

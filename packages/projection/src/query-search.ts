@@ -7,11 +7,10 @@ import type { JsonValue } from '@beaver/core'
 import { z } from 'zod'
 import { page } from './page.ts'
 import { cursor, limitOf, query } from './query.ts'
+import { matching, pattern, snippet, wordsOf } from './search-words.ts'
 import type { Sql } from './sql.ts'
-import { clip } from './text.ts'
 
 const scannedRowsMax = 200_000
-const wordsMax = 16
 const snippetCharsMax = 240
 
 interface HitRow {
@@ -38,11 +37,8 @@ export const search = query(
     before: cursor.optional(),
   }),
   (sql, input) => {
-    // Control characters end a full-text query; lone surrogates are no characters at all.
-    const words = [...new Set(input.query.toWellFormed().split(/[\s\p{Cc}]+/u))].filter((word) => word !== '').slice(0, wordsMax)
+    const { all: words, long, short } = wordsOf(input.query)
     if (words.length === 0) return { hits: [], more: false, next: null, scanned_all: true }
-    const long = words.filter((word) => [...word].length >= 3)
-    const short = words.filter((word) => [...word].length < 3)
     const newest = sql.get<{ position: number | null }>('select max(position) as position from transcript')?.position ?? 0
     const oldest = long.length > 0 ? 0 : Math.max(0, Math.min(newest, input.before ?? newest) - scannedRowsMax)
     const rows = matches(sql, {
@@ -61,7 +57,7 @@ export const search = query(
 
 function matches(
   sql: Sql,
-  wanted: { long: string[]; short: string[]; oldest: number; tenant: string | null; session: string | null; before: number; limit: number },
+  wanted: { long: readonly string[]; short: readonly string[]; oldest: number; tenant: string | null; session: string | null; before: number; limit: number },
 ): Iterable<HitRow> {
   const contains = wanted.short.map(() => "and transcript.text like ? escape '\\'").join(' ')
   const indexed = wanted.long.length > 0
@@ -76,7 +72,7 @@ function matches(
        and (? is null or tasks.tenant = ?) and (? is null or tasks.session_id = ?)
      order by ${indexed ? 'transcript_fts.rowid' : 'transcript.position'} desc limit ?`,
     [
-      ...(indexed ? [wanted.long.map(phrase).join(' AND ')] : []),
+      ...(indexed ? [matching(wanted.long)] : []),
       wanted.before,
       wanted.oldest,
       ...wanted.short.map(pattern),
@@ -89,12 +85,6 @@ function matches(
   )
 }
 
-/** A word as an FTS5 string: everything in it stands for itself. */
-const phrase = (word: string): string => `"${word.replaceAll('"', '""')}"`
-
-/** A word as a LIKE pattern that finds it anywhere. */
-const pattern = (word: string): string => `%${word.replace(/[\\%_]/g, '\\$&')}%`
-
 function hitView(row: HitRow, words: readonly string[]): JsonValue {
   return {
     task_id: row.task_id,
@@ -106,15 +96,6 @@ function hitView(row: HitRow, words: readonly string[]): JsonValue {
     role: row.role,
     name: row.name,
     time: row.time,
-    snippet: snippet(row.text, words),
+    snippet: snippet(row.text, words, snippetCharsMax),
   }
-}
-
-/** The text around the first word that occurs. */
-function snippet(text: string, words: readonly string[]): string {
-  const lower = text.toLowerCase()
-  const places = words.map((word) => lower.indexOf(word.toLowerCase())).filter((place) => place >= 0)
-  const from = Math.max(0, Math.min(...places, text.length) - snippetCharsMax / 3)
-  const cut = clip(text.slice(from), snippetCharsMax).toWellFormed().replace(/\s+/g, ' ')
-  return `${from > 0 ? '…' : ''}${cut}${from + snippetCharsMax < text.length ? '…' : ''}`
 }

@@ -3,6 +3,7 @@
 // T2. The answer fits one message, whatever the task: a tree that is too large is shown with fewer nodes and `more`.
 import type { JsonObject, JsonValue } from '@beaver/core'
 import { z } from 'zod'
+import { approvalsOf } from './approvals.ts'
 import { findingsOf } from './query-audit.ts'
 import { findTask, taskName } from './find-task.ts'
 import { limitOf, query } from './query.ts'
@@ -16,6 +17,7 @@ const finalOutputCharsMax = 40_000
 /** Shared evenly by the outputs. */
 const outputsCharsMax = 40_000
 const failuresMax = 30
+const approvalsMax = 50
 const findingsMax = 20
 const runsBytesMax = 400 * 1024
 
@@ -26,10 +28,11 @@ export const task = query(z.strictObject({ ...taskName, limit: limitOf({ usual: 
   const { runs, teams, more } = boundedTree(sql, key, input.limit)
   const findings = findingsOf(sql, { taskKey: key, after: 0, limit: findingsMax })
   return {
-    task: taskDetail(row),
+    task: taskDetail(sql, row),
     runs,
     teams,
     more,
+    approvals: approvalsOf(sql, key, approvalsMax),
     final_output: row.final_output === null ? null : clip(row.final_output, finalOutputCharsMax),
     final_output_chars: row.final_output?.length ?? 0,
     outputs: outputsOf(row),
@@ -47,9 +50,9 @@ function boundedTree(sql: Sql, key: number, limit: number): RunTree {
   }
 }
 
-function taskDetail(row: TaskRow): JsonObject {
+function taskDetail(sql: Sql, row: TaskRow): JsonObject {
   return {
-    ...taskSummary(row, textCharsMax),
+    ...taskSummary(sql, row, textCharsMax),
     workspace: row.workspace,
     source: row.source,
     workflow: row.workflow,

@@ -1,12 +1,15 @@
 // `tasks`: what was asked of the system, newest first. And the view of one task that other answers show too.
 import type { JsonObject } from '@beaver/core'
 import { z } from 'zod'
+import { somethingWaits, waitingOf } from './approvals.ts'
 import { page } from './page.ts'
 import { cursor, limitOf, query } from './query.ts'
-import { truth } from './sql.ts'
+import { type Sql, truth } from './sql.ts'
 import { clip, millisBetween } from './text.ts'
+import { usageOfTask } from './usage.ts'
 
-const taskStatus = z.enum(['submitted', 'running', 'completed', 'incomplete', 'failed', 'cancelled'])
+/** `waiting_for_approval`: running, and a call of it waits for a person. */
+const taskStatus = z.enum(['submitted', 'running', 'waiting_for_approval', 'completed', 'incomplete', 'failed', 'cancelled'])
 
 export interface TaskRow {
   readonly task_key: number
@@ -66,11 +69,12 @@ export const tasks = query(
     }
     only('tenant = ?', tenant)
     only('session_id = ?', session)
-    only('status = ?', status)
+    if (status === 'waiting_for_approval') where.push(somethingWaits)
+    else only('status = ?', status)
     only('task_key < ?', before)
     const filter = where.length === 0 ? '' : `where ${where.join(' and ')}`
     const rows = sql.each<TaskRow>(`select * from tasks ${filter} order by task_key desc limit ?`, [...values, limit + 1])
-    const { items, more, next } = page(rows, limit, { item: (row) => taskSummary(row), cursor: (row) => row.task_key })
+    const { items, more, next } = page(rows, limit, { item: (row) => taskSummary(sql, row), cursor: (row) => row.task_key })
     return { tasks: items, more, next }
   },
 )
@@ -78,8 +82,12 @@ export const tasks = query(
 const textCharsMax = 200
 const failureCharsMax = 1000
 
-/** One task in a list. `elapsed_ms` is from its submission to its end, or to the last thing known of it. `simulated` is null until it ends. */
-export function taskSummary(row: TaskRow, charsMax: number = textCharsMax): JsonObject {
+/**
+ * One task in a list. `elapsed_ms` is from its submission to its end, or to the last thing known of it. `simulated` is null until it
+ * ends. `waiting`: how many of its calls wait for a person; `waits_for`: the first of them.
+ */
+export function taskSummary(sql: Sql, row: TaskRow, charsMax: number = textCharsMax): JsonObject {
+  const waiting = row.ended_at === null ? waitingOf(sql, row.task_key) : { count: 0, first: null }
   return {
     task_id: row.task_id,
     session_id: row.session_id,
@@ -95,6 +103,9 @@ export function taskSummary(row: TaskRow, charsMax: number = textCharsMax): Json
     input_tokens: row.input_tokens,
     output_tokens: row.output_tokens,
     calls: row.calls,
+    usage_by_model: usageOfTask(sql, row.task_key),
+    waiting: waiting.count,
+    waits_for: waiting.first,
     provider: row.provider,
     model: row.model,
     simulated: truth(row.simulated),

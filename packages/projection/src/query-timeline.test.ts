@@ -1,5 +1,6 @@
 import { type DomainEvent, event, eventData, type EventType, type JsonObject } from '@beaver/core'
 import { describe as group, expect, test } from 'vitest'
+import { approvalTask } from '../test/approval-fixture.ts'
 import { newStream, runStarted, singleTask, submitted, teamTask, workflowTask } from '../test/journal-fixture.ts'
 import { describe } from './describe.ts'
 import { answer } from './queries.ts'
@@ -80,13 +81,35 @@ group('the timeline', () => {
   test('a worker of a task without a root agent is told by its own name', async () => {
     const { events } = await timelineOf((stream) => workflowTask(stream.log('t')))
     expect(events.filter((item) => item['actor_name'] === 'Root agent')).toEqual([])
-    expect(events.find((item) => item['kind'] === 'run_started')).toMatchObject({ actor_name: 'find', text: 'find started with 2 tools.' })
+    expect(events.find((item) => item['kind'] === 'run_started')).toMatchObject({ actor_name: 'find', text: 'find started: one call of the tool read_file.' })
+  })
+
+  test('tells what a person was asked and what the answer was, by the name of the tool', async () => {
+    const { events } = await timelineOf((stream) => approvalTask(stream.log('t')))
+    const item = (kind: string): JsonObject => events.find((each) => each['kind'] === kind)!
+    expect(item('approval_requested')).toMatchObject({
+      text: 'Root agent waits until somebody allows run_command: ls -la',
+      status: 'waiting',
+      metadata: { call_id: 'c1', tool_name: 'run_command', rule: 'run_command' },
+    })
+    expect(item('approval_granted')).toMatchObject({ text: 'anna allowed run_command (ls -la).', actor_name: 'anna', status: 'done' })
+    expect(item('approval_denied')).toMatchObject({ text: 'ben refused run_command (rm -rf build). Why: not that folder', status: 'failed' })
+  })
+
+  test('tells what it cost to choose a skill, and what was left out of a conversation that was too long', async () => {
+    const { events } = await timelineOf((stream) => approvalTask(stream.log('t')))
+    const text = (kind: string): unknown => events.find((each) => each['kind'] === kind)?.['text']
+    expect(text('skill_selection_recorded')).toBe('Root agent chose the skill report, among 2 candidates found by words.')
+    expect(text('system_prompt_snapshotted')).toBe('The system prompt of Root agent is fixed: 13 characters; the first prompt is about 1,400 tokens.')
+    expect(text('context_compacted')).toBe('The conversation of Root agent was too long: 1 tool result of 12,000 characters became a reference.')
+    expect(text('context_summarized')).toBe('The conversation of Root agent was too long still: a summary stands for 3 messages of it.')
+    expect(text('provider_call_failed')).toBe('Model call of Root agent to main failed (provider_unavailable, try 1): HTTP 503 The fallback is asked at once.')
   })
 
   test('dates the activation of skills (PP-06, PP-08)', async () => {
     const { events } = await timelineOf((stream) => teamTask(stream.log('t')))
     expect(events.find((item) => item['kind'] === 'skill_activation_snapshotted')).toMatchObject({
-      text: 'Skill activated: report.',
+      text: 'Root agent has the skill report.',
       created_at: '2026-01-01T00:00:00.300Z',
     })
   })
@@ -216,7 +239,14 @@ function specimen(type: EventType): DomainEvent {
 }
 
 test.each(Object.keys(eventData) as EventType[])('%s is told in one short sentence', (type) => {
-  const told = describe(specimen(type), { taskId: 't', runId: 'r', agentName: 'Root agent', team: { workflow: 'W', nodes: 3, completed: 2 } })
+  const told = describe(specimen(type), {
+    taskId: 't',
+    runId: 'r',
+    agentName: 'Root agent',
+    team: { workflow: 'W', nodes: 3, completed: 2 },
+    nodeTool: null,
+    asked: null,
+  })
   expect(told.text).toMatch(/^\S[^\n]{5,400}$/)
   expect(JSON.stringify(told).length).toBeLessThan(2500)
   expect(told.text).not.toMatch(/undefined|null|\[object|Main Agent/)

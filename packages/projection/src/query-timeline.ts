@@ -21,6 +21,7 @@ interface RunName {
   readonly parent_run_id: string | null
   readonly team_run_id: string | null
   readonly agent_name: string
+  readonly tool: string | null
 }
 
 interface Context {
@@ -29,6 +30,8 @@ interface Context {
   readonly submittedAt: string | null
   runOf(runId: string): RunName | undefined
   teamOf(teamRunId: string): Surroundings['team']
+  /** The call of a run that a person was asked about. */
+  askedOf(runId: string, callId: string): Surroundings['asked']
 }
 
 /** Items after the `taskseq` `after`. `offset_ms` counts from the task's submission. */
@@ -51,7 +54,10 @@ function itemOf(row: EventRow, context: Context): JsonObject {
   const run = runId === null ? undefined : context.runOf(runId)
   const agentName = run === undefined || run.team_run_id === null ? 'Root agent' : run.agent_name
   const team = typeof data['team_run_id'] === 'string' ? context.teamOf(data['team_run_id']) : null
-  const { actor, text, status, metadata } = event === null ? unreadable(row) : describe(event, { taskId: context.taskId, runId, agentName, team })
+  const decides = event?.type === 'approval_granted' || event?.type === 'approval_denied'
+  const asked = decides && runId !== null ? context.askedOf(runId, event.data.call_id) : null
+  const around: Surroundings = { taskId: context.taskId, runId, agentName, team, nodeTool: run?.tool ?? null, asked }
+  const { actor, text, status, metadata } = event === null ? unreadable(row) : describe(event, around)
   return {
     event_id: `${context.taskId}.${row.taskseq}`,
     taskseq: row.taskseq,
@@ -91,8 +97,19 @@ function contextOf(sql: Sql, found: { task_key: number; task_id: string; submitt
   const key = found.task_key
   const root = sql.get<{ root_run_id: string | null }>('select root_run_id from tasks where task_key = ?', [key])
   const runOf = remembered((runId) =>
-    sql.get<RunName>('select parent_run_id, team_run_id, agent_name from runs where task_key = ? and run_id = ?', [key, runId]),
+    sql.get<RunName>(
+      `select parent_run_id, team_run_id, agent_name,
+         (select tool from team_nodes where task_key = runs.task_key and team_run_id = runs.team_run_id and node_id = runs.node_id) as tool
+       from runs where task_key = ? and run_id = ?`,
+      [key, runId],
+    ),
   )
+  const askedOf = (runId: string, callId: string): Surroundings['asked'] =>
+    sql.get<{ tool: string; subject: string }>(
+      `select tool, coalesce(approval_subject, '') as subject from tool_calls
+       where task_key = ? and run_id = ? and call_id = ? and approval is not null order by asked_taskseq desc limit 1`,
+      [key, runId, callId],
+    ) ?? null
   const teamOf = remembered((teamRunId) =>
     sql.get<NonNullable<Surroundings['team']>>(
       `select workflow, nodes, (select count(*) from team_nodes where task_key = teams.task_key and team_run_id = teams.team_run_id and status = 'completed') as completed
@@ -100,7 +117,7 @@ function contextOf(sql: Sql, found: { task_key: number; task_id: string; submitt
       [key, teamRunId],
     ),
   )
-  return { taskId: found.task_id, rootRunId: root?.root_run_id ?? null, submittedAt: found.submitted_at, runOf, teamOf: (id) => teamOf(id) ?? null }
+  return { taskId: found.task_id, rootRunId: root?.root_run_id ?? null, submittedAt: found.submitted_at, runOf, askedOf, teamOf: (id) => teamOf(id) ?? null }
 }
 
 function remembered<T>(read: (id: string) => T): (id: string) => T {

@@ -1,6 +1,7 @@
 import { event, foldTask, openRecord, splitBatch, type RecordedEvent } from '@beaver/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { approvalTask } from '../test/approval-fixture.ts'
 import {
   answer as said,
   newStream,
@@ -25,6 +26,8 @@ function scene(): ReturnType<typeof newStream> {
   teamTask(stream.log('task-team'))
   singleTask(stream.log('task-one', { session: '会话' }))
   workflowTask(stream.log('task-flow'))
+  approvalTask(stream.log('task-asks'))
+  approvalTask(stream.log('task-waits'), { open: true })
   return stream
 }
 
@@ -42,7 +45,7 @@ describe('rows', () => {
     const stream = scene()
     using model = openOn(stream)
     await model.apply(stream.messages)
-    for (const task of ['task-team', 'task-one', 'task-flow']) {
+    for (const task of ['task-team', 'task-one', 'task-flow', 'task-asks', 'task-waits']) {
       const state = foldTask(eventsOf(stream.messages.filter((message) => message.log.task === task)))
       const row = model.sql.get<{ task_key: number }>('select task_key, status, daemon, root_run_id from tasks where task_id = ?', [task])!
       expect(row).toMatchObject({ status: state.status, daemon: state.owner, root_run_id: state.rootRunId })
@@ -226,7 +229,7 @@ describe('exactly once', () => {
     await using model = openReadModel(file, { readBlob: stream.readBlob })
     expect(model.begin(identity)).toBe(stream.messages[4]?.sequence)
     expect(await model.apply(stream.messages)).toMatchObject({ messages: stream.messages.length - 5, findings: 0 })
-    expect(model.sql.get('select sequence, events from checkpoint')).toEqual({ sequence: stream.messages.at(-1)?.sequence, events: 84 })
+    expect(model.sql.get('select sequence, events from checkpoint')).toEqual({ sequence: stream.messages.at(-1)?.sequence, events: 116 })
   })
 
   test('leaves nothing of a batch that fails half way, and applies it whole the next time', async () => {
@@ -254,7 +257,7 @@ describe('exactly once', () => {
     using model = openOn(stream)
     const first = model.apply(stream.messages)
     await expect(model.apply(stream.messages)).rejects.toMatchObject({ code: 'internal' })
-    expect(await first).toMatchObject({ events: 84 })
+    expect(await first).toMatchObject({ events: 116 })
   })
 })
 

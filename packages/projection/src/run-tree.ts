@@ -7,6 +7,7 @@ import type { JsonObject, JsonValue } from '@beaver/core'
 import { failureView } from './query-tasks.ts'
 import { type Sql, truth } from './sql.ts'
 import { clip, millisBetween } from './text.ts'
+import { firstCallTokens, parsedOrNull, usageOfRuns } from './usage.ts'
 
 const outputCharsMax = 300
 const checksMax = 20
@@ -34,6 +35,11 @@ interface RunRow {
   readonly model: string | null
   readonly execution_mode: string | null
   readonly skills: string
+  readonly skill_selection: string | null
+  readonly context: string | null
+  readonly results_compacted: number
+  readonly history_dropped: number
+  readonly summaries: number
   readonly finish_reason: string | null
   readonly output: string | null
   readonly failure_class: string | null
@@ -121,12 +127,13 @@ export function runTree(sql: Sql, taskKey: number, nodesMax: number): RunTree {
   const byId = new Map(parts.runs.map((run) => [run.run_id, run]))
   const childrenOf = grouped(parts.runs, (run) => run.parent_run_id ?? '')
   const shown = new Set<string>()
+  const used: Used = { usageOf: usageOfRuns(sql, taskKey), firstTokens: firstCallTokens(sql, taskKey) }
 
   const viewOf = (run: RunRow): JsonObject => {
     shown.add(run.run_id)
     const teams = (parts.teamsOf.get(run.run_id) ?? []).map(teamOf)
     const others = (childrenOf.get(run.run_id) ?? []).flatMap((child) => (shown.has(child.run_id) || (more && child.node_id !== null) ? [] : [viewOf(child)]))
-    return { ...runView(run), teams, ...(others.length > 0 ? { other_runs: others } : {}) }
+    return { ...runView(run, used), teams, ...(others.length > 0 ? { other_runs: others } : {}) }
   }
   const nodeOf = (node: NodeRow): JsonObject => {
     const run = node.run_id === null ? undefined : byId.get(node.run_id)
@@ -192,7 +199,12 @@ function requirementView(text: string): JsonValue {
   return typeof requirement === 'string' ? clip(requirement, requirementCharsMax) : { kind: (requirement as { kind: string }).kind }
 }
 
-function runView(run: RunRow): JsonObject {
+interface Used {
+  readonly usageOf: ReturnType<typeof usageOfRuns>
+  readonly firstTokens: ReturnType<typeof firstCallTokens>
+}
+
+function runView(run: RunRow, { usageOf, firstTokens }: Used): JsonObject {
   return {
     run_id: run.run_id,
     parent_run_id: run.parent_run_id,
@@ -203,6 +215,12 @@ function runView(run: RunRow): JsonObject {
     status: run.status,
     execution_mode: run.execution_mode,
     skills: JSON.parse(run.skills) as JsonValue,
+    skill_selection: parsedOrNull(run.skill_selection),
+    context: parsedOrNull(run.context),
+    first_input_tokens: firstTokens.get(run.run_id) ?? null,
+    results_compacted: run.results_compacted,
+    history_dropped: run.history_dropped,
+    summaries: run.summaries,
     started_at: run.started_at,
     ended_at: run.ended_at,
     duration_ms: millisBetween(run.started_at, run.ended_at),
@@ -213,6 +231,7 @@ function runView(run: RunRow): JsonObject {
     input_tokens: run.input_tokens,
     output_tokens: run.output_tokens,
     calls: run.calls,
+    usage_by_model: usageOf(run.run_id),
     provider: run.provider,
     model: run.model,
     finish_reason: run.finish_reason,

@@ -2,7 +2,7 @@
 // S1. Every row is a function of the journal alone: no clock, no random key. S2. `task_key` numbers the logs in the order in
 //     which the stream first named them. S3. A changed table means a higher `schemaVersion`: older files are rebuilt.
 
-export const schemaVersion = 2
+export const schemaVersion = 3
 
 /** `application_id` of a Beaver read model ("BVRM"), so that a file of another program is never taken for one. */
 export const applicationId = 0x4256524d
@@ -98,6 +98,11 @@ create table runs (
   model text,
   execution_mode text,
   skills text not null default '[]',
+  skill_selection text,
+  context text,
+  results_compacted integer not null default 0,
+  history_dropped integer not null default 0,
+  summaries integer not null default 0,
   finish_reason text,
   output text,
   output_taskseq integer,
@@ -164,7 +169,8 @@ create table team_nodes (
   primary key (task_key, team_run_id, node_id)
 ) strict;
 
--- A call is the place it was asked for: providers use the same call id again in a later answer.
+-- A call is the place it was asked for: providers use the same call id again in a later answer. \`approval\` is null where none
+-- was asked for, else requested, granted or denied.
 create table tool_calls (
   task_key integer not null,
   asked_taskseq integer not null,
@@ -173,6 +179,14 @@ create table tool_calls (
   call_id text not null,
   tool text not null,
   arguments text,
+  approval text,
+  approval_subject text,
+  approval_rule text,
+  approval_requested_at text,
+  approval_requested_taskseq integer,
+  approval_by text,
+  approval_reason text,
+  approval_decided_at text,
   idempotent integer,
   starts integer not null default 0,
   started_at text,
@@ -185,11 +199,15 @@ create table tool_calls (
   primary key (task_key, asked_taskseq, call_index)
 ) strict;
 create index tool_calls_by_call on tool_calls (task_key, run_id, call_id);
+create index tool_calls_approved on tool_calls (task_key, approval_requested_taskseq) where approval is not null;
+create index tool_calls_open on tool_calls (task_key, run_id) where ended_at is null;
 
+-- \`purpose\`: answer, skill_selection or summary.
 create table provider_calls (
   task_key integer not null,
   taskseq integer not null,
   run_id text,
+  purpose text not null default 'answer',
   time text not null,
   success integer not null,
   provider text,
@@ -205,6 +223,18 @@ create table provider_calls (
   tries integer,
   retry_in_ms integer,
   primary key (task_key, taskseq)
+) strict;
+
+-- What each run used of each model; a run nobody knows is ''.
+create table model_usage (
+  task_key integer not null,
+  run_id text not null,
+  provider text not null,
+  model text not null,
+  input_tokens integer not null,
+  output_tokens integer not null,
+  calls integer not null,
+  primary key (task_key, run_id, provider, model)
 ) strict;
 
 create table evidence_checks (
@@ -270,6 +300,7 @@ export const tableNames = [
   'team_nodes',
   'tool_calls',
   'provider_calls',
+  'model_usage',
   'evidence_checks',
   'team_diagnostics',
   'audit_findings',

@@ -22,5 +22,8 @@ export function millisBetween(from: string | null, to: string | null): number | 
   return Number.isNaN(span) ? null : span
 }
 
-/** `1 node`, `2 nodes`. */
-export const counted = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`
+/** `1 node`, `2,000 nodes`. */
+export const counted = (n: number, noun: string): string => `${String(n).replaceAll(/\B(?=(\d{3})+$)/g, ',')} ${noun}${n === 1 ? '' : 's'}`
+
+/** `350 ms`, `3.2 s`. */
+export const spanOf = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`)

@@ -84,7 +84,7 @@ export function newStream(): Stream {
   }
 }
 
-const usage = (input: number, output: number): DataOf<'run_completed'>['usage'] => ({ input_tokens: input, output_tokens: output, calls: 1 })
+export const usage = (input: number, output: number): DataOf<'run_completed'>['usage'] => ({ input_tokens: input, output_tokens: output, calls: 1 })
 
 export function submitted(log: LogId, text = 'Count the words', skill: string | null = null): DomainEvent {
   const request = { text, workspace: '/w', skill, source: 'cli' }

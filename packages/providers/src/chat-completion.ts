@@ -2,19 +2,17 @@
 import { type ChatAnswer, ProviderError } from '@beaver/agent'
 import type { ToolCall } from '@beaver/core'
 import { z } from 'zod'
+import { type AnsweringPlace, errorInAnswer } from './provider-failure.ts'
 
-export interface AnswerPlace {
-  readonly host: string
-  /** The model that was asked. */
-  readonly model: string
+export interface AnswerPlace extends AnsweringPlace {
   /** How many tool calls stand in the conversation before this answer. */
   readonly earlierCalls: () => number
   /** The tool that a name on the wire stands for. */
   readonly toolName: (name: string) => string
-  readonly redact: (text: string) => string
 }
 
 const tokens = z.int().nonnegative().nullish()
+export const wireUsage = z.looseObject({ prompt_tokens: tokens, completion_tokens: tokens }).nullish()
 
 const completion = z.looseObject({
   id: z.string().nullish(),
@@ -39,44 +37,63 @@ const completion = z.looseObject({
       }),
     )
     .min(1),
-  usage: z.looseObject({ prompt_tokens: tokens, completion_tokens: tokens }).nullish(),
+  usage: wireUsage,
 })
 
 /** @throws {ProviderError} `malformed_output`, or `refusal` when the model declined */
 export function readChatCompletion(body: string, place: AnswerPlace): ChatAnswer {
-  const parsed = completion.safeParse(parseJson(body, place))
+  const value = parseJson(body, place)
+  const parsed = completion.safeParse(value)
   if (!parsed.success) {
     const issue = parsed.error.issues[0]
-    throw malformed(place, `not a chat completion: ${issue?.path.join('.') || 'the whole'}: ${issue?.message}. It begins: ${begin(body)}`)
+    throw (
+      errorInAnswer(value, place) ??
+      malformed(place, `not a chat completion: ${issue?.path.join('.') || 'the whole'}: ${issue?.message}. It begins: ${begin(body)}`)
+    )
   }
   const { id, model, choices, usage } = parsed.data
   const choice = choices[0]
   if (choice === undefined) throw malformed(place, 'no choice')
-  const { message } = choice
-  const toolCalls = readToolCalls(message.tool_calls ?? [], place)
-  if (typeof message.refusal === 'string' && message.refusal !== '' && !message.content && toolCalls.length === 0) {
-    throw new ProviderError('refusal', `The model ${place.model} declined: ${place.redact(message.refusal)}`)
+  const { message, finish_reason: finishReason } = choice
+  const calls = (message.tool_calls ?? []).map((call) => ({ id: call.id ?? '', name: call.function.name, arguments: call.function.arguments ?? '' }))
+  return answerFrom({ id, model, content: message.content ?? null, refusal: message.refusal ?? '', calls, finishReason, usage }, place)
+}
+
+/** What an answer said, whole or put together from a stream. */
+export interface Said {
+  readonly id: string | null | undefined
+  readonly model: string | null | undefined
+  readonly content: string | null
+  readonly refusal: string
+  readonly calls: readonly ToolCall[]
+  readonly finishReason: string | null | undefined
+  readonly usage: z.output<typeof wireUsage>
+}
+
+/** @throws {ProviderError} `refusal` when the model declined */
+export function answerFrom({ id, model, content, refusal, calls, finishReason, usage }: Said, place: AnswerPlace): ChatAnswer {
+  if (refusal !== '' && !content && calls.length === 0) {
+    throw new ProviderError('refusal', `The model ${place.model} declined: ${place.redact(refusal)}`)
   }
   return {
-    content: message.content ?? null,
-    toolCalls,
-    finishReason: choice.finish_reason || (toolCalls.length > 0 ? 'tool_calls' : 'stop'),
+    // Some servers say '' where others say nothing.
+    content: content === '' && calls.length > 0 ? null : content,
+    toolCalls: withIds(calls, place),
+    finishReason: finishReason || (calls.length > 0 ? 'tool_calls' : 'stop'),
     usage: { input_tokens: usage?.prompt_tokens ?? 0, output_tokens: usage?.completion_tokens ?? 0, calls: 1 },
     model: model || place.model,
     responseId: id || null,
   }
 }
 
-type WireCall = { readonly id?: string | null | undefined; readonly function: { readonly name: string; readonly arguments?: string | null | undefined } }
-
 /** A call without an id of its own gets its place in the conversation: the same request gives the same id, and none stands twice. */
-function readToolCalls(calls: readonly WireCall[], place: AnswerPlace): ToolCall[] {
+function withIds(calls: readonly ToolCall[], place: AnswerPlace): ToolCall[] {
   const taken = new Set<string>()
   return calls.map((call, index) => {
-    let id = call.id ?? ''
+    let { id } = call
     if (id === '' || taken.has(id)) id = `call_${place.earlierCalls() + index}`
     taken.add(id)
-    return { id, name: place.toolName(call.function.name), arguments: call.function.arguments ?? '{}' }
+    return { id, name: place.toolName(call.name), arguments: call.arguments || '{}' }
   })
 }
 
@@ -91,7 +108,7 @@ function parseJson(body: string, place: AnswerPlace): unknown {
 /** Longer than what a message shows, so that nothing is cut before it is redacted. */
 const begin = (body: string): string => body.slice(0, 4000)
 
-function malformed(place: AnswerPlace, what: string): ProviderError {
+export function malformed(place: Pick<AnsweringPlace, 'host' | 'redact'>, what: string): ProviderError {
   // Redacted before it is cut: half a key is still a secret.
   return new ProviderError('malformed_output', place.redact(`The endpoint ${place.host} sent an answer that is ${what}`))
 }

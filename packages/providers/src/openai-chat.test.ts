@@ -1,11 +1,9 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import type { ChatRequest } from '@beaver/agent'
-import { ProviderError } from '@beaver/agent'
+import type { ProviderError } from '@beaver/agent'
 import { afterEach, expect, test } from 'vitest'
-import { openAiChatProvider } from './openai-chat.ts'
+import { apiKey, ask, closeServers, failureOf as failureOfCall, type Handler, json, provider, serve } from '../test/kit.ts'
 
-const apiKey = 'sk-test-SECRET+with/odd="chars"'
+afterEach(closeServers)
+
 const good = {
   id: 'r1',
   model: 'm-1',
@@ -13,53 +11,7 @@ const good = {
   usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
 }
 
-type Handler = (request: IncomingMessage, response: ServerResponse, body: string) => void
-const servers: Server[] = []
-afterEach(async () => {
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
-  }
-})
-
-async function serve(handler: Handler): Promise<string> {
-  const server = createServer((request, response) => {
-    let body = ''
-    request.on('data', (chunk: Buffer) => (body += chunk.toString()))
-    request.on('end', () => handler(request, response, body))
-  })
-  servers.push(server)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
-}
-
-const json =
-  (value: unknown, status = 200, headers: Record<string, string> = {}): Handler =>
-  (_, response) => {
-    response.writeHead(status, { 'content-type': 'application/json', ...headers })
-    response.end(typeof value === 'string' ? value : JSON.stringify(value))
-  }
-
-const ask = (over: Partial<ChatRequest> = {}): ChatRequest => ({
-  messages: [{ role: 'user', content: 'x' }],
-  tools: [],
-  signal: new AbortController().signal,
-  ...over,
-})
-
-const provider = (baseURL: string, timeoutMs = 10_000): ReturnType<typeof openAiChatProvider> =>
-  openAiChatProvider({ name: 'test', baseURL, apiKey, model: 'm', timeoutMs })
-
-async function failureOf(handler: Handler): Promise<ProviderError> {
-  const error = await provider(await serve(handler))
-    .chat(ask())
-    .then(
-      () => null,
-      (thrown: unknown) => thrown,
-    )
-  expect(error).toBeInstanceOf(ProviderError)
-  return error as ProviderError
-}
+const failureOf = async (handler: Handler): Promise<ProviderError> => failureOfCall(provider(await serve(handler)).chat(ask()))
 
 const choice = (message: unknown, finish: unknown = 'stop'): unknown => ({ ...good, choices: [{ finish_reason: finish, message }] })
 const called = (call: unknown): unknown => choice({ content: null, tool_calls: [call] }, 'tool_calls')
@@ -264,7 +216,7 @@ test('a model that declined is a refusal', async () => {
 
 test('nobody listening is provider_unavailable', async () => {
   const url = await serve(json(good))
-  await new Promise((resolve) => servers.splice(0)[0]?.close(resolve))
+  await closeServers()
   await expect(provider(url).chat(ask())).rejects.toMatchObject({
     class: 'provider_unavailable',
     status: null,
@@ -289,7 +241,7 @@ test.each<[string, Handler]>([
   ['stalls in the middle of its answer', (_, response) => void response.writeHead(200).write('{')],
   ['stalls in the middle of an error', (_, response) => void response.writeHead(500).write('{')],
 ])('a server that %s is a provider_timeout', async (_, handler) => {
-  await expect(provider(await serve(handler), 60).chat(ask())).rejects.toMatchObject({
+  await expect(provider(await serve(handler), { timeoutMs: 60 }).chat(ask())).rejects.toMatchObject({
     class: 'provider_timeout',
     message: expect.stringContaining('within 60 ms'),
   })

@@ -1,27 +1,23 @@
 // A ChatProvider on any endpoint that speaks OpenAI's chat completions.
-// O1. One call is one HTTP request: no retry here, the AgentLoop has the policy. O2. A call ends within `timeoutMs`, also when
-//     the server stalls in the middle of its answer. O3. The API key is in no error, also when the server echoes it.
-// O4. What the server sends is checked before it is believed (chat-completion.ts). O5. Tools have their encoded names on the
-//     wire, in the schemas and in the history alike, and their own everywhere else (D-13).
-import { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError, toolNameAtProvider, toolNamesFromProvider, type ToolSchema } from '@beaver/agent'
-import { BeaverError, type ChatMessage } from '@beaver/core'
-import OpenAI from 'openai'
-import { readChatCompletion } from './chat-completion.ts'
-import { bodyBytesMax, httpFetch } from './http-fetch.ts'
-import { providerErrorOf } from './provider-failure.ts'
-import { redactor } from './redact.ts'
+// O1. One call is one HTTP request: no retry here, the AgentLoop has the policy. Only a server that does not know
+//     `stream_options` is asked again, once for each provider. O2. A call ends within `timeoutMs`, also when the server stalls
+//     in the middle of its answer; a stream that falls silent ends within `idleMs`. O3. The API key is in no error, also when
+//     the server echoes it. O4. What the server sends is checked before it is believed (chat-completion.ts, chat-stream.ts).
+// O5. Tools have their encoded names on the wire, in the schemas and in the history alike, and their own everywhere else (D-13).
+// O6. A streamed answer is the one the whole would have been; a server that does not stream is read whole.
+import { type ChatAnswer, type ChatProvider, type ChatRequest, toolNameAtProvider, toolNamesFromProvider, type ToolSchema } from '@beaver/agent'
+import type { ChatMessage } from '@beaver/core'
+import type OpenAI from 'openai'
+import { type CallWatch, watchCall } from './call-watch.ts'
+import { type AnswerPlace, readChatCompletion } from './chat-completion.ts'
+import { chatStream } from './chat-stream.ts'
+import { openAiEndpoint, type OpenAiEndpointOptions } from './openai-endpoint.ts'
+import { providerErrorOf, refusesStreamOptions } from './provider-failure.ts'
+import { bodyText, eventsOf, isEventStream } from './response-body.ts'
 
-export interface OpenAiChatOptions {
-  /** As journals and reports name it: `openai`, `simulated`, … */
-  readonly name: string
-  /** Default `https://api.openai.com/v1`. */
-  readonly baseURL?: string
-  readonly apiKey: string
-  readonly model: string
-  /** For the whole call, the answer's body included. */
-  readonly timeoutMs: number
-  /** Default: `httpFetch()`. */
-  readonly fetch?: typeof fetch
+export interface OpenAiChatOptions extends OpenAiEndpointOptions {
+  /** Of a streamed answer: silence after which it is given up. Default: `timeoutMs`. */
+  readonly idleMs?: number
 }
 
 /**
@@ -32,49 +28,63 @@ export interface OpenAiChatOptions {
  */
 export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
   const { name, model, timeoutMs } = options
-  const baseURL = options.baseURL ?? 'https://api.openai.com/v1'
-  const host = hostOf(baseURL)
-  if (options.apiKey === '') throw new BeaverError('invalid_configuration', `The provider ${name} has an empty API key`)
-  const client = new OpenAI({
-    baseURL,
-    apiKey: options.apiKey,
-    adminAPIKey: null,
-    maxRetries: 0,
-    timeout: timeoutMs,
-    // The client would log requests, headers included, to the console when OPENAI_LOG says so.
-    logLevel: 'off',
-    fetch: options.fetch ?? httpFetch(),
-    // Someone else's endpoint does not learn the account's ids.
-    ...(options.baseURL === undefined ? {} : { organization: null, project: null }),
-  })
-  const redact = redactor(options.apiKey)
-  const where = { name, host, model, timeoutMs, redact }
+  const { client, place } = openAiEndpoint(options)
+  const limits = { timeoutMs, idleMs: options.idleMs ?? timeoutMs }
+  let askForUsage = true
 
   async function chat(request: ChatRequest): Promise<ChatAnswer> {
     request.signal.throwIfAborted()
-    // AbortSignal.any() costs more than the rest of this function.
-    const controller = new AbortController()
-    const stop = (): void => controller.abort()
-    const timer = setTimeout(stop, timeoutMs)
-    request.signal.addEventListener('abort', stop, { once: true })
+    const watch = watchCall(request.signal, limits)
+    const answering: AnswerPlace = {
+      ...place,
+      earlierCalls: () => callsIn(request.messages),
+      toolName: (wire) => toolsOf(request.tools).nameOf(wire),
+    }
     try {
-      const response = await client
-        .post('/chat/completions', { body: requestBody(model, request), headers: jsonHeaders, signal: controller.signal })
-        .asResponse()
-      return readChatCompletion(await bodyText(response, where), {
-        model,
-        earlierCalls: () => callsIn(request.messages),
-        toolName: (name) => toolsOf(request.tools).nameOf(name),
-        redact,
-        host,
-      })
+      const { onText } = request
+      if (onText === undefined) return readChatCompletion(await bodyText(await post(request, watch, {}), place.host), answering)
+      return await readStream(await postStreaming(request, watch), { watch, answering, onText })
     } catch (error) {
       request.signal.throwIfAborted()
-      throw providerErrorOf(error, { ...where, timedOut: controller.signal.aborted })
+      throw providerErrorOf(error, { ...place, ...limits, gaveUp: watch.gaveUp })
     } finally {
-      clearTimeout(timer)
-      request.signal.removeEventListener('abort', stop)
+      watch.close()
     }
+  }
+
+  function post(request: ChatRequest, watch: CallWatch, how: Parameters<typeof requestBody>[2]): Promise<Response> {
+    return client.post('/chat/completions', { body: requestBody(model, request, how), headers: jsonHeaders, signal: watch.controller.signal }).asResponse()
+  }
+
+  async function postStreaming(request: ChatRequest, watch: CallWatch): Promise<Response> {
+    if (!askForUsage) return post(request, watch, { stream: true })
+    try {
+      return await post(request, watch, { stream: true, stream_options: { include_usage: true } })
+    } catch (error) {
+      if (!refusesStreamOptions(error)) throw error
+      askForUsage = false
+      return post(request, watch, { stream: true })
+    }
+  }
+
+  async function readStream(
+    response: Response,
+    { watch, answering, onText }: { watch: CallWatch; answering: AnswerPlace; onText: (text: string) => void },
+  ): Promise<ChatAnswer> {
+    if (!isEventStream(response)) {
+      const answer = readChatCompletion(await bodyText(response, place.host), answering)
+      if (answer.content) onText(answer.content)
+      return answer
+    }
+    const stream = chatStream(answering)
+    watch.stir()
+    for await (const event of eventsOf(response, { client, host: place.host, controller: watch.controller, stir: watch.stir })) {
+      const text = stream.take(event)
+      if (text !== '') onText(text)
+    }
+    // The client ends an aborted stream without an error.
+    watch.controller.signal.throwIfAborted()
+    return stream.end()
   }
 
   return { name, model, chat }
@@ -91,8 +101,8 @@ interface WireTools {
 /** The tools of a loop are the same at every call, and the larger part of a short request: their text is made once. */
 const wireTools = new WeakMap<readonly ToolSchema[], WireTools>()
 
-function requestBody(model: string, request: ChatRequest): string {
-  const body = JSON.stringify({ model, messages: request.messages.map(wireMessage) } satisfies OpenAI.ChatCompletionCreateParamsNonStreaming)
+function requestBody(model: string, request: ChatRequest, how: { stream?: true; stream_options?: { include_usage: true } }): string {
+  const body = JSON.stringify({ model, messages: request.messages.map(wireMessage), ...how } satisfies OpenAI.ChatCompletionCreateParams)
   return request.tools.length === 0 ? body : `${body.slice(0, -1)},"tools":${toolsOf(request.tools).text}}`
 }
 
@@ -121,29 +131,5 @@ function wireMessage(message: ChatMessage): OpenAI.ChatCompletionMessageParam {
   }
 }
 
-async function bodyText(response: Response, where: { host: string }): Promise<string> {
-  const length = Number(response.headers.get('content-length') ?? NaN)
-  if (length <= bodyBytesMax) return await response.text()
-  if (Number.isNaN(length) && response.body !== null) {
-    const chunks: Uint8Array[] = []
-    let bytes = 0
-    for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
-      bytes += chunk.length
-      if (bytes > bodyBytesMax) break
-      chunks.push(chunk)
-    }
-    if (bytes <= bodyBytesMax) return Buffer.concat(chunks).toString()
-  }
-  await response.body?.cancel().catch(() => undefined)
-  throw new ProviderError('malformed_output', `The endpoint ${where.host} sent an answer of more than ${bodyBytesMax} bytes.`, { status: response.status })
-}
-
 const callsIn = (messages: readonly ChatMessage[]): number =>
   messages.reduce((count, message) => count + (message.role === 'assistant' ? (message.tool_calls?.length ?? 0) : 0), 0)
-
-function hostOf(baseURL: string): string {
-  const url = URL.parse(baseURL)
-  if (url === null || !/^https?:$/.test(url.protocol))
-    throw new BeaverError('invalid_configuration', `The base URL of a provider must be an http or https URL, such as https://api.openai.com/v1`)
-  return url.host
-}

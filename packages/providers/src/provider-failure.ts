@@ -1,51 +1,105 @@
-// From what the openai client throws to the failure class that decides what happens next.
+// From what the openai client throws, and what a server says in the middle of an answer, to the failure class that decides what
+// happens next.
 // F1. No raw error is kept as `cause`: the client's errors hold headers and bodies, and those may hold the key.
 import { ProviderError } from '@beaver/agent'
 import type { FailureClass } from '@beaver/core'
 import OpenAI from 'openai'
 import { retryAfterMs } from './retry-after.ts'
 
-export interface CallPlace {
+/** The endpoint as messages name it. */
+export interface AnsweringPlace {
   readonly host: string
+  /** The model that was asked. */
   readonly model: string
-  readonly timeoutMs: number
-  readonly timedOut: boolean
+  /** Where the key comes from, so that a person knows what to check: `OPENAI_API_KEY`. */
+  readonly keyName: string
   readonly redact: (text: string) => string
+}
+
+export interface CallPlace extends AnsweringPlace {
+  readonly timeoutMs: number
+  readonly idleMs: number
+  readonly gaveUp: 'timeout' | 'idle' | null
 }
 
 export function providerErrorOf(error: unknown, place: CallPlace): ProviderError {
   if (error instanceof ProviderError) return error
   const endpoint = `The endpoint ${place.host}`
-  if (place.timedOut || error instanceof OpenAI.APIConnectionTimeoutError) {
+  if (place.gaveUp === 'idle') {
+    return new ProviderError('provider_timeout', `${endpoint} began to answer and then sent nothing for ${place.idleMs} ms.`)
+  }
+  if (place.gaveUp === 'timeout' || error instanceof OpenAI.APIConnectionTimeoutError) {
     return new ProviderError('provider_timeout', `${endpoint} did not answer within ${place.timeoutMs} ms.`)
   }
-  if (error instanceof OpenAI.APIError && typeof error.status === 'number') return ofStatus(error as StatusError, endpoint, place)
+  if (error instanceof OpenAI.APIError && !(error instanceof OpenAI.APIConnectionError)) {
+    const { status, headers, error: body } = error as AnswerError
+    if (typeof status === 'number') return refused(status, { said: serverText(error as AnswerError), codes: codesOf(error), headers, shown: true }, place)
+    return errorInAnswer({ error: body }, place) ?? inTheMiddle(500, body, place)
+  }
+  if (error instanceof SyntaxError) {
+    return new ProviderError('malformed_output', `${endpoint} sent a stream in which something is not JSON.`)
+  }
   const reason = place.redact(deepestReason(error))
   return new ProviderError('provider_unavailable', `${endpoint} cannot be reached, or broke off its answer: ${reason}`)
 }
 
-type StatusError = InstanceType<typeof OpenAI.APIError> & { status: number }
+/** The client's types say `any`. Without a status the error came among the events of a stream. */
+interface AnswerError extends Error {
+  readonly status: number | undefined
+  readonly headers: Headers | undefined
+  readonly error: unknown
+}
 
-function ofStatus(error: StatusError, endpoint: string, place: CallPlace): ProviderError {
-  const { status } = error
-  const said = place.redact(serverText(error))
-  const { failureClass, explanation } = classify(status, `${error.code ?? ''} ${error.type ?? ''}`, said, place.model)
-  const message = `${endpoint} ${explanation} (HTTP ${status})${said === '' ? '.' : `. It says: ${said}`}`
-  return new ProviderError(failureClass, message, { status, retryAfterMs: retryAfterMs(error.headers) })
+/** An error that came where an answer was to be: `{"error": {"code": 429, …}}`. `null` when there is none, or none that says what it is. */
+export function errorInAnswer(value: unknown, place: AnsweringPlace): ProviderError | null {
+  const error = field(value, 'error')
+  if (typeof error !== 'object' || error === null) return null
+  const status = statusIn(error)
+  return status === null ? null : inTheMiddle(status, error, place)
+}
+
+/** Does the server refuse the wish for usage in a stream? Older ones do not know it. */
+export function refusesStreamOptions(error: unknown): boolean {
+  return (
+    error instanceof OpenAI.APIError &&
+    (error.status === 400 || error.status === 422) &&
+    /stream_options|include_usage/.test(`${text(field(error, 'param'))} ${error.message}`)
+  )
+}
+
+function inTheMiddle(status: number, error: unknown, place: AnsweringPlace): ProviderError {
+  const message = field(error, 'message')
+  return refused(status, { said: typeof message === 'string' ? message : '', codes: codesOf(error), headers: undefined, shown: false }, place)
+}
+
+interface Refusal {
+  readonly said: string
+  readonly codes: string
+  readonly headers: Headers | undefined
+  /** Whether the status is the response's own. */
+  readonly shown: boolean
+}
+
+function refused(status: number, refusal: Refusal, place: AnsweringPlace): ProviderError {
+  const said = place.redact(refusal.said)
+  const { failureClass, explanation } = classify(status, refusal.codes, said, place)
+  const where = refusal.shown ? `(HTTP ${status})` : '(told instead of an answer)'
+  const message = `The endpoint ${place.host} ${explanation} ${where}${said === '' ? '.' : `. It says: ${said}`}`
+  return new ProviderError(failureClass, message, { status: refusal.shown ? status : null, retryAfterMs: retryAfterMs(refusal.headers) })
 }
 
 const overflow =
   /context[_ ](length|window|size)|maximum context|(prompt|input|request).{0,40}\b(too long|too large|too many tokens)|too many (input )?tokens|exceeds? the maximum number of tokens/i
 
-function classify(status: number, codes: string, said: string, model: string): { failureClass: FailureClass; explanation: string } {
+function classify(status: number, codes: string, said: string, place: AnsweringPlace): { failureClass: FailureClass; explanation: string } {
   switch (status) {
     case 401:
     case 403:
-      return { failureClass: 'provider_refused', explanation: 'refused the API key: check OPENAI_API_KEY' }
+      return { failureClass: 'provider_refused', explanation: `refused the API key: check ${place.keyName}` }
     case 402:
       return { failureClass: 'provider_refused', explanation: 'wants to be paid: check the plan and billing of the account' }
     case 404:
-      return { failureClass: 'provider_refused', explanation: `does not have the model ${model} or the path: check the model's name and the base URL` }
+      return { failureClass: 'provider_refused', explanation: `does not have the model ${place.model} or the path: check the model's name and the base URL` }
     case 408:
       return { failureClass: 'provider_timeout', explanation: 'gave up waiting' }
     case 409:
@@ -60,19 +114,42 @@ function classify(status: number, codes: string, said: string, model: string): {
     default:
       if (status >= 500) return { failureClass: 'provider_unavailable', explanation: 'failed' }
       if (overflow.test(codes) || overflow.test(said))
-        return { failureClass: 'context_overflow', explanation: `says that the conversation is too long for the model ${model}` }
+        return { failureClass: 'context_overflow', explanation: `says that the conversation is too long for the model ${place.model}` }
       return { failureClass: 'provider_refused', explanation: 'refused the request' }
   }
 }
 
+/** What the codes of an error mean, where it came without a status of its own. */
+const statusOfCode: readonly (readonly [RegExp, number])[] = [
+  [/insufficient_quota|rate_?limit|too_many_requests/i, 429],
+  [/invalid_api_key|authentication|permission/i, 401],
+  [/not_found/i, 404],
+  [/timeout/i, 408],
+  [/server_error|overloaded|unavailable|internal/i, 500],
+  [/invalid_request|context_length|content_policy/i, 400],
+]
+
+/** The HTTP status an error in an answer stands for: its own number, else by its codes. */
+function statusIn(error: object): number | null {
+  for (const number of [field(error, 'status'), field(error, 'code')].map(Number)) if (Number.isInteger(number) && number >= 400 && number <= 599) return number
+  const codes = codesOf(error)
+  return statusOfCode.find(([pattern]) => pattern.test(codes))?.[1] ?? null
+}
+
+const codesOf = (error: unknown): string => `${text(field(error, 'code'))} ${text(field(error, 'type'))}`
+
+const field = (value: unknown, name: string): unknown => (typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined)
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : '')
+
 /** What the server said, without the status the client puts before it. */
-function serverText(error: StatusError): string {
+function serverText(error: AnswerError): string {
   const body = error.error as { message?: unknown } | string | undefined
   if (typeof body === 'string') return body
   if (typeof body?.message === 'string') return body.message
-  const text = error.message.replace(/^\d{3}\s*/, '')
-  if (/^status code \(no body\)$/.test(text)) return ''
-  return /^\s*<(!doctype|html)/i.test(text) ? 'an HTML page' : text
+  const said = error.message.replace(/^\d{3}\s*/, '')
+  if (/^status code \(no body\)$/.test(said)) return ''
+  return /^\s*<(!doctype|html)/i.test(said) ? 'an HTML page' : said
 }
 
 function deepestReason(error: unknown): string {

@@ -54,8 +54,8 @@ describe('a task', () => {
 
   it('of a dead owner is taken up by another after the lease; what was answered is not asked again', async () => {
     const { daemon, submit, ended, passing, events } = world()
-    const slow = defineTool({ name: 'slow', description: '', input: z.strictObject({}), idempotent: true, run: () => new Promise<string>(() => {}) })
-    const fast = defineTool({ name: 'slow', description: '', input: z.strictObject({}), idempotent: true, run: () => 'at last' })
+    const slow = defineTool({ name: 'slow', description: 'Slow.', input: z.strictObject({}), idempotent: true, run: () => new Promise<string>(() => {}) })
+    const fast = defineTool({ name: 'slow', description: 'Slow.', input: z.strictObject({}), idempotent: true, run: () => 'at last' })
     const first = daemon({ provider: scriptedProvider([calls(['slow', {}])]), tools: [slow] })
     const log = await submit()
     await passing('the tool runs', async () => (await events(log)).some((event) => event.type === 'tool_call_started'))

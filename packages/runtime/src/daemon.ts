@@ -2,9 +2,10 @@
 // D1. A task is acknowledged only after its terminal event. D2. At most `tasksMax` are held. D3. A drained daemon has handed
 //     over or finished every task it held.
 import { type Delivery, type DomainEvent, logKey, type LogId, messageOf, pause, type TaskQueue } from '@beaver/core'
+import { pastTasks } from './past-tasks.ts'
 import { type SupervisedTask, superviseTask, type TaskPorts } from './task-supervisor.ts'
 
-export interface DaemonOptions extends TaskPorts {
+export interface DaemonOptions extends Omit<TaskPorts, 'past'> {
   readonly queue: TaskQueue
   readonly tasksMax: number
   readonly leaseMs: number
@@ -27,6 +28,7 @@ const lostPauseMs = 1_000
 
 export function startDaemon(options: DaemonOptions): Daemon {
   const { clock, queue } = options
+  const ports: TaskPorts = { ...options, past: pastTasks(options) }
   const held = new Map<string, { task: SupervisedTask; delivery: Delivery }>()
   const tasks = new Map<string, SupervisedTask>()
   const draining = new AbortController()
@@ -39,7 +41,7 @@ export function startDaemon(options: DaemonOptions): Daemon {
       known.delivery = delivery // delivered again although ours: the newest delivery carries the lease
       return delivery.extend()
     }
-    const task = superviseTask(delivery.log, delivery.deliveries, options)
+    const task = superviseTask(delivery.log, delivery.deliveries, ports)
     held.set(key, { task, delivery })
     tasks.set(key, task)
     void task.outcome.then((outcome) => {
@@ -97,7 +99,9 @@ export function startDaemon(options: DaemonOptions): Daemon {
       await taking
       const all = (): Promise<unknown> => Promise.all([...held.values()].map(({ task }) => task.outcome))
       for (const { task } of held.values()) if (task.parked) task.release('The daemon is shutting down.')
-      await Promise.race([all(), pause(clock, graceMs, new AbortController().signal)])
+      const grace = new AbortController() // its timer would keep a program alive that embeds the daemon
+      await Promise.race([all(), pause(clock, graceMs, grace.signal)])
+      grace.abort()
       for (const { task } of held.values()) task.release('The daemon is shutting down.')
       await all()
       heartbeat.cancel()

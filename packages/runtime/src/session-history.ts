@@ -1,27 +1,26 @@
 // The visible transcript of a session's earlier tasks, oldest first: what a root run of a later task continues from.
 // H1. Only what was said: the request and the final answer. H2. Bounded: the newest tasks that fit.
-import type { BlobStore, ChatMessage, Journal, LogId, TaskId } from '@beaver/core'
+// H3. What one more task costs does not grow with the session: past-tasks.ts.
+import type { ChatMessage, LogId, TaskId } from '@beaver/core'
 import type { Workflow } from '@beaver/workflows'
-import { loadTask } from './load-task.ts'
+import { type PastTasks, saidCharsMax, turnOf } from './past-tasks.ts'
 
 const tasksMax = 20
-const charsMax = 100_000
 
-export async function sessionHistory(log: LogId, previous: TaskId | null, ports: { journal: Journal; blobs: BlobStore }): Promise<readonly ChatMessage[]> {
+export async function sessionHistory(log: LogId, previous: TaskId | null, past: PastTasks): Promise<readonly ChatMessage[]> {
   const exchanges: ChatMessage[][] = []
   let chars = 0
   for (let task = previous, read = 0; task !== null && read < tasksMax; read++) {
-    const { state } = await loadTask({ ...log, task }, ports)
-    const said = state.submitted?.request.text ?? ''
-    const answered = state.ended?.data.final_output ?? ''
-    chars += said.length + answered.length
-    if (chars > charsMax) break
-    if (answered !== '')
+    const earlier = await past.read({ ...log, task })
+    if (earlier === null) break
+    chars += earlier.chars
+    if (chars > saidCharsMax) break
+    if (earlier.answered !== '')
       exchanges.unshift([
-        { role: 'user', content: said },
-        { role: 'assistant', content: answered },
+        { role: 'user', content: earlier.said },
+        { role: 'assistant', content: earlier.answered },
       ])
-    task = state.submitted?.previous_task_id ?? null
+    task = earlier.previous
   }
   return exchanges.flat()
 }
@@ -29,19 +28,16 @@ export async function sessionHistory(log: LogId, previous: TaskId | null, ports:
 const turnsMax = 1_000
 
 /** How many earlier tasks of the session took a turn with this call's key (D-48). */
-export async function earlierTurns(
-  call: { log: LogId; previous: TaskId | null; workflow: Workflow; args: unknown },
-  ports: { journal: Journal; blobs: BlobStore },
-): Promise<number> {
+export async function earlierTurns(call: { log: LogId; previous: TaskId | null; workflow: Workflow; args: unknown }, past: PastTasks): Promise<number> {
   const { workflow, log } = call
   const key = workflow.turnKey?.(call.args) ?? null
   if (key === null) return 0
   let turns = 0
   for (let task = call.previous, read = 0; task !== null && read < turnsMax; read++) {
-    const { submitted } = (await loadTask({ ...log, task }, ports)).state
-    const earlier = submitted?.request.workflow
-    if (earlier?.name === workflow.name && workflow.turnKey?.(earlier.arguments) === key) turns++
-    task = submitted?.previous_task_id ?? null
+    const earlier = await past.read({ ...log, task })
+    if (earlier === null) break
+    if (earlier.turn === turnOf(workflow.name, key)) turns++
+    task = earlier.previous
   }
   return turns
 }

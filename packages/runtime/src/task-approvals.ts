@@ -28,12 +28,14 @@ export interface TaskApprovals {
   wait(runId: string, callId: string): Promise<ApprovalDecision>
   /** @throws {BeaverError} `not_found`, `conflict` */
   decide(decision: Decision): Promise<void>
+  /** The run has ended: what it waited for is not waited for any more. */
+  ended(runId: string): void
 }
 
 export const approver = 'beaver'
 
 export function taskApprovals(log: LogId, ports: ApprovalPorts): TaskApprovals {
-  const waiting = new Map<string, PromiseWithResolvers<ApprovalDecision>>()
+  const waiting = new Map<string, PromiseWithResolvers<ApprovalDecision> & { readonly runId: string; deadline: { cancel(): void } | null }>()
   const decided = new Map<string, ApprovalDecision>()
   let turn: Promise<unknown> = Promise.resolve()
   const keyOf = (runId: string, callId: string): string => `${runId} ${callId}`
@@ -45,6 +47,7 @@ export function taskApprovals(log: LogId, ports: ApprovalPorts): TaskApprovals {
     const taskseq = await ports.append([draft(made)])
     const settled = { event: made as ApprovalDecision['event'], taskseq }
     decided.set(key, settled)
+    waiting.get(key)?.deadline?.cancel()
     waiting.get(key)?.resolve(settled)
   }
 
@@ -62,18 +65,12 @@ export function taskApprovals(log: LogId, ports: ApprovalPorts): TaskApprovals {
       if (known !== undefined) return Promise.resolve(known)
       const asked = waiting.get(key)
       if (asked !== undefined) return asked.promise
-      const wait = Promise.withResolvers<ApprovalDecision>()
+      const wait = { ...Promise.withResolvers<ApprovalDecision>(), runId, deadline: null as { cancel(): void } | null }
       waiting.set(key, wait)
       const refuse = (reason: string): void =>
         void inTurn(() => record(runId, { callId, approved: false, by: approver, reason })).catch((error: unknown) => wait.reject(error as Error))
       if (ports.unattended === 'refuse') refuse('Nobody is there who could approve it.')
-      else {
-        const deadline = ports.clock.after(ports.waitMsMax, () => refuse(`Nobody answered within ${ports.waitMsMax / 1000} s.`))
-        void wait.promise.then(
-          () => deadline.cancel(),
-          () => deadline.cancel(),
-        )
-      }
+      else wait.deadline = ports.clock.after(ports.waitMsMax, () => refuse(`Nobody answered within ${ports.waitMsMax / 1000} s.`))
       return wait.promise
     },
     decide: (decision) =>
@@ -82,6 +79,13 @@ export function taskApprovals(log: LogId, ports: ApprovalPorts): TaskApprovals {
         if (decided.has(keyOf(runId, call.id))) throw alreadyDecided(call.id)
         await record(runId, { ...decision, callId: call.id })
       }),
+    ended(runId) {
+      for (const [key, wait] of waiting) {
+        if (wait.runId !== runId) continue
+        wait.deadline?.cancel()
+        waiting.delete(key)
+      }
+    },
   }
 }
 

@@ -49,6 +49,9 @@ const submitFields = z.strictObject({
   stream: z.boolean().optional(),
   /** What becomes of calls that need an approval: `refuse` where nobody can answer. Default: as the daemon is configured. */
   approvals: z.enum(['wait', 'refuse']).optional(),
+  /** For the record: a name for the task, and whom it is for. */
+  title: z.string().min(1).max(200).optional(),
+  user_id: foreignId.optional(),
 })
 export const submitRequest = submitFields.refine((request) => request.task !== undefined || request.workflow !== undefined, {
   path: ['task'],
@@ -129,16 +132,18 @@ async function validated(request: Requested, ports: IntakePorts): Promise<TaskRe
     source: request.source ?? 'nats',
     ...(request.stream === true ? { stream: true } : {}),
     ...(request.approvals === undefined ? {} : { approvals: request.approvals }),
+    ...(request.title === undefined ? {} : { title: request.title }),
+    ...(request.user_id === undefined ? {} : { user_id: request.user_id }),
   }
 }
 
 /** Whether one asks for what the other asked for. Who looks on, and whether somebody does, is no part of it. */
 function same(one: TaskRequest, other: TaskRequest): boolean {
-  const asked = ({ stream: _, ...request }: TaskRequest): string => canonicalJson(request)
+  const asked = (request: TaskRequest): string => canonicalJson({ ...request, stream: false })
   return asked(one) === asked(other)
 }
 
-type Work = Omit<TaskRequest, 'workspace' | 'source' | 'stream' | 'approvals'>
+type Work = Omit<TaskRequest, 'workspace' | 'source' | 'stream' | 'approvals' | 'title' | 'user_id'>
 
 function agentWork({ task = '', skill, profile }: Requested, ports: IntakePorts): Work {
   if (task.trim() === '') throw refuse('invalid_arguments', 'task', 'The task is empty: say what to do.')

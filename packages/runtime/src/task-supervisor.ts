@@ -33,6 +33,7 @@ import { eventsOfRun, type LoadedTask, loadTask } from './load-task.ts'
 import { loopHost, type LoopServicePorts, memoryOf, type OwnHost } from './loop-services.ts'
 import { type SupervisedLoop, superviseLoop } from './loop-supervisor.ts'
 import { rootSpec } from './loop-specs.ts'
+import type { PastTasks } from './past-tasks.ts'
 import { earlierTurns, sessionHistory } from './session-history.ts'
 import { type Decision, type TaskApprovals, taskApprovals } from './task-approvals.ts'
 import { taskEnd, workflowEnd } from './task-end.ts'
@@ -51,6 +52,8 @@ export interface TaskPorts extends LoopServicePorts {
   readonly source: string
   readonly limits: TaskLimits
   readonly accepted: AcceptedTasks
+  /** What earlier tasks of a session said; shared by all tasks of the daemon. */
+  readonly past: PastTasks
   /** The workflows a task may name. */
   readonly findWorkflow: (name: string) => Workflow | null
 }
@@ -212,7 +215,7 @@ export function superviseTask(log: LogId, deliveries: number, ports: TaskPorts):
     const { state, events } = loaded as LoadedTask
     const known = state.rootRunId === null ? undefined : state.runs.get(state.rootRunId)
     if (known !== undefined && runEnded(known)) return loopEndOf(known)
-    const history = await sessionHistory(log, (state.submitted as DataOf<'task_submitted'>).previous_task_id, ports)
+    const history = await sessionHistory(log, (state.submitted as DataOf<'task_submitted'>).previous_task_id, ports.past)
     const runId = known?.start.run_id ?? (ports.ids.next('run') as RunId)
     const spec = rootSpec(log, request, {
       runId,
@@ -245,7 +248,7 @@ export function superviseTask(log: LogId, deliveries: number, ports: TaskPorts):
       const workflow = ports.findWorkflow(name)
       if (workflow === null) return `This daemon does not know the workflow ${JSON.stringify(name)}: start it with the definitions the task was accepted with.`
       const previous = (state.submitted as DataOf<'task_submitted'>).previous_task_id
-      const planned = workflow.plan(args, { turn: await earlierTurns({ log, previous, workflow, args }, ports) })
+      const planned = workflow.plan(args, { turn: await earlierTurns({ log, previous, workflow, args }, ports.past) })
       return planned.ok ? planned.graph : planned.error.message
     }
   }
@@ -261,7 +264,10 @@ export function superviseTask(log: LogId, deliveries: number, ports: TaskPorts):
         if (ended.model !== null) model = { provider: ended.provider, model: ended.model }
         return ended
       })
-      .finally(() => loops.delete(loop))
+      .finally(() => {
+        loops.delete(loop)
+        approvals?.ended(spec.start.run_id)
+      })
     return { end, cancel: (reason) => loop.cancel(reason) }
   }
 

@@ -212,7 +212,7 @@ describe('a cancelled task', () => {
       root: () => callsTool('ConcurrentWorkflow', { task: 't', agents: agents('a', 'b') }),
       node: never,
     })
-    const tool = defineTool({ name: 'unused', description: '', input: z.strictObject({}), run: () => '' })
+    const tool = defineTool({ name: 'unused', description: 'Unused.', input: z.strictObject({}), run: () => '' })
     const one = daemon({ provider, tools: [tool] })
     const log = await submit()
     await until('the team starts', async () => typesOf(await events(log)).includes('task_team_run_started'))

@@ -1,1 +1,12 @@
-export {}
+// What a program imports to embed Beaver: the service, and what defines tools, profiles and workflows.
+export { defineTool, type Tool, type ToolContext, type ToolDefinition, ToolFailure, z } from '@beaver/agent'
+export { AgentTeam, type TeamRun, type TeamRunOptions } from '@beaver/client'
+export { BeaverError, type ErrorCode, type LiveDelta, type RecordedEvent } from '@beaver/core'
+export { AgentService, type StopOptions, type TaskInput, type TaskOptions } from './agent-service.ts'
+export { defineProfile, defineWorkflow, type WorkflowInput } from './definitions.ts'
+export type { ServiceState } from './lifecycle.ts'
+export type { FollowOptions } from './open-task.ts'
+export type { AgentServiceOptions, ApprovalRequest, FilePlace, OnApproval } from './options.ts'
+export type { AgentRunResult } from './run-result.ts'
+export type { ServiceInfo } from './runtime.ts'
+export type { ShutdownHook } from './shutdown-hooks.ts'

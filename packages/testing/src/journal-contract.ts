@@ -29,9 +29,10 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       return { log, revision: outcome.revision }
     }
 
-    test('an empty log has no last entry, no entries and no tail', async () => {
+    test('an empty log has no first or last entry, no entries and no tail', async () => {
       const { journal } = await parts()
       const log = freshLog()
+      expect(await journal.first(log)).toBeNull()
       expect(await journal.last(log)).toBeNull()
       expect(await journal.read(log)).toEqual([])
       expect(await journal.sessionTail(log.tenant, log.session)).toEqual({ task: null, revision: 0 })
@@ -54,6 +55,17 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       ])
       expect((await journal.last(log))?.revision).toBe(revisions[2])
       expect(revisions).toEqual(revisions.toSorted((a, b) => a - b))
+    })
+
+    test('the first entry stays the first, whatever is written after it and in other logs', async () => {
+      const { journal } = await parts()
+      const { log, revision } = await started(journal)
+      const first = await journal.first(log)
+      expect([first?.revision, textOf(first?.payload ?? bytes(''))]).toEqual([revision, 'first'])
+      const other = await started(journal, freshLog(log.session))
+      await journal.append({ log, expectedRevision: revision, payloads: ['second', 'third'].map(bytes) })
+      expect(await journal.first(log)).toEqual(first)
+      expect((await journal.first(other.log))?.revision).toBe(other.revision)
     })
 
     test('refuses an append that expects an older revision, and stores nothing of it', async () => {

@@ -1,12 +1,16 @@
 // The in-memory twin of a loop's host: a log of sealed records, and appends that a test may hold back and settle by hand.
 // H1. Events are read back as a journal gives them: sealed, opened, parsed. H2. One entry an append, as in the journal.
-import type { LoopEnd, LoopHost, TeamResult } from '@beaver/agent'
+// H3. A decision about a call is durable before the loop hears of it, as a supervisor has it.
+import type { ApprovalDecision, LoopEnd, LoopHost, TeamResult } from '@beaver/agent'
 import {
   type Draft,
   emptyHead,
   type EventType,
+  draft,
   type ExecutionGraph,
+  event,
   joinBatch,
+  type LiveDelta,
   type LogHead,
   openRecord,
   type RecordedEvent,
@@ -30,6 +34,12 @@ export interface MemoryHost extends LoopHost {
   settle(): void
   /** The oldest waiting append is refused: the task is no longer ours. */
   refuse(error: Error): void
+  /** The ids of the calls whose decision is waited for, in the order in which they were asked. */
+  readonly undecided: readonly string[]
+  /** Records a decision about a call; whoever waits for it hears of it then. */
+  decide(callId: string, decision: { readonly approved: boolean; readonly by?: string; readonly reason?: string }): void
+  /** What was passed on live. */
+  readonly deltas: readonly Pick<LiveDelta, 'call' | 'offset' | 'text'>[]
 }
 
 export interface MemoryHostOptions {
@@ -45,6 +55,8 @@ export function memoryHost(options: MemoryHostOptions = {}): MemoryHost {
   const entries: (readonly RecordedEvent[])[] = [...(options.entries ?? [])]
   const ends: LoopEnd[] = []
   const waiting: { readonly types: readonly EventType[]; store(): void; reject(error: Error): void }[] = []
+  const undecided = new Map<string, PromiseWithResolvers<ApprovalDecision>>()
+  const deltas: Pick<LiveDelta, 'call' | 'offset' | 'text'>[] = []
   let held = false
   let holdFrom: EventType | null = null
   let head: LogHead = entries.flat().at(-1) ?? emptyHead
@@ -88,11 +100,25 @@ export function memoryHost(options: MemoryHostOptions = {}): MemoryHost {
       if (!held) return Promise.resolve(store(copies, endCopy))
       return new Promise((resolve, reject) => waiting.push({ types: copies.map((each) => each.type), store: () => resolve(store(copies, endCopy)), reject }))
     },
-    approval: (callId) => Promise.reject(new Error(`No approval was expected for call ${callId}.`)),
+    get undecided() {
+      return [...undecided.keys()]
+    },
+    deltas,
+    decide(callId, { approved, by = 'ann', reason = '' }) {
+      const decided = approved ? event('approval_granted', { call_id: callId, by }, 'run1') : event('approval_denied', { call_id: callId, by, reason }, 'run1')
+      const taskseq = store([draft(decided)], null)
+      undecided.get(callId)?.resolve({ event: decided as ApprovalDecision['event'], taskseq })
+      undecided.delete(callId)
+    },
+    approval(callId) {
+      const wait = undecided.get(callId) ?? Promise.withResolvers<ApprovalDecision>()
+      undecided.set(callId, wait)
+      return wait.promise
+    },
     memory: () => Promise.reject(new Error('No memory was expected.')),
     searchSessions: () => Promise.reject(new Error('No search was expected.')),
     callExternal: ({ name }) => Promise.reject(new Error(`No external tool ${name} was expected.`)),
-    delta: () => {},
+    delta: (delta) => void deltas.push(delta),
     ...options.services,
     sharedState: () => Promise.reject(new Error('No shared state was expected.')),
     runTeam: options.runTeam ?? ((callId) => Promise.reject(new Error(`No team was expected for call ${callId}.`))),

@@ -57,6 +57,7 @@ export function memoryJournal(): MemoryJournal {
       return { kind: 'accepted', revision: outcome.revision }
     },
     sessionTail: async (tenant, session) => tails.get(tailKey(tenant, session)) ?? { task: null, revision: 0 },
+    first: async (log) => entriesOf(log)[0] ?? null,
     last: async (log) => entriesOf(log).at(-1) ?? null,
     read: async (log) => [...entriesOf(log)],
     queue: ({ leaseMs, clock }) => ({

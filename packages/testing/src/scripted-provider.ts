@@ -1,6 +1,6 @@
 // A ChatProvider that answers what a test wrote down, in order, and keeps what it was asked.
 // S1. It is asked at most as often as there are replies: one more is a defect, and breaks the loop that asks.
-// S2. Like every provider, a call ends when its signal aborts (P1).
+// S2. Like every provider, a call ends when its signal aborts (P1). S3. Only what `streams` gives comes in pieces.
 import type { ChatAnswer, ChatProvider, ChatRequest } from '@beaver/agent'
 import type { ToolCall } from '@beaver/core'
 
@@ -50,6 +50,15 @@ const silence: ChatAnswer = {
 
 /** A final answer. */
 export const says = (content: string): Partial<ChatAnswer> => ({ content })
+
+/** A final answer that comes in pieces where the loop asked for a stream; with `error`, the stream breaks after them. */
+export function streams(pieces: readonly string[], error?: Error): (request: ChatRequest) => Partial<ChatAnswer> {
+  return ({ onText }) => {
+    for (const piece of pieces) onText?.(piece)
+    if (error !== undefined) throw error
+    return says(pieces.join(''))
+  }
+}
 
 /** An answer that calls tools: `calls(['echo', { text: 'a' }])`. Arguments that are text are sent as they are; ids are `c1`, `c2`, … */
 export function calls(...wanted: readonly (readonly [tool: string, args: unknown, id?: string])[]): Partial<ChatAnswer> {

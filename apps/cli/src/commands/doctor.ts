@@ -3,8 +3,9 @@ import { loadConfig } from '@beaver/config'
 import { BeaverError } from '@beaver/core'
 import type { GlobalOptions } from '../context.ts'
 import { type Finding, fail, ok } from '../doctor/check.ts'
+import { checkLoaded } from '../doctor/check-loaded.ts'
 import { checkDisk, checkLoopback, checkNatsServer, checkNode } from '../doctor/check-machine.ts'
-import { checkModel } from '../doctor/check-model.ts'
+import { checkModel, checkModelsBeside } from '../doctor/check-model.ts'
 import { checkSystem } from '../doctor/check-system.ts'
 import { type Screen, screenOf } from '../screen.ts'
 import { statusPaint } from '../text/status-paint.ts'
@@ -25,7 +26,8 @@ async function examine(globals: GlobalOptions): Promise<Finding[]> {
   try {
     const config = loadConfig({ natsUrl, home, config: file })
     const read = ok('configuration', config.file === null ? 'no beaver.config.json here; environment and defaults are used' : config.file)
-    const found = await Promise.all([checkNatsServer(config), checkDisk(config.home), checkLoopback(), checkModel(config), checkSystem(config)])
+    const checks = [checkNatsServer(config), checkDisk(config.home), checkLoopback(), checkModel(config), checkModelsBeside(config), checkLoaded(config)]
+    const found = await Promise.all([...checks, checkSystem(config)])
     return [read, checkNode(), ...found.flat()]
   } catch (error) {
     if (!(error instanceof BeaverError) || error.code !== 'invalid_configuration') throw error

@@ -7,9 +7,11 @@ import { commandName } from '../command-name.ts'
 import { type Connection, connect } from '../connection.ts'
 import { type Context, contextOf, type GlobalOptions } from '../context.ts'
 import { exitOf, type JsonLines, presentTask, printEnd, taskLines } from '../follow/present-task.ts'
+import { askApprovals } from '../follow/ask-approvals.ts'
 import { followTask } from '../follow/follow-task.ts'
 import { type Interrupts, listenForInterrupts } from '../interrupts.ts'
 import { modelInUse } from '../model.ts'
+import { osUser } from '../os-user.ts'
 import { findSystem, hasEnded } from '../system/find-system.ts'
 import { type BorrowedSystem, borrowSystem } from '../system/borrow-system.ts'
 import { duration } from '../text/figures.ts'
@@ -19,7 +21,14 @@ interface RunOptions extends TaskOptions {
   readonly up?: true
   readonly quiet?: true
   readonly json?: true
+  /** With `json`: what the models say, too. */
+  readonly deltas?: true
+  /** `false`: nobody can answer. */
+  readonly input?: boolean
 }
+
+/** What of the options is about following. */
+export type FollowOptions = Pick<RunOptions, 'up' | 'quiet' | 'json' | 'deltas' | 'input'>
 
 const cancelMsMax = 8_000
 
@@ -28,12 +37,7 @@ export async function run(task: string | undefined, options: RunOptions, globals
 }
 
 /** Runs a request that was checked. `lines`: what `--json` prints instead of events and result. */
-export async function runRequest(
-  request: SubmitTask,
-  options: Pick<RunOptions, 'up' | 'quiet' | 'json'>,
-  globals: GlobalOptions,
-  lines: JsonLines = taskLines,
-): Promise<number> {
+export async function runRequest(request: SubmitTask, options: FollowOptions, globals: GlobalOptions, lines: JsonLines = taskLines): Promise<number> {
   const context = contextOf(globals)
   using interrupts = listenForInterrupts()
   let system: BorrowedSystem | null = null
@@ -46,7 +50,7 @@ export async function runRequest(
   if (system === null) return interrupts.exitCode
   try {
     await using connection = await connect(system.found)
-    const submitted = await connection.client.submit(request)
+    const submitted = await connection.client.submit({ ...request, stream: true, ...(options.input === false ? { approvals: 'refuse' as const } : {}) })
     return await followRun(context, { connection, submitted, system, interrupts, options, trouble, lines })
   } finally {
     if (system.own !== null && context.screen.live && options.quiet !== true) context.screen.passing(context.screen.style.dim('Stopping Beaver …'))
@@ -92,7 +96,7 @@ interface Running {
   readonly submitted: SubmittedTask
   readonly system: BorrowedSystem
   readonly interrupts: Interrupts
-  readonly options: Pick<RunOptions, 'up' | 'quiet' | 'json'>
+  readonly options: FollowOptions
   readonly lines: JsonLines
 }
 
@@ -103,7 +107,7 @@ async function followRun({ config, screen }: Context, { connection, submitted, s
   const quiet = options.quiet === true
   const own = system.own !== null
   const foot = own ? 'Ctrl-C cancels the task and stops the system' : 'Ctrl-C stops watching; the task goes on'
-  const present = presentTask(screen, { json: json ? lines : null, quiet, foot })
+  const present = presentTask(screen, { json: json ? lines : null, deltas: options.deltas === true, quiet, foot })
   trouble.tell = present.onNotice
   const stop = new AbortController()
   const interrupted = (): void => {
@@ -114,14 +118,30 @@ async function followRun({ config, screen }: Context, { connection, submitted, s
   }
   interrupts.asked.addEventListener('abort', interrupted, { once: true })
   if (interrupts.asked.aborted) interrupted()
+  const { live } = present
+  await using questions =
+    live === null || options.input === false || process.stdin.isTTY !== true
+      ? null
+      : askApprovals({
+          view: present.view,
+          terminal: { input: process.stdin, write: screen.raw, pause: live.pause },
+          decide: (callId, approved) =>
+            connection.client.decide(taskId, { callId, approved, by: osUser(), reason: approved ? '' : 'Refused at the terminal.' }),
+          tell: present.onNotice,
+        })
   try {
     const following = followTask(connection, taskId, {
       signal: stop.signal,
-      onEvent: present.onEvent,
+      onEvent(event) {
+        present.onEvent(event)
+        questions?.onEvent(event)
+      },
+      onDelta: present.onDelta ?? undefined,
       onNotice: present.onNotice,
       systemGone: () => hasEnded(system.found, config),
     })
     const followed = await (system.own === null ? following : Promise.race([following, system.own.failed]))
+    await questions?.[Symbol.asyncDispose]()
     present.close()
     if (followed.kind === 'ended') {
       if (json) screen.json(lines.result(followed.end))

@@ -5,7 +5,9 @@ import { textWidth } from '../text/width.ts'
 import { taskLines } from './show.ts'
 
 const run: RunAnswer = {
+  run_id: 'run_x',
   agent_name: 'x',
+  team_run_id: 'team',
   status: 'completed',
   started_at: '',
   duration_ms: 1_500,
@@ -14,7 +16,14 @@ const run: RunAnswer = {
   restarts: 0,
   input_tokens: 10,
   output_tokens: 5,
+  usage_by_model: [],
   skills: [],
+  skill_selection: null,
+  context: null,
+  first_input_tokens: null,
+  results_compacted: 0,
+  history_dropped: 0,
+  summaries: 0,
   failure: null,
   teams: [],
 }
@@ -71,6 +80,9 @@ const answer: TaskAnswer = {
     input_tokens: 10,
     output_tokens: 5,
     calls: 1,
+    usage_by_model: [],
+    waiting: 0,
+    waits_for: null,
     provider: null,
     model: null,
     simulated: null,
@@ -89,6 +101,7 @@ const answer: TaskAnswer = {
   runs: [],
   teams: [team],
   more: false,
+  approvals: [],
   outputs: [
     { node_id: 'item', output: 'what item made', output_chars: 14 },
     { node_id: 'end', output: '', output_chars: 0 },
@@ -100,6 +113,7 @@ const answer: TaskAnswer = {
   findings: [],
 }
 const screen = (columns: number) => ({ columns, style: styleOf(false), symbols: symbolsOf({ utf8: true, turning: false }), interactive: false })
+const options = { now: 0, all: false, prices: {}, command: 'beaver' }
 const section = (title: string, lines: readonly string[]): string[] => {
   const from = lines.indexOf(title) + 1
   const to = lines.indexOf('', from)
@@ -107,19 +121,19 @@ const section = (title: string, lines: readonly string[]): string[] => {
 }
 
 describe('a task that is a workflow', () => {
-  const lines = taskLines(answer, screen(100), 0)
+  const lines = taskLines(answer, screen(100), options)
 
   test('is shown by its team: what each node is, and why it ended as it did', () => {
     expect(section('Agents', lines)).toEqual([
       'workflow:map  incomplete  3 of 8 nodes completed, 1 skipped, 1 failed, 1 blocked, 1 cancelled; grew by 1',
       '├─ split  completed  map = ["x"]',
+      '├─ item  completed  1.5 s, 15 tokens',
       '├─ find  completed  tool file_stats, 1.5 s, 1 tool call',
       '├─ branch  skipped  The condition does not hold.',
       '├─ stop  cancelled  not needed; 1.5 s, 15 tokens',
       '├─ late  running  to be cancelled: not needed; 15 tokens',
       '├─ broken  failed  internal: No code for this.',
       '├─ tail  blocked  by stop',
-      '├─ item  completed  1.5 s, 15 tokens',
       '├─ note  item: Nobody is called z. (unknown_member, event 34)',
       '└─ shared state  2 changes: {"seen":2}',
     ])
@@ -129,13 +143,75 @@ describe('a task that is a workflow', () => {
   test('keeps what its nodes made, and says it once', () => {
     expect(section('Kept', lines)).toEqual(['  item (14 characters): what item made'])
     const said = { ...answer, final_output: '## item\n\nwhat item made', final_output_chars: 23 }
-    expect(taskLines(said, screen(100), 0)).not.toContain('Kept')
-    expect(taskLines({ ...answer, task: { ...answer.task, status: 'completed' } }, screen(100), 0)).not.toContain('Kept')
+    expect(taskLines(said, screen(100), options)).not.toContain('Kept')
+    expect(taskLines({ ...answer, task: { ...answer.task, status: 'completed' } }, screen(100), options)).not.toContain('Kept')
   })
 
   test('fits 80 columns', () => {
     const wide = node('找'.repeat(10), 'skipped', { skip_reason: '长'.repeat(200) })
-    const narrow = taskLines({ ...answer, teams: [{ ...team, nodes: [wide] }] }, screen(80), 0)
+    const narrow = taskLines({ ...answer, teams: [{ ...team, nodes: [wide] }] }, screen(80), options)
     for (const line of section('Agents', narrow).slice(1)) expect(textWidth(line)).toBeLessThanOrEqual(80)
   })
+})
+
+describe('a large team', () => {
+  const nodes = Array.from({ length: 100 }, (_, n) => node(`n${n}`, n === 60 ? 'failed' : n > 90 ? 'blocked' : 'completed', { cause_node_id: 'n60', run }))
+  const large = { ...answer, teams: [{ ...team, nodes, node_count: 100, node_count_at_start: 100 }] }
+
+  test('is folded: what failed, a few others, a count of the rest', () => {
+    const shown = section('Agents', taskLines(large, screen(100), options))
+    expect(shown).toHaveLength(1 + 8 + 1 + 2)
+    expect(shown.filter((line) => line.includes('n60  failed'))).toHaveLength(1)
+    expect(shown[9]).toBe('├─ … and 92 more: 83 completed, 9 blocked (--all shows them)')
+  })
+
+  test('is printed whole with --all', () => {
+    expect(section('Agents', taskLines(large, screen(100), { ...options, all: true }))).toHaveLength(1 + 100 + 2)
+  })
+})
+
+test('a long computed value is cut, with its length, also where nothing bounds the line', () => {
+  const long = node('split', 'completed', { kind: 'code', operation: 'map', output: 'x'.repeat(300), output_chars: 12_000 })
+  const [, line] = section('Agents', taskLines({ ...answer, teams: [{ ...team, nodes: [long] }] }, screen(Infinity), options))
+  expect(line).toBe(`├─ split  completed  map = ${'x'.repeat(59)}… (12,000 characters)`)
+})
+
+test('the first prompt of an agent is told by its parts, largest first, beside what the provider counted', () => {
+  const context = [
+    { part: 'base', tokens_estimated: 70 },
+    { part: 'memory', tokens_estimated: 0 },
+    { part: 'tools', tokens_estimated: 3_500 },
+  ]
+  const root = { ...run, agent_name: 'root', context, first_input_tokens: 3_700 }
+  const lines = taskLines({ ...answer, runs: [root], teams: [] }, screen(80), options)
+  expect(section('Context (tokens of the first prompt)', lines)).toEqual([
+    'AGENT  ESTIMATE   COUNTED  PARTS',
+    'root      3,570     3,700  tools 3,500, base 70',
+  ])
+})
+
+test('what agents cost is said, and what was left out of their conversations', () => {
+  const used = [{ provider: 'p', model: 'cheap', input_tokens: 1_000_000, output_tokens: 0, calls: 1 }]
+  const root = { ...run, agent_name: 'root', usage_by_model: used, results_compacted: 2, summaries: 1 }
+  const lines = taskLines({ ...answer, task: { ...answer.task, usage_by_model: used }, runs: [root], teams: [] }, screen(100), {
+    ...options,
+    prices: { cheap: { input: 2, output: 2 } },
+  })
+  expect(section('Agents', lines)).toEqual(['root  completed  1.5 s, 15 tokens, $2.00, 2 tool results left out, 1 summary'])
+  expect(lines).toContain('Usage      15 tokens (10 in, 5 out) in 1 call, $2.00')
+})
+
+test('what waits is shown with the commands that answer, then what was decided by whom', () => {
+  const call = { task_id: 't1', run_id: 'r', agent_name: 'Root agent', tool: 'run_command', requested_at: null, taskseq: 9, by: null, reason: null }
+  const approvals = [
+    { ...call, call_id: 'c2', subject: 'rm -rf build', state: 'waiting' },
+    { ...call, call_id: 'c1', subject: 'ls', state: 'denied', by: 'ben', reason: 'not now' },
+  ]
+  const lines = taskLines({ ...answer, task: { ...answer.task, status: 'running', waiting: 1 }, approvals }, screen(100), options)
+  expect(section('Approvals', lines)).toEqual([
+    '? Root agent asks to call run_command: rm -rf build',
+    '  allow: beaver approve t1   refuse: beaver deny t1',
+    '✖ ben refused run_command: ls (Root agent, event 9) not now',
+  ])
+  expect(lines).toContain('Status     running, waits for an approval of 1 call')
 })

@@ -5,11 +5,15 @@ import { contextOf, type GlobalOptions } from '../context.ts'
 import { findSystem } from '../system/find-system.ts'
 import { readTask, type TaskOptions } from './task-input.ts'
 
-export async function submit(task: string | undefined, options: TaskOptions & { readonly json?: true }, globals: GlobalOptions): Promise<number> {
+export async function submit(
+  task: string | undefined,
+  options: TaskOptions & { readonly json?: true; readonly input?: boolean },
+  globals: GlobalOptions,
+): Promise<number> {
   const { config, screen } = contextOf(globals)
   const request = await readTask(task, options)
   await using connection = await connect(findSystem(config))
-  const submitted = await connection.client.submit(request)
+  const submitted = await connection.client.submit(options.input === false ? { ...request, approvals: 'refuse' } : request)
   if (options.json === true) screen.json(submitted)
   else {
     screen.print(submitted.task_id)

@@ -1,11 +1,14 @@
 // `beaver tasks`: what was asked of the system, newest first.
 import type { TasksAnswer, TaskSummary } from '../answers.ts'
+import { commandName } from '../command-name.ts'
 import type { GlobalOptions } from '../context.ts'
 import type { Screen } from '../screen.ts'
+import { costCell, costOfAll, type Prices } from '../text/cost.ts'
 import { count, duration, moment } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { statusPaint } from '../text/status-paint.ts'
 import { table } from '../text/table.ts'
+import { answerLines, questionLines } from '../view/render-asked.ts'
 import { ask, asking } from './query.ts'
 
 interface TasksOptions {
@@ -16,30 +19,51 @@ interface TasksOptions {
 }
 
 export function tasks({ json, ...input }: TasksOptions, globals: GlobalOptions): Promise<number> {
-  return asking(globals, async ({ screen }, connection) => {
+  return asking(globals, async ({ config, screen }, connection) => {
     const answer = await ask<TasksAnswer>(connection, 'tasks', { ...input })
     if (json === true) return screen.json(answer)
     if (answer.tasks.length === 0)
       return screen.print(input.status === undefined && input.session === undefined ? 'No tasks yet. Submit one: beaver run "…"' : 'No such tasks.')
-    screen.print(...tasksTable(answer.tasks, screen, Date.now()))
+    screen.print(...tasksTable(answer.tasks, screen, { now: Date.now(), prices: config.prices }), ...waitingLines(answer.tasks, screen, commandName()))
     if (answer.more) screen.print(screen.style.dim(`There are more; --limit ${Math.min(200, answer.tasks.length * 5)} shows them.`))
   })
 }
 
-export function tasksTable(rows: readonly TaskSummary[], screen: Pick<Screen, 'columns' | 'style'>, now: number): string[] {
+export function tasksTable(
+  rows: readonly TaskSummary[],
+  screen: Pick<Screen, 'columns' | 'style'>,
+  { now, prices }: { now: number; prices: Prices },
+): string[] {
   const { style } = screen
   return table<TaskSummary>(
     [
       { title: 'TASK', cell: (task) => task.task_id },
-      { title: 'STATUS', cell: (task) => task.status, paint: (cell, task) => statusPaint(task.status, style)(cell) },
+      { title: 'STATUS', cell: (task) => statusOf(task), paint: (cell, task) => statusPaint(statusOf(task), style)(cell) },
       { title: 'SUBMITTED', cell: (task) => (task.submitted_at === null ? '' : moment(task.submitted_at, now)), optional: 2 },
       { title: 'TOOK', cell: (task) => (task.elapsed_ms === null ? '' : duration(task.elapsed_ms)), align: 'right', optional: 1 },
       { title: 'AGENTS', cell: (task) => count(task.agents), align: 'right', optional: 3 },
       { title: 'TOKENS', cell: (task) => count(task.input_tokens + task.output_tokens), align: 'right', optional: 4 },
-      { title: 'MODEL', cell: (task) => (task.simulated === true ? 'simulated' : (task.model ?? '')), optional: 5 },
+      { title: 'COST', cell: (task) => costCell(costOfAll(task.usage_by_model, prices)), align: 'right', optional: 5 },
+      { title: 'MODEL', cell: (task) => (task.simulated === true ? 'simulated' : (task.model ?? '')), optional: 6 },
       { title: 'REQUEST', cell: (task) => oneLine(task.text ?? ''), flexible: true },
     ],
     rows,
     { width: screen.columns, title: style.dim },
   )
+}
+
+/** A task that waits for a person is told from one at work. */
+const statusOf = (task: TaskSummary): string => (task.waiting > 0 ? 'asks you' : task.status)
+
+const waitingMax = 5
+
+/** What tasks ask, with the commands that answer. */
+export function waitingLines(rows: readonly TaskSummary[], screen: Pick<Screen, 'columns' | 'style' | 'symbols'>, command: string): string[] {
+  const asking = rows.flatMap((task) => (task.waits_for === null ? [] : [{ task, call: task.waits_for }]))
+  const lines = asking.slice(0, waitingMax).flatMap(({ task, call }) => {
+    const asked = { runId: call.run_id ?? '', callId: call.call_id, agent: call.agent_name ?? 'an agent', tool: call.tool, subject: call.subject }
+    const more = task.waiting > 1 ? [screen.style.dim(`  and ${task.waiting - 1} more of this task: ${command} show ${task.task_id}`)] : []
+    return [...questionLines(asked, screen), ...answerLines({ taskId: task.task_id, command, name: task.waiting > 1 ? call.call_id : null }, screen), ...more]
+  })
+  return lines.length === 0 ? [] : ['', ...lines]
 }

@@ -13,6 +13,7 @@ export interface TeamOptions extends Pick<TaskOptions, 'session' | 'workspace' |
   readonly up?: true
   readonly quiet?: true
   readonly json?: true
+  readonly input?: boolean
 }
 
 export async function runTeam(message: string | undefined, options: TeamOptions, globals: GlobalOptions): Promise<number> {

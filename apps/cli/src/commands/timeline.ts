@@ -5,6 +5,7 @@ import type { Screen } from '../screen.ts'
 import { duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { table } from '../text/table.ts'
+import { cutToWidth } from '../text/width.ts'
 import { asking, pages } from './query.ts'
 
 export function timeline(task: string, options: { readonly limit?: number; readonly json?: true }, globals: GlobalOptions): Promise<number> {
@@ -18,15 +19,23 @@ export function timeline(task: string, options: { readonly limit?: number; reado
   })
 }
 
+/** Every sentence names who did it: the column is for those who look one up. */
+const whoColumnsMax = 18
+const whatColumnsMin = 64
+
 export function timelineTable(items: readonly TimelineItem[], { columns, style }: Pick<Screen, 'columns' | 'style'>): string[] {
   const trouble = (item: TimelineItem, cell: string): string =>
-    item.status === 'failed' ? style.red(cell) : item.status === 'blocked' || item.status === 'cancelled' ? style.yellow(cell) : cell
+    item.status === 'failed'
+      ? style.red(cell)
+      : item.status === 'blocked' || item.status === 'cancelled' || item.status === 'waiting'
+        ? style.yellow(cell)
+        : cell
   return table<TimelineItem>(
     [
       { title: '#', cell: (item) => String(item.taskseq), align: 'right', paint: style.dim },
       { title: 'AT', cell: (item) => duration(item.offset_ms ?? 0), align: 'right', paint: style.dim },
-      { title: 'WHO', cell: (item) => oneLine(item.actor_name).slice(0, 24), optional: 1, paint: style.cyan },
-      { title: 'WHAT', cell: (item) => oneLine(item.text), flexible: true, paint: (cell, item) => trouble(item, cell) },
+      { title: 'WHO', cell: (item) => cutToWidth(oneLine(item.actor_name), whoColumnsMax), optional: 1, paint: style.cyan },
+      { title: 'WHAT', cell: (item) => oneLine(item.text), flexible: true, least: whatColumnsMin, paint: (cell, item) => trouble(item, cell) },
     ],
     items,
     { width: columns, title: style.dim },

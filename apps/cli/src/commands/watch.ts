@@ -11,7 +11,11 @@ import { findTask } from './find-task.ts'
 /** How long a task nobody knows is looked for in the journal. */
 const unknownMsMax = 2_000
 
-export async function watch(typed: string, options: { readonly json?: true; readonly quiet?: true }, globals: GlobalOptions): Promise<number> {
+export async function watch(
+  typed: string,
+  options: { readonly json?: true; readonly quiet?: true; readonly deltas?: true },
+  globals: GlobalOptions,
+): Promise<number> {
   const { config, screen } = contextOf(globals)
   using interrupts = listenForInterrupts()
   const found = findSystem(config)
@@ -19,11 +23,17 @@ export async function watch(typed: string, options: { readonly json?: true; read
   const { taskId, known } = await findTask(connection, typed)
   const json = options.json === true
   const quiet = options.quiet === true
-  const present = presentTask(screen, { json: json ? taskLines : null, quiet, foot: 'Ctrl-C stops watching; the task goes on' })
+  const present = presentTask(screen, {
+    json: json ? taskLines : null,
+    deltas: options.deltas === true,
+    quiet,
+    foot: 'Ctrl-C stops watching; the task goes on',
+  })
   try {
     const followed = await followTask(connection, taskId, {
       signal: interrupts.asked,
       onEvent: present.onEvent,
+      onDelta: present.onDelta ?? undefined,
       onNotice: present.onNotice,
       systemGone: () => hasEnded(found, config),
       ...(known ? {} : { firstEventMsMax: unknownMsMax }),

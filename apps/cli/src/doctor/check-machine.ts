@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { dirname } from 'node:path'
 import type { Config } from '@beaver/config'
 import { BeaverError, messageOf } from '@beaver/core'
-import { findNatsServer } from '../system/find-nats-server.ts'
+import { findNatsServer } from '@beaver/nats'
 import { bytes } from '../text/figures.ts'
 import { fail, type Finding, ok, warn } from './check.ts'
 
@@ -24,7 +24,7 @@ export function checkNode(version = process.versions.node): Finding {
 export async function checkNatsServer(config: Config): Promise<Finding[]> {
   const external = config.nats_url !== undefined
   try {
-    const { binary, version, from } = await findNatsServer(config)
+    const { binary, version, from } = await findNatsServer(config.natsServerBinary, process.env['PATH'])
     const found = ok('nats-server', `${version} (${binary}, from ${from})`)
     return external ? [found] : [found, ok('sync policy', 'always: the embedded server writes every event to disk before it answers')]
   } catch (error) {

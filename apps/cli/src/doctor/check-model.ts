@@ -1,38 +1,86 @@
-// The model: which one, and whether its endpoint answers. Nothing is asked of it, and the key is never shown.
+// The models: which ones, and whether their endpoints answer. Nothing is asked of them, and a key is never shown.
+import type { Config, EndpointConfig } from '@beaver/config'
 import { type ModelConfig, modelInUse } from '../model.ts'
 import { fail, type Finding, ok, warn } from './check.ts'
 
 const answerMsMax = 3_000
 
 export async function checkModel(config: ModelConfig): Promise<Finding> {
-  const { simulated, baseUrl, host } = modelInUse(config)
+  const { simulated, baseUrl } = modelInUse(config)
   if (simulated || baseUrl === null)
     return warn(
       'model',
       'simulated: no OPENAI_API_KEY and no OPENAI_BASE_URL is set',
       'Set OPENAI_API_KEY, or OPENAI_BASE_URL for a local server, to use a real model.',
     )
-  const model = `${config.model.name} at ${host}, key ${config.apiKey === null ? 'not set' : 'set'}`
-  let status: number
+  return verdict(await answerOf({ model: config.model.name, baseUrl, apiKey: config.apiKey, keyName: 'OPENAI_API_KEY' }), {
+    name: 'model',
+    bad: fail,
+    unreachable: 'Check OPENAI_BASE_URL and the network; unset both variables to use the simulated model.',
+  })
+}
+
+const beside = {
+  fallback: { key: 'BEAVER_FALLBACK_API_KEY', without: 'It is asked when the main model does not answer.' },
+  auxiliary: { key: 'BEAVER_AUXILIARY_API_KEY', without: 'It chooses skills and sums up conversations that are too long.' },
+  embeddings: { key: 'BEAVER_EMBEDDINGS_API_KEY', without: 'Without it skills are found by words, not by meaning.' },
+} as const
+
+export interface BesideConfig extends ModelConfig {
+  readonly model: ModelConfig['model'] & Readonly<Partial<Record<keyof typeof beside, EndpointConfig | undefined>>>
+  readonly apiKeys: Config['apiKeys']
+}
+
+/** The endpoints beside the main one that are configured. */
+export async function checkModelsBeside(config: BesideConfig): Promise<Finding[]> {
+  const main = modelInUse(config)
+  const checks = (['fallback', 'auxiliary', 'embeddings'] as const).map(async (name): Promise<Finding[]> => {
+    const endpoint = config.model[name]
+    if (endpoint === undefined) return []
+    const { key, without } = beside[name]
+    const { baseUrl } = modelInUse({ apiKey: '', model: { name: endpoint.name, base_url: endpoint.base_url } })
+    // The main key is never sent to another endpoint.
+    const apiKey = config.apiKeys[name] ?? (baseUrl === main.baseUrl ? config.apiKey : null)
+    const answer = await answerOf({ model: endpoint.name, baseUrl: baseUrl ?? '', apiKey, keyName: key })
+    return [verdict(answer, { name, bad: warn, unreachable: `Check model.${name}.base_url and the network. ${without}` })]
+  })
+  return (await Promise.all(checks)).flat()
+}
+
+interface Endpoint {
+  readonly model: string
+  readonly baseUrl: string
+  readonly apiKey: string | null
+  /** The variable the key comes from. */
+  readonly keyName: string
+}
+
+interface Answer extends Pick<Endpoint, 'keyName'> {
+  readonly said: string
+  /** HTTP status, or why there is none. */
+  readonly got: number | string
+}
+
+async function answerOf({ model, baseUrl, apiKey, keyName }: Endpoint): Promise<Answer> {
+  const said = `${model} at ${new URL(baseUrl).host}, key ${apiKey === null ? 'not set' : 'set'}`
   try {
     const response = await fetch(`${baseUrl.replace(/\/+$/, '')}/models`, {
-      headers: config.apiKey === null ? {} : { authorization: `Bearer ${config.apiKey}` },
+      headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
       signal: AbortSignal.timeout(answerMsMax),
       redirect: 'manual',
     })
-    status = response.status
     await response.body?.cancel()
+    return { said, keyName, got: response.status }
   } catch (error) {
-    return fail(
-      'model',
-      `${model}: it cannot be reached (${reasonOf(error)})`,
-      'Check OPENAI_BASE_URL and the network; unset both variables to use the simulated model.',
-    )
+    return { said, keyName, got: reasonOf(error) }
   }
-  if (status === 401 || status === 403)
-    return fail('model', `${model}: the key is refused (HTTP ${status})`, 'Set OPENAI_API_KEY to a valid key for this endpoint.')
-  if (status >= 500) return warn('model', `${model}: it answers with HTTP ${status}`, 'The endpoint has trouble; try again later.')
-  return ok('model', `${model}, answers`)
+}
+
+function verdict({ said, keyName, got }: Answer, { name, bad, unreachable }: { name: string; bad: typeof fail; unreachable: string }): Finding {
+  if (typeof got === 'string') return bad(name, `${said}: it cannot be reached (${got})`, unreachable)
+  if (got === 401 || got === 403) return bad(name, `${said}: the key is refused (HTTP ${got})`, `Set ${keyName} to a valid key for this endpoint.`)
+  if (got >= 500) return warn(name, `${said}: it answers with HTTP ${got}`, 'The endpoint has trouble; try again later.')
+  return ok(name, `${said}, answers`)
 }
 
 function reasonOf(error: unknown): string {

@@ -1,10 +1,14 @@
+import { loadConfig } from '@beaver/config'
+import { rmSync } from 'node:fs'
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
+import { checkLoaded } from './check-loaded.ts'
 import { checkDisk, checkLoopback, checkNode } from './check-machine.ts'
-import { checkModel } from './check-model.ts'
+import { checkModel, checkModelsBeside } from './check-model.ts'
 
 const closing: (() => void)[] = []
 afterEach(() => closing.splice(0).forEach((close) => close()))
@@ -44,4 +48,38 @@ test('the machine is checked', async () => {
   expect(checkNode('26.1.0').status).toBe('ok')
   expect((await checkLoopback()).status).toBe('ok')
   expect((await checkDisk(join(tmpdir(), 'not', 'there', 'yet'))).status).not.toBe('fail')
+})
+
+test('the endpoints beside the main one are checked where they are configured; a main key goes to its own endpoint only', async () => {
+  const [good, bad] = [await endpoint(200), await endpoint(401)]
+  const keys = { fallback: 'sk-fallback', auxiliary: null, embeddings: null }
+  const main = config(good, 'sk-secret')
+  expect(await checkModelsBeside({ ...main, apiKeys: keys })).toEqual([])
+  const model = { ...main.model, fallback: { base_url: bad, name: 'f' }, auxiliary: { base_url: good, name: 'a' }, embeddings: { base_url: bad, name: 'e' } }
+  const found = await checkModelsBeside({ ...main, model, apiKeys: keys })
+  expect(found.map(({ status, name }) => `${status} ${name}`)).toEqual(['warn fallback', 'ok auxiliary', 'warn embeddings'])
+  expect(found.map(({ says }) => /key (?:not )?set/.exec(says)?.[0])).toEqual(['key set', 'key set', 'key not set'])
+  expect(found[0]?.todo).toContain('BEAVER_FALLBACK_API_KEY')
+  expect(JSON.stringify(found)).not.toMatch(/sk-/)
+})
+
+test('what a daemon would load is counted, each fault told with its file; MCP servers are named', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'beaver-doctor-'))
+  closing.push(() => rmSync(folder, { recursive: true }))
+  await mkdir(join(folder, 'skills', 'broken'), { recursive: true })
+  await writeFile(join(folder, 'skills', 'broken', 'SKILL.md'), 'no front matter')
+  await writeFile(join(folder, 'profile.json'), '{')
+  await writeFile(
+    join(folder, 'beaver.config.json'),
+    JSON.stringify({ profiles: ['profile.json'], mcp: { files: { command: 'mcp-files' }, web: { url: 'http://127.0.0.1:9/mcp' } } }),
+  )
+  const found = await checkLoaded(loadConfig({}, {}, folder))
+  expect(found.map(({ status, says }) => [status, says.replaceAll(folder, '')])).toEqual([
+    ['ok', expect.stringMatching(/^\d+ skills?, \d+ tools, 0 workflow definitions, 0 profiles$/)],
+    ['warn', expect.stringContaining('/skills/broken/SKILL.md: ')],
+    ['warn', expect.stringContaining('/profile.json: It is not JSON')],
+    ['ok', '2 servers configured: files (mcp-files), web (127.0.0.1:9)'],
+  ])
+  await writeFile(join(folder, 'beaver.config.json'), JSON.stringify({ profile: 'gone' }))
+  expect((await checkLoaded(loadConfig({}, {}, folder)))[0]).toMatchObject({ status: 'fail', says: expect.stringContaining('gone') as string })
 })

@@ -1,7 +1,7 @@
 // Following one task to its end, with an eye on who does the work.
 // F1. It ends: with the terminal event, with `stopped`, or with an error once nobody answered for `silenceMsMax`.
 // F2. A stop is not a cancel: the task goes on without us.
-import { BeaverError, isTerminalTaskEvent, messageOf, type RecordedEvent, type TaskResult, type TaskStatus } from '@beaver/core'
+import { BeaverError, isTerminalTaskEvent, type LiveDelta, messageOf, type RecordedEvent, type TaskResult, type TaskStatus } from '@beaver/core'
 import type { Connection } from '../connection.ts'
 
 export interface TaskEnd {
@@ -16,6 +16,8 @@ export type Followed = { readonly kind: 'ended'; readonly end: TaskEnd } | { rea
 export interface FollowOptions {
   readonly signal: AbortSignal
   onEvent(event: RecordedEvent): void
+  /** What the models say while they say it; absent: nobody wants to know. */
+  readonly onDelta?: ((delta: LiveDelta) => void) | undefined
   /** Something to know while nothing happens; `null`: all is well again. */
   onNotice(notice: string | null): void
   /** No event within this time: there is no such task. */
@@ -47,6 +49,8 @@ export async function followTask(connection: Connection, taskId: string, options
     if (options.systemGone())
       giveUp(new BeaverError('unreachable', `The system was stopped. The task ${taskId} is safe in its journal and goes on with the next "beaver up".`))
   }, goneMs)
+  const { onDelta } = options
+  if (onDelta !== undefined) void hear(connection, taskId, { signal, onDelta })
 
   try {
     for await (const event of until(connection.client.watch(taskId, { signal }), signal)) {
@@ -69,6 +73,15 @@ export async function followTask(connection: Connection, taskId: string, options
   if (given.up !== null) throw given.up
   if (options.signal.aborted) return { kind: 'stopped' }
   throw new BeaverError('unreachable', `The connection to the journal was closed. The task goes on; follow it again with "beaver watch ${taskId}".`)
+}
+
+/** Live words are hints: that they cannot be had is no failure. */
+async function hear(connection: Connection, taskId: string, { signal, onDelta }: { signal: AbortSignal; onDelta: (delta: LiveDelta) => void }): Promise<void> {
+  try {
+    for await (const delta of until(connection.client.deltas(taskId, { signal }), signal)) onDelta(delta)
+  } catch {
+    // the journal says what was said
+  }
 }
 
 /** The items of `items` until `signal` aborts, even if the next one never comes. */

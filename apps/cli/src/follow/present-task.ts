@@ -1,22 +1,29 @@
 // What a person sees while a task is followed, and when it has ended: a live view, plain lines, or lines of JSON.
-import type { RecordedEvent } from '@beaver/core'
+import type { LiveDelta, RecordedEvent } from '@beaver/core'
+import { commandName } from '../command-name.ts'
 import type { Screen } from '../screen.ts'
 import { counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { paintReport } from '../text/report.ts'
 import { padEnd } from '../text/width.ts'
 import { wrapWords } from '../text/wrap.ts'
+import { liveText } from '../view/live-text.ts'
 import { type LiveView, liveView } from '../view/live-view.ts'
+import { answerLines, nameAmong, questionLines } from '../view/render-asked.ts'
 import { keptLines } from '../view/render-kept.ts'
 import { modelName } from '../view/render-task.ts'
-import { elapsedMs, evolveView, newView, type TaskView, totalsOf } from '../view/task-view.ts'
+import { askedCalls, elapsedMs, evolveView, newView, type TaskView, totalsOf } from '../view/task-view.ts'
 import { tellEvent } from '../view/tell-event.ts'
 import type { TaskEnd } from './follow-task.ts'
 
 export interface Presentation {
   readonly view: TaskView
   onEvent(event: RecordedEvent): void
+  /** What the models are saying; `null`: nobody wants to know. */
+  readonly onDelta: ((delta: LiveDelta) => void) | null
   onNotice(notice: string | null): void
+  /** The live view, to be paused for a question; `null`: there is none. */
+  readonly live: Pick<LiveView, 'pause'> | null
   /** Leaves the screen as a person may read on; call it before anything else is printed. */
   close(): void
 }
@@ -33,28 +40,52 @@ export const taskLines: JsonLines = { ofEvent: (event) => [{ event: eventJson(ev
 export interface PresentOptions {
   /** `null`: for a person. */
   readonly json: JsonLines | null
+  /** Lines of JSON: with what the models say, too. */
+  readonly deltas?: boolean
   /** Only the report, at the end. */
   readonly quiet: boolean
   /** What Ctrl-C does. */
   readonly foot: string
 }
 
+/** Below what is said of an event, in plain lines. */
+const answersIndent = 29
+
 export function presentTask(screen: Screen, options: PresentOptions): Presentation {
   const view = newView()
-  const live: LiveView | null = screen.live && options.json === null && !options.quiet ? liveView(screen, view, options.foot) : null
+  const { json, quiet, foot } = options
+  const command = commandName()
+  const said = liveText()
+  const live: LiveView | null = screen.live && json === null && !quiet ? liveView(screen, view, { foot, command, said }) : null
+  /** Where there is no view, what waits is said once, with the commands that answer. */
+  const ask = (event: RecordedEvent): void => {
+    const calls = event.type === 'approval_requested' ? askedCalls(view) : []
+    const call = calls.find((each) => each.runId === event.runId && event.type === 'approval_requested' && each.callId === event.data.call_id)
+    if (call === undefined || view.taskId === null) return
+    const asked = { taskId: view.taskId, command, name: nameAmong(call, calls) }
+    const surface = { columns: Infinity, style: screen.errorStyle, symbols: screen.symbols }
+    if (quiet) screen.warn(...questionLines(call, surface), ...answerLines(asked, surface))
+    else screen.print(...answerLines(asked, surface).map((line) => ' '.repeat(answersIndent) + line))
+  }
   return {
     view,
+    live,
     onEvent(event) {
       evolveView(view, event)
+      said.event(event)
       if (live !== null) live.notice = null
-      if (options.json !== null) {
-        for (const line of options.json.ofEvent(event)) screen.json(line)
+      if (json !== null) {
+        for (const line of json.ofEvent(event)) screen.json(line)
         return
       }
-      if (live !== null || options.quiet) return
-      const line = tellEvent(event, view)
-      if (line !== null) screen.print(line)
+      if (live !== null) return
+      if (!quiet) {
+        const line = tellEvent(event, view)
+        if (line !== null) screen.print(line)
+      }
+      ask(event)
     },
+    onDelta: json !== null && options.deltas === true ? (delta) => screen.json({ delta }) : live === null ? null : said.piece,
     onNotice(notice) {
       if (live !== null) live.notice = notice
       else if (notice !== null) screen.warn(notice)

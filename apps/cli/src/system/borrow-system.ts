@@ -1,11 +1,10 @@
 // A system for one task: the one that runs in this home, the server that is configured, or one started just for this task.
 // B1. What was running already is left as it was.
-import type { Config } from '@beaver/config'
+import { type Config, HomeInUse } from '@beaver/config'
 import { BeaverError } from '@beaver/core'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from '../connection.ts'
 import { type FoundSystem, lookForSystem } from './find-system.ts'
-import { HomeInUse } from './home-lock.ts'
 import { startSystem, type System, type SystemStatus } from './start-system.ts'
 
 export interface BorrowedSystem {

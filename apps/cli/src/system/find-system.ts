@@ -1,7 +1,6 @@
 // How a command finds the system: --nats-url over NATS_URL over the configuration file over what runs in this home.
-import type { Config } from '@beaver/config'
+import { type Config, readSystemFile } from '@beaver/config'
 import { BeaverError } from '@beaver/core'
-import { readSystemFile } from './system-file.ts'
 
 export interface FoundSystem {
   readonly url: string

@@ -3,16 +3,13 @@
 // U1. One system a home. U2. It is up when all parts are ready; a start that fails or is aborted leaves nothing behind.
 // U3. Stop order: supervisor (it drains), projector, nats-server. U4. A part that cannot be kept alive fails the system.
 import { join } from 'node:path'
-import type { Config } from '@beaver/config'
+import { type Config, lockHome, removeSystemFile, writeSystemFile } from '@beaver/config'
 import { BeaverError } from '@beaver/core'
-import { connectNats } from '@beaver/nats'
-import { findNatsServer } from './find-nats-server.ts'
-import { lockHome } from './home-lock.ts'
+import { connectNats, findNatsServer } from '@beaver/nats'
 import { rotateLog } from './log-file.ts'
 import { natsProcess } from './nats-process.ts'
 import { serviceProcess } from './service-process.ts'
 import { type ChildSpec, type ChildStatus, type SupervisedChild, supervise } from './supervise.ts'
-import { removeSystemFile, writeSystemFile } from './system-file.ts'
 
 export type SystemStatus = ChildStatus | { readonly kind: 'starting'; readonly name: string } | { readonly kind: 'stopping'; readonly name: string }
 
@@ -75,7 +72,7 @@ export async function startSystem(config: Config, options: { onStatus?: (status:
 
   try {
     if (config.nats_url === undefined) {
-      const { binary, version } = await findNatsServer(config)
+      const { binary, version } = await findNatsServer(config.natsServerBinary, process.env['PATH'])
       const dataDir = join(config.home, 'nats')
       const logFile = join(dataDir, 'nats-server.log')
       await start(natsProcess({ binary, version, dataDir, logFile }))

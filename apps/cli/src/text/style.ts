@@ -18,11 +18,15 @@ export interface Symbols {
   readonly skipped: string
   readonly waiting: string
   readonly active: string
+  /** Somebody is asked. */
+  readonly asks: string
   /** Frames of the spinner; one only: nothing turns. */
   readonly spinner: readonly string[]
   readonly branch: string
   readonly lastBranch: string
   readonly trunk: string
+  /** Before words that somebody says. */
+  readonly quote: string
   readonly ellipsis: string
   readonly dot: string
   readonly rule: string
@@ -41,10 +45,12 @@ const unicode: Symbols = {
   skipped: '↷',
   waiting: '·',
   active: '▸',
+  asks: '?',
   spinner: ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'],
   branch: '├─ ',
   lastBranch: '└─ ',
   trunk: '│  ',
+  quote: '›',
   ellipsis: '…',
   dot: '·',
   rule: '─',
@@ -58,10 +64,12 @@ const ascii: Symbols = {
   skipped: '~',
   waiting: '.',
   active: '>',
+  asks: '?',
   spinner: ['|', '/', '-', '\\'],
   branch: '|- ',
   lastBranch: '`- ',
   trunk: '|  ',
+  quote: '>',
   ellipsis: '...',
   dot: '-',
   rule: '-',

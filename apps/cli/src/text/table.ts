@@ -8,6 +8,8 @@ export interface Column<Row> {
   readonly align?: 'left' | 'right'
   /** This column takes what room is left and is cut to it. At most one. */
   readonly flexible?: true
+  /** Of the flexible column: optional ones are left out before it gets narrower than this. Default 24. */
+  readonly least?: number
   /** Left out first when there is no room: the highest number first; 0 or absent: never. */
   readonly optional?: number
   /** Applied to the padded cell. */
@@ -56,7 +58,10 @@ export function table<Row>(
 function fitting<Each extends { readonly column: Column<never>; readonly width: number }>(all: readonly Each[], width: number): Each[] {
   let shown = [...all]
   for (;;) {
-    const needed = shown.reduce((sum, { column, width: wide }) => sum + (column.flexible ? Math.min(wide, flexibleMin) : wide), gap.length * (shown.length - 1))
+    const needed = shown.reduce(
+      (sum, { column, width: wide }) => sum + (column.flexible ? Math.min(wide, column.least ?? flexibleMin) : wide),
+      gap.length * (shown.length - 1),
+    )
     const leaves = Math.max(0, ...shown.map(({ column }) => column.optional ?? 0))
     if (needed <= width || leaves === 0) return shown
     shown = shown.filter(({ column }) => column.optional !== leaves)

@@ -1,7 +1,7 @@
-// Sentences of our own, broken between words so that they fit the terminal.
-import { textWidth } from './width.ts'
+// Texts broken into lines that fit the terminal.
+import { cutToWidth, textWidth } from './width.ts'
 
-/** @param indent put before every line but the first */
+/** Sentences of our own, broken between words. @param indent put before every line but the first */
 export function wrapWords(text: string, columns: number, indent = ''): string[] {
   const lines: string[] = []
   let line = ''
@@ -13,4 +13,22 @@ export function wrapWords(text: string, columns: number, indent = ''): string[] 
     } else line = longer
   }
   return [...lines, line]
+}
+
+/** A text of any kind in lines of at most `columns`, broken between words where there are any, else anywhere. */
+export function wrapText(text: string, columns: number): string[] {
+  const room = Math.max(2, columns)
+  return text.split('\n').flatMap((line) => wrapWords(line, room).flatMap((part) => broken(part, room)))
+}
+
+function broken(line: string, columns: number): string[] {
+  const parts: string[] = []
+  let rest = line
+  while (textWidth(rest) > columns) {
+    const part = cutToWidth(rest, columns, '')
+    if (part === '') break
+    parts.push(part)
+    rest = rest.slice(part.length)
+  }
+  return [...parts, rest]
 }

@@ -1,16 +1,20 @@
 // The live view: draws a task in place on a terminal, at most ten times a second.
 // L1. The cursor is shown again however the process ends. L2. One write a frame; nothing is written when nothing changed.
 // L3. A narrower window wraps what was drawn; that is counted, so that the whole frame is erased.
+// L4. Nothing is drawn while it is paused.
 import { writeSync } from 'node:fs'
 import { stripVTControlCharacters } from 'node:util'
 import type { Screen } from '../screen.ts'
 import { textWidth } from '../text/width.ts'
+import type { LiveText } from './live-text.ts'
 import { renderTask } from './render-task.ts'
 import type { TaskView } from './task-view.ts'
 
 export interface LiveView {
   /** Said in yellow until it is set to null. */
   notice: string | null
+  /** Takes the view off the screen, for a question; returns what brings it back, below what was printed meanwhile. */
+  pause(): () => void
   /** Draws the last frame, without a foot, and leaves it on the screen. */
   finish(): void
 }
@@ -20,10 +24,19 @@ const hideCursor = '\u001B[?25l'
 const showCursor = '\u001B[?25h'
 const finalRowsMin = 60
 
-export function liveView(screen: Screen, view: TaskView, foot: string): LiveView {
+export interface LiveOptions {
+  readonly foot: string
+  /** How `beaver` is called here. */
+  readonly command: string
+  readonly said: LiveText
+}
+
+export function liveView(screen: Screen, view: TaskView, options: LiveOptions): LiveView {
+  const { foot, command, said } = options
   let drawn: readonly string[] = []
   let frame = 0
   let notice: string | null = null
+  let finished = false
   const restore = (): void => {
     try {
       writeSync(1, showCursor)
@@ -34,21 +47,30 @@ export function liveView(screen: Screen, view: TaskView, foot: string): LiveView
   process.once('exit', restore)
   screen.raw(hideCursor)
 
+  const eraseDrawn = (): string => {
+    const up = drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(textWidth(stripVTControlCharacters(line)) / screen.columns)), 0)
+    return `${up === 0 ? '' : `\u001B[${up}A`}\r\u001B[J`
+  }
   function draw(lines: readonly string[]): void {
     if (lines.length === drawn.length && lines.every((line, i) => line === drawn[i])) return
-    const up = drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(textWidth(stripVTControlCharacters(line)) / screen.columns)), 0)
-    screen.raw(`${up === 0 ? '' : `\u001B[${up}A`}\r\u001B[J${lines.join('\n')}\n`)
+    screen.raw(`${eraseDrawn()}${lines.join('\n')}\n`)
     drawn = lines
   }
 
-  const render = (rows: number, footLine: string | null): string[] =>
-    renderTask(view, { now: Date.now(), columns: screen.columns - 1, rows, frame, style: screen.style, symbols: screen.symbols, foot: footLine, notice })
+  const render = (rows: number, footLine: string | null): string[] => {
+    const { columns, style, symbols } = screen
+    return renderTask(view, { now: Date.now(), columns: columns - 1, rows, frame, style, symbols, foot: footLine, notice, command, said })
+  }
   const tick = (): void => {
     frame++
     draw(render(screen.rows - 1, foot))
   }
   tick()
-  const timer = setInterval(tick, frameMs)
+  let timer: NodeJS.Timeout | null = setInterval(tick, frameMs)
+  const still = (): void => {
+    if (timer !== null) clearInterval(timer)
+    timer = null
+  }
 
   return {
     get notice() {
@@ -57,8 +79,20 @@ export function liveView(screen: Screen, view: TaskView, foot: string): LiveView
     set notice(text) {
       notice = text
     },
+    pause() {
+      still()
+      screen.raw(eraseDrawn() + showCursor)
+      drawn = []
+      return () => {
+        if (timer !== null || finished) return
+        screen.raw(hideCursor)
+        tick()
+        timer = setInterval(tick, frameMs)
+      }
+    },
     finish() {
-      clearInterval(timer)
+      still()
+      finished = true
       notice = null
       draw(render(Math.max(screen.rows - 1, finalRowsMin), null))
       process.off('exit', restore)

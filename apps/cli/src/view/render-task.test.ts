@@ -1,8 +1,10 @@
+import { event } from '@beaver/core'
 import { describe, expect, test } from 'vitest'
 import * as log from '../../test/task-events.ts'
 import { plainText } from '../text/plain-text.ts'
 import { styleOf, symbolsOf } from '../text/style.ts'
 import { textWidth } from '../text/width.ts'
+import { liveText } from './live-text.ts'
 import { renderTask, type TaskOptions } from './render-task.ts'
 import { foldView, type TaskView } from './task-view.ts'
 
@@ -13,6 +15,7 @@ const options: TaskOptions = {
   frame: 0,
   foot: 'Ctrl-C stops watching',
   notice: null,
+  command: 'beaver',
   style: styleOf(false),
   symbols: symbolsOf({ utf8: true, turning: true }),
 }
@@ -51,6 +54,50 @@ describe('the live view', () => {
         }
       }
     }
+  })
+
+  test('shows the last words of what an agent is saying, under it, and nothing that moves the cursor', () => {
+    const events = [...log.teamAtWork, log.result('run_count', 'file_stats')]
+    const said = liveText()
+    const text = 'First line.\n\nThe files are \u001B[2J counted now,\tone after the other, and 中文 too.'
+    said.piece({ run_id: 'run_count', agent_name: 'count', node_id: 'count', call: 2, offset: 0, text })
+    expect(draw(foldView(log.recorded(events)), { said, columns: 60 }).slice(5, 10)).toEqual([
+      '   ├─ ✔ collect  completed   1 tool call               0.7 s',
+      '   ├─ ⠋ count    thinking    1 tool call               0.6 s',
+      '   │     › First line.',
+      '   │     › The files are  counted now, one after the other,',
+      '   │     › and 中文 too.',
+    ])
+  })
+
+  test('is never larger than the terminal with words and questions either, and gives up words first', () => {
+    const asked = event('approval_requested', { call_id: 'run_count.file_stats', tool_name: 'file_stats', subject: '长'.repeat(300), rule: null }, 'run_count')
+    const view = foldView(
+      log.recorded([...log.teamAtWork, log.nodeStarted('write'), log.runStarted('run_write', 'write', 'write'), log.told('run_write'), asked]),
+    )
+    const said = liveText()
+    said.piece({ run_id: 'run_write', agent_name: 'write', node_id: 'write', call: 1, offset: 0, text: '长 words '.repeat(300) })
+    for (const rows of [14, 15, 16, 17, 18, 30]) expect(draw(view, { columns: 79, rows, said }).at(-1)).toBe('Ctrl-C stops watching')
+    for (const columns of [10, 20, 35, 50, 79, 140]) {
+      for (const rows of [1, 3, 8, 12, 40]) {
+        const lines = draw(view, { columns, rows, said })
+        expect(lines.length).toBeLessThanOrEqual(rows)
+        for (const line of lines) expect(textWidth(line)).toBeLessThanOrEqual(columns)
+      }
+    }
+  })
+
+  test('says who asks for what, and what to type', () => {
+    const asked = event('approval_requested', { call_id: 'run_count.file_stats', tool_name: 'file_stats', subject: 'src', rule: null }, 'run_count')
+    const lines = draw(foldView(log.recorded([...log.teamAtWork, asked])))
+    expect(lines[6]).toBe('   ├─ ? count    asks you    file_stats: src                           0.6 s  1,000 tokens')
+    expect(lines.slice(-3)).toEqual([
+      '? count asks to call file_stats: src',
+      '  allow: beaver approve task_1   refuse: beaver deny task_1',
+      'Ctrl-C stops watching',
+    ])
+    const granted = event('approval_granted', { call_id: 'run_count.file_stats', by: 'anna' }, 'run_count')
+    expect(draw(foldView(log.recorded([...log.teamAtWork, asked, granted]))).join('\n')).not.toMatch(/asks|allow/)
   })
 
   test('counts the agents that do not fit, and keeps those at work', () => {
@@ -120,12 +167,12 @@ describe('the live view', () => {
       '',
       'workflow:map  1 of 7 nodes completed, 1 skipped, 1 failed, 1 blocked; grew by 1; 1 note',
       '├─ ✔ split   completed   computed ["x","y"]',
+      '├─ · item    waiting     for a free place',
       '├─ ⠋ find    acting      file_stats                                    1.0 s',
       '├─ ↷ branch  skipped     The condition does not hold.',
       '├─ ✖ broken  failed      No code for this.',
       '├─ ⊘ behind  blocked     by broken',
-      '├─ · end     waiting     for find, item; 1 of 3 will do',
-      '└─ · item    waiting     for a free place',
+      '└─ · end     waiting     for item, find; 1 of 3 will do',
       '',
       'Ctrl-C stops watching',
     ])

@@ -2,14 +2,17 @@
 import { counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { cutToWidth } from '../text/width.ts'
+import { askedLines } from './render-asked.ts'
 import { renderTree, type TreeOptions } from './render-tree.ts'
-import { elapsedMs, type TaskView, totalsOf } from './task-view.ts'
+import { askedCalls, elapsedMs, type TaskView, totalsOf } from './task-view.ts'
 
 export interface TaskOptions extends Omit<TreeOptions, 'rowsMax'> {
   readonly rows: number
   /** Said below the tree: what Ctrl-C does, or what is wrong. */
   readonly foot: string | null
   readonly notice: string | null
+  /** How `beaver` is called here. */
+  readonly command: string
 }
 
 const simulatedProvider = 'simulated'
@@ -29,7 +32,10 @@ export function renderTask(view: TaskView, options: TaskOptions): string[] {
     ...(totals.tokens > 0 ? [counted(totals.tokens, 'token')] : []),
   ]
   const head = [style.bold(cut(oneLine(view.text))), style.dim(cut(facts.join(dot)))]
+  const calls = askedCalls(view)
+  const asked = calls.length === 0 || view.taskId === null ? [] : askedLines({ taskId: view.taskId, command: options.command, calls }, options)
   const foot = [
+    ...asked,
     ...(options.notice === null ? [] : [style.yellow(cut(options.notice))]),
     ...(view.cancelling && view.result === null
       ? [style.yellow(cut('Cancelling: the agents are being stopped.'))]

@@ -1,11 +1,14 @@
 // The tree of agents as lines: a pure function of the view, the time and the size.
 // R1. No line is wider than `columns`. R2. At most `rowsMax` lines; what is left out is counted in a line of its own, and agents
-//     at work or in trouble are left out last. R3. A long list of nodes is folded: those at work or in trouble, and a count.
+//     at work or in trouble are left out last, what they say first. R3. A long list of nodes is folded: those at work or in trouble, and a count.
 import { count, counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import type { Style, Symbols } from '../text/style.ts'
 import { cutToWidth, padEnd, padStart, textWidth } from '../text/width.ts'
-import type { AgentState, AgentView, TaskView, TeamView } from './task-view.ts'
+import type { AgentState, AgentView, TeamView } from './agent-view.ts'
+import type { LiveText } from './live-text.ts'
+import { saidLines } from './render-said.ts'
+import type { TaskView } from './task-view.ts'
 
 export interface TreeOptions {
   readonly now: number
@@ -15,28 +18,62 @@ export interface TreeOptions {
   readonly frame: number
   readonly style: Style
   readonly symbols: Symbols
+  /** What the agents are saying; absent: nothing is shown of it. */
+  readonly said?: LiveText
 }
 
 type TreeRow =
-  | { readonly kind: 'agent'; readonly prefix: string; readonly rank: number; readonly agent: AgentView; readonly team: TeamView | null }
+  | {
+      readonly kind: 'agent'
+      readonly prefix: string
+      readonly below: string
+      readonly rank: number
+      readonly agent: AgentView
+      readonly team: TeamView | null
+    }
   | { readonly kind: 'team'; readonly prefix: string; readonly rank: number; readonly team: TeamView }
   /** Nodes of a long list that are only counted. */
   | { readonly kind: 'folded'; readonly prefix: string; readonly rank: number; readonly nodes: readonly AgentView[] }
 
-const atWork: ReadonlySet<AgentState> = new Set(['assembling', 'thinking', 'acting', 'finalizing'])
+const atWork: ReadonlySet<AgentState> = new Set(['assembling', 'thinking', 'acting', 'waiting_for_approval', 'finalizing'])
+const speaks: ReadonlySet<AgentState> = new Set(['assembling', 'thinking'])
 
 export function renderTree(view: TaskView, options: TreeOptions): string[] {
   const rows = treeRows(view, options.symbols)
   const { kept, left } = bounded(rows, options.rowsMax)
   const layout = layoutOf(kept, options.columns, options.now)
-  const lines = kept.map((row) => lineOf(row, layout, options))
+  const said = saying(kept, options, options.rowsMax - kept.length - (left.length === 0 ? 0 : 1))
+  const lines = kept.flatMap((row) => [lineOf(row, layout, options), ...(said.get(row) ?? [])])
   return left.length === 0 ? lines : [...lines, options.style.dim(cutToWidth(`  ${options.symbols.ellipsis} ${countedOut(left)}`, options.columns))]
+}
+
+/** Lines an agent has for what it says: a few when few speak. */
+const saidLinesMax = 4
+
+/** The last lines of what agents are saying, each under its row, in the rows that are left. */
+function saying(rows: readonly TreeRow[], { said, columns, style, symbols }: TreeOptions, room: number): ReadonlyMap<TreeRow, string[]> {
+  const speakers = rows.flatMap((row) => {
+    if (said === undefined || row.kind !== 'agent' || row.agent.runId === null || !speaks.has(row.agent.state)) return []
+    const text = said.of(row.agent.runId)
+    return text === null ? [] : [{ row, text }]
+  })
+  const each = Math.min(saidLinesMax, Math.floor(room / Math.max(1, speakers.length)))
+  const shown = new Map<TreeRow, string[]>()
+  for (const { row, text } of each > 0 ? speakers : speakers.slice(0, Math.max(0, room))) {
+    const prefix = `${row.below}${symbols.quote} `
+    const lines = saidLines(text, { columns: columns - textWidth(prefix), rowsMax: Math.max(1, each) })
+    shown.set(
+      row,
+      lines.map((line) => style.dim(prefix + line)),
+    )
+  }
+  return shown
 }
 
 function treeRows({ root, ownTeams }: TaskView, symbols: Symbols): TreeRow[] {
   const rows: TreeRow[] = []
   const visit = (agent: AgentView, team: TeamView | null, at: { prefix: string; below: string }): void => {
-    rows.push({ kind: 'agent', prefix: at.prefix, agent, team, rank: rankOf(agent) })
+    rows.push({ kind: 'agent', prefix: at.prefix, below: at.below + (agent.teams.length > 0 ? symbols.trunk : '   '), agent, team, rank: rankOf(agent) })
     agent.teams.forEach((own, i) => visitTeam(own, branch(at.below, i === agent.teams.length - 1)))
   }
   const visitTeam = (team: TeamView, at: { prefix: string; below: string }): void => {
@@ -91,7 +128,10 @@ function countedOut(rows: readonly TreeRow[]): string {
 
 function statesOf(nodes: readonly AgentView[]): string {
   const states = new Map<string, number>()
-  for (const { state } of nodes) states.set(atWork.has(state) ? 'at work' : state, (states.get(atWork.has(state) ? 'at work' : state) ?? 0) + 1)
+  for (const { state } of nodes) {
+    const named = state === 'waiting_for_approval' ? 'asking' : atWork.has(state) ? 'at work' : state
+    states.set(named, (states.get(named) ?? 0) + 1)
+  }
   return [...states].map(([state, n]) => `${count(n)} ${state}`).join(', ')
 }
 
@@ -148,7 +188,7 @@ function agentLine(prefix: string, agent: AgentView, team: TeamView | null, layo
   const nameWidth = Math.max(1, layout.name - textWidth(prefix) - 2)
   const name = padEnd(cutToWidth(oneLine(agent.name), nameWidth, symbols.ellipsis), nameWidth)
   const told = oneLine(activityOf(agent, team))
-  const trouble = agent.state === 'failed' || agent.state === 'blocked'
+  const trouble = agent.state === 'failed' || agent.state === 'blocked' || agent.state === 'waiting_for_approval'
   const used = [
     { text: elapsedOf(agent, now), width: layout.elapsed },
     { text: tokensOf(agent), width: layout.tokens },
@@ -159,7 +199,7 @@ function agentLine(prefix: string, agent: AgentView, team: TeamView | null, layo
   const activity = cutToWidth(told, room, symbols.ellipsis)
   const cells = [
     `${style.dim(prefix)}${paint(icon)} ${agent.state === 'waiting' || agent.state === 'skipped' ? style.dim(name) : name}`,
-    ...(layout.state === 0 ? [] : [paint(padEnd(agent.state, layout.state))]),
+    ...(layout.state === 0 ? [] : [paint(padEnd(agent.state === 'waiting_for_approval' ? 'asks you' : agent.state, layout.state))]),
     ...(layout.activity < activityMin ? [] : [(trouble ? paint : style.dim)(padEnd(activity, layout.activity))]),
     ...(spanning ? [] : used.map(({ text, width }) => style.dim(padStart(text, width)))),
   ]
@@ -188,6 +228,8 @@ function lookOf(state: AgentState, { style, symbols, frame }: TreeOptions): { ic
     case 'acting':
     case 'finalizing':
       return { icon: symbols.spinner[frame % symbols.spinner.length] ?? symbols.active, paint: style.cyan }
+    case 'waiting_for_approval':
+      return { icon: symbols.asks, paint: style.yellow }
     case 'completed':
       return { icon: symbols.done, paint: style.green }
     case 'skipped':
@@ -206,6 +248,8 @@ function lookOf(state: AgentState, { style, symbols, frame }: TreeOptions): { ic
 /** What it does now, or why it is as it is. */
 function activityOf(agent: AgentView, team: TeamView | null): string {
   if (agent.note !== null) return agent.note
+  const [asked] = agent.asks.values()
+  if (asked !== undefined) return `${asked.tool}: ${asked.subject}`
   if (agent.tools.size > 0) return [...new Set(agent.tools.values())].join(', ')
   if (agent.state === 'waiting') return waitsFor(agent, team)
   const checked = agent.evidence === null ? 0 : agent.evidence.passed + agent.evidence.failed

@@ -1,7 +1,7 @@
 import { event } from '@beaver/core'
 import { describe, expect, test } from 'vitest'
 import * as log from '../../test/task-events.ts'
-import { agentsOf, elapsedMs, foldView, totalsOf } from './task-view.ts'
+import { agentsOf, askedCalls, elapsedMs, foldView, totalsOf } from './task-view.ts'
 
 const states = (events: Parameters<typeof log.recorded>[0]) =>
   Object.fromEntries(agentsOf(foldView(log.recorded(events))).map((agent) => [agent.name, agent.state]))
@@ -43,6 +43,19 @@ describe('the view of a task', () => {
     expect(agentsOf(foldView(log.recorded([...events, log.calls('run_root', 'x')])))[0]?.note).toBeNull()
   })
 
+  test('an agent waits for a person when every call it has open does', () => {
+    const asks = (name: string) => event('approval_requested', { call_id: `run_root.${name}`, tool_name: name, subject: 's', rule: null }, 'run_root')
+    const begun = [log.submitted(), log.runStarted('run_root', 'root'), log.told('run_root'), log.calls('run_root', 'a', 'b'), asks('a')]
+    expect(states(begun)['root']).toBe('acting')
+    const waiting = [...begun, log.result('run_root', 'b')]
+    expect(states(waiting)['root']).toBe('waiting_for_approval')
+    expect(askedCalls(foldView(log.recorded(waiting)))).toMatchObject([{ agent: 'root', tool: 'a', callId: 'run_root.a', runId: 'run_root' }])
+    const denied = event('approval_denied', { call_id: 'run_root.a', by: 'ben', reason: '' }, 'run_root')
+    expect(states([...waiting, denied])['root']).toBe('acting')
+    expect(states([...waiting, denied, log.result('run_root', 'a', false)])['root']).toBe('thinking')
+    expect(askedCalls(foldView(log.recorded([...waiting, log.ended('task_failed')])))).toEqual([])
+  })
+
   test('sums up what was used, and stops the clock at the end', () => {
     const view = foldView(log.recorded([...log.teamAtWork, log.ended('task_completed')]))
     expect(totalsOf(view)).toEqual({ agents: 3, toolCalls: 3, tokens: 4000 })
@@ -55,12 +68,12 @@ describe('the view of a task', () => {
     expect(view.root).toBeNull()
     expect(agentsOf(view).map((node) => [node.name, node.kind, node.state])).toEqual([
       ['split', 'code', 'completed'],
+      ['item', 'agent', 'waiting'],
       ['find', 'tool', 'acting'],
       ['branch', 'agent', 'skipped'],
       ['broken', 'code', 'failed'],
       ['behind', 'agent', 'blocked'],
       ['end', 'agent', 'waiting'],
-      ['item', 'agent', 'waiting'],
     ])
     expect(totalsOf(view)).toMatchObject({ agents: 0, toolCalls: 1 })
   })

@@ -1,3 +1,4 @@
+import { event } from '@beaver/core'
 import { expect, test } from 'vitest'
 import * as log from '../../test/task-events.ts'
 import { evolveView, newView } from './task-view.ts'
@@ -55,5 +56,31 @@ test('a run is told in plain lines: when, who, what', () => {
     '    1.1 s  collect             failed: No list.',
     '    1.2 s  count               blocked by collect',
     '    1.3 s  task                incomplete: No list.',
+  ])
+})
+
+test('what a person was asked and answered is told by the name of the tool, a failed call by its message', () => {
+  const view = newView()
+  const call = { call_id: 'run_root.run_command', tool_name: 'run_command' }
+  const refused = { ...call, success: false, content: '{"message":"ben denied it."}', error: 'approval_denied', duration_ms: 0 }
+  const lines = log
+    .recorded([
+      ...log.teamAtWork.slice(0, 4),
+      log.failedCall('run_root'),
+      log.calls('run_root', 'run_command'),
+      event('approval_requested', { ...call, subject: 'rm -rf build', rule: null }, 'run_root'),
+      event('approval_denied', { call_id: call.call_id, by: 'ben', reason: 'Not that folder.' }, 'run_root'),
+      event('tool_result_recorded', refused, 'run_root'),
+    ])
+    .flatMap((each) => {
+      evolveView(view, each)
+      return tellEvent(each, view) ?? []
+    })
+  expect(lines.slice(2).map((line) => line.slice(31))).toEqual([
+    'model call failed (provider_unavailable): HTTP 503 Next try in 0.5 s.',
+    'calls run_command',
+    'waits for an approval of run_command: rm -rf build',
+    'may not call run_command: ben refused it. Not that folder.',
+    'run_command failed (approval_denied): ben denied it.',
   ])
 })

@@ -8,6 +8,7 @@ import type { TaskView } from './task-view.ts'
 
 const whoColumns = 18
 const textColumnsMax = 200
+const computedColumnsMax = 80
 
 /** The line of an event; `view` is the view after it. `null`: nothing to say. */
 export function tellEvent(event: RecordedEvent, view: TaskView): string | null {
@@ -40,14 +41,27 @@ function saying(event: RecordedEvent, view: TaskView): { who: string; text: stri
     case 'run_started':
       if (view.byRun.get(event.data.run_id)?.kind === 'tool') return null // its call follows
       return { who: event.data.agent_name, text: `started with ${counted(event.data.tools.length, 'tool')}` }
+    case 'skill_selection_recorded': {
+      const { chosen, candidates, failure } = event.data
+      if (failure !== null) return by(`could not choose a skill: ${failure.message}`)
+      return chosen.length > 0 ? by(`chose the skill ${chosen.join(', ')} of ${counted(candidates.length, 'candidate')}`) : null
+    }
+    case 'context_compacted':
+      return by(`had too long a conversation: ${counted(event.data.results.length, 'tool result')} left out of it`)
+    case 'context_summarized':
+      return by(`had too long a conversation: a summary stands for ${counted(event.data.messages_dropped, 'message')}`)
+    case 'approval_requested':
+      return by(`waits for an approval of ${event.data.tool_name}: ${event.data.subject}`)
+    case 'approval_granted':
+      return by(`may call ${toolOf(event, view)}: ${event.data.by} allowed it`)
+    case 'approval_denied':
+      return by(`may not call ${toolOf(event, view)}: ${event.data.by} refused it${event.data.reason === '' ? '' : `. ${event.data.reason}`}`)
     case 'skill_activation_snapshotted':
       return event.data.skills.length === 0 ? null : by(`uses the skill ${event.data.skills.map((skill) => skill.name).join(', ')}`)
     case 'execution_mode_selected':
       return by(event.data.execution_mode === 'team' ? 'selected Team execution' : 'selected single-agent execution')
     case 'provider_call_failed':
-      return by(
-        `model call failed (${event.data.failure.class}): ${event.data.failure.message}${event.data.retry_in_ms === null ? '' : ` Next try in ${duration(event.data.retry_in_ms)}.`}`,
-      )
+      return by(`model call failed (${event.data.failure.class}): ${event.data.failure.message}${nextTry(event.data.retry_in_ms)}`)
     case 'assistant_message_added':
       return by(
         event.data.tool_calls.length > 0
@@ -58,7 +72,9 @@ function saying(event: RecordedEvent, view: TaskView): { who: string; text: stri
       return by(`calls ${event.data.call.name}`)
     case 'tool_result_recorded': {
       const { tool_name, success, error, content, duration_ms } = event.data
-      return by(success ? `${tool_name} succeeded in ${count(duration_ms)} ms` : `${tool_name} failed${error === null ? '' : ` (${error})`}: ${content}`)
+      return by(
+        success ? `${tool_name} succeeded in ${count(duration_ms)} ms` : `${tool_name} failed${error === null ? '' : ` (${error})`}: ${messageIn(content)}`,
+      )
     }
     case 'workspace_files_checked': {
       const { files } = event.data
@@ -81,7 +97,7 @@ function saying(event: RecordedEvent, view: TaskView): { who: string; text: stri
       return { who: 'team', text: `grew by ${by} after ${node_id}${nodes.length === 0 ? '' : `: ${namesOf(nodes)}`}` }
     }
     case 'node_computed':
-      return { who: event.data.node_id, text: `computed ${event.data.output}` }
+      return { who: event.data.node_id, text: `computed ${cutToWidth(oneLine(event.data.output), computedColumnsMax)}` }
     case 'node_skipped':
       return { who: event.data.node_id, text: `skipped: ${event.data.reason}` }
     case 'team_diagnostic_recorded':
@@ -113,6 +129,26 @@ function saying(event: RecordedEvent, view: TaskView): { who: string; text: stri
     default:
       return null
   }
+}
+
+/** The tool of a call that is open still. */
+function toolOf({ runId, data }: { readonly runId?: string; readonly data: { readonly call_id: string } }, view: TaskView): string {
+  return (runId === undefined ? undefined : view.byRun.get(runId))?.tools.get(data.call_id) ?? data.call_id
+}
+
+/** What a failed call says, out of its JSON where it has one. */
+function messageIn(content: string): string {
+  try {
+    const { message } = JSON.parse(content) as { message?: unknown }
+    return typeof message === 'string' ? message : content
+  } catch {
+    return content
+  }
+}
+
+function nextTry(retryInMs: number | null): string {
+  if (retryInMs === null) return ''
+  return retryInMs === 0 ? ' The fallback is asked.' : ` Next try in ${duration(retryInMs)}.`
 }
 
 const namedMax = 20

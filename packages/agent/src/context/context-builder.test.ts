@@ -1,16 +1,30 @@
-import { type DomainEvent, evolveRun, type RunState, startRun } from '@beaver/core'
+import { type DomainEvent, emptyMemory, evolveRun, type RunState, startRun } from '@beaver/core'
 import { rootSpec } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import type { Skill } from '../skills/skill.ts'
 import { conversation, systemPrompt, type SystemPromptParts, workerMessage } from './context-builder.ts'
 
-const parts: SystemPromptParts = { agentName: 'root', sessionId: 'web:会话', taskId: 't1', workspace: '/w', worker: false, teams: true, own: '', routing: [] }
+const parts: SystemPromptParts = {
+  agentName: 'root',
+  sessionId: 'web:会话',
+  taskId: 't1',
+  workspace: '/w',
+  worker: false,
+  teams: true,
+  own: '',
+  memory: emptyMemory,
+  routing: [],
+}
 const skill = (name: string, over: Partial<Skill> = {}): Skill => ({
   name,
   description: 'd',
   body: `SECRET BODY OF ${name}`,
   sha256: 'x',
   folder: '/s',
+  modelInvocable: true,
+  allowedTools: null,
+  license: null,
+  compatibility: null,
   guidance: { version: 1, preferred_tool: 'SequentialWorkflow', agents: [{ name: 'a', instruction: 'do "a"' }] },
   ...over,
 })
@@ -117,5 +131,29 @@ describe('conversation (CB-02)', () => {
 
   it('without a skill keeps the history behind the system prompt', () => {
     expect(told(of(...begun.slice(1)))).toEqual(['system: prompt', 'user: before', 'assistant: then', 'user: now'])
+  })
+})
+
+describe('the memory in the system prompt (ME-07)', () => {
+  const withMemory = (memory: SystemPromptParts['memory']): string => systemPrompt({ ...parts, memory })
+
+  it('is a section of its own, two lists, an entry of several lines one item', () => {
+    expect(withMemory({ user: ['likes tables'], memory: ['the report\nis due', '第二'] })).toContain(
+      '# Memory\nWhat was kept from earlier runs, as it stood when this one began.\n## user\n- likes tables\n## memory\n- the report\n  is due\n- 第二',
+    )
+  })
+
+  it('is nothing when it is empty, and has no list that is', () => {
+    expect(withMemory(emptyMemory)).not.toContain('Memory')
+    expect(withMemory({ user: [], memory: ['a'] })).not.toContain('## user')
+  })
+
+  it('that cannot be read is one line, without its cause', () => {
+    expect(withMemory({ unreadable: '/var/beaver/memory.json is not JSON' })).toMatch(/# Memory\nThe memory of earlier runs cannot be read now\.$/)
+  })
+
+  it('stands before the routing', () => {
+    const text = systemPrompt({ ...parts, memory: { user: ['x'], memory: [] }, routing: [skill('first')] })
+    expect(text.indexOf('# Memory')).toBeLessThan(text.indexOf('# Task Agent Team Routing'))
   })
 })

@@ -1,7 +1,8 @@
 // What a model is told: the system prompt and the first user message. Pure: the same inputs give the same text.
 // X1. Order of the conversation: system prompt, activated skills, the session's visible history, this run's message (CB-02).
-// X2. No skill's body stands in the system prompt; skills are messages of their own (SK-13).
-import type { ChatMessage, EvidenceRequirement, RunState } from '@beaver/core'
+// X2. No skill's body stands in the system prompt; skills are messages of their own (SK-13). X3. The memory stands in it as it was
+//     when the run began (ME-03, ME-07).
+import type { ChatMessage, ContextPart, EvidenceRequirement, MemorySnapshot, RunState } from '@beaver/core'
 import type { Skill } from '../skills/skill.ts'
 import { describeRequirement } from './describe-requirement.ts'
 
@@ -19,37 +20,59 @@ export interface SystemPromptParts {
   readonly teams: boolean
   /** What the agent's own configuration says; empty for nothing. */
   readonly own: string
+  readonly memory: MemorySnapshot | { readonly unreadable: string }
   /** The skills with guidance that route a root run's first turn, the primary first. */
   readonly routing: readonly Skill[]
 }
 
+export interface PromptSection {
+  readonly part: ContextPart['part']
+  /** Empty: the section is left out. */
+  readonly text: string
+}
+
 export function systemPrompt(parts: SystemPromptParts): string {
-  const session = [
-    '# Session',
-    `- session: ${parts.sessionId}`,
-    `- task: ${parts.taskId}`,
-    `- agent: ${parts.agentName}`,
-    `- workspace: ${parts.workspace}`,
-  ].join('\n')
+  return joinSections(promptSections(parts))
+}
+
+/** The system prompt in its parts, in order (CB-01). */
+export function promptSections(parts: SystemPromptParts): readonly PromptSection[] {
+  const session = `# Session\n- session: ${parts.sessionId}\n- task: ${parts.taskId}\n- agent: ${parts.agentName}\n- workspace: ${parts.workspace}`
   const work = parts.worker
     ? '# Your part\nYou are one node of a team. Do only what <instruction> asks; other nodes do the rest. What they found is in <dependency_output>. Your final answer is handed on as it is.'
     : `# Your part\nYou have the whole task. Do it yourself${parts.teams ? ', or call one workflow tool to have a team do it' : ''}.`
-  const own = parts.own === '' ? [] : [`# You\n${parts.own}`]
-  return [base, session, work, ...own, ...routingSection(parts.routing)].join('\n\n')
+  return [
+    { part: 'base', text: base },
+    { part: 'session', text: session },
+    { part: 'execution', text: work },
+    { part: 'profile', text: parts.own === '' ? '' : `# You\n${parts.own}` },
+    { part: 'memory', text: memorySection(parts.memory) },
+    { part: 'routing', text: routingSection(parts.routing) },
+  ]
 }
 
-function routingSection(skills: readonly Skill[]): string[] {
+export const joinSections = (sections: readonly PromptSection[]): string => sections.flatMap(({ text }) => (text === '' ? [] : [text])).join('\n\n')
+
+function memorySection(memory: SystemPromptParts['memory']): string {
+  if ('unreadable' in memory) return '# Memory\nThe memory of earlier runs cannot be read now.'
+  if (memory.user.length === 0 && memory.memory.length === 0) return ''
+  return `# Memory\nWhat was kept from earlier runs, as it stood when this one began.${entriesOf('user', memory.user)}${entriesOf('memory', memory.memory)}`
+}
+
+function entriesOf(target: string, entries: readonly string[]): string {
+  return entries.length === 0 ? '' : `\n## ${target}\n${entries.map((entry) => `- ${entry.replaceAll('\n', '\n  ')}`).join('\n')}`
+}
+
+function routingSection(skills: readonly Skill[]): string {
   const primary = skills[0]
-  if (primary?.guidance === null || primary === undefined) return []
+  if (primary?.guidance === null || primary === undefined) return ''
   const template = JSON.stringify({ skill_name: primary.name, template: primary.guidance })
-  return [
-    `# Task Agent Team Routing
+  return `# Task Agent Team Routing
 The activated skill below gives guidance for a team. Choose one execution path in this first response:
 - Call the workflow tool it prefers now for staged collection, extraction, validation, comparison, research or reporting. Fill the agents from the guidance.
 - Work alone only if the task is plainly a single step, if the user asked not to delegate, or if the guidance does not fit.
 Call no ordinary tool before this choice. If you work alone, do not explain the choice.
-${template}`,
-  ]
+${template}`
 }
 
 /** A node's message: the team's task, its own instruction, what it depends on, and what its result must rest on. */
@@ -77,5 +100,7 @@ const requirementSection = (tag: string, requirements: readonly EvidenceRequirem
 
 /** The messages of a run's next provider call. `history` is the visible transcript of the session's earlier tasks. */
 export function conversation(run: RunState, history: readonly ChatMessage[]): readonly ChatMessage[] {
-  return history.length === 0 ? run.messages : [...run.messages.slice(0, run.historyIndex), ...history, ...run.messages.slice(run.historyIndex)]
+  if (history.length <= run.historyDropped) return run.messages
+  const kept = run.historyDropped === 0 ? history : history.slice(run.historyDropped)
+  return [...run.messages.slice(0, run.historyIndex), ...kept, ...run.messages.slice(run.historyIndex)]
 }

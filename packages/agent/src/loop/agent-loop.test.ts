@@ -65,13 +65,6 @@ describe('a run', () => {
     ])
   })
 
-  it('that used up its iterations fails instead of asking again', async () => {
-    const again = calls(['add', { a: 1, b: 1 }])
-    const { end, provider } = begin({ replies: [again, again, again], spec: rootSpec({ start: { max_tool_iterations: 2 } }) })
-    expect(await end).toMatchObject({ status: 'failed', failure: { class: 'iterations_exhausted' } })
-    expect(provider.requests).toHaveLength(2)
-  })
-
   it('whose task is lost in the middle rejects, and does nothing more', async () => {
     const tool = probe('tool', () => 'x')
     const host = memoryHost()

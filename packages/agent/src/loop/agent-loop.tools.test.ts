@@ -22,7 +22,7 @@ describe('tool calls that go wrong', () => {
       'boom',
     ],
     ['a tool that throws no error', ['tool', {}], [probe('tool', () => Promise.reject(undefined as unknown as Error))], 'tool_crash', 'undefined'],
-    ['a tool whose result is no JSON', ['tool', {}], [probe('tool', () => 10n)], 'tool_crash', 'BigInt'],
+    ['a tool whose result is no JSON', ['tool', {}], [probe('tool', () => 10n)], 'invalid_result', 'bigint'],
     [
       'a tool whose result refers to itself',
       ['tool', {}],
@@ -33,7 +33,7 @@ describe('tool calls that go wrong', () => {
           return ring
         }),
       ],
-      'tool_crash',
+      'invalid_result',
       'circular',
     ],
     ['a workflow call that is not JSON', ['SequentialWorkflow', '{'], [add], 'invalid_arguments', 'not JSON'],

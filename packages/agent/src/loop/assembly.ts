@@ -1,18 +1,15 @@
-// What a run has to work with: its tools within its scope, its workflows, its activated skills, its routing.
+// What a run has to work with: its tools within its scope, its workflows, its profile.
 // A1. A worker has no workflow tool, of neither sort, whatever its scope lists (D-09). A2. The scope takes tools away, it never
 //     brings one. A3. What a root has is the inventory of its profile; a profile that is not loaded brings nothing.
-import { applyToolScope } from '@beaver/core'
+import { applyToolScope, estimateTokens } from '@beaver/core'
 import { findWorkflow, type Workflow, workflowToolSchemas } from '@beaver/workflows'
 import type { AgentProfile } from '../profile/agent-profile.ts'
 import { defaultInventory, resolveInventory } from '../profile/inventory.ts'
 import type { ToolSchema } from '../provider/chat-provider.ts'
-import { assembleSkill } from '../skills/assemble-skill.ts'
-import type { Skill } from '../skills/skill.ts'
 import { teamSharedState } from '../tools/team-shared-state.ts'
 import type { Tool } from '../tools/tool.ts'
-import type { LoopServices } from './agent-loop.ts'
-import type { Routing } from './decide.ts'
-import type { LoopPart, LoopSpec } from './loop-spec.ts'
+import type { LoopServices } from './loop-services.ts'
+import type { LoopSpec } from './loop-spec.ts'
 
 /** The tools of a run. Runs with the same scope share one, so that what is derived from it is derived once. */
 export interface Toolbox {
@@ -22,15 +19,14 @@ export interface Toolbox {
   readonly schemas: readonly ToolSchema[]
   /** What is left after the mode lock: no team workflow (D-05). */
   readonly lockedSchemas: readonly ToolSchema[]
+  /** What the schemas cost in each request, estimated. */
+  readonly toolsTokens: number
   /** Whether a team workflow is among them. */
   readonly teams: boolean
   readonly scope: { readonly allowed: string[]; readonly effective: string[]; readonly dropped: string[] } | null
 }
 
 export interface Assembly extends Toolbox {
-  readonly activated: readonly Skill[]
-  readonly routing: Routing | null
-  readonly routingSkills: readonly Skill[]
   readonly profile: AgentProfile | null
   /** The profile the run is to have and this process has not loaded. */
   readonly profileMissing: string | null
@@ -46,32 +42,14 @@ export function assemblyOf(spec: LoopSpec, services: LoopServices): Assembly {
     services,
     root ? { kind: 'root', profile: profileName } : { kind: 'worker', allowed: part.allowedToolNames, shared: part.sharedState },
   )
-  const activated = activatedSkills(part, services.skills)
-  // Without a workflow tool among the run's there is nothing to route to (D-02).
-  const routingSkills = toolbox.teams ? activated.filter((skill) => skill.guidance !== null && findWorkflow(skill.guidance.preferred_tool) !== null) : []
-  const [primary, ...ignored] = routingSkills
-  return {
-    ...toolbox,
-    activated,
-    routing: primary === undefined ? null : { primary: primary.name, ignored: ignored.map((skill) => skill.name) },
-    routingSkills,
-    profile,
-    profileMissing: profile === null ? profileName : null,
-  }
+  return { ...toolbox, profile, profileMissing: profile === null ? profileName : null }
 }
 
 /** A tool node's run has that tool and no model. */
 function toolAssembly(name: string, services: LoopServices): Assembly {
   const tools = services.tools.filter((tool) => tool.name === name)
-  const none = { workflows: new Map(), schemas: [], lockedSchemas: [], teams: false, scope: null, activated: [], routing: null, routingSkills: [] }
+  const none = { workflows: new Map(), schemas: [], lockedSchemas: [], toolsTokens: 0, teams: false, scope: null }
   return { ...none, profile: null, profileMissing: null, tools: new Map(tools.map((tool) => [tool.name, tool])) }
-}
-
-/** The named one; else, for a worker, what its query finds; else none (D-40). */
-function activatedSkills(part: Exclude<LoopPart, { kind: 'tool' }>, skills: readonly Skill[]): readonly Skill[] {
-  if (part.skill !== null || part.kind === 'root' || part.skillQuery === null) return skills.filter((skill) => skill.name === part.skill)
-  const found = assembleSkill(part.skillQuery, skills)
-  return found === null ? [] : [found]
 }
 
 const toolboxesMax = 100
@@ -100,11 +78,13 @@ function rootToolbox(services: LoopServices, profileName: string | null): Toolbo
   const toolIds = profileName === null ? null : (services.profiles.get(profileName) ?? { toolIds: [] }).toolIds
   const { tools, teamWorkflows, definitions } = toolIds === null ? defaultInventory(services) : resolveInventory(toolIds, services)
   const lockedSchemas = [...tools, ...definitions].map(schemaOf)
+  const schemas = teamWorkflows.length === 0 ? lockedSchemas : [...lockedSchemas, ...workflowToolSchemas(teamWorkflows)]
   return {
     tools: byName(tools),
     workflows: byName([...definitions, ...teamWorkflows]),
-    schemas: teamWorkflows.length === 0 ? lockedSchemas : [...lockedSchemas, ...workflowToolSchemas(teamWorkflows)],
+    schemas,
     lockedSchemas,
+    toolsTokens: tokensOf(schemas),
     teams: teamWorkflows.length > 0,
     scope: null,
   }
@@ -124,12 +104,15 @@ function workerToolbox(services: LoopServices, { allowed, shared }: Extract<Tool
     workflows: new Map(),
     schemas,
     lockedSchemas: schemas,
+    toolsTokens: tokensOf(schemas),
     teams: false,
     scope: allowed === null ? null : { allowed: [...allowed], effective: [...scope.effective], dropped: [...scope.dropped] },
   }
 }
 
 const schemaOf = ({ name, description, parameters }: ToolSchema): ToolSchema => ({ name, description, parameters })
+
+const tokensOf = (schemas: readonly ToolSchema[]): number => (schemas.length === 0 ? 0 : estimateTokens(JSON.stringify(schemas)))
 
 const byName = <Kind extends { readonly name: string }>(all: readonly Kind[]): ReadonlyMap<string, Kind> => new Map(all.map((each) => [each.name, each]))
 

@@ -2,7 +2,9 @@ import { type DomainEvent, evolveRun, noUsage, type RunState, startRun } from '@
 import { calls, rootSpec, says, workerSpec } from '@beaver/testing'
 import { describe, expect, it, test } from 'vitest'
 import { type ChatAnswer, ProviderError } from '../provider/chat-provider.ts'
-import { afterAnswer, finalEvents, iterationsExhausted, providerFailed } from './decide.ts'
+import type { Authorisation } from './authorise.ts'
+import { afterAnswer, afterForcedAnswer } from './decide.ts'
+import { finalEvents, providerFailed } from './run-ends.ts'
 
 const silence: ChatAnswer = {
   content: null,
@@ -26,8 +28,7 @@ const decide = (run: RunState, given: Partial<ChatAnswer>, over: Partial<Paramet
     provider: 'p',
     durationMs: 4,
     routing,
-    idempotent: (name) => name === 'echo',
-    known: (name) => name !== 'nowhere',
+    authorise: ({ name }): Authorisation => (name === 'nowhere' ? { kind: 'unknown' } : { kind: 'start', idempotent: name === 'echo' }),
     isTool: (name) => name === 'echo',
     completesLater: false,
     ...over,
@@ -258,21 +259,61 @@ describe('how a run ends on an answer without calls (D-35, D-42)', () => {
 })
 
 describe('failures', () => {
-  it('a provider call that failed for good is recorded with its status, and the run fails with its class', () => {
-    const error = new ProviderError('rate_limited', 'slow down', { status: 429 })
-    expect(providerFailed(fresh, error, 6)).toMatchObject([
-      { type: 'provider_call_failed', data: { failure: { class: 'rate_limited', message: 'slow down' }, tries: 6, retry_in_ms: null, status: 429 } },
+  const slow = new ProviderError('rate_limited', 'slow down', { status: 429 })
+  const given = (error: ProviderError, tries: number) => ({ error, tries, last: { kind: 'failed' as const, provider: 'p', error } })
+
+  it('a provider call that failed for good is recorded with who failed and its status, and the run fails with its class', () => {
+    expect(providerFailed(fresh, given(slow, 6))).toMatchObject([
+      {
+        type: 'provider_call_failed',
+        data: { failure: { class: 'rate_limited', message: 'slow down' }, tries: 6, retry_in_ms: null, status: 429, provider_name: 'p' },
+      },
       { type: 'run_failed', data: { failure: { class: 'rate_limited', message: 'slow down (tried 6 times)' }, usage: noUsage } },
     ])
   })
 
   it('one try is not counted out loud', () => {
-    expect(providerFailed(fresh, new ProviderError('provider_refused', 'no'), 1)[1]).toMatchObject({ data: { failure: { message: 'no' } } })
+    expect(providerFailed(fresh, given(new ProviderError('provider_refused', 'no'), 1))[1]).toMatchObject({ data: { failure: { message: 'no' } } })
+  })
+})
+
+describe('the answer that was forced when the iterations were used up (SCH-07)', () => {
+  const used: RunState = { ...fresh, toolIterations: 20, executionMode: 'single' }
+  const forced = (given: Partial<ChatAnswer>): DomainEvent[] =>
+    afterForcedAnswer(used, answer(given), { provider: 'p', durationMs: 4, isTool: (name) => name === 'echo' })
+
+  it('is kept with its finish reason, and the run fails', () => {
+    expect(forced(says('as far as I know: 4'))).toMatchObject([
+      {
+        type: 'assistant_message_added',
+        data: { content: 'as far as I know: 4', tool_calls: [], finish_reason: 'max_tool_iterations_finalized', provider_name: 'p' },
+      },
+      {
+        type: 'run_failed',
+        data: {
+          failure: { class: 'iterations_exhausted', message: expect.stringContaining('forced') as string },
+          usage: { input_tokens: 3, output_tokens: 2, calls: 1 },
+        },
+      },
+    ])
   })
 
-  it('a run without iterations left fails, and names its limit', () => {
-    expect(iterationsExhausted({ ...fresh, toolIterations: 20 })).toMatchObject([
-      { type: 'run_failed', data: { failure: { class: 'iterations_exhausted', message: expect.stringContaining('20') as string }, tool_iterations: 20 } },
+  test.each<[string, Partial<ChatAnswer>]>([
+    ['a tool call', { ...calls(['echo', {}]), content: 'wait' }],
+    ['a tool call written as text', says('<tool_call>{"name": "echo", "arguments": {}}</tool_call>')],
+    ['empty', says(' ')],
+    ['nothing', {}],
+  ])('that is %s is no answer: the run fails and names its limit, and no call is on record', (_, given) => {
+    expect(forced(given)).toMatchObject([
+      { type: 'assistant_message_added', data: { tool_calls: [], finish_reason: 'max_tool_iterations_finalized' } },
+      {
+        type: 'run_failed',
+        data: {
+          failure: { class: 'iterations_exhausted', message: expect.stringContaining('all of its 20') as string },
+          usage: { calls: 1 },
+          tool_iterations: 20,
+        },
+      },
     ])
   })
 })

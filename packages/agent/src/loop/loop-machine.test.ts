@@ -5,7 +5,7 @@ import { describe, expect, it, test } from 'vitest'
 import { createActor, transition } from 'xstate'
 import { type LoopContext, type LoopEffects, type LoopEvent, loopMachine } from './loop-machine.ts'
 
-const states = ['assembling', 'thinking', 'acting', 'finalizing'] as const satisfies readonly RunStatus[]
+const states = ['assembling', 'thinking', 'acting', 'waiting_for_approval', 'finalizing'] as const satisfies readonly RunStatus[]
 const start = { ...rootSpec().start, tools: [] }
 const usage = { input_tokens: 1, output_tokens: 1, calls: 1 }
 
@@ -29,6 +29,10 @@ const result = (call_id: string): DomainEvent => ({
   data: { call_id, tool_name: 'echo', success: true, content: 'ok', error: null, duration_ms: 1 },
 })
 const began = (call_id: string): DomainEvent => ({ type: 'tool_call_started', runId: 'run1', data: { call_id, tool_name: 'echo', idempotent: true } })
+const asked = (call_id: string): DomainEvent => ({ type: 'approval_requested', runId: 'run1', data: { call_id, tool_name: 'echo', subject: '{}', rule: null } })
+const granted = (call_id: string): DomainEvent => ({ type: 'approval_granted', runId: 'run1', data: { call_id, by: 'ann' } })
+const denied = (call_id: string): DomainEvent => ({ type: 'approval_denied', runId: 'run1', data: { call_id, by: 'ann', reason: 'no' } })
+const compacted: DomainEvent = { type: 'context_compacted', runId: 'run1', data: { results: [{ call_id: 'c0', tool_name: 'echo', chars: 2 }] } }
 const message: DomainEvent = { type: 'user_message_added', runId: 'run1', data: { content: 'do it' } }
 const completed: DomainEvent = { type: 'run_completed', runId: 'run1', data: { finish_reason: 'stop', tool_iterations: 0, usage } }
 const failed: DomainEvent = { type: 'run_failed', runId: 'run1', data: { failure: { class: 'internal', message: 'x' }, tool_iterations: 0, usage } }
@@ -66,6 +70,7 @@ const journals: Record<(typeof states)[number], DomainEvent[]> = {
   assembling: [],
   thinking: [message],
   acting: [message, answer('a', 'b')],
+  waiting_for_approval: [message, answer('a', 'b'), asked('a'), asked('b')],
   finalizing: [message, answer()],
 }
 const folded = (events: readonly DomainEvent[]): RunState => events.reduce((run, event, i) => evolveRun(run, event, i + 1), startRun(start))
@@ -87,6 +92,13 @@ const leads: Record<(typeof states)[number], Partial<Record<EventType | 'loop.re
     'loop.resumed': { to: 'thinking', begins: 'think' },
   },
   acting: { run_failed: { to: 'failed', begins: null }, run_cancelled: { to: 'cancelled', begins: null }, 'loop.resumed': { to: 'acting', begins: 'act' } },
+  waiting_for_approval: {
+    approval_granted: { to: 'acting', begins: 'act' },
+    approval_denied: { to: 'acting', begins: 'act' },
+    run_failed: { to: 'failed', begins: null },
+    run_cancelled: { to: 'cancelled', begins: null },
+    'loop.resumed': { to: 'waiting_for_approval', begins: 'act' },
+  },
   finalizing: {
     run_completed: { to: 'completed', begins: null },
     run_failed: { to: 'failed', begins: null },
@@ -99,6 +111,20 @@ const samples: Partial<Record<EventType, DomainEvent>> = {
   user_message_added: message,
   assistant_message_added: answer('x'),
   tool_call_started: began('a'),
+  approval_requested: asked('a'),
+  approval_granted: granted('a'),
+  approval_denied: denied('a'),
+  context_compacted: compacted,
+  context_summarized: {
+    type: 'context_summarized',
+    runId: 'run1',
+    data: { content: 's', messages_dropped: 1, usage, provider_name: 'p', model: 'm' },
+  },
+  skill_selection_recorded: {
+    type: 'skill_selection_recorded',
+    runId: 'run1',
+    data: { query: 'q', recall: 'lexical', candidates: [], chosen: [], usage, provider_name: null, model: null, failure: null },
+  },
   tool_result_recorded: result('a'),
   run_completed: completed,
   run_failed: failed,
@@ -162,6 +188,18 @@ describe('the guards', () => {
     expect([loop.value(), loop.begun]).toEqual(['thinking', ['think']])
   })
 
+  it('waits for an approval only when every call without a result does, and acts as soon as one is decided', () => {
+    const path = (...events: DomainEvent[]): RunStatus[] => {
+      const loop = live({ run: folded(journals.acting), value: 'acting' })
+      return events.map((event) => (loop.actor.send(sent(event)), loop.value()))
+    }
+    expect(path(asked('a'), asked('b'), granted('b'), began('b'), result('b'), denied('a'), result('a'))).toEqual([
+      ...['acting', 'waiting_for_approval', 'acting', 'acting', 'waiting_for_approval', 'acting', 'thinking'],
+    ])
+    expect(path(asked('a'), result('b'), result('a'))).toEqual(['acting', 'waiting_for_approval', 'thinking'])
+    expect(path(asked('nobody called'), asked('a'), granted('nobody called'))).toEqual(['acting', 'acting', 'acting'])
+  })
+
   test.each<[RunStatus, DomainEvent]>([
     ['completed', completed],
     ['failed', failed],
@@ -183,26 +221,31 @@ describe('a journal', () => {
   })
 
   it('folded gives the state and the run a live loop has, after every event of any run', () => {
-    const settle = (count: number, order: readonly number[]): DomainEvent[] => {
+    const settle = (count: number, order: readonly number[], approvals: ReadonlySet<number>): DomainEvent[] => {
       const ids = Array.from({ length: count }, (_, i) => `c${i}`)
-      return [...ids.map(began), ...ids.toSorted((a, b) => (order[Number(a.slice(1))] ?? 0) - (order[Number(b.slice(1))] ?? 0)).map(result)]
+      return [
+        ...ids.flatMap((id) => (approvals.has(Number(id.slice(1))) ? [asked(id)] : [began(id)])),
+        ...ids.flatMap((id) => (approvals.has(Number(id.slice(1))) ? [Number(id.slice(1)) % 2 === 0 ? denied(id) : granted(id)] : [])),
+        ...ids.toSorted((a, b) => (order[Number(a.slice(1))] ?? 0) - (order[Number(b.slice(1))] ?? 0)).map(result),
+      ]
     }
     const turn = fc.record({
       count: fc.integer({ min: 1, max: 4 }),
       order: fc.array(fc.nat(9), { minLength: 4, maxLength: 4 }),
-      before: fc.subarray([tried, restarted]),
+      before: fc.subarray([tried, restarted, compacted]),
       after: fc.subarray([restarted]),
+      approvals: fc.subarray([0, 1, 2, 3]),
     })
     const ending = fc.constantFrom<DomainEvent[]>([answer(), completed], [answer(), failed], [failed], [cancelled], [])
     fc.assert(
       fc.property(fc.array(turn, { maxLength: 5 }), ending, (turns, end) => {
         const journal = [
           message,
-          ...turns.flatMap(({ count, order, before, after }) => [
+          ...turns.flatMap(({ count, order, before, after, approvals }) => [
             ...before,
             answer(...Array.from({ length: count }, (_, i) => `c${i}`)),
             ...after,
-            ...settle(count, order),
+            ...settle(count, order, new Set(approvals)),
           ]),
           ...end,
         ]
@@ -214,7 +257,7 @@ describe('a journal', () => {
           expect(loop.value()).toBe(again.status)
         }
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     )
   })
 })

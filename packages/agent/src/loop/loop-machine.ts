@@ -1,14 +1,22 @@
 // The AgentLoop as a machine. It moves only on events that are durable, so that feeding it a journal rebuilds it.
 //
 //   assembling ─user_message_added─▶ thinking ─assistant_message_added─▶ acting | finalizing
-//   acting ─last tool_result_recorded─▶ thinking        finalizing ─run_completed | run_failed─▶ completed | failed
+//   acting ─approval_requested | tool_result_recorded: every call without a result waits─▶ waiting_for_approval
+//   waiting_for_approval ─approval_granted | approval_denied─▶ acting
+//   acting | waiting_for_approval ─last tool_result_recorded─▶ thinking
+//   thinking ─provider_call_failed | context_compacted | context_summarized─▶ itself: the same call is still due
+//   finalizing ─run_completed | run_failed─▶ completed | failed
 //   assembling ─tool_call_requested─▶ acting (a tool node)      thinking ─run_completed─▶ completed (its result is there)
 //   any ─run_failed─▶ failed      any ─run_cancelled─▶ cancelled      any ─loop.resumed─▶ itself, its effect begun again
+//
+// An answer without calls is recorded with how the run ends, in one entry: completed, or failed for an answer that is empty, cut
+// off, refused, or forced when the iterations were used up (`max_tool_iterations_finalized`).
 //
 // M1. A state's entry action is its effect. The effects come with the input: the machine is made once, and an actor of it is
 //     cheap (`provide` would build the whole machine again for every loop).
 // M2. Every event is folded by core's `evolveRun`: the machine adds which events a state waits for, nothing else.
-import { type DomainEvent, evolveRun, type RunState } from '@beaver/core'
+// M3. `acting` and `waiting_for_approval` have one effect: whatever is due for each call. One under way is not begun again.
+import { callsWait, type DomainEvent, evolveRun, type RunState } from '@beaver/core'
 import { assign, setup } from 'xstate'
 
 type Recorded<T extends DomainEvent['type']> = { readonly type: T; readonly recorded: Extract<DomainEvent, { type: T }>; readonly taskseq: number }
@@ -33,6 +41,13 @@ export const loopMachine = setup({
   },
   guards: {
     callsTools: ({ event }) => event.type === 'assistant_message_added' && event.recorded.data.tool_calls.length > 0,
+    allWait: ({ context, event }) =>
+      event.type === 'approval_requested'
+        ? callsWait(context.run.calls.map((call) => (call.id === event.recorded.data.call_id ? { ...call, approval: 'requested' } : call)))
+        : event.type === 'tool_result_recorded' && callsWait(context.run.calls, event.recorded.data.call_id),
+    decided: ({ context, event }) =>
+      (event.type === 'approval_granted' || event.type === 'approval_denied') &&
+      context.run.calls.some((call) => call.result === null && call.id === event.recorded.data.call_id),
     lastResult: ({ context, event }) =>
       event.type === 'tool_result_recorded' && context.run.calls.every((call) => call.result !== null || call.id === event.recorded.data.call_id),
   },
@@ -68,8 +83,22 @@ export const loopMachine = setup({
     acting: {
       entry: 'act',
       on: {
-        tool_result_recorded: [{ guard: 'lastResult', target: 'thinking', actions: 'fold' }, { actions: 'fold' }],
+        approval_requested: [{ guard: 'allWait', target: 'waiting_for_approval', actions: 'fold' }, { actions: 'fold' }],
+        tool_result_recorded: [
+          { guard: 'lastResult', target: 'thinking', actions: 'fold' },
+          { guard: 'allWait', target: 'waiting_for_approval', actions: 'fold' },
+          { actions: 'fold' },
+        ],
         'loop.resumed': { target: 'acting', reenter: true },
+      },
+    },
+    waiting_for_approval: {
+      entry: 'act',
+      on: {
+        approval_granted: [{ guard: 'decided', target: 'acting', actions: 'fold' }, { actions: 'fold' }],
+        approval_denied: [{ guard: 'decided', target: 'acting', actions: 'fold' }, { actions: 'fold' }],
+        tool_result_recorded: [{ guard: 'lastResult', target: 'thinking', actions: 'fold' }, { actions: 'fold' }],
+        'loop.resumed': { target: 'waiting_for_approval', reenter: true },
       },
     },
     finalizing: {

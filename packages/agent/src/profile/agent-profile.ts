@@ -29,6 +29,9 @@ const fields = {
 }
 const agentProfile = z.object(fields)
 
+/** As it stands in a file. */
+export type AgentProfileInput = Readonly<z.input<typeof agentProfile>>
+
 /** The profile in the JSON of a file; `null` when it cannot be used. */
 export function readProfile(json: unknown): { readonly profile: AgentProfile | null; readonly diagnostics: readonly ProfileDiagnostic[] } {
   const parsed = agentProfile.safeParse(json)

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { defaultBuiltinToolOptions } from '../tools/builtin/options.ts'
 import { loadToolset, taskWorkflows, type ToolsetPlaces } from './load-toolset.ts'
 
 let root = ''
@@ -33,9 +34,9 @@ beforeAll(async () => {
 })
 afterAll(() => rm(root, { recursive: true, force: true }))
 
-const load = ({ tools = [], profiles = [], workflows = ['workflows'], profileDefault = null }: Partial<ToolsetPlaces>) => {
+const load = ({ tools = [], profiles = [], workflows = ['workflows'], profileDefault = null, ...more }: Partial<ToolsetPlaces>) => {
   const at = (paths: readonly string[]): string[] => paths.map((path) => join(root, path))
-  return loadToolset({ tools: at(tools), profiles: at(profiles), workflows: at(workflows), profileDefault })
+  return loadToolset({ tools: at(tools), profiles: at(profiles), workflows: at(workflows), profileDefault, ...more })
 }
 
 describe('a toolset', () => {
@@ -49,6 +50,18 @@ describe('a toolset', () => {
       ['profile.json', 'warning'],
       ['broken.json', 'error'],
     ])
+  })
+
+  it('has the built-in tools that its options switch on', async () => {
+    const options = {
+      ...defaultBuiltinToolOptions,
+      webSearch: { url: 'http://127.0.0.1:8888/', timeoutMs: 100 },
+      runCommand: { ...defaultBuiltinToolOptions.runCommand, enabled: true },
+    }
+    const names = async (over: Partial<ToolsetPlaces>) => (await load(over)).tools.map(({ name }) => name)
+    expect(await names({ builtin: options })).toEqual(expect.arrayContaining(['web_search', 'run_command']))
+    expect(await names({})).not.toEqual(expect.arrayContaining(['web_search']))
+    expect(await names({})).not.toEqual(expect.arrayContaining(['run_command']))
   })
 
   it('with two tools that a provider could not tell apart is refused, and names both (D-13)', async () => {

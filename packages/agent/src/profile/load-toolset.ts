@@ -19,6 +19,8 @@ import { toolNameAtProvider, toolNameCollision } from '../provider/tool-name.ts'
 import type { LoadDiagnostic } from '../load-diagnostic.ts'
 import { loadDefinitions } from '../definitions/load-definitions.ts'
 import { builtinTools } from '../tools/builtin/index.ts'
+import type { BuiltinToolOptions } from '../tools/builtin/options.ts'
+import { type ExternalTool, externalTool } from '../tools/external-tools.ts'
 import { loadTools } from '../tools/load-tools.ts'
 import type { AgentProfile } from './agent-profile.ts'
 import { resolveInventory, type ToolCatalog } from './inventory.ts'
@@ -34,6 +36,10 @@ export interface ToolsetPlaces {
   readonly profiles: readonly string[]
   /** The name of the default profile; `null`: none. */
   readonly profileDefault: string | null
+  /** How the built-in tools are set up; absent: as the configuration has them when it says nothing. */
+  readonly builtin?: BuiltinToolOptions
+  /** Tools of the daemon's process that are there from its start; a worker thread is offered them instead. */
+  readonly external?: readonly ExternalTool[]
 }
 
 export interface Toolset extends ToolCatalog {
@@ -44,7 +50,15 @@ export interface Toolset extends ToolCatalog {
 
 /** @throws {BeaverError} `invalid_configuration` */
 export async function loadToolset(places: ToolsetPlaces): Promise<Toolset> {
-  const { tools, diagnostics: ofTools } = await loadTools(builtinTools(), places.tools)
+  const { tools: loaded, diagnostics: ofTools } = await loadTools(builtinTools(places.builtin), places.tools)
+  const external = places.external ?? []
+  const twice = external.find(({ name }) => loaded.some((tool) => tool.name === name))
+  if (twice !== undefined)
+    throw new BeaverError(
+      'invalid_configuration',
+      `There are two tools ${JSON.stringify(twice.name)}: one of the program and one of its modules or built in. Rename one.`,
+    )
+  const tools = [...loaded, ...external.map(externalTool)]
   const { definitions, diagnostics: ofDefinitions } = await loadDefinitions(places.workflows)
   const { profiles, diagnostics: ofProfiles } = await loadProfiles(places.profiles, { tools, definitions })
   checkNames({ tools, definitions })

@@ -1,25 +1,15 @@
 import { says, workerSpec } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { begin } from '../../test/loop-kit.ts'
+import { skill } from '../../test/skill-kit.ts'
 import { assembleSkill } from './assemble-skill.ts'
-import type { Skill } from './skill.ts'
 
-const skill = (name: string, description: string, guidance: Skill['guidance'] = null): Skill => ({
-  name,
-  description,
-  body: name,
-  sha256: 'x',
-  folder: `/skills/${name}`,
-  guidance,
-})
 const skills = [
   skill('web-research', 'Searches the web and fetches official pages and filings.'),
   skill('table-layout', 'Lays out Markdown tables with units and currencies.'),
   skill('财务指标', '从公告中提取财务指标，统一口径。'),
   skill('team-report', 'Official filings, web search, Markdown tables.', {
-    version: 1,
-    preferred_tool: 'SequentialWorkflow',
-    agents: [{ name: 'a', instruction: 'x' }],
+    guidance: { version: 1, preferred_tool: 'SequentialWorkflow', agents: [{ name: 'a', instruction: 'x' }] },
   }),
 ]
 
@@ -35,9 +25,10 @@ describe('the skill for a query', () => {
     expect(assembleSkill(query, skills)).toBeNull(),
   )
 
-  it('is the first of equals, and never one that guides a team', () => {
+  it('is the first of equals, and never one that guides a team or that models may not invoke', () => {
     expect(assembleSkill('web', [skill('a', 'web'), skill('b', 'web')])?.name).toBe('a')
     expect(assembleSkill('Official filings web search Markdown tables', skills.slice(3))).toBeNull()
+    expect(assembleSkill('web', [skill('a', 'web', { modelInvocable: false })])).toBeNull()
   })
 })
 

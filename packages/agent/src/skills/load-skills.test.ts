@@ -1,24 +1,18 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { execFileSync } from 'node:child_process'
+import { mkdir, symlink, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it, test } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
+import { temporaryFolders } from '../../test/skill-kit.ts'
 import type { LoadDiagnostic } from '../load-diagnostic.ts'
-import { findGuidance, loadSkills, parseSkill } from './load-skills.ts'
+import { findGuidance } from './find-guidance.ts'
+import { loadSkills, parseSkill } from './load-skills.ts'
+import { skillPlaces } from './skill-places.ts'
 import type { Skill } from './skill.ts'
 
-const folders: string[] = []
-afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))))
-
+const temporary = temporaryFolders()
 /** A folder of skills: the text of each SKILL.md under the folder's name. */
-async function folderOf(skills: Record<string, string | Uint8Array>): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'beaver-skills-'))
-  folders.push(folder)
-  for (const [name, content] of Object.entries(skills)) {
-    await mkdir(join(folder, name), { recursive: true })
-    await writeFile(join(folder, name, 'SKILL.md'), content)
-  }
-  return folder
-}
+const folderOf = (skills: Record<string, string | Uint8Array>): Promise<string> =>
+  temporary(Object.fromEntries(Object.entries(skills).map(([name, content]) => [`${name}/SKILL.md`, content])))
 
 function parse(content: string | Uint8Array, folderName = 'my-skill'): { skill: Skill | null; told: Pick<LoadDiagnostic, 'severity' | 'message'>[] } {
   const told: Pick<LoadDiagnostic, 'severity' | 'message'>[] = []
@@ -96,6 +90,59 @@ describe('a SKILL.md (D-43)', () => {
     expect(skill?.name).toBe(name)
     expect(told.map((each) => each.severity)).not.toContain('error')
     expect(told.map((each) => each.message).join('\n')).toContain(words)
+  })
+})
+
+describe('its fields', () => {
+  const withField = (lines: string): string => `---\nname: my-skill\ndescription: d\n${lines}\n---\nbody`
+
+  test.each<[string, Partial<Skill>]>([
+    ['license: Apache-2.0\ncompatibility: Needs git', { license: 'Apache-2.0', compatibility: 'Needs git' }],
+    ['license:\ncompatibility: ~', { license: null, compatibility: null }],
+    ['allowed-tools: Read Write', { allowedTools: ['Read', 'Write'] }],
+    ['allowed-tools: Read, Write,List', { allowedTools: ['Read', 'Write', 'List'] }],
+    ['allowed-tools: [Read, " Write "]', { allowedTools: ['Read', 'Write'] }],
+    ['allowed-tools: Bash(git add:*) Bash(jq, yq) Read', { allowedTools: ['Bash(git add:*)', 'Bash(jq, yq)', 'Read'] }],
+    ['allowed-tools: ""', { allowedTools: [] }],
+    ['allowed-tools:', { allowedTools: null }],
+    ['disable-model-invocation: true', { modelInvocable: false }],
+    ['disable-model-invocation: false', { modelInvocable: true }],
+    ['disable-model-invocation:', { modelInvocable: true }],
+    ['metadata: {a: {b: [1]}}', { modelInvocable: true, allowedTools: null }],
+  ])('%j is read without a word', (lines, expected) => {
+    const { skill, told } = parse(withField(lines))
+    expect(told).toEqual([])
+    expect(skill).toMatchObject(expected)
+  })
+
+  test.each<[string, Partial<Skill>, string]>([
+    ['allowed-tools: {a: 1}', { allowedTools: null }, 'allowed-tools is left out: it must be a text or a list of texts, not a group of fields'],
+    ['allowed-tools: [1]', { allowedTools: null }, 'allowed-tools is left out'],
+    ['license: [MIT]', { license: null }, 'license is left out: it must be a text, not a list'],
+    ['compatibility: 2', { compatibility: null }, 'not a number (put it in quotes)'],
+    ['disable-model-invocation: yes', { modelInvocable: false }, 'it is taken as true'],
+    ['disable-model-invocation: "no"', { modelInvocable: true }, 'it is taken as false'],
+    ['disable-model-invocation: [false]', { modelInvocable: false }, 'it is taken as true'],
+  ])('%j warns and loads', (lines, expected, words) => {
+    const { skill, told } = parse(withField(lines))
+    expect(skill).toMatchObject(expected)
+    expect(told).toEqual([{ severity: 'warning', message: expect.stringContaining(words) as string }])
+  })
+
+  test.each([
+    ['name: 123', 'Its name is left out: it must be a text, not a number'],
+    ['name: [a]', 'Its name is left out: it must be a text, not a list'],
+    ['name: "a\\nb"', 'Its name is no name'],
+    [`name: ${'x'.repeat(300)}`, 'Its name is no name'],
+  ])('%j is called after its folder, with a warning', (line, words) => {
+    const { skill, told } = parse(`---\n${line}\ndescription: d\n---\nbody`)
+    expect(skill?.name).toBe('my-skill')
+    expect(told).toEqual([{ severity: 'warning', message: expect.stringContaining(words) as string }])
+  })
+
+  it('that are those of every object are not taken from it', () => {
+    const { skill } = parse('---\ndescription: d\n__proto__: {license: MIT}\n---\n')
+    expect(skill).toMatchObject({ name: 'my-skill', license: null })
   })
 })
 
@@ -199,11 +246,59 @@ describe('folders', () => {
     ])
   })
 
-  it('a link to a skill is followed; a link that leads nowhere, and a SKILL.md that is a folder, hold none', async () => {
-    const [folder, elsewhere] = [await folderOf({ 'a-folder/SKILL.md': good }), await folderOf({ 'my-skill': good })]
+  it('a folder that is a link is followed, wherever it leads; a link that leads nowhere holds none', async () => {
+    const [folder, elsewhere] = [await folderOf({}), await folderOf({ 'my-skill': good })]
     await symlink(join(elsewhere, 'my-skill'), join(folder, 'my-skill'))
     await symlink(join(elsewhere, 'gone'), join(folder, 'dangling'))
     const { skills, diagnostics } = await loadSkills([folder])
     expect([skills.map((skill) => skill.name), diagnostics]).toEqual([['my-skill'], []])
+  })
+
+  it('a SKILL.md that links to a file of its own folder is read, through a linked folder too', async () => {
+    const [folder, elsewhere] = [await folderOf({}), await temporary({ 'my-skill/docs/main.md': good })]
+    await symlink('docs/main.md', join(elsewhere, 'my-skill/SKILL.md'))
+    await symlink(join(elsewhere, 'my-skill'), join(folder, 'my-skill'))
+    expect(await loadSkills([folder])).toMatchObject({ skills: [{ body: '# Body\n' }], diagnostics: [] })
+  })
+
+  test.each<[string, (file: string) => Promise<void> | void, string]>([
+    ['a link out of its folder', (file) => symlink('../other/SKILL.md', file), 'a link that leads out of the skill folder'],
+    ['an absolute link out of its folder', (file) => symlink('/etc/passwd', file), 'a link that leads out of the skill folder'],
+    ['a link to a device', (file) => symlink('/dev/zero', file), 'a link that leads out of the skill folder'],
+    ['a link that leads nowhere', (file) => symlink('absent.md', file), 'a link that leads nowhere'],
+    ['a link to itself', (file) => symlink('SKILL.md', file), 'a link that leads nowhere'],
+    ['a folder', (file) => mkdir(file).then(() => {}), 'not a regular file'],
+    ['a named pipe', (file) => void execFileSync('mkfifo', [file]), 'not a regular file'],
+    ['five gigabytes', (file) => writeFile(file, good).then(() => truncate(file, 5 * 1024 ** 3)), '5368709120 bytes; at most 1048576 are read'],
+  ])('a SKILL.md that is %s is left out at once, with one reason', async (_, make, words) => {
+    const folder = await temporary({ 'my-skill/other.md': good, 'other/SKILL.md': good.replace('my-skill', 'other') })
+    await make(join(folder, 'my-skill/SKILL.md'))
+    const { skills, diagnostics } = await loadSkills([folder])
+    expect(skills.map((skill) => skill.name)).toEqual(['other'])
+    expect(diagnostics).toEqual([{ file: join(folder, 'my-skill/SKILL.md'), severity: 'error', message: expect.stringContaining(words) as string }])
+  })
+
+  it('that is no folder is told', async () => {
+    const folder = await temporary({ skills: 'a file' })
+    const { skills, diagnostics } = await loadSkills([join(folder, 'skills')])
+    expect([skills, diagnostics]).toEqual([
+      [],
+      [{ file: join(folder, 'skills'), severity: 'error', message: 'The folder of skills cannot be read (ENOTDIR).' }],
+    ])
+  })
+})
+
+describe('the places', () => {
+  it('are the configured ones, the workspace, the built-in ones, each once', async () => {
+    const places = skillPlaces({ configured: ['/own', '/more', '/own'], workspace: '/project' })
+    expect(places.map(({ source, folder }) => [source, folder])).toEqual([
+      ['configured', '/own'],
+      ['configured', '/more'],
+      ['workspace', '/project/skills'],
+      ['built-in', expect.stringMatching(/skills$/)],
+    ])
+    const builtin = places[3]?.folder as string
+    expect((await loadSkills([builtin])).skills.map((skill) => skill.name)).toContain('folder-report')
+    expect(skillPlaces({ configured: [], workspace: join(builtin, '..') })).toEqual([{ source: 'built-in', folder: builtin }])
   })
 })

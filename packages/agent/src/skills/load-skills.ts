@@ -1,99 +1,85 @@
 // Skills on disk: `<folder>/*/SKILL.md`, one level, a lenient host of the Agent Skills standard (D-43).
 // K1. One broken skill never keeps another from loading; what is wrong is a diagnostic. K2. The first folder given wins a
-//     collision. K3. Only YAML front matter is read; nothing in a skill is executed by loading it.
+//     collision, and says so. K3. Nothing in a skill is executed by loading it. K4. At most `skillsMax` are loaded.
 import { createHash } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { messageOf, plannedRequirement } from '@beaver/core'
-import { parse as parseYaml } from 'yaml'
-import { z } from 'zod'
 import type { LoadDiagnostic } from '../load-diagnostic.ts'
-import type { Skill, WorkflowGuidance } from './skill.ts'
+import { findGuidance } from './find-guidance.ts'
+import { readFrontMatter } from './read-front-matter.ts'
+import { readSkillFile, skillFileName } from './skill-file.ts'
+import type { Skill } from './skill.ts'
 
 export interface LoadedSkills {
   readonly skills: readonly Skill[]
   readonly diagnostics: readonly LoadDiagnostic[]
 }
 
-const skillBytesMax = 1024 * 1024
+export type Tell = (severity: LoadDiagnostic['severity'], message: string) => void
 
-const frontMatter = z.looseObject({ name: z.string().optional(), description: z.string().optional() })
-
-// Loose: what else the preferred tool takes (edges, a flow, an aggregator) is its own to check.
-const guidance = z.looseObject({
-  version: z.literal(1),
-  preferred_tool: z.string().min(1),
-  agents: z
-    .array(
-      z.object({
-        name: z.string().min(1),
-        instruction: z.string().min(1),
-        use_skill: z.string().optional(),
-        skill_query: z.string().optional(),
-        allowed_tool_names: z.array(z.string()).nullable().optional(),
-        required_evidence: z.array(plannedRequirement).optional(),
-        validation_rules: z.array(plannedRequirement).optional(),
-        evidence_contract: z.string().min(1).optional(),
-      }),
-    )
-    .min(1),
-  output_boundary: z.object({ allow: z.array(z.string()).default([]), deny: z.array(z.string()).default([]) }).optional(),
-})
+const skillsMax = 2_000
+const nameCharsMax = 200
 
 /** Loads the skills of several folders; a folder that does not exist holds none. */
 export async function loadSkills(folders: readonly string[]): Promise<LoadedSkills> {
   const skills = new Map<string, Skill>()
   const diagnostics: LoadDiagnostic[] = []
-  for (const folder of folders) {
-    const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
-    for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
-      if (!entry.isDirectory() && !entry.isSymbolicLink()) continue
-      const file = join(folder, entry.name, 'SKILL.md')
-      const bytes = await readFile(file).catch(() => null)
-      if (bytes === null) continue
-      const skill = parseSkill(
-        { bytes, folder: join(folder, entry.name), folderName: entry.name },
-        (severity, message) => void diagnostics.push({ file, severity, message }),
-      )
+  for (const parent of folders) {
+    for (const folderName of await foldersIn(parent, diagnostics)) {
+      const folder = join(parent, folderName)
+      const file = join(folder, skillFileName)
+      const tell: Tell = (severity, message) => void diagnostics.push({ file, severity, message })
+      const read = await readSkillFile(folder)
+      if (read.kind === 'refused') tell('error', read.reason)
+      const skill = read.kind === 'read' ? parseSkill({ bytes: read.bytes, folder, folderName }, tell) : null
       if (skill === null) continue
-      if (skills.has(skill.name))
-        diagnostics.push({
-          file,
-          severity: 'warning',
-          message: `The skill ${skill.name} is already loaded from ${skills.get(skill.name)?.folder}; this one is left out.`,
-        })
+      const winner = skills.get(skill.name)
+      if (winner !== undefined) tell('warning', `The skill ${skill.name} is already loaded from ${winner.folder}; this one is left out.`)
+      else if (skills.size >= skillsMax) tell('error', `More than ${skillsMax} skills; this one is left out.`)
       else skills.set(skill.name, skill)
     }
   }
   return { skills: [...skills.values()], diagnostics }
 }
 
-/** One SKILL.md; `null` when it cannot be used, with the reason told. */
-export function parseSkill(
-  source: { bytes: Uint8Array; folder: string; folderName: string },
-  tell: (severity: 'warning' | 'error', message: string) => void,
-): Skill | null {
-  if (source.bytes.length > skillBytesMax) return reject(`It has ${source.bytes.length} bytes; at most ${skillBytesMax} are read.`)
-  const text = Buffer.from(source.bytes)
-    .toString()
-    .replace(/^\uFEFF/, '')
-    .replaceAll('\r\n', '\n')
-  const split = /^---[ \t]*\n([\s\S]*?)\n---[ \t]*(?:\n|$)/.exec(text)
-  if (split === null) return reject('It does not begin with YAML front matter between two lines "---".')
-  let fields: z.infer<typeof frontMatter>
+/** Names of what may be skill folders, in order. */
+async function foldersIn(parent: string, diagnostics: LoadDiagnostic[]): Promise<string[]> {
   try {
-    fields = frontMatter.parse(parseYaml(split[1] ?? '', { maxAliasCount: 20 }))
+    const entries = await readdir(parent, { withFileTypes: true })
+    return entries
+      .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
+      .map(({ name }) => name)
+      .toSorted()
   } catch (error) {
-    return reject(`Its front matter cannot be read: ${messageOf(error)}`)
+    const code = (error as NodeJS.ErrnoException).code ?? 'EUNKNOWN'
+    if (code !== 'ENOENT') diagnostics.push({ file: parent, severity: 'error', message: `The folder of skills cannot be read (${code}).` })
+    return []
   }
-  const description = fields.description?.trim() ?? ''
+}
+
+/** One SKILL.md; `null` when it cannot be used, with the reason told. */
+export function parseSkill(source: { bytes: Uint8Array; folder: string; folderName: string }, tell: Tell): Skill | null {
+  const read = readFrontMatter(source.bytes)
+  if (!read.ok) return reject(read.reason)
+  for (const warning of read.warnings) tell('warning', warning)
+  const { fields, body } = read
+  const given = own(fields, 'description')
+  if (given !== undefined && given !== null && typeof given !== 'string')
+    return reject(`Its front matter cannot be read: description must be a text, not ${kindOf(given)}.`)
+  const description = given?.trim() ?? ''
   if (description === '') return reject('Its front matter has no description, so nobody could tell when to use it.')
-  const name = fields.name?.trim() || source.folderName
-  if (name !== source.folderName) tell('warning', `Its name ${JSON.stringify(name)} differs from its folder ${JSON.stringify(source.folderName)}.`)
-  if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name) || name.length > 64)
-    tell('warning', `Its name ${JSON.stringify(name)} is not of the standard's form (at most 64 of a-z, 0-9 and single "-").`)
-  const body = text.slice(split[0].length)
-  return { name, description, body, folder: source.folder, sha256: createHash('sha256').update(source.bytes).digest('hex'), guidance: findGuidance(body, tell) }
+  return {
+    name: nameOf(fields, source.folderName, tell),
+    description,
+    body,
+    folder: source.folder,
+    sha256: createHash('sha256').update(source.bytes).digest('hex'),
+    guidance: findGuidance(body, tell),
+    modelInvocable: !isHidden(own(fields, 'disable-model-invocation'), tell),
+    allowedTools: toolsOf(own(fields, 'allowed-tools'), tell),
+    license: textOf(fields, 'license', tell),
+    compatibility: textOf(fields, 'compatibility', tell),
+  }
 
   function reject(message: string): null {
     tell('error', message)
@@ -101,35 +87,49 @@ export function parseSkill(
   }
 }
 
-/** The first valid `beaver-team-workflow` block that no longer fence encloses (D-44). */
-export function findGuidance(body: string, tell: (severity: 'warning', message: string) => void): WorkflowGuidance | null {
-  for (const { info, content } of fencedBlocks(body)) {
-    if (info !== 'beaver-team-workflow') continue
-    try {
-      const parsed = guidance.safeParse(JSON.parse(content))
-      if (parsed.success) return parsed.data
-      tell('warning', `Its beaver-team-workflow block is not valid: ${z.prettifyError(parsed.error)}`)
-    } catch (error) {
-      tell('warning', `Its beaver-team-workflow block is not JSON: ${messageOf(error)}`)
-    }
-  }
+function nameOf(fields: Readonly<Record<string, unknown>>, folderName: string, tell: Tell): string {
+  const given = textOf(fields, 'name', tell)?.trim() ?? ''
+  const tooLong = given.length > nameCharsMax || /\p{Cc}/u.test(given)
+  if (tooLong) tell('warning', `Its name is no name (a line of at most ${nameCharsMax} characters); it is called after its folder.`)
+  const name = tooLong || given === '' ? folderName : given
+  if (name.normalize('NFKC') !== folderName.normalize('NFKC'))
+    tell('warning', `Its name ${JSON.stringify(name)} differs from its folder ${JSON.stringify(folderName)}.`)
+  if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name) || name.length > 64)
+    tell('warning', `Its name ${JSON.stringify(name)} is not of the standard's form (at most 64 of a-z, 0-9 and single "-").`)
+  return name
+}
+
+/** Whoever writes the field wants the skill hidden, in whatever spelling; only a plain no shows it. */
+function isHidden(value: unknown, tell: Tell): boolean {
+  if (value === undefined || value === null || typeof value === 'boolean') return value === true
+  const hidden = !/^(?:false|no|off|0|)$/i.test(typeof value === 'string' || typeof value === 'number' ? String(value).trim() : 'true')
+  tell('warning', `Its disable-model-invocation should be true or false; it is taken as ${hidden}.`)
+  return hidden
+}
+
+/** Tools as a text with spaces, a text with commas, or a list; brackets keep theirs: `Bash(git add:*) Read`. */
+function toolsOf(value: unknown, tell: Tell): readonly string[] | null {
+  if (value === undefined || value === null) return null
+  if (typeof value === 'string') return value.match(/(?:[^\s,(]|\([^)]*\)?)+/g) ?? []
+  if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value.map((each) => each.trim()).filter((each) => each !== '')
+  tell('warning', `Its allowed-tools is left out: it must be a text or a list of texts, not ${kindOf(value)}.`)
   return null
 }
 
-function* fencedBlocks(text: string): Generator<{ info: string; content: string }> {
-  let fence = ''
-  let info = ''
-  let lines: string[] = []
-  for (const line of text.split('\n')) {
-    const mark = /^ {0,3}(`{3,}|~{3,})\s*([^\s`]*)\s*$/.exec(line)
-    if (fence === '') {
-      if (mark === null) continue
-      fence = mark[1] ?? ''
-      info = mark[2] ?? ''
-      lines = []
-    } else if (mark !== null && mark[2] === '' && mark[1]?.[0] === fence[0] && (mark[1]?.length ?? 0) >= fence.length) {
-      yield { info, content: lines.join('\n') }
-      fence = ''
-    } else lines.push(line)
-  }
+function textOf(fields: Readonly<Record<string, unknown>>, field: string, tell: Tell): string | null {
+  const value = own(fields, field)
+  if (value === undefined || value === null) return null
+  if (typeof value === 'string') return value
+  tell('warning', `Its ${field} is left out: it must be a text, not ${kindOf(value)}${typeof value === 'object' ? '' : ' (put it in quotes)'}.`)
+  return null
+}
+
+const own = (fields: Readonly<Record<string, unknown>>, field: string): unknown => (Object.hasOwn(fields, field) ? fields[field] : undefined)
+
+/** What a value of YAML is, in words. */
+export function kindOf(value: unknown): string {
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'number' || typeof value === 'bigint') return 'a number'
+  if (typeof value === 'boolean') return 'true or false'
+  return value === null ? 'empty' : 'a group of fields'
 }

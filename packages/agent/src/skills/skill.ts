@@ -31,4 +31,10 @@ export interface Skill {
   readonly sha256: string
   readonly folder: string
   readonly guidance: WorkflowGuidance | null
+  /** Whether models may find and choose it; `false`: only a person or another skill names it (`disable-model-invocation`). */
+  readonly modelInvocable: boolean
+  /** The tools the skill says it needs; `null`: it says nothing. It brings no tool and takes none away (TA-01). */
+  readonly allowedTools: readonly string[] | null
+  readonly license: string | null
+  readonly compatibility: string | null
 }

@@ -1,7 +1,11 @@
 // Executing one tool call: arguments parsed, a deadline set, every way to fail turned into a result the model can read.
-// X1. Never throws: a call always has a result. X2. A result is bounded: what is too long is cut, and says so.
-import { type Clock, messageOf } from '@beaver/core'
-import { type Tool, type ToolContext, ToolFailure, ToolInputError } from './tool.ts'
+// X1. Never throws: a call always has a result, whatever the tool throws or returns. X2. A result is bounded, well-formed text:
+//     what is too long is cut, and says so. X3. A call that has a result has ended, for the loop: what its tool does later is not heard.
+import type { Clock } from '@beaver/core'
+import { readCallArguments } from './call-arguments.ts'
+import { boundedText, resultText } from './result-text.ts'
+import { failureOf, thrownText, ToolFailure } from './tool-failure.ts'
+import type { Tool, ToolContext } from './tool.ts'
 
 export interface ToolResult {
   readonly success: boolean
@@ -10,12 +14,11 @@ export interface ToolResult {
   readonly error: string | null
 }
 
-const resultCharsMax = 200_000
-
 export function failedResult(tool: string, error: string, message: string): ToolResult {
   return { success: false, tool_name: tool, error, content: JSON.stringify({ error, message }) }
 }
 
+/** @param limits `timeoutMs` where the tool has none of its own */
 export async function executeTool(
   tool: Tool | undefined,
   call: { readonly name: string; readonly arguments: string },
@@ -24,27 +27,26 @@ export async function executeTool(
 ): Promise<ToolResult> {
   if (tool === undefined)
     return failedResult(call.name, 'tool_not_available', `There is no tool ${JSON.stringify(call.name)} here. Use one of the tools you were given.`)
-  let args: unknown
-  try {
-    args = call.arguments.trim() === '' ? {} : JSON.parse(call.arguments)
-  } catch (error) {
-    return failedResult(tool.name, 'invalid_arguments', `The arguments of ${tool.name} are not JSON (${messageOf(error)}). Send one JSON object.`)
-  }
+  const args = readCallArguments(tool.name, call.arguments)
+  if (!args.ok) return failedResult(tool.name, 'invalid_arguments', args.message)
+  if ((tool.isolation ?? 'inline') !== 'inline' && tool.module === undefined)
+    return failedResult(tool.name, 'tool_crash', `${tool.name} asks for a ${tool.isolation} of its own, but was not loaded from a module: it was not run.`)
+  const timeoutMs = tool.timeoutMs ?? limits.timeoutMs
+  const late = new ToolFailure('tool_timeout', `${tool.name} did not finish within ${timeoutMs / 1000} s and was stopped.`)
   const stop = new AbortController()
   const onAbort = (): void => stop.abort(limits.signal.reason)
   limits.signal.addEventListener('abort', onAbort, { once: true })
-  const deadline = limits.clock.after(limits.timeoutMs, () =>
-    stop.abort(new ToolFailure('tool_timeout', `${tool.name} did not finish within ${limits.timeoutMs / 1000} s and was stopped.`)),
-  )
+  const deadline = limits.clock.after(timeoutMs, () => stop.abort(late))
   try {
     if (limits.signal.aborted) onAbort()
-    const content = await Promise.race([tool.invoke(args, { ...context, signal: stop.signal }), whenAborted(stop.signal)])
-    return { success: true, tool_name: tool.name, error: null, content: bounded(content) }
+    const result = await Promise.race([tool.invoke(args.value, { ...context, signal: stop.signal }), whenAborted(stop.signal)])
+    return { success: true, tool_name: tool.name, error: null, content: boundedText(resultText(tool.name, result)) }
   } catch (error) {
-    if (error instanceof ToolInputError) return failedResult(tool.name, 'invalid_arguments', error.message)
-    if (error instanceof ToolFailure) return failedResult(tool.name, error.code, error.message)
+    // A tool may answer the abort with an error of its own, and before we do.
     if (limits.signal.aborted) return failedResult(tool.name, 'cancelled', `${tool.name} was stopped because the run was cancelled.`)
-    return failedResult(tool.name, 'tool_crash', `${tool.name} failed: ${messageOf(error)}`)
+    const failure = failureOf(stop.signal.aborted && failureOf(error)?.code !== 'tool_timeout' ? late : error)
+    if (failure !== null) return failedResult(tool.name, failure.code, failure.message)
+    return failedResult(tool.name, 'tool_crash', `${tool.name} failed: ${thrownText(error)}`)
   } finally {
     deadline.cancel()
     limits.signal.removeEventListener('abort', onAbort)
@@ -56,9 +58,4 @@ function whenAborted(signal: AbortSignal): Promise<never> {
     if (signal.aborted) reject(signal.reason as Error)
     else signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
   })
-}
-
-function bounded(content: string): string {
-  if (content.length <= resultCharsMax) return content
-  return `${content.slice(0, resultCharsMax)}\n[cut: ${content.length - resultCharsMax} more characters]`
 }

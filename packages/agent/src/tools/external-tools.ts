@@ -2,7 +2,7 @@
 // however many loops ask; a loop calls them through its host.
 import type { JsonObject } from '@beaver/core'
 import type { Permission } from './permission.ts'
-import { type Tool, ToolFailure } from './tool.ts'
+import { type Tool, type ToolContext, ToolFailure } from './tool.ts'
 
 /** Plain data: it goes to every worker thread. */
 export interface ExternalTool {
@@ -13,12 +13,16 @@ export interface ExternalTool {
   readonly parameters: Record<string, unknown>
   readonly idempotent: boolean
   readonly permission: Permission
+  /** Milliseconds a call may take, where it differs from the configured bound. */
+  readonly timeoutMs?: number
 }
 
 export interface ExternalCall {
   readonly name: string
   readonly callId: string
   readonly arguments: JsonObject
+  /** Whose call it is. */
+  readonly run?: Pick<ToolContext, 'workspace' | 'taskId' | 'sessionId' | 'runId'> | undefined
 }
 
 export interface ExternalResult {
@@ -42,7 +46,9 @@ export function externalTool(external: ExternalTool): Tool {
   return {
     ...external,
     async invoke(args, context) {
-      const result = await context.callExternal({ name: external.name, arguments: args as JsonObject }, context.signal)
+      const { workspace, taskId, sessionId, runId } = context
+      const call = { name: external.name, arguments: args as JsonObject, run: { workspace, taskId, sessionId, runId } }
+      const result = await context.callExternal(call, context.signal)
       if (!result.success) throw new ToolFailure(result.error ?? 'tool_crash', result.content)
       return result.content
     },

@@ -1,9 +1,12 @@
 // Tools of a user's own: TypeScript or JavaScript modules named in the configuration, each exporting what `defineTool` made.
 // U1. One broken module keeps no other from loading; what is wrong is a diagnostic. U2. A tool of one's own takes the place of
 //     a built-in one of the same name, and says so. U3. Loading a module runs it: only files the operator named are loaded.
-import { pathToFileURL } from 'node:url'
+// U4. A tool that asks for a cell runs in one: there the module is loaded again.
 import { messageOf } from '@beaver/core'
 import type { LoadDiagnostic } from '../load-diagnostic.ts'
+import { inCell } from './cell/in-cell.ts'
+import { toolNamePattern } from './definition-fault.ts'
+import { exportedTools, moduleUrl } from './exported-tools.ts'
 import type { Tool } from './tool.ts'
 
 export interface LoadedTools {
@@ -18,19 +21,17 @@ export async function loadTools(builtin: readonly Tool[], files: readonly string
   const diagnostics: LoadDiagnostic[] = []
   for (const file of files) {
     const tell = (severity: LoadDiagnostic['severity'], message: string): void => void diagnostics.push({ file, severity, message })
-    let exported: unknown[]
+    let found: readonly Tool[]
     try {
-      const exports = Object.entries((await import(pathToFileURL(file).href)) as Record<string, unknown>)
-      exported = exports.toSorted(([a], [b]) => (a < b ? -1 : 1)).flatMap(([, value]) => value)
+      found = await exportedTools(moduleUrl(file))
     } catch (error) {
       tell('error', `It cannot be loaded: ${messageOf(error)}`)
       continue
     }
-    const found = exported.filter(isTool)
     if (found.length === 0) tell('error', 'It exports no tool. Export what defineTool({ name, description, input, run }) returns.')
-    for (const tool of new Set(found)) {
+    for (const tool of found) {
       const before = own.get(tool.name)
-      if (!/^[a-zA-Z0-9_-]{1,64}$/.test(tool.name)) {
+      if (!toolNamePattern.test(tool.name)) {
         tell('error', `The tool name ${JSON.stringify(tool.name)} is not valid: use 1 to 64 of a-z A-Z 0-9 _ -.`)
         continue
       }
@@ -39,14 +40,9 @@ export async function loadTools(builtin: readonly Tool[], files: readonly string
         continue
       }
       if (tools.has(tool.name)) tell('warning', `The tool ${tool.name} takes the place of the built-in one.`)
-      tools.set(tool.name, tool)
+      tools.set(tool.name, inCell(tool, moduleUrl(file)))
       own.set(tool.name, file)
     }
   }
   return { tools: [...tools.values()], diagnostics }
-}
-
-function isTool(value: unknown): value is Tool {
-  const tool = value as Partial<Tool> | null
-  return typeof tool === 'object' && tool !== null && typeof tool.name === 'string' && typeof tool.description === 'string' && typeof tool.invoke === 'function'
 }

@@ -1,5 +1,7 @@
 // Permissions of tool calls: allowed, asked for, denied (decisions.md D-19). Pure.
-// P1. The first rule that matches decides; without one the tool's own permission does. P2. A rule that cannot be evaluated denies.
+// P1. The first rule that matches decides; without one the tool's own permission does. P2. What cannot be evaluated denies.
+// P3. Rules see the whole subject; people see it with what a screen would hide made visible, and told when it is cut.
+import { thrownText } from './tool-failure.ts'
 import type { Tool } from './tool.ts'
 
 export type Permission = 'allow' | 'ask' | 'deny'
@@ -16,23 +18,52 @@ export interface PermissionDecision {
   readonly decision: Permission
   /** What the call would act on, for the person who decides. */
   readonly subject: string
-  /** The rule that decided, as text; `null`: the tool's own permission. */
+  /** The rule that decided, as text, or why no rule could; `null`: the tool's own permission. */
   readonly rule: string | null
 }
 
-/** @param args the arguments as parsed, before the tool's schema saw them */
+const shownCharsMax = 20_000
+
+/** @param args the arguments as `readCallArguments` gave them, before the tool's schema saw them */
 export function permissionOf(tool: Tool, args: unknown, rules: readonly PermissionRule[]): PermissionDecision {
-  const subject = subjectOf(tool, args)
+  let subject: string
+  try {
+    subject = subjectOf(tool, args)
+  } catch (error) {
+    return { decision: 'deny', subject: '', rule: `What ${tool.name} would act on cannot be told (${thrownText(error)}), so no rule can decide.` }
+  }
   const rule = rules.find((each) => matches(each.tool, tool.name) && (each.pattern === undefined || matches(each.pattern, subject)))
-  if (rule === undefined) return { decision: tool.permission ?? 'allow', subject, rule: null }
-  return { decision: rule.decision, subject, rule: `${rule.decision} ${rule.tool}${rule.pattern === undefined ? '' : ` ${rule.pattern}`}` }
+  if (rule === undefined) return { decision: tool.permission ?? 'allow', subject: shown(subject), rule: null }
+  return { decision: rule.decision, subject: shown(subject), rule: `${rule.decision} ${rule.tool}${rule.pattern === undefined ? '' : ` ${rule.pattern}`}` }
 }
 
 function subjectOf(tool: Tool, args: unknown): string {
-  return tool.subject?.(args) ?? JSON.stringify(args) ?? ''
+  const own: unknown = tool.subject?.(args) ?? null
+  if (own === null) return JSON.stringify(args) ?? ''
+  if (typeof own !== 'string') throw new TypeError(`its subject is a ${typeof own}, not text`)
+  return own
 }
 
+/** The parts between the `*` in their order, each at its first place: no backtracking. */
 function matches(pattern: string, text: string): boolean {
-  const parts = pattern.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
-  return new RegExp(`^${parts.join('[^]*')}$`, 'u').test(text)
+  const [first = '', ...rest] = pattern.split('*')
+  const last = rest.pop()
+  if (last === undefined) return text === pattern
+  if (!text.startsWith(first) || !text.endsWith(last)) return false
+  let from = first.length
+  for (const part of rest) {
+    const at = text.indexOf(part, from)
+    if (at === -1) return false
+    from = at + part.length
+  }
+  return from <= text.length - last.length
+}
+
+/** Control characters and those that turn the direction of writing are shown as escapes. */
+function shown(subject: string): string {
+  const visible = subject
+    .slice(0, shownCharsMax)
+    .toWellFormed()
+    .replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`)
+  return subject.length > shownCharsMax ? `${visible} … [cut: ${subject.length - shownCharsMax} more characters]` : visible
 }

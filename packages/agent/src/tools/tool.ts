@@ -1,12 +1,25 @@
 // What a tool is. Built-in tools and users' own are made by `defineTool`; the executor treats them alike.
 // T1. Arguments reach `run` only after its schema accepted them. T2. A tool that throws has failed, nothing more: the loop goes on.
+// T3. A definition that no model could call is refused when it is made, by name.
 import type { MemoryAnswer, MemoryChange, SessionSearchHit, SessionSearchRequest, SharedStateResult } from '@beaver/core'
 import { z } from 'zod'
 import type { SharedStateAccess } from '../loop/loop-spec.ts'
 import type { Skill } from '../skills/skill.ts'
+import { definitionFault, schemaOf } from './definition-fault.ts'
 import type { ExternalCall, ExternalResult } from './external-tools.ts'
 import type { Permission } from './permission.ts'
+import { resultText } from './result-text.ts'
+import { ToolInputError } from './tool-failure.ts'
 
+export { ToolFailure, ToolInputError } from './tool-failure.ts'
+
+/**
+ * Where a call runs. `inline`: in the thread that many loops share. `thread`: in a worker thread of its own. `process`: in a
+ * child process of its own, with its group. A cell that does not end is killed at the deadline of the call.
+ */
+export type Isolation = 'inline' | 'thread' | 'process'
+
+/** In a cell there are the workspace, the ids and the signal: no skills, no shared state, and the calls to the host are refused. */
 export interface ToolContext {
   /** The folder the run may work in; absolute, real path. */
   readonly workspace: string
@@ -41,26 +54,12 @@ export interface Tool {
   subject?(args: unknown): string | null
   /** Milliseconds a call may take, where it differs from the configured bound. */
   readonly timeoutMs?: number
+  /** Absent: `inline`. Anything else needs `module`. */
+  readonly isolation?: Isolation
+  /** URL of the module that exports the tool, for its cells. `loadTools` sets it. */
+  readonly module?: string
   /** Parses and runs. @throws {ToolInputError} when the arguments do not fit; anything else thrown is a failed call */
   invoke(args: unknown, context: ToolContext): Promise<string>
-}
-
-/** The arguments do not fit the tool. The message is for the model: it says what to change. */
-export class ToolInputError extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'ToolInputError'
-  }
-}
-
-/** A failure the model should read: what happened, with which thing, what to do. `code` is for programs. */
-export class ToolFailure extends Error {
-  readonly code: string
-  constructor(code: string, message: string) {
-    super(message)
-    this.name = 'ToolFailure'
-    this.code = code
-  }
 }
 
 export interface ToolDefinition<Input extends z.ZodType> {
@@ -68,30 +67,52 @@ export interface ToolDefinition<Input extends z.ZodType> {
   readonly name: string
   /** For the model: what it does, when to use it, what it returns. */
   readonly description: string
-  /** Use `z.strictObject`. */
+  /** An object. Use `z.strictObject`. */
   readonly input: Input
   /** Default `false`. */
   readonly idempotent?: boolean
+  /** Default `inline`. A tool in a cell is exported by a module that the configuration names. */
+  readonly isolation?: Isolation
+  /** Where no rule of the configuration decides. Default `allow`. */
+  readonly permission?: Permission
+  /** What a call acts on, as rules and people see it. Default: the arguments as JSON. */
+  subject?(input: z.output<Input>): string | null
+  /** Default: `agent.tool_timeout_ms` of the configuration. */
+  readonly timeoutMs?: number
   /** A string is the result as it is; anything else becomes JSON. May be a promise. */
   run(input: z.output<Input>, context: ToolContext): unknown
 }
 
 /**
+ * @throws {BeaverError} `invalid_configuration` when no model could call it: a bad name, no description, an input that is no object
  * @example
  * defineTool({ name: 'add', description: 'Adds two numbers.', input: z.strictObject({ a: z.number(), b: z.number() }), idempotent: true, run: ({ a, b }) => a + b })
  */
 export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<Input>): Tool {
-  const { $schema: _, ...parameters } = z.toJSONSchema(definition.input, { io: 'input' }) as Record<string, unknown>
+  const fault = definitionFault(definition)
+  if (fault !== null) throw fault
+  const { name, isolation, permission, timeoutMs } = definition
   return {
-    name: definition.name,
+    name,
     description: definition.description,
-    parameters,
+    parameters: schemaOf(definition),
     idempotent: definition.idempotent ?? false,
+    ...(isolation === undefined || isolation === 'inline' ? {} : { isolation }),
+    ...(permission === undefined ? {} : { permission }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    // Of arguments that do not fit, which never run, the subject is their JSON.
+    ...(definition.subject === undefined
+      ? {}
+      : {
+          subject(args: unknown) {
+            const input = definition.input.safeParse(args)
+            return input.success ? (definition.subject?.(input.data) ?? null) : null
+          },
+        }),
     async invoke(args, context) {
       const input = definition.input.safeParse(args)
-      if (!input.success) throw new ToolInputError(`The arguments of ${definition.name} do not fit: ${z.prettifyError(input.error)}`)
-      const result = await definition.run(input.data, context)
-      return typeof result === 'string' ? result : (JSON.stringify(result) ?? 'null')
+      if (!input.success) throw new ToolInputError(`The arguments of ${name} do not fit: ${z.prettifyError(input.error)}`)
+      return resultText(name, await definition.run(input.data, context))
     },
   }
 }

@@ -26,6 +26,9 @@ export const taskRequest = z.object({
   stream: z.boolean().optional(),
   /** What becomes of calls that need an approval; absent: as the daemon is configured. `refuse`: nobody can answer. */
   approvals: z.enum(['wait', 'refuse']).optional(),
+  /** For the record: what the client calls the task, and whom it is for. */
+  title: z.string().optional(),
+  user_id: z.string().optional(),
 })
 export type TaskRequest = z.infer<typeof taskRequest>
 
@@ -126,9 +129,15 @@ export const eventData = {
     status: z.number().nullable(),
     provider_name: z.string().optional(),
   }),
-  /** The conversation was too long for the model. From here on these tool results are told to it as references only. */
-  context_compacted: z.object({ results: z.array(z.object({ call_id: z.string(), tool_name: z.string(), chars: count })).min(1) }),
-  /** It was too long still. From here on this summary stands for the run's first `messages_dropped` exchanges. */
+  /**
+   * The conversation was too long for the model. From here on these tool results are told to it as references only, and the
+   * oldest `history_messages_dropped` messages of the session's history not at all; absent: as many as before.
+   */
+  context_compacted: z.object({
+    results: z.array(z.object({ call_id: z.string(), tool_name: z.string(), chars: count })),
+    history_messages_dropped: count.optional(),
+  }),
+  /** It was too long still. From here on this summary stands for the `messages_dropped` messages after the run's own. */
   context_summarized: z.object({
     content: z.string(),
     messages_dropped: z.number().int().positive(),

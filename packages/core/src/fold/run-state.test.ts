@@ -113,6 +113,36 @@ describe('tool calls', () => {
   })
 })
 
+describe('approvals', () => {
+  const two = answer('r1', null, [
+    { id: 'c1', name: 'write' },
+    { id: 'c2', name: 'read' },
+  ])
+  const asked = (call_id: string) => plain('approval_requested', { call_id, tool_name: 'write', subject: 's', rule: null }, 'r1')
+  const granted = (call_id: string) => plain('approval_granted', { call_id, by: 'ann' }, 'r1')
+  const denied = (call_id: string) => plain('approval_denied', { call_id, by: 'ann', reason: 'no' }, 'r1')
+
+  it('make a run wait when every call without a result waits for one, until one is decided', () => {
+    const log = [user('hi'), two, asked('c1'), callStarted('c2', true), result('r1', 'c2', 'read'), granted('c1'), callStarted('c1', false)]
+    expect(log.map((_, index) => status(...log.slice(0, index + 1)))).toEqual([
+      ...['thinking', 'acting', 'acting', 'acting', 'waiting_for_approval', 'acting', 'acting'],
+    ])
+  })
+
+  it('stand at their call: asked for, granted, denied by whom and why', () => {
+    const run = folded(user('hi'), two, asked('c1'), asked('c2'), granted('c1'), denied('c2'))
+    expect(run.calls.map(({ approval, denial }) => [approval, denial])).toEqual([
+      ['granted', null],
+      ['denied', { by: 'ann', reason: 'no' }],
+    ])
+  })
+
+  it('of a call there is not change nothing', () => {
+    const run = folded(user('hi'), two)
+    expect(evolveRun(run, asked('nobody called'), 9)).toBe(run)
+  })
+})
+
 describe('what a run counts', () => {
   it('answers that ask for tools are iterations, others are not', () => {
     const call = (id: string) => [answer('r1', null, [{ id, name: 'read' }]), result('r1', id, 'read')]
@@ -132,6 +162,29 @@ describe('what a run counts', () => {
       plain('provider_call_failed', { failure: { class: 'rate_limited', message: 'm' }, tries, retry_in_ms: 5, status: 429 }, 'r1')
     expect(folded(user('hi'), failed(1), failed(2)).tries).toBe(2)
     expect(folded(user('hi'), failed(1), failed(2), answer('r1', 'done')).tries).toBe(0)
+  })
+
+  it('a try of main after which the fallback is asked is not over: it is no try yet', () => {
+    const first = plain('provider_call_failed', { failure: { class: 'rate_limited', message: 'm' }, tries: 1, retry_in_ms: 0, status: 429 }, 'r1')
+    expect(folded(user('hi'), first).tries).toBe(0)
+  })
+
+  it('the choice of a skill, too', () => {
+    const chosen = plain(
+      'skill_selection_recorded',
+      {
+        query: 'q',
+        recall: 'lexical',
+        candidates: [],
+        chosen: [],
+        usage: { input_tokens: 4, output_tokens: 2, calls: 1 },
+        provider_name: 'p',
+        model: 'm',
+        failure: null,
+      },
+      'r1',
+    )
+    expect(folded(chosen, user('hi'), answer('r1', 'done')).usage).toEqual({ input_tokens: 14, output_tokens: 7, calls: 2 })
   })
 
   it('restarts are kept over answers', () => {

@@ -2,9 +2,11 @@
 // S1. `evolveRun` is pure. S2. A run ends once: what follows its end changes nothing.
 // S3. `calls` holds the tool calls of the last answer until all have a result; then the results join `messages` in call
 //     order, whatever the order in which they came.
+// S4. What was left out of the conversation or summarised stays so: `messages` is what the model is told from then on.
 import { addUsage, type ChatMessage, noUsage, type ToolCall, type Usage } from '../chat.ts'
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
 import type { Failure } from '../failure/failure-class.ts'
+import { compacted, summarized } from './shorten.ts'
 
 export type RunStatus = 'assembling' | 'thinking' | 'acting' | 'waiting_for_approval' | 'finalizing' | 'completed' | 'failed' | 'cancelled'
 
@@ -14,6 +16,8 @@ export interface OpenCall extends ToolCall {
   readonly idempotent: boolean
   /** `null`: none was asked for. */
   readonly approval: 'requested' | 'granted' | 'denied' | null
+  /** Who refused it, and why. */
+  readonly denial: { readonly by: string; readonly reason: string } | null
   /** The content of the result; `null` until it is recorded. */
   readonly result: string | null
 }
@@ -42,12 +46,24 @@ export interface RunState {
   readonly messages: readonly ChatMessage[]
   /** Where the session's history belongs: before the message this run began with. */
   readonly historyIndex: number
+  /** How many of the history's oldest messages are left out, because the conversation was too long. */
+  readonly historyDropped: number
+  /** The skills activated when the run began. */
+  readonly skills: DataOf<'skill_activation_snapshotted'>['skills']
   readonly calls: readonly OpenCall[]
   readonly facts: readonly ToolFact[]
   readonly files: FilesFact | null
-  /** Answers of the provider that asked for tools. */
+  /** Answers of the provider. */
+  readonly answers: number
+  /** Those that asked for tools. */
   readonly toolIterations: number
-  /** Failed tries of the provider call now due. */
+  /** How often results were left out because the conversation was too long. */
+  readonly compactions: number
+  /** How often a summary took the place of messages for that reason. */
+  readonly summaries: number
+  /** Ids of calls whose messages a summary stands for: they are taken still. */
+  readonly summarizedCallIds: readonly string[]
+  /** Failed tries of the provider call now due; asking main and then the fallback is one. */
   readonly tries: number
   readonly restarts: number
   readonly usage: Usage
@@ -67,10 +83,16 @@ export function startRun(start: DataOf<'run_started'>): RunState {
     status: 'assembling',
     messages: [],
     historyIndex: 0,
+    historyDropped: 0,
+    skills: [],
     calls: [],
     facts: [],
     files: null,
+    answers: 0,
     toolIterations: 0,
+    compactions: 0,
+    summaries: 0,
+    summarizedCallIds: [],
     tries: 0,
     restarts: 0,
     usage: noUsage,
@@ -98,7 +120,9 @@ export function evolveRun(run: RunState, event: DomainEvent, taskseq: number): R
     case 'system_prompt_snapshotted':
       return { ...run, messages: [{ role: 'system', content: event.data.content }, ...run.messages] }
     case 'skill_activation_snapshotted':
-      return { ...run, messages: [...run.messages, ...event.data.skills.map(skillMessage)] }
+      return { ...run, skills: event.data.skills, messages: [...run.messages, ...event.data.skills.map(skillMessage)] }
+    case 'skill_selection_recorded':
+      return { ...run, usage: addUsage(run.usage, event.data.usage) }
     case 'user_message_added':
       return {
         ...run,
@@ -109,16 +133,24 @@ export function evolveRun(run: RunState, event: DomainEvent, taskseq: number): R
     case 'execution_mode_selected':
       return { ...run, executionMode: event.data.execution_mode }
     case 'provider_call_failed':
-      return { ...run, tries: event.data.tries }
+      // The fallback is asked at once: the try is not over.
+      return event.data.retry_in_ms === 0 ? run : { ...run, tries: event.data.tries }
+    case 'context_compacted':
+      return compacted(run, event.data)
+    case 'context_summarized':
+      return summarized(run, event.data)
     case 'assistant_message_added':
       return answered(run, event.data, taskseq)
     case 'tool_call_requested':
       return { ...run, status: 'acting', calls: [openCall(event.data.call)] }
+    case 'approval_requested':
+      return withCall(run, event.data.call_id, { approval: 'requested' })
+    case 'approval_granted':
+      return withCall(run, event.data.call_id, { approval: 'granted' })
+    case 'approval_denied':
+      return withCall(run, event.data.call_id, { approval: 'denied', denial: { by: event.data.by, reason: event.data.reason } })
     case 'tool_call_started':
-      return {
-        ...run,
-        calls: run.calls.map((call) => (call.id === event.data.call_id ? { ...call, started: true, idempotent: event.data.idempotent } : call)),
-      }
+      return withCall(run, event.data.call_id, { started: true, idempotent: event.data.idempotent })
     case 'tool_result_recorded':
       return resultRecorded(run, event.data, taskseq)
     case 'workspace_files_checked':
@@ -136,7 +168,21 @@ export function evolveRun(run: RunState, event: DomainEvent, taskseq: number): R
   }
 }
 
-const openCall = (call: ToolCall): OpenCall => ({ ...call, started: false, idempotent: false, approval: null, result: null })
+const openCall = (call: ToolCall): OpenCall => ({ ...call, started: false, idempotent: false, approval: null, denial: null, result: null })
+
+function withCall(run: RunState, callId: string, change: Partial<OpenCall>): RunState {
+  if (!run.calls.some((call) => call.id === callId)) return run
+  const calls = run.calls.map((call) => (call.id === callId ? { ...call, ...change } : call))
+  return { ...run, calls, status: statusOf(calls) }
+}
+
+const statusOf = (calls: readonly OpenCall[]): RunStatus => (callsWait(calls) ? 'waiting_for_approval' : 'acting')
+
+/** Whether every call without a result waits for a person. @param settled the id of a call that counts as having one */
+export function callsWait(calls: readonly OpenCall[], settled: string | null = null): boolean {
+  const open = calls.filter((call) => call.result === null && call.id !== settled)
+  return open.length > 0 && open.every((call) => call.approval === 'requested')
+}
 
 function answered(run: RunState, answer: DataOf<'assistant_message_added'>, taskseq: number): RunState {
   const calls = answer.tool_calls
@@ -146,6 +192,7 @@ function answered(run: RunState, answer: DataOf<'assistant_message_added'>, task
     status: calls.length > 0 ? 'acting' : 'finalizing',
     messages: [...run.messages, message],
     calls: calls.map(openCall),
+    answers: run.answers + 1,
     toolIterations: run.toolIterations + (calls.length > 0 ? 1 : 0),
     tries: 0,
     usage: addUsage(run.usage, answer.usage),
@@ -163,7 +210,7 @@ function resultRecorded(run: RunState, result: DataOf<'tool_result_recorded'>, t
   const calls = run.calls.map((call) => (call.id === result.call_id ? { ...call, result: result.content } : call))
   const { tool_name: tool, success, content } = result
   const facts = [...run.facts, { taskseq, tool, success, askedSeq: run.outputSeq, arguments: asked.arguments, result: content }]
-  if (calls.some((call) => call.result === null)) return { ...run, calls, facts }
+  if (calls.some((call) => call.result === null)) return { ...run, calls, facts, status: statusOf(calls) }
   const results = calls.map((call): ChatMessage => ({ role: 'tool', tool_call_id: call.id, content: call.result ?? '' }))
   // The result of a tool node's call is its output.
   const output = run.messages.length === 0 && result.success ? { outputText: result.content, outputSeq: taskseq } : {}

@@ -43,6 +43,8 @@ export interface Journal {
   /** Starts a task's log and puts the task at the end of its session and of the work queue, in one step. */
   accept(first: Append, tail: SessionTail): Promise<AcceptOutcome>
   sessionTail(tenant: string, session: SessionId): Promise<SessionTail>
+  /** The log's first entry, `null` when it is empty. */
+  first(log: LogId): Promise<Entry | null>
   /** The log's last entry, `null` when it is empty. Never stale. */
   last(log: LogId): Promise<Entry | null>
   /** The whole log in order. */

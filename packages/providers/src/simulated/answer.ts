@@ -1,8 +1,9 @@
 // The simulated model: a pure function from a request to an assistant message. The same request has the same answer.
-// It is no language model. It follows a skill's guidance, calls the tools an instruction names, writes up what they said, and
-// answers in the form a team's leader is asked for.
+// It is no language model. It follows a skill's guidance, calls the tools an instruction names, writes up what they said, chooses
+// a skill by its words, and answers in the form a team's leader is asked for.
 import type { ToolSchema } from '@beaver/agent'
 import type { ChatMessage } from '@beaver/core'
+import { chooseSkill } from './choose-skill.ts'
 import { readConversation } from './conversation.ts'
 import { coordinate } from './coordinate.ts'
 import { followGuidance } from './guidance.ts'
@@ -16,6 +17,8 @@ export interface SimulatedRequest {
 }
 
 export function answer(request: SimulatedRequest): SimulatedReply {
+  const chosen = chooseSkill(request.messages)
+  if (chosen !== null) return chosen
   const conversation = readConversation(request.messages, request.tools)
   for (const habit of habits) {
     const reply = habit(conversation)

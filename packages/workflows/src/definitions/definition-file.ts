@@ -105,6 +105,13 @@ export const fileShape = z.strictObject({
   edges: z.array(z.tuple([z.string(), z.string()])).default([]),
 })
 
+type NodeInput = { [K in NodeKind]: Readonly<z.input<(typeof nodeShapes)[K]>> }[NodeKind]
+
+/** A definition as it stands in a file. */
+export interface WorkflowDefinitionInput extends Readonly<Omit<z.input<typeof fileShape>, 'nodes'>> {
+  readonly nodes: readonly NodeInput[]
+}
+
 /** A definition file that was read and found sound. */
 export interface WorkflowDefinitionFile extends Readonly<Omit<z.infer<typeof fileShape>, 'nodes'>> {
   /** The name of the file, without its extension. */

@@ -9,6 +9,7 @@ import { ToolFailure, ToolInputError } from '../tool.ts'
 import { type FileStats, typeOf } from './file-stats.ts'
 import { type Figures, figureNames } from './figures.ts'
 import { builtinTools } from './index.ts'
+import { builtinToolOptions, defaultBuiltinToolOptions } from './options.ts'
 import type { FileList } from './list-files.ts'
 import type { FilePart } from './read-file.ts'
 import { checkCommand, type Recount } from './recount-files.ts'
@@ -313,14 +314,40 @@ describe('recount_files', () => {
   })
 })
 
-test('every built-in tool can be run twice without harm, and says so', () => {
-  expect(builtinTools().map(({ name, idempotent }) => [name, idempotent])).toEqual([
-    ['list_files', true],
-    ['read_file', true],
-    ['file_stats', true],
-    ['recount_files', true],
-    ['echo', true],
-  ])
+describe('the tools that are offered', () => {
+  test('say whether they may be run twice, and which of them ask', () => {
+    expect(builtinTools().map(({ name, idempotent, permission }) => [name, idempotent, permission ?? 'allow'])).toEqual([
+      ['list_files', true, 'allow'],
+      ['read_file', true, 'allow'],
+      ['write_file', false, 'ask'],
+      ['file_stats', true, 'allow'],
+      ['recount_files', true, 'allow'],
+      ['web_fetch', true, 'allow'],
+      ['echo', true, 'allow'],
+      ['memory', false, 'allow'],
+      ['session_search', true, 'allow'],
+      ['skill_view', true, 'allow'],
+    ])
+  })
+
+  test('are web_search and run_command only where the configuration has them', () => {
+    const options = builtinToolOptions({
+      web_search: { url: 'http://127.0.0.1:8888/search', timeout_ms: 100 },
+      web_fetch: { private_hosts: [], bytes_max: 1_024, timeout_ms: 100 },
+      run_command: { enabled: true, timeout_ms: 100, output_bytes_max: 1_024 },
+    })
+    const more = builtinTools(options).filter(({ name }) => !builtinTools().some((each) => each.name === name))
+    expect(more.map(({ name, permission }) => [name, permission ?? 'allow'])).toEqual([
+      ['web_search', 'allow'],
+      ['run_command', 'ask'],
+    ])
+    expect(
+      builtinToolOptions({
+        web_fetch: { private_hosts: [], bytes_max: 2_097_152, timeout_ms: 20_000 },
+        run_command: { enabled: false, timeout_ms: 30_000, output_bytes_max: 65_536 },
+      }),
+    ).toEqual(defaultBuiltinToolOptions)
+  })
 })
 
 test('echo returns its text', async () => {

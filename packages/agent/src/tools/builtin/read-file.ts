@@ -3,11 +3,11 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { z } from 'zod'
 import { defineTool, ToolFailure } from '../tool.ts'
-import { quoted, resolveInWorkspace } from './workspace-path.ts'
+import { quoted, resolveInWorkspace, type WorkspacePath } from './workspace-path.ts'
 
-const bytesDefault = 64 * 1024
+export const bytesDefault = 64 * 1024
 /** A tool result holds at most 200,000 characters; beyond this the text might not fit. */
-const bytesLimit = 128 * 1024
+export const bytesLimit = 128 * 1024
 /** A NUL this near the start makes a file binary, as git has it. */
 const sniffedBytes = 8000
 
@@ -38,24 +38,29 @@ export const readFile = defineTool({
   async run({ path, offset, bytes_max }, context): Promise<FilePart> {
     const file = await resolveInWorkspace(context.workspace, path)
     context.signal.throwIfAborted()
-    await using handle = await openRegular(file.absolute, path)
-    const { size } = await handle.stat()
-    const start = await readPart(handle, 0, sniffedBytes)
-    if (start.includes(0)) return { path: file.shown, bytes: size, encoding: 'binary', offset, bytes_read: 0, next_offset: null, text: null }
-    const part = wholeCharacters(await readPart(handle, offset, bytes_max))
-    const end = offset + part.length
-    const isUtf8 = utf8(part)
-    return {
-      path: file.shown,
-      bytes: size,
-      encoding: isUtf8 ? 'utf-8' : 'not utf-8',
-      offset,
-      bytes_read: part.length,
-      next_offset: part.length > 0 && end < size ? end : null,
-      text: new TextDecoder().decode(part),
-    }
+    return readFilePart(file, path, { offset, bytesMax: bytes_max })
   },
 })
+
+/** @param path as it was given, for messages. @throws {ToolFailure} `unreadable`, `not_a_file` */
+export async function readFilePart(file: WorkspacePath, path: string, { offset, bytesMax }: { offset: number; bytesMax: number }): Promise<FilePart> {
+  await using handle = await openRegular(file.absolute, path)
+  const { size } = await handle.stat()
+  const start = await readPart(handle, 0, sniffedBytes)
+  if (start.includes(0)) return { path: file.shown, bytes: size, encoding: 'binary', offset, bytes_read: 0, next_offset: null, text: null }
+  const part = wholeCharacters(await readPart(handle, offset, bytesMax))
+  const end = offset + part.length
+  const isUtf8 = utf8(part)
+  return {
+    path: file.shown,
+    bytes: size,
+    encoding: isUtf8 ? 'utf-8' : 'not utf-8',
+    offset,
+    bytes_read: part.length,
+    next_offset: part.length > 0 && end < size ? end : null,
+    text: new TextDecoder().decode(part),
+  }
+}
 
 type Handle = Awaited<ReturnType<typeof open>>
 
@@ -69,7 +74,7 @@ async function openRegular(absolute: string, path: string): Promise<Handle> {
   throw new ToolFailure('not_a_file', `${quoted(path)} is not a regular file. For a folder use list_files.`)
 }
 
-async function readPart(handle: Handle, offset: number, bytesMax: number): Promise<Buffer> {
+export async function readPart(handle: Handle, offset: number, bytesMax: number): Promise<Buffer> {
   const buffer = Buffer.alloc(bytesMax)
   let filled = 0
   while (filled < bytesMax) {

@@ -1,5 +1,5 @@
-// A path the model gave, resolved inside the workspace: the fence every file tool stands behind.
-// W1. What is returned lies in the workspace after all symlinks are followed; anything else is refused and nothing is opened.
+// A path the model gave, resolved inside the workspace, or the folder of a skill: the fence every file tool stands behind.
+// W1. What is returned lies in that folder after all symlinks are followed; anything else is refused and nothing is opened.
 // W2. A refusal names the path and says what to give instead. W3. Whether something exists outside is never told.
 import { readlink, realpath } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
@@ -12,6 +12,17 @@ export interface WorkspacePath {
   readonly shown: string
 }
 
+/** The folder that paths lie in, as refusals speak of it. */
+export interface PathRoot {
+  readonly folder: string
+  /** The code of a refusal. */
+  readonly outside: 'outside_workspace' | 'outside_skill'
+  readonly called: string
+  readonly example: string
+  /** What to do when nothing is at a path. */
+  readonly look: string
+}
+
 const charactersMax = 4096
 const symlinkHopsMax = 40
 
@@ -19,17 +30,27 @@ const symlinkHopsMax = 40
  * @param path relative to the workspace; `''` and `.` are the workspace
  * @throws {ToolFailure} `outside_workspace`; `not_found` when nothing is there
  */
-export async function resolveInWorkspace(workspace: string, path: string): Promise<WorkspacePath> {
-  const fault = faultOf(path)
-  if (fault !== null) throw refusal(path, fault)
+export function resolveInWorkspace(workspace: string, path: string): Promise<WorkspacePath> {
+  return resolveInside(workspaceRoot(workspace), path)
+}
+
+export function workspaceRoot(folder: string): PathRoot {
+  const look = 'Call list_files to see what is there.'
+  return { folder, outside: 'outside_workspace', called: 'the workspace', example: 'src/index.ts', look }
+}
+
+/** @throws {ToolFailure} `root.outside`; `not_found` when nothing is there */
+export async function resolveInside(root: PathRoot, path: string): Promise<WorkspacePath> {
+  const fault = pathFault(path)
+  if (fault !== null) throw refusal(root, path, fault)
   const parts = path.split('/').filter((part) => part !== '' && part !== '.')
-  const root = await realpath(workspace)
-  const wanted = join(root, ...parts)
+  const folder = await realpath(root.folder)
+  const wanted = join(folder, ...parts)
   const found = await realOf(wanted)
-  if (!isInside(root, found.real ?? (await nearestReal(wanted)))) throw refusal(path, 'a symlink in it leads out of the workspace')
+  if (!isInside(folder, found.real ?? (await nearestReal(wanted)))) throw refusal(root, path, `a symlink in it leads out of ${root.called}`)
   if (found.real !== null) return { absolute: found.real, shown: parts.join('/') || '.' }
   if (found.code === 'EACCES' || found.code === 'EPERM') throw new ToolFailure('unreadable', `${quoted(path)} may not be read (${found.code}).`)
-  throw new ToolFailure('not_found', `There is nothing at ${quoted(path)} in the workspace. Call list_files to see what is there.`)
+  throw new ToolFailure('not_found', `There is nothing at ${quoted(path)} in ${root.called}. ${root.look}`)
 }
 
 /** The path as a message shows it: one line, escaped, of bounded length. */
@@ -38,7 +59,7 @@ export function quoted(path: string): string {
 }
 
 /** What is wrong with the text of a path, before the disk is asked. */
-function faultOf(path: string): string | null {
+export function pathFault(path: string): string | null {
   if (path.includes('\0')) return 'it holds a NUL character'
   if (path.length > charactersMax) return `it is longer than ${charactersMax} characters`
   if (isAbsolute(path) || path.startsWith('/') || path.startsWith('\\')) return 'it is absolute'
@@ -47,14 +68,15 @@ function faultOf(path: string): string | null {
   return null
 }
 
-function refusal(path: string, fault: string): ToolFailure {
+export function refusal(root: PathRoot, path: string, fault: string): ToolFailure {
   return new ToolFailure(
-    'outside_workspace',
-    `The path ${quoted(path)} is refused: ${fault}. Give a path relative to the workspace without "..", such as "src/index.ts".`,
+    root.outside,
+    `The path ${quoted(path)} is refused: ${fault}. Give a path relative to ${root.called} without "..", such as ${JSON.stringify(root.example)}.`,
   )
 }
 
-const isInside = (root: string, path: string): boolean => {
+/** Whether a real path is a real folder or lies below it. */
+export const isInside = (root: string, path: string): boolean => {
   const way = relative(root, path)
   return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
 }

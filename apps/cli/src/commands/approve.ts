@@ -1,0 +1,124 @@
+// `beaver approve` and `beaver deny`: decide about a call that waits for a person; the decision is in the journal when this ends.
+// A1. A call is named by its id, by the beginning of it, or not at all where only one waits; what could mean several is refused.
+import { BeaverError } from '@beaver/core'
+import type { ApprovalsAnswer, WaitingCall } from '../answers.ts'
+import { commandName } from '../command-name.ts'
+import { type Connection, connect } from '../connection.ts'
+import { contextOf, type GlobalOptions } from '../context.ts'
+import { osUser } from '../os-user.ts'
+import type { Screen } from '../screen.ts'
+import { findSystem } from '../system/find-system.ts'
+import { counted, moment } from '../text/figures.ts'
+import { oneLine } from '../text/plain-text.ts'
+import { shellWord } from '../text/shell-word.ts'
+import { table } from '../text/table.ts'
+import { nameOf, whatIsAsked } from '../view/render-asked.ts'
+import { findTask } from './find-task.ts'
+
+export interface DecisionOptions {
+  readonly by?: string
+  readonly reason?: string
+  readonly json?: true
+}
+
+export const approve = (task: string | undefined, call: string | undefined, options: DecisionOptions, globals: GlobalOptions): Promise<number> =>
+  decide(task, call, { ...options, approved: true }, globals)
+
+export const deny = (task: string | undefined, call: string | undefined, options: DecisionOptions, globals: GlobalOptions): Promise<number> =>
+  decide(task, call, { ...options, approved: false }, globals)
+
+async function decide(
+  typedTask: string | undefined,
+  typedCall: string | undefined,
+  options: DecisionOptions & { readonly approved: boolean },
+  globals: GlobalOptions,
+): Promise<number> {
+  const { config, screen } = contextOf(globals)
+  await using connection = await connect(findSystem(config))
+  if (typedTask === undefined) return await list(connection, screen, options)
+  const { taskId } = await findTask(connection, typedTask)
+  const { name, call } = await callOf(connection, taskId, typedCall)
+  const { approved, by = osUser(), reason = '' } = options
+  await connection.client.decide(taskId, { callId: name, approved, by, reason })
+  if (options.json === true) screen.json({ task_id: taskId, call_id: name, approved, by, reason: approved ? null : reason })
+  else screen.print(`${approved ? 'Allowed' : 'Refused'}: ${call === null ? `the call ${oneLine(name)}` : whatIsAsked(call)} (${taskId})`)
+  return 0
+}
+
+const listMax = 200
+
+/** What the projector knows to wait; `null` when it does not know the task, or none runs. */
+async function waitingIn({ client }: Connection, task?: string): Promise<ApprovalsAnswer | null> {
+  try {
+    return (await client.query('approvals', { task, limit: listMax })) as ApprovalsAnswer
+  } catch (error) {
+    if (task !== undefined && error instanceof BeaverError && (error.code === 'not_found' || error.code === 'no_daemon')) return null
+    throw error
+  }
+}
+
+/** How the daemon is to be told of the call. What is not known here is passed on as it was typed: the daemon knows best. */
+async function callOf(connection: Connection, taskId: string, typed: string | undefined): Promise<{ name: string; call: WaitingCall | null }> {
+  const answer = await waitingIn(connection, taskId)
+  const { found, exact } = chooseCall(answer?.calls ?? [], typed)
+  const [only] = found
+  if (only !== undefined && found.length === 1) return { name: nameOfCall(only, answer?.calls ?? []), call: only }
+  if (found.length > 1) throw several(taskId, found, exact)
+  if (typed !== undefined) return { name: typed, call: null }
+  if (answer === null)
+    throw new BeaverError('not_found', `What waits in the task ${taskId} is not known here. Name the call; "beaver events ${taskId}" shows it.`)
+  throw new BeaverError('not_found', `No call of the task ${taskId} waits for an approval.`)
+}
+
+/** The calls that may be meant. `exact`: by a whole id. */
+export function chooseCall(calls: readonly WaitingCall[], typed: string | undefined): { readonly found: readonly WaitingCall[]; readonly exact: boolean } {
+  if (typed === undefined) return { found: calls, exact: false }
+  const whole = calls.filter((call) => typed === call.call_id || typed === `${call.run_id}/${call.call_id}`)
+  return whole.length > 0 ? { found: whole, exact: true } : { found: calls.filter((call) => call.call_id.startsWith(typed)), exact: false }
+}
+
+function several(taskId: string, found: readonly WaitingCall[], exact: boolean): BeaverError {
+  const problems = found.map((call) => ({
+    path: nameOfCall(call, found),
+    message: `${oneLine(call.agent_name ?? 'an agent')} asks to call ${whatIsAsked(call)}`,
+  }))
+  const which = exact ? 'Name the run too.' : 'Say which one.'
+  return new BeaverError('invalid_arguments', `${counted(found.length, 'call')} of the task ${taskId} wait for an approval. ${which}`, { problems })
+}
+
+const nameOfCall = (call: WaitingCall, among: readonly WaitingCall[]): string =>
+  nameOf(
+    { runId: call.run_id ?? '', callId: call.call_id },
+    among.map((each) => ({ callId: each.call_id })),
+  )
+
+async function list(connection: Connection, screen: Screen, { json, approved }: { json?: true; approved: boolean }): Promise<number> {
+  const answer = await waitingIn(connection)
+  const calls = answer?.calls ?? []
+  if (json === true) screen.json({ calls, more: answer?.more ?? false })
+  else if (calls.length === 0) screen.print('No call waits for an approval.')
+  else {
+    const command = `${commandName()} ${approved ? 'approve' : 'deny'}`
+    screen.print(
+      ...waitingTable(calls, screen, Date.now()),
+      '',
+      `Answer one: ${command} ${shellWord(calls[0]?.task_id ?? '')} ${shellWord(calls[0]?.call_id ?? '')}`,
+    )
+    if (answer?.more === true) screen.print(screen.style.dim('There are more.'))
+  }
+  return 0
+}
+
+export function waitingTable(calls: readonly WaitingCall[], screen: Pick<Screen, 'columns' | 'style'>, now: number): string[] {
+  return table<WaitingCall>(
+    [
+      { title: 'TASK', cell: (call) => oneLine(call.task_id) },
+      { title: 'CALL', cell: (call) => oneLine(call.call_id), paint: screen.style.cyan },
+      { title: 'SINCE', cell: (call) => (call.requested_at === null ? '' : moment(call.requested_at, now)), optional: 2 },
+      { title: 'AGENT', cell: (call) => oneLine(call.agent_name ?? ''), optional: 1 },
+      { title: 'WANTS TO CALL', cell: (call) => whatIsAsked(call), flexible: true },
+    ],
+    calls,
+    { width: screen.columns, title: screen.style.dim },
+  )
+}

@@ -1,0 +1,66 @@
+// `beaver mcp`: the workflow tools for MCP clients, on stdin and stdout or over HTTP. It runs nothing: a daemon does.
+// P1. With stdin and stdout, stdout carries the protocol only; what is told goes to stderr.
+// P2. It ends when its client is gone or on a signal; tasks of open calls are cancelled first.
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { loadConfig } from '@beaver/config'
+import { isMcpCategory, mcpCategories, serveMcpHttp, serveMcpStdio, type Serving, workflowServers } from '@beaver/mcp'
+import type { GlobalOptions } from '../context.ts'
+import { UsageError } from '../failures.ts'
+import { listenForInterrupts } from '../interrupts.ts'
+import { daemonCaller } from '../mcp/daemon-caller.ts'
+
+export interface McpServeOptions {
+  readonly category: string
+  readonly http?: true
+  readonly port?: number
+  readonly workspace?: string
+}
+
+const idleMsMax = 6_000
+
+interface McpWhat {
+  readonly what: 'serve' | 'pins' | 'approve'
+  readonly server: string | undefined
+  readonly tool: string | undefined
+}
+
+export async function mcp({ what, server, tool }: McpWhat, options: McpServeOptions & { readonly json?: true }, globals: GlobalOptions): Promise<number> {
+  const beyond = what === 'serve' ? server : what === 'pins' ? tool : undefined
+  if (beyond !== undefined) throw new UsageError(`"mcp ${what}" takes no argument ${JSON.stringify(beyond)}. See "beaver mcp --help".`)
+  if (what === 'serve') return serve(options, globals)
+  const { approve, listPins } = await import('./mcp-pins.ts')
+  if (what === 'pins') return listPins(server, options, globals)
+  if (server === undefined) throw new UsageError('Name the MCP server: beaver mcp approve <server> [tool]. "beaver mcp pins" lists them.')
+  return approve(server, tool, options, globals)
+}
+
+async function serve(options: McpServeOptions, globals: GlobalOptions): Promise<number> {
+  const { category, port } = options
+  if (!isMcpCategory(category))
+    throw new UsageError(`There is no category ${JSON.stringify(category)}. The categories are: ${Object.keys(mcpCategories).join(', ')}.`)
+  if (port !== undefined && options.http !== true) throw new UsageError('The option --port is for --http.')
+  const { natsUrl, home, config: file } = globals
+  const config = loadConfig({ natsUrl, home, config: file })
+  using interrupts = listenForInterrupts()
+  const caller = daemonCaller(config, { workspace: options.workspace === undefined ? undefined : resolve(options.workspace) })
+  const servers = workflowServers({ category, version: ownVersion(), caller })
+  const serving = options.http === true ? await overHttp(servers, port) : serveMcpStdio(servers, { input: process.stdin, output: process.stdout })
+  const { promise: interrupted, resolve: interrupt } = Promise.withResolvers<void>()
+  interrupts.asked.addEventListener('abort', () => interrupt(), { once: true })
+  interrupts.forced.addEventListener('abort', () => process.exit(interrupts.exitCode))
+  await Promise.race([serving.closed, interrupted])
+  await serving.close()
+  await caller.idle(idleMsMax)
+  return 0
+}
+
+async function overHttp(servers: Parameters<typeof serveMcpHttp>[0], port: number | undefined): Promise<Serving> {
+  const serving = await serveMcpHttp(servers, port === undefined ? {} : { port })
+  process.stderr.write(`MCP at ${serving.url}\n`)
+  return serving
+}
+
+function ownVersion(): string {
+  return (JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }).version
+}

@@ -1,0 +1,145 @@
+// `beaver skills`: the skills a daemon here would load, one of them whole, and the standard's verdict on a folder. Needs no system.
+import { readdir, stat } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import {
+  checkSkill,
+  type LoadDiagnostic,
+  listSupportFiles,
+  loadSkills,
+  type Skill,
+  type SkillCheck,
+  type SkillPlace,
+  skillPlaces,
+  type SupportFiles,
+} from '@beaver/agent'
+import { BeaverError } from '@beaver/core'
+import { contextOf, type GlobalOptions } from '../context.ts'
+import { UsageError } from '../failures.ts'
+import type { Screen } from '../screen.ts'
+import { counted } from '../text/figures.ts'
+import { oneLine } from '../text/plain-text.ts'
+import { paintReport } from '../text/report.ts'
+import { table } from '../text/table.ts'
+import { wrapText } from '../text/wrap.ts'
+import { checkLines } from '../view/render-skill-check.ts'
+
+interface SkillsOptions {
+  readonly json?: true
+}
+
+export interface ListedSkill {
+  readonly skill: Skill
+  readonly source: SkillPlace['source']
+}
+
+export async function skills(what: 'list' | 'show' | 'check', of: string | undefined, options: SkillsOptions, globals: GlobalOptions): Promise<number> {
+  if (what === 'list' && of !== undefined) throw new UsageError(`"skills list" takes no name. For one skill: beaver skills show ${of}`)
+  if (what === 'show' && of === undefined) throw new UsageError('Name the skill: beaver skills show <name>. "beaver skills list" shows the names.')
+  if (what === 'check' && of === undefined) throw new UsageError('Name the folder: beaver skills check <folder of a skill, or of skills>.')
+  const { config, screen } = contextOf(globals)
+  if (what === 'check') return check(of ?? '', options, screen)
+  const places = skillPlaces({ configured: config.skills, workspace: config.workspace })
+  const loaded = await loadSkills(places.map(({ folder }) => folder))
+  const listed = loaded.skills.map((skill): ListedSkill => ({ skill, source: sourceOf(skill, places) }))
+  if (what === 'list') {
+    if (loaded.diagnostics.length > 0) screen.warn(...loaded.diagnostics.map(diagnosticLine))
+    list(listed, options, screen)
+  } else await show(of ?? '', listed, options, screen)
+  return 0
+}
+
+function list(listed: readonly ListedSkill[], options: SkillsOptions, screen: Screen): void {
+  if (options.json === true) for (const { skill, source } of listed) screen.json(summaryOf(skill, source))
+  else screen.print(...(listed.length === 0 ? ['There is no skill. Put one into ./skills/<name>/SKILL.md.'] : skillsTable(listed, screen)))
+}
+
+export function skillsTable(listed: readonly ListedSkill[], { columns, style }: Pick<Screen, 'columns' | 'style'>): string[] {
+  return table<ListedSkill>(
+    [
+      { title: 'NAME', cell: ({ skill }) => oneLine(skill.name), paint: style.cyan },
+      { title: 'FROM', cell: ({ source }) => source, optional: 1 },
+      { title: 'GUIDES', cell: ({ skill }) => oneLine(skill.guidance?.preferred_tool ?? '-', 40), optional: 3 },
+      { title: 'CHOSEN BY', cell: ({ skill }) => (skill.modelInvocable ? 'anyone' : 'name only'), optional: 2 },
+      { title: 'DESCRIPTION', cell: ({ skill }) => oneLine(skill.description), flexible: true },
+    ],
+    listed,
+    { width: columns, title: style.dim },
+  )
+}
+
+async function show(name: string, listed: readonly ListedSkill[], options: SkillsOptions, screen: Screen): Promise<void> {
+  const found = listed.find(({ skill }) => skill.name === name)
+  if (found === undefined) {
+    const known = listed.length === 0 ? 'none is loaded' : `loaded: ${listed.map(({ skill }) => skill.name).join(', ')}`
+    throw new BeaverError('unknown_skill', `There is no skill ${JSON.stringify(name)} (${known}).`)
+  }
+  const files = await listSupportFiles(found.skill, new AbortController().signal)
+  if (options.json === true) {
+    const { guidance, body, license, compatibility, sha256 } = found.skill
+    screen.json({ ...summaryOf(found.skill, found.source), license, compatibility, sha256, guidance, body, files: files.files, more_files: files.more })
+  } else screen.print(...skillLines(found, files, screen))
+}
+
+export function skillLines({ skill, source }: ListedSkill, { files, more }: SupportFiles, { columns, style }: Pick<Screen, 'columns' | 'style'>): string[] {
+  const field = (title: string, value: string): string[] => {
+    const [first = '', ...rest] = wrapText(oneLine(value, 20_000), columns - titleColumns)
+    return [style.dim(title.padEnd(titleColumns)) + first, ...rest.map((line) => ' '.repeat(titleColumns) + line)]
+  }
+  const { guidance, allowedTools } = skill
+  return [
+    style.bold(oneLine(skill.name)),
+    ...field('For', skill.description),
+    ...field('From', `${source}, ${skill.folder}`),
+    ...field('Chosen by', skill.modelInvocable ? 'its name, or a model that finds it fitting' : 'its name only'),
+    ...(guidance === null ? [] : field('Guides', `${guidance.preferred_tool} with ${guidance.agents.map((agent) => agent.name).join(', ')}`)),
+    ...(allowedTools === null ? [] : field('Tools', allowedTools.join(' ') || 'none')),
+    ...(skill.compatibility === null ? [] : field('Needs', skill.compatibility)),
+    ...(skill.license === null ? [] : field('License', skill.license)),
+    ...(files.length === 0 ? [] : field('Files', `${files.join(', ')}${more ? ' and more' : ''}`)),
+    ...field('SHA-256', skill.sha256),
+    '',
+    paintReport(skill.body.trim(), style),
+  ]
+}
+
+const titleColumns = 11
+
+async function check(given: string, options: SkillsOptions, screen: Screen): Promise<number> {
+  const checks = await checksOf(given)
+  if (options.json === true) for (const each of checks) screen.json(each)
+  else screen.print(...checkLines(checks, screen), ...summary(checks))
+  return checks.every(({ valid }) => valid) ? 0 : 1
+}
+
+/** One folder with a SKILL.md, or each folder in it that has one. @throws {UsageError} when it is no folder */
+async function checksOf(given: string): Promise<SkillCheck[]> {
+  const path = resolve(given)
+  const folder = basename(path) === 'SKILL.md' ? dirname(path) : path
+  const found = await stat(folder).catch(() => null)
+  if (found === null) throw new UsageError(`There is no folder ${given}.`)
+  if (!found.isDirectory()) throw new UsageError(`${given} is no folder. Give the folder of a skill, or a folder of such folders.`)
+  const itself = await checkSkill(folder)
+  if (itself.loads || itself.problems.some(({ rule }) => rule !== 'missing')) return [itself]
+  const below: SkillCheck[] = []
+  for (const entry of (await readdir(folder, { withFileTypes: true })).toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    if (!entry.isDirectory() && !entry.isSymbolicLink()) continue
+    const each = await checkSkill(join(folder, entry.name))
+    if (!each.problems.some(({ rule }) => rule === 'missing')) below.push(each)
+  }
+  return below.length === 0 ? [itself] : below
+}
+
+function summary(checks: readonly SkillCheck[]): string[] {
+  if (checks.length === 1) return []
+  const valid = checks.filter((each) => each.valid).length
+  return ['', `Valid: ${valid} of ${counted(checks.length, 'skill')}. Loaded by Beaver: ${checks.filter(({ loads }) => loads).length}.`]
+}
+
+function summaryOf({ name, description, folder, guidance, modelInvocable, allowedTools }: Skill, source: SkillPlace['source']): object {
+  return { name, description, source, folder, guides: guidance?.preferred_tool ?? null, model_invocable: modelInvocable, allowed_tools: allowedTools }
+}
+
+const sourceOf = ({ folder }: Skill, places: readonly SkillPlace[]): SkillPlace['source'] =>
+  places.find((place) => dirname(folder) === resolve(place.folder))?.source ?? 'configured'
+
+const diagnosticLine = ({ file, severity, message }: LoadDiagnostic): string => oneLine(`${severity}: ${file}: ${message}`)

@@ -1,0 +1,45 @@
+// What a daemon here would load: skills, tools, workflow definitions, profiles, MCP servers. Each fault with its file.
+import { type LoadDiagnostic, loadSkills, skillPlaces } from '@beaver/agent'
+import type { Config } from '@beaver/config'
+import { BeaverError } from '@beaver/core'
+import { counted } from '../text/figures.ts'
+import { oneLine } from '../text/plain-text.ts'
+import { toolsetOf } from '../toolset.ts'
+import { fail, type Finding, ok, warn } from './check.ts'
+
+const diagnosticsMax = 10
+
+export async function checkLoaded(config: Config): Promise<Finding[]> {
+  const { skills, diagnostics } = await loadSkills(skillPlaces({ configured: config.skills, workspace: config.workspace }).map(({ folder }) => folder))
+  try {
+    const toolset = await toolsetOf(config)
+    const faults = [...diagnostics, ...toolset.diagnostics]
+    const counts = [
+      counted(skills.length, 'skill'),
+      counted(toolset.tools.length, 'tool'),
+      counted(toolset.definitions.length, 'workflow definition'),
+      counted(toolset.profiles.size, 'profile'),
+    ]
+    return [ok('loaded', counts.join(', ')), ...faultsOf(faults), ...checkMcp(config)]
+  } catch (error) {
+    if (!(error instanceof BeaverError)) throw error
+    return [fail('loaded', oneLine(error.message), 'No supervisor starts before this is corrected.'), ...faultsOf(diagnostics), ...checkMcp(config)]
+  }
+}
+
+function faultsOf(faults: readonly LoadDiagnostic[]): Finding[] {
+  const found = faults
+    .slice(0, diagnosticsMax)
+    .map(({ file, severity, message }) =>
+      warn('loaded', oneLine(`${file}: ${message}`), severity === 'error' ? 'It is not used until this is corrected.' : 'It is used all the same.'),
+    )
+  const left = faults.length - found.length
+  return left <= 0 ? found : [...found, warn('loaded', counted(left, 'more fault'), '"beaver skills list" and "beaver tools list" name them all.')]
+}
+
+function checkMcp({ mcp }: Pick<Config, 'mcp'>): Finding[] {
+  const servers = Object.entries(mcp)
+  if (servers.length === 0) return []
+  const named = servers.map(([name, server]) => `${name} (${'command' in server ? oneLine(server.command) : new URL(server.url).host})`)
+  return [ok('MCP servers', `${counted(servers.length, 'server')} configured: ${named.join(', ')}`)]
+}

@@ -1,0 +1,130 @@
+import { event } from '@beaver/core'
+import { until } from '@beaver/testing'
+import { PassThrough } from 'node:stream'
+import { describe, expect, test } from 'vitest'
+import * as log from '../../test/task-events.ts'
+import { evolveView, newView } from '../view/task-view.ts'
+import { type ApprovalQuestions, askApprovals } from './ask-approvals.ts'
+
+interface Scene extends AsyncDisposable {
+  readonly input: PassThrough
+  readonly decisions: [string, boolean][]
+  readonly notices: string[]
+  readonly screen: () => string
+  /** Journal events that come in. */
+  happen(...events: Parameters<typeof log.recorded>[0]): void
+  /** The question is on the screen: so many in all. */
+  asked(times: number): Promise<unknown>
+}
+
+const begun = [log.submitted(), log.runStarted('run_root', 'root'), log.told('run_root')]
+const asks = (name: string, subject = name) => event('approval_requested', { call_id: `run_root.${name}`, tool_name: name, subject, rule: null }, 'run_root')
+const grants = (name: string) => event('approval_granted', { call_id: `run_root.${name}`, by: 'anna' }, 'run_root')
+
+function scene(decide: (callId: string) => Promise<void> = () => Promise.resolve()): Scene {
+  const input = new PassThrough()
+  const view = newView()
+  const decisions: [string, boolean][] = []
+  const notices: string[] = []
+  let written = ''
+  const questions: ApprovalQuestions = askApprovals({
+    view,
+    terminal: { input, write: (text) => void (written += text), pause: () => ((written += '<paused>'), () => void (written += '<resumed>')) },
+    decide: (callId, approved) => (decisions.push([callId, approved]), decide(callId)),
+    tell: (notice) => void notices.push(notice),
+  })
+  const happen: Scene['happen'] = (...events) => {
+    for (const each of log.recorded(events)) {
+      evolveView(view, each)
+      questions.onEvent(each)
+    }
+  }
+  happen(...begun)
+  return {
+    input,
+    decisions,
+    notices,
+    screen: () => written,
+    happen,
+    asked: (times) => until(`question ${times}`, () => written.split('[y/N]').length > times, { withinMs: 5_000 }),
+    [Symbol.asyncDispose]: () => questions[Symbol.asyncDispose](),
+  }
+}
+
+describe('a person at the terminal', () => {
+  test.each([
+    ['y', true],
+    ['YES', true],
+    ['', false],
+    ['yeah', false],
+    ['n', false],
+  ])('answers %j', async (typed, approved) => {
+    await using at = scene()
+    at.happen(log.calls('run_root', 'rm'), asks('rm', 'rm -rf build'))
+    await at.asked(1)
+    expect(at.screen()).toBe('<paused>root asks to call rm:\n  rm -rf build\nAllow it? [y/N] ')
+    at.input.write(`${typed}\n`)
+    await until('it is decided', () => at.screen().endsWith('<resumed>'))
+    expect(at.decisions).toEqual([['run_root.rm', approved]])
+  })
+
+  test('is asked one call after the other, and each once', async () => {
+    await using at = scene()
+    at.happen(log.calls('run_root', 'a', 'b'), asks('a'), asks('b'))
+    await at.asked(1)
+    at.input.write('y\nn\n')
+    await at.asked(2)
+    expect(at.decisions).toEqual([['run_root.a', true]])
+    at.input.write('n\n')
+    await until('both are decided', () => at.decisions.length === 2)
+    expect(at.decisions[1]).toEqual(['run_root.b', false])
+  })
+
+  test('has not answered with what was typed before the question', async () => {
+    await using at = scene()
+    at.input.write('y\n')
+    at.happen(log.calls('run_root', 'rm'), asks('rm'))
+    await at.asked(1)
+    at.input.write('n\n')
+    await until('it is decided', () => at.decisions.length === 1)
+    expect(at.decisions).toEqual([['run_root.rm', false]])
+  })
+
+  test('is not asked what somebody else has decided, before or while the question stands', async () => {
+    await using at = scene()
+    at.happen(log.calls('run_root', 'a', 'b'), asks('a'), grants('a'), asks('b'))
+    await at.asked(1)
+    expect(at.screen()).toContain('call b')
+    at.happen(grants('b'))
+    await until('the question is taken back', () => at.screen().endsWith('<resumed>'))
+    expect(at.screen()).toContain('It has been decided elsewhere.')
+    expect(at.decisions).toEqual([])
+  })
+
+  test('who has gone is not asked again, and nothing is decided', async () => {
+    await using at = scene()
+    at.happen(log.calls('run_root', 'a', 'b'), asks('a'))
+    await at.asked(1)
+    at.input.end()
+    await until('the question is over', () => at.screen().endsWith('<resumed>'))
+    at.happen(asks('b'))
+    expect(at.decisions).toEqual([])
+    expect(at.screen().split('[y/N]')).toHaveLength(2)
+  })
+
+  test('sees the whole of what is asked, on lines of its own, and nothing of it moves the cursor', async () => {
+    await using at = scene()
+    at.happen(log.calls('run_root', 'sh'), asks('sh', 'ls\n\u001B[2Jrm -rf ~'))
+    await at.asked(1)
+    expect(at.screen()).toContain('root asks to call sh:\n  ls\n  rm -rf ~\nAllow it?')
+  })
+
+  test('is told when the decision could not be made', async () => {
+    await using at = scene(() => Promise.reject(new Error('The call has been decided already.')))
+    at.happen(log.calls('run_root', 'rm'), asks('rm'))
+    await at.asked(1)
+    at.input.write('y\n')
+    await until('the trouble is told', () => at.notices.length > 0)
+    expect(at.notices).toEqual(['The call has been decided already.'])
+  })
+})

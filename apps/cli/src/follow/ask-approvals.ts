@@ -1,0 +1,98 @@
+// Asking the person at this terminal about the calls that wait, one after the other, while the task is followed.
+// Q1. Only "y" or "yes" allows. Q2. One question at a time; one that somebody else answered meanwhile is taken back.
+// Q3. After the end of the input nobody is asked any more: the commands beside the view answer.
+import { messageOf, type RecordedEvent } from '@beaver/core'
+import type { Readable } from 'node:stream'
+import { count } from '../text/figures.ts'
+import { oneLine, plainText } from '../text/plain-text.ts'
+import type { AskedCall } from '../view/agent-view.ts'
+import { nameOf } from '../view/render-asked.ts'
+import { askedCalls, type TaskView } from '../view/task-view.ts'
+import { discardTyped, readLine } from './read-line.ts'
+
+export interface ApprovalQuestions extends AsyncDisposable {
+  onEvent(event: RecordedEvent): void
+}
+
+export interface ApprovalTerminal {
+  readonly input: Readable
+  write(text: string): void
+  /** Takes the live view away; returns what brings it back. */
+  pause(): () => void
+}
+
+export interface ApprovalOptions {
+  readonly view: TaskView
+  readonly terminal: ApprovalTerminal
+  decide(callId: string, approved: boolean): Promise<void>
+  tell(notice: string): void
+}
+
+/** What is typed within this time after the request is no answer, and what is decided meanwhile is not asked. */
+const settleMs = 250
+const subjectCharsMax = 4_000
+
+export function askApprovals({ view, terminal, decide, tell }: ApprovalOptions): ApprovalQuestions {
+  const over = new AbortController()
+  const answered = new Set<string>()
+  let asking: Promise<void> | null = null
+  let current: { readonly call: AskedCall; readonly gone: AbortController } | null = null
+  let inputEnded = false
+  const keyOf = (call: AskedCall): string => `${call.runId} ${call.callId}`
+  const waiting = (): AskedCall | undefined => askedCalls(view).find((call) => !answered.has(keyOf(call)))
+  const stillAsked = (call: AskedCall): boolean => askedCalls(view).some((each) => keyOf(each) === keyOf(call))
+
+  async function askAll(): Promise<void> {
+    for (let call = waiting(); call !== undefined && !over.signal.aborted && !inputEnded; call = waiting()) await ask(call)
+  }
+
+  async function ask(call: AskedCall): Promise<void> {
+    const gone = new AbortController()
+    const signal = AbortSignal.any([over.signal, gone.signal])
+    current = { call, gone }
+    await discardTyped(terminal.input, settleMs, signal)
+    if (signal.aborted || !stillAsked(call)) return
+    const resume = terminal.pause()
+    try {
+      terminal.write(questionOf(call))
+      const { line, ended } = await readLine(terminal.input, signal)
+      inputEnded = ended
+      if (line === null) return terminal.write(gone.signal.aborted ? '\nIt has been decided elsewhere.\n' : '\n')
+      answered.add(keyOf(call))
+      await decide(nameOf(call, askedCalls(view)), /^\s*y(es)?\s*$/i.test(line))
+    } catch (error) {
+      tell(messageOf(error))
+    } finally {
+      current = null
+      resume()
+    }
+  }
+
+  return {
+    onEvent(event) {
+      if (current !== null && !stillAsked(current.call)) current.gone.abort()
+      if (event.type !== 'approval_requested' || over.signal.aborted || inputEnded) return
+      asking ??= askAll().finally(() => (asking = null))
+    },
+    async [Symbol.asyncDispose]() {
+      over.abort()
+      await asking
+    },
+  }
+}
+
+function questionOf({ agent, tool, subject }: AskedCall): string {
+  const text = plainText(subject)
+  const left = text.length - subjectCharsMax
+  const lines = text
+    .slice(0, subjectCharsMax)
+    .split('\n')
+    .map((line) => `  ${line}`)
+  const more = left > 0 ? [`  … and ${count(left)} characters more: "beaver show" has the whole.`] : []
+  return [
+    `${oneLine(agent)} asks to call ${oneLine(tool)}${text.trim() === '' ? '' : ':'}`,
+    ...(text.trim() === '' ? [] : lines),
+    ...more,
+    'Allow it? [y/N] ',
+  ].join('\n')
+}

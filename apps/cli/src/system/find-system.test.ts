@@ -1,0 +1,33 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { loadConfig, writeSystemFile } from '@beaver/config'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { findSystem } from './find-system.ts'
+
+let home: string
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'beaver-home-'))
+})
+afterEach(() => rmSync(home, { recursive: true }))
+
+const system = { nats_url: 'nats://127.0.0.1:4222', namespace: 'default', tenant: 'local', started_at: '2027-01-09T12:00:00Z', children: {} }
+
+describe('the system a command uses', () => {
+  test('is the one that runs in its home', () => {
+    writeSystemFile(home, system)
+    expect(findSystem(loadConfig({ home }, {}, home)).url).toBe(system.nats_url)
+  })
+
+  test('a configured server wins over what runs in the home', () => {
+    writeSystemFile(home, system)
+    expect(findSystem(loadConfig({ home, natsUrl: 'nats://flag:1' }, { NATS_URL: 'nats://env:1' }, home)).url).toBe('nats://flag:1')
+    expect(findSystem(loadConfig({ home }, { NATS_URL: 'nats://env:1' }, home)).url).toBe('nats://env:1')
+    writeFileSync(join(home, 'beaver.config.json'), '{"nats_url": "nats://file:1"}')
+    expect(findSystem(loadConfig({ home }, {}, home)).url).toBe('nats://file:1')
+  })
+
+  test('nothing at all is one clear error', () => {
+    expect(() => findSystem(loadConfig({ home }, {}, home))).toThrow('No Beaver system is running here. Start one with "beaver up", or set NATS_URL.')
+  })
+})

@@ -1,0 +1,204 @@
+// One agent as a person sees it while it works, or a node of a team that is a tool's call or is computed: its state from its events.
+// A1. Like core's folds, the functions consume their argument. A2. A node's own end wins over its run's: see `evolveNode`.
+import type { DataOf, DomainEvent, ExecutionNode } from '@beaver/core'
+
+export type AgentState =
+  | 'waiting'
+  | 'assembling'
+  | 'thinking'
+  | 'acting'
+  | 'waiting_for_approval'
+  | 'finalizing'
+  | 'completed'
+  | 'skipped'
+  | 'failed'
+  | 'blocked'
+  | 'cancelled'
+
+/** A call a person is asked about. */
+export interface AskedCall {
+  readonly runId: string
+  readonly callId: string
+  readonly agent: string
+  readonly tool: string
+  readonly subject: string
+}
+
+/** An agent, or a node of a team that is a tool's call or is computed. */
+export interface AgentView {
+  readonly name: string
+  readonly isNode: boolean
+  readonly kind: ExecutionNode['kind']
+  readonly dependsOn: string[]
+  /** How many of `dependsOn` have to complete; `null`: all. */
+  readonly quorum: number | null
+  /** The node the graph grew after; `null`: it stood there from the start. */
+  readonly addedAfter: string | null
+  runId: string | null
+  readonly teams: TeamView[]
+  /** Tools at work: call id → name. */
+  readonly tools: Map<string, string>
+  /** Those of them a person is asked about, by call id. */
+  readonly asks: Map<string, AskedCall>
+  state: AgentState
+  toolCalls: number
+  toolCallsFailed: number
+  tokens: number
+  restarts: number
+  /** Milliseconds since the epoch. */
+  startedAt: number | null
+  endedAt: number | null
+  evidence: { readonly passed: number; readonly failed: number; readonly notChecked: number } | null
+  /** Why it failed or waits: a failure, a cause, a try that is made again. */
+  note: string | null
+}
+
+export interface TeamView {
+  readonly workflow: string
+  /** In the order people read them: what was added stands after the node it was added after. */
+  nodes: AgentView[]
+  /** How many nodes it had when it started; it may have grown. */
+  readonly nodesAtStart: number
+  /** What was noted about it: how often. */
+  notes: number
+  outcome: 'complete' | 'incomplete' | 'cancelled' | null
+}
+
+/** @param addedAfter the node the graph grew after */
+export function newAgent(name: string, node?: ExecutionNode, addedAfter: string | null = null): AgentView {
+  return {
+    name,
+    isNode: node !== undefined,
+    kind: node?.kind ?? 'agent',
+    dependsOn: [...(node?.depends_on ?? [])],
+    quorum: node?.quorum ?? null,
+    addedAfter,
+    runId: null,
+    teams: [],
+    tools: new Map(),
+    asks: new Map(),
+    state: 'waiting',
+    toolCalls: 0,
+    toolCallsFailed: 0,
+    tokens: 0,
+    restarts: 0,
+    startedAt: null,
+    endedAt: null,
+    evidence: null,
+    note: null,
+  }
+}
+
+/** How a node ended, or what is known of its end. */
+export type NodeEvent = Extract<
+  DomainEvent,
+  {
+    type:
+      | 'node_evidence_evaluated'
+      | 'node_computed'
+      | 'node_completed'
+      | 'node_skipped'
+      | 'node_failed'
+      | 'node_blocked'
+      | 'node_cancel_requested'
+      | 'node_cancelled'
+  }
+>
+
+export function evolveNode(node: AgentView, event: NodeEvent, at: number): void {
+  if (event.type === 'node_evidence_evaluated') {
+    const of = (status: string): number => event.data.checks.filter((check) => check.status === status).length
+    node.evidence = { passed: of('passed'), failed: of('failed'), notChecked: of('not_checked') }
+    return
+  }
+  if (event.type === 'node_cancel_requested') {
+    node.note = `to be cancelled: ${event.data.reason}`
+    return
+  }
+  node.state = event.type === 'node_computed' ? 'completed' : (event.type.slice('node_'.length) as AgentState)
+  node.tools.clear()
+  node.asks.clear()
+  if (node.startedAt !== null) node.endedAt = at
+  if (event.type === 'node_failed') node.note = event.data.failure.message
+  else if (event.type === 'node_blocked') node.note = `by ${event.data.cause_node_id}`
+  else if (event.type === 'node_cancelled' || event.type === 'node_skipped') node.note = event.data.reason
+  else if (event.type === 'node_computed') node.note = `computed ${event.data.output.slice(0, 200)}`
+  else node.note = null
+}
+
+export function evolveAgent(agent: AgentView, event: DomainEvent, at: number): void {
+  switch (event.type) {
+    case 'user_message_added':
+      agent.state = 'thinking'
+      return
+    case 'provider_call_failed':
+      agent.note = `${event.data.failure.message}${next(event.data)}`
+      return
+    case 'skill_selection_recorded':
+    case 'context_summarized':
+      agent.tokens += event.data.usage.input_tokens + event.data.usage.output_tokens
+      return
+    case 'assistant_message_added':
+      agent.state = event.data.tool_calls.length > 0 ? 'acting' : 'finalizing'
+      agent.toolCalls += event.data.tool_calls.length
+      agent.tokens += event.data.usage.input_tokens + event.data.usage.output_tokens
+      agent.note = null
+      agent.tools.clear()
+      agent.asks.clear()
+      for (const call of event.data.tool_calls) agent.tools.set(call.id, call.name)
+      return
+    case 'tool_call_requested':
+      agent.state = 'acting'
+      agent.toolCalls++
+      agent.tools.set(event.data.call.id, event.data.call.name)
+      return
+    case 'tool_result_recorded':
+      agent.tools.delete(event.data.call_id)
+      agent.asks.delete(event.data.call_id)
+      if (!event.data.success) agent.toolCallsFailed++
+      if (agent.tools.size === 0) agent.state = agent.kind === 'tool' ? 'finalizing' : 'thinking'
+      else callsChanged(agent)
+      return
+    case 'approval_requested': {
+      const { call_id: callId, tool_name: tool, subject } = event.data
+      if (agent.tools.has(callId)) agent.asks.set(callId, { runId: agent.runId ?? '', callId, agent: agent.name, tool, subject })
+      callsChanged(agent)
+      return
+    }
+    case 'approval_granted':
+    case 'approval_denied':
+      agent.asks.delete(event.data.call_id)
+      callsChanged(agent)
+      return
+    case 'run_restarted':
+      agent.restarts = event.data.restarts
+      agent.note = `started again: ${event.data.failure.message}`
+      return
+    case 'run_completed':
+      agent.state = agent.isNode ? 'finalizing' : 'completed' // a node's end is the gate's to say
+      agent.endedAt = at
+      return
+    case 'run_failed':
+      agent.asks.clear()
+      agent.state = 'failed'
+      agent.note = event.data.failure.message
+      agent.endedAt = at
+      return
+    case 'run_cancelled':
+      agent.asks.clear()
+      agent.state = 'cancelled'
+      agent.note = event.data.reason
+      agent.endedAt = at
+      return
+    default:
+  }
+}
+
+/** An agent waits when a person is asked about every call it has open. */
+function callsChanged(agent: AgentView): void {
+  if (agent.tools.size > 0) agent.state = agent.asks.size === agent.tools.size ? 'waiting_for_approval' : 'acting'
+}
+
+function next({ retry_in_ms, tries }: DataOf<'provider_call_failed'>): string {
+  return retry_in_ms === null ? '' : retry_in_ms === 0 ? ' (the fallback is asked)' : ` (try ${tries + 1} follows)`
+}

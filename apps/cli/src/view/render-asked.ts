@@ -1,0 +1,63 @@
+// The calls of a task that wait for a person, and the commands that answer.
+// A1. A command is complete: one call that waits is meant without its id, of several the id is named, of equal ids the run too.
+// A2. What is asked comes from a model: it is shown as plain text, and a command quotes it.
+import { oneLine } from '../text/plain-text.ts'
+import { shellWord } from '../text/shell-word.ts'
+import type { Style, Symbols } from '../text/style.ts'
+import { cutToWidth, textWidth } from '../text/width.ts'
+import { wrapText } from '../text/wrap.ts'
+import type { AskedCall } from './agent-view.ts'
+
+export interface Asked {
+  readonly taskId: string
+  /** How `beaver` is called here. */
+  readonly command: string
+  readonly calls: readonly AskedCall[]
+}
+
+const shownMax = 3
+const subjectLinesMax = 3
+const subjectCharsMax = 2_000
+
+type Surface = Readonly<{ columns: number; style: Style; symbols: Symbols }>
+
+export function askedLines(asked: Asked, surface: Surface): string[] {
+  const { taskId, command, calls } = asked
+  const { columns, style, symbols } = surface
+  const lines = calls
+    .slice(0, shownMax)
+    .flatMap((call) => [...questionLines(call, surface), ...answerLines({ taskId, command, name: nameAmong(call, calls) }, surface)])
+  const left = calls.length - shownMax
+  return left <= 0
+    ? lines
+    : [...lines, style.dim(cutToWidth(`  ${symbols.ellipsis} and ${left} more: ${command} approve ${shellWord(taskId)} lists them`, columns))]
+}
+
+/** `? root asks to call run_command: rm -rf build` */
+export function questionLines(call: AskedCall, { columns, style, symbols }: Surface): string[] {
+  const said = wrapText(`${symbols.asks} ${oneLine(call.agent)} asks to call ${whatIsAsked(call)}`, columns)
+  const more = said.length > subjectLinesMax ? [cutToWidth(`  ${symbols.ellipsis} (beaver show has it whole)`, columns, symbols.ellipsis)] : []
+  return [...said.slice(0, subjectLinesMax), ...more].map(style.yellow)
+}
+
+/** The commands that allow and refuse a call, in one line where there is room. @param name `null`: the only one */
+export function answerLines({ taskId, command, name }: { taskId: string; command: string; name: string | null }, { columns, symbols }: Surface): string[] {
+  const typed = `${shellWord(taskId)}${name === null ? '' : ` ${shellWord(name)}`}`
+  const both = `  allow: ${command} approve ${typed}   refuse: ${command} deny ${typed}`
+  const lines = textWidth(both) <= columns ? [both] : [`  allow:  ${command} approve ${typed}`, `  refuse: ${command} deny ${typed}`]
+  return lines.map((line) => cutToWidth(line, columns, symbols.ellipsis))
+}
+
+/** `run_command: rm -rf build` */
+export const whatIsAsked = ({ tool, subject }: Pick<AskedCall, 'tool' | 'subject'>): string => {
+  const text = oneLine(subject, subjectCharsMax)
+  return `${oneLine(tool)}${text === '' ? '' : `: ${text}`}`
+}
+
+/** What a person has to type besides the task; `null`: nothing. */
+export const nameAmong = (call: AskedCall, calls: readonly AskedCall[]): string | null => (calls.length === 1 ? null : nameOf(call, calls))
+
+/** What a decision calls it: its id, or `<run>/<call>` where several runs have one of that id. */
+export function nameOf({ runId, callId }: Pick<AskedCall, 'runId' | 'callId'>, calls: readonly Pick<AskedCall, 'callId'>[]): string {
+  return calls.filter((each) => each.callId === callId).length > 1 || callId.includes('/') ? `${runId}/${callId}` : callId
+}

@@ -1,0 +1,89 @@
+// Parts of `beaver show` beside the tree: what first prompts are made of, and what a person was asked.
+import type { ApprovalAnswer, NodeAnswer, RunAnswer, TaskAnswer, TeamAnswer } from '../answers.ts'
+import type { Screen } from '../screen.ts'
+import { count } from '../text/figures.ts'
+import { oneLine } from '../text/plain-text.ts'
+import { cutToWidth, padEnd, padStart, textWidth } from '../text/width.ts'
+import { wrapWords } from '../text/wrap.ts'
+import { askedLines, whatIsAsked } from './render-asked.ts'
+
+type Surface = Pick<Screen, 'columns' | 'style' | 'symbols'>
+
+const contextRowsMax = 8
+const agentColumnsMax = 24
+const figureColumns = 8
+
+interface ContextRow {
+  readonly agent: string
+  readonly total: number
+  readonly counted: number | null
+  readonly parts: string
+}
+
+/** What each part of an agent's first prompt costs in tokens, largest first, beside what the provider counted. */
+export function contextLines(answer: Pick<TaskAnswer, 'runs' | 'teams'>, surface: Surface, all: boolean): string[] {
+  const rows = allRuns(answer).flatMap(contextRow)
+  if (rows.length === 0) return []
+  const { style, columns, symbols } = surface
+  const shown = all ? rows : rows.slice(0, contextRowsMax)
+  const left = rows.length - shown.length
+  const agentColumns = Math.max('AGENT'.length, ...shown.map((row) => textWidth(row.agent)))
+  const line = (agent: string, total: string, counted: string, parts: string): string =>
+    `${padEnd(agent, agentColumns)}  ${padStart(total, figureColumns)}  ${padStart(counted, figureColumns)}  ${parts}`.trimEnd()
+  const before = textWidth(line('', '', '', 'x')) - 1
+  const lines = shown.flatMap((row) => {
+    const [first = '', ...rest] = wrapWords(row.parts, Math.max(20, columns - before))
+    return [line(row.agent, count(row.total), row.counted === null ? '' : count(row.counted), first), ...rest.map((more) => ' '.repeat(before) + more)]
+  })
+  const head = style.dim(line('AGENT', 'ESTIMATE', 'COUNTED', 'PARTS'))
+  return [head, ...lines, ...(left === 0 ? [] : [style.dim(`${symbols.ellipsis} and ${count(left)} more (--all shows them)`)])]
+}
+
+function contextRow(run: RunAnswer): ContextRow[] {
+  if (run.context === null || run.context.length === 0) return []
+  const parts = run.context.filter((part) => part.tokens_estimated > 0).toSorted((a, b) => b.tokens_estimated - a.tokens_estimated)
+  return [
+    {
+      agent: cutToWidth(oneLine(run.agent_name), agentColumnsMax),
+      total: parts.reduce((sum, part) => sum + part.tokens_estimated, 0),
+      counted: run.first_input_tokens,
+      parts: parts.map((part) => `${part.part} ${count(part.tokens_estimated)}`).join(', '),
+    },
+  ]
+}
+
+/** Every run of the answer, from the outside in. */
+function allRuns({ runs, teams }: { readonly runs: readonly RunAnswer[]; readonly teams: readonly TeamAnswer[] }): RunAnswer[] {
+  const ofNode = (node: NodeAnswer): RunAnswer[] => (node.run === null ? [] : ofRun(node.run))
+  const ofTeam = (team: TeamAnswer): RunAnswer[] => team.nodes.flatMap(ofNode)
+  const ofRun = (run: RunAnswer): RunAnswer[] => [run, ...run.teams.flatMap(ofTeam), ...(run.other_runs ?? []).flatMap(ofRun)]
+  return [...runs.flatMap(ofRun), ...teams.flatMap(ofTeam)]
+}
+
+const decidedMax = 12
+
+/** What waits, with the commands that answer, then what was decided. */
+export function approvalLines({ task, approvals }: Pick<TaskAnswer, 'task' | 'approvals'>, surface: Surface, of: { command: string; all: boolean }): string[] {
+  const calls = approvals
+    .filter((each) => each.state === 'waiting')
+    .map((each) => ({ runId: each.run_id ?? '', callId: each.call_id, agent: each.agent_name ?? 'an agent', tool: each.tool, subject: each.subject }))
+  const decided = approvals.filter((each) => each.state !== 'waiting')
+  const shown = of.all ? decided : decided.slice(0, decidedMax)
+  const left = decided.length - shown.length
+  return [
+    ...(calls.length === 0 ? [] : askedLines({ taskId: task.task_id, command: of.command, calls }, surface)),
+    ...shown.map((each) => cutToWidth(decidedLine(each, surface), surface.columns, surface.symbols.ellipsis)),
+    ...(left === 0 ? [] : [surface.style.dim(`${surface.symbols.ellipsis} and ${count(left)} more (--all shows them)`)]),
+  ]
+}
+
+/** `✔ anna allowed run_command: ls -la (root, event 12)` */
+function decidedLine(each: ApprovalAnswer, { symbols }: Surface): string {
+  const by = oneLine(each.by ?? 'somebody')
+  const asked = whatIsAsked(each)
+  const where = `(${oneLine(each.agent_name ?? 'an agent')}, event ${each.taskseq})`
+  if (each.state === 'granted') return `${symbols.done} ${by} allowed ${asked} ${where}`
+  if (each.state === 'denied')
+    return `${symbols.failed} ${by} refused ${asked} ${where}${each.reason === null || each.reason === '' ? '' : ` ${oneLine(each.reason)}`}`
+  return `${symbols.cancelled} nobody answered ${asked} ${where}`
+}

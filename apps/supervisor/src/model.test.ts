@@ -1,0 +1,93 @@
+import { type Config, loadConfig } from '@beaver/config'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { chooseModel, configuredChoice } from './model.ts'
+
+const folders: string[] = []
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true })
+})
+
+function config(model: object, env: Record<string, string> = {}): Config {
+  const folder = mkdtempSync(join(tmpdir(), 'beaver-model-'))
+  folders.push(folder)
+  writeFileSync(join(folder, 'beaver.config.json'), JSON.stringify({ model }))
+  return loadConfig({}, env, folder)
+}
+
+const local = 'http://127.0.0.1:9/v1'
+const keys = { OPENAI_API_KEY: 'sk-main', BEAVER_FALLBACK_API_KEY: 'sk-fallback' }
+
+describe('the endpoints of a configuration', () => {
+  it('are the main one alone when it names no other', () => {
+    expect(configuredChoice(config({}, { OPENAI_API_KEY: 'sk-main' }))).toMatchObject({
+      provider: 'openai',
+      baseURL: null,
+      apiKey: 'sk-main',
+      model: 'gpt-5-mini',
+      timeoutMs: 120_000,
+      idleMs: 30_000,
+      fallback: null,
+      auxiliary: null,
+      embeddings: null,
+      limits: { requestsPerMinuteMax: null, tokensPerMinuteMax: null, circuitFailuresMax: 8, circuitOpenMs: 10_000 },
+    })
+  })
+
+  it('never give the key of the main one to another host (M1)', () => {
+    const choice = configuredChoice(config({ fallback: { base_url: local, name: 'qwen3' } }, { OPENAI_API_KEY: 'sk-main' }))
+    expect(choice.fallback).toMatchObject({ baseURL: local, apiKey: 'none', keyName: 'BEAVER_FALLBACK_API_KEY' })
+    const reverse = configuredChoice(
+      config({ base_url: local, embeddings: { base_url: 'https://api.openai.com/v1', name: 'e' } }, { OPENAI_API_KEY: 'sk-main' }),
+    )
+    expect([reverse.apiKey, reverse.embeddings?.apiKey]).toEqual(['sk-main', 'none'])
+  })
+
+  it('share the key of the main one where the URL is the same, however it is written', () => {
+    const choice = configuredChoice(
+      config({ fallback: { name: 'gpt-5' }, auxiliary: { base_url: 'https://API.openai.com/v1/', name: 'gpt-5-nano' } }, { OPENAI_API_KEY: 'sk-main' }),
+    )
+    expect(choice.fallback).toMatchObject({ provider: 'openai:fallback', baseURL: null, apiKey: 'sk-main', keyName: 'OPENAI_API_KEY' })
+    expect(choice.auxiliary).toMatchObject({ apiKey: 'sk-main', keyName: 'OPENAI_API_KEY' })
+  })
+
+  it('use a key of their own before that of the main one', () => {
+    const choice = configuredChoice(config({ fallback: { name: 'gpt-5' } }, keys))
+    expect(choice.fallback).toMatchObject({ apiKey: 'sk-fallback', keyName: 'BEAVER_FALLBACK_API_KEY' })
+  })
+
+  it('have a place in the gate for each URL and model', () => {
+    const others = { fallback: { name: 'gpt-5' }, auxiliary: { name: 'gpt-5-mini' }, embeddings: { base_url: local, name: 'gpt-5-mini' } }
+    const choice = configuredChoice(config({ ...others, requests_per_minute_max: 60, circuit_open_ms: 500 }, keys))
+    expect([choice.gateIndex, choice.fallback?.gateIndex, choice.auxiliary?.gateIndex, choice.embeddings?.gateIndex]).toEqual([0, 1, 0, 2])
+    expect(choice.gate.byteLength).toBe(3 * 64)
+    expect(choice.limits).toMatchObject({ requestsPerMinuteMax: 60, circuitOpenMs: 500 })
+  })
+
+  it('are plain data, the gate shared: what a worker thread gets', () => {
+    const choice = configuredChoice(config({ fallback: { name: 'gpt-5' } }, keys))
+    const copy = structuredClone(choice)
+    expect({ ...copy, gate: null }).toEqual({ ...choice, gate: null })
+    Atomics.store(new BigInt64Array(copy.gate), 0, 7n)
+    expect(Atomics.load(new BigInt64Array(choice.gate), 0)).toBe(7n)
+  })
+})
+
+it('without a key and an endpoint the model is simulated, alone (M2)', async () => {
+  const chosen = await chooseModel(config({}))
+  try {
+    expect(chosen.choice).toMatchObject({
+      provider: 'simulated',
+      model: 'beaver-simulated-1',
+      apiKey: 'none',
+      fallback: null,
+      auxiliary: null,
+      embeddings: null,
+    })
+    expect((await fetch(`${chosen.choice.baseURL}/models`)).status).toBe(200)
+  } finally {
+    await chosen.close()
+  }
+})

@@ -1,0 +1,36 @@
+// What can be left out of a conversation that is too long for the model, before anything has to be summarised. Pure.
+// C1. The older half of the session's history goes first, then the rest of it: it is not this run's own work. C2. Results of the
+//     newest exchange stay: the model has not used them yet. C3. What is short stays: a reference would hardly be shorter.
+import { type ChatMessage, type DataOf, newestExchange, type RunState } from '@beaver/core'
+
+const resultCharsMin = 500
+
+/** `null` when nothing is left to leave out. */
+export function compaction(run: RunState, history: readonly ChatMessage[]): DataOf<'context_compacted'> | null {
+  const results = longResults(run)
+  const dropped = droppedNext(run, history)
+  if (results.length === 0 && dropped === run.historyDropped) return null
+  return { results, ...(dropped === run.historyDropped ? {} : { history_messages_dropped: dropped }) }
+}
+
+function longResults({ messages }: RunState): DataOf<'context_compacted'>['results'] {
+  const names = new Map(
+    messages.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []).map((call) => [call.id, call.name] as const) : [])),
+  )
+  return messages
+    .slice(0, newestExchange(messages))
+    .flatMap((message) =>
+      message.role === 'tool' && message.content.length > resultCharsMin
+        ? [{ call_id: message.tool_call_id, tool_name: names.get(message.tool_call_id) ?? 'a tool', chars: message.content.length }]
+        : [],
+    )
+}
+
+/** How many of the oldest messages of the history go, up to a message of the user. */
+function droppedNext({ historyDropped }: RunState, history: readonly ChatMessage[]): number {
+  const left = history.length - historyDropped
+  if (left <= 0) return historyDropped
+  if (historyDropped > 0) return history.length
+  const next = history.findIndex((message, index) => index >= left / 2 && message.role === 'user')
+  return next === -1 ? history.length : next
+}

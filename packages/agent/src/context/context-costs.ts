@@ -1,0 +1,22 @@
+// What each part of a run's first prompt costs, in estimated tokens: for people who wonder where the tokens go (`beaver show`).
+import { type ChatMessage, type ContextPart, estimateTokens, skillMessage } from '@beaver/core'
+import type { PromptSection } from './context-builder.ts'
+
+/** Parts that cost nothing are left out. In the order in which the model reads them; the tools last. */
+export function contextCosts(of: {
+  readonly sections: readonly PromptSection[]
+  readonly skills: readonly { readonly name: string; readonly content: string }[]
+  readonly history: readonly ChatMessage[]
+  readonly message: string
+  readonly toolsTokens: number
+}): ContextPart[] {
+  const sum = (messages: readonly ChatMessage[]): number => messages.reduce((tokens, { content }) => tokens + estimateTokens(content ?? ''), 0)
+  const costs: [ContextPart['part'], number][] = [
+    ...of.sections.map(({ part, text }): [ContextPart['part'], number] => [part, estimateTokens(text)]),
+    ['skills', of.skills.length === 0 ? 0 : sum(of.skills.map(skillMessage))],
+    ['history', sum(of.history)],
+    ['message', estimateTokens(of.message)],
+    ['tools', of.toolsTokens],
+  ]
+  return costs.flatMap(([part, tokens_estimated]) => (tokens_estimated === 0 ? [] : [{ part, tokens_estimated }]))
+}

@@ -1,0 +1,71 @@
+// Which skills a run has, and where they route it. The loop does not choose them itself: an assembler does, once (SA-01).
+// K1. A named skill is the only one. K2. A run that is taken up has what its journal says it was given: nothing is chosen twice.
+// K3. A skill that guides a team is for a root: no worker is given one unless it is named.
+import type { DataOf, RunState } from '@beaver/core'
+import { findWorkflow } from '@beaver/workflows'
+import { assembleSkill } from '../skills/assemble-skill.ts'
+import { findGuidance } from '../skills/find-guidance.ts'
+import type { Skill, WorkflowGuidance } from '../skills/skill.ts'
+import { assembleSkills } from '../skills/skill-assembler.ts'
+import type { Routing } from './decide.ts'
+import type { LoopServices } from './loop-services.ts'
+import type { LoopPart } from './loop-spec.ts'
+
+export interface Activation {
+  readonly skills: readonly Skill[]
+  /** `null` when nobody was asked. */
+  readonly selection: DataOf<'skill_selection_recorded'> | null
+}
+
+type AgentPart = Exclude<LoopPart, { kind: 'tool' }>
+
+const queryCharsMax = 2_000
+const nothing: Activation = { skills: [], selection: null }
+
+/** The skills of a new run (D-40). @throws the abort of `signal` */
+export async function activate(part: AgentPart, services: LoopServices, signal: AbortSignal): Promise<Activation> {
+  if (part.skill !== null) return { skills: services.skills.filter((skill) => skill.name === part.skill), selection: null }
+  const query = part.kind === 'root' ? part.text : part.skillQuery
+  if (query === null || services.skills.length === 0) return nothing
+  if (services.skillSelection === 'model') return selected(query, part, services, signal)
+  const found = part.kind === 'worker' ? assembleSkill(query, services.skills) : null
+  return found === null ? nothing : { skills: [found], selection: null }
+}
+
+async function selected(query: string, part: AgentPart, services: LoopServices, signal: AbortSignal): Promise<Activation> {
+  const skills = part.kind === 'root' ? services.skills : services.skills.filter((skill) => skill.guidance === null)
+  const selection = await assembleSkills(query, { skills, providers: services.providers, signal })
+  if (selection === null) return nothing
+  const { recall, candidates, chosen, usage, provider, model, failure } = selection
+  return {
+    skills: chosen,
+    selection: {
+      query: query.slice(0, queryCharsMax),
+      recall,
+      candidates: candidates.map(({ name, score }) => ({ name, score })),
+      chosen: chosen.map(({ name }) => name),
+      usage,
+      provider_name: provider,
+      model,
+      failure,
+    },
+  }
+}
+
+/** The skills that route a root's first turn: those whose guidance names a workflow there is, in the order they were activated (RT-03). */
+export function routingSkills<Guiding extends { readonly guidance: WorkflowGuidance | null }>(skills: readonly Guiding[]): Guiding[] {
+  return skills.filter(({ guidance }) => guidance !== null && findWorkflow(guidance.preferred_tool) !== null)
+}
+
+/** What the run's first answer is classified by; `null` for a run without routing (D-02). */
+export function routingOf(run: RunState, teams: boolean, loaded: readonly Skill[]): Routing | null {
+  if (!teams || run.skills.length === 0 || run.executionMode !== null) return null
+  const [primary, ...ignored] = routingSkills(run.skills.map((skill) => ({ name: skill.name, guidance: guidanceOf(skill, loaded) })))
+  return primary === undefined ? null : { primary: primary.name, ignored: ignored.map(({ name }) => name) }
+}
+
+/** The journal has the skill as it was; its file may have changed since. */
+function guidanceOf(skill: RunState['skills'][number], loaded: readonly Skill[]): WorkflowGuidance | null {
+  const same = loaded.find(({ name, sha256 }) => name === skill.name && sha256 === skill.sha256)
+  return same === undefined ? findGuidance(skill.content, () => {}) : same.guidance
+}

@@ -1,0 +1,157 @@
+import { type ChatMessage, foldTask, type RecordedEvent } from '@beaver/core'
+import { calls, rootSpec, says, type ScriptedReply } from '@beaver/testing'
+import { describe, expect, it } from 'vitest'
+import { advanceUntilSettled, begin, lastMessages, type Loop, probe, resumed } from '../../test/loop-kit.ts'
+import { ProviderError } from '../provider/chat-provider.ts'
+
+const tooLong = () => new ProviderError('context_overflow', 'The conversation has 9000 tokens; the model takes 8000.', { status: 400 })
+const read = () => probe('read', ({ n }) => `${n}:`.padEnd(n === 0 ? 10 : 2_000, 'x'), true)
+const reads = (...ns: number[]) => ns.map((n, i): ScriptedReply => calls(['read', { n }, `r${i + 1}`]))
+const spec = rootSpec({ start: { max_tool_iterations: 100 } })
+const told = (loop: Loop) => lastMessages(loop.provider).map(({ role, content }) => `${role}: ${(content ?? '').slice(0, 60)}`)
+const typed = <T extends RecordedEvent['type']>(loop: Loop, type: T) =>
+  loop.host.events.flatMap((event) => (event.type === type ? [event.data as Extract<RecordedEvent, { type: T }>['data']] : []))
+
+describe('a conversation that is too long', () => {
+  it('first leaves out long results of earlier exchanges, tells the model what stood there, and asks again', async () => {
+    const loop = begin({ replies: [...reads(1, 0, 2), tooLong(), says('done')], tools: [read()], spec })
+    expect((await loop.end).status).toBe('completed')
+    expect(typed(loop, 'context_compacted')).toEqual([{ results: [{ call_id: 'r1', tool_name: 'read', chars: 2_000 }] }])
+    const results = lastMessages(loop.provider).flatMap((message) => (message.role === 'tool' ? [message.content] : []))
+    expect(results[0]).toBe('[result of read, call r1: 2000 characters, left out because the conversation was too long; call the tool again if you need it]')
+    expect(results.slice(1).map((text) => text.length)).toEqual([10, 2_000]) // short ones and the newest stay
+    expect(typed(loop, 'provider_call_failed')).toEqual([])
+  })
+
+  it('then has a summary in the place of the earlier exchanges, asked for without tools, and its usage counts', async () => {
+    const replies = [...reads(1, 2, 3), tooLong(), tooLong(), says('r1 and r2 were read.'), says('done')]
+    const loop = begin({ replies, tools: [read()], spec })
+    expect(await loop.end).toMatchObject({ status: 'completed', usage: { calls: 5 } })
+    expect(typed(loop, 'context_summarized')).toEqual([
+      {
+        content: 'r1 and r2 were read.',
+        messages_dropped: 4,
+        usage: { input_tokens: 10, output_tokens: 5, calls: 1 },
+        provider_name: 'scripted',
+        model: 'scripted-model',
+      },
+    ])
+    expect(told(loop).slice(1)).toEqual([
+      'user: do it',
+      'user: <summary_of_earlier_work>\nr1 and r2 were read.\n</summary_of_',
+      'assistant: ',
+      `tool: 3:${'x'.repeat(58)}`,
+    ])
+    const request = loop.provider.requests.at(-2)
+    expect([request?.tools, request?.messages.length]).toEqual([[], 2])
+    expect(request?.messages[1]?.content).toMatch(/<task>\ndo it\n<\/task>[^]*calls read \(r1\)/)
+  })
+
+  it('is summarised by the auxiliary provider where there is one, else by main when that fails', async () => {
+    const script = (): ScriptedReply[] => [...reads(0, 0), tooLong()]
+    const helped = begin({ replies: [...script(), says('done')], auxiliary: [says('short')], tools: [read()], spec })
+    await helped.end
+    expect(typed(helped, 'context_summarized')).toMatchObject([{ provider_name: 'helper' }])
+    const refused = new ProviderError('provider_refused', 'no key')
+    const alone = begin({ replies: [...script(), says('short'), says('done')], auxiliary: [refused], tools: [read()], spec })
+    expect((await alone.end).status).toBe('completed')
+    expect(typed(alone, 'context_summarized')).toMatchObject([{ provider_name: 'scripted' }])
+  })
+
+  it('fails the run when nothing is left to leave out', async () => {
+    const loop = begin({ replies: [...reads(1), tooLong()], tools: [read()], spec })
+    expect(await loop.end).toMatchObject({
+      status: 'failed',
+      failure: { class: 'context_overflow', message: expect.stringContaining('9000 tokens') as string },
+    })
+    expect(loop.host.types.slice(-2)).toEqual(['provider_call_failed', 'run_failed'])
+  })
+
+  it.each<[string, ScriptedReply]>([
+    ['is empty', says(' ')],
+    ['cannot be had', new ProviderError('refusal', 'no')],
+  ])('fails the run when a summary %s', async (_, summary) => {
+    const loop = begin({ replies: [...reads(0, 0), tooLong(), summary], tools: [read()], spec })
+    expect(await loop.end).toMatchObject({ status: 'failed', failure: { class: 'context_overflow' } })
+    expect(typed(loop, 'context_summarized')).toEqual([])
+  })
+
+  it('is made shorter a bounded number of times a run', async () => {
+    // Every third exchange is too long, for ever.
+    const rounds = Array.from({ length: 6 }, (): ScriptedReply[] => [...reads(1, 2).map(renamed), tooLong()]).flat()
+    const loop = begin({ replies: interleaved(rounds), tools: [read()], spec })
+    await advanceUntilSettled(loop)
+    expect(await loop.end).toMatchObject({ status: 'failed', failure: { class: 'context_overflow' } })
+    expect([typed(loop, 'context_compacted').length, typed(loop, 'context_summarized').length]).toEqual([3, 3])
+  })
+
+  it('leaves out the older half of the session history first, then the rest, and says how much', async () => {
+    const history = [1, 2, 3].flatMap((n): ChatMessage[] => [
+      { role: 'user', content: `ask ${n}` },
+      { role: 'assistant', content: `answer ${n}` },
+    ])
+    const loop = begin({ replies: [tooLong(), tooLong(), says('done')], spec: rootSpec({ history }) })
+    expect((await loop.end).status).toBe('completed')
+    expect(typed(loop, 'context_compacted').map(({ history_messages_dropped: dropped }) => dropped)).toEqual([4, 6])
+    const roles = loop.provider.requests.map(({ messages }) => messages.slice(1).map(({ content }) => content))
+    expect(roles).toEqual([[...history.map(({ content }) => content), 'do it'], ['ask 3', 'answer 3', 'do it'], ['do it']])
+  })
+
+  it('a call id that a summary stands for is taken still', async () => {
+    const replies = [...reads(0, 0), tooLong(), says('short'), calls(['read', { n: 0 }, 'r1']), says('done')]
+    const loop = begin({ replies, tools: [read()], spec })
+    await loop.end
+    expect(typed(loop, 'tool_result_recorded').map(({ call_id }) => call_id)).toEqual(['r1', 'r2', 'r1~1'])
+  })
+
+  it('never has an answer that calls tools without its results, nor a result without its call', async () => {
+    const replies = [calls(['read', { n: 1 }, 'a'], ['read', { n: 2 }, 'b']), ...reads(3, 4), tooLong(), tooLong(), says('short'), says('done')]
+    const loop = begin({ replies, tools: [read()], spec })
+    await loop.end
+    for (const { messages } of loop.provider.requests) {
+      const called = messages.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []).map(({ id }) => id) : []))
+      const answered = messages.flatMap((message) => (message.role === 'tool' ? [message.tool_call_id] : []))
+      expect(answered).toEqual(called)
+    }
+  })
+})
+
+describe('taken up again', () => {
+  it('after every prefix of its journal a run goes on with the conversation as it was made shorter, and ends the same', async () => {
+    // What is asked and what answers: an overflow is told again as long as it has no measure on record.
+    const script = [...reads(1, 2, 3), tooLong(), tooLong(), says('short'), calls(['read', { n: 4 }, 'r4']), says('done')]
+    const whole = begin({ replies: script, tools: [read()], spec })
+    const wholeEnd = await whole.end
+    const { entries } = whole.host
+    for (let kept = 0; kept <= entries.length; kept++) {
+      const prefix = entries.slice(0, kept)
+      const types = prefix.flat().map(({ type }) => type)
+      const [answers, compactions, summaries] = ['assistant_message_added', 'context_compacted', 'context_summarized'].map(
+        (wanted) => types.filter((type) => type === wanted).length,
+      ) as [number, number, number]
+      const left = summaries > 0 ? script.slice(6 + answers - 3) : compactions > 0 ? script.slice(4) : script.slice(answers)
+      const again = resumed(prefix, { replies: left, tools: [read()], spec })
+      const end = await again.end
+      expect([kept, end.status, end.usage, again.provider.repliesLeft]).toEqual([kept, wholeEnd.status, wholeEnd.usage, 0])
+      expect(messagesOf(again)).toEqual(messagesOf(whole))
+    }
+  })
+})
+
+const messagesOf = (loop: Loop) => foldTask(loop.host.events).runs.get('run1')?.messages
+
+let renames = 0
+/** A call with an id of its own. */
+function renamed(reply: ScriptedReply): ScriptedReply {
+  const { toolCalls = [], ...rest } = reply as { toolCalls?: readonly { id: string; name: string; arguments: string }[] }
+  return { ...rest, toolCalls: toolCalls.map((call) => ({ ...call, id: `x${++renames}` })) }
+}
+
+/** Each overflow twice, and the summary it leads to; from the fourth on once, for nothing is left to leave out by then. */
+function interleaved(replies: ScriptedReply[]): ScriptedReply[] {
+  let overflows = 0
+  return replies.flatMap((reply): ScriptedReply[] => {
+    if (!(reply instanceof Error)) return [reply]
+    return ++overflows > 3 ? [reply, says('short')] : [reply, reply, says('short')]
+  })
+}

@@ -1,0 +1,64 @@
+// The beginning of a run: what it is given is gathered once and recorded in one entry, in the order of AL-10.
+// B1. From then on the run has what is on record: its skills, its prompt, its memory (ME-03, ME-04).
+import { type DomainEvent, event } from '@beaver/core'
+import { contextCosts } from '../context/context-costs.ts'
+import { joinSections, promptSections, workerMessage } from '../context/context-builder.ts'
+import { type Activation, activate, routingSkills } from './activation.ts'
+import { authorisationEvents, authorise } from './authorise.ts'
+import type { LoopWork } from './loop-work.ts'
+import type { LoopPart } from './loop-spec.ts'
+
+type AgentPart = Exclude<LoopPart, { kind: 'tool' }>
+
+export async function assemble(work: LoopWork): Promise<void> {
+  const { part } = work.spec
+  if (part.kind === 'tool') return work.record(toolNodeEvents(work, part))
+  const activation = await activated(work, part)
+  return work.record(beginning(work, part, activation))
+}
+
+/** A run that is cancelled meanwhile begins without skills, and ends in its first turn. */
+async function activated({ services, assembly, signal }: LoopWork, part: AgentPart): Promise<Activation> {
+  const none: Activation = { skills: [], selection: null }
+  if (assembly.profileMissing !== null || signal.aborted) return part.skill === null ? none : activate(part, services, signal)
+  try {
+    return await activate(part, services, signal)
+  } catch (error) {
+    if (signal.aborted) return none
+    throw error
+  }
+}
+
+function beginning({ spec, start, assembly }: LoopWork, part: AgentPart, { skills, selection }: Activation): DomainEvent[] {
+  const runId = start.run_id
+  const sections = promptSections({
+    agentName: start.agent_name,
+    sessionId: spec.sessionId,
+    taskId: spec.taskId,
+    workspace: spec.workspace,
+    worker: part.kind === 'worker',
+    teams: assembly.teams,
+    own: part.kind === 'worker' ? part.systemPrompt : (assembly.profile?.systemPrompt ?? ''),
+    memory: spec.memory,
+    // Without a workflow tool among the run's there is nothing to route to (D-02).
+    routing: assembly.teams ? routingSkills(skills) : [],
+  })
+  const activations = skills.map(({ name, sha256, body }) => ({ name, sha256, content: body }))
+  const content = part.kind === 'root' ? part.text : workerMessage(part)
+  const context = contextCosts({ sections, skills: activations, history: spec.history, message: content, toolsTokens: assembly.toolsTokens })
+  return [
+    event('run_started', start, runId),
+    ...(assembly.scope === null ? [] : [event('tool_scope_applied', assembly.scope, runId)]),
+    ...(selection === null ? [] : [event('skill_selection_recorded', selection, runId)]),
+    ...(activations.length === 0 ? [] : [event('skill_activation_snapshotted', { skills: activations }, runId)]),
+    event('system_prompt_snapshotted', { content: joinSections(sections), context }, runId),
+    event('user_message_added', { content }, runId),
+  ]
+}
+
+/** A tool node's whole run is this call. */
+function toolNodeEvents({ start, assembly, services }: LoopWork, { tool, arguments: args }: Extract<LoopPart, { kind: 'tool' }>): DomainEvent[] {
+  const call = { id: `${start.run_id}-call`, name: tool, arguments: JSON.stringify(args) }
+  const given = authorise(call, { tools: assembly.tools, workflows: assembly.workflows, rules: services.permissions })
+  return [event('run_started', start, start.run_id), event('tool_call_requested', { call }, start.run_id), ...authorisationEvents(start.run_id, call, given)]
+}

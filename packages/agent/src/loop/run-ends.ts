@@ -1,0 +1,88 @@
+// How a run ends: completed on an answer that is one, else failed with what stopped it. Pure.
+// N1. An empty, cut-off, refused or forced answer is no success (D-35, SCH-07). N2. An end counts the usage of the answer it comes with.
+import { addUsage, type DomainEvent, event, type Failure, noUsage, type RunState, type Usage } from '@beaver/core'
+import type { ChatAnswer } from '../provider/chat-provider.ts'
+import type { Asked } from './ask-provider.ts'
+import { rawToolCall } from './raw-tool-call.ts'
+
+/** The `finish_reason` of an answer that was asked for when the tool iterations were used up. */
+export const forcedFinish = 'max_tool_iterations_finalized'
+
+const refused = { class: 'refusal', message: 'The model refused to answer' } as const
+const cutOff = { class: 'malformed_output', message: 'The answer was cut off at the token limit' } as const
+
+/** Reasons to finish that are failures, as providers spell them. */
+const failedFinishes: ReadonlyMap<string, Failure> = new Map<string, Failure>([
+  ['content_filter', refused],
+  ['refusal', refused],
+  ['safety', refused],
+  ['length', cutOff],
+  ['max_tokens', cutOff],
+  [forcedFinish, { class: 'iterations_exhausted', message: 'The answer was forced when the tool iterations were used up' }],
+])
+
+/**
+ * How a run ends on an answer without tool calls: one that was refused, cut off or forced, is empty (D-35), or is a tool call
+ * written as text (D-42), is not a success.
+ */
+export function finalEvents(run: RunState, answer: Pick<ChatAnswer, 'content' | 'finishReason' | 'usage'>, isTool: (name: string) => boolean): DomainEvent[] {
+  const { usage } = answer
+  const content = answer.content ?? ''
+  const failed = failedFinishes.get(answer.finishReason.toLowerCase())
+  if (failed !== undefined) return failWith(run, { ...failed, message: `${failed.message} (finish_reason ${answer.finishReason}).` }, usage)
+  if (content.trim() === '')
+    return failWith(run, { class: 'empty_output', message: `The model gave an empty answer (finish_reason ${answer.finishReason}).` }, usage)
+  const call = rawToolCall(content, isTool)
+  if (call !== null)
+    return failWith(
+      run,
+      { class: 'malformed_output', message: `The final answer is ${call}, written as text: no tool was called and there is no result.` },
+      usage,
+    )
+  const ended = { finish_reason: answer.finishReason, tool_iterations: run.toolIterations, usage: addUsage(run.usage, usage) }
+  return [event('run_completed', ended, run.start.run_id)]
+}
+
+/** How the run of a tool node ends, once its one call has a result. */
+export function afterToolNode(run: RunState): DomainEvent[] {
+  const result = run.facts.at(-1)
+  if (result?.success === true) return [event('run_completed', { finish_reason: 'stop', tool_iterations: 0, usage: run.usage }, run.start.run_id)]
+  const message = toolMessage(run)
+  const failureClass = /"error":"tool_timeout"/.test(message) ? 'tool_timeout' : 'tool_crash'
+  return failWith(run, { class: failureClass, message: `The tool ${result?.tool ?? ''} failed: ${message}` })
+}
+
+function toolMessage(run: RunState): string {
+  const content = run.messages.at(-1)?.content ?? ''
+  return content.length > 1000 ? `${content.slice(0, 1000)}…` : content
+}
+
+/** A provider call that failed for good: `last` is the try that is not on record yet, `error` what the run fails with. */
+export function providerFailed(run: RunState, { error, tries, last }: Omit<Extract<Asked, { kind: 'given_up' }>, 'kind'>): DomainEvent[] {
+  const { class: failureClass, message } = last.error
+  const given = { failure: { class: failureClass, message }, tries, retry_in_ms: null, status: last.error.status, provider_name: last.provider }
+  return [
+    event('provider_call_failed', given, run.start.run_id),
+    ...failWith(run, { class: error.class, message: tries > 1 ? `${error.message} (tried ${tries} times)` : error.message }),
+  ]
+}
+
+/** A task may have been accepted by a daemon that has other profiles. */
+export function profileMissing(run: RunState, name: string): DomainEvent[] {
+  const message = `The profile ${JSON.stringify(name)} is not loaded by the daemon that runs this task. Name its file in "profiles" of that daemon's configuration.`
+  return failWith(run, { class: 'internal', message })
+}
+
+/** Not even the answer that was forced is one. @param usage of that answer */
+export function iterationsExhausted(run: RunState, usage: Usage): DomainEvent[] {
+  const message = `The run used all of its ${run.start.max_tool_iterations} tool iterations without a final answer.`
+  return failWith(run, { class: 'iterations_exhausted', message }, usage)
+}
+
+export function runCancelled(run: RunState, reason: string): DomainEvent {
+  return event('run_cancelled', { reason, tool_iterations: run.toolIterations, usage: run.usage }, run.start.run_id)
+}
+
+function failWith(run: RunState, failure: Failure, usage = noUsage): DomainEvent[] {
+  return [event('run_failed', { failure, tool_iterations: run.toolIterations, usage: addUsage(run.usage, usage) }, run.start.run_id)]
+}

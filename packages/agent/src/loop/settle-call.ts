@@ -1,0 +1,89 @@
+// From a call the model made to its result: authorised, begun, executed, recorded. Calls of one answer are settled side by side.
+// C1. A call is executed after its `tool_call_started` is durable, and that after its approval where it needs one.
+// C2. An approval is asked for once per call, also after a crash: what is on record is waited for or acted on.
+// C3. A call that had begun before a crash is executed again only if it is idempotent; else its outcome is in doubt.
+import { event, type OpenCall, type RunState } from '@beaver/core'
+import { failedResult, type ToolResult } from '../tools/execute-tool.ts'
+import { approvalDenied, authorisationEvents, authorise } from './authorise.ts'
+import type { LoopWork } from './loop-work.ts'
+import { resultEvent } from './result-event.ts'
+import { runCall } from './run-call.ts'
+
+/** The effect of `acting` and `waiting_for_approval`: every call without a result goes on to it. One under way is left alone. */
+export function callSettler(work: LoopWork, begunBefore: ReadonlySet<string>): (run: RunState) => Promise<void> {
+  const underWay = new Set<string>()
+
+  return async (run) => {
+    const due = run.calls.filter((call) => call.result === null && !underWay.has(call.id))
+    for (const { id } of due) underWay.add(id)
+    await Promise.all(due.map(settle))
+  }
+
+  async function settle(call: OpenCall): Promise<void> {
+    const refused = await beginOrRefuse(work, call, begunBefore.has(call.id))
+    const begun = work.services.clock.now()
+    const result = refused ?? (await runCall(work, call))
+    await work.record([resultEvent(work.start.run_id, call.id, result, Math.round(work.services.clock.now() - begun))])
+  }
+}
+
+/** `null` once the call may be executed; else the result it has instead. */
+async function beginOrRefuse(work: LoopWork, call: OpenCall, begunBefore: boolean): Promise<ToolResult | null> {
+  if (work.signal.aborted) return cancelled(call)
+  if (call.started) return begunBefore && !call.idempotent ? inDoubt(call) : null
+  switch (call.approval) {
+    case 'requested':
+      return approvedOrRefused(work, call)
+    case 'granted':
+      return begin(work, call)
+    case 'denied':
+      return approvalDenied(call)
+    case null:
+      return judgeAgain(work, call)
+    default:
+      return call.approval satisfies never
+  }
+}
+
+/** There was no such tool when the model called it. Now there may be one: the run was taken up by a process that has it. */
+async function judgeAgain(work: LoopWork, call: OpenCall): Promise<ToolResult | null> {
+  const { tools, workflows } = work.assembly
+  const given = authorise(call, { tools, workflows, rules: work.services.permissions })
+  if (given.kind === 'refuse') return given.result
+  if (given.kind === 'unknown') return null
+  await work.record(authorisationEvents(work.start.run_id, call, given))
+  return given.kind === 'ask' ? approvedOrRefused(work, call) : null
+}
+
+async function approvedOrRefused(work: LoopWork, call: OpenCall): Promise<ToolResult | null> {
+  const decision = await unlessAborted(work.host.approval(call.id), work.signal)
+  if (decision === null) return cancelled(call)
+  work.receive(decision.event, decision.taskseq)
+  if (decision.event.type === 'approval_denied') return approvalDenied({ ...call, denial: decision.event.data })
+  return begin(work, call)
+}
+
+async function begin(work: LoopWork, call: OpenCall): Promise<ToolResult | null> {
+  if (work.signal.aborted) return cancelled(call)
+  const tool = work.assembly.tools.get(call.name)
+  if (tool === undefined) return null
+  await work.record([event('tool_call_started', { call_id: call.id, tool_name: call.name, idempotent: tool.idempotent }, work.start.run_id)])
+  return work.signal.aborted ? cancelled(call) : null
+}
+
+const cancelled = (call: OpenCall): ToolResult => failedResult(call.name, 'cancelled', 'The run was cancelled.')
+
+const inDoubt = (call: OpenCall): ToolResult =>
+  failedResult(call.name, 'in_doubt', `${call.name} had begun when its process died; whether it took effect is not known. Check before you call it again.`)
+
+/** `null` as soon as `signal` aborts. */
+async function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value | null> {
+  const { promise: aborted, resolve } = Promise.withResolvers<null>()
+  const onAbort = (): void => resolve(null)
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await Promise.race([promise, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}

@@ -1,0 +1,34 @@
+// What the loop does when the model says that the conversation is too long: first references instead of old results, then a summary
+// instead of old exchanges. What was left out is on record, and a run that is taken up again goes on without it.
+// O1. Each measure at most `timesMax` times a run: then the run fails. O2. Every measure makes the conversation shorter, or there is none.
+import { event } from '@beaver/core'
+import { compaction } from '../context/compaction.ts'
+import { boundedSummary, summaryRequest } from '../context/summary-request.ts'
+import { askProvider, tryFailed } from './ask-provider.ts'
+import type { LoopWork } from './loop-work.ts'
+
+const timesMax = 3
+
+/** `false`: nothing is left that could be left out, or the run was cancelled. */
+export async function shortenConversation(work: LoopWork): Promise<boolean> {
+  const run = work.run()
+  const runId = run.start.run_id
+  const left = run.compactions < timesMax ? compaction(run, work.spec.history) : null
+  if (left !== null) {
+    await work.record([event('context_compacted', left, runId)])
+    return true
+  }
+  const request = run.summaries < timesMax ? summaryRequest(run) : null
+  if (request === null) return false
+  const { main, auxiliary, fallback } = work.services.providers
+  const providers = auxiliary === null ? { main, fallback } : { main: auxiliary, fallback: main }
+  const asked = await askProvider(work, { providers, messages: request.messages, tools: [], live: false })
+  if (asked.kind === 'given_up') await work.record([tryFailed(work, asked.last, { tries: asked.tries, retryInMs: null })])
+  if (asked.kind !== 'answered') return false
+  const { answer, provider } = asked
+  const content = boundedSummary(answer.content ?? '')
+  if (content === '') return false
+  const { usage, model } = answer
+  await work.record([event('context_summarized', { content, messages_dropped: request.dropped, usage, provider_name: provider, model }, runId)])
+  return true
+}

@@ -1,0 +1,70 @@
+// A turn's model call: what the model is asked, and what follows from what came.
+// T1. Nothing is asked that is on record. T2. When the iterations are used up the model is asked once more, without tools, to answer
+//     from what it knows: the answer is kept, the run fails (SCH-07). T3. The request follows from the run's record alone, so that a
+//     run that is taken up again sends the same.
+import type { ChatMessage, RunState, ToolCall } from '@beaver/core'
+import { conversation } from '../context/context-builder.ts'
+import { routingOf } from './activation.ts'
+import { askProvider, type Asked } from './ask-provider.ts'
+import { authorise, type Authorisation } from './authorise.ts'
+import { afterAnswer, afterForcedAnswer } from './decide.ts'
+import type { LoopWork } from './loop-work.ts'
+import { afterToolNode, profileMissing, providerFailed, runCancelled } from './run-ends.ts'
+import { cancelReason } from './cancel-reason.ts'
+import { shortenConversation } from './shorten-conversation.ts'
+
+const forcedMessage: ChatMessage = {
+  role: 'user',
+  content: 'You have used all of your tool iterations; no tool can be called any more. Answer now from what you know, and say what is missing.',
+}
+
+export async function think(work: LoopWork, entered: RunState): Promise<void> {
+  if (work.signal.aborted) return cancel(work)
+  if (work.spec.part.kind === 'tool') return work.record(afterToolNode(entered))
+  if (work.assembly.profileMissing !== null) return work.record(profileMissing(entered, work.assembly.profileMissing))
+  const forced = entered.toolIterations >= entered.start.max_tool_iterations
+  for (let run = entered; ; run = work.run()) {
+    const asked = await ask(work, run, forced)
+    switch (asked.kind) {
+      case 'answered':
+        return work.record(forced ? afterForcedAnswer(run, asked.answer, { ...asked, isTool: work.isTool }) : answered(work, run, asked))
+      case 'cancelled':
+        return cancel(work)
+      case 'given_up': {
+        if (asked.error.class === 'context_overflow' && (await shortenConversation(work))) continue
+        if (work.signal.aborted) return cancel(work)
+        return work.record(providerFailed(work.run(), asked))
+      }
+      default:
+        return asked satisfies never
+    }
+  }
+}
+
+function ask(work: LoopWork, run: RunState, forced: boolean): Promise<Asked> {
+  const { assembly, services, spec } = work
+  const messages = conversation(run, spec.history)
+  const tools = run.executionMode === 'single' ? assembly.lockedSchemas : assembly.schemas
+  return askProvider(work, {
+    providers: services.providers,
+    messages: forced ? [...messages, forcedMessage] : messages,
+    tools: forced ? [] : tools,
+    live: true,
+  })
+}
+
+function answered(work: LoopWork, run: RunState, { answer, provider, durationMs }: Extract<Asked, { kind: 'answered' }>) {
+  const { assembly, services, spec } = work
+  const authority = { tools: assembly.tools, workflows: assembly.workflows, rules: services.permissions }
+  return afterAnswer(run, answer, {
+    taskId: spec.taskId,
+    provider,
+    durationMs,
+    routing: routingOf(run, assembly.teams, services.skills),
+    authorise: (call: ToolCall): Authorisation => authorise(call, authority),
+    isTool: work.isTool,
+    completesLater: work.files.length > 0,
+  })
+}
+
+const cancel = (work: LoopWork): Promise<void> => work.record([runCancelled(work.run(), cancelReason(work.signal))])

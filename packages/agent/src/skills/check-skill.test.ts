@@ -1,0 +1,109 @@
+import { mkdir, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it, test } from 'vitest'
+import { temporaryFolders } from '../../test/skill-kit.ts'
+import { checkSkill, verdictOn } from './check-skill.ts'
+
+const temporary = temporaryFolders()
+const description = 'Turns a transcript into minutes. Use it when the user gives one.'
+const verdict = (lines: string, { folder = 'my-skill', body = 'Body\n' } = {}): ReturnType<typeof verdictOn> =>
+  verdictOn(Buffer.from(`---\n${lines}\n---\n${body}`), folder)
+const rulesOf = (problems: readonly { rule: string }[]): string[] => problems.map(({ rule }) => rule)
+
+describe('the strict verdict', () => {
+  test.each([
+    ['the least there may be', `name: my-skill\ndescription: ${description}`],
+    [
+      'every field of the standard',
+      `name: my-skill\ndescription: ${description}\nlicense: Apache-2.0\ncompatibility: Needs git\nmetadata:\n  author: me\n  version: "1.0"\nallowed-tools: Bash(git add:*) Read`,
+    ],
+    ['1024 characters of another script', `name: my-skill\ndescription: ${'说'.repeat(1024)}`],
+    ['500 of compatibility', `name: my-skill\ndescription: ${description}\ncompatibility: ${'x'.repeat(500)}`],
+    ['a comma inside a tool', `name: my-skill\ndescription: ${description}\nallowed-tools: Bash(a, b) Read`],
+  ])('of %s is valid, without advice', (_, lines) => expect(verdict(lines)).toEqual({ problems: [], advice: [] }))
+
+  test.each<[string, string, string[], string]>([
+    ['no name', `description: ${description}`, ['name'], 'required'],
+    ['a number as name', `name: 12\ndescription: ${description}`, ['name'], 'a number'],
+    ['an empty name', `name: ""\ndescription: ${description}`, ['name'], 'empty'],
+    ['a name with capitals', `name: My-Skill\ndescription: ${description}`, ['name', 'name'], 'a-z'],
+    ['a name with spaces', `name: my skill\ndescription: ${description}`, ['name', 'name'], 'a-z'],
+    ['a name of another script', `name: 报告\ndescription: ${description}`, ['name', 'name'], 'a-z'],
+    ['a name that begins with "-"', `name: -my-skill\ndescription: ${description}`, ['name', 'name'], 'begin or end'],
+    ['a name that ends with "-"', `name: my-skill-\ndescription: ${description}`, ['name', 'name'], 'begin or end'],
+    ['a name with "--"', `name: my--skill\ndescription: ${description}`, ['name', 'name'], '"--"'],
+    ['another name than the folder', `name: other\ndescription: ${description}`, ['name'], 'folder'],
+    ['a name that is too long', `name: ${'a'.repeat(65)}\ndescription: ${description}`, ['name', 'name'], '65 characters'],
+    ['no description', 'name: my-skill', ['description'], 'required'],
+    ['an empty description', 'name: my-skill\ndescription: " "', ['description'], 'empty'],
+    ['a description that is a list', 'name: my-skill\ndescription: [a]', ['description'], 'a list'],
+    ['1025 characters of description', `name: my-skill\ndescription: ${'x'.repeat(1025)}`, ['description'], '1025'],
+    ['501 of compatibility', `name: my-skill\ndescription: ${description}\ncompatibility: ${'x'.repeat(501)}`, ['compatibility'], '501'],
+    ['an empty compatibility', `name: my-skill\ndescription: ${description}\ncompatibility: ""`, ['compatibility'], 'leave it out'],
+    ['a license that is a list', `name: my-skill\ndescription: ${description}\nlicense: [MIT]`, ['license'], 'a list'],
+    ['tools as a list', `name: my-skill\ndescription: ${description}\nallowed-tools: [Read]`, ['allowed-tools'], 'a list'],
+    ['tools with commas', `name: my-skill\ndescription: ${description}\nallowed-tools: Read, Write`, ['allowed-tools'], 'commas'],
+    ['metadata that is a text', `name: my-skill\ndescription: ${description}\nmetadata: me`, ['metadata'], 'map'],
+    ['metadata of metadata', `name: my-skill\ndescription: ${description}\nmetadata:\n  a: {b: c}`, ['metadata'], '"a"'],
+    [
+      'fields of its own',
+      `name: my-skill\ndescription: ${description}\nversion: 2\ndisable-model-invocation: true`,
+      ['fields'],
+      '"version", "disable-model-invocation"',
+    ],
+    ['what only lacks quotes', 'name: my-skill\ndescription: Use when: the user asks for the minutes of a meeting.', ['front-matter'], 'quotes'],
+    ['a field twice', `name: my-skill\nname: my-skill\ndescription: ${description}`, ['front-matter'], 'twice'],
+  ])('on %s names the rule', (_, lines, rules, words) => {
+    const { problems } = verdict(lines)
+    expect(rulesOf(problems)).toEqual(rules)
+    expect(problems.map(({ message }) => message).join('\n')).toContain(words)
+  })
+
+  test.each<[string, string, string, string]>([
+    ['a short description', 'description: Helps.', 'Body', 'description'],
+    ['a bare number in metadata', `description: ${description}\nmetadata:\n  version: 1.0`, 'Body', 'metadata'],
+    ['no instructions', `description: ${description}`, ' \n', 'body'],
+    ['501 lines', `description: ${description}`, 'x\n'.repeat(501), 'body'],
+    ['20,001 characters', `description: ${description}`, 'x'.repeat(20_001), 'body'],
+    ['a broken guidance block', `description: ${description}`, '```beaver-team-workflow\n{oops\n```\n', 'guidance'],
+    [
+      'guidance for a tool that is not there',
+      `description: ${description}`,
+      '```beaver-team-workflow\n{"version":1,"preferred_tool":"NoSuch","agents":[{"name":"a","instruction":"i"}]}\n```\n',
+      'guidance',
+    ],
+  ])('on %s is advice: the skill is valid', (_, lines, body, rule) => {
+    const { problems, advice } = verdict(`name: my-skill\n${lines}`, { body })
+    expect(problems).toEqual([])
+    expect(rulesOf(advice)).toEqual([rule])
+  })
+})
+
+describe('a folder', () => {
+  it('with a good skill is valid, and loaded under its name', async () => {
+    const folder = join(await temporary({ 'my-skill/SKILL.md': `---\nname: my-skill\ndescription: ${description}\n---\nBody` }), 'my-skill')
+    expect(await checkSkill(folder)).toEqual({ folder, valid: true, problems: [], advice: [], loads: true, name: 'my-skill', told: [] })
+  })
+
+  it('shows what the loader does beside the verdict: loaded with a warning, or left out', async () => {
+    const base = await temporary({ 'a/SKILL.md': `---\nname: B\ndescription: ${description}\n---\nBody`, 'c/SKILL.md': '---js\nprocess.exit(1)\n---\n' })
+    expect(await checkSkill(join(base, 'a'))).toMatchObject({ valid: false, loads: true, name: 'B', told: [{ severity: 'warning' }, { severity: 'warning' }] })
+    expect(await checkSkill(join(base, 'c'))).toMatchObject({ valid: false, loads: false, name: null, told: [{ severity: 'error' }] })
+  })
+
+  it('without a SKILL.md, or with one that leads out of it, is not valid', async () => {
+    const base = await temporary({ secret: 'x' })
+    await mkdir(join(base, 'linked'))
+    await symlink('../secret', join(base, 'linked/SKILL.md'))
+    expect(await checkSkill(base)).toMatchObject({ valid: false, loads: false, problems: [{ rule: 'missing' }] })
+    expect(await checkSkill(join(base, 'linked'))).toMatchObject({ valid: false, loads: false, problems: [{ rule: 'file' }] })
+  })
+
+  test.each(['skills/folder-report', 'examples/match-analysis/skills/match-analysis', 'examples/finance-comparison/skills/finance-comparison'])(
+    '%s, which comes with Beaver, keeps every rule',
+    async (path) => {
+      expect(await checkSkill(fileURLToPath(new URL(`../../../../${path}`, import.meta.url)))).toMatchObject({ valid: true, loads: true, told: [] })
+    },
+  )
+})

@@ -1,0 +1,155 @@
+// The strict verdict of the Agent Skills standard on one skill folder (https://agentskills.io/specification, read 2026-11), beside
+// what Beaver's loader does with it. The loader is lenient (D-43): it loads much that the standard forbids.
+// X1. Each problem names the rule it breaks. X2. Advice breaks no rule: a skill with advice only is valid.
+import { basename, resolve } from 'node:path'
+import { findWorkflow } from '@beaver/workflows'
+import { findGuidance } from './find-guidance.ts'
+import { kindOf, parseSkill } from './load-skills.ts'
+import { readFrontMatter } from './read-front-matter.ts'
+import { readSkillFile } from './skill-file.ts'
+
+export interface SkillProblem {
+  /** `missing`, `file`, `front-matter`, a field of the front matter, `fields`, `body`, `guidance`. */
+  readonly rule: string
+  readonly message: string
+}
+
+export interface SkillCheck {
+  readonly folder: string
+  /** What the standard says. */
+  readonly valid: boolean
+  readonly problems: readonly SkillProblem[]
+  readonly advice: readonly SkillProblem[]
+  /** What Beaver does. */
+  readonly loads: boolean
+  /** As what it is loaded; `null` when it is not. */
+  readonly name: string | null
+  readonly told: readonly { readonly severity: 'warning' | 'error'; readonly message: string }[]
+}
+
+const nameCharsMax = 64
+const descriptionCharsMax = 1_024
+const compatibilityCharsMax = 500
+const bodyLinesAdvised = 500
+/** 5,000 tokens, at about four characters each. */
+const bodyCharsAdvised = 20_000
+const descriptionCharsAdvised = 40
+const known = ['name', 'description', 'license', 'compatibility', 'metadata', 'allowed-tools']
+
+/** Whether there is a SKILL.md is a rule too: a folder without one is not valid. */
+export async function checkSkill(folder: string): Promise<SkillCheck> {
+  const folderName = basename(resolve(folder))
+  const told: SkillCheck['told'][number][] = []
+  const read = await readSkillFile(folder)
+  if (read.kind !== 'read') {
+    const reason = read.kind === 'none' ? 'There is no SKILL.md in the folder.' : read.reason
+    return {
+      folder,
+      valid: false,
+      problems: [{ rule: read.kind === 'none' ? 'missing' : 'file', message: reason }],
+      advice: [],
+      loads: false,
+      name: null,
+      told: [{ severity: 'error', message: reason }],
+    }
+  }
+  const skill = parseSkill({ bytes: read.bytes, folder, folderName }, (severity, message) => void told.push({ severity, message }))
+  const { problems, advice } = verdictOn(read.bytes, folderName)
+  return { folder, valid: problems.length === 0, problems, advice, loads: skill !== null, name: skill?.name ?? null, told }
+}
+
+/** The verdict on the text of a SKILL.md. */
+export function verdictOn(bytes: Uint8Array, folderName: string): { problems: SkillProblem[]; advice: SkillProblem[] } {
+  const read = readFrontMatter(bytes)
+  if (!read.ok) return { problems: [{ rule: 'front-matter', message: read.reason }], advice: [] }
+  const { fields, body } = read
+  const problems = [
+    ...read.warnings.map((message) => ({ rule: 'front-matter', message })),
+    ...problemsOfName(fields['name'], folderName),
+    ...problemsOfDescription(fields['description']),
+    ...problemsOfCompatibility(fields['compatibility']),
+    ...problemsOfMore(fields),
+  ]
+  return { problems, advice: adviceOn(fields, body) }
+}
+
+function problemsOfName(name: unknown, folderName: string): SkillProblem[] {
+  const problem = (message: string): SkillProblem => ({ rule: 'name', message })
+  if (name === undefined) return [problem('It is required and missing.')]
+  if (typeof name !== 'string') return [problem(`It must be a text, not ${kindOf(name)}.`)]
+  if (name.trim() === '') return [problem('It is empty.')]
+  const problems: SkillProblem[] = []
+  if (name.length > nameCharsMax) problems.push(problem(`It has ${name.length} characters; at most ${nameCharsMax} are allowed.`))
+  if (!/^[a-z0-9-]+$/.test(name)) problems.push(problem('Only the letters a-z, the digits 0-9 and "-" are allowed.'))
+  if (name.startsWith('-') || name.endsWith('-')) problems.push(problem('It must not begin or end with "-".'))
+  if (name.includes('--')) problems.push(problem('It must not hold "--".'))
+  if (name !== folderName) problems.push(problem(`It must be the folder's name, ${JSON.stringify(folderName)}, and is ${JSON.stringify(name.slice(0, 100))}.`))
+  return problems
+}
+
+function problemsOfDescription(description: unknown): SkillProblem[] {
+  const problem = (message: string): SkillProblem[] => [{ rule: 'description', message }]
+  if (description === undefined) return problem('It is required and missing.')
+  if (typeof description !== 'string') return problem(`It must be a text, not ${kindOf(description)}.`)
+  if (description.trim() === '') return problem('It is empty.')
+  const characters = [...description].length
+  return characters > descriptionCharsMax ? problem(`It has ${characters} characters; at most ${descriptionCharsMax} are allowed.`) : []
+}
+
+function problemsOfCompatibility(compatibility: unknown): SkillProblem[] {
+  const problem = (message: string): SkillProblem[] => [{ rule: 'compatibility', message }]
+  if (compatibility === undefined) return []
+  if (typeof compatibility !== 'string') return problem(`It must be a text, not ${kindOf(compatibility)}.`)
+  const characters = [...compatibility].length
+  if (characters === 0) return problem('It is empty: leave it out.')
+  return characters > compatibilityCharsMax ? problem(`It has ${characters} characters; at most ${compatibilityCharsMax} are allowed.`) : []
+}
+
+function problemsOfMore(fields: Readonly<Record<string, unknown>>): SkillProblem[] {
+  const problems: SkillProblem[] = []
+  const { license, metadata, 'allowed-tools': tools } = fields
+  if (license !== undefined && typeof license !== 'string') problems.push({ rule: 'license', message: `It must be a text, not ${kindOf(license)}.` })
+  if (tools !== undefined && typeof tools !== 'string')
+    problems.push({ rule: 'allowed-tools', message: `It must be one text with spaces between the tools, not ${kindOf(tools)}.` })
+  else if (typeof tools === 'string' && /,(?![^(]*\))/.test(tools))
+    problems.push({ rule: 'allowed-tools', message: 'Tools are separated by spaces, not by commas.' })
+  if (metadata !== undefined && (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)))
+    problems.push({ rule: 'metadata', message: `It must be a map from texts to texts, not ${kindOf(metadata)}.` })
+  else if (metadata !== undefined) {
+    const nested = Object.entries(metadata as object).filter(([, value]) => typeof value === 'object')
+    if (nested.length > 0) problems.push({ rule: 'metadata', message: `The value of ${listed(nested.map(([key]) => key))} must be a text.` })
+  }
+  const unknown = Object.keys(fields).filter((field) => !known.includes(field))
+  if (unknown.length > 0) problems.push({ rule: 'fields', message: `The standard knows no ${listed(unknown)}. Fields of your own belong below "metadata".` })
+  return problems
+}
+
+function adviceOn(fields: Readonly<Record<string, unknown>>, body: string): SkillProblem[] {
+  const advice: SkillProblem[] = []
+  const { description, metadata } = fields
+  if (typeof description === 'string' && description.trim() !== '' && description.trim().length < descriptionCharsAdvised)
+    advice.push({ rule: 'description', message: 'It is short. Say what the skill does and when to use it, in the words a user would use.' })
+  if (typeof metadata === 'object' && metadata !== null) {
+    const bare = Object.entries(metadata).filter(([, value]) => typeof value === 'number' || typeof value === 'boolean')
+    if (bare.length > 0) advice.push({ rule: 'metadata', message: `Put the value of ${listed(bare.map(([key]) => key))} in quotes: values are texts.` })
+  }
+  const lines = body.split('\n').length
+  if (body.trim() === '') advice.push({ rule: 'body', message: 'There are no instructions below the front matter.' })
+  if (lines > bodyLinesAdvised)
+    advice.push({ rule: 'body', message: `It has ${lines} lines; keep it below ${bodyLinesAdvised} and move details to files beside it.` })
+  else if (body.length > bodyCharsAdvised)
+    advice.push({
+      rule: 'body',
+      message: `It has ${body.length} characters, about ${Math.round(body.length / 4)} tokens; keep it below 5000 and move details to files beside it.`,
+    })
+  // Beaver's own: the standard knows nothing of the block.
+  const guidance = findGuidance(body, (_, message) => void advice.push({ rule: 'guidance', message }))
+  if (guidance !== null && findWorkflow(guidance.preferred_tool) === null)
+    advice.push({ rule: 'guidance', message: `There is no workflow tool ${JSON.stringify(guidance.preferred_tool.slice(0, 100))}: the block guides nothing.` })
+  return advice
+}
+
+const listed = (names: readonly string[]): string => {
+  const shown = names.slice(0, 10).map((name) => JSON.stringify(name.slice(0, 100)))
+  return `${shown.join(', ')}${names.length > shown.length ? ', …' : ''}`
+}

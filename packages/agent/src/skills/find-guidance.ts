@@ -1,0 +1,59 @@
+// The `beaver-team-workflow` block of a skill's body: advice to the root agent for a tool call (D-44).
+// G1. The first valid block that no longer fence encloses. G2. A broken one is told, and the skill still loads.
+import { messageOf, plannedRequirement } from '@beaver/core'
+import { z } from 'zod'
+import type { WorkflowGuidance } from './skill.ts'
+
+// Loose: what else the preferred tool takes (edges, a flow, an aggregator) is its own to check.
+const guidance = z.looseObject({
+  version: z.literal(1),
+  preferred_tool: z.string().min(1),
+  agents: z
+    .array(
+      z.object({
+        name: z.string().min(1),
+        instruction: z.string().min(1),
+        use_skill: z.string().optional(),
+        skill_query: z.string().optional(),
+        allowed_tool_names: z.array(z.string()).nullable().optional(),
+        required_evidence: z.array(plannedRequirement).optional(),
+        validation_rules: z.array(plannedRequirement).optional(),
+        evidence_contract: z.string().min(1).optional(),
+      }),
+    )
+    .min(1),
+  output_boundary: z.object({ allow: z.array(z.string()).default([]), deny: z.array(z.string()).default([]) }).optional(),
+})
+
+/** The first valid `beaver-team-workflow` block that no longer fence encloses (D-44). */
+export function findGuidance(body: string, tell: (severity: 'warning', message: string) => void): WorkflowGuidance | null {
+  for (const { info, content } of fencedBlocks(body)) {
+    if (info !== 'beaver-team-workflow') continue
+    try {
+      const parsed = guidance.safeParse(JSON.parse(content))
+      if (parsed.success) return parsed.data
+      tell('warning', `Its beaver-team-workflow block is not valid: ${z.prettifyError(parsed.error)}`)
+    } catch (error) {
+      tell('warning', `Its beaver-team-workflow block is not JSON: ${messageOf(error)}`)
+    }
+  }
+  return null
+}
+
+function* fencedBlocks(text: string): Generator<{ info: string; content: string }> {
+  let fence = ''
+  let info = ''
+  let lines: string[] = []
+  for (const line of text.split('\n')) {
+    const mark = /^ {0,3}(`{3,}|~{3,})\s*([^\s`]*)\s*$/.exec(line)
+    if (fence === '') {
+      if (mark === null) continue
+      fence = mark[1] ?? ''
+      info = mark[2] ?? ''
+      lines = []
+    } else if (mark !== null && mark[2] === '' && mark[1]?.[0] === fence[0] && (mark[1]?.length ?? 0) >= fence.length) {
+      yield { info, content: lines.join('\n') }
+      fence = ''
+    } else lines.push(line)
+  }
+}

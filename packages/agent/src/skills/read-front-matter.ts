@@ -1,0 +1,109 @@
+// A SKILL.md as its two parts: the fields of its front matter, and its body. Pure.
+// F1. Only YAML between two lines "---" is read; nothing is executed, whatever the marks say. F2. What is read is bounded: bytes,
+//     aliases, depth. F3. What cannot be read is one reason, for a person.
+import { messageOf } from '@beaver/core'
+import { parse as parseYaml, YAMLParseError } from 'yaml'
+
+export const skillBytesMax = 1024 * 1024
+/** Reading YAML takes time by the square of its keys. */
+const frontMatterCharsMax = 16 * 1024
+const aliasesMax = 20
+
+export interface SkillText {
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly body: string
+  /** What is wrong with it although it could be read. */
+  readonly warnings: readonly string[]
+}
+
+export type FrontMatterRead = ({ readonly ok: true } & SkillText) | { readonly ok: false; readonly reason: string }
+
+export function readFrontMatter(bytes: Uint8Array): FrontMatterRead {
+  if (bytes.length > skillBytesMax) return refused(`It has ${bytes.length} bytes; at most ${skillBytesMax} are read.`)
+  const warnings: string[] = []
+  const text = textOf(bytes, warnings)
+  const split = /^---[ \t]*\n(?:([\s\S]*?)\n)?---[ \t]*(?:\n|$)/.exec(text)
+  if (split === null) return refused(whyNone(text))
+  const yaml = split[1] ?? ''
+  if (yaml.length > frontMatterCharsMax) return refused(`Its front matter has ${yaml.length} characters; at most ${frontMatterCharsMax} are read.`)
+  const read = readYaml(yaml, warnings)
+  return read.ok ? { ok: true, fields: read.fields, body: text.slice(split[0].length), warnings } : read
+}
+
+function textOf(bytes: Uint8Array, warnings: string[]): string {
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
+    warnings.push('It holds bytes that are not UTF-8; they are read as U+FFFD.')
+  }
+  return text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n')
+}
+
+function whyNone(text: string): string {
+  const first = (/^[^\n]{0,200}/.exec(text)?.[0] ?? '').trim()
+  const marked = /^(?:---|;;;|\+\+\+)[ \t]*([\w.+-]*)$/.exec(first)
+  if (marked !== null && first !== '---')
+    return `Its front matter begins with ${JSON.stringify(first)}. Only YAML between two lines "---" is read; nothing else, and nothing is executed.`
+  if (first === '---') return 'Its front matter is not closed: a line "---" must end it.'
+  return 'It does not begin with YAML front matter between two lines "---".'
+}
+
+function readYaml(
+  yaml: string,
+  warnings: string[],
+): { readonly ok: true; readonly fields: Record<string, unknown> } | { readonly ok: false; readonly reason: string } {
+  let value: unknown
+  try {
+    value = parse(yaml)
+  } catch (error) {
+    const quoted = withQuotes(yaml)
+    try {
+      if (quoted === yaml) throw error
+      value = parse(quoted)
+      warnings.push(`Its front matter is not quite YAML: ${whatOf(error)}. It was read as if the value stood in quotes.`)
+    } catch {
+      return refused(`Its front matter cannot be read: ${whatOf(error)}.`)
+    }
+  }
+  if (value === null || value === undefined) return { ok: true, fields: {} }
+  if (typeof value !== 'object' || Array.isArray(value)) return refused('Its front matter cannot be read: it must hold fields, such as "description: …".')
+  return { ok: true, fields: value as Record<string, unknown> }
+}
+
+/** An empty text is no document; unknown tags are texts. */
+const parse = (yaml: string): unknown => (yaml.trim() === '' ? null : parseYaml(yaml, { maxAliasCount: aliasesMax, logLevel: 'error' }))
+
+/** With quotes around the values of top-level lines that hold ": ", which skills written for other hosts often lack. */
+function withQuotes(yaml: string): string {
+  return yaml.replaceAll(
+    /^([\w-]+):[ \t]+([^\n"'|>[{&*!#][^\n]*:(?:[ \t][^\n]*)?)$/gm,
+    (_, key: string, value: string) => `${key}: ${JSON.stringify(value.trim())}`,
+  )
+}
+
+function whatOf(error: unknown): string {
+  if (!(error instanceof YAMLParseError)) {
+    const message = messageOf(error)
+    return message.includes('alias count') ? `its aliases unfold to too much (more than ${aliasesMax} uses)` : plain(message)
+  }
+  if (error.message.startsWith('Maximum call stack')) return 'it is nested too deeply'
+  const line = error.linePos?.[0].line
+  // The first line of the file is the mark.
+  const where = line === undefined ? '' : ` (line ${line + 1})`
+  if (error.message.startsWith('Nested mappings are not allowed in compact')) return `a value that holds ": " must stand in quotes${where}`
+  if (error.code === 'DUPLICATE_KEY') return `a field stands in it twice${where}`
+  return `${plain(error.message)}${where}`
+}
+
+/** The first line of a message, without its place and its end mark. */
+const plain = (message: string): string =>
+  (message.split('\n')[0] ?? '')
+    .replace(/ at line \d+, column \d+:?$/, '')
+    .replace(/[.:]$/, '')
+    .slice(0, 200)
+
+function refused(reason: string): { readonly ok: false; readonly reason: string } {
+  return { ok: false, reason }
+}

@@ -1,0 +1,153 @@
+// Recall: which skills a text may be about, before a model is asked. Pure: by words here, by vectors that others made.
+// R1. A text that is about no skill has no candidate, so that it costs no model call. R2. Whether a skill is a candidate depends
+//     on the text and on that skill alone; how rare a word is among all skills only orders the candidates.
+// R3. Words are compared whole, without their ending "s"; Chinese, Japanese and Korean by pairs of characters.
+import type { Skill } from './skill.ts'
+
+/** The skills a model chooses from, at most. */
+export const candidatesMax = 8
+
+/** So many of the words that are compared must be found. */
+const shareMin = 1 / 3
+/** One word alone counts when it is of the skill's name: "second" or "count" stand in many a description. */
+const nameShareMin = 1 / 2
+/** Fewer words of a skill are too few to be measured by. */
+const skillWordsMin = 8
+/** A task of many pages is not read to its end. */
+const wordsMax = 2_000
+/** Below this, vectors say that texts have nothing to do with each other, whatever the model. */
+const similarityMin = 0.2
+
+export interface Recalled {
+  readonly skill: Skill
+  /** From 0 to 1, 1 is best. */
+  readonly score: number
+  /** The share of the text's words that the skill has. */
+  readonly share: number
+}
+
+/**
+ * The skills that share words with a text, best first, at most `candidatesMax`.
+ *
+ * A skill is one when two of its words, and a third of the words compared, stand in the text (compared are the text's words, or
+ * the skill's where those are fewer); when the one word found is of the skill's name and half of the text; or when all words of a
+ * name of several words are found.
+ *
+ * @param options `oneWord`: whether a text of one word, such as a query, is about a skill only by its name. Default `of_name`.
+ */
+export function recallByWords(text: string, skills: readonly Skill[], options: { readonly oneWord: 'of_name' | 'any' } = { oneWord: 'of_name' }): Recalled[] {
+  const wanted = wordsOf(text)
+  if (wanted.size === 0) return []
+  const known = skills.map((skill) => ({ skill, ...wordsOfSkill(skill) }))
+  const held = new Map<string, number>()
+  for (const { all } of known) for (const word of all) held.set(word, (held.get(word) ?? 0) + 1)
+  const weightOf = (word: string): number => Math.log(1 + known.length / (held.get(word) ?? known.length))
+  const weight = sum(wanted, weightOf)
+  return known
+    .flatMap(({ skill, name, all }): Recalled[] => {
+      const found = [...wanted].filter((word) => all.has(word))
+      const share = found.length / wanted.size
+      const whole = options.oneWord === 'any' && share === 1
+      if (found.length === 0 || !(whole || isAbout(wanted, { found, name, all, share }))) return []
+      return [{ skill, score: rounded(sum(found, weightOf) / weight), share }]
+    })
+    .toSorted((a, b) => b.score - a.score)
+    .slice(0, candidatesMax)
+}
+
+function isAbout(
+  wanted: ReadonlySet<string>,
+  { found, name, all, share }: { found: readonly string[]; name: ReadonlySet<string>; all: ReadonlySet<string>; share: number },
+): boolean {
+  if (found.length === 1) return share >= nameShareMin && name.has(found[0] as string)
+  if (name.size > 1 && [...name].every((word) => wanted.has(word))) return true
+  return found.length > 1 && found.length / Math.min(wanted.size, Math.max(all.size, skillWordsMin)) >= shareMin
+}
+
+/** The skills whose vectors are nearest to the text's, best first, at most `candidatesMax`. */
+export function recallByVectors(text: readonly number[], skills: readonly { readonly skill: Skill; readonly vector: readonly number[] }[]): Recalled[] {
+  return skills
+    .map(({ skill, vector }) => ({ skill, score: rounded(cosine(text, vector)), share: 0 }))
+    .filter(({ score }) => score >= similarityMin)
+    .toSorted((a, b) => b.score - a.score)
+    .slice(0, candidatesMax)
+}
+
+/** From -1 to 1; 0 where one of them has no direction. */
+export function cosine(a: readonly number[], b: readonly number[]): number {
+  let dot = 0
+  let squaresA = 0
+  let squaresB = 0
+  for (const [i, x] of a.entries()) {
+    const y = b[i] ?? 0
+    dot += x * y
+    squaresA += x * x
+    squaresB += y * y
+  }
+  const length = Math.sqrt(squaresA) * Math.sqrt(squaresB)
+  return length === 0 ? 0 : dot / length
+}
+
+interface SkillWords {
+  readonly name: ReadonlySet<string>
+  readonly all: ReadonlySet<string>
+}
+
+/** Skills do not change, and are compared with every task. */
+const skillWords = new WeakMap<Skill, SkillWords>()
+
+function wordsOfSkill(skill: Skill): SkillWords {
+  const name = skill.name.replaceAll(/[-_]/g, ' ')
+  const words = skillWords.get(skill) ?? { name: wordsOf(name), all: wordsOf(`${name} ${skill.description}`) }
+  skillWords.set(skill, words)
+  return words
+}
+
+const rounded = (score: number): number => Math.round(score * 10_000) / 10_000
+
+function sum(words: Iterable<string>, weightOf: (word: string) => number): number {
+  let total = 0
+  for (const word of words) total += weightOf(word)
+  return total
+}
+
+/** Words of the language, and those that stand in every description ("Use it when the user asks …"). */
+const filler = new Set(
+  (
+    'a about all also am an and any are as ask at be been but by can could did do does each for from get had has have help how i if in into is it its just like ' +
+    'many may me more most much my need no not now of on one or other our out please shall should skill so some task than that the their them then there these ' +
+    'they this those to too up us use used user using very want was we were what when where which who why will with would you your'
+  ).split(' '),
+)
+const cjk = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}'
+const cjkRuns = new RegExp(`([${cjk}]+)`, 'u')
+const beginsCjk = new RegExp(`^[${cjk}]`, 'u')
+/** Characters that join words of Chinese and Japanese: a pair with one of them is no word. */
+const joining = new Set('的了这那吗吧呢啊请我你他她它们个是はがをのに')
+
+/** What of a text is compared. */
+function wordsOf(text: string): Set<string> {
+  const words = new Set<string>()
+  for (const [run] of text
+    .normalize('NFKC')
+    .toLowerCase()
+    .matchAll(/[\p{L}\p{M}\p{N}]+/gu)) {
+    if (words.size >= wordsMax) break
+    for (const part of run.split(cjkRuns)) {
+      if (beginsCjk.test(part)) for (const pair of pairsOf(part)) words.add(pair)
+      else if (part !== '' && !filler.has(part) && !filler.has(singular(part))) words.add(singular(part))
+    }
+  }
+  return words
+}
+
+const singular = (word: string): string => (word.length > 3 && !word.endsWith('ss') ? word.replace(/s$/, '') : word)
+
+function pairsOf(text: string): string[] {
+  const characters = [...text].slice(0, wordsMax)
+  if (characters.length === 1) return joining.has(text) ? [] : characters
+  return characters.slice(1).flatMap((character, i) => {
+    const before = characters[i] as string
+    return joining.has(before) || joining.has(character) ? [] : [before + character]
+  })
+}

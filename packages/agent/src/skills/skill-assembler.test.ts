@@ -1,0 +1,155 @@
+import { says, scriptedProvider, type ScriptedReply } from '@beaver/testing'
+import { describe, expect, it, test } from 'vitest'
+import { skill } from '../../test/skill-kit.ts'
+import { ProviderError } from '../provider/chat-provider.ts'
+import type { EmbeddingProvider } from '../provider/embedding-provider.ts'
+import { assembleSkills, type SkillSelection } from './skill-assembler.ts'
+import type { Skill } from './skill.ts'
+
+const tables = skill('table-layout', 'Lays out Markdown tables with units.')
+const checks = skill('table-tests', 'Tests Markdown tables.')
+const weather = skill('weather', 'Forecasts rain and wind.')
+const all = [tables, checks, weather]
+
+interface Asked {
+  readonly selection: Promise<SkillSelection | null>
+  readonly main: ReturnType<typeof scriptedProvider>
+  readonly auxiliary: ReturnType<typeof scriptedProvider> | null
+  readonly stop: AbortController
+}
+
+function ask(
+  query: string,
+  given: { main?: readonly ScriptedReply[]; auxiliary?: readonly ScriptedReply[]; embeddings?: EmbeddingProvider; skills?: readonly Skill[] } = {},
+): Asked {
+  const main = scriptedProvider(given.main ?? [], 'main')
+  const auxiliary = given.auxiliary === undefined ? null : scriptedProvider(given.auxiliary, 'auxiliary')
+  const stop = new AbortController()
+  const providers = { main, auxiliary, embeddings: given.embeddings ?? null }
+  const selection = assembleSkills(query, { skills: given.skills ?? all, providers, signal: stop.signal })
+  selection.catch(() => {})
+  return { selection, main, auxiliary, stop }
+}
+
+/** A text's vector: how often it has each of some words. */
+function wordCounts(words: readonly string[]): EmbeddingProvider & { readonly asked: (readonly string[])[] } {
+  const asked: (readonly string[])[] = []
+  return {
+    name: 'counts',
+    model: 'counts-1',
+    asked,
+    embed(texts) {
+      asked.push(texts)
+      return Promise.resolve(texts.map((text) => words.map((word) => text.toLowerCase().split(word).length - 1)))
+    },
+  }
+}
+const embeddingsThat = (embed: EmbeddingProvider['embed']): EmbeddingProvider => ({ name: 'embeddings', model: 'm', embed })
+const chose = (...names: string[]): ScriptedReply => says(JSON.stringify({ skills: names }))
+
+describe('the skills of a task', () => {
+  it('are what the model chooses of what recall found, with what it cost', async () => {
+    const { selection, main } = ask('Make Markdown tables', { main: [chose('table-tests', 'table-layout')] })
+    expect(await selection).toEqual({
+      recall: 'lexical',
+      candidates: [
+        { name: 'table-layout', score: expect.any(Number) as number },
+        { name: 'table-tests', score: expect.any(Number) as number },
+      ],
+      chosen: [checks, tables],
+      usage: { input_tokens: 10, output_tokens: 5, calls: 1 },
+      provider: 'main',
+      model: 'scripted-model',
+      failure: null,
+    })
+    const [request] = main.requests
+    expect(request?.tools).toEqual([])
+    expect(request?.onText).toBeUndefined()
+    expect(request?.messages[0]?.content).toMatch(/^Choose the skills/)
+    expect(request?.messages[1]?.content).not.toContain('weather')
+  })
+
+  it('are nobody’s question when none may fit: nothing is asked', async () => {
+    for (const query of ['Say hello', '', '   ']) expect(await ask(query).selection).toBeNull()
+    expect(await ask('Make Markdown tables', { skills: [] }).selection).toBeNull()
+  })
+
+  it('are chosen by the auxiliary provider where there is one', async () => {
+    const { selection, main } = ask('Make Markdown tables', { auxiliary: [chose('table-layout')] })
+    expect(await selection).toMatchObject({ chosen: [tables], provider: 'auxiliary' })
+    expect(main.requests).toEqual([])
+  })
+
+  it('may be none', async () => {
+    expect(await ask('Make Markdown tables', { main: [chose()] }).selection).toMatchObject({ chosen: [], failure: null, provider: 'main' })
+  })
+
+  it('are none of those that models may not invoke', async () => {
+    const hidden = { ...tables, modelInvocable: false }
+    expect(await ask('Make Markdown tables', { skills: [hidden] }).selection).toBeNull()
+    const { selection } = ask('Make Markdown tables', { skills: [hidden, checks], main: [chose('table-layout')] })
+    expect(await selection).toMatchObject({ candidates: [{ name: 'table-tests' }], chosen: [] })
+  })
+
+  test.each<[string, ScriptedReply, object]>([
+    [
+      'a provider that fails',
+      new ProviderError('provider_unavailable', 'It is down.'),
+      { failure: { class: 'provider_unavailable', message: 'It is down.' }, provider: null },
+    ],
+    ['a provider that breaks', new TypeError('oops'), { failure: { class: 'internal', message: 'oops' }, provider: null }],
+    ['an answer that cannot be read', says('I would take the first.'), { failure: { class: 'malformed_output' }, provider: 'main', usage: { calls: 1 } }],
+    ['an answer without text', { content: null }, { failure: { class: 'malformed_output' }, provider: 'main' }],
+  ])('are none after %s, which is told: the run goes on', async (_, reply, told) => {
+    expect(await ask('Make Markdown tables', { main: [reply] }).selection).toMatchObject({ chosen: [], ...told })
+  })
+
+  it('are given up when the run is cancelled, before and while the model is asked', async () => {
+    const before = new AbortController()
+    before.abort(new Error('enough'))
+    const providers = { main: scriptedProvider([]), auxiliary: null, embeddings: null }
+    await expect(assembleSkills('Make Markdown tables', { skills: all, providers, signal: before.signal })).rejects.toThrow('enough')
+    const { selection, stop } = ask('Make Markdown tables', { main: [new Promise(() => {})] })
+    stop.abort(new Error('enough'))
+    await expect(selection).rejects.toThrow('enough')
+  })
+})
+
+describe('recall by embeddings', () => {
+  it('finds what words do not, and asks once for what each skill is', async () => {
+    const embeddings = wordCounts(['table', 'rain', 'umbrella'])
+    const providers = { main: scriptedProvider([chose('weather'), chose()]), auxiliary: null, embeddings }
+    const options = { skills: all, providers, signal: new AbortController().signal }
+    expect(await assembleSkills('Rain?', options)).toMatchObject({ recall: 'embedding', candidates: [{ name: 'weather', score: 1 }], chosen: [weather] })
+    await assembleSkills('A table', { ...options, skills: [...all, skill('umbrella', 'Sells one.')] })
+    expect(embeddings.asked).toEqual([
+      ['Rain?', ...all.map(({ name, description }) => `${name}: ${description}`)],
+      ['A table', 'umbrella: Sells one.'],
+    ])
+  })
+
+  it('that finds nothing asks no model', async () => {
+    expect(await ask('Say hello', { embeddings: wordCounts(['table', 'rain']) }).selection).toBeNull()
+  })
+
+  test.each<[string, EmbeddingProvider['embed']]>([
+    ['fail', () => Promise.reject(new ProviderError('provider_timeout', 'slow'))],
+    ['are too few', () => Promise.resolve([[1]])],
+    ['are too many', (texts) => Promise.resolve([...texts, ''].map(() => [1]))],
+    ['differ in length', (texts) => Promise.resolve(texts.map((_, i) => Array.from({ length: 1 + i }, () => 1)))],
+    ['hold what is no number', (texts) => Promise.resolve(texts.map(() => [Number.NaN]))],
+    ['are empty', (texts) => Promise.resolve(texts.map(() => []))],
+  ])('that %s gives way to recall by words', async (_, embed) => {
+    const { selection } = ask('Make Markdown tables', { embeddings: embeddingsThat(embed), main: [chose('table-layout')] })
+    expect(await selection).toMatchObject({ recall: 'lexical', chosen: [tables], failure: null })
+  })
+
+  it('asks again for everything when the model behind the name changed', async () => {
+    let length = 1
+    const embeddings = embeddingsThat((texts) => Promise.resolve(texts.map(() => Array.from({ length }, () => 1))))
+    const recall = async (): Promise<string | undefined> => (await ask('Make Markdown tables', { embeddings, main: [chose()] }).selection)?.recall
+    expect(await recall()).toBe('embedding')
+    length = 2
+    expect([await recall(), await recall()]).toEqual(['lexical', 'embedding'])
+  })
+})

@@ -1,0 +1,22 @@
+// Where skills are looked for, in the order in which they win a name (D-43).
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export interface SkillPlace {
+  readonly source: 'configured' | 'workspace' | 'built-in'
+  readonly folder: string
+}
+
+/** @param options `configured`: folders of the configuration; `workspace`: the folder whose `skills` are looked at. Absolute. */
+export function skillPlaces(options: { readonly configured: readonly string[]; readonly workspace: string }): SkillPlace[] {
+  const builtin = fileURLToPath(new URL('../../../../skills', import.meta.url))
+  const places: SkillPlace[] = [
+    ...options.configured.map((folder): SkillPlace => ({ source: 'configured', folder })),
+    { source: 'workspace', folder: join(options.workspace, 'skills') },
+    { source: 'built-in', folder: builtin },
+  ]
+  // In Beaver's own checkout the workspace's are the built-in ones: they are looked at once.
+  return places
+    .filter(({ folder }, i) => places.findIndex((other) => other.folder === folder) === i)
+    .map((place) => (place.folder === builtin ? { ...place, source: 'built-in' } : place))
+}

@@ -1,0 +1,68 @@
+// The files of a skill besides its SKILL.md: what there is, and one of them, whatever the path looks like.
+// S1. Nothing outside the skill's real folder is read or told of. S2. Links are not listed; one that stays inside can be read.
+import { readFilePart, type FilePart } from '../tools/builtin/read-file.ts'
+import { walk } from '../tools/builtin/walk.ts'
+import { quoted, resolveInside, type PathRoot } from '../tools/builtin/workspace-path.ts'
+import { ToolFailure } from '../tools/tool-failure.ts'
+import { skillFileName } from './skill-file.ts'
+import type { Skill } from './skill.ts'
+
+const filesMax = 200
+const depthMax = 8
+/** Files and folders that are looked at; links to large folders would take long. */
+const lookedAtMax = 5_000
+
+export interface SupportFiles {
+  /** Relative to the skill's folder, nearest first. */
+  readonly files: readonly string[]
+  /** There are more than are listed. */
+  readonly more: boolean
+}
+
+/** @throws the abort of `signal` */
+export async function listSupportFiles(skill: Pick<Skill, 'name' | 'folder'>, signal: AbortSignal): Promise<SupportFiles> {
+  const files: string[] = []
+  let lookedAt = 0
+  try {
+    const from = await resolveInside(rootOf(skill), '')
+    for await (const { kind, shown } of walk(from, { signal, depthMax })) {
+      if (++lookedAt > lookedAtMax) return { files, more: true }
+      if (kind !== 'file' || shown === skillFileName) continue
+      if (files.length === filesMax) return { files, more: true }
+      files.push(shown)
+    }
+  } catch (error) {
+    signal.throwIfAborted()
+    // The folder went away since it was loaded, or may not be read: its body is still there.
+    if (!(error instanceof ToolFailure) && (error as NodeJS.ErrnoException).code === undefined) throw error
+  }
+  return { files, more: false }
+}
+
+/**
+ * A part of one file.
+ *
+ * @param path relative to the skill's folder
+ * @throws {ToolFailure} `outside_skill`, `not_found`, `not_a_file`, `binary_file`, `unreadable`
+ */
+export async function readSupportFile(
+  skill: Pick<Skill, 'name' | 'folder'>,
+  path: string,
+  part: { readonly offset: number; readonly bytesMax: number },
+): Promise<FilePart & { readonly text: string }> {
+  const file = await resolveInside(rootOf(skill), path).catch((error: unknown) => {
+    if (error instanceof ToolFailure) throw error
+    throw new ToolFailure('unreadable', `The folder of the skill ${skill.name} cannot be read any more. Go on without ${quoted(path)}.`)
+  })
+  const read = await readFilePart(file, path, part)
+  if (read.text !== null) return { ...read, text: read.text }
+  throw new ToolFailure('binary_file', `${quoted(path)} of the skill ${skill.name} is a binary file (${read.bytes} bytes); only text can be viewed.`)
+}
+
+const rootOf = ({ name, folder }: Pick<Skill, 'name' | 'folder'>): PathRoot => ({
+  folder,
+  outside: 'outside_skill',
+  called: `the folder of the skill ${name}`,
+  example: 'references/guide.md',
+  look: `Call skill_view with the name ${JSON.stringify(name)} alone to see its files.`,
+})

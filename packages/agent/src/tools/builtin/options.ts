@@ -1,0 +1,38 @@
+// How the built-in tools are set up. Plain data: it goes to every worker thread.
+
+export interface BuiltinToolOptions {
+  /** `null`: web_search is not offered. */
+  readonly webSearch: { readonly url: string; readonly timeoutMs: number } | null
+  readonly webFetch: {
+    /** Hosts that are fetched although their address is private: `host` or `host:port`. */
+    readonly privateHosts: readonly string[]
+    /** Of a page, unpacked. */
+    readonly bytesMax: number
+    /** Of a call, redirects and conversion included. */
+    readonly timeoutMs: number
+  }
+  /** Not enabled: run_command is not offered. */
+  readonly runCommand: { readonly enabled: boolean; readonly timeoutMs: number; readonly outputBytesMax: number }
+}
+
+/** As the configuration has them when it says nothing. */
+export const defaultBuiltinToolOptions: BuiltinToolOptions = {
+  webSearch: null,
+  webFetch: { privateHosts: [], bytesMax: 2_097_152, timeoutMs: 20_000 },
+  runCommand: { enabled: false, timeoutMs: 30_000, outputBytesMax: 65_536 },
+}
+
+/** The keys of the configuration that are about built-in tools. */
+export interface BuiltinToolConfig {
+  readonly web_search?: { readonly url: string; readonly timeout_ms: number } | undefined
+  readonly web_fetch: { readonly private_hosts: readonly string[]; readonly bytes_max: number; readonly timeout_ms: number }
+  readonly run_command: { readonly enabled: boolean; readonly timeout_ms: number; readonly output_bytes_max: number }
+}
+
+export function builtinToolOptions({ web_search, web_fetch, run_command }: BuiltinToolConfig): BuiltinToolOptions {
+  return {
+    webSearch: web_search === undefined ? null : { url: web_search.url, timeoutMs: web_search.timeout_ms },
+    webFetch: { privateHosts: web_fetch.private_hosts, bytesMax: web_fetch.bytes_max, timeoutMs: web_fetch.timeout_ms },
+    runCommand: { enabled: run_command.enabled, timeoutMs: run_command.timeout_ms, outputBytesMax: run_command.output_bytes_max },
+  }
+}

@@ -1,0 +1,46 @@
+// The arguments of a call, from the text a provider hands on to data a tool may be given.
+// A1. Data only: an object, of bounded size and depth, without a key that means the prototype. A2. What permission rules see and
+//     what the tool gets are the same value: of a key that is there twice, the last. A3. Never throws.
+import { thrownText } from './tool-failure.ts'
+
+export type CallArguments =
+  | { readonly ok: true; readonly value: Readonly<Record<string, unknown>> }
+  /** For the model: what to change. */
+  | { readonly ok: false; readonly message: string }
+
+const argumentsCharsMax = 4_000_000
+const argumentsDepthMax = 100
+
+/** No text at all is an object without fields. */
+export function readCallArguments(tool: string, text: string): CallArguments {
+  const refused = (what: string): CallArguments => ({ ok: false, message: `The arguments of ${tool} ${what}` })
+  if (text.length > argumentsCharsMax)
+    return refused(`are ${text.length} characters long; at most ${argumentsCharsMax} are taken. Send less, in several calls.`)
+  let value: unknown
+  try {
+    value = text.trim() === '' ? {} : JSON.parse(text)
+  } catch (error) {
+    return refused(`are not JSON (${thrownText(error)}). Send one JSON object.`)
+  }
+  if (!isObject(value) || Array.isArray(value))
+    return refused(`are ${Array.isArray(value) ? 'an array' : JSON.stringify(value).slice(0, 100)}. Send one JSON object.`)
+  const fault = faultIn(value)
+  return fault === null ? { ok: true, value } : refused(fault)
+}
+
+/** Level by level rather than by recursion: the depth is what is to be found out. */
+function faultIn(value: object): string | null {
+  let level: object[] = [value]
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > argumentsDepthMax) return `are nested deeper than ${argumentsDepthMax} levels. Send flatter ones.`
+    if (level.some((each) => Object.hasOwn(each, '__proto__'))) return 'have a field "__proto__", which is not allowed. Leave it out.'
+    const next: object[] = []
+    for (const each of level) for (const inner of Object.values(each) as unknown[]) if (isObject(inner)) next.push(inner)
+    level = next
+  }
+  return null
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
+}

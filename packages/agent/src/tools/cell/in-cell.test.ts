@@ -1,0 +1,143 @@
+import { readFileSync } from 'node:fs'
+import { mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { systemClock } from '@beaver/core'
+import { toolContext, until } from '@beaver/testing'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { executeTool, type ToolResult } from '../execute-tool.ts'
+import { loadTools } from '../load-tools.ts'
+import type { Tool } from '../tool.ts'
+import { boundedOutput } from './cell-end.ts'
+
+let tools: readonly Tool[]
+beforeAll(async () => {
+  const loaded = await loadTools([], [fileURLToPath(new URL('../../../test/cell-tools.ts', import.meta.url))])
+  expect(loaded.diagnostics).toEqual([])
+  tools = loaded.tools
+})
+
+let workspace: string
+beforeEach(async () => {
+  workspace = await realpath(await mkdtemp(join(tmpdir(), 'beaver-cell-')))
+})
+afterEach(() => rm(workspace, { recursive: true }))
+
+const contentOf = (file: string): string => {
+  try {
+    return readFileSync(join(workspace, file), 'utf8')
+  } catch {
+    return ''
+  }
+}
+/** Nothing beats any more: looked at until it has been still for a while. */
+async function untilStill(): Promise<void> {
+  let [before, since] = [contentOf('beat').length, performance.now()]
+  await until('nothing beats any more', () => {
+    const now = contentOf('beat').length
+    if (now !== before) [before, since] = [now, performance.now()]
+    return performance.now() - since > 100
+  })
+}
+
+interface Call {
+  readonly size?: number
+  readonly timeoutMs?: number
+  readonly signal?: AbortSignal
+}
+function call(isolation: string, what: string, { size, timeoutMs = 20_000, signal = new AbortController().signal }: Call = {}): Promise<ToolResult> {
+  const tool = tools.find(({ name }) => name === `in_${isolation}`)
+  const args = { what, ...(size === undefined ? {} : { size }) }
+  return executeTool(tool, { name: `in_${isolation}`, arguments: JSON.stringify(args) }, toolContext({ workspace }), { timeoutMs, signal, clock: systemClock })
+}
+
+describe.each(['thread', 'process'])('a %s of its own', (isolation) => {
+  it('gives the result, with the workspace and the ids and nothing else of the host', async () => {
+    const { success, content } = await call(isolation, 'context')
+    expect(success).toBe(true)
+    const ids = { taskId: 'task1', sessionId: 'session1', runId: 'run1', callId: 'call1' }
+    expect(JSON.parse(content)).toEqual({ aborted: false, skills: [], sharedState: null, workspace, ...ids })
+    expect(await call(isolation, 'memory')).toMatchObject({ error: 'not_in_a_cell' })
+  })
+
+  it('whose tool fails, whatever way, is a failed call and nothing more', async () => {
+    const failures: Record<string, { error: string; words: string }> = {
+      fail: { error: 'own_code', words: 'in its own words' },
+      crash: { error: 'tool_crash', words: 'boom' },
+      function: { error: 'invalid_result', words: 'a function' },
+      exit: { error: 'tool_crash', words: 'ended with' },
+      uncaught: { error: 'tool_crash', words: 'ncaught|ended with' },
+    }
+    const results = await Promise.all(Object.keys(failures).map((what) => call(isolation, what)))
+    expect(results).toEqual(
+      Object.values(failures).map(
+        ({ error, words }) => expect.objectContaining({ success: false, error, content: expect.stringMatching(words) as string }) as ToolResult,
+      ),
+    )
+  })
+
+  it('with a full heap is a failed call, too', async () => {
+    expect(await call(isolation, 'fill the heap')).toMatchObject({
+      success: false,
+      error: 'out_of_memory',
+      content: expect.stringContaining('256 MB') as string,
+    })
+  })
+
+  it('refuses arguments that do not fit', async () => {
+    expect(await call(isolation, 'x', { size: 'y' as never })).toMatchObject({ error: 'invalid_arguments', content: expect.stringContaining('size') as string })
+  })
+
+  it('cuts a result of 50 MB before it leaves the cell, once', async () => {
+    const { content } = await call(isolation, 'large', { size: 50_000_000 })
+    const [, kept = '', missing] = /^(x+)\n\[cut: (\d+) more characters\]$/.exec(content) ?? []
+    expect(kept.length + Number(missing)).toBe(50_000_000)
+  })
+
+  it('that loops or hangs for ever is stopped at the deadline, and harms no other loop', async () => {
+    let turns = 0
+    const timer = setInterval(() => turns++, 5)
+    const running = ['loop', 'hang'].map((what) => call(isolation, what, { timeoutMs: 1_000 }))
+    expect((await Promise.all(running)).map(({ error }) => error)).toEqual(['tool_timeout', 'tool_timeout'])
+    clearInterval(timer)
+    expect(turns).toBeGreaterThan(20)
+    await untilStill()
+  })
+
+  it('hears of a cancel and may tidy up', async () => {
+    const stop = new AbortController()
+    const running = call(isolation, 'tidy', { signal: stop.signal })
+    await until('it listens', () => contentOf('beat') !== '')
+    stop.abort('enough')
+    expect(await running).toMatchObject({ error: 'cancelled' })
+    await until('it has tidied up', () => contentOf('tidied') === 'enough' || null, { withinMs: 2_000 })
+  })
+})
+
+it('a process cell takes along what it started, and has no keys in its environment', async () => {
+  process.env['BEAVER_TEST_KEY'] = 'secret'
+  try {
+    expect(JSON.parse((await call('process', 'environment')).content) as unknown).toEqual(
+      ['HOME', 'LANG', 'LC_ALL', 'NODE_CHANNEL_FD', 'NODE_CHANNEL_SERIALIZATION_MODE', 'PATH', 'PWD', 'TMPDIR', 'TZ'].filter(
+        (name) => process.env[name] !== undefined || name === 'PWD',
+      ),
+    )
+  } finally {
+    delete process.env['BEAVER_TEST_KEY']
+  }
+  expect((await call('process', 'child')).content).toBe('left behind')
+  await untilStill()
+})
+
+it('more calls than there may be cells wait for their turn', async () => {
+  const results = await Promise.all(Array.from({ length: 10 }, (_, i) => call('thread', `call ${i}`)))
+  expect(results.map(({ content }) => content)).toEqual(Array.from({ length: 10 }, (_, i) => `call ${i}`))
+})
+
+it('what a cell prints is bounded', async () => {
+  const printed: Buffer[] = []
+  const print = boundedOutput((chunk) => printed.push(chunk))
+  for (let i = 0; i < 100; i++) print(Buffer.alloc(10_000))
+  expect(Buffer.concat(printed)).toHaveLength(65_536)
+})

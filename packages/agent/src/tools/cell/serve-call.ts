@@ -1,0 +1,32 @@
+// Inside a cell: the module is imported, its tool found by name, the one call made.
+// S1. The answer is plain data of bounded size. S2. What only the host of a loop has is refused, by name.
+import { exportedTools } from '../exported-tools.ts'
+import { boundedText, resultText } from '../result-text.ts'
+import { failureOf, thrownText, ToolFailure } from '../tool-failure.ts'
+import type { ToolContext } from '../tool.ts'
+import type { CellAnswer, CellCall } from './cell-call.ts'
+
+/** Never rejects. */
+export async function serveCall(call: CellCall, signal: AbortSignal): Promise<CellAnswer> {
+  try {
+    const tool = (await exportedTools(call.module)).find(({ name }) => name === call.tool)
+    if (tool === undefined) return { kind: 'crash', message: `its module does not export it in a cell (${call.module}).` }
+    return { kind: 'done', content: boundedText(resultText(call.tool, await tool.invoke(call.args, contextOf(call, signal)))) }
+  } catch (error) {
+    return failureOf(error) ?? { kind: 'crash', message: thrownText(error) }
+  }
+}
+
+function contextOf({ at, tool }: CellCall, signal: AbortSignal): ToolContext {
+  const refuse = (what: string) => (): Promise<never> =>
+    Promise.reject(new ToolFailure('not_in_a_cell', `${tool} runs in a cell of its own, where there is no ${what}. Its author has to make it inline.`))
+  return {
+    ...at,
+    sharedState: null,
+    skills: [],
+    memory: refuse('memory'),
+    searchSessions: refuse('search of sessions'),
+    callExternal: refuse('external tool'),
+    signal,
+  }
+}

@@ -1,0 +1,49 @@
+// A call in a worker thread of its own.
+// C1. Resolves or rejects when the thread is gone, not before. C2. At the abort it may tidy up for `cellGraceMs`, then it is
+//     terminated, whatever it does. C3. A heap that is full ends the cell alone.
+import { Worker } from 'node:worker_threads'
+import { thrownText } from '../tool-failure.ts'
+import { type CellAnswer, type CellCall, cellGraceMs, cellHeapMbMax } from './cell-call.ts'
+import { abortOf, boundedOutput, outOfMemory } from './cell-end.ts'
+
+const entry = new URL(import.meta.url.endsWith('.ts') ? './thread-entry.ts' : './thread-entry.js', import.meta.url)
+
+/** @throws the reason of `signal`, when it ended the cell */
+export function runInThread(call: CellCall, signal: AbortSignal): Promise<CellAnswer> {
+  const worker = new Worker(entry, {
+    workerData: call,
+    name: `tool ${call.tool}`,
+    execArgv: [],
+    stdout: true,
+    stderr: true,
+    resourceLimits: { maxOldGenerationSizeMb: cellHeapMbMax, maxYoungGenerationSizeMb: 32 },
+  })
+  const print = boundedOutput()
+  worker.stdout.on('data', print)
+  worker.stderr.on('data', print)
+  let answer: CellAnswer | null = null
+  let grace: NodeJS.Timeout | undefined
+  const end = (how: CellAnswer): void => {
+    answer ??= how
+    void worker.terminate()
+  }
+  const onAbort = (): void => {
+    worker.postMessage(abortOf(signal), [])
+    grace = setTimeout(() => void worker.terminate(), cellGraceMs)
+  }
+  worker.once('message', (sent: CellAnswer) => end(sent))
+  worker.once('messageerror', (error: Error) => end({ kind: 'crash', message: thrownText(error) }))
+  worker.once('error', (error: NodeJS.ErrnoException) =>
+    end(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? outOfMemory(call) : { kind: 'crash', message: thrownText(error) }),
+  )
+  signal.addEventListener('abort', onAbort, { once: true })
+  if (signal.aborted) onAbort()
+  return new Promise((resolve, reject) => {
+    worker.once('exit', (code) => {
+      clearTimeout(grace)
+      signal.removeEventListener('abort', onAbort)
+      if (signal.aborted) reject(signal.reason as Error)
+      else resolve(answer ?? { kind: 'crash', message: `its thread ended with code ${code} and no answer.` })
+    })
+  })
+}

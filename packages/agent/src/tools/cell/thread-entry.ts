@@ -1,0 +1,8 @@
+// The entry of a thread cell: one call, one answer.
+import { parentPort, workerData } from 'node:worker_threads'
+import type { CellAbort, CellCall } from './cell-call.ts'
+import { serveCall } from './serve-call.ts'
+
+const stop = new AbortController()
+parentPort?.once('message', ({ abort }: CellAbort) => stop.abort(abort))
+parentPort?.postMessage(await serveCall(workerData as CellCall, stop.signal), [])

@@ -1,0 +1,46 @@
+// What is wrong with a tool's definition, told to whoever wrote it, when the module is loaded.
+import { BeaverError } from '@beaver/core'
+import { z } from 'zod'
+import { thrownText } from './tool-failure.ts'
+
+interface Definition {
+  readonly name: string
+  readonly description: string
+  readonly input: z.ZodType
+  readonly run: unknown
+  readonly isolation?: string
+  readonly permission?: string
+  readonly timeoutMs?: number
+}
+
+const timeoutMsMax = 3_600_000
+const isolations: readonly unknown[] = [undefined, 'inline', 'thread', 'process']
+const permissions: readonly unknown[] = [undefined, 'allow', 'ask', 'deny']
+
+export const toolNamePattern = /^[a-zA-Z0-9_-]{1,64}$/
+
+export function definitionFault(definition: Definition): BeaverError | null {
+  const { name, description, run, isolation, permission, timeoutMs } = definition
+  const fault = (what: string): BeaverError =>
+    new BeaverError('invalid_configuration', `The tool ${JSON.stringify(name) ?? typeof name} cannot be defined: ${what}`)
+  if (typeof name !== 'string' || !toolNamePattern.test(name)) return fault('its name must be 1 to 64 of a-z A-Z 0-9 _ -.')
+  if (typeof description !== 'string' || description.trim() === '')
+    return fault('its description is empty. Say what it does, when to use it, and what it returns: a model reads nothing else.')
+  if (typeof run !== 'function') return fault('"run" must be a function.')
+  if (!isolations.includes(isolation)) return fault(`"isolation" is ${JSON.stringify(isolation)}, but must be "inline", "thread" or "process".`)
+  if (!permissions.includes(permission)) return fault(`"permission" is ${JSON.stringify(permission)}, but must be "allow", "ask" or "deny".`)
+  if (timeoutMs !== undefined && !(Number.isInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= timeoutMsMax))
+    return fault(`"timeoutMs" is ${String(timeoutMs)}, but must be a whole number from 1 to ${timeoutMsMax}.`)
+  try {
+    if (schemaOf(definition)['type'] === 'object') return null
+  } catch (error) {
+    return fault(`its input has no JSON schema (${thrownText(error)}).`)
+  }
+  return fault('its input must be an object at the top, such as z.strictObject({ … }).')
+}
+
+/** JSON Schema of the arguments. Throws what zod throws. */
+export function schemaOf({ input }: Pick<Definition, 'input'>): Record<string, unknown> {
+  const { $schema: _, ...parameters } = z.toJSONSchema(input, { io: 'input' }) as Record<string, unknown>
+  return parameters
+}

@@ -1,0 +1,39 @@
+// What a tool returned, as the text a model reads.
+// R1. Only text and plain data have one; anything else is a failure that says so, never an empty or a misleading result.
+// R2. A bounded text says how much it left out, is well-formed, and is bounded again without change.
+import { thrownText, ToolFailure } from './tool-failure.ts'
+
+/** Of one result. */
+const resultCharsMax = 200_000
+
+/** A string as it is, `undefined` as `null`, anything else as JSON. @throws {ToolFailure} `invalid_result` */
+export function resultText(tool: string, result: unknown): string {
+  if (typeof result === 'string') return result
+  if (result === undefined) return 'null'
+  const refused = (what: string): ToolFailure =>
+    new ToolFailure('invalid_result', `${tool} returned ${what}, which is neither text nor plain data. It may have taken effect; its author has to mend it.`)
+  if (typeof result === 'function' || typeof result === 'symbol' || typeof result === 'bigint') throw refused(`a ${typeof result}`)
+  let text: string | undefined
+  try {
+    text = JSON.stringify(result) as string | undefined
+  } catch (error) {
+    throw refused(`something that has no JSON (${firstLine(thrownText(error))})`)
+  }
+  if (text === undefined) throw refused('something that has no JSON')
+  return text
+}
+
+/** At most `charsMax` characters; what is too long is cut, and says so. */
+export function boundedText(text: string, charsMax = resultCharsMax): string {
+  if (text.length <= charsMax) return text.toWellFormed()
+  const note = (kept: number): string => `\n[cut: ${text.length - kept} more characters]`
+  const kept = wholeEnd(text, charsMax - note(0).length)
+  return text.slice(0, kept).toWellFormed() + note(kept)
+}
+
+/** `end`, or one less where it would cut a character in two. */
+export function wholeEnd(text: string, end: number): number {
+  return /[\uD800-\uDBFF]/.test(text[end - 1] ?? '') ? end - 1 : end
+}
+
+const firstLine = (text: string): string => text.split('\n', 1)[0] ?? ''

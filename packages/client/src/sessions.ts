@@ -1,0 +1,147 @@
+// A session read back: the journal is the session, nothing else holds it (SE-01). Asks no daemon; `search` asks the projector.
+// S1. Tasks in the order they were accepted, the events of each in theirs, every record verified as `watch` does.
+// S2. Read as it is asked for: a page of the journal is held, never the session. S3. A session nobody used is empty, not an error.
+import {
+  BeaverError,
+  type BlobStore,
+  blobOf,
+  chainFault,
+  emptyHead,
+  type Entry,
+  headAfter,
+  isTerminalTaskEvent,
+  type LogHead,
+  type LogId,
+  openRecord,
+  type RecordedEvent,
+  type SessionId,
+  sessionId,
+  type SessionSearchHit,
+  splitBatch,
+  type TaskResult,
+  visibleEventTypes,
+  type WireRecord,
+} from '@beaver/core'
+import { journalReader, natsSessionSearch, parseRequest, type Subjects } from '@beaver/nats'
+import type { NatsConnection } from '@nats-io/nats-core'
+
+/** `hidden`: for the record only; no prompt and no transcript shows it (SE-07). */
+export type SessionEvent = RecordedEvent & { readonly task_id: string; readonly hidden: boolean }
+
+export interface SessionMessage {
+  readonly task_id: string
+  readonly role: 'user' | 'assistant'
+  readonly content: string
+  /** ISO 8601. */
+  readonly at: string
+}
+
+export interface SearchOptions {
+  /** 1 to 50; default 10. */
+  readonly limit?: number
+  /** A session to leave out; default: none. */
+  readonly exceptSession?: string
+}
+
+export interface Sessions {
+  /** All events of the session so far. Stop reading when you have enough. @throws {BeaverError} `invalid_arguments`, `corrupt_journal`, `blob_missing` */
+  getEventRecords(sessionId: string): AsyncGenerator<SessionEvent>
+  /** Those of one run. @throws {BeaverError} as above */
+  getRunEventRecords(sessionId: string, runId: string): AsyncGenerator<SessionEvent>
+  /** In the order they started, workers' runs too. @throws {BeaverError} as above */
+  listRunIds(sessionId: string): Promise<readonly string[]>
+  /**
+   * What was asked and what was answered in the end, oldest first: what the next task of the session is given.
+   * Of the newest `tasksMax` tasks (default 20, at most 1,000). @throws {BeaverError} as above
+   */
+  getVisibleHistory(sessionId: string, options?: { tasksMax?: number }): Promise<readonly SessionMessage[]>
+  /** In all sessions of the tenant, best first. @throws {BeaverError} `no_daemon` when no projector runs, `timeout` */
+  search(query: string, options?: SearchOptions): Promise<readonly SessionSearchHit[]>
+}
+
+const historyTasksMax = 1_000
+
+export function sessionsOn(nc: NatsConnection, subjects: Subjects, tenant: string, blobs: () => Promise<BlobStore>): Sessions {
+  const parsed = (id: string): SessionId => parseRequest(sessionId, id, 'session id')
+
+  async function* eventsOfSession(id: string): AsyncGenerator<SessionEvent> {
+    const session = parsed(id)
+    const reader = await journalReader(nc, subjects)
+    for await (const task of reader.tasks(tenant, session)) {
+      const log = { tenant, session, task }
+      let head = emptyHead
+      for await (const entry of reader.entries(log)) {
+        for (const record of verified(log, entry, head)) {
+          head = headAfter(record)
+          const event = await opened(record)
+          yield { ...event, task_id: task, hidden: !visibleEventTypes.has(event.type) }
+        }
+      }
+    }
+  }
+
+  async function opened(record: WireRecord): Promise<RecordedEvent> {
+    const blob = blobOf(record)
+    return openRecord(record, blob === null ? undefined : Buffer.from(await (await blobs()).get(blob)).toString())
+  }
+
+  /** The request and how it ended, from the two ends of the task's log. */
+  async function exchange(log: LogId, first: Entry, last: Entry): Promise<{ before: string | null; messages: SessionMessage[] }> {
+    const [beginning] = verified(log, first, emptyHead)
+    const submitted = await opened(beginning as WireRecord)
+    if (submitted.type !== 'task_submitted') throw new BeaverError('corrupt_journal', `The log of task ${log.task} begins with ${submitted.type}.`)
+    const { previous_task_id: before, request } = submitted.data
+    const [next] = splitBatch(last.payload) as [WireRecord]
+    const end = await opened(verified(log, last, { taskseq: next.taskseq - 1, epoch: next.epoch, hash: next.prevhash }).at(-1) as WireRecord)
+    const answer = isTerminalTaskEvent(end.type) ? (end.data as TaskResult).final_output : ''
+    const said: SessionMessage = { task_id: log.task, role: 'user', content: request.text, at: submitted.time }
+    return { before, messages: answer === '' ? [] : [said, { task_id: log.task, role: 'assistant', content: answer, at: end.time }] }
+  }
+
+  return {
+    getEventRecords: eventsOfSession,
+    async *getRunEventRecords(id, runId) {
+      let task: string | null = null
+      for await (const event of eventsOfSession(id)) {
+        if (task !== null && event.task_id !== task) return // a run is of one task
+        if (event.runId !== runId) continue
+        task = event.task_id
+        yield event
+      }
+    },
+    async listRunIds(id) {
+      const runs: string[] = []
+      for await (const event of eventsOfSession(id)) if (event.type === 'run_started') runs.push(event.data.run_id)
+      return runs
+    },
+    async getVisibleHistory(id, { tasksMax = 20 } = {}) {
+      const session = parsed(id)
+      const reader = await journalReader(nc, subjects)
+      const exchanges: SessionMessage[][] = []
+      let task: string | null = await reader.newest(tenant, session)
+      for (let read = 0; task !== null && read < Math.min(tasksMax, historyTasksMax); read++) {
+        const log = { tenant, session, task } as LogId
+        const [first, last] = await Promise.all([reader.first(log), reader.last(log)])
+        if (first === null || last === null) break
+        const { before, messages } = await exchange(log, first, last)
+        exchanges.unshift(messages)
+        task = before
+      }
+      return exchanges.flat()
+    },
+    search: (query, { limit = 10, exceptSession = '' } = {}) =>
+      natsSessionSearch(nc, subjects).search(tenant, { query, limit, session: exceptSession, includeCurrent: exceptSession === '' }),
+  }
+}
+
+/** The records of an entry, which follow `from`. */
+function verified(log: LogId, entry: Entry, from: LogHead): WireRecord[] {
+  let head = from
+  const records = splitBatch(entry.payload)
+  for (const record of records) {
+    const fault = chainFault(head, record) ?? (record.subject === log.task ? null : `event ${record.taskseq} is one of task ${record.subject}`)
+    if (fault !== null) throw new BeaverError('corrupt_journal', `The log of task ${log.task} is broken: ${fault}.`)
+    head = headAfter(record)
+  }
+  return records
+}

@@ -1,0 +1,57 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { HomeInUse, isAlive, lockHome, startOf } from './home-lock.ts'
+import { readSystemFile, removeSystemFile, writeSystemFile } from './system-file.ts'
+
+let home: string
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'beaver-home-'))
+})
+afterEach(() => rmSync(home, { recursive: true }))
+
+/** The pid of a process that has ended. */
+const deadPid = (): number => spawnSync('true').pid
+const system = { nats_url: 'nats://127.0.0.1:4222', namespace: 'default', tenant: 'local', started_at: '2027-01-09T12:00:00Z', children: { supervisor: 7 } }
+
+describe('the lock of a home', () => {
+  test('is held by one at a time; the second is told who holds it', () => {
+    const unlock = lockHome(home)
+    expect(() => lockHome(home)).toThrow(HomeInUse)
+    expect(() => lockHome(home)).toThrow(`process ${process.pid}`)
+    unlock()
+    lockHome(home)()
+    expect(readdirSync(join(home, 'run'))).toEqual([])
+  })
+
+  test('of a dead process is taken over', () => {
+    mkdirSync(join(home, 'run'))
+    writeFileSync(join(home, 'run', 'lock'), JSON.stringify({ pid: deadPid(), started: null }))
+    lockHome(home)()
+  })
+
+  test.skipIf(startOf(process.pid) === null)('of another process with the same pid is taken over', () => {
+    expect(isAlive({ pid: process.pid, started: startOf(process.pid) })).toBe(true)
+    expect(isAlive({ pid: process.pid, started: 'another boot:1' })).toBe(false)
+  })
+})
+
+describe('what runs in a home', () => {
+  test('is found while its process lives', () => {
+    expect(readSystemFile(home)).toBeNull()
+    writeSystemFile(home, system)
+    expect(readSystemFile(home)).toMatchObject({ ...system, pid: process.pid })
+    removeSystemFile(home)
+    expect(readSystemFile(home)).toBeNull()
+  })
+
+  test('counts as nothing when its process is dead or the file is broken', () => {
+    mkdirSync(join(home, 'run'))
+    writeFileSync(join(home, 'run', 'system.json'), JSON.stringify({ ...system, pid: deadPid() }))
+    expect(readSystemFile(home)).toBeNull()
+    writeFileSync(join(home, 'run', 'system.json'), '{"pid":')
+    expect(readSystemFile(home)).toBeNull()
+  })
+})

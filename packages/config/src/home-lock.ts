@@ -1,0 +1,89 @@
+// One system a home: a lock file that names its holder.
+// H1. Taken by exclusive creation. H2. A lock whose holder is dead is taken over; a pid that now belongs to another process is
+//     told apart by its start time, where the system says it.
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { BeaverError } from '@beaver/core'
+
+export interface Holder {
+  readonly pid: number
+  /** When that process started, as the kernel counts; `null` where it does not say. */
+  readonly started: string | null
+}
+
+/** Another system holds the home. */
+export class HomeInUse extends BeaverError {}
+
+const triesMax = 5
+/** A lock this young without content is being written. */
+const writingMsMax = 5_000
+
+/** Takes the lock of a home. The function returned gives it back. @throws {HomeInUse} when another system runs */
+export function lockHome(home: string): () => void {
+  const run = join(home, 'run')
+  const file = join(run, 'lock')
+  mkdirSync(run, { recursive: true })
+  const mine: Holder = { pid: process.pid, started: startOf(process.pid) }
+  for (let tries = 0; tries < triesMax; tries++) {
+    try {
+      writeFileSync(file, JSON.stringify(mine), { flag: 'wx', mode: 0o600 })
+      return () => {
+        if (readHolder(file)?.pid === process.pid) rmSync(file, { force: true })
+      }
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
+        throw new BeaverError('start_failed', `The folder ${run} cannot be written: ${(error as Error).message}. Choose another with --home.`, { cause: error })
+    }
+    const holder = readHolder(file)
+    if (holder === null ? beingWritten(file) : isAlive(holder)) {
+      throw new HomeInUse(
+        'start_failed',
+        `Beaver is running here already${holder === null ? '' : ` (process ${holder.pid})`}, with its data in ${home}. Use it, stop it first, or choose another home (--home).`,
+      )
+    }
+    try {
+      const aside = `${file}.${process.pid}`
+      renameSync(file, aside)
+      rmSync(aside, { force: true })
+    } catch {
+      // somebody else took it away: try again
+    }
+  }
+  throw new BeaverError('start_failed', `The lock ${file} could not be taken. Remove it when no "beaver up" runs with this home.`)
+}
+
+function readHolder(file: string): Holder | null {
+  try {
+    const { pid, started } = JSON.parse(readFileSync(file, 'utf8')) as Partial<Holder>
+    return typeof pid === 'number' ? { pid, started: started ?? null } : null
+  } catch {
+    return null
+  }
+}
+
+function beingWritten(file: string): boolean {
+  const made = statSync(file, { throwIfNoEntry: false })?.mtimeMs
+  return made !== undefined && Date.now() - made < writingMsMax
+}
+
+/** Whether the process a file names still runs, and is not another one with the same pid. */
+export function isAlive({ pid, started }: Holder): boolean {
+  try {
+    process.kill(pid, 0)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false
+  }
+  const now = startOf(pid)
+  return started === null || now === null || now === started
+}
+
+/** Field 22 of /proc/<pid>/stat, and the boot it belongs to; `null` where there is no /proc. */
+export function startOf(pid: number): string | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${fields[19] ?? ''}`
+  } catch {
+    return null
+  }
+}

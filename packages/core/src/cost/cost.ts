@@ -1,0 +1,38 @@
+// What model calls cost, from the tokens the provider reported.
+// C1. What is not known is `null`, never zero: an unknown model, and calls whose tokens nobody reported.
+// C2. A price is a model's own or that of the model it is a dated snapshot of: a new version is another model.
+import type { Usage } from '../chat.ts'
+import { modelPrices, type Price } from './model-prices.ts'
+
+/**
+ * In USD; `null` when it is not known.
+ *
+ * @param overrides prices over the known ones, in USD per million tokens
+ * @example costOf('gpt-5-mini-2025-08-07', { input_tokens: 1_000_000, output_tokens: 0, calls: 1 }) // 0.25
+ */
+export function costOf(model: string, usage: Usage, overrides: Readonly<Record<string, Price>> = {}): number | null {
+  const price = priceIn(overrides, model) ?? priceIn(modelPrices, model)
+  if (price === null) return null
+  if (price.input === 0 && price.output === 0) return 0
+  if (usage.calls > 0 && usage.input_tokens === 0 && usage.output_tokens === 0) return null
+  return (usage.input_tokens * price.input + usage.output_tokens * price.output) / 1_000_000
+}
+
+/** `-2025-08-07`, `-20250929`, `-0613`, `-001`, `-latest`: of the same model. */
+const snapshot = /^[-@:](?:\d{3,8}(?:-\d\d){0,2}|latest)$/
+
+/** The price of the longest name that the model is, or is a snapshot of. Routers put the maker before it: `openai/gpt-5`. */
+function priceIn(prices: Readonly<Record<string, Price>>, model: string): Price | null {
+  for (const asked of new Set([model, model.slice(model.lastIndexOf('/') + 1)])) {
+    let best: string | null = null
+    for (const name of Object.keys(prices)) {
+      if (best !== null && name.length <= best.length) continue
+      const [whole, start] = [dashed(asked), dashed(name)]
+      if (whole === start || (whole.startsWith(start) && snapshot.test(whole.slice(start.length)))) best = name
+    }
+    if (best !== null) return prices[best] ?? null
+  }
+  return null
+}
+
+const dashed = (name: string): string => name.toLowerCase().replaceAll('.', '-')

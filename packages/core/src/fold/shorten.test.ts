@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest'
+import { answer, plain, recorded, result, runStarted } from '../../test/log.ts'
+import type { DataOf, DomainEvent } from '../events/catalog.ts'
+import { evolveRun, type RunState, startRun } from './run-state.ts'
+import { newestExchange, resultReference } from './shorten.ts'
+
+function folded(...events: DomainEvent[]): RunState {
+  const [first, ...rest] = recorded(runStarted('r1'), ...events)
+  return rest.reduce((run, event) => evolveRun(run, event, event.taskseq), startRun(first?.data as DataOf<'run_started'>))
+}
+const usage = { input_tokens: 7, output_tokens: 3, calls: 1 }
+const begun = [plain('system_prompt_snapshotted', { content: 'prompt' }, 'r1'), plain('user_message_added', { content: 'hi' }, 'r1')]
+const exchange = (id: string) => [answer('r1', null, [{ id, name: 'read' }]), result('r1', id, 'read', `text of ${id}`)]
+const compacted = (data: DataOf<'context_compacted'>) => plain('context_compacted', data as never, 'r1')
+const summarized = (messages_dropped: number) =>
+  plain('context_summarized', { content: 'short', messages_dropped, usage, provider_name: 'p', model: 'm' }, 'r1')
+const left = { call_id: 'a', tool_name: 'read', chars: 9 }
+const contents = (run: RunState) => run.messages.map(({ role, content }) => `${role}: ${content}`)
+
+describe('context_compacted', () => {
+  it('puts a reference in the place of each named result, and leaves the others, and the facts, as they are', () => {
+    const run = folded(...begun, ...exchange('a'), ...exchange('b'), compacted({ results: [left] }))
+    expect(contents(run).filter((line) => line.startsWith('tool'))).toEqual([`tool: ${resultReference(left)}`, 'tool: text of b'])
+    expect([run.compactions, run.facts.map((fact) => fact.result), run.status]).toEqual([1, ['text of a', 'text of b'], 'thinking'])
+  })
+
+  it('keeps count of what is left out of the history, also when another says nothing of it', () => {
+    expect(folded(...begun, compacted({ results: [], history_messages_dropped: 4 }), compacted({ results: [left] })).historyDropped).toBe(4)
+  })
+})
+
+describe('context_summarized', () => {
+  const run = folded(...begun, ...exchange('a'), ...exchange('b'), ...exchange('c'), summarized(4))
+
+  it('stands for the messages after the run’s own, which it follows; its usage counts', () => {
+    expect(contents(run)).toEqual([
+      'system: prompt',
+      'user: hi',
+      'user: <summary_of_earlier_work>\nshort\n</summary_of_earlier_work>',
+      'assistant: null',
+      'tool: text of c',
+    ])
+    expect([run.summaries, run.usage.calls, run.summarizedCallIds]).toEqual([1, 4, ['a', 'b']])
+  })
+
+  it('may be summarised itself, with what came after it', () => {
+    const next = [...exchange('d'), summarized(3)].reduce((state, event, i) => evolveRun(state, event, 20 + i), run)
+    expect(contents(next).slice(2)).toEqual(['user: <summary_of_earlier_work>\nshort\n</summary_of_earlier_work>', 'assistant: null', 'tool: text of d'])
+    expect(next.summarizedCallIds).toEqual(['a', 'b', 'c'])
+  })
+})
+
+it('either sets the tries of the call now due back: it is another call', () => {
+  const failed = plain('provider_call_failed', { failure: { class: 'rate_limited', message: 'm' }, tries: 2, retry_in_ms: 5, status: 429 }, 'r1')
+  expect([folded(...begun, failed).tries, folded(...begun, failed, compacted({ results: [left] })).tries]).toEqual([2, 0])
+  expect(folded(...begun, ...exchange('a'), ...exchange('b'), failed, summarized(2)).tries).toBe(0)
+})
+
+it('the newest exchange begins with the last answer that calls tools', () => {
+  expect(newestExchange(folded(...begun).messages)).toBe(2)
+  expect(newestExchange(folded(...begun, ...exchange('a'), ...exchange('b')).messages)).toBe(4)
+})

@@ -1,0 +1,44 @@
+// A conversation that was too long for the model, made shorter: what its messages are from then on.
+// C1. An answer that calls tools and its results stay together, or go together: providers refuse one without the other.
+// C2. What stands in the place of something says what was there.
+import { addUsage, type ChatMessage } from '../chat.ts'
+import type { DataOf } from '../events/catalog.ts'
+import type { RunState } from './run-state.ts'
+
+type Compacted = DataOf<'context_compacted'>
+
+/** What a model reads in the place of a result that was left out. */
+export function resultReference({ call_id, tool_name, chars }: Compacted['results'][number]): string {
+  return `[result of ${tool_name}, call ${call_id}: ${chars} characters, left out because the conversation was too long; call the tool again if you need it]`
+}
+
+/** Where the newest answer that calls tools stands; the number of messages when there is none. It and what follows are never left out. */
+export function newestExchange(messages: readonly ChatMessage[]): number {
+  const index = messages.findLastIndex((message) => message.role === 'assistant' && message.tool_calls !== undefined)
+  return index === -1 ? messages.length : index
+}
+
+export function compacted(run: RunState, { results, history_messages_dropped: dropped }: Compacted): RunState {
+  const references = new Map(results.map((each) => [each.call_id, resultReference(each)]))
+  const messages = run.messages.map((message): ChatMessage => {
+    if (message.role !== 'tool') return message
+    const reference = references.get(message.tool_call_id)
+    return reference === undefined ? message : { ...message, content: reference }
+  })
+  return { ...run, messages, compactions: run.compactions + 1, historyDropped: dropped ?? run.historyDropped, tries: 0 }
+}
+
+export function summarized(run: RunState, { content, messages_dropped, usage }: DataOf<'context_summarized'>): RunState {
+  const from = run.historyIndex + 1
+  const dropped = run.messages.slice(from, from + messages_dropped)
+  const callIds = dropped.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []).map((call) => call.id) : []))
+  const summary: ChatMessage = { role: 'user', content: `<summary_of_earlier_work>\n${content}\n</summary_of_earlier_work>` }
+  return {
+    ...run,
+    messages: [...run.messages.slice(0, from), summary, ...run.messages.slice(from + messages_dropped)],
+    summaries: run.summaries + 1,
+    summarizedCallIds: [...run.summarizedCallIds, ...callIds],
+    usage: addUsage(run.usage, usage),
+    tries: 0,
+  }
+}

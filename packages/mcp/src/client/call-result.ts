@@ -1,0 +1,92 @@
+// What a call of an MCP tool came to, as a model reads it: text as text, everything else told by type and size.
+// R1. Bounded. R2. Every failure has a code and a sentence.
+import type { ExternalResult } from '@beaver/agent'
+import { messageOf } from '@beaver/core'
+import { type CallToolResult, type ContentBlock, ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client'
+
+const resultCharsMax = 200_000
+
+export function failed(error: string, content: string): ExternalResult {
+  return { success: false, content: bounded(content), error }
+}
+
+export function resultOf({ content, structuredContent, isError }: CallToolResult): ExternalResult {
+  const parts = content.map(textOf)
+  const structured = structuredContent === undefined ? null : JSON.stringify(structuredContent)
+  // Servers repeat the structured content as text for older clients.
+  if (structured !== null && !content.some((block) => block.type === 'text' && sameJson(block.text, structured))) parts.push(structured)
+  const text = bounded(parts.filter((part) => part !== '').join('\n'))
+  if (isError === true) return { success: false, content: text === '' ? 'The tool failed and did not say why.' : text, error: 'mcp_tool_failed' }
+  return { success: true, content: text === '' ? 'The tool answered with nothing.' : text, error: null }
+}
+
+function textOf(block: ContentBlock): string {
+  switch (block.type) {
+    case 'text':
+      return block.text
+    case 'image':
+    case 'audio':
+      return `[${block.type} ${block.mimeType}, ${bytesOf(block.data)} bytes, not shown]`
+    case 'resource_link':
+      return `[link to ${block.name}: ${block.uri}${block.mimeType === undefined ? '' : `, ${block.mimeType}`}]`
+    case 'resource': {
+      const { uri, mimeType = 'no type' } = block.resource
+      if ('text' in block.resource) return `[resource ${uri}, ${mimeType}, ${block.resource.text.length} characters]\n${block.resource.text}`
+      return `[resource ${uri}, ${mimeType}, ${bytesOf(block.resource.blob)} bytes, not shown]`
+    }
+    default:
+      return block satisfies never
+  }
+}
+
+const bytesOf = (base64: string): number => Math.floor((base64.replace(/=+$/, '').length * 3) / 4)
+
+function sameJson(text: string, json: string): boolean {
+  if (text === json) return true
+  if (text.length > 4 * json.length + 1_000) return false
+  try {
+    return JSON.stringify(JSON.parse(text)) === json
+  } catch {
+    return false
+  }
+}
+
+function bounded(text: string): string {
+  return text.length <= resultCharsMax ? text : `${text.slice(0, resultCharsMax)}\n[cut: ${text.length - resultCharsMax} more characters]`
+}
+
+/** What a call that threw came to; `lost`: the connection is of no use any more. */
+export interface CallFailure {
+  readonly result: ExternalResult
+  readonly lost: 'no' | 'yes' | 'perhaps'
+}
+
+export function failureOf(error: unknown, call: { server: string; tool: string; timeoutMs: number; signal: AbortSignal }): CallFailure {
+  const { server, tool, timeoutMs, signal } = call
+  const says = (code: string, message: string, lost: CallFailure['lost'] = 'no'): CallFailure => ({ result: failed(code, message), lost })
+  if (signal.aborted) return says('cancelled', `The call of ${tool} was stopped.`)
+  if (error instanceof ProtocolError) return says('mcp_refused', `The MCP server ${server} refused the call of ${tool}: ${error.message}`)
+  if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
+    return says('tool_timeout', `The MCP server ${server} did not answer the call of ${tool} within ${timeoutMs / 1000} s.`, 'perhaps')
+  if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult)
+    return says('mcp_bad_answer', `The MCP server ${server} answered the call of ${tool} with something that is no result.`)
+  if (error instanceof SdkHttpError && error.status !== undefined && error.status !== 404) {
+    const why = error.status === 401 || error.status === 403 ? '; its "headers" in the configuration may lack a key' : ''
+    return says('mcp_refused', `The MCP server ${server} answered the call of ${tool} with HTTP ${error.status}${why}.`)
+  }
+  if (error instanceof SdkError && !lostCodes.has(error.code))
+    return says('mcp_bad_answer', `The call of ${tool} of the MCP server ${server} failed: ${messageOf(error)}`)
+  return says(
+    'mcp_server_down',
+    `The MCP server ${server} was lost during the call of ${tool} (${messageOf(error)}); whether it was carried out is not known.`,
+    'yes',
+  )
+}
+
+const lostCodes: ReadonlySet<string> = new Set([
+  SdkErrorCode.ConnectionClosed,
+  SdkErrorCode.NotConnected,
+  SdkErrorCode.SendFailed,
+  SdkErrorCode.ClientHttpNotImplemented,
+  SdkErrorCode.ClientHttpFailedToOpenStream,
+])

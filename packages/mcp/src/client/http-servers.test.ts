@@ -1,0 +1,94 @@
+// Given a server over HTTP, when it behaves or does not, then what loops see of it.
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { httpFixture } from '../../test/http-server.ts'
+import { bench, call, until } from '../../test/kit.ts'
+import type { McpHttpSpec } from './server-spec.ts'
+
+const spec = (url: string, changes: Partial<McpHttpSpec> = {}): McpHttpSpec => ({
+  url,
+  headers: {},
+  permission: 'allow',
+  timeout_ms: 30_000,
+  restarts_max: 5,
+  ...changes,
+})
+
+describe('an HTTP server', () => {
+  it.each(['stateless', 'reject'] as const)('is connected with its headers, listed and called (2025: %s)', async (legacy) => {
+    const test = bench({ onTestFinished })
+    const server = await httpFixture({ legacy })
+    const connections = await test.start({ web: spec(server.url, { headers: { 'x-key': 'key ${KEY}' } }) }, { environment: { KEY: 'abc' } })
+    await connections.settled
+    expect(connections.tools.map(({ name }) => name)).toEqual(['web_add', 'web_hang'])
+    const sums = await Promise.all(Array.from({ length: 50 }, (_, i) => call(connections, 'web_add', { a: i, b: 1 })))
+    expect(sums.map(({ content }) => content)).toEqual(Array.from({ length: 50 }, (_, i) => String(i + 1)))
+    expect(new Set(server.headers.map((headers) => headers['x-key']))).toEqual(new Set(['key abc']))
+    await connections.close()
+    await server.stop()
+  })
+
+  it('that goes away fails the call, and is connected again when it is back', async () => {
+    const test = bench({ onTestFinished })
+    const server = await httpFixture()
+    const connections = await test.start({ web: spec(server.url) })
+    await connections.settled
+    await server.stop()
+    expect(await call(connections, 'web_add', { a: 1, b: 1 })).toMatchObject({ success: false, error: 'mcp_server_down' })
+    await until('it is down', () => connections.status[0]?.state === 'restarting')
+    expect(connections.tools).toHaveLength(2)
+    const back = await httpFixture({ port: server.port })
+    await until('it is back', () => connections.status[0]?.state === 'connected')
+    expect(await call(connections, 'web_add', { a: 1, b: 1 })).toMatchObject({ success: true, content: '2' })
+    await connections.close()
+    await back.stop()
+  })
+
+  it.each([
+    [
+      'refuses the key',
+      { status: 401, type: 'text/plain', body: 'no' },
+      { error: 'mcp_refused', content: expect.stringContaining('may lack a key') as string },
+    ],
+    ['breaks', { status: 500, type: 'text/html', body: '<h1>Oops</h1>' }, { error: 'mcp_refused', content: expect.stringContaining('HTTP 500') as string }],
+    ['answers with a page', { status: 200, type: 'text/html', body: '<h1>Welcome</h1>' }, { error: 'mcp_bad_answer' }],
+    ['answers with half of its JSON', { status: 200, type: 'application/json', body: '{"jsonrpc": "2.0", "id"' }, { success: false }],
+    ['forgot the session', { status: 404, type: 'application/json', body: '{}' }, { error: 'mcp_server_down' }],
+    [
+      'sends 40 MB',
+      { status: 200, type: 'application/json', body: `"${'x'.repeat(40_000_000)}"` },
+      { content: expect.stringContaining('more than 32 MiB') as string },
+    ],
+  ])('that %s during a call is told as that', async (_, answer, result) => {
+    const test = bench({ onTestFinished })
+    const server = await httpFixture()
+    const connections = await test.start({ web: spec(server.url) })
+    await connections.settled
+    server.answer = answer
+    expect(await call(connections, 'web_add', { a: 1, b: 1 })).toMatchObject({ success: false, ...result })
+    await connections.close()
+    await server.stop()
+  })
+
+  it('that does not answer a call is left at its timeout', async () => {
+    const test = bench({ onTestFinished })
+    const server = await httpFixture()
+    const connections = await test.start({ web: spec(server.url, { timeout_ms: 200 }) })
+    expect(await call(connections, 'web_hang')).toMatchObject({ success: false, error: 'tool_timeout' })
+    await until('another is answered', async () => (await call(connections, 'web_add', { a: 1, b: 1 })).success)
+    await connections.close()
+    await server.stop()
+  })
+
+  it('that is not there from the start says so, and is asked again', async () => {
+    const test = bench({ onTestFinished })
+    const gone = await httpFixture()
+    await gone.stop()
+    const connections = await test.start({ web: spec(gone.url) })
+    await connections.settled
+    expect(connections.status[0]).toMatchObject({ state: 'restarting', lastError: expect.stringMatching(/fetch failed|ECONNREFUSED/) as string })
+    const back = await httpFixture({ port: gone.port })
+    await until('it is connected', () => connections.status[0]?.state === 'connected')
+    await connections.close()
+    await back.stop()
+  })
+})

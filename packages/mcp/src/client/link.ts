@@ -1,0 +1,117 @@
+// Link: one live connection to one MCP server, as a child or over HTTP, in whichever era of the protocol the server speaks.
+// L1. Connecting ends within `startMsMax`; what it started is gone when it failed. L2. `gone` tells the end, whoever ended it.
+import type { Clock } from '@beaver/core'
+import { messageOf } from '@beaver/core'
+import { Client, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
+import { boundedFetch } from './bounded-fetch.ts'
+import { type ChildTransport, childTransport } from './child-transport.ts'
+import type { Address } from './server-spec.ts'
+
+export interface Link {
+  readonly client: Client
+  readonly pid: number | null
+  /** `name version`, as the server calls itself. */
+  readonly server: string | null
+  /** The server only knows the handshake of 2025: the next connection need not ask. */
+  readonly legacy: boolean
+  /** Resolves with the reason. */
+  readonly gone: Promise<string>
+  /** Ends it. @param reason as a sentence goes on: "it does not answer" */
+  drop(reason: string): Promise<void>
+}
+
+export interface LinkOptions {
+  readonly clock: Clock
+  readonly groups: Set<number>
+  /** How we call ourselves. */
+  readonly version: string
+  readonly startMsMax: number
+  readonly leaveMsMax?: number
+  /** `legacy`: no question about the era first. Some programs end when they are asked. */
+  readonly mode: 'auto' | 'legacy'
+  readonly signal: AbortSignal
+  onListChanged(): void
+}
+
+/** `asked`: it ended upon the question about the era, it seems. */
+export class LinkError extends Error {
+  readonly asked: boolean
+  constructor(message: string, asked: boolean, options: { cause?: unknown } = {}) {
+    super(message, options)
+    this.name = 'LinkError'
+    this.asked = asked
+  }
+}
+
+const listChangedMs = 100
+const stderrCharsTold = 400
+const reconnects = { initialReconnectionDelay: 1_000, maxReconnectionDelay: 30_000, reconnectionDelayGrowFactor: 2, maxRetries: 5 }
+
+/** @throws {LinkError} */
+export async function connectLink(address: Address, options: LinkOptions): Promise<Link> {
+  const { clock, startMsMax, mode } = options
+  const child = address.kind === 'program' ? childTransport(address, options) : null
+  const transport: Transport = child ?? httpTransport(address as Extract<Address, { kind: 'http' }>)
+  const { promise: gone, resolve: tellGone } = Promise.withResolvers<string>()
+  const client = new Client(
+    { name: 'beaver', version: options.version },
+    {
+      capabilities: {},
+      versionNegotiation: { mode, probe: { timeoutMs: Math.ceil(startMsMax / 3) } },
+      inputRequired: { autoFulfill: false },
+      listChanged: { tools: { autoRefresh: false, debounceMs: listChangedMs, onChanged: () => options.onListChanged() } },
+    },
+  )
+  Object.assign(client, {
+    onclose: () => tellGone(child?.ended ?? 'the connection was closed'),
+    onerror: () => {}, // told by the call that fails
+  })
+
+  let late = false
+  const giveUp = (): void => void transport.close()
+  const timer = clock.after(startMsMax, () => {
+    late = true
+    giveUp()
+  })
+  options.signal.addEventListener('abort', giveUp, { once: true })
+  try {
+    if (options.signal.aborted) throw new Error('it was stopped')
+    await client.connect(transport, { timeout: startMsMax + 1_000 })
+    if (late) throw new Error('too late')
+  } catch (error) {
+    const reason = late ? `it did not answer within ${startMsMax / 1000} s` : (child?.ended ?? messageOf(error))
+    const asked = !late && mode === 'auto' && child !== null && child.ended !== null && child.pid !== null
+    await transport.close().catch(() => {})
+    throw new LinkError(`${reason}${stderrOf(child)}`, asked, { cause: error })
+  } finally {
+    timer.cancel()
+    options.signal.removeEventListener('abort', giveUp)
+  }
+
+  const version = client.getServerVersion()
+  return {
+    client,
+    pid: child?.pid ?? null,
+    server: version === undefined ? null : `${version.name} ${version.version}`,
+    legacy: client.getProtocolEra() === 'legacy',
+    gone: gone.then((reason) => `${reason}${child?.ended === reason ? stderrOf(child) : ''}`),
+    async drop(reason) {
+      tellGone(reason)
+      await client.close().catch(() => {})
+    },
+  }
+}
+
+function httpTransport({ url, headers }: { url: string; headers: Readonly<Record<string, string>> }): Transport {
+  return new StreamableHTTPClientTransport(new URL(url), {
+    requestInit: { headers: { ...headers } },
+    fetch: boundedFetch,
+    reconnectionOptions: reconnects,
+  })
+}
+
+function stderrOf(child: ChildTransport | null): string {
+  const tail = (child?.stderrTail ?? '').replace(/\s+/g, ' ').trim()
+  if (tail === '') return ''
+  return `; its stderr ends with: ${tail.length <= stderrCharsTold ? tail : `…${tail.slice(-stderrCharsTold)}`}`
+}

@@ -1,0 +1,105 @@
+// The tools a server lists: all pages, each tool checked and bounded.
+// T1. One tool that cannot be used is left out and told; the others stay. T2. What is kept of a tool is bounded; its hash is
+//     that of all the server said.
+import { createHash } from 'node:crypto'
+import { canonicalJson } from '@beaver/core'
+import type { Client } from '@modelcontextprotocol/client'
+import { z } from 'zod'
+
+export interface ListedTool {
+  readonly name: string
+  readonly description: string
+  readonly inputSchema: Readonly<Record<string, unknown>>
+  /** The server's own word; used as a hint only. */
+  readonly idempotent: boolean
+  /** SHA-256 of the canonical JSON of name, description, inputSchema and annotations. */
+  readonly hash: string
+  /** What the hash is of, for a person; cut. */
+  readonly definition: string
+}
+
+export interface LeftOut {
+  readonly tool: string
+  readonly reason: string
+}
+
+export interface Listing {
+  readonly tools: readonly ListedTool[]
+  readonly leftOut: readonly LeftOut[]
+}
+
+const toolsMax = 1_000
+const pagesMax = 64
+const nameCharsMax = 256
+const descriptionCharsMax = 8_000
+const schemaCharsMax = 64_000
+const definitionCharsMax = 4_000
+
+const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() })
+const named = z.looseObject({ name: z.string().min(1).max(nameCharsMax) })
+const tool = z.looseObject({
+  name: z.string(),
+  description: z.string().optional(),
+  inputSchema: z.looseObject({ type: z.literal('object') }),
+  annotations: z.looseObject({ readOnlyHint: z.boolean().optional(), idempotentHint: z.boolean().optional() }).optional(),
+})
+
+/** @throws what the client throws when the server does not answer, or not with a list */
+export async function listTools(client: Client, options: { timeoutMs: number; signal: AbortSignal }): Promise<Listing> {
+  const tools = new Map<string, ListedTool>()
+  const leftOut: LeftOut[] = []
+  let cursor: string | undefined
+  for (let pages = 1; ; pages++) {
+    const request = { method: 'tools/list', params: cursor === undefined ? {} : { cursor } }
+    const listed = await client.request(request, page, { timeout: options.timeoutMs, signal: options.signal })
+    for (const entry of listed.tools) {
+      if (tools.size + leftOut.length >= toolsMax) return { tools: [...tools.values()], leftOut: [...leftOut, beyond(`tool ${toolsMax}`)] }
+      const read = readTool(entry)
+      if ('reason' in read) leftOut.push(read)
+      else if (tools.has(read.name)) leftOut.push({ tool: read.name, reason: 'is listed twice; the first one counts' })
+      else tools.set(read.name, read)
+    }
+    if (listed.nextCursor === undefined || listed.nextCursor === cursor) break
+    if (pages >= pagesMax) {
+      leftOut.push(beyond(`page ${pagesMax}`))
+      break
+    }
+    cursor = listed.nextCursor
+  }
+  return { tools: [...tools.values()], leftOut }
+}
+
+const beyond = (what: string): LeftOut => ({ tool: '*', reason: `the list goes on after ${what}, and the rest is left out` })
+
+function readTool(entry: unknown): ListedTool | LeftOut {
+  const name = named.safeParse(entry)
+  if (!name.success) return { tool: '?', reason: `has no name of 1 to ${nameCharsMax} characters` }
+  const read = tool.safeParse(entry)
+  if (!read.success) {
+    const [issue] = read.error.issues
+    const what = issue?.path[0] === 'inputSchema' ? 'its inputSchema is not that of an object' : `its ${String(issue?.path.join('.'))} is not valid`
+    return { tool: name.data.name, reason: what }
+  }
+  const { description = '', inputSchema, annotations } = read.data
+  let definition: string
+  let schemaChars: number
+  try {
+    definition = canonicalJson({ name: read.data.name, description, inputSchema, annotations: annotations ?? null })
+    schemaChars = canonicalJson(inputSchema).length
+  } catch {
+    return { tool: read.data.name, reason: 'its inputSchema is nested too deep' }
+  }
+  if (schemaChars > schemaCharsMax) return { tool: read.data.name, reason: `its inputSchema is longer than ${schemaCharsMax} characters` }
+  return {
+    name: read.data.name,
+    description: cut(description, descriptionCharsMax),
+    inputSchema,
+    idempotent: annotations?.readOnlyHint === true || annotations?.idempotentHint === true,
+    hash: createHash('sha256').update(definition).digest('hex'),
+    definition: cut(definition, definitionCharsMax),
+  }
+}
+
+function cut(text: string, charsMax: number): string {
+  return text.length <= charsMax ? text : `${text.slice(0, charsMax)} [cut: ${text.length - charsMax} more characters]`
+}

@@ -1,0 +1,72 @@
+// What the operator says of one MCP server, and what of it a connection needs: with `$NAME` read from the environment.
+// E1. A variable that is not set is a failure that names it: a server never gets an empty secret.
+import type { Permission } from '@beaver/agent'
+import { BeaverError } from '@beaver/core'
+
+interface OfEveryServer {
+  /** Of its tools, where no rule says otherwise. */
+  readonly permission: Permission
+  /** Only these of its tools; absent: all. */
+  readonly tools?: readonly string[] | undefined
+  /** One call. */
+  readonly timeout_ms: number
+  /** Within ten minutes. */
+  readonly restarts_max: number
+}
+
+/** A program that speaks MCP on stdin and stdout. */
+export interface McpProgramSpec extends OfEveryServer {
+  readonly command: string
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  readonly cwd?: string | undefined
+}
+
+/** A server that speaks streamable HTTP. */
+export interface McpHttpSpec extends OfEveryServer {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** As the configuration has it under `mcp`. */
+export type McpServerSpec = McpProgramSpec | McpHttpSpec
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** What to reach a server by; nothing in it is a reference any more. */
+export type Address =
+  | {
+      readonly kind: 'program'
+      readonly command: string
+      readonly args: readonly string[]
+      readonly env: Readonly<Record<string, string>>
+      readonly cwd: string | undefined
+    }
+  | { readonly kind: 'http'; readonly url: string; readonly headers: Readonly<Record<string, string>> }
+
+/** @throws {BeaverError} `invalid_configuration` naming the variable that is not set */
+export function addressOf(spec: McpServerSpec, environment: Environment): Address {
+  const expanded = (values: Readonly<Record<string, string>>): Record<string, string> =>
+    Object.fromEntries(Object.entries(values).map(([name, value]) => [name, expand(value, environment)]))
+  if ('url' in spec) return { kind: 'http', url: spec.url, headers: expanded(spec.headers) }
+  const inherited = Object.fromEntries(['PATH', 'HOME'].flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])))
+  return { kind: 'program', command: spec.command, args: spec.args, env: { ...inherited, ...expanded(spec.env) }, cwd: spec.cwd }
+}
+
+const references = /\$(?:\$|\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))/g
+
+/**
+ * `$NAME` and `${NAME}` replaced by what the environment has; `$$` is a dollar sign.
+ *
+ * @throws {BeaverError} `invalid_configuration`
+ * @example expand('Bearer $TOKEN', { TOKEN: 'abc' }) // 'Bearer abc'
+ */
+export function expand(text: string, environment: Environment): string {
+  return text.replace(references, (whole, braced: string | undefined, plain: string | undefined) => {
+    if (whole === '$$') return '$'
+    const name = braced ?? plain ?? ''
+    const value = environment[name]
+    if (value === undefined) throw new BeaverError('invalid_configuration', `The environment variable ${name} is not set; set it and start the daemon again.`)
+    return value
+  })
+}

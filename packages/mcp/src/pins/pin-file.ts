@@ -1,0 +1,81 @@
+// The pins on disk: one JSON file in Beaver's home.
+// F1. It is replaced whole or not at all. F2. One that cannot be read is reported and never written over.
+// F3. Daemon and command line change it one after the other: a lock file, taken over when its owner is long gone.
+import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { type Clock, messageOf, pause, systemClock } from '@beaver/core'
+import { z } from 'zod'
+import { type Pin, pin } from './pin.ts'
+
+export type PinsRead = { readonly kind: 'ok'; readonly pins: readonly Pin[] } | { readonly kind: 'unusable'; readonly message: string }
+
+const content = z.strictObject({ version: z.literal(1), pins: z.array(pin).max(100_000) })
+const fileBytesMax = 64 * 1024 * 1024
+const lockMsMax = 2_000
+const lockPauseMs = 20
+const lockStaleMs = 10_000
+
+/** Where the pins of a home are. */
+export function mcpPinsFile(home: string): string {
+  return join(home, 'mcp-pins.json')
+}
+
+/** A file that is not there holds no pins. */
+export async function readPins(file: string): Promise<PinsRead> {
+  try {
+    if ((await stat(file)).size > fileBytesMax) return unusable(file, 'it is too large')
+    const read = content.safeParse(JSON.parse(await readFile(file, 'utf8')))
+    return read.success ? { kind: 'ok', pins: read.data.pins } : unusable(file, z.prettifyError(read.error).replaceAll('\n', ' '))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { kind: 'ok', pins: [] }
+    return unusable(file, messageOf(error))
+  }
+}
+
+/**
+ * Reads, lets `change` decide, and writes what it says, while nobody else does.
+ *
+ * @param change the pins to write; `null`: leave them
+ */
+export async function changePins(file: string, change: (pins: readonly Pin[]) => readonly Pin[] | null, clock: Clock = systemClock): Promise<PinsRead> {
+  try {
+    await mkdir(dirname(file), { recursive: true })
+    const unlock = await lock(`${file}.lock`, clock)
+    try {
+      const read = await readPins(file)
+      if (read.kind === 'unusable') return read
+      const pins = change(read.pins)
+      if (pins === null) return read
+      const next = `${file}.next`
+      await writeFile(next, `${JSON.stringify({ version: 1, pins }, null, 1)}\n`, { mode: 0o600, flush: true })
+      await rename(next, file)
+      return { kind: 'ok', pins }
+    } finally {
+      await unlock()
+    }
+  } catch (error) {
+    return { kind: 'unusable', message: `The pins of MCP tools cannot be stored in ${file}: ${messageOf(error)}` }
+  }
+}
+
+function unusable(file: string, why: string): PinsRead {
+  return {
+    kind: 'unusable',
+    message: `The pins of MCP tools in ${file} cannot be read (${why}). Put a good copy there, or move the file away to pin anew what the servers say now.`,
+  }
+}
+
+async function lock(file: string, clock: Clock): Promise<() => Promise<void>> {
+  for (let waitedMs = 0; ; waitedMs += lockPauseMs) {
+    try {
+      await (await open(file, 'wx')).close()
+      return () => rm(file, { force: true })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+      const held = await stat(file).catch(() => null)
+      if (held !== null && clock.now() - held.mtimeMs > lockStaleMs) await rm(file, { force: true })
+      else if (waitedMs >= lockMsMax) throw new Error(`another program holds ${file}`, { cause: error })
+    }
+    await pause(clock, lockPauseMs, new AbortController().signal)
+  }
+}

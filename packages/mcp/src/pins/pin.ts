@@ -1,0 +1,66 @@
+// Pins: what every tool of an MCP server said of itself when it was first seen. One that says something else is not offered
+// until a person has approved it. Pure; the file is pin-file.ts.
+// P1. First sight pins. P2. A pin stays when its tool disappears. P3. Only `approvePins` replaces a pin.
+import { z } from 'zod'
+
+const change = z.strictObject({ hash: z.string(), definition: z.string(), seen_at: z.string() })
+
+export const pin = z.strictObject({
+  server: z.string(),
+  tool: z.string(),
+  /** SHA-256 of the canonical JSON of name, description, inputSchema and annotations. */
+  hash: z.string(),
+  /** What was hashed, for a person; cut when long. */
+  definition: z.string(),
+  pinned_at: z.string(),
+  /** What the tool says of itself now, when that is something else. */
+  changed: change.optional(),
+})
+export type Pin = z.infer<typeof pin>
+
+interface Seen {
+  readonly name: string
+  readonly hash: string
+  readonly definition: string
+}
+
+export interface PinCheck {
+  /** `null`: as they were. */
+  readonly pins: readonly Pin[] | null
+  /** Tools that wait for an approval. */
+  readonly changed: ReadonlySet<string>
+}
+
+/** @param now ISO 8601 */
+export function checkPins(pins: readonly Pin[], server: string, tools: readonly Seen[], now: string): PinCheck {
+  const byTool = new Map(pins.filter((each) => each.server === server).map((each) => [each.tool, each]))
+  const next = new Map<string, Pin>()
+  const changed = new Set<string>()
+  for (const { name, hash, definition } of tools) {
+    const known = byTool.get(name)
+    if (known === undefined) next.set(name, { server, tool: name, hash, definition, pinned_at: now })
+    else if (known.hash === hash) {
+      const { changed: gone, ...settled } = known
+      if (gone !== undefined) next.set(name, settled)
+    } else {
+      changed.add(name)
+      if (known.changed?.hash !== hash) next.set(name, { ...known, changed: { hash, definition, seen_at: now } })
+    }
+  }
+  if (next.size === 0) return { pins: null, changed }
+  const replaced = pins.map((each) => (each.server === server ? (next.get(each.tool) ?? each) : each))
+  const added = [...next.values()].filter((each) => !byTool.has(each.tool))
+  return { pins: [...replaced, ...added], changed }
+}
+
+/** What a tool says of itself now becomes its pin. @param tool `null`: all changed ones of the server */
+export function approvePins(pins: readonly Pin[], server: string, tool: string | null, now: string): { pins: readonly Pin[]; approved: readonly string[] } {
+  const approved: string[] = []
+  const next = pins.map((each) => {
+    if (each.server !== server || (tool !== null && each.tool !== tool) || each.changed === undefined) return each
+    approved.push(each.tool)
+    const { hash, definition } = each.changed
+    return { server, tool: each.tool, hash, definition, pinned_at: now }
+  })
+  return { pins: next, approved }
+}

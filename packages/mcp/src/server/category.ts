@@ -1,0 +1,28 @@
+// The categories of tools `beaver mcp` can list, with the names they are known under.
+
+export interface McpCategory {
+  readonly id: string
+  /** The server's name in the configuration of an MCP client. */
+  readonly server: string
+  /** The server's title. */
+  readonly title: string
+  readonly displayName: string
+  readonly instructions: string
+}
+
+export const mcpCategories = {
+  team_workflow: {
+    id: 'team_workflow',
+    server: 'local_team_workflow_mcp',
+    title: 'Beaver Local Team Workflow Tools',
+    displayName: '本地 Agent Team Workflow 工具',
+    instructions:
+      'Each tool runs a team of agents on the Beaver system of this machine and answers with its result. A team may take minutes; progress is told while it runs. When no system runs, a tool answers with the code no_daemon and what to do.',
+  },
+} as const satisfies Readonly<Record<string, McpCategory>>
+
+export type McpCategoryId = keyof typeof mcpCategories
+
+export function isMcpCategory(id: string): id is McpCategoryId {
+  return Object.hasOwn(mcpCategories, id)
+}

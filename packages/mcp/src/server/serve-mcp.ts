@@ -1,0 +1,85 @@
+// Serving MCP: on stdin and stdout, or over streamable HTTP on 127.0.0.1; each in both eras of the protocol.
+// V1. stdout carries the protocol only. V2. HTTP answers to local hosts and local origins only, and listens nowhere else.
+// V3. Closing ends within a bound, and aborts the calls that are open.
+import { createServer } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Readable, Writable } from 'node:stream'
+import { BeaverError } from '@beaver/core'
+import { localhostHostValidation, localhostOriginValidation, type NodeIncomingMessageLike, toNodeHandler } from '@modelcontextprotocol/node'
+import { createMcpHandler, type McpServer } from '@modelcontextprotocol/server'
+import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio'
+
+export interface Serving {
+  /** Resolves when nobody is served any more. */
+  readonly closed: Promise<void>
+  close(): Promise<void>
+}
+
+/** Serves one client on a pair of streams, until the first of them ends. */
+export function serveMcpStdio(servers: () => McpServer, { input, output }: { input: Readable; output: Writable }): Serving {
+  const { promise: closed, resolve } = Promise.withResolvers<void>()
+  const transport = new StdioServerTransport(input, output)
+  const handle = serveStdio(servers, { transport })
+  input.once('end', resolve)
+  input.once('close', resolve)
+  output.once('close', resolve)
+  return {
+    closed,
+    async close() {
+      await handle.close()
+      resolve()
+    },
+  }
+}
+
+export interface HttpServing extends Serving {
+  readonly url: string
+}
+
+const path = '/mcp'
+
+/**
+ * @param options.port default: a free one
+ * @throws {BeaverError} `start_failed` when the port is taken
+ */
+export async function serveMcpHttp(servers: () => McpServer, { port = 0 }: { port?: number } = {}): Promise<HttpServing> {
+  const handler = createMcpHandler(servers)
+  const handle = toNodeHandler(handler)
+  const hostAllowed = localhostHostValidation()
+  const originAllowed = localhostOriginValidation()
+  const sockets = new Set<Socket>()
+  const server = createServer((request, response) => {
+    if (!hostAllowed(request, response) || !originAllowed(request, response)) return
+    if (new URL(request.url ?? '/', 'http://localhost').pathname !== path) {
+      response.writeHead(404, { 'content-type': 'text/plain' }).end(`MCP is served at ${path}.\n`)
+      return
+    }
+    void handle(request as typeof request & NodeIncomingMessageLike, response)
+  })
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  const { promise: closed, resolve } = Promise.withResolvers<void>()
+  server.once('close', resolve)
+  await new Promise<void>((listening, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(
+        new BeaverError('start_failed', `The port ${port} of 127.0.0.1 cannot be used (${error.code ?? error.message}). Name another with --port.`, {
+          cause: error,
+        }),
+      ),
+    )
+    server.listen(port, '127.0.0.1', listening)
+  })
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`,
+    closed,
+    async close() {
+      server.close()
+      await handler.close()
+      for (const socket of sockets) socket.destroy()
+      await closed
+    },
+  }
+}

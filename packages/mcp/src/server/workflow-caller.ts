@@ -1,0 +1,38 @@
+// WorkflowCaller: the port through which the MCP server reaches a daemon. The command line implements it.
+import type { JsonObject } from '@beaver/core'
+
+export interface WorkflowOutcome {
+  readonly taskId: string
+  readonly sessionId: string
+  readonly status: 'completed' | 'incomplete' | 'failed' | 'cancelled'
+  readonly finalOutput: string
+  readonly outputs: readonly { readonly node_id: string; readonly output: string }[]
+  /** Why it did not complete; `null` when it did. */
+  readonly failure: string | null
+}
+
+export interface WorkflowProgress {
+  /** Never falls. */
+  readonly done: number
+  readonly total: number | null
+  readonly message: string
+}
+
+export interface CallError {
+  readonly code: string
+  /** What happened and what to do. */
+  readonly message: string
+  /** The place in the arguments, when there is one. */
+  readonly path?: string
+}
+
+export type WorkflowCallResult = { readonly ok: true; readonly result: WorkflowOutcome } | { readonly ok: false; readonly error: CallError }
+
+export interface WorkflowCaller {
+  /** Never rejects. When `signal` aborts, the task is cancelled; resolves soon after. */
+  call(
+    workflow: string,
+    args: JsonObject,
+    options: { readonly signal: AbortSignal; readonly onProgress: (progress: WorkflowProgress) => void },
+  ): Promise<WorkflowCallResult>
+}

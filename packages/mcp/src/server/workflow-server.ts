@@ -1,0 +1,102 @@
+// The workflow tools as an MCP server: schemas, and calls handed on. It runs nothing itself.
+// W1. Arguments that a workflow refuses never reach a daemon; the refusal has its own code (D-38). W2. Every failure is a result
+//     with `isError` and `structuredContent: {error: {code, message}}`. W3. The factory is cheap: a server for each request.
+import type { JsonObject } from '@beaver/core'
+import { createTeamWorkflowTools, type Workflow, workflowToolSchemas } from '@beaver/workflows'
+import { type CallToolResult, McpServer, type ServerContext, type StandardSchemaWithJSON } from '@modelcontextprotocol/server'
+import { type McpCategoryId, mcpCategories } from './category.ts'
+import type { CallError, WorkflowCaller, WorkflowOutcome, WorkflowProgress } from './workflow-caller.ts'
+
+export interface WorkflowServerOptions {
+  readonly category: McpCategoryId
+  readonly version: string
+  readonly caller: WorkflowCaller
+}
+
+/** Makes servers of one category: as many as the transport asks for. */
+export function workflowServers({ category, version, caller }: WorkflowServerOptions): () => McpServer {
+  const { server, title, instructions } = mcpCategories[category]
+  // Each by itself: a client may offer its model some of the tools only.
+  const tools = createTeamWorkflowTools().map((workflow) => ({ workflow, schema: workflowToolSchemas([workflow])[0] }))
+  return () => {
+    const made = new McpServer({ name: server, title, version }, { capabilities: { tools: {} }, instructions })
+    for (const { workflow, schema } of tools) {
+      made.registerTool(
+        workflow.name,
+        { title: workflow.name, description: workflow.description, inputSchema: unchecked(schema?.parameters ?? {}), annotations: { openWorldHint: true } },
+        async (args, context) => callWorkflow(workflow, args, { caller, context }),
+      )
+    }
+    return made
+  }
+}
+
+/** The schema is for the client; what is wrong with arguments is told by the workflow, with a code. */
+function unchecked(schema: JsonObject): StandardSchemaWithJSON<JsonObject> {
+  const jsonSchema = (): Record<string, unknown> => schema
+  return {
+    '~standard': {
+      version: 1,
+      vendor: 'beaver',
+      validate: (value) => ({ value: value as JsonObject }),
+      jsonSchema: { input: jsonSchema, output: jsonSchema },
+    },
+  }
+}
+
+async function callWorkflow(
+  workflow: Workflow,
+  args: JsonObject,
+  { caller, context }: { caller: WorkflowCaller; context: ServerContext },
+): Promise<CallToolResult> {
+  // How many agents are allowed is the daemon's to say.
+  const planned = workflow.plan(args, { limits: { agentsMax: Infinity, edgesMax: Infinity } })
+  if (!planned.ok) return errorResult(planned.error)
+  const called = await caller.call(workflow.name, args, { signal: context.mcpReq.signal, onProgress: progressTeller(context) })
+  return called.ok ? outcomeResult(called.result) : errorResult(called.error)
+}
+
+/** Tells progress in order, one notification at a time; what comes meanwhile is summed up in the last. */
+function progressTeller({ mcpReq }: ServerContext): (progress: WorkflowProgress) => void {
+  const progressToken = mcpReq._meta?.progressToken
+  if (progressToken === undefined) return () => {}
+  let next: WorkflowProgress | null = null
+  let telling = false
+  let last = -1
+  return (progress) => {
+    next = progress
+    if (!telling) void tell()
+  }
+
+  async function tell(): Promise<void> {
+    telling = true
+    while (next !== null && !mcpReq.signal.aborted) {
+      const { done, total, message } = next
+      next = null
+      // Progress has to grow with each notification.
+      last = Math.max(done, last + 0.001)
+      const params = { progressToken, progress: last, message, ...(total === null ? {} : { total }) }
+      await mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {})
+    }
+    telling = false
+  }
+}
+
+function errorResult({ code, message, path }: CallError): CallToolResult {
+  return {
+    isError: true,
+    content: [{ type: 'text', text: message }],
+    structuredContent: { error: { code, message, ...(path === undefined || path === '' ? {} : { path }) } },
+  }
+}
+
+function outcomeResult({ taskId, sessionId, status, finalOutput, outputs, failure }: WorkflowOutcome): CallToolResult {
+  const structured = { task_id: taskId, session_id: sessionId, status, outputs: outputs.map(({ node_id, output }) => ({ node_id, output })) }
+  if (status === 'completed') return { content: [{ type: 'text', text: finalOutput }], structuredContent: structured }
+  const message = `The task ${taskId} ended as ${status}${failure === null ? '.' : `: ${failure}`}`
+  return {
+    isError: true,
+    content: [{ type: 'text', text: message }, ...(finalOutput === '' ? [] : [{ type: 'text' as const, text: finalOutput }])],
+    structuredContent: { ...structured, error: { code: `task_${status}`, message } },
+  }
+}

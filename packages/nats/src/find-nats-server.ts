@@ -1,0 +1,75 @@
+// Which nats-server binary the embedded server runs: the one that was named, else one on PATH that is new enough, else the one
+// the set-up brought.
+// N1. A binary that was named is used or refused, never passed over in silence.
+import { accessSync, constants, readFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { BeaverError } from '@beaver/core'
+import { compareVersions, serverVersionMin } from './connect.ts'
+import { natsServerVersion } from './embedded-server.ts'
+
+export interface FoundNatsServer {
+  readonly binary: string
+  readonly version: string
+  readonly from: 'BEAVER_NATS_SERVER' | 'PATH' | 'the set-up'
+}
+
+/**
+ * @param named the binary of BEAVER_NATS_SERVER; `null`: none was named
+ * @param path the variable PATH
+ * @throws {BeaverError} `server_missing`, `server_too_old`
+ */
+export async function findNatsServer(named: string | null, path: string | undefined): Promise<FoundNatsServer> {
+  if (named !== null) {
+    const version = await natsServerVersion(named)
+    if (compareVersions(version, serverVersionMin) < 0) throw tooOld(named, version, 'Unset BEAVER_NATS_SERVER, or point it to a newer one.')
+    return { binary: named, version, from: 'BEAVER_NATS_SERVER' }
+  }
+  let old: { binary: string; version: string } | null = null
+  for (const { binary, from } of [...onPath(path), ...fromSetup()]) {
+    const version = await natsServerVersion(binary).catch(() => null)
+    if (version === null) continue
+    if (compareVersions(version, serverVersionMin) >= 0) return { binary, version, from }
+    old ??= { binary, version }
+  }
+  const remedy = 'Run "node scripts/setup.mjs" to get one, or set BEAVER_NATS_SERVER to one.'
+  if (old !== null) throw tooOld(old.binary, old.version, remedy)
+  throw new BeaverError('server_missing', `No nats-server was found. ${remedy}`)
+}
+
+function tooOld(binary: string, version: string, remedy: string): BeaverError {
+  return new BeaverError('server_too_old', `The nats-server ${binary} is version ${version}; Beaver needs ${serverVersionMin} or newer. ${remedy}`)
+}
+
+type Candidate = Pick<FoundNatsServer, 'binary' | 'from'>
+
+function onPath(path = ''): Candidate[] {
+  const folders = path.split(delimiter).filter((folder) => folder !== '')
+  return folders.map((folder): Candidate => ({ binary: join(folder, 'nats-server'), from: 'PATH' })).filter(({ binary }) => executable(binary))
+}
+
+/** The set-up writes what it found or fetched into `.beaver/tools` of the checkout. */
+function fromSetup(): Candidate[] {
+  const tools = fileURLToPath(new URL('../../../.beaver/tools/', import.meta.url))
+  const noted = readPaths(join(tools, 'paths.json'))
+  const binaries = [...(noted === null ? [] : [noted]), join(tools, 'nats-server', 'nats-server')]
+  return binaries.filter(executable).map((binary): Candidate => ({ binary, from: 'the set-up' }))
+}
+
+function readPaths(file: string): string | null {
+  try {
+    const { natsServer } = JSON.parse(readFileSync(file, 'utf8')) as { natsServer?: unknown }
+    return typeof natsServer === 'string' ? natsServer : null
+  } catch {
+    return null
+  }
+}
+
+function executable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

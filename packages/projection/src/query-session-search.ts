@@ -1,0 +1,83 @@
+// `session_search`: what an agent finds of a tenant's earlier sessions (D-46), best first.
+// S1. The visible transcript only, and of it what root runs said and heard: workers' runs (with a parent run, or a source `team:…`; D-09) are left out.
+//     So are the results of earlier searches: they only say again what is found already.
+// S2. Any text is safe: it is words, all of which must occur (search-words.ts). S3. A limit outside of 1 to 50 is brought into it.
+// S4. Ranked by BM25 among the newest `rankedMax` that match; words below three characters are looked for in the newest
+//     `scannedRowsMax` texts, and without a longer one the newest stands first.
+import type { JsonValue } from '@beaver/core'
+import { z } from 'zod'
+import { page } from './page.ts'
+import { query } from './query.ts'
+import { matching, pattern, snippet, type Words, wordsOf } from './search-words.ts'
+import type { Sql } from './sql.ts'
+
+const limits = { usual: 10, min: 1, max: 50 }
+const excerptCharsMax = 320
+const rankedMax = 2_000
+const scannedRowsMax = 50_000
+
+/** `session`: the one that asks; left out of what is found unless `include_current`. */
+export const sessionSearch = query(
+  z.strictObject({
+    query: z.string().max(1000),
+    tenant: z.string().min(1).max(128),
+    session: z.string().max(128).optional(),
+    include_current: z.boolean().default(false),
+    limit: z
+      .number()
+      .default(limits.usual)
+      .transform((limit) => Math.trunc(Math.min(limits.max, Math.max(limits.min, limit)))),
+  }),
+  (sql, input) => {
+    const words = wordsOf(input.query)
+    if (words.all.length === 0) return { hits: [] }
+    const without = input.include_current ? null : (input.session ?? null)
+    const best = candidates(sql, words, { tenant: input.tenant, without }).slice(0, input.limit)
+    const { items } = page(best, input.limit, { item: (found) => hitView(sql, found, words.all), cursor: (found) => found.position })
+    return { hits: items }
+  },
+)
+
+interface Candidate {
+  readonly position: number
+  readonly score: number
+}
+
+/** Where the words occur: the best first, of equals the newest. */
+function candidates(sql: Sql, { long, short }: Words, of: { tenant: string; without: string | null }): Candidate[] {
+  const indexed = long.length > 0
+  const oldest = indexed ? 0 : (sql.get<{ position: number | null }>('select max(position) as position from transcript')?.position ?? 0) - scannedRowsMax
+  const found = sql.all<Candidate>(
+    `select transcript.position, ${indexed ? 'bm25(transcript_fts)' : '0.0'} as score
+     from ${indexed ? 'transcript_fts cross join transcript on transcript.position = transcript_fts.rowid' : 'transcript'}
+     join tasks on tasks.task_key = transcript.task_key
+     left join runs on runs.task_key = transcript.task_key and runs.run_id = transcript.run_id
+     where ${indexed ? 'transcript_fts match ? and' : ''} transcript.position > ?
+       ${short.map(() => "and transcript.text like ? escape '\\'").join(' ')}
+       and tasks.tenant = ? and (? is null or tasks.session_id <> ?)
+       and coalesce(transcript.name, '') <> 'session_search'
+       and (runs.run_id is null or runs.parent_run_id is null and substr(runs.source, 1, 5) <> 'team:')
+     order by ${indexed ? 'transcript_fts.rowid' : 'transcript.position'} desc limit ?`,
+    [...(indexed ? [matching(long)] : []), oldest, ...short.map(pattern), of.tenant, of.without, of.without, rankedMax],
+  )
+  return found.toSorted((a, b) => a.score - b.score || b.position - a.position)
+}
+
+interface HitRow {
+  readonly session_id: string
+  readonly task_id: string
+  readonly role: string
+  readonly text: string
+  readonly time: string
+}
+
+function hitView(sql: Sql, { position }: Candidate, words: readonly string[]): JsonValue {
+  const row = sql.one<HitRow>(
+    `select tasks.session_id, tasks.task_id, transcript.role, transcript.text, events.time from transcript
+     join tasks on tasks.task_key = transcript.task_key
+     join events on events.task_key = transcript.task_key and events.taskseq = transcript.taskseq
+     where transcript.position = ?`,
+    [position],
+  )
+  return { session_id: row.session_id, task_id: row.task_id, role: row.role, excerpt: snippet(row.text, words, excerptCharsMax), at: row.time }
+}

@@ -1,0 +1,172 @@
+import { type ChatAnswer, type ChatProvider, type EmbeddingProvider, ProviderError } from '@beaver/agent'
+import { scriptedProvider, type ScriptedReply, says, until, type VirtualClock, virtualClock } from '@beaver/testing'
+import { describe, expect, it } from 'vitest'
+import { ask, failureOf } from '../../test/kit.ts'
+import { endpointGate, gateBuffer, type GateLimits } from './endpoint-gate.ts'
+import { gatedChat, gatedEmbeddings } from './gated.ts'
+
+const limits: GateLimits = { requestsPerMinuteMax: null, tokensPerMinuteMax: null, circuitFailuresMax: 2, circuitOpenMs: 10_000 }
+
+function behindGate(replies: readonly ScriptedReply[], over: Partial<GateLimits> = {}) {
+  const clock = virtualClock()
+  const gate = endpointGate(gateBuffer(1), 0, { endpoint: 'api.test', limits: { ...limits, ...over }, tryMsMax: 60_000 })
+  const inner = scriptedProvider(replies)
+  return { clock, gate, inner, provider: gatedChat(inner, gate, clock) }
+}
+
+const down = (): ProviderError => new ProviderError('provider_unavailable', 'down')
+const many = (count: number): ScriptedReply[] => Array.from({ length: count }, () => says('a'))
+
+/** Runs what is due now: promises take a few turns. */
+async function turn(clock: VirtualClock, ms = 0): Promise<void> {
+  clock.advance(ms)
+  for (let i = 0; i < 20; i++) await Promise.resolve()
+}
+
+describe('a provider behind its gate', () => {
+  it('is asked at once, and answers, when nothing is limited', async () => {
+    const { provider, inner } = behindGate(many(100))
+    const answers = await Promise.all(Array.from({ length: 100 }, () => provider.chat(ask())))
+    expect([answers.length, inner.repliesLeft, provider.name, provider.model]).toEqual([100, 0, 'scripted', 'scripted-model'])
+  })
+
+  it('is asked no more often than the limit allows: the others wait for their slot', async () => {
+    const { provider, inner, clock } = behindGate(many(20), { requestsPerMinuteMax: 60 })
+    const all = Promise.all(Array.from({ length: 20 }, () => provider.chat(ask())))
+    await turn(clock)
+    expect(inner.requests.length).toBe(6)
+    await turn(clock, 1_000)
+    expect(inner.requests.length).toBe(7)
+    await turn(clock, 13_000)
+    await all
+    expect(inner.requests.length).toBe(20)
+  })
+
+  it('counts tokens: the estimate before, what was used after', async () => {
+    const used = { ...says('a'), usage: { input_tokens: 590, output_tokens: 10, calls: 1 } }
+    const { provider, inner, clock } = behindGate([used, used, says('b')], { tokensPerMinuteMax: 600 })
+    await provider.chat(ask())
+    const second = provider.chat(ask())
+    await turn(clock, 53_000)
+    expect(inner.requests.length).toBe(1)
+    await turn(clock, 2_000)
+    expect(inner.requests.length).toBe(2)
+    await second
+  })
+
+  it('ends a call that waits at once when it is aborted, and its slot goes to the next', async () => {
+    const { provider, inner, clock } = behindGate(many(3), { requestsPerMinuteMax: 1 })
+    await provider.chat(ask())
+    const controller = new AbortController()
+    const waiting = provider.chat(ask({ signal: controller.signal }))
+    await turn(clock)
+    const reason = new Error('cancelled')
+    controller.abort(reason)
+    await expect(waiting).rejects.toBe(reason)
+    const next = provider.chat(ask())
+    await turn(clock, 60_000)
+    await next
+    expect(inner.requests.length).toBe(2)
+  })
+
+  it('refuses a call at once that would wait longer than five minutes, as rate_limited', async () => {
+    const { provider, clock, inner } = behindGate(many(7), { requestsPerMinuteMax: 1 })
+    const calls = Array.from({ length: 6 }, () => provider.chat(ask()))
+    await turn(clock)
+    expect(await failureOf(provider.chat(ask()))).toMatchObject({ class: 'rate_limited', message: expect.stringContaining('longer than 300 s') })
+    for (let i = 0; i < 5; i++) await turn(clock, 60_000)
+    await Promise.all(calls)
+    expect(inner.requests.length).toBe(6)
+  })
+
+  it('fails at once while the circuit is open, naming the endpoint and what is left, and then tries once', async () => {
+    const { provider, clock, inner } = behindGate([down(), down(), says('back')])
+    for (let i = 0; i < 2; i++) await failureOf(provider.chat(ask()))
+    clock.advance(4_000)
+    const error = await failureOf(provider.chat(ask()))
+    expect(error).toMatchObject({ class: 'provider_unavailable', retryAfterMs: 6_000 })
+    expect(error.message).toBe('The endpoint api.test failed 2 times in a row and is not asked for another 6000 ms.')
+    expect(inner.requests.length).toBe(2)
+    clock.advance(6_000)
+    expect((await provider.chat(ask())).content).toBe('back')
+  })
+
+  it('lets one call try and refuses the others meanwhile', async () => {
+    let settle: (answer: Partial<ChatAnswer>) => void = () => undefined
+    const slow = new Promise<Partial<ChatAnswer>>((resolve) => (settle = resolve))
+    const { provider, clock } = behindGate([down(), down(), slow, says('after')])
+    for (let i = 0; i < 2; i++) await failureOf(provider.chat(ask()))
+    clock.advance(10_000)
+    const trial = provider.chat(ask())
+    await turn(clock)
+    expect((await failureOf(provider.chat(ask()))).class).toBe('provider_unavailable')
+    settle(says('back'))
+    expect((await trial).content).toBe('back')
+    expect((await provider.chat(ask())).content).toBe('after')
+  })
+
+  it('is not thought down because a caller aborted, or the endpoint refused', async () => {
+    const refused = new ProviderError('provider_refused', 'no', { status: 401 })
+    const { provider } = behindGate([refused, refused, refused, says('a')])
+    for (let i = 0; i < 3; i++) expect((await failureOf(provider.chat(ask()))).class).toBe('provider_refused')
+    expect((await provider.chat(ask())).content).toBe('a')
+  })
+
+  it('holds every call for as long as a 429 asks, up to a minute', async () => {
+    const limited = new ProviderError('rate_limited', 'slow down', { status: 429, retryAfterMs: 2_000 })
+    const { provider, inner, clock } = behindGate([
+      limited,
+      says('a'),
+      says('b'),
+      new ProviderError('rate_limited', 'x', { retryAfterMs: 3_600_000 }),
+      says('c'),
+    ])
+    await failureOf(provider.chat(ask()))
+    const two = [provider.chat(ask()), provider.chat(ask())]
+    await turn(clock, 1_999)
+    expect(inner.requests.length).toBe(1)
+    await turn(clock, 1)
+    await turn(clock, 20)
+    await Promise.all(two)
+    await failureOf(provider.chat(ask()))
+    const last = provider.chat(ask())
+    await turn(clock, 60_000)
+    expect((await last).content).toBe('c')
+  })
+
+  it('holds those that wait for their slot already', async () => {
+    const limited = new ProviderError('rate_limited', 'slow down', { status: 429, retryAfterMs: 30_000 })
+    const { provider, inner, clock } = behindGate([says('a'), limited, says('b')], { requestsPerMinuteMax: 20 })
+    await provider.chat(ask())
+    const failing = failureOf(provider.chat(ask()))
+    const waiting = provider.chat(ask())
+    await failing
+    await turn(clock, 4_000)
+    expect(inner.requests.length).toBe(2)
+    await turn(clock, 26_000)
+    await turn(clock, 3_000)
+    await until('the held call is made', () => inner.requests.length === 3)
+    await waiting
+  })
+})
+
+it('embeddings wait at the same gate', async () => {
+  const clock = virtualClock()
+  const gate = endpointGate(gateBuffer(1), 0, { endpoint: 'e', limits: { ...limits, tokensPerMinuteMax: 60 }, tryMsMax: 1 })
+  const asked: number[] = []
+  const inner: EmbeddingProvider = {
+    name: 'n',
+    model: 'm',
+    embed(texts) {
+      asked.push(texts.length)
+      return Promise.resolve(texts.map(() => [1]))
+    },
+  }
+  const chat: ChatProvider = gatedChat(scriptedProvider(many(1)), gate, clock)
+  await gatedEmbeddings(inner, gate, clock).embed(['x'.repeat(400)], new AbortController().signal)
+  const waiting = chat.chat(ask())
+  await turn(clock, 94_000)
+  await turn(clock, 1_000)
+  await waiting
+  expect(asked).toEqual([1])
+})

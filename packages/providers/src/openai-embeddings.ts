@@ -1,0 +1,77 @@
+// An EmbeddingProvider on any endpoint that speaks OpenAI's embeddings.
+// M1. At most `textsMax` texts a request, one after the other. M2. What comes back is checked: as many vectors as texts, in
+//     their order, all of one length, of finite numbers. M3. The failure classes are those of chat.
+import type { EmbeddingProvider } from '@beaver/agent'
+import { watchCall } from './call-watch.ts'
+import { malformed } from './chat-completion.ts'
+import { openAiEndpoint, type OpenAiEndpointOptions } from './openai-endpoint.ts'
+import { type AnsweringPlace, errorInAnswer, providerErrorOf } from './provider-failure.ts'
+import { bodyText } from './response-body.ts'
+
+/** Of one request; with 3072 numbers a text its answer stays well below what is read. */
+const textsMax = 64
+
+/** @throws {BeaverError} `invalid_configuration` when `baseURL` is no http URL or the key is empty */
+export function openAiEmbeddings(options: OpenAiEndpointOptions): EmbeddingProvider {
+  const { name, model, timeoutMs } = options
+  const { client, place } = openAiEndpoint(options)
+
+  async function embedBatch(texts: readonly string[], signal: AbortSignal): Promise<readonly (readonly number[])[]> {
+    signal.throwIfAborted()
+    const watch = watchCall(signal, { timeoutMs, idleMs: timeoutMs })
+    try {
+      // Base64, the client's own default, is not known everywhere. An empty text is refused by some.
+      const body = { model, input: texts.map((text) => text || ' '), encoding_format: 'float' }
+      const response = await client.post('/embeddings', { body, signal: watch.controller.signal }).asResponse()
+      return readEmbeddings(await bodyText(response, place.host), texts.length, place)
+    } catch (error) {
+      signal.throwIfAborted()
+      throw providerErrorOf(error, { ...place, timeoutMs, idleMs: timeoutMs, gaveUp: watch.gaveUp })
+    } finally {
+      watch.close()
+    }
+  }
+
+  async function embed(texts: readonly string[], signal: AbortSignal): Promise<readonly (readonly number[])[]> {
+    const vectors: (readonly number[])[] = []
+    for (let at = 0; at < texts.length; at += textsMax) vectors.push(...(await embedBatch(texts.slice(at, at + textsMax), signal)))
+    return oneLength(vectors, place)
+  }
+
+  return { name, model, embed }
+}
+
+/** @throws {ProviderError} */
+export function readEmbeddings(body: string, count: number, place: AnsweringPlace): readonly (readonly number[])[] {
+  let value: unknown
+  try {
+    value = JSON.parse(body)
+  } catch {
+    throw malformed(place, `not JSON. It begins: ${body.slice(0, 4000)}`)
+  }
+  const data = fieldOf(value, 'data')
+  if (!Array.isArray(data)) throw errorInAnswer(value, place) ?? malformed(place, 'not a list of embeddings: data is no list')
+  if (data.length !== count) throw malformed(place, `not a list of embeddings: ${data.length} for ${count} texts`)
+  const vectors: (readonly number[] | undefined)[] = Array.from({ length: count })
+  for (const [position, item] of (data as unknown[]).entries()) {
+    const index = fieldOf(item, 'index') ?? position
+    const vector = fieldOf(item, 'embedding')
+    if (!isVector(vector)) throw malformed(place, `not a list of embeddings: data.${position}.embedding is no list of numbers`)
+    if (typeof index !== 'number' || !(index in vectors) || vectors[index] !== undefined)
+      throw malformed(place, `not a list of embeddings: data.${position}.index is wrong`)
+    vectors[index] = vector
+  }
+  return oneLength(vectors as readonly (readonly number[])[], place)
+}
+
+/** Of different lengths, vectors cannot be compared. */
+function oneLength(vectors: readonly (readonly number[])[], place: AnsweringPlace): readonly (readonly number[])[] {
+  const length = vectors[0]?.length
+  if (vectors.some((vector) => vector.length !== length)) throw malformed(place, 'not a list of embeddings: they differ in length')
+  return vectors
+}
+
+const isVector = (value: unknown): value is readonly number[] =>
+  Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === 'number' && Number.isFinite(each))
+
+const fieldOf = (value: unknown, name: string): unknown => (typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined)

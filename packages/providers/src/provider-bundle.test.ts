@@ -1,0 +1,90 @@
+import { afterEach, expect, it } from 'vitest'
+import { ask, closeServers, failureOf, json, serve } from '../test/kit.ts'
+import { gateBuffer, type GateLimits } from './gate/endpoint-gate.ts'
+import { type EndpointChoice, type ProviderChoices, providerBundle } from './provider-bundle.ts'
+
+afterEach(closeServers)
+
+const limits: GateLimits = { requestsPerMinuteMax: null, tokensPerMinuteMax: null, circuitFailuresMax: 3, circuitOpenMs: 60_000 }
+const at = (baseURL: string, over: Partial<EndpointChoice> = {}): EndpointChoice => ({
+  provider: 'p',
+  baseURL,
+  apiKey: 'sk-main-key',
+  keyName: 'OPENAI_API_KEY',
+  model: 'm',
+  timeoutMs: 5_000,
+  idleMs: 1_000,
+  gateIndex: 0,
+  ...over,
+})
+const choices = (main: EndpointChoice, over: Partial<ProviderChoices> = {}): ProviderChoices => ({
+  ...main,
+  fallback: null,
+  auxiliary: null,
+  embeddings: null,
+  gate: gateBuffer(4),
+  limits,
+  ...over,
+})
+
+it('asks each endpoint with its own key and model', async () => {
+  const seen: string[] = []
+  const url = await serve((request, response, body) => {
+    seen.push(`${request.url} ${request.headers.authorization} ${(JSON.parse(body) as { model: string }).model}`)
+    json(request.url === '/v1/embeddings' ? { data: [{ embedding: [1] }] } : { choices: [{ message: { content: 'a' } }] })(request, response, body)
+  })
+  const other = (name: string, gateIndex: number): EndpointChoice => at(url, { apiKey: `sk-${name}-key`, model: name, gateIndex })
+  const bundle = providerBundle(choices(at(url), { fallback: other('fallback', 1), auxiliary: other('auxiliary', 2), embeddings: other('embeddings', 3) }))
+  await bundle.main.chat(ask())
+  await bundle.fallback?.chat(ask())
+  await bundle.auxiliary?.chat(ask())
+  await bundle.embeddings?.embed(['x'], new AbortController().signal)
+  expect(seen).toEqual([
+    '/v1/chat/completions Bearer sk-main-key m',
+    '/v1/chat/completions Bearer sk-fallback-key fallback',
+    '/v1/chat/completions Bearer sk-auxiliary-key auxiliary',
+    '/v1/embeddings Bearer sk-embeddings-key embeddings',
+  ])
+})
+
+it('has nothing beside the main endpoint when nothing was chosen', async () => {
+  expect(providerBundle(choices(at(await serve(() => undefined))))).toMatchObject({ fallback: null, auxiliary: null, embeddings: null })
+})
+
+it('in every thread knows what another met: the circuit is one, and each endpoint has its own', async () => {
+  let requests = 0
+  const url = await serve((request, response, body) => {
+    requests++
+    json({ error: { message: 'x' } }, 503)(request, response, body)
+  })
+  const works = await serve(json({ choices: [{ message: { content: 'stands in' } }] }))
+  const chosen = choices(at(url), { fallback: at(works, { gateIndex: 1 }) })
+  const [one, other] = [providerBundle(structuredClone(chosen)), providerBundle(structuredClone(chosen))]
+  for (let i = 0; i < 3; i++) await failureOf(one.main.chat(ask()))
+  const error = await failureOf(other.main.chat(ask()))
+  expect(error.message).toMatch(/^The endpoint 127\.0\.0\.1:\d+ \(model m\) failed 3 times in a row/)
+  expect([error.class, requests, (error.retryAfterMs ?? 0) > 50_000]).toEqual(['provider_unavailable', 3, true])
+  expect((await other.fallback?.chat(ask()))?.content).toBe('stands in')
+})
+
+it('holds all threads when the endpoint asks for a pause', async () => {
+  const times: number[] = []
+  const url = await serve((request, response, body) => {
+    times.push(performance.now())
+    const handler =
+      times.length === 1 ? json({ error: { message: 'x' } }, 429, { 'retry-after-ms': '150' }) : json({ choices: [{ message: { content: 'a' } }] })
+    handler(request, response, body)
+  })
+  const chosen = choices(at(url))
+  const [one, other] = [providerBundle(chosen), providerBundle(structuredClone(chosen))]
+  expect((await failureOf(one.main.chat(ask()))).class).toBe('rate_limited')
+  await other.main.chat(ask())
+  expect((times[1] as number) - (times[0] as number)).toBeGreaterThanOrEqual(150)
+})
+
+it('names the variable of a refused key', async () => {
+  const url = await serve(json({ error: { message: 'nope' } }, 401))
+  const bundle = providerBundle(choices(at(url), { fallback: at(url, { keyName: 'BEAVER_FALLBACK_API_KEY' }) }))
+  const refused = bundle.fallback === null ? null : await failureOf(bundle.fallback.chat(ask()))
+  expect(refused?.message).toMatch('check BEAVER_FALLBACK_API_KEY')
+})

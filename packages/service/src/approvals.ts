@@ -1,0 +1,57 @@
+// Calls of one task that wait for an approval, put to the program.
+// A1. A call is put to it once, and only when no decision stands in the journal: what is replayed is looked through first.
+import type { BeaverClient } from '@beaver/client'
+import { BeaverError, messageOf, type RecordedEvent } from '@beaver/core'
+import type { ApprovalRequest, OnApproval } from './options.ts'
+
+/** So long nothing more must have come: then the replay is over. */
+const settleMs = 25
+
+export interface AskedApprovals {
+  saw(event: RecordedEvent): void
+  close(): void
+}
+
+export function askApprovals(taskId: string, client: Pick<BeaverClient, 'decide'>, ask: OnApproval, tell: (message: string) => void): AskedApprovals {
+  const waiting = new Map<string, ApprovalRequest>()
+  const stop = new AbortController()
+  let timer: NodeJS.Timeout | null = null
+
+  async function put(request: ApprovalRequest): Promise<void> {
+    let answer: boolean | string
+    try {
+      answer = await ask(request, stop.signal)
+    } catch (error) {
+      tell(`onApproval failed, so the call ${request.call_id} of ${request.tool_name} is denied: ${messageOf(error)}`)
+      answer = 'The program could not decide.'
+    }
+    if (stop.signal.aborted) return
+    const decision = { callId: `${request.run_id}/${request.call_id}`, approved: answer === true, by: 'program' }
+    try {
+      await client.decide(taskId, typeof answer === 'string' ? { ...decision, reason: answer } : decision)
+    } catch (error) {
+      // Somebody else decided, or the task ended.
+      if (error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found')) return
+      tell(`The decision about the call ${request.call_id} of the task ${taskId} did not get through: ${messageOf(error)}`)
+    }
+  }
+
+  return {
+    saw(event) {
+      if (event.type === 'approval_requested') waiting.set(event.data.call_id, { task_id: taskId, run_id: event.runId ?? '', ...event.data })
+      else if (event.type === 'approval_granted' || event.type === 'approval_denied') waiting.delete(event.data.call_id)
+      if (timer !== null) clearTimeout(timer)
+      timer = waiting.size === 0 ? null : setTimeout(putAll, settleMs)
+    },
+    close() {
+      stop.abort()
+      if (timer !== null) clearTimeout(timer)
+    },
+  }
+
+  function putAll(): void {
+    const requests = [...waiting.values()]
+    waiting.clear()
+    for (const request of requests) void put(request)
+  }
+}

@@ -1,0 +1,67 @@
+// Profiles and workflows written in TypeScript: checked where they are defined, and given to the daemon as the files it reads.
+// F1. What is wrong is told where it is written, not when a task fails. F2. The folder holds what the service was made with,
+//     nothing of an earlier one: whoever holds the home's lock writes it.
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type AgentProfileInput, readProfile } from '@beaver/agent'
+import { BeaverError, type Problem } from '@beaver/core'
+import { readDefinition, type WorkflowDefinitionInput } from '@beaver/workflows'
+
+/** A workflow of its own id; the rest is what a definition file holds (docs/workflow-definitions.md). */
+export interface WorkflowInput extends WorkflowDefinitionInput {
+  /** An agent calls it as `workflow:<id>`. Letters, digits, `_`, `-` and `.`; at most 64. */
+  readonly id: string
+}
+
+/**
+ * A profile of root agents, checked and typed.
+ * @example
+ * defineProfile({ name: 'clerk', system_prompt: 'You answer in one sentence.', tool_ids_inventory: ['system:read_file'] })
+ * @throws {BeaverError} `invalid_configuration`
+ */
+export function defineProfile(profile: AgentProfileInput): AgentProfileInput {
+  const { diagnostics } = readProfile(profile)
+  refuseIf(`The profile ${JSON.stringify(profile.name)}`, diagnostics)
+  return profile
+}
+
+/**
+ * A workflow that agents call as `workflow:<id>`, and that a task may be. Checked and typed; that what it calls exists is
+ * checked when the service boots.
+ * @throws {BeaverError} `invalid_configuration`
+ */
+export function defineWorkflow(workflow: WorkflowInput): WorkflowInput {
+  const { id, ...file } = workflow
+  if (!/^[\p{L}\p{N}_][\p{L}\p{N}_.-]{0,63}$/u.test(id))
+    refuseIf('The workflow', [{ path: 'id', message: `The id ${JSON.stringify(id)} must be 1 to 64 letters, digits, "_", "-" or "."` }])
+  const { diagnostics } = readDefinition(id, JSON.parse(JSON.stringify(file)))
+  const faults = diagnostics.filter(({ severity }) => severity === 'error')
+  refuseIf(`The workflow ${JSON.stringify(id)}`, faults)
+  return workflow
+}
+
+function refuseIf(what: string, faults: readonly Problem[]): void {
+  if (faults.length === 0) return
+  const problems = faults.map(({ path, message }) => ({ path, message }))
+  const lines = problems.map(({ path, message }) => (path === '' || message.includes(path) ? message : `${path}: ${message}`))
+  throw new BeaverError('invalid_configuration', `${what} is not valid: ${lines.join(' ')}`, { problems })
+}
+
+/** Where the daemon finds them: files of profiles, folders of workflows. */
+export interface DefinitionPlaces {
+  readonly profiles: readonly string[]
+  readonly workflows: readonly string[]
+}
+
+export function writeDefinitions(home: string, of: { profiles: readonly AgentProfileInput[]; workflows: readonly WorkflowInput[] }): DefinitionPlaces {
+  const folder = join(home, 'run', 'program')
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(join(folder, 'workflows'), { recursive: true })
+  const write = (file: string, content: object): string => {
+    writeFileSync(file, `${JSON.stringify(content, null, 2)}\n`)
+    return file
+  }
+  const profiles = of.profiles.map((profile, i) => write(join(folder, `profile-${i + 1}.json`), profile))
+  for (const { id, ...file } of of.workflows) write(join(folder, 'workflows', `${id}.json`), file)
+  return { profiles, workflows: of.workflows.length === 0 ? [] : [join(folder, 'workflows')] }
+}

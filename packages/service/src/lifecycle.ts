@@ -1,0 +1,53 @@
+// What a service may be asked in which state (requirements.md §18). Pure.
+// S1. The table is total: every operation in every state is allowed or refused with a sentence that says what to call instead.
+import { BeaverError } from '@beaver/core'
+
+/**
+ * `idle`: made, for direct tasks. `running`: from `start()` to `stop()`. `stopped`: nothing runs, everything is still there.
+ * `closed`: nothing is there any more.
+ */
+export type ServiceState = 'idle' | 'starting' | 'running' | 'stopping' | 'stopped' | 'closed'
+
+export type Operation = 'boot' | 'processDirect' | 'start' | 'submitDirect' | 'stop' | 'close' | 'result'
+
+const allowed = null
+const gone = 'It is closed. Make a new AgentService.'
+const inRunningMode = 'In running mode tasks go through submitDirect().'
+const isStarting = 'Await start() first.'
+const isStopping = 'It takes no new tasks. Await stop(), then start() it again, or make a new AgentService.'
+const hasStopped = 'It takes no new tasks. Call start() to take tasks again, or make a new AgentService.'
+
+const table: Readonly<Record<Operation, Readonly<Record<ServiceState, string | null>>>> = {
+  boot: { idle: allowed, starting: allowed, running: allowed, stopping: allowed, stopped: allowed, closed: gone },
+  processDirect: { idle: allowed, starting: inRunningMode, running: inRunningMode, stopping: isStopping, stopped: hasStopped, closed: gone },
+  start: { idle: allowed, starting: isStarting, running: 'It has been started.', stopping: 'Await stop() first.', stopped: allowed, closed: gone },
+  submitDirect: {
+    idle: 'Call start() first, or use processDirect() for a single task.',
+    starting: isStarting,
+    running: allowed,
+    stopping: isStopping,
+    stopped: hasStopped,
+    closed: gone,
+  },
+  stop: { idle: 'It has not been started. Call close().', starting: isStarting, running: allowed, stopping: allowed, stopped: allowed, closed: gone },
+  close: {
+    idle: allowed,
+    starting: 'Await start() and stop() first, or call shutdown().',
+    running: 'Await stop() first, or call shutdown().',
+    stopping: 'Await stop() first, or call shutdown().',
+    stopped: allowed,
+    closed: allowed,
+  },
+  result: { idle: allowed, starting: allowed, running: allowed, stopping: allowed, stopped: allowed, closed: gone },
+}
+
+/** Why an operation is refused in a state; `null`: it is allowed. */
+export function refusalOf(operation: Operation, state: ServiceState): string | null {
+  return table[operation][state]
+}
+
+/** @throws {BeaverError} `wrong_state`; the message names the state and what to call */
+export function mustAllow(operation: Operation, state: ServiceState): void {
+  const why = refusalOf(operation, state)
+  if (why !== null) throw new BeaverError('wrong_state', `${operation}() is refused: this AgentService is ${state}. ${why}`)
+}

@@ -1,0 +1,43 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { defineTool, z } from '@beaver/agent'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readOptions } from './options.ts'
+
+let workspace: string
+beforeAll(() => {
+  workspace = mkdtempSync(join(tmpdir(), 'beaver-options-'))
+  writeFileSync(join(workspace, 'beaver.config.json'), JSON.stringify({ tools: ['of-file.ts'], namespace: 'of_file', nats_url: 'nats://file:1' }))
+})
+afterAll(() => rmSync(workspace, { recursive: true }))
+
+const own = defineTool({ name: 'own', description: 'd', input: z.strictObject({}), run: () => '' })
+
+describe('the options of a service', () => {
+  it('win over the environment, that over the file in the workspace', () => {
+    const env = { NATS_URL: 'nats://env:1', OPENAI_API_KEY: 'of-env', BEAVER_HOME: 'h' }
+    expect(readOptions({ workspace, env }).config).toMatchObject({
+      nats_url: 'nats://env:1',
+      namespace: 'of_file',
+      apiKey: 'of-env',
+      home: join(workspace, 'h'),
+    })
+    const { config } = readOptions({ workspace, env, natsUrl: 'nats://option:1', apiKey: 'of-option', home: 'mine', config: { namespace: 'of_option' } })
+    expect(config).toMatchObject({ nats_url: 'nats://option:1', namespace: 'of_option', apiKey: 'of-option', home: join(workspace, 'mine'), workspace })
+  })
+
+  it('add files to those of the configuration, relative to the workspace or as URLs', () => {
+    const { config, tools } = readOptions({ workspace, env: {}, tools: ['a.ts', own, pathToFileURL('/elsewhere/b.ts')] })
+    expect(config.tools).toEqual([join(workspace, 'a.ts'), '/elsewhere/b.ts', join(workspace, 'of-file.ts')])
+    expect(tools.tools.map(({ name }) => name)).toEqual(['own'])
+  })
+
+  it('are refused when the service is made, not at its first task', () => {
+    const refused = { code: 'invalid_configuration' }
+    expect(() => readOptions({ workspace, env: {}, config: { daemon: { tasks_max: 0 } } })).toThrow(expect.objectContaining(refused))
+    expect(() => readOptions({ workspace, env: {}, tools: [own, own] })).toThrow(expect.objectContaining(refused))
+    expect(() => readOptions({ workspace, env: {}, profiles: [{ name: '' }] })).toThrow(expect.objectContaining(refused))
+  })
+})

@@ -1,0 +1,92 @@
+// Tools of the embedding program: they run in its own process, so that they may use what lives there (a connection, a cache).
+// O1. A call never rejects: what fails is a result the model reads. O2. It ends when its signal aborts, whatever the tool does.
+// O3. Names are checked when the service is made: unique, of the allowed characters, none of a built-in tool or a workflow.
+import {
+  builtinTools,
+  type ExternalCall,
+  type ExternalResult,
+  type ExternalTool,
+  type ExternalTools,
+  type Tool,
+  type ToolContext,
+  ToolFailure,
+  ToolInputError,
+} from '@beaver/agent'
+import { BeaverError, messageOf } from '@beaver/core'
+import { findWorkflow } from '@beaver/workflows'
+
+/** @throws {BeaverError} `invalid_configuration` */
+export function ownTools(tools: readonly Tool[]): ExternalTools {
+  const byName = new Map<string, Tool>()
+  for (const tool of tools) {
+    const fault = nameFault(tool.name, byName) ?? placeFault(tool)
+    if (fault !== null) throw new BeaverError('invalid_configuration', fault, { problems: [{ path: 'tools', message: fault }] })
+    byName.set(tool.name, tool)
+  }
+  return {
+    tools: tools.map(offered),
+    onChange: () => () => {},
+    async call(call, signal) {
+      const tool = byName.get(call.name)
+      if (tool === undefined) return failed('tool_not_available', `There is no tool ${call.name} here.`)
+      const aborted = whenAborted(signal)
+      try {
+        return { success: true, error: null, content: await Promise.race([tool.invoke(call.arguments, contextOf(call, signal)), aborted.promise]) }
+      } catch (error) {
+        if (error instanceof ToolInputError) return failed('invalid_arguments', error.message)
+        if (error instanceof ToolFailure) return failed(error.code, error.message)
+        return failed(signal.aborted ? 'cancelled' : 'tool_crash', `${tool.name} failed: ${messageOf(error)}`)
+      } finally {
+        aborted.release()
+      }
+    },
+  }
+}
+
+function offered({ name, description, parameters, idempotent, permission = 'allow', timeoutMs }: Tool): ExternalTool {
+  return { name, description, parameters, idempotent, permission, ...(timeoutMs === undefined ? {} : { timeoutMs }) }
+}
+
+const failed = (error: string, content: string): ExternalResult => ({ success: false, error, content })
+
+function nameFault(name: string, known: ReadonlyMap<string, Tool>): string | null {
+  const quoted = JSON.stringify(name)
+  if (!/^[a-zA-Z0-9_-]{1,64}$/.test(name)) return `The tool name ${quoted} is not valid: use 1 to 64 of a-z A-Z 0-9 _ -.`
+  if (known.has(name)) return `Two tools are called ${quoted}. Give one of them another name.`
+  if (builtinTools().some((tool) => tool.name === name)) return `The tool ${quoted} has the name of a built-in tool. Give it another name.`
+  if (findWorkflow(name) !== null) return `The tool ${quoted} has the name of a workflow tool. Give it another name.`
+  return null
+}
+
+function placeFault({ name, isolation }: Tool): string | null {
+  return isolation === undefined
+    ? null
+    : `The tool ${JSON.stringify(name)} wants a cell of its own, and a cell loads modules. Name the tool's module in "tools".`
+}
+
+/** What a tool may use beside what its program has anyway. */
+function contextOf({ callId, run }: ExternalCall, signal: AbortSignal): ToolContext {
+  const nothing = (what: string): Promise<never> => Promise.reject(new ToolFailure('tool_not_available', `A tool of a program has no ${what}.`))
+  return {
+    workspace: run?.workspace ?? '',
+    taskId: run?.taskId ?? '',
+    sessionId: run?.sessionId ?? '',
+    runId: run?.runId ?? '',
+    callId,
+    sharedState: null,
+    skills: [],
+    memory: () => nothing('memory'),
+    searchSessions: () => nothing('session search'),
+    callExternal: () => nothing('other tools'),
+    signal,
+  }
+}
+
+function whenAborted(signal: AbortSignal): { readonly promise: Promise<never>; release(): void } {
+  const { promise, reject } = Promise.withResolvers<never>()
+  promise.catch(() => {})
+  const onAbort = (): void => reject(signal.reason as Error)
+  if (signal.aborted) onAbort()
+  else signal.addEventListener('abort', onAbort, { once: true })
+  return { promise, release: () => signal.removeEventListener('abort', onAbort) }
+}

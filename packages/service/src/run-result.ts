@@ -1,0 +1,70 @@
+// AgentRunResult: what a task came to, folded from its events (AL-13).
+// R1. The names are those of the journal, the events and `--json`, in snake_case: they are data. Methods and options are camelCase.
+// R2. A task that failed has a result too: it says so in `status` and `failure`.
+import { type Failure, isTerminalTaskEvent, type NodeOutput, noUsage, type RecordedEvent, type TaskResult, type Usage } from '@beaver/core'
+
+export interface AgentRunResult {
+  readonly task_id: string
+  readonly session_id: string
+  /** Of the root agent; `null` for a task that is a workflow. */
+  readonly run_id: string | null
+  readonly status: 'completed' | 'incomplete' | 'failed' | 'cancelled'
+  readonly output_text: string
+  /** The model's own for the last answer, `error` of a run that failed, `cancelled`. */
+  readonly finish_reason: string
+  /** Answers of the root agent that called tools. */
+  readonly tool_iterations: number
+  readonly provider_name: string | null
+  readonly model: string | null
+  /** Of all runs of the task, teams included. */
+  readonly usage: Usage
+  /** Outputs of the task's last team, in declared order. */
+  readonly outputs: readonly NodeOutput[]
+  /** Beaver's simulated model answered: no model reasoned about the task. */
+  readonly simulated: boolean
+  readonly failure: Failure | null
+}
+
+export interface ResultFold {
+  add(event: RecordedEvent): void
+  /** `null` until the task has ended. */
+  readonly result: AgentRunResult | null
+}
+
+export function resultFold(): ResultFold {
+  let task = { task_id: '', session_id: '' }
+  let root: string | null = null
+  let finish: { reason: string | null; iterations: number } = { reason: null, iterations: 0 }
+  let result: AgentRunResult | null = null
+  return {
+    add(event) {
+      if (event.type === 'task_submitted') task = { task_id: event.data.task_id, session_id: event.data.session_id }
+      else if (event.type === 'run_started' && event.data.team_run_id === null) root = event.data.run_id
+      else if (isTerminalTaskEvent(event.type)) result = resultOf(event.type.slice('task_'.length) as AgentRunResult['status'], event.data as TaskResult)
+      else if (event.runId !== root) return
+      else if (event.type === 'run_completed') finish = { reason: event.data.finish_reason, iterations: event.data.tool_iterations }
+      else if (event.type === 'run_failed') finish = { reason: 'error', iterations: event.data.tool_iterations }
+      else if (event.type === 'run_cancelled') finish = { reason: 'cancelled', iterations: event.data.tool_iterations }
+    },
+    get result() {
+      return result
+    },
+  }
+
+  function resultOf(status: AgentRunResult['status'], end: TaskResult): AgentRunResult {
+    return {
+      ...task,
+      run_id: root,
+      status,
+      output_text: end.final_output,
+      finish_reason: finish.reason ?? (status === 'cancelled' ? 'cancelled' : status === 'failed' ? 'error' : 'stop'),
+      tool_iterations: finish.iterations,
+      provider_name: end.provider,
+      model: end.model,
+      usage: end.usage ?? noUsage,
+      outputs: end.outputs,
+      simulated: end.simulated,
+      failure: end.failure,
+    }
+  }
+}

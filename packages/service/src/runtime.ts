@@ -1,0 +1,111 @@
+// The parts under an AgentService, in this process: nats-server (a child, or the user's), supervisor daemon, projector, a client.
+// R1. One runtime a home. R2. A start that fails leaves nothing behind. R3. Stop order: daemon (it hands over what it holds),
+//     projector, the program's hooks, client, nats-server. R4. While it runs, `beaver show` and the others find it by its home.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { join } from 'node:path'
+import { type BeaverClient, clientOn } from '@beaver/client'
+import { lockHome, removeSystemFile, writeSystemFile } from '@beaver/config'
+import { BeaverError, type Ids, type LogId } from '@beaver/core'
+import { connectNats, findNatsServer, findTask, subjectsOf } from '@beaver/nats'
+import { startProjector } from '@beaver/projector/projector'
+import { startSupervisor } from '@beaver/supervisor/supervisor'
+import { writeDefinitions } from './definitions.ts'
+import type { Settings } from './options.ts'
+import { ownServer } from './own-server.ts'
+
+export interface ServiceInfo {
+  readonly home: string
+  readonly nats_url: string
+  /** Of the service's own nats-server; `null`: it is the user's. */
+  readonly nats_server_pid: number | null
+  readonly provider: string
+  readonly model: string
+}
+
+export interface Runtime {
+  readonly info: ServiceInfo
+  readonly client: BeaverClient
+  /** Rejects when a part cannot go on. */
+  readonly failed: Promise<never>
+  readonly ids: Ids
+  find(taskId: string): Promise<LogId | null>
+  /** `hooks`: of the program. */
+  close(hooks: () => Promise<void>): Promise<void>
+}
+
+const partStopMsMax = 20_000
+
+/** @throws {BeaverError} `start_failed`, `server_missing`, `server_too_old`, `unreachable`, `invalid_configuration` */
+export async function startRuntime(settings: Settings): Promise<Runtime> {
+  const { config, tell } = settings
+  let hooks: () => Promise<void> = async () => {}
+  await using undo = new AsyncDisposableStack()
+  undo.defer(lockHome(config.home))
+  const own = config.nats_url === undefined ? await ownServer({ ...(await serverPlace(settings)), tell }) : null
+  if (own !== null) undo.defer(() => own.stop())
+  const url = own?.url ?? (config.nats_url as string)
+  const nc = await connectNats({ url, name: 'beaver-service' })
+  undo.defer(() => nc.close())
+  undo.defer(() => hooks())
+
+  const places = writeDefinitions(config.home, settings)
+  const whole = { ...config, profiles: [...places.profiles, ...config.profiles], workflows: [...places.workflows, ...config.workflows] }
+  const [supervisor, projector] = await bothOrNone(
+    startSupervisor(whole, url, { external: settings.tools }),
+    settings.projector ? startProjector(whole, url) : Promise.resolve(null),
+  )
+  if (projector !== null) undo.defer(() => inTime('projector', projector.stop()))
+  undo.defer(() => inTime('daemon', supervisor.stop()))
+  undo.defer(() => removeSystemFile(config.home))
+  writeSystemFile(config.home, {
+    nats_url: url,
+    namespace: config.namespace,
+    tenant: config.tenant,
+    started_at: new Date().toISOString(),
+    children: own === null ? {} : { 'nats-server': own.pid },
+  })
+
+  const subjects = subjectsOf(config.namespace)
+  const failed = Promise.race([supervisor.failed, ...(projector === null ? [] : [projector.failed]), ...(own === null ? [] : [own.failed])]) as Promise<never>
+  failed.catch(() => {})
+  const stack = undo.move()
+  return {
+    info: {
+      home: config.home,
+      nats_url: url,
+      nats_server_pid: own?.pid ?? null,
+      provider: supervisor.info.provider,
+      model: supervisor.info.model,
+    },
+    client: clientOn(nc, subjects, config.tenant),
+    failed,
+    ids: supervisor.ids,
+    find: (taskId) => findTask(nc, subjects, config.tenant, taskId),
+    async close(given) {
+      hooks = given
+      await stack.disposeAsync()
+    },
+  }
+}
+
+async function serverPlace({ config, path }: Settings): Promise<{ binary: string; dataDir: string }> {
+  const { binary } = await findNatsServer(config.natsServerBinary, path)
+  return { binary, dataDir: join(config.home, 'nats') }
+}
+
+/** Both, or the one that started is stopped and the other's error thrown. */
+async function bothOrNone<A extends { stop(): Promise<void> }, B extends { stop(): Promise<void> } | null>(a: Promise<A>, b: Promise<B>): Promise<[A, B]> {
+  const [first, second] = await Promise.allSettled([a, b])
+  if (first.status === 'fulfilled' && second.status === 'fulfilled') return [first.value, second.value]
+  await Promise.all([first, second].map(async (each) => (each.status === 'fulfilled' ? each.value?.stop() : undefined)))
+  throw (first.status === 'rejected' ? first.reason : (second as PromiseRejectedResult).reason) as Error
+}
+
+async function inTime(name: string, stopping: Promise<void>): Promise<void> {
+  const timer = new AbortController()
+  const late = sleep(partStopMsMax, undefined, { signal: timer.signal }).then(
+    () => Promise.reject(new BeaverError('internal', `The ${name} did not stop within ${partStopMsMax / 1000} s.`)),
+    () => {},
+  )
+  await Promise.race([stopping, late]).finally(() => timer.abort())
+}

@@ -1,0 +1,119 @@
+// What every MemoryStore must do. The in-memory twin and the one on JetStream pass the same suite.
+import { emptyMemory, type MemoryChange, type MemoryLimits, type MemoryStore } from '@beaver/core'
+import { describe, expect, test } from 'vitest'
+import { until } from './until.ts'
+
+export interface MemoryStoresUnderTest {
+  /** Two writers on what is stored: two processes, as it were. */
+  readonly stores: readonly [MemoryStore, MemoryStore]
+  /** Puts something there that is no memory. */
+  corrupt(tenant: string): Promise<void>
+  /** What is there, byte by byte. */
+  stored(tenant: string): Promise<string>
+}
+
+const limits: MemoryLimits = { memory: 400, user: 40 }
+const add = (content: string): MemoryChange => ({ action: 'add', target: 'memory', content })
+const remove = (old_text: string): MemoryChange => ({ action: 'remove', target: 'memory', old_text })
+let tenants = 0
+/** Nobody has used it. */
+const freshTenant = (): string => `会话 .*> ${++tenants}`
+
+/** @param open gives the stores under test; called once, before the first test */
+export function memoryStoreContract(name: string, open: (limits: MemoryLimits) => Promise<MemoryStoresUnderTest>): void {
+  describe(`${name} as a memory store`, () => {
+    let opened: Promise<MemoryStoresUnderTest> | null = null
+    const parts = (): Promise<MemoryStoresUnderTest> => (opened ??= open(limits))
+
+    test('holds nothing for a tenant nobody wrote for', async () => {
+      const { stores } = await parts()
+      expect(await stores[0].read(freshTenant())).toEqual(emptyMemory)
+    })
+
+    test('what was changed is read at once, in its target and for its tenant only, and soon by the other writer', async () => {
+      const { stores } = await parts()
+      const [tenant, other] = [freshTenant(), freshTenant()]
+      expect(await stores[0].change(tenant, add('uses vim'))).toEqual({ ok: true, changed: true, entries: ['uses vim'], chars: 8, charsMax: 400 })
+      expect(await stores[0].change(tenant, { action: 'add', target: 'user', content: '名字 \u{1F9AB}' })).toMatchObject({ ok: true, charsMax: 40 })
+      expect(await stores[0].change(tenant, { action: 'replace', target: 'memory', old_text: 'vim', content: 'uses helix' })).toMatchObject({ changed: true })
+      const expected = { memory: ['uses helix'], user: ['名字 \u{1F9AB}'] }
+      expect(await stores[0].read(tenant)).toEqual(expected)
+      await until('the other writer sees it', async () => (await stores[1].read(tenant)).memory.includes('uses helix'))
+      expect(await stores[1].read(tenant)).toEqual(expected)
+      expect(await stores[0].read(other)).toEqual(emptyMemory)
+    })
+
+    test('two writers at once lose nothing of each other', async () => {
+      const { stores } = await parts()
+      const tenant = freshTenant()
+      const facts = Array.from({ length: 40 }, (_, i) => `fact ${i}`)
+      const answers = await Promise.all(facts.map((fact, i) => (stores[i % 2] as MemoryStore).change(tenant, add(fact))))
+      expect(answers.filter((answer) => !answer.ok)).toEqual([])
+      for (const store of stores) {
+        await until('all is seen', async () => (await store.read(tenant)).memory.length === facts.length)
+        expect([...(await store.read(tenant)).memory].toSorted()).toEqual(facts.toSorted())
+      }
+    })
+
+    test('of two writers who remove the same entry one finds it', async () => {
+      const { stores } = await parts()
+      const tenant = freshTenant()
+      await stores[0].change(tenant, add('once'))
+      await until('both see it', async () => (await stores[1].read(tenant)).memory.length === 1)
+      const answers = await Promise.all(stores.map((store) => store.change(tenant, remove('once'))))
+      expect(answers.map((answer) => (answer.ok ? 'removed' : answer.code)).toSorted()).toEqual(['no_match', 'removed'])
+    })
+
+    test('an answer never rests on what another writer has changed since', async () => {
+      const { stores } = await parts()
+      const tenant = freshTenant()
+      await stores[0].change(tenant, add('a fact'))
+      await until('both see it', async () => (await stores[1].read(tenant)).memory.length === 1)
+      await stores[0].change(tenant, remove('a fact'))
+      expect(await stores[1].change(tenant, add('a fact'))).toMatchObject({ ok: true, changed: true })
+      await stores[1].change(tenant, add('another'))
+      expect(await stores[0].change(tenant, remove('another'))).toMatchObject({ ok: true, changed: true })
+    })
+
+    test('two writers together do not exceed the limit, and a refusal stores nothing', async () => {
+      const { stores } = await parts()
+      const tenant = freshTenant()
+      const answers = await Promise.all(Array.from({ length: 12 }, (_, i) => (stores[i % 2] as MemoryStore).change(tenant, add(`${i}`.padEnd(100, 'x')))))
+      expect(answers.filter((answer) => answer.ok)).toHaveLength(4)
+      expect(new Set(answers.map((answer) => (answer.ok ? 'ok' : answer.code)))).toEqual(new Set(['ok', 'memory_full']))
+      const stored = await parts().then((each) => each.stored(tenant))
+      expect(await stores[0].change(tenant, add('one more'))).toMatchObject({ ok: false, code: 'memory_full' })
+      expect(await parts().then((each) => each.stored(tenant))).toBe(stored)
+    })
+
+    test('a change that changes nothing writes nothing', async () => {
+      const { stores, stored } = await parts()
+      const tenant = freshTenant()
+      await stores[0].change(tenant, add('a fact'))
+      const before = await stored(tenant)
+      expect(await stores[0].change(tenant, add('a fact'))).toMatchObject({ ok: true, changed: false })
+      expect(await stored(tenant)).toBe(before)
+    })
+
+    test('what cannot be read is reported, by reads and changes, and never written over', async () => {
+      const { stores, corrupt, stored } = await parts()
+      const tenant = freshTenant()
+      await stores[0].change(tenant, add('a fact'))
+      await corrupt(tenant)
+      const before = await stored(tenant)
+      for (const store of stores) {
+        expect(await store.change(tenant, add('another'))).toMatchObject({ ok: false, code: 'memory_corrupt' })
+        await until('it is seen', () =>
+          store.read(tenant).then(
+            () => false,
+            () => true,
+          ),
+        )
+        await expect(store.read(tenant)).rejects.toMatchObject({ code: 'memory_corrupt' })
+        expect(await store.change(tenant, remove('a'))).toMatchObject({ ok: false, code: 'memory_corrupt' })
+      }
+      expect(await stored(tenant)).toBe(before)
+      expect(await stores[0].change(freshTenant(), add('elsewhere'))).toMatchObject({ ok: true })
+    })
+  })
+}

@@ -1,0 +1,157 @@
+// `beaver mcp` as an MCP client starts it: a child on stdin and stdout, or a URL; with a real daemon and without one.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { until as untilOf } from '@beaver/testing'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { say } from './support/fake-provider.ts'
+import { testServer, type TestServer } from './support/nats.ts'
+import { testSystem, type TestSystem } from './support/system.ts'
+
+const entry = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url))
+const team = { task: 'Report.', agents: ['reader', 'writer'].map((name) => ({ name, instruction: `You are the ${name}.` })) }
+
+const until: typeof untilOf = (what, look, options) => untilOf(what, look, { everyMs: 10, ...options })
+
+let server: TestServer
+let system: TestSystem
+let folder: string
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'beaver-cli-mcp-'))
+  server = await testServer()
+  system = await testSystem(server)
+  await system.daemon()
+})
+afterAll(async () => {
+  await system[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const environment = (more: Record<string, string> = {}): Record<string, string> => ({
+  PATH: process.env['PATH'] ?? '',
+  BEAVER_HOME: join(folder, 'home'),
+  NODE_COMPILE_CACHE: join(tmpdir(), 'beaver-test-compile-cache'),
+  ...more,
+})
+const running = (): Record<string, string> => environment({ NATS_URL: server.url, BEAVER_NAMESPACE: system.subjects.namespace })
+
+async function clientOf(env: Record<string, string>, mode: 'auto' | 'legacy' = 'legacy'): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
+  await client.connect(new StdioClientTransport({ command: process.execPath, args: [entry, 'mcp'], env, cwd: folder, stderr: 'inherit' }))
+  onTestFinished(() => client.close())
+  return client
+}
+
+async function beaver(args: readonly string[], env = environment()): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = spawn(process.execPath, [entry, ...args], { env, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', (bytes: Buffer) => (stdout += bytes.toString()))
+  child.stderr.on('data', (bytes: Buffer) => (stderr += bytes.toString()))
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { code, stdout, stderr }
+}
+
+describe('beaver mcp', () => {
+  it('runs a team on the daemon, tells how far it is, and answers with its output', async () => {
+    system.provider.answerBy(({ text }) => say(text.includes('writer') ? 'The report.' : 'The notes.'))
+    const client = await clientOf(running())
+    const told: (string | undefined)[] = []
+    const result = await client.callTool({ name: 'SequentialWorkflow', arguments: team }, { onprogress: ({ message }) => told.push(message) })
+    expect(result).toMatchObject({ content: [{ type: 'text', text: expect.any(String) as string }], structuredContent: { status: 'completed' } })
+    expect(told).toContain('reader has completed.')
+    const { task_id: taskId } = result.structuredContent as { task_id: string }
+    expect((await system.events(taskId)).at(-1)).toMatchObject({ type: 'task_completed' })
+  })
+
+  it.each(['auto', 'legacy'] as const)('cancels the task when the client cancels the call (%s)', async (mode) => {
+    system.provider.answerBy(() => null)
+    const client = await clientOf(running(), mode)
+    const stop = new AbortController()
+    const before = system.provider.requests.length
+    const calling = client.callTool({ name: 'SequentialWorkflow', arguments: { ...team, task: `Wait for ever, ${mode}.` } }, { signal: stop.signal })
+    calling.catch(() => {})
+    await until('the model was asked', () => system.provider.requests.length > before)
+    stop.abort()
+    await expect(calling).rejects.toThrow()
+    await until('the model was let go', () => system.provider.requests.at(-1)?.abandoned)
+  })
+
+  it('cancels the task when the client is gone', async () => {
+    system.provider.answerBy(() => null)
+    const client = await clientOf(running())
+    const before = system.provider.requests.length
+    client.callTool({ name: 'SequentialWorkflow', arguments: team }).catch(() => {})
+    await until('the model was asked', () => system.provider.requests.length > before)
+    await client.close()
+    await until('the model was let go', () => system.provider.requests.at(-1)?.abandoned)
+  })
+
+  it('passes on what the daemon refuses', async () => {
+    const client = await clientOf(running())
+    const [first, ...rest] = team.agents
+    const result = await client.callTool({ name: 'SequentialWorkflow', arguments: { ...team, agents: [{ ...first, use_skill: 'nope' }, ...rest] } })
+    expect(result).toMatchObject({ isError: true, structuredContent: { error: { code: 'unknown_skill' } } })
+  })
+
+  it.each([
+    ['no system runs', {}],
+    ['the configured server is not there', { NATS_URL: 'nats://127.0.0.1:1' }],
+  ])('answers at once with no_daemon when %s', async (_, env) => {
+    const client = await clientOf(environment(env))
+    const begun = performance.now()
+    expect(await client.callTool({ name: 'SequentialWorkflow', arguments: team })).toMatchObject({
+      isError: true,
+      structuredContent: { error: { code: 'no_daemon', message: expect.stringContaining('beaver up') as string } },
+    })
+    expect(performance.now() - begun).toBeLessThan(8_000)
+  })
+
+  it('refuses an unknown category', async () => {
+    expect(await beaver(['mcp', '--category', 'x'])).toEqual({ code: 2, stdout: '', stderr: 'There is no category "x". The categories are: team_workflow.\n' })
+  })
+
+  it('serves over HTTP until it is told to end', async () => {
+    const child = spawn(process.execPath, [entry, 'mcp', '--http'], { env: environment(), cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+    const [line] = (await once(child.stderr, 'data')) as [Buffer]
+    const url = /^MCP at (http:\/\/127\.0\.0\.1:\d+\/mcp)\n$/.exec(line.toString())?.[1] ?? ''
+    const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } })
+    await client.connect(new StreamableHTTPClientTransport(new URL(url)))
+    expect((await client.listTools()).tools).toHaveLength(5)
+    await client.close()
+    child.kill('SIGTERM')
+    expect(await once(child, 'exit')).toEqual([0, null])
+  })
+})
+
+describe('beaver mcp pins and approve', () => {
+  const home = (): string => join(folder, 'pins')
+  const pin = { server: 'files', tool: 'read', hash: 'a'.repeat(64), definition: '{"description":"Reads."}', pinned_at: '2026-01-01T00:00:00.000Z' }
+  const changed = { ...pin, tool: 'write', changed: { hash: 'b'.repeat(64), definition: '{"description":"Now it mails."}', seen_at: pin.pinned_at } }
+
+  it('show what changed, and accept it', async () => {
+    const env = environment({ BEAVER_HOME: home() })
+    expect((await beaver(['mcp', 'approve', 'files'], env)).code).toBe(1)
+    rmSync(home(), { recursive: true, force: true })
+    mkdirSync(home(), { recursive: true })
+    writeFileSync(join(home(), 'mcp-pins.json'), JSON.stringify({ version: 1, pins: [pin, changed] }))
+    const listed = await beaver(['mcp', 'pins'], env)
+    expect(listed.stdout).toContain('files write has changed and is withheld.\n  was  {"description":"Reads."}\n  now  {"description":"Now it mails."}')
+    expect(await beaver(['mcp', 'approve', 'files', 'write'], env)).toEqual({ code: 0, stdout: 'Approved: write\n', stderr: '' })
+    expect(JSON.parse(readFileSync(join(home(), 'mcp-pins.json'), 'utf8'))).toMatchObject({ pins: [pin, { tool: 'write', hash: 'b'.repeat(64) }] })
+    expect((await beaver(['mcp', 'approve', 'files'], env)).stdout).toBe('Nothing waits for an approval there.\n')
+  })
+
+  it('leave a file alone that they cannot read', async () => {
+    const env = environment({ BEAVER_HOME: home() })
+    writeFileSync(join(home(), 'mcp-pins.json'), 'not JSON')
+    for (const args of [['pins'], ['approve', 'files']]) expect((await beaver(['mcp', ...args], env)).code).toBe(2)
+    expect(readFileSync(join(home(), 'mcp-pins.json'), 'utf8')).toBe('not JSON')
+  })
+})

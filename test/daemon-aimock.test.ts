@@ -1,0 +1,62 @@
+// Whole runs against a fake provider that others wrote (@copilotkit/aimock), with faults switched on: drops, nonsense, hang-ups,
+// rate limits. The task completes, every fault stands in the journal, no answer is asked for twice.
+import { LLMock } from '@copilotkit/aimock'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { testServer, type TestServer } from './support/nats.ts'
+import { only, type TestSystem, testSystem } from './support/system.ts'
+
+let server: TestServer
+let system: TestSystem
+const mock = new LLMock({ port: 0, logLevel: 'silent' })
+
+beforeAll(async () => {
+  server = await testServer()
+  mock.on(
+    { userMessage: 'count', hasToolResult: false },
+    {
+      toolCalls: [
+        { name: 'echo', arguments: '{"text":"one"}' },
+        { name: 'list_files', arguments: '{}' },
+      ],
+    },
+  )
+  mock.on({ userMessage: 'count', hasToolResult: true }, { content: 'Counted.' })
+  await mock.start()
+  system = await testSystem(server, { model: { circuit_failures_max: 100 } })
+  await system.daemon({ OPENAI_BASE_URL: `${mock.url}/v1`, BEAVER_MODEL: 'gpt-5-mini' })
+})
+afterAll(async () => {
+  await system[Symbol.asyncDispose]()
+  await mock.stop()
+  await server[Symbol.asyncDispose]()
+})
+
+describe.each([
+  ['whole', false],
+  ['streamed', true],
+])('with %s answers', (_, stream) => {
+  it.each([
+    ['drops', { dropRate: 0.4 }],
+    ['answers nonsense to', { malformedRate: 0.4 }],
+    ['hangs up on', { disconnectRate: 0.4 }],
+  ])('tasks complete although the endpoint %s four requests in ten', async (__, chaos) => {
+    mock.clearRequests()
+    mock.setChaos(chaos)
+    const tasks = await Promise.all(Array.from({ length: 6 }, (___, i) => system.client.submit({ task: `count ${i}`, stream })))
+    const logs = await Promise.all(tasks.map(({ task_id }) => system.ended(task_id, 60_000)))
+    const failures = logs.flatMap((events) => only(events, 'provider_call_failed'))
+    for (const events of logs) {
+      const end = events.at(-1)
+      // Three or five tries in a row may fail by chance: then the task says so, and has not hung.
+      if (end?.type === 'task_completed') expect(only(events, 'assistant_message_added')).toHaveLength(2)
+      else
+        expect(end).toMatchObject({
+          type: 'task_failed',
+          data: { failure: { class: expect.stringMatching(/provider_unavailable|malformed_output/) as string } },
+        })
+    }
+    expect(logs.filter((events) => events.at(-1)?.type === 'task_completed').length).toBeGreaterThanOrEqual(1)
+    const answers = logs.flatMap((events) => only(events, 'assistant_message_added'))
+    expect(mock.getRequests().length).toBe(answers.length + failures.length)
+  })
+})

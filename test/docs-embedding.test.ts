@@ -1,0 +1,43 @@
+// docs/embedding.md, held to what is: its programs are files that compile and run, its options those a service has.
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
+import { tableRows } from './docs/markdown.ts'
+
+const root = fileURLToPath(new URL('../', import.meta.url))
+const page = readFileSync(`${root}docs/embedding.md`, 'utf8')
+const fileOf = (name: string): string => `${root}test/docs/embedding/${name}.ts`
+const programs = ['first', 'running', 'watched', 'interrupted']
+const blocks = [...page.matchAll(/^```(ts|text)\n([\s\S]*?)^```$/gm)].map(([, language = '', content = '']) => ({ language, content }))
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'beaver-embedding-'))
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+describe('docs/embedding.md', () => {
+  it('shows the programs that are compiled, as they are', () => {
+    expect(blocks.flatMap(({ language, content }) => (language === 'ts' ? [content] : []))).toEqual(programs.map((name) => readFileSync(fileOf(name), 'utf8')))
+  })
+
+  test.each(['first', 'running'])('its program %s prints what the page says, and ends', async (name) => {
+    const at = blocks.findIndex(({ content }) => content === readFileSync(fileOf(name), 'utf8'))
+    const env = { PATH: process.env['PATH'], BEAVER_HOME: join(folder, name), NODE_COMPILE_CACHE: join(tmpdir(), 'beaver-test-compile-cache') }
+    const { stdout } = await promisify(execFile)(process.execPath, [fileOf(name)], { cwd: folder, env })
+    expect(stdout).toBe(blocks[at + 1]?.content)
+  })
+
+  it('lists the options of a service, each once', () => {
+    const source = readFileSync(`${root}packages/service/src/options.ts`, 'utf8')
+    const [, body = ''] = /export interface AgentServiceOptions \{([\s\S]*?)^\}/m.exec(source) ?? []
+    const options = [...body.matchAll(/^ {2}readonly (\w+)\?/gm)].map(([, name = '']) => name)
+    const listed = tableRows(page, ['option', '']).flatMap((row) => [...(row['option'] ?? '').matchAll(/`(\w+)`/g)].map(([, name = '']) => name))
+    expect(options.length).toBeGreaterThan(10)
+    expect(listed.toSorted()).toEqual(options.toSorted())
+  })
+})

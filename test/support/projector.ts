@@ -1,0 +1,28 @@
+// The projector as it is: a child process.
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** Starts a projector with a folder of its own and waits until it is ready. It is gone, folder and all, when it is disposed of. */
+export async function projectorProcess({ url, namespace }: { url: string; namespace: string }): Promise<AsyncDisposable & { readonly pid: number }> {
+  const home = await mkdtemp(join(tmpdir(), 'beaver-projector-'))
+  const child = spawn(process.execPath, [new URL('../../apps/projector/src/main.ts', import.meta.url).pathname], {
+    cwd: home,
+    env: { PATH: process.env['PATH'] ?? '', NATS_URL: url, BEAVER_NAMESPACE: namespace, BEAVER_HOME: home },
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  })
+  const exited = new Promise((resolve) => child.once('exit', resolve))
+  await new Promise<void>((resolve, reject) => {
+    child.once('message', () => resolve())
+    void exited.then(() => reject(new Error('The projector ended before it was ready.')))
+  })
+  return {
+    pid: child.pid ?? 0,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL')
+      await exited
+      await rm(home, { recursive: true, force: true })
+    },
+  }
+}
