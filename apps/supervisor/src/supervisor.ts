@@ -11,11 +11,11 @@ import {
 } from '@beaver/agent'
 import type { Config } from '@beaver/config'
 import { type DomainEvent, type Ids, type LiveDelta, type LogId, logKey, systemClock } from '@beaver/core'
-import { joinExternalTools, mcpPinsFile, startMcpServers } from '@beaver/mcp'
 import { connectNats, natsBlobStore, natsJournal, natsMemoryStore, natsSessionSearch, natsTaskQueue, parseRequest, serve, subjectsOf } from '@beaver/nats'
 import { acceptedTasks, loadTask, startDaemon, startWorkerPool, submitRequest, submitTask } from '@beaver/runtime'
 import type { Workflow } from '@beaver/workflows'
 import type { Subscription } from '@nats-io/nats-core'
+import { externalToolsOf } from './external-tools-of.ts'
 import { watchEndings } from './endings.ts'
 import { ulidIds } from './ids.ts'
 import { chooseModel } from './model.ts'
@@ -85,15 +85,9 @@ export async function startSupervisor(config: Config, natsUrl: string, { externa
     data,
   })
   undo.defer(() => pool.close())
-  const mcp = await startMcpServers(config.mcp, {
-    environment: process.env,
-    pinsFile: mcpPinsFile(config.home),
-    version: '0.1.0',
-    reserved: [...toolset.tools, ...(embedded?.tools ?? [])].map(({ name }) => name),
-    tell: (text) => process.emitWarning(text, 'BeaverMcp'),
-  })
-  undo.defer(() => mcp.close())
-  const external = embedded === null ? mcp : joinExternalTools([embedded, mcp])
+  const taken = [...toolset.tools, ...(embedded?.tools ?? [])].map(({ name }) => name)
+  const external = await externalToolsOf(config, embedded, taken)
+  undo.defer(() => external.close())
   const offer = (): void => pool.offer(external.tools)
   const offered = external.onChange(offer)
   offer()
@@ -190,7 +184,7 @@ export async function startSupervisor(config: Config, natsUrl: string, { externa
       await Promise.all([submit.stop(), runTask.stop(), commands.stop(), status.stop()])
       await daemon.drain(config.daemon.drain_ms)
       offered()
-      await mcp.close()
+      await external.close()
       endings.close()
       idle?.unsubscribe()
       await journal.settled()

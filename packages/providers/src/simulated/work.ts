@@ -32,10 +32,11 @@ function passOn(made: MadeCall): SimulatedReply | null {
 
 const passedOn = "Passed on as it is by Beaver's simulated model, which cannot reason about it."
 
-/** A root agent told to use one of its tools, by the user or by its own configuration. */
+/** A root agent told to use one of its tools: by the user, by its own configuration, or by an activated skill that asks for no team. */
 function ownOrder(conversation: Conversation): WorkOrder | null {
   const { userText, own } = conversation
-  const order: WorkOrder = { task: userText, instruction: [userText, own].filter((text) => text !== '').join('\n\n'), dependencies: [], evidence: '' }
+  const skills = conversation.skills.map(({ body }) => body).filter((body) => !body.includes('```beaver-team-workflow'))
+  const order: WorkOrder = { task: userText, instruction: [userText, own, ...skills].filter((text) => text !== '').join('\n\n'), dependencies: [], evidence: '' }
   return offered(namedTools(order.instruction), conversation).length === 0 ? null : order
 }
 

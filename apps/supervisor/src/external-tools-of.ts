@@ -1,0 +1,44 @@
+// The tools of the daemon's own process: those of the configured MCP servers, and those of a program that embeds it.
+// E1. What is not configured is not loaded: the MCP client is a large part of a daemon's start.
+import type { ExternalTools } from '@beaver/agent'
+import type { Config } from '@beaver/config'
+
+export interface OwnedExternalTools extends ExternalTools {
+  /** Ends the connections made here. */
+  close(): Promise<void>
+}
+
+/** @param taken names of tools that no MCP tool may have */
+export async function externalToolsOf(
+  config: Pick<Config, 'mcp' | 'home'>,
+  embedded: ExternalTools | null,
+  taken: readonly string[],
+): Promise<OwnedExternalTools> {
+  if (Object.keys(config.mcp).length === 0) return owned(embedded ?? none, async () => {})
+  const { joinExternalTools, mcpPinsFile, startMcpServers } = await import('@beaver/mcp')
+  const mcp = await startMcpServers(config.mcp, {
+    environment: process.env,
+    pinsFile: mcpPinsFile(config.home),
+    version: '0.1.0',
+    reserved: taken,
+    tell: (text) => process.emitWarning(text, 'BeaverMcp'),
+  })
+  const joined = embedded === null ? mcp : joinExternalTools([embedded, mcp])
+  return owned(joined, () => mcp.close())
+}
+
+const none: ExternalTools = {
+  tools: [],
+  onChange: () => () => {},
+  call: async ({ name }) => ({ success: false, error: 'tool_not_available', content: `There is no tool ${name} any more.` }),
+}
+
+/** `tools` changes: it is read each time it is asked for. */
+const owned = (from: ExternalTools, close: () => Promise<void>): OwnedExternalTools => ({
+  get tools() {
+    return from.tools
+  },
+  onChange: (listener) => from.onChange(listener),
+  call: (call, signal) => from.call(call, signal),
+  close,
+})
