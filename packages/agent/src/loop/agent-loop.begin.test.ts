@@ -43,9 +43,9 @@ describe('skills of a run that names none', () => {
   })
 
   it('that cannot be chosen are none, and the record says why', async () => {
-    const loop = begin({ ...given, replies: [says('12')], auxiliary: [new ProviderError('provider_refused', 'no key')] })
+    const loop = begin({ ...given, replies: [says('12')], auxiliary: [new ProviderError('context_overflow', 'too long')] })
     expect((await loop.end).status).toBe('completed')
-    expect(selection(loop)).toMatchObject({ chosen: [], failure: { class: 'provider_refused', message: 'no key' } })
+    expect(selection(loop)).toMatchObject({ chosen: [], failure: { class: 'context_overflow', message: 'too long' } })
   })
 
   it('are not looked for when a skill is named, or when nothing is to be selected', async () => {

@@ -20,12 +20,13 @@ interface Asked {
 
 function ask(
   query: string,
-  given: { main?: readonly ScriptedReply[]; auxiliary?: readonly ScriptedReply[]; embeddings?: EmbeddingProvider; skills?: readonly Skill[] } = {},
+  given: { main?: readonly ScriptedReply[]; fallback?: readonly ScriptedReply[]; auxiliary?: readonly ScriptedReply[]; embeddings?: EmbeddingProvider; skills?: readonly Skill[] } = {},
 ): Asked {
   const main = scriptedProvider(given.main ?? [], 'main')
+  const fallback = given.fallback === undefined ? null : scriptedProvider(given.fallback, 'fallback')
   const auxiliary = given.auxiliary === undefined ? null : scriptedProvider(given.auxiliary, 'auxiliary')
   const stop = new AbortController()
-  const providers = { main, auxiliary, embeddings: given.embeddings ?? null }
+  const providers = { main, fallback, auxiliary, embeddings: given.embeddings ?? null }
   const selection = assembleSkills(query, { skills: given.skills ?? all, providers, signal: stop.signal })
   selection.catch(() => {})
   return { selection, main, auxiliary, stop }
@@ -101,13 +102,23 @@ describe('the skills of a task', () => {
     ['an answer that cannot be read', says('I would take the first.'), { failure: { class: 'malformed_output' }, provider: 'main', usage: { calls: 1 } }],
     ['an answer without text', { content: null }, { failure: { class: 'malformed_output' }, provider: 'main' }],
   ])('are none after %s, which is told: the run goes on', async (_, reply, told) => {
-    expect(await ask('Make Markdown tables', { main: [reply] }).selection).toMatchObject({ chosen: [], ...told })
+    expect(await ask('Make Markdown tables', { main: [reply, reply] }).selection).toMatchObject({ chosen: [], ...told })
+  })
+
+  const down = new ProviderError('provider_unavailable', 'It is down.')
+
+  it.each([
+    ['the main provider, after the auxiliary one', { auxiliary: [down], main: [chose('table-layout')] }, 'main'],
+    ['the fallback, after both', { auxiliary: [down], main: [down], fallback: [chose('table-layout')] }, 'fallback'],
+    ['the only provider, at the second try', { main: [down, chose('table-layout')] }, 'main'],
+  ])('are chosen by %s, when there is no answer before', async (_, given, provider) => {
+    expect(await ask('Make Markdown tables', given).selection).toMatchObject({ chosen: [tables], provider, failure: null, usage: { calls: 1 } })
   })
 
   it('are given up when the run is cancelled, before and while the model is asked', async () => {
     const before = new AbortController()
     before.abort(new Error('enough'))
-    const providers = { main: scriptedProvider([]), auxiliary: null, embeddings: null }
+    const providers = { main: scriptedProvider([]), fallback: null, auxiliary: null, embeddings: null }
     await expect(assembleSkills('Make Markdown tables', { skills: all, providers, signal: before.signal })).rejects.toThrow('enough')
     const { selection, stop } = ask('Make Markdown tables', { main: [new Promise(() => {})] })
     stop.abort(new Error('enough'))
@@ -118,7 +129,7 @@ describe('the skills of a task', () => {
 describe('recall by embeddings', () => {
   it('finds what words do not, and asks once for what each skill is', async () => {
     const embeddings = wordCounts(['table', 'rain', 'umbrella'])
-    const providers = { main: scriptedProvider([chose('weather'), chose()]), auxiliary: null, embeddings }
+    const providers = { main: scriptedProvider([chose('weather'), chose()]), fallback: null, auxiliary: null, embeddings }
     const options = { skills: all, providers, signal: new AbortController().signal }
     expect(await assembleSkills('Rain?', options)).toMatchObject({ recall: 'embedding', candidates: [{ name: 'weather', score: 1 }], chosen: [weather] })
     await assembleSkills('A table', { ...options, skills: [...all, skill('umbrella', 'Sells one.')] })

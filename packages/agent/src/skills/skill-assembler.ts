@@ -1,9 +1,10 @@
 // The SkillAssembler: which skills a task gets that names none (SA-01…SA-05). Recall over all skills, then one model call.
-// A1. Nothing is asked when recall finds nothing. A2. At most one chat call. A3. A provider that fails, and an answer that cannot
+// A1. Nothing is asked when recall finds nothing. A2. One answer: where one endpoint gives none, the next is
+//     asked, each once. A3. A provider that fails, and an answer that cannot
 //     be read, choose nothing and say why: the run goes on without a skill. Only an abort throws.
 // A4. A skill that models may not invoke is neither recalled nor chosen.
-import { type Failure, messageOf, noUsage, type Usage } from '@beaver/core'
-import { type ChatAnswer, type ChatProvider, ProviderError } from '../provider/chat-provider.ts'
+import { type Failure, fallbackClasses, messageOf, noUsage, type Usage } from '@beaver/core'
+import { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError } from '../provider/chat-provider.ts'
 import type { EmbeddingProvider } from '../provider/embedding-provider.ts'
 import type { ProviderBundle } from '../provider/provider-bundle.ts'
 import { choiceMessages, parseChoice } from './choose-skills.ts'
@@ -28,7 +29,7 @@ export interface SkillSelection {
 
 export interface AssembleOptions {
   readonly skills: readonly Skill[]
-  readonly providers: Pick<ProviderBundle, 'main' | 'auxiliary' | 'embeddings'>
+  readonly providers: Pick<ProviderBundle, 'main' | 'fallback' | 'auxiliary' | 'embeddings'>
   readonly signal: AbortSignal
 }
 
@@ -40,7 +41,7 @@ export async function assembleSkills(query: string, { skills, providers, signal 
   const { recall, recalled } = await recallSkills(query, invocable, providers.embeddings, signal)
   if (recalled.length === 0) return null
   const candidates = recalled.map(({ skill, score }) => ({ name: skill.name, score }))
-  const choice = await choose(query, recalled, providers.auxiliary ?? providers.main, signal)
+  const choice = await choose(query, recalled, choosers(providers), signal)
   return { recall, candidates, ...choice }
 }
 
@@ -60,15 +61,17 @@ async function recallSkills(
 
 type Choice = Pick<SkillSelection, 'chosen' | 'usage' | 'provider' | 'model' | 'failure'>
 
-async function choose(query: string, recalled: readonly Recalled[], provider: ChatProvider, signal: AbortSignal): Promise<Choice> {
+/** Who is asked, in this order: the auxiliary provider, the main one, its fallback; one that is alone is asked twice. */
+function choosers({ auxiliary, main, fallback }: AssembleOptions['providers']): readonly ChatProvider[] {
+  const others = [auxiliary, main, fallback].filter((each) => each !== null)
+  return others.length === 1 ? [main, main] : others
+}
+
+async function choose(query: string, recalled: readonly Recalled[], providers: readonly ChatProvider[], signal: AbortSignal): Promise<Choice> {
   const offered = recalled.map(({ skill }) => skill)
-  let answer: ChatAnswer
-  try {
-    answer = await provider.chat({ messages: choiceMessages(query, offered), tools: [], signal })
-  } catch (error) {
-    signal.throwIfAborted()
-    return { chosen: [], usage: noUsage, provider: null, model: null, failure: failureOf(error) }
-  }
+  const asked = await askFirst(providers, { messages: choiceMessages(query, offered), tools: [], signal })
+  if ('failure' in asked) return { chosen: [], usage: noUsage, provider: null, model: null, failure: asked.failure }
+  const { answer, provider } = asked
   const told = { usage: answer.usage, provider: provider.name, model: answer.model }
   const names = parseChoice(
     answer.content ?? '',
@@ -81,6 +84,24 @@ async function choose(query: string, recalled: readonly Recalled[], provider: Ch
       failure: { class: 'malformed_output', message: 'The model that was to choose skills did not answer with {"skills": [...]}.' },
     }
   return { ...told, chosen: names.flatMap((name) => offered.find((skill) => skill.name === name) ?? []), failure: null }
+}
+
+/** The first answer of one of them. What another endpoint could not answer either ends it. */
+async function askFirst(
+  providers: readonly ChatProvider[],
+  request: ChatRequest,
+): Promise<{ readonly answer: ChatAnswer; readonly provider: ChatProvider } | { readonly failure: Failure }> {
+  let failure: Failure = { class: 'internal', message: 'There is no provider to ask.' }
+  for (const provider of providers) {
+    try {
+      return { answer: await provider.chat(request), provider }
+    } catch (error) {
+      request.signal.throwIfAborted()
+      failure = failureOf(error)
+      if (!fallbackClasses.has(failure.class)) break
+    }
+  }
+  return { failure }
 }
 
 const failureOf = (error: unknown): Failure => ({ class: error instanceof ProviderError ? error.class : 'internal', message: messageOf(error) })
