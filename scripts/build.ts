@@ -8,7 +8,7 @@ import { dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
-import { consumerProgram, consumerTypes } from './lib/consumer.ts'
+import { consumerEmbedding, consumerProgram, consumerTypes } from './lib/consumer.ts'
 import { root } from './lib/layout.mjs'
 import { toolPaths } from './setup.mjs'
 
@@ -132,7 +132,7 @@ async function typesAsConsumer(): Promise<void> {
   await run(node, [join(root, 'node_modules/typescript/bin/tsc'), '-p', consumer], consumer)
 }
 
-/** The built command line starts the built services, with their workers, and has a task done. */
+/** The built command line starts the built services, with their workers, and has a task done; a program embeds the same. */
 async function runAsConsumer(): Promise<void> {
   const env = { PATH: process.env['PATH'], BEAVER_NATS_SERVER: toolPaths().natsServer, BEAVER_HOME: join(consumer, 'home') }
   const output = await run(
@@ -142,6 +142,9 @@ async function runAsConsumer(): Promise<void> {
     env,
   )
   if (output.trim() === '') fail('The built command line printed no report.')
+  writeFileSync(join(consumer, 'embed.js'), consumerEmbedding)
+  const embedded = await run(node, [join(consumer, 'embed.js')], consumer, { ...env, BEAVER_HOME: join(consumer, 'embedded') })
+  if (embedded.trim() !== 'completed: 5') fail(`The program that embeds the built Beaver printed:\n${embedded}`)
 }
 
 function copyOf({ name }: Manifest): string {

@@ -19,6 +19,16 @@ if (!graphToMermaid(planned.graph).includes('researcher')) throw new Error('the 
 console.log('planned ' + planned.graph.nodes.map((node) => node.node_id).join(', '))
 `
 
+/** Embeds the runtime, with a tool of its own. Prints `completed: 5`. */
+export const consumerEmbedding = `import { AgentService, defineTool, z } from '@beaver/service'
+
+let sum = 0
+const add = defineTool({ name: 'add', description: 'Adds.', input: z.strictObject({ a: z.number(), b: z.number() }), run: ({ a, b }) => (sum = a + b) })
+await using service = new AgentService({ tools: [add] })
+const { status } = await service.processDirect('Call \`add\` with {"a": 2, "b": 3}.')
+console.log(status + ': ' + sum)
+`
+
 /** Uses the types of every library. */
 export const consumerTypes = `import { BeaverError, type ErrorCode, type ExecutionGraph, type Journal } from '@beaver/core'
 import { findWorkflow, type PlanResult } from '@beaver/workflows'
