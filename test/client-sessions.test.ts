@@ -183,6 +183,21 @@ describe('a session', () => {
     expect((await sessions.getVisibleHistory('s', { tasksMax: 2 })).map(({ task_id }) => task_id)).toEqual(['t5', 't5'])
   })
 
+  it('has in its visible history the answer of a task to which something was written after its end', async () => {
+    const journal = await written('after_the_end')
+    const task = await journal.submit('t', 's')
+    await journal.write(task, runStarted('r'), completed('kept'))
+    await journal.write(task, event('task_cancel_requested', { reason: 'late' }))
+    expect((await journal.client.sessions.getVisibleHistory('s')).map(({ content }) => content)).toEqual(['ask t', 'kept'])
+  })
+
+  it('has in its visible history that a task failed, and why (AL-12)', async () => {
+    const journal = await written('failed')
+    const failure = { class: 'provider_refused', message: 'The key was refused.' } as const
+    await journal.write(await journal.submit('t', 's'), { ...completed(''), type: 'task_failed', data: { ...completed('').data, failure } } as DomainEvent)
+    expect((await journal.client.sessions.getVisibleHistory('s')).map(({ content }) => content)).toEqual(['ask t', '[No answer: The key was refused.]'])
+  })
+
   it('is read as far as it is asked for, however long it is', async () => {
     const journal = await written('long')
     const task = await journal.submit('t', 's')

@@ -117,6 +117,20 @@ describe('a call that needs an approval', () => {
     expect(granted.map((event) => event.source)).toEqual([`/beaver/daemons/${owner.id}`])
   })
 
+  it('is decided by the id the provider gave it, however odd', async () => {
+    await using system = await testSystem(server, asks)
+    const id = `a/b ${'x'.repeat(2_000)}`
+    system.provider.answerBy(({ results }) => {
+      const call = use(['echo', { text: 'careful' }])
+      return results.length > 0 || call === null ? say('done') : { body: call.body.replace('call_0', id) }
+    })
+    await system.daemon()
+    const { task_id } = await system.client.submit({ task: 'say it' })
+    await waits(system, task_id)
+    await system.client.decide(task_id, { callId: id, approved: true, by: 'ada' })
+    expect((await system.ended(task_id)).at(-1)?.type).toBe('task_completed')
+  })
+
   it('ends with its task when that is cancelled', async () => {
     await using system = await testSystem(server, asks)
     echoing(system)
@@ -160,4 +174,23 @@ it('what a streamed answer says is published while it is said; the journal holds
   await listening
   expect(said[0]).toMatchObject({ call: 1, offset: 0, agent_name: 'root', node_id: null })
   expect(system.provider.requests[0]?.stream).toBe(true)
+})
+
+it('an answer larger than a message is published in pieces, and costs no daemon', async () => {
+  await using system = await testSystem(server)
+  const whole = '中\u0001'.repeat(600_000)
+  system.provider.answerBy(() => say(whole))
+  const daemon = await system.daemon()
+  const stop = new AbortController()
+  let said = ''
+  const listening = (async () => {
+    for await (const delta of system.client.deltas('long', { signal: stop.signal })) said += delta.text
+  })()
+  await system.nc.flush()
+  await system.client.submit({ task: 'much', task_id: 'long', stream: true })
+  await system.ended('long')
+  await until('all of it was heard', () => said === whole, { everyMs: 5 })
+  stop.abort()
+  await listening
+  expect(daemon.stderr).not.toContain('Error')
 })

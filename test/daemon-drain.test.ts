@@ -36,6 +36,28 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
 })
 
 describe('SIGTERM', () => {
+  it.each(['approves a call', 'cancels'])('a person who %s meanwhile is heard by the daemon that still drives the task', async (what) => {
+    await using system = await testSystem(server, { permissions: { rules: [{ tool: 'echo', decision: 'ask' }] } })
+    system.provider.answerBy(({ results }) => (results.length === 0 ? use(['echo', { text: 'a' }]) : say('done')))
+    const one = await system.daemon({ BEAVER_DRAIN_MS: '20000' })
+    const { task_id } = await system.client.submit({ task: 'say it' })
+    await system.reached(task_id, 'a call waits', (events) => told(events).includes('approval_requested'))
+    one.kill('SIGTERM')
+    const takesNone = (): Promise<boolean> =>
+      system.client.status().then(
+        () => false,
+        (error: { code: string }) => error.code === 'no_daemon',
+      )
+    await until('it takes no more requests', takesNone, { everyMs: 20 })
+    await system.daemon()
+    if (what === 'cancels') await system.client.cancel(task_id, 'enough')
+    else await system.client.decide(task_id, { callId: 'call_0', approved: true, by: 'ada' })
+    const events = await system.ended(task_id, 5_000)
+    expect(only(events, 'task_claimed').map(({ data }) => data.daemon)).toEqual([one.id])
+    expect(new Set(events.slice(1).map((event) => event.source))).toEqual(new Set([`/beaver/daemons/${one.id}`]))
+    expect(await one.exited).toEqual({ code: 0, signal: null })
+  })
+
   it('hands over what does not finish: released, not cancelled; the request to the provider is given up; the next daemon completes it', async () => {
     await using system = await testSystem(server)
     const never = held<FakeReply>()

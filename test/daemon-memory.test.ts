@@ -42,6 +42,22 @@ describe('memory', () => {
     await system.ended((await system.client.submit({ task: 'another day', session_id: 'two' })).task_id)
     expect(promptOf(system.provider.about('another day')[0])).toContain('prefers tables, 中文也行')
   })
+
+  it('is changed by workers too: the next worker sees it, the one that changed it sees what it began with', async () => {
+    await using system = await testSystem(server)
+    await system.daemon()
+    const remember = once('memory', { action: 'add', target: 'memory', content: 'the report is due in May' })
+    system.provider.answerBy((request) => (request.messages.some(({ content }) => content?.includes('keep the date')) ? remember(request) : say('ok')))
+    const agents = [
+      { name: 'first', instruction: 'keep the date' },
+      { name: 'second', instruction: 'write the report' },
+    ]
+    const { status } = await system.client.run({ workflow: { name: 'SequentialWorkflow', arguments: { task: 'report', agents } } })
+    expect(status).toBe('completed')
+    const first = system.provider.about('keep the date').map(promptOf)
+    expect([first.length, first.some((prompt) => prompt.includes('due in May'))]).toEqual([2, false])
+    expect(promptOf(system.provider.about('write the report')[0])).toContain('the report is due in May')
+  })
 })
 
 describe('session_search', () => {

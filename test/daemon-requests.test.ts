@@ -102,6 +102,7 @@ describe('task.submit', () => {
     await system.ended('the same')
     expect((await ask('task.submit', request)).result).toEqual(answers[0]?.result)
     expect((await ask('task.submit', { ...request, task: 'something else' })).error?.code).toBe('conflict')
+    expect((await ask('task.submit', { ...request, session_id: 'another' })).error?.code).toBe('conflict')
     expect(system.provider.about('once')).toHaveLength(1)
   })
 

@@ -71,12 +71,17 @@ describe('a session on two daemons', () => {
     ])
   })
 
-  it('whose first task fails goes on with the next', async () => {
+  it('whose first task fails goes on with the next, which is told', async () => {
     await using system = await testSystem(server)
     system.provider.answerBy(({ text }) => (text === 'first' ? { status: 401, body: '{}' } : say('ok')))
     await system.daemon()
     const [first, second] = [await system.client.submit({ task: 'first', session_id: 's' }), await system.client.submit({ task: 'second', session_id: 's' })]
     expect((await system.ended(first.task_id)).at(-1)?.type).toBe('task_failed')
     expect((await system.ended(second.task_id)).at(-1)?.type).toBe('task_completed')
+    const told = system.provider
+      .about('second')[0]
+      ?.messages.slice(1)
+      .map(({ content }) => content)
+    expect(told).toEqual(['first', expect.stringMatching(/^\[No answer: .*401/), 'second'])
   })
 })

@@ -10,13 +10,14 @@ export const globalOptions: readonly { readonly flags: string; readonly says: st
 
 const column = 18
 
-/** At most 80 columns wide. */
+/** At most 80 columns wide. What is too long for the left column has a line of its own. */
 export function overview(version: string): string {
-  const row = (term: string, text: string): string => ` ${term.padEnd(column)}${text}`
+  const row = (term: string, text: string): string[] =>
+    term.length >= column ? [` ${term}`, ` ${''.padEnd(column)}${text}`] : [` ${term.padEnd(column)}${text}`]
   const group = (name: keyof typeof groups): string[] => [
     '',
     groups[name],
-    ...commands.filter((command) => command.group === name).flatMap((command) => [row(command.usage, command.says), row('', command.example)]),
+    ...commands.filter((command) => command.group === name).flatMap((command) => [...row(command.usage, command.says), ...row('', command.example)]),
   ]
   return [
     `Beaver ${version} runs teams of LLM agents as supervised, durable actors.`,
@@ -27,7 +28,7 @@ export function overview(version: string): string {
     ...group('System'),
     '',
     'Options of every command',
-    ...[...globalOptions, { flags: '-h, --help', says: 'help; "beaver <command> --help" says more' }, { flags: '-V, --version', says: 'the version' }].map(
+    ...[...globalOptions, { flags: '-h, --help', says: 'help; "beaver <command> --help" says more' }, { flags: '-V, --version', says: 'the version' }].flatMap(
       ({ flags, says }) => row(flags, says),
     ),
     '',

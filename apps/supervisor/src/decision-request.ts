@@ -3,10 +3,13 @@ import { type DomainEvent, foreignId, type LogId, type TaskState } from '@beaver
 import { callWaiting, type Decision, decisionEvent } from '@beaver/runtime'
 import { z } from 'zod'
 
+/** Ids are the provider's: some carry a signature. */
+const callIdCharsMax = 100_000
+
 export const decisionRequest = z.strictObject({
   task_id: foreignId,
   /** As in the event `approval_requested`; `<run>/<call>` where several runs have one of that id. */
-  call_id: z.string().min(1).max(600),
+  call_id: z.string().min(1).max(callIdCharsMax),
   approved: z.boolean(),
   /** Who decides. */
   by: z.string().trim().min(1).max(200),

@@ -11,7 +11,18 @@ import {
 } from '@beaver/agent'
 import type { Config } from '@beaver/config'
 import { type DomainEvent, type Ids, type LiveDelta, type LogId, logKey, systemClock } from '@beaver/core'
-import { connectNats, natsBlobStore, natsJournal, natsMemoryStore, natsSessionSearch, natsTaskQueue, parseRequest, serve, subjectsOf } from '@beaver/nats'
+import {
+  connectNats,
+  findTask,
+  natsBlobStore,
+  natsJournal,
+  natsMemoryStore,
+  natsSessionSearch,
+  natsTaskQueue,
+  parseRequest,
+  serve,
+  subjectsOf,
+} from '@beaver/nats'
 import { acceptedTasks, loadTask, startDaemon, startWorkerPool, submitRequest, submitTask } from '@beaver/runtime'
 import type { Workflow } from '@beaver/workflows'
 import type { Subscription } from '@nats-io/nats-core'
@@ -96,7 +107,14 @@ export async function startSupervisor(config: Config, natsUrl: string, { externa
     const workflow = workflows.find(name)
     return workflow === null ? null : { ...workflow, plan: (args, options) => workflow.plan(args, { limits: workflowLimits, ...options }) }
   }
-  const publish = (log: LogId, delta: LiveDelta): void => nc.publish(subjects.live(log), JSON.stringify(delta))
+  /** A hint: one that cannot be sent is left out, and ends nothing. */
+  const publish = (log: LogId, delta: LiveDelta): void => {
+    try {
+      nc.publish(subjects.live(log), JSON.stringify(delta))
+    } catch {
+      // The connection is closed, or the server holds less in a message than others do.
+    }
+  }
   const sessions = natsSessionSearch(nc, subjects)
   const ports = { accepted, journal, blobs, clock: systemClock, ids, source, findWorkflow, memory, sessions, external, live: publish }
   let idle: Subscription | null = null
@@ -148,6 +166,7 @@ export async function startSupervisor(config: Config, natsUrl: string, { externa
     profileNames: [...toolset.profiles.keys()],
     workflowNames: workflows.names,
     resolveArguments: workflows.resolve,
+    findTask: (tenant: string, task: string) => findTask(nc, subjects, tenant, task),
   }
   const submit = serve(nc, subjects.service('task.submit'), (request) => submitTask(parseRequest(submitRequest, request, 'task'), intake))
   /** Submit and wait: answered with the result when the task has ended. */
@@ -183,6 +202,7 @@ export async function startSupervisor(config: Config, natsUrl: string, { externa
     async stop() {
       await Promise.all([submit.stop(), runTask.stop(), commands.stop(), status.stop()])
       await daemon.drain(config.daemon.drain_ms)
+      await commands.close()
       offered()
       await external.close()
       endings.close()

@@ -30,8 +30,15 @@ const triesMax = 20
 const pauseMs = 50
 const ownerMsMax = 5_000
 
+export interface TaskCommands {
+  /** Takes no more commands but those about tasks it owns: other daemons go on handing these on. */
+  stop(): Promise<unknown>
+  /** Once it owns none: whoever finds nobody at an owner's subject takes its task for nobody's, and writes into it. */
+  close(): Promise<unknown>
+}
+
 /** Serves the commands until `stop`. */
-export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held }: TaskCommandsOf): { stop(): Promise<unknown> } {
+export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held }: TaskCommandsOf): TaskCommands {
   const cancel = serve(nc, subjects.service('task.cancel'), async (request) => {
     const asked = parseRequest(cancelRequest, request, 'cancel request')
     await carryOut({ ...asked, command: 'cancel' })
@@ -84,7 +91,7 @@ export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held 
     await new TaskLog(log, { head, revision, epoch: head.epoch }, ports).append([draft(event)])
   }
 
-  return { stop: () => Promise.all([cancel.stop(), decide.stop(), handedOn.stop()]) }
+  return { stop: () => Promise.all([cancel.stop(), decide.stop()]), close: () => handedOn.stop() }
 }
 
 function carryOutOwn(own: SupervisedTask, asked: TaskCommand): Promise<void> {

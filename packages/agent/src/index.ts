@@ -2,7 +2,6 @@ export { conversation, systemPrompt, workerMessage } from './context/context-bui
 export { describeRequirement } from './context/describe-requirement.ts'
 export type { LoadDiagnostic } from './load-diagnostic.ts'
 export { runAgentLoop } from './loop/agent-loop.ts'
-export { type AgentRunResult, runResultOf } from './loop/agent-run-result.ts'
 export type { LoopServices } from './loop/loop-services.ts'
 export { type LoopEvent, loopMachine } from './loop/loop-machine.ts'
 export {

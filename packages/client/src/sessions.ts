@@ -19,10 +19,11 @@ import {
   type SessionSearchHit,
   splitBatch,
   type TaskResult,
+  visibleAnswer,
   visibleEventTypes,
   type WireRecord,
 } from '@beaver/core'
-import { journalReader, natsSessionSearch, parseRequest, type Subjects } from '@beaver/nats'
+import { type JournalReader, journalReader, natsSessionSearch, parseRequest, type Subjects } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
 
 /** `hidden`: for the record only; no prompt and no transcript shows it (SE-07). */
@@ -51,7 +52,7 @@ export interface Sessions {
   /** In the order they started, workers' runs too. @throws {BeaverError} as above */
   listRunIds(sessionId: string): Promise<readonly string[]>
   /**
-   * What was asked and what was answered in the end, oldest first: what the next task of the session is given.
+   * What was asked and what was answered in the end, or why there was no answer, oldest first: as the next task is told it.
    * Of the newest `tasksMax` tasks (default 20, at most 1,000). @throws {BeaverError} as above
    */
   getVisibleHistory(sessionId: string, options?: { tasksMax?: number }): Promise<readonly SessionMessage[]>
@@ -68,14 +69,16 @@ export function sessionsOn(nc: NatsConnection, subjects: Subjects, tenant: strin
     const session = parsed(id)
     const reader = await journalReader(nc, subjects)
     for await (const task of reader.tasks(tenant, session)) {
-      const log = { tenant, session, task }
-      let head = emptyHead
-      for await (const entry of reader.entries(log)) {
-        for (const record of verified(log, entry, head)) {
-          head = headAfter(record)
-          const event = await opened(record)
-          yield { ...event, task_id: task, hidden: !visibleEventTypes.has(event.type) }
-        }
+      for await (const event of eventsOf({ tenant, session, task }, reader)) yield { ...event, task_id: task, hidden: !visibleEventTypes.has(event.type) }
+    }
+  }
+
+  async function* eventsOf(log: LogId, reader: JournalReader): AsyncGenerator<RecordedEvent> {
+    let head = emptyHead
+    for await (const entry of reader.entries(log)) {
+      for (const record of verified(log, entry, head)) {
+        head = headAfter(record)
+        yield await opened(record)
       }
     }
   }
@@ -85,17 +88,29 @@ export function sessionsOn(nc: NatsConnection, subjects: Subjects, tenant: strin
     return openRecord(record, blob === null ? undefined : Buffer.from(await (await blobs()).get(blob)).toString())
   }
 
-  /** The request and how it ended, from the two ends of the task's log. */
-  async function exchange(log: LogId, first: Entry, last: Entry): Promise<{ before: string | null; messages: SessionMessage[] }> {
+  /** The request and its answer, from the two ends of the task's log. */
+  async function exchange(
+    log: LogId,
+    { first, last, reader }: { first: Entry; last: Entry; reader: JournalReader },
+  ): Promise<{ before: string | null; messages: SessionMessage[] }> {
     const [beginning] = verified(log, first, emptyHead)
     const submitted = await opened(beginning as WireRecord)
     if (submitted.type !== 'task_submitted') throw new BeaverError('corrupt_journal', `The log of task ${log.task} begins with ${submitted.type}.`)
     const { previous_task_id: before, request } = submitted.data
-    const [next] = splitBatch(last.payload) as [WireRecord]
-    const end = await opened(verified(log, last, { taskseq: next.taskseq - 1, epoch: next.epoch, hash: next.prevhash }).at(-1) as WireRecord)
-    const answer = isTerminalTaskEvent(end.type) ? (end.data as TaskResult).final_output : ''
+    const end = await ended(log, last, reader)
+    const answer = end === null ? '' : visibleAnswer(end.data as TaskResult)
     const said: SessionMessage = { task_id: log.task, role: 'user', content: request.text, at: submitted.time }
-    return { before, messages: answer === '' ? [] : [said, { task_id: log.task, role: 'assistant', content: answer, at: end.time }] }
+    return { before, messages: end === null || answer === '' ? [] : [said, { task_id: log.task, role: 'assistant', content: answer, at: end.time }] }
+  }
+
+  /** How the task ended, mostly its last event; `null` when it has not. */
+  async function ended(log: LogId, last: Entry, reader: JournalReader): Promise<RecordedEvent | null> {
+    const [next] = splitBatch(last.payload) as [WireRecord]
+    const newest = await opened(verified(log, last, { taskseq: next.taskseq - 1, epoch: next.epoch, hash: next.prevhash }).at(-1) as WireRecord)
+    if (isTerminalTaskEvent(newest.type)) return newest
+    // Open, or something was written after its end.
+    for await (const event of eventsOf(log, reader)) if (isTerminalTaskEvent(event.type)) return event
+    return null
   }
 
   return {
@@ -123,7 +138,7 @@ export function sessionsOn(nc: NatsConnection, subjects: Subjects, tenant: strin
         const log = { tenant, session, task } as LogId
         const [first, last] = await Promise.all([reader.first(log), reader.last(log)])
         if (first === null || last === null) break
-        const { before, messages } = await exchange(log, first, last)
+        const { before, messages } = await exchange(log, { first, last, reader })
         exchanges.unshift(messages)
         task = before
       }

@@ -40,7 +40,8 @@ const mcpServer = z.union(
   'must have either "command" (a program) or "url" (an HTTP server), and no unknown field',
 )
 
-const configFile = z.strictObject({
+/** What `beaver.config.json` may hold. */
+export const configFile = z.strictObject({
   /** The NATS server or cluster; absent: the embedded server of `beaver up`. */
   nats_url: z.string().min(1).optional(),
   namespace: z
@@ -151,7 +152,7 @@ const configFile = z.strictObject({
     })
     .prefault({}),
   /** MCP servers whose tools agents have, by a name that stands before each tool's. */
-  mcp: z.record(z.string().regex(/^[A-Za-z0-9_-]{1,32}$/, 'must be 1 to 32 letters, digits, "-" or "_"'), mcpServer).default({}),
+  mcp: z.record(z.string(), mcpServer).superRefine(namesOfServers).default({}),
   /** Folders with skills of your own, relative to the configuration file. */
   skills: z.array(z.string()).default([]),
   /** Modules with tools of your own, relative to the configuration file. */
@@ -163,6 +164,11 @@ const configFile = z.strictObject({
   /** The profile of a task that names none; absent: none. */
   profile: z.string().min(1, 'must not be empty').optional(),
 })
+
+function namesOfServers(servers: Readonly<Record<string, unknown>>, context: z.RefinementCtx): void {
+  for (const name of Object.keys(servers))
+    if (!/^[A-Za-z0-9_-]{1,32}$/.test(name)) context.addIssue({ code: 'custom', path: [name], message: 'the name must be 1 to 32 letters, digits, "-" or "_"' })
+}
 
 export type ConfigFile = z.input<typeof configFile>
 
@@ -191,7 +197,7 @@ export interface ConfigFlags {
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** Environment variables and where their values go. `OPENAI_API_KEY` is read apart: it has no place in a file. */
-const variables: readonly { name: string; path: readonly [string] | readonly [string, string]; number?: true }[] = [
+export const variables: readonly { name: string; path: readonly [string] | readonly [string, string]; number?: true }[] = [
   { name: 'NATS_URL', path: ['nats_url'] },
   { name: 'BEAVER_NAMESPACE', path: ['namespace'] },
   { name: 'BEAVER_TENANT', path: ['tenant'] },

@@ -61,6 +61,7 @@ export {
 export { newestExchange, resultReference } from './fold/shorten.ts'
 export { evolveTask, foldTask, newTask, type TaskState, type TaskStatus } from './fold/task-state.ts'
 export { evolveTeam, startTeam, type TeamNodeState, type TeamState } from './fold/team-state.ts'
+export { visibleAnswer } from './fold/visible-answer.ts'
 export {
   type AgentDescriptor,
   type AgentNode,

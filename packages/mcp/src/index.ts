@@ -1,5 +1,5 @@
 export { joinExternalTools } from './client/join-external-tools.ts'
-export { type Environment, type McpHttpSpec, type McpProgramSpec, type McpServerSpec } from './client/server-spec.ts'
+export { addressOf, type Environment, type McpHttpSpec, type McpProgramSpec, type McpServerSpec } from './client/server-spec.ts'
 export { type McpServerState, type McpServerStatus } from './client/server-status.ts'
 export { type McpConnections, type McpOptions, startMcpServers } from './client/start-mcp-servers.ts'
 export { approvePins, type Pin } from './pins/pin.ts'

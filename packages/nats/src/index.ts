@@ -4,7 +4,7 @@ export { type EmbeddedServer, natsServerVersion, startEmbeddedServer } from './e
 export { findNatsServer, type FoundNatsServer } from './find-nats-server.ts'
 export { findTask, natsJournal, type NatsJournal } from './journal.ts'
 export { type FeedBatch, type FeedMessage, followJournal } from './journal-feed.ts'
-export { journalReader } from './journal-reader.ts'
+export { type JournalReader, journalReader } from './journal-reader.ts'
 export { natsMemoryStore, type NatsMemoryStore } from './memory-store.ts'
 export { call, parseRequest, serve } from './rpc.ts'
 export { natsSessionSearch } from './session-search.ts'

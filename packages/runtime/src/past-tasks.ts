@@ -19,6 +19,7 @@ import {
   splitBatch,
   type TaskId,
   type TaskResult,
+  visibleAnswer,
   type WireRecord,
 } from '@beaver/core'
 import type { Workflow } from '@beaver/workflows'
@@ -28,7 +29,7 @@ export interface PastTask {
   /** The task before it in the session. */
   readonly previous: TaskId | null
   readonly said: string
-  /** Empty when it ended without an answer. */
+  /** What it ended with, or why without an answer; empty when it has not ended. */
   readonly answered: string
   /** Of both; where it is more than `saidCharsMax`, they are empty. */
   readonly chars: number
@@ -98,7 +99,7 @@ function pastTask(log: LogId, submitted: RecordedEvent, end: TaskResult | null, 
   const workflow = request.workflow === undefined ? null : findWorkflow(request.workflow.name)
   const key = workflow?.turnKey?.(request.workflow?.arguments) ?? null
   const turn = workflow === null || key === null ? null : turnOf(workflow.name, key)
-  const answered = end?.final_output ?? ''
+  const answered = end === null ? '' : visibleAnswer(end)
   const chars = request.text.length + answered.length
   return chars > saidCharsMax ? { previous, said: '', answered: '', chars, turn } : { previous, said: request.text, answered, chars, turn }
 }

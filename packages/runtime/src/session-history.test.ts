@@ -23,14 +23,14 @@ import { describe, expect, it } from 'vitest'
 import { pastTasks } from './past-tasks.ts'
 import { earlierTurns, sessionHistory } from './session-history.ts'
 
-const result = (final_output: string): TaskResult => ({
+const result = (final_output: string, failure: TaskResult['failure'] = null): TaskResult => ({
   final_output,
   outputs: [],
   usage: noUsage,
   provider: null,
   model: null,
   simulated: false,
-  failure: null,
+  failure,
 })
 const findWorkflow = (name: string) => (name === 'AgentTeam' ? agentTeam : null)
 const daemon = (name: string): DomainEvent => event('task_claimed', { daemon: name })
@@ -62,14 +62,20 @@ function session() {
   }
 
   /** A task: its request, some work, and how it ended. */
-  async function task(of: { text?: string; answer?: string | null; workflow?: TaskRequest['workflow']; events?: number; after?: DomainEvent[] } = {}) {
+  async function task(
+    of: { text?: string; answer?: string | null; failed?: string; workflow?: TaskRequest['workflow']; events?: number; after?: DomainEvent[] } = {},
+  ) {
     const { text = 'ask', answer = 'answer', events = 3, workflow } = of
     const log = logOf(`task ${++tasks}`)
     const request: TaskRequest = { text, workspace: '/w', skill: null, source: 'cli', ...(workflow === undefined ? {} : { workflow }) }
     const submitted = { task_id: log.task, session_id: log.session, tenant: log.tenant, previous_task_id: newest, request }
     let head = await write(log, emptyHead, [event('task_submitted', submitted)])
     for (let i = 0; i < events; i++) head = await write(log, head, [daemon(`d${i}`)])
-    if (answer !== null) await write(log, head, [daemon('last'), event('task_completed', result(answer)), ...(of.after ?? [])])
+    const ended =
+      of.failed === undefined
+        ? event('task_completed', result(answer ?? ''))
+        : event('task_failed', result('', { class: 'provider_refused', message: of.failed }))
+    if (answer !== null) await write(log, head, [daemon('last'), ended, ...(of.after ?? [])])
     newest = log.task
     return log
   }
@@ -90,10 +96,19 @@ describe('the history of a session', () => {
     expect(await sessionHistory(of.log, null, of.past())).toEqual([])
   })
 
-  it('leaves out what ended without an answer, and goes on before it', async () => {
+  it('says of a task that failed that there was no answer, and why (AL-12)', async () => {
+    const of = session()
+    await of.task({ text: 'first', failed: 'The key was refused.' })
+    expect(await sessionHistory(of.log, of.newest(), of.past())).toEqual([
+      { role: 'user', content: 'first' },
+      { role: 'assistant', content: '[No answer: The key was refused.]' },
+    ])
+  })
+
+  it('leaves out what has nothing to show, and goes on before it', async () => {
     const of = session()
     await of.task({ text: 'first' })
-    await of.task({ text: 'failed', answer: '' })
+    await of.task({ text: 'silent', answer: '' })
     await of.task({ text: 'third' })
     expect((await sessionHistory(of.log, of.newest(), of.past())).filter(({ role }) => role === 'user').map(({ content }) => content)).toEqual([
       'first',

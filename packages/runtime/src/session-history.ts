@@ -1,5 +1,5 @@
 // The visible transcript of a session's earlier tasks, oldest first: what a root run of a later task continues from.
-// H1. Only what was said: the request and the final answer. H2. Bounded: the newest tasks that fit.
+// H1. Only what was said: the request and the final answer, or why there is none (AL-12). H2. Bounded: the newest tasks that fit.
 // H3. What one more task costs does not grow with the session: past-tasks.ts.
 import type { ChatMessage, LogId, TaskId } from '@beaver/core'
 import type { Workflow } from '@beaver/workflows'

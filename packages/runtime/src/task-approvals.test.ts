@@ -1,4 +1,4 @@
-import { type DomainEvent, event, foldTask, type LogId, type RecordedEvent, type TaskState } from '@beaver/core'
+import { BeaverError, type DomainEvent, event, foldTask, type LogId, type RecordedEvent, type TaskState } from '@beaver/core'
 import { until, virtualClock } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { callWaiting, type Decision, decisionEvent, taskApprovals } from './task-approvals.ts'
@@ -32,6 +32,8 @@ const folded = (...events: readonly DomainEvent[]): TaskState =>
 
 function begin({ unattended = 'wait' as 'wait' | 'refuse', runs = ['r1'] } = {}) {
   const clock = virtualClock()
+  let loads = 0
+  const faults = { failLoads: 0 }
   const written: DomainEvent[] = runs.flatMap(run)
   const approvals = taskApprovals(log, {
     clock,
@@ -42,9 +44,21 @@ function begin({ unattended = 'wait' as 'wait' | 'refuse', runs = ['r1'] } = {})
       written.push(...drafts.map(({ type, runId, dataJson }) => event(type, JSON.parse(dataJson) as never, runId)))
       return first
     },
-    load: () => Promise.resolve(folded(...written)),
+    load() {
+      loads++
+      if (faults.failLoads-- > 0) return Promise.reject(new BeaverError('unreachable', 'gone'))
+      return Promise.resolve(folded(...written))
+    },
   })
-  return { clock, written, approvals }
+  return {
+    clock,
+    written,
+    approvals,
+    faults,
+    get loads() {
+      return loads
+    },
+  }
 }
 
 const granted: Decision = { callId: 'c1', approved: true, by: 'ada', reason: '' }
@@ -66,6 +80,21 @@ describe('a call that waits', () => {
     const { approvals } = begin()
     await approvals.decide({ ...granted, approved: false, reason: 'no' })
     expect(await approvals.wait('r1', 'c1')).toMatchObject({ event: { type: 'approval_denied', data: { reason: 'no' } } })
+  })
+
+  it('is decided with a hundred others, and the log is read twice at most', async () => {
+    const runs = Array.from({ length: 100 }, (_, i) => `r${i}`)
+    const task = begin({ runs })
+    await Promise.all(runs.map((id) => task.approvals.decide({ ...granted, callId: `${id}/c1` })))
+    expect(task.written.filter((each) => each.type === 'approval_granted').map((each) => each.runId)).toEqual(runs)
+    expect(task.loads).toBeLessThanOrEqual(2)
+  })
+
+  it('is not decided by a reading of the log that failed, and the next one reads again', async () => {
+    const task = begin()
+    task.faults.failLoads = 1
+    expect(await code(task.approvals.decide(granted))).toBe('unreachable')
+    expect(await code(task.approvals.decide(granted))).toBe('done')
   })
 
   it('is decided once, whoever answers at the same time', async () => {
@@ -112,6 +141,13 @@ describe('which call is meant', () => {
     const state = folded(...run('r1'), ...run('r2'))
     expect(() => callWaiting(log, state, 'c1')).toThrow('r1/c1, r2/c1')
     expect(callWaiting(log, state, 'r2/c1')).toMatchObject({ runId: 'r2' })
+  })
+
+  it('may hold a slash, alone and after its run', () => {
+    const renamed = (id: string, call: string): DomainEvent[] => JSON.parse(JSON.stringify(run(id)).replaceAll('"c1"', JSON.stringify(call))) as DomainEvent[]
+    const state = folded(...renamed('r1', 'a/b'), ...run('r2'))
+    for (const named of ['a/b', 'r1/a/b']) expect(callWaiting(log, state, named)).toMatchObject({ runId: 'r1', call: { id: 'a/b' } })
+    expect(() => callWaiting(log, state, 'a/c1')).toThrow('No call a/c1')
   })
 
   it('a call nobody waits for is not found, and the message names those that wait', () => {

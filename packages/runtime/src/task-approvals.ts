@@ -38,6 +38,8 @@ export function taskApprovals(log: LogId, ports: ApprovalPorts): TaskApprovals {
   const waiting = new Map<string, PromiseWithResolvers<ApprovalDecision> & { readonly runId: string; deadline: { cancel(): void } | null }>()
   const decided = new Map<string, ApprovalDecision>()
   let turn: Promise<unknown> = Promise.resolve()
+  let reading: Promise<unknown> = Promise.resolve()
+  let next: Promise<TaskState> | null = null
   const keyOf = (runId: string, callId: string): string => `${runId} ${callId}`
 
   async function record(runId: string, decision: Decision): Promise<void> {
@@ -53,8 +55,19 @@ export function taskApprovals(log: LogId, ports: ApprovalPorts): TaskApprovals {
 
   /** One decision after the other: two people may answer at once. */
   function inTurn(act: () => Promise<void>): Promise<void> {
-    const next = turn.then(act)
-    turn = next.catch(() => {})
+    const acted = turn.then(act)
+    turn = acted.catch(() => {})
+    return acted
+  }
+
+  /** A reading that begins after now. Who asks before it begins shares it: hundreds of decisions must not read the log each. */
+  function readAgain(): Promise<TaskState> {
+    next ??= reading.then(() => {
+      next = null
+      const state = ports.load()
+      reading = state.catch(() => {})
+      return state
+    })
     return next
   }
 
@@ -73,12 +86,14 @@ export function taskApprovals(log: LogId, ports: ApprovalPorts): TaskApprovals {
       else wait.deadline = ports.clock.after(ports.waitMsMax, () => refuse(`Nobody answered within ${ports.waitMsMax / 1000} s.`))
       return wait.promise
     },
-    decide: (decision) =>
-      inTurn(async () => {
-        const { runId, call } = callWaiting(log, await ports.load(), decision.callId)
+    async decide(decision) {
+      const state = await readAgain()
+      return inTurn(async () => {
+        const { runId, call } = callWaiting(log, state, decision.callId)
         if (decided.has(keyOf(runId, call.id))) throw alreadyDecided(call.id)
         await record(runId, { ...decision, callId: call.id })
-      }),
+      })
+    },
     ended(runId) {
       for (const [key, wait] of waiting) {
         if (wait.runId !== runId) continue
@@ -99,22 +114,27 @@ export function decisionEvent(runId: string, { callId, approved, by, reason }: D
  */
 export function callWaiting(log: LogId, state: TaskState, callId: string): { readonly runId: string; readonly call: OpenCall } {
   if (state.ended !== null) throw new BeaverError('conflict', `The task ${log.task} has ended already: ${state.status}.`)
-  const [named, ofRun] = callId.includes('/') ? [callId.slice(callId.indexOf('/') + 1), callId.slice(0, callId.indexOf('/'))] : [callId, null]
+  // An id is the provider's and may hold a slash itself: it is compared, not taken apart.
+  const isNamed = ({ runId, call }: { runId: string; call: OpenCall }): boolean => call.id === callId || `${runId}/${call.id}` === callId
   const calls = [...state.runs.values()]
-    .filter((run) => !runEnded(run) && (ofRun === null || run.start.run_id === ofRun))
-    .flatMap((run) => run.calls.map((call) => ({ runId: run.start.run_id, call })))
+    .filter((run) => !runEnded(run))
+    .flatMap((run) => run.calls.map((call) => ({ runId: run.start.run_id as string, call })))
   const waiting = calls.filter(({ call }) => call.approval === 'requested' && call.result === null)
-  const found = waiting.filter(({ call }) => call.id === named)
+  const found = waiting.filter(isNamed)
   const [only] = found
   if (found.length > 1)
     throw new BeaverError(
       'conflict',
-      `Several runs of the task ${log.task} wait for a call ${named}. Name one: ${found.map(({ runId }) => `${runId}/${named}`).join(', ')}.`,
+      `Several runs of the task ${log.task} wait for a call ${callId}. Name one: ${found.map(({ runId, call }) => `${runId}/${call.id}`).join(', ')}.`,
     )
   if (only !== undefined) return only
-  if (calls.some(({ call }) => call.id === named && call.approval !== null)) throw alreadyDecided(named)
+  const decided = calls.find((each) => isNamed(each) && each.call.approval !== null)
+  if (decided !== undefined) throw alreadyDecided(decided.call.id)
   const others = waiting.map(({ call }) => call.id).join(', ')
-  throw new BeaverError('not_found', `No call ${named} of the task ${log.task} waits for an approval. ${others === '' ? 'None does.' : `These do: ${others}.`}`)
+  throw new BeaverError(
+    'not_found',
+    `No call ${callId} of the task ${log.task} waits for an approval. ${others === '' ? 'None does.' : `These do: ${others}.`}`,
+  )
 }
 
 const alreadyDecided = (callId: string): BeaverError => new BeaverError('conflict', `The call ${callId} has been decided already.`)

@@ -33,6 +33,7 @@ function intake(over: Partial<IntakePorts> = {}) {
     findWorkflow,
     workflowNames: ['SequentialWorkflow', 'workflow:summarize'],
     accepted: acceptedTasks(),
+    findTask: async () => null,
     ...over,
   }
   return {
@@ -214,6 +215,14 @@ describe('the same request again (I1)', () => {
     const first = await submit({ task: 'x', task_id: 't', session_id: 's' })
     expect(await refusal(submit({ task: 'x', task_id: 't', session_id: 's', ...change }))).toEqual(['conflict', []])
     expect((await stateOf(first)).submitted?.request.text).toBe('x')
+  })
+
+  it('in another session is a conflict: a task is found by its id alone', async () => {
+    const here = { tenant: 'local', session: 's', task: 't' } as LogId
+    const { submit } = intake({ findTask: async (_, task) => (task === here.task ? here : null) })
+    await submit({ task: 'x', task_id: 't', session_id: 's' })
+    for (const elsewhere of [{ session_id: 'other' }, {}]) expect(await refusal(submit({ task: 'x', task_id: 't', ...elsewhere }))).toEqual(['conflict', []])
+    expect(await submit({ task: 'x', task_id: 't', session_id: 's' })).toEqual({ task_id: 't', session_id: 's' })
   })
 
   it('leaves the session as it is: the next task follows the first one once', async () => {

@@ -1,5 +1,6 @@
 // Accepting a task: validated first, then durable, then answered. Nothing of a refused request is stored.
-// I1. The same id with the same request gives the same answer; with another request, `conflict`.
+// I1. The same id with the same request gives the same answer; with another request, or in another session, `conflict`: a task is
+//     found by its id alone. Two sessions that take one id at the very same time are not told apart.
 // I2. Tasks of one session form a chain: each names the one accepted before it (D-47).
 // I3. A task is for a root agent (`task`, with `skill` and `profile`) or is a workflow (`workflow`), never both. A workflow's
 //     graph is built before the task is accepted: what would be refused later is refused now.
@@ -81,6 +82,8 @@ export interface IntakePorts {
   /** The arguments a task keeps for those it was given; absent: the same. */
   readonly resolveArguments?: (workflow: string, args: JsonObject) => { readonly ok: true; readonly args: JsonObject } | Refusal
   readonly accepted: AcceptedTasks
+  /** Where the log of a task is, whatever its session. */
+  readonly findTask: (tenant: string, task: string) => Promise<LogId | null>
 }
 
 const tailTriesMax = 20
@@ -96,6 +99,9 @@ export async function submitTask(request: z.output<typeof submitRequest>, ports:
   }
   const madeUp = request.session_id === undefined && request.task_id === undefined
   const answer: Submitted = { task_id: log.task, session_id: log.session }
+  const there = request.task_id === undefined ? null : await ports.findTask(log.tenant, log.task)
+  if (there !== null && there.session !== log.session)
+    throw new BeaverError('conflict', `The task id ${log.task} is taken in the session ${there.session}. Use another id, or none.`)
   for (let tries = 0; tries < tailTriesMax; tries++) {
     // A session that was made up just now has no tail.
     const tail = madeUp ? { task: null, revision: 0 } : await ports.journal.sessionTail(log.tenant, log.session)

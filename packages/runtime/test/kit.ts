@@ -209,6 +209,7 @@ export function world(): World {
           workflowNames: [],
           findWorkflow,
           accepted,
+          findTask: async () => null,
         },
       )
       return { tenant: 'local', session: submitted.session_id, task: submitted.task_id as TaskId } as LogId

@@ -10,7 +10,10 @@ export interface AgentRunResult {
   readonly run_id: string | null
   readonly status: 'completed' | 'incomplete' | 'failed' | 'cancelled'
   readonly output_text: string
-  /** The model's own for the last answer, `error` of a run that failed, `cancelled`. */
+  /**
+   * The model's own for the answer that ended the run, also one it failed with: `length`, `content_filter`, or Beaver's
+   * `max_tool_iterations_finalized`. `error`: it failed without one; `cancelled`.
+   */
   readonly finish_reason: string
   /** Answers of the root agent that called tools. */
   readonly tool_iterations: number
@@ -35,6 +38,8 @@ export function resultFold(): ResultFold {
   let task = { task_id: '', session_id: '' }
   let root: string | null = null
   let finish: { reason: string | null; iterations: number } = { reason: null, iterations: 0 }
+  /** The reason of the root's last answer, if that was a final one. */
+  let answered: string | null = null
   let result: AgentRunResult | null = null
   return {
     add(event) {
@@ -42,8 +47,9 @@ export function resultFold(): ResultFold {
       else if (event.type === 'run_started' && event.data.team_run_id === null) root = event.data.run_id
       else if (isTerminalTaskEvent(event.type)) result = resultOf(event.type.slice('task_'.length) as AgentRunResult['status'], event.data as TaskResult)
       else if (event.runId !== root) return
+      else if (event.type === 'assistant_message_added') answered = event.data.tool_calls.length === 0 ? event.data.finish_reason : null
       else if (event.type === 'run_completed') finish = { reason: event.data.finish_reason, iterations: event.data.tool_iterations }
-      else if (event.type === 'run_failed') finish = { reason: 'error', iterations: event.data.tool_iterations }
+      else if (event.type === 'run_failed') finish = { reason: answered ?? 'error', iterations: event.data.tool_iterations }
       else if (event.type === 'run_cancelled') finish = { reason: 'cancelled', iterations: event.data.tool_iterations }
     },
     get result() {

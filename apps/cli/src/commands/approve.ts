@@ -66,7 +66,10 @@ async function callOf(connection: Connection, taskId: string, typed: string | un
   if (found.length > 1) throw several(taskId, found, exact)
   if (typed !== undefined) return { name: typed, call: null }
   if (answer === null)
-    throw new BeaverError('not_found', `What waits in the task ${taskId} is not known here. Name the call; "beaver events ${taskId}" shows it.`)
+    throw new BeaverError(
+      'not_found',
+      `No task ${JSON.stringify(taskId)} is known here. "${commandName()} approve" lists the calls that wait; about one of a task that does not show yet, name its call too.`,
+    )
   throw new BeaverError('not_found', `No call of the task ${taskId} waits for an approval.`)
 }
 
@@ -99,9 +102,12 @@ async function list(connection: Connection, screen: Screen, { json, approved }: 
   else if (calls.length === 0) screen.print('No call waits for an approval.')
   else {
     const command = `${commandName()} ${approved ? 'approve' : 'deny'}`
+    const rows = waitingTable(calls, screen, Date.now())
+    const cut = calls.find((call, i) => rows[i + 1]?.endsWith(whatIsAsked(call)) === false)
     screen.print(
-      ...waitingTable(calls, screen, Date.now()),
+      ...rows,
       '',
+      ...(cut === undefined ? [] : [`See one whole: ${commandName()} show ${shellWord(cut.task_id)}`]),
       `Answer one: ${command} ${shellWord(calls[0]?.task_id ?? '')} ${shellWord(calls[0]?.call_id ?? '')}`,
     )
     if (answer?.more === true) screen.print(screen.style.dim('There are more.'))

@@ -215,3 +215,13 @@ test('what waits is shown with the commands that answer, then what was decided b
   ])
   expect(lines).toContain('Status     running, waits for an approval of 1 call')
 })
+
+test('what a person is asked, and what was decided, is shown to its end', () => {
+  const subject = `sh -c '${'echo a line; '.repeat(40)}rm -rf /'`
+  const call = { task_id: 't1', run_id: 'r', agent_name: 'root', tool: 'run_command', requested_at: null, taskseq: 9, by: 'ann', reason: null, subject }
+  for (const state of ['waiting', 'granted']) {
+    const shown = section('Approvals', taskLines({ ...answer, approvals: [{ ...call, call_id: 'c', state }] }, screen(80), options))
+    expect(shown.join(' ').replaceAll(/\s+/g, ' ')).toContain(subject)
+    for (const line of shown) expect(line.length).toBeLessThanOrEqual(80)
+  }
+})

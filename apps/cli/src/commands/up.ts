@@ -5,6 +5,8 @@ import { shownUrl } from '@beaver/nats'
 import { commandName } from '../command-name.ts'
 import { connect } from '../connection.ts'
 import { type Context, contextOf, type GlobalOptions } from '../context.ts'
+import type { Finding } from '../doctor/check.ts'
+import { checkLoaded } from '../doctor/check-loaded.ts'
 import { listenForInterrupts } from '../interrupts.ts'
 import { modelInUse } from '../model.ts'
 import { startSystem, type System, type SystemStatus } from '../system/start-system.ts'
@@ -13,6 +15,7 @@ import { padEnd } from '../text/width.ts'
 import { wrapWords } from '../text/wrap.ts'
 
 const fieldColumns = 14
+const faultsShownMax = 3
 
 export async function up(globals: GlobalOptions): Promise<number> {
   const context = contextOf(globals)
@@ -34,7 +37,7 @@ export async function up(globals: GlobalOptions): Promise<number> {
   })
   try {
     if (!interrupts.asked.aborted) {
-      screen.print(...welcome(context, system))
+      screen.print(...welcome(context, system, await checkLoaded(config)))
       await using connection = await connect({ url: system.natsUrl, namespace: config.namespace, tenant: config.tenant, pid: process.pid })
       using _watching = watchTasks(connection, (line) => screen.print(line), screen)
       await Promise.race([new Promise<void>((resolve) => onAbort(interrupts.asked, resolve)), system.failed])
@@ -82,7 +85,7 @@ function tellStatus({ screen }: Context): (status: SystemStatus) => void {
   }
 }
 
-function welcome({ config, screen }: Context, system: System): string[] {
+function welcome({ config, screen }: Context, system: System, loaded: readonly Finding[]): string[] {
   const { style } = screen
   const command = commandName()
   const field = (name: string, value: string, paint = (text: string) => text): string[] =>
@@ -106,6 +109,8 @@ function welcome({ config, screen }: Context, system: System): string[] {
     ...field('supervisor', part('supervisor')),
     ...field('projector', part('projector')),
     ...field('data', shownHome),
+    ...field('loaded', loaded.find(({ status }) => status === 'ok')?.says ?? 'nothing'),
+    ...faultsOf(loaded).flatMap((line) => field('', line, style.yellow)),
     '',
     'Submit a task from another terminal:',
     `  ${command} run --skill folder-report "Report on this folder"`,
@@ -115,6 +120,15 @@ function welcome({ config, screen }: Context, system: System): string[] {
     style.dim('Ctrl-C stops everything; unfinished tasks go on with the next start.'),
     '',
   ]
+}
+
+/** What did not load is told at once; the doctor says what to do about each. */
+function faultsOf(loaded: readonly Finding[]): string[] {
+  const faults = loaded.filter(({ status }) => status !== 'ok')
+  const shown = faults.slice(0, faultsShownMax).map(({ says }) => says)
+  return faults.length === 0
+    ? []
+    : [...shown, `${faults.length > faultsShownMax ? `${faults.length - faultsShownMax} more. ` : ''}What to do: ${commandName()} doctor`]
 }
 
 function time(at = new Date()): string {

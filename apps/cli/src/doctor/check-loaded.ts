@@ -6,6 +6,7 @@ import { counted } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { toolsetOf } from '../toolset.ts'
 import { fail, type Finding, ok, warn } from './check.ts'
+import { checkMcp } from './check-mcp.ts'
 
 const diagnosticsMax = 10
 
@@ -20,10 +21,14 @@ export async function checkLoaded(config: Config): Promise<Finding[]> {
       counted(toolset.definitions.length, 'workflow definition'),
       counted(toolset.profiles.size, 'profile'),
     ]
-    return [ok('loaded', counts.join(', ')), ...faultsOf(faults), ...checkMcp(config)]
+    return [ok('loaded', counts.join(', ')), ...faultsOf(faults), ...(await checkMcp(config, process.env))]
   } catch (error) {
     if (!(error instanceof BeaverError)) throw error
-    return [fail('loaded', oneLine(error.message), 'No supervisor starts before this is corrected.'), ...faultsOf(diagnostics), ...checkMcp(config)]
+    return [
+      fail('loaded', oneLine(error.message), 'No supervisor starts before this is corrected.'),
+      ...faultsOf(diagnostics),
+      ...(await checkMcp(config, process.env)),
+    ]
   }
 }
 
@@ -35,11 +40,4 @@ function faultsOf(faults: readonly LoadDiagnostic[]): Finding[] {
     )
   const left = faults.length - found.length
   return left <= 0 ? found : [...found, warn('loaded', counted(left, 'more fault'), '"beaver skills list" and "beaver tools list" name them all.')]
-}
-
-function checkMcp({ mcp }: Pick<Config, 'mcp'>): Finding[] {
-  const servers = Object.entries(mcp)
-  if (servers.length === 0) return []
-  const named = servers.map(([name, server]) => `${name} (${'command' in server ? oneLine(server.command) : new URL(server.url).host})`)
-  return [ok('MCP servers', `${counted(servers.length, 'server')} configured: ${named.join(', ')}`)]
 }

@@ -71,14 +71,23 @@ test('what a daemon would load is counted, each fault told with its file; MCP se
   await writeFile(join(folder, 'profile.json'), '{')
   await writeFile(
     join(folder, 'beaver.config.json'),
-    JSON.stringify({ profiles: ['profile.json'], mcp: { files: { command: 'mcp-files' }, web: { url: 'http://127.0.0.1:9/mcp' } } }),
+    JSON.stringify({
+      profiles: ['profile.json'],
+      mcp: {
+        files: { command: 'no such mcp-files' },
+        web: { url: 'http://127.0.0.1:9/mcp', headers: { authorization: '$NOT_SET_ANYWHERE' } },
+        node: { command: process.execPath },
+      },
+    }),
   )
   const found = await checkLoaded(loadConfig({}, {}, folder))
   expect(found.map(({ status, says }) => [status, says.replaceAll(folder, '')])).toEqual([
     ['ok', expect.stringMatching(/^\d+ skills?, \d+ tools, 0 workflow definitions, 0 profiles$/)],
     ['warn', expect.stringContaining('/skills/broken/SKILL.md: ')],
     ['warn', expect.stringContaining('/profile.json: It is not JSON')],
-    ['ok', '2 servers configured: files (mcp-files), web (127.0.0.1:9)'],
+    ['ok', expect.stringMatching(/^3 servers configured: files \(no such mcp-files\), web \(127\.0\.0\.1:9\), node /)],
+    ['warn', 'There is no program "no such mcp-files"'],
+    ['warn', expect.stringContaining('NOT_SET_ANYWHERE is not set')],
   ])
   await writeFile(join(folder, 'beaver.config.json'), JSON.stringify({ profile: 'gone' }))
   expect((await checkLoaded(loadConfig({}, {}, folder)))[0]).toMatchObject({ status: 'fail', says: expect.stringContaining('gone') as string })

@@ -117,7 +117,7 @@ export function printEnd(screen: Screen, end: TaskEnd, view: TaskView, further: 
   }
   if (report !== '') screen.print('', text.trimEnd())
   screen.print(...keptLines({ status: end.status, final_output: report, outputs: end.result.outputs }, screen))
-  screen.print('', summaryLine(screen, end, view))
+  screen.print('', ...summaryLines(screen, end, view))
   if (failure !== null) screen.print(...wrapWords(`Why: ${oneLine(failure.message)}`, screen.columns).map(style.red))
   if (end.result.simulated) {
     const text = 'The model was simulated: its words follow rules; what the tools returned is real. Set OPENAI_API_KEY to use a model.'
@@ -139,7 +139,8 @@ function furtherLines({ columns, style }: Screen, taskId: string, { command, sys
   return [head, ...looks.map(([name, says]) => (roomy ? `${padEnd(typed(name), width)}${style.dim(says)}` : typed(name)))]
 }
 
-function summaryLine({ style, symbols }: Screen, end: TaskEnd, view: TaskView): string {
+/** One line, or on a narrow terminal several, each of whole facts. */
+function summaryLines({ columns, style, symbols }: Screen, end: TaskEnd, view: TaskView): string[] {
   const good = end.status === 'completed'
   const totals = totalsOf(view)
   const { usage, provider, model } = end.result
@@ -152,7 +153,10 @@ function summaryLine({ style, symbols }: Screen, end: TaskEnd, view: TaskView): 
   ]
   const paint = good ? style.green : end.status === 'cancelled' ? style.yellow : style.red
   const icon = good ? symbols.done : end.status === 'cancelled' ? symbols.cancelled : symbols.failed
-  return `${paint(style.bold(`${icon} ${end.status}`))} ${symbols.dot} ${facts.join(` ${symbols.dot} `)}`
+  const head = `${icon} ${end.status}`
+  const whole = [head, ...facts].map((fact) => fact.replaceAll(' ', '\u00a0')).join(`\u00a0${symbols.dot} `)
+  const lines = wrapWords(whole, columns, '  ').map((line) => line.replaceAll('\u00a0', ' '))
+  return lines.map((line, i) => (i === 0 ? paint(style.bold(head)) + line.slice(head.length) : line))
 }
 
 /** 0 completed, 1 anything else. */

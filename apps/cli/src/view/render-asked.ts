@@ -21,12 +21,13 @@ const subjectCharsMax = 2_000
 
 type Surface = Readonly<{ columns: number; style: Style; symbols: Symbols }>
 
-export function askedLines(asked: Asked, surface: Surface): string[] {
+/** @param of `whole`: what a call acts on is shown to its end, however many lines it takes */
+export function askedLines(asked: Asked, surface: Surface, of: { readonly whole?: boolean } = {}): string[] {
   const { taskId, command, calls } = asked
   const { columns, style, symbols } = surface
   const lines = calls
     .slice(0, shownMax)
-    .flatMap((call) => [...questionLines(call, surface), ...answerLines({ taskId, command, name: nameAmong(call, calls) }, surface)])
+    .flatMap((call) => [...questionLines(call, surface, of), ...answerLines({ taskId, command, name: nameAmong(call, calls) }, surface)])
   const left = calls.length - shownMax
   return left <= 0
     ? lines
@@ -34,10 +35,11 @@ export function askedLines(asked: Asked, surface: Surface): string[] {
 }
 
 /** `? root asks to call run_command: rm -rf build` */
-export function questionLines(call: AskedCall, { columns, style, symbols }: Surface): string[] {
+export function questionLines(call: AskedCall, { columns, style, symbols }: Surface, { whole = false }: { readonly whole?: boolean } = {}): string[] {
   const said = wrapText(`${symbols.asks} ${oneLine(call.agent)} asks to call ${whatIsAsked(call)}`, columns)
-  const more = said.length > subjectLinesMax ? [cutToWidth(`  ${symbols.ellipsis} (beaver show has it whole)`, columns, symbols.ellipsis)] : []
-  return [...said.slice(0, subjectLinesMax), ...more].map(style.yellow)
+  const linesMax = whole ? said.length : subjectLinesMax
+  const more = said.length > linesMax ? [cutToWidth(`  ${symbols.ellipsis} (beaver show has it whole)`, columns, symbols.ellipsis)] : []
+  return [...said.slice(0, linesMax), ...more].map(style.yellow)
 }
 
 /** The commands that allow and refuse a call, in one line where there is room. @param name `null`: the only one */

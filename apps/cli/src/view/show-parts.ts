@@ -4,7 +4,7 @@ import type { Screen } from '../screen.ts'
 import { count } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { cutToWidth, padEnd, padStart, textWidth } from '../text/width.ts'
-import { wrapWords } from '../text/wrap.ts'
+import { wrapText, wrapWords } from '../text/wrap.ts'
 import { askedLines, whatIsAsked } from './render-asked.ts'
 
 type Surface = Pick<Screen, 'columns' | 'style' | 'symbols'>
@@ -71,8 +71,8 @@ export function approvalLines({ task, approvals }: Pick<TaskAnswer, 'task' | 'ap
   const shown = of.all ? decided : decided.slice(0, decidedMax)
   const left = decided.length - shown.length
   return [
-    ...(calls.length === 0 ? [] : askedLines({ taskId: task.task_id, command: of.command, calls }, surface)),
-    ...shown.map((each) => cutToWidth(decidedLine(each, surface), surface.columns, surface.symbols.ellipsis)),
+    ...(calls.length === 0 ? [] : askedLines({ taskId: task.task_id, command: of.command, calls }, surface, { whole: true })),
+    ...shown.flatMap((each) => wrapText(decidedLine(each, surface), surface.columns - 2).map((line, i) => (i === 0 ? line : `  ${line}`))),
     ...(left === 0 ? [] : [surface.style.dim(`${surface.symbols.ellipsis} and ${count(left)} more (--all shows them)`)]),
   ]
 }

@@ -1,9 +1,11 @@
 // What can be left out of a conversation that is too long for the model, before anything has to be summarised. Pure.
 // C1. The older half of the session's history goes first, then the rest of it: it is not this run's own work. C2. Results of the
-//     newest exchange stay: the model has not used them yet. C3. What is short stays: a reference would hardly be shorter.
+//     newest exchange are never left out, the model has not used them yet: when nothing else is left, they are cut. C3. What is short stays: a reference would hardly be shorter.
 import { type ChatMessage, type DataOf, newestExchange, type RunState } from '@beaver/core'
 
 const resultCharsMin = 500
+/** A newest result that is cut keeps this part of it. */
+const keptPart = 4
 
 /** `null` when nothing is left to leave out. */
 export function compaction(run: RunState, history: readonly ChatMessage[]): DataOf<'context_compacted'> | null {
@@ -13,14 +15,23 @@ export function compaction(run: RunState, history: readonly ChatMessage[]): Data
   return { results, ...(dropped === run.historyDropped ? {} : { history_messages_dropped: dropped }) }
 }
 
-function longResults({ messages }: RunState): DataOf<'context_compacted'>['results'] {
+/** The newest results, each cut to a part of it; `null` when they are short. */
+export function newestCut(run: RunState): DataOf<'context_compacted'> | null {
+  const results = resultsIn(run, newestExchange(run.messages), run.messages.length, resultCharsMin * keptPart)
+  return results.length === 0 ? null : { results: results.map((each) => ({ ...each, kept_chars: Math.floor(each.chars / keptPart) })) }
+}
+
+const longResults = (run: RunState): DataOf<'context_compacted'>['results'] => resultsIn(run, 0, newestExchange(run.messages), resultCharsMin)
+
+/** The results of more than `charsMin` characters among the messages from one place to another. */
+function resultsIn({ messages }: RunState, from: number, to: number, charsMin: number): DataOf<'context_compacted'>['results'] {
   const names = new Map(
     messages.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []).map((call) => [call.id, call.name] as const) : [])),
   )
   return messages
-    .slice(0, newestExchange(messages))
+    .slice(from, to)
     .flatMap((message) =>
-      message.role === 'tool' && message.content.length > resultCharsMin
+      message.role === 'tool' && message.content.length > charsMin
         ? [{ call_id: message.tool_call_id, tool_name: names.get(message.tool_call_id) ?? 'a tool', chars: message.content.length }]
         : [],
     )

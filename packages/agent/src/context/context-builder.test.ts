@@ -51,6 +51,20 @@ describe('systemPrompt', () => {
     expect(text).not.toContain('second')
   })
 
+  it('with routing says what to choose between, when, and how (RT-08)', () => {
+    const text = systemPrompt({ ...parts, routing: [skill('first')] })
+    for (const words of [
+      '# Task Agent Team Routing\n',
+      'choose one execution path in this first response',
+      'now for staged collection, extraction, validation, comparison, research or reporting',
+      'only if the task is plainly a single step, if the user asked not to delegate, or if the guidance does not fit',
+      'Call no ordinary tool before this choice.',
+      'do not explain the choice',
+      '{"skill_name":"first","template":{"version":1,',
+    ])
+      expect(text).toContain(words)
+  })
+
   it('holds no body of a skill (SK-13)', () => expect(systemPrompt({ ...parts, routing: [skill('first')] })).not.toContain('SECRET BODY'))
 
   it('of a skill without guidance has no routing section', () =>

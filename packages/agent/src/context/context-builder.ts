@@ -68,7 +68,7 @@ function routingSection(skills: readonly Skill[]): string {
   if (primary?.guidance === null || primary === undefined) return ''
   const template = JSON.stringify({ skill_name: primary.name, template: primary.guidance })
   return `# Task Agent Team Routing
-The activated skill below gives guidance for a team. Choose one execution path in this first response:
+The activated skill below gives guidance for a team. Before anything else, choose one execution path in this first response:
 - Call the workflow tool it prefers now for staged collection, extraction, validation, comparison, research or reporting. Fill the agents from the guidance.
 - Work alone only if the task is plainly a single step, if the user asked not to delegate, or if the guidance does not fit.
 Call no ordinary tool before this choice. If you work alone, do not explain the choice.

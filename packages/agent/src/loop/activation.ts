@@ -2,7 +2,6 @@
 // K1. A named skill is the only one. K2. A run that is taken up has what its journal says it was given: nothing is chosen twice.
 // K3. A skill that guides a team is for a root: no worker is given one unless it is named.
 import type { DataOf, RunState } from '@beaver/core'
-import { findWorkflow } from '@beaver/workflows'
 import { assembleSkill } from '../skills/assemble-skill.ts'
 import { findGuidance } from '../skills/find-guidance.ts'
 import type { Skill, WorkflowGuidance } from '../skills/skill.ts'
@@ -40,7 +39,7 @@ async function selected(query: string, part: AgentPart, services: LoopServices, 
   return {
     skills: chosen,
     selection: {
-      query: query.slice(0, queryCharsMax),
+      query: query.slice(0, queryCharsMax).toWellFormed(),
       recall,
       candidates: candidates.map(({ name, score }) => ({ name, score })),
       chosen: chosen.map(({ name }) => name),
@@ -52,9 +51,9 @@ async function selected(query: string, part: AgentPart, services: LoopServices, 
   }
 }
 
-/** The skills that route a root's first turn: those whose guidance names a workflow there is, in the order they were activated (RT-03). */
+/** The skills that route a root's first turn: those with valid guidance, in the order they were activated (RT-03). */
 export function routingSkills<Guiding extends { readonly guidance: WorkflowGuidance | null }>(skills: readonly Guiding[]): Guiding[] {
-  return skills.filter(({ guidance }) => guidance !== null && findWorkflow(guidance.preferred_tool) !== null)
+  return skills.filter(({ guidance }) => guidance !== null)
 }
 
 /** What the run's first answer is classified by; `null` for a run without routing (D-02). */

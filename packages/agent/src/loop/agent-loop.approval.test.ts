@@ -1,8 +1,10 @@
 import type { DomainEvent } from '@beaver/core'
 import { calls, memoryHost, rootSpec, says, type ScriptedReply, toolSpec, until } from '@beaver/testing'
 import { describe, expect, it, test } from 'vitest'
+import { z } from 'zod'
 import { begin, type Given, type Loop, probe, results, resumed, sequential, teamResult, toolMessages, turns } from '../../test/loop-kit.ts'
 import type { PermissionRule } from '../tools/permission.ts'
+import { defineTool } from '../tools/tool.ts'
 
 const ask: PermissionRule = { tool: 'write', decision: 'ask' }
 const writes = () => probe('write', ({ n }) => `wrote ${n ?? ''}`)
@@ -93,6 +95,17 @@ describe('a call that needs an approval', () => {
     const loop = begin(given({ tools: [writes()], replies: [calls(['write', '{"n":']), says('done')] }))
     await loop.end
     expect([asked(loop), results(loop.host)[0]?.error]).toEqual([[], 'invalid_arguments'])
+  })
+
+  it('with arguments that do not fit its schema needs none: nobody is asked about what cannot run', async () => {
+    const ran: number[] = []
+    const tool = defineTool({ name: 'write', description: 'Writes.', input: z.strictObject({ n: z.int() }), run: ({ n }) => void ran.push(n) })
+    const loop = begin(given({ tools: [tool], replies: [calls(['write', { n: 'one' }]), calls(['write', { n: 2 }, 'c2']), says('done')] }))
+    await waits(loop, 'c2')
+    expect(results(loop.host)).toMatchObject([{ success: false, error: 'invalid_arguments', content: expect.stringContaining('n') as string }])
+    loop.host.decide('c2', { approved: true })
+    await loop.end
+    expect([asked(loop).map(({ call_id }) => call_id), ran]).toEqual([['c2'], [2]])
   })
 
   it('of a tool node waits as well, and a denial fails the node', async () => {

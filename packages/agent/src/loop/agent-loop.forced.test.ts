@@ -1,8 +1,6 @@
-import { foldTask } from '@beaver/core'
 import { calls, memoryHost, rootSpec, says, until } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { begin, lastMessages, resumed } from '../../test/loop-kit.ts'
-import { runResultOf } from './agent-run-result.ts'
 
 const again = (id: string) => calls(['add', { a: 1, b: 1 }, id])
 const spec = rootSpec({ start: { max_tool_iterations: 2 } })
@@ -42,31 +40,5 @@ describe('a run that used up its iterations (SCH-07)', () => {
     expect(lastMessages(second.provider)).toEqual(lastMessages(first.provider))
     expect(second.provider.requests[0]?.tools).toEqual([])
     first.cancel()
-  })
-})
-
-describe('the result of a run (AL-13)', () => {
-  it('has what was said, by whom, and what it cost', async () => {
-    const loop = begin({ replies: [again('a'), again('b'), says('2')], spec })
-    await loop.end
-    const run = foldTask(loop.host.events).runs.get('run1')
-    expect(run && runResultOf('session1', run)).toEqual({
-      session_id: 'session1',
-      run_id: 'run1',
-      output_text: '2',
-      finish_reason: 'max_tool_iterations_finalized',
-      tool_iterations: 2,
-      provider_name: 'scripted',
-      model: 'scripted-model',
-      usage: { input_tokens: 30, output_tokens: 15, calls: 3 },
-    })
-  })
-
-  it('of a run without an answer is empty, not absent', async () => {
-    const loop = begin({ replies: [] })
-    loop.cancel()
-    await loop.end
-    const run = foldTask(loop.host.events).runs.get('run1')
-    expect(run && runResultOf('s', run)).toMatchObject({ output_text: '', finish_reason: null, provider_name: null, model: null })
   })
 })

@@ -76,13 +76,29 @@ describe('a conversation that is too long', () => {
     expect(typed(loop, 'context_summarized')).toEqual([])
   })
 
-  it('is made shorter a bounded number of times a run', async () => {
-    // Every third exchange is too long, for ever.
+  it('is made shorter as often as it grows too long again', async () => {
+    // Every third exchange is too long.
     const rounds = Array.from({ length: 6 }, (): ScriptedReply[] => [...reads(1, 2).map(renamed), tooLong()]).flat()
-    const loop = begin({ replies: interleaved(rounds), tools: [read()], spec })
+    const loop = begin({ replies: [...interleaved(rounds), says('done')], tools: [read()], spec })
     await advanceUntilSettled(loop)
+    expect((await loop.end).status).toBe('completed')
+    expect([typed(loop, 'context_compacted').length, typed(loop, 'context_summarized').length]).toEqual([6, 6])
+  })
+
+  it('at last has its newest results cut, when nothing else is left to leave out', async () => {
+    const big = probe('read', () => 'é'.repeat(40_000), true)
+    const loop = begin({ replies: [...reads(1), tooLong(), tooLong(), says('done')], tools: [big], spec })
+    expect((await loop.end).status).toBe('completed')
+    expect(typed(loop, 'context_compacted').flatMap(({ results }) => results.map(({ kept_chars }) => kept_chars))).toEqual([10_000, expect.any(Number)])
+    const [result] = lastMessages(loop.provider).flatMap((message) => (message.role === 'tool' ? [message.content] : []))
+    expect(result).toMatch(/^é{2500,2600}\n\[cut: \d+ of the \d+ characters of read, call r1, left out because the conversation was too long\]$/)
+  })
+
+  it('fails the run when the model still says so after every measure', async () => {
+    const big = probe('read', () => 'x'.repeat(200_000), true)
+    const loop = begin({ replies: [...reads(1), tooLong(), tooLong(), tooLong(), tooLong()], tools: [big], spec })
     expect(await loop.end).toMatchObject({ status: 'failed', failure: { class: 'context_overflow' } })
-    expect([typed(loop, 'context_compacted').length, typed(loop, 'context_summarized').length]).toEqual([3, 3])
+    expect(typed(loop, 'context_compacted')).toHaveLength(3)
   })
 
   it('leaves out the older half of the session history first, then the rest, and says how much', async () => {
@@ -147,11 +163,7 @@ function renamed(reply: ScriptedReply): ScriptedReply {
   return { ...rest, toolCalls: toolCalls.map((call) => ({ ...call, id: `x${++renames}` })) }
 }
 
-/** Each overflow twice, and the summary it leads to; from the fourth on once, for nothing is left to leave out by then. */
+/** Each overflow twice, and the summary it leads to. */
 function interleaved(replies: ScriptedReply[]): ScriptedReply[] {
-  let overflows = 0
-  return replies.flatMap((reply): ScriptedReply[] => {
-    if (!(reply instanceof Error)) return [reply]
-    return ++overflows > 3 ? [reply, says('short')] : [reply, reply, says('short')]
-  })
+  return replies.flatMap((reply): ScriptedReply[] => (reply instanceof Error ? [reply, reply, says('short')] : [reply]))
 }

@@ -1,5 +1,6 @@
 // Whether a tool call may begin: at once, after a person's approval, or not at all. Pure.
 // P1. What is judged is what is executed: the arguments as `readCallArguments` gives them to both.
+//     A call that would fail for its arguments fails at once: no person is asked about what cannot run.
 // P2. Workflows need no permission: they start agents, whose own calls are judged.
 import { type DomainEvent, event, type OpenCall, type ToolCall } from '@beaver/core'
 import type { Workflow } from '@beaver/workflows'
@@ -37,12 +38,24 @@ export function authorise({ name, arguments: text }: Pick<ToolCall, 'name' | 'ar
   switch (permission.decision) {
     case 'allow':
       return start
-    case 'ask':
+    case 'ask': {
+      const fault = inputFaultOf(tool, args.value)
+      if (fault !== null) return { kind: 'refuse', result: failedResult(name, 'invalid_arguments', fault) }
       return { kind: 'ask', subject: permission.subject, rule: permission.rule }
+    }
     case 'deny':
       return { kind: 'refuse', result: denied(name, permission) }
     default:
       return permission.decision satisfies never
+  }
+}
+
+/** A schema that throws tells nothing: the person is asked, and the call fails for what it throws. */
+function inputFaultOf(tool: Tool, args: unknown): string | null {
+  try {
+    return tool.inputFault?.(args) ?? null
+  } catch {
+    return null
   }
 }
 

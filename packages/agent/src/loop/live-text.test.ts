@@ -47,6 +47,15 @@ describe('pieces of an answer', () => {
     ])
   })
 
+  it('are never larger than a message, however much comes at once', () => {
+    const { sent, live } = watched()
+    const whole = '\u0001'.repeat(250_000)
+    live.begin(1).write(whole)
+    expect(sent.map(({ offset }) => offset)).toEqual([0, 100_000, 200_000])
+    expect(sent.map(({ text }) => text).join('')).toBe(whole)
+    for (const each of sent) expect(Buffer.byteLength(JSON.stringify(each))).toBeLessThan(1_000_000)
+  })
+
   it('join to the whole answer, whatever comes when, each where its offset says, 50 ms apart', () => {
     const step = fc.tuple(fc.string({ maxLength: 5 }), fc.nat(80))
     fc.assert(

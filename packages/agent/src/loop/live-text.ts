@@ -1,10 +1,13 @@
 // What the model is saying, passed on while it says it.
-// T1. At most one piece a run every `pauseMs`, but for the rest of an answer, which comes before the answer is recorded.
+// T1. At most one piece a run every `pauseMs`, but for the rest of an answer, which comes before the answer is recorded, and for
+//     what is longer than `pieceCharsMax`: a piece is a message, and a message has a bound.
 // T2. A try of a provider call begins at offset 0; what a failed try has not passed on yet is forgotten. T3. The end of a try ends
 //     its writer: a provider that goes on talking is not heard.
 import type { Clock, LiveDelta } from '@beaver/core'
 
 const pauseMs = 50
+/** As JSON up to six bytes each: below the 1 MiB of a message. */
+const pieceCharsMax = 100_000
 
 export interface LiveText {
   /** @param call which provider call of the run, from 1 */
@@ -32,7 +35,9 @@ export function liveText(clock: Clock, send: (delta: Pick<LiveDelta, 'call' | 'o
         timer?.cancel()
         timer = null
         if (pending === '') return
-        send({ call, offset, text: pending })
+        for (let from = 0; from < pending.length; from += pieceCharsMax) {
+          send({ call, offset: offset + from, text: pending.slice(from, from + pieceCharsMax) })
+        }
         offset += pending.length
         pending = ''
         sentAt = clock.now()

@@ -1,8 +1,8 @@
 // What the loop does when the model says that the conversation is too long: first references instead of old results, then a summary
-// instead of old exchanges. What was left out is on record, and a run that is taken up again goes on without it.
-// O1. Each measure at most `timesMax` times a run: then the run fails. O2. Every measure makes the conversation shorter, or there is none.
+// instead of old exchanges, last the newest results cut. What was left out is on record, and a run that is taken up again goes on without it.
+// O1. Each measure at most `timesMax` times between two answers: then the run fails. O2. Every measure makes the conversation shorter, or there is none.
 import { event } from '@beaver/core'
-import { compaction } from '../context/compaction.ts'
+import { compaction, newestCut } from '../context/compaction.ts'
 import { boundedSummary, summaryRequest } from '../context/summary-request.ts'
 import { askProvider, tryFailed } from './ask-provider.ts'
 import type { LoopWork } from './loop-work.ts'
@@ -13,12 +13,14 @@ const timesMax = 3
 export async function shortenConversation(work: LoopWork): Promise<boolean> {
   const run = work.run()
   const runId = run.start.run_id
-  const left = run.compactions < timesMax ? compaction(run, work.spec.history) : null
-  if (left !== null) {
-    await work.record([event('context_compacted', left, runId)])
+  const mayCompact = run.compactions < timesMax
+  const left = mayCompact ? compaction(run, work.spec.history) : null
+  const request = left === null && run.summaries < timesMax ? summaryRequest(run) : null
+  const compacted = left ?? (request === null && mayCompact ? newestCut(run) : null)
+  if (compacted !== null) {
+    await work.record([event('context_compacted', compacted, runId)])
     return true
   }
-  const request = run.summaries < timesMax ? summaryRequest(run) : null
   if (request === null) return false
   const { main, auxiliary, fallback } = work.services.providers
   const providers = auxiliary === null ? { main, fallback } : { main: auxiliary, fallback: main }

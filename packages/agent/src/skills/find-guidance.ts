@@ -1,13 +1,16 @@
 // The `beaver-team-workflow` block of a skill's body: advice to the root agent for a tool call (D-44).
 // G1. The first valid block that no longer fence encloses. G2. A broken one is told, and the skill still loads.
 import { messageOf, plannedRequirement } from '@beaver/core'
+import { findWorkflow } from '@beaver/workflows'
 import { z } from 'zod'
 import type { WorkflowGuidance } from './skill.ts'
 
 // Loose: what else the preferred tool takes (edges, a flow, an aggregator) is its own to check.
 const guidance = z.looseObject({
   version: z.literal(1),
-  preferred_tool: z.string().min(1),
+  preferred_tool: z.string().refine((name) => findWorkflow(name) !== null, {
+    error: ({ input }) => `there is no workflow tool ${JSON.stringify(String(input).slice(0, 100))}`,
+  }),
   agents: z
     .array(
       z.object({
@@ -27,8 +30,12 @@ const guidance = z.looseObject({
 
 /** The first valid `beaver-team-workflow` block that no longer fence encloses (D-44). */
 export function findGuidance(body: string, tell: (severity: 'warning', message: string) => void): WorkflowGuidance | null {
-  for (const { info, content } of fencedBlocks(body)) {
+  for (const { info, content, closed } of fencedBlocks(body)) {
     if (info !== 'beaver-team-workflow') continue
+    if (!closed) {
+      tell('warning', 'Its beaver-team-workflow block is never closed.')
+      continue
+    }
     try {
       const parsed = guidance.safeParse(JSON.parse(content))
       if (parsed.success) return parsed.data
@@ -40,7 +47,7 @@ export function findGuidance(body: string, tell: (severity: 'warning', message: 
   return null
 }
 
-function* fencedBlocks(text: string): Generator<{ info: string; content: string }> {
+function* fencedBlocks(text: string): Generator<{ info: string; content: string; closed: boolean }> {
   let fence = ''
   let info = ''
   let lines: string[] = []
@@ -52,8 +59,9 @@ function* fencedBlocks(text: string): Generator<{ info: string; content: string 
       info = mark[2] ?? ''
       lines = []
     } else if (mark !== null && mark[2] === '' && mark[1]?.[0] === fence[0] && (mark[1]?.length ?? 0) >= fence.length) {
-      yield { info, content: lines.join('\n') }
+      yield { info, content: lines.join('\n'), closed: true }
       fence = ''
     } else lines.push(line)
   }
+  if (fence !== '') yield { info, content: lines.join('\n'), closed: false }
 }

@@ -168,6 +168,7 @@ describe('the guidance block (D-44)', () => {
     ],
     ['behind another block', `\`\`\`json\n{"x": 1}\n\`\`\`\n${block()}`],
     ['behind a broken one', `\`\`\`beaver-team-workflow\n{oops\n\`\`\`\n${block()}`],
+    ['behind one for a tool that is not there', `${block(undefined, { preferred_tool: 'NoSuch' })}\n${block()}`],
     ['with fields nobody knows', block(undefined, { x: 1 })],
   ])('%s is found', (_, body) => expect(find(body).tool).toBe('SequentialWorkflow'))
 
@@ -181,7 +182,6 @@ describe('the guidance block (D-44)', () => {
     ['inside a fence of tildes', `~~~\n${block()}\n~~~`],
     ['of another language', block().replace('beaver-team-workflow', 'json')],
     ['of a longer language name', block().replace('beaver-team-workflow', 'beaver-team-workflow-2')],
-    ['that is never closed', block().slice(0, -4)],
     ['in a line', `Write \`\`\`beaver-team-workflow {}\`\`\` like this.`],
     [
       'that is indented as code',
@@ -203,6 +203,8 @@ describe('the guidance block (D-44)', () => {
       'no lookaround',
     ],
     ['evidence of an unknown kind', block([{ name: 'a', instruction: 'i', required_evidence: [{ kind: 'magic' }] }]), 'required_evidence'],
+    ['a tool that is no workflow tool', block(undefined, { preferred_tool: 'read_file' }), 'no workflow tool "read_file"'],
+    ['no end', block().slice(0, -4), 'never closed'],
     ['no preferred tool', '```beaver-team-workflow\n{"version":1,"agents":[{"name":"a","instruction":"i"}]}\n```', 'preferred_tool'],
   ])('with %s is left out with a warning; the skill still loads', (_, body, words) => {
     const { skill, told } = parse(`---\nname: my-skill\ndescription: d\n---\n${body}`)

@@ -20,7 +20,13 @@ interface Asked {
 
 function ask(
   query: string,
-  given: { main?: readonly ScriptedReply[]; fallback?: readonly ScriptedReply[]; auxiliary?: readonly ScriptedReply[]; embeddings?: EmbeddingProvider; skills?: readonly Skill[] } = {},
+  given: {
+    main?: readonly ScriptedReply[]
+    fallback?: readonly ScriptedReply[]
+    auxiliary?: readonly ScriptedReply[]
+    embeddings?: EmbeddingProvider
+    skills?: readonly Skill[]
+  } = {},
 ): Asked {
   const main = scriptedProvider(given.main ?? [], 'main')
   const fallback = given.fallback === undefined ? null : scriptedProvider(given.fallback, 'fallback')

@@ -1,7 +1,7 @@
 // The SkillAssembler: which skills a task gets that names none (SA-01…SA-05). Recall over all skills, then one model call.
-// A1. Nothing is asked when recall finds nothing. A2. One answer: where one endpoint gives none, the next is
-//     asked, each once. A3. A provider that fails, and an answer that cannot
-//     be read, choose nothing and say why: the run goes on without a skill. Only an abort throws.
+// A1. Nothing is asked when recall finds nothing. A2. One answer: where one endpoint gives none, the next is asked; one that is
+//     alone is asked once more. A3. When nobody answers, or the answer cannot be read, nothing is chosen and it says why: the run
+//     goes on without a skill. Only an abort throws.
 // A4. A skill that models may not invoke is neither recalled nor chosen.
 import { type Failure, fallbackClasses, messageOf, noUsage, type Usage } from '@beaver/core'
 import { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError } from '../provider/chat-provider.ts'

@@ -28,7 +28,7 @@ describe('a definition that no model could call is refused, by name', () => {
 
 describe('a tool', () => {
   it('has what its definition says, and defaults else', () => {
-    const { invoke: _, subject: __, ...plain } = define({})
+    const { invoke: _, subject: __, inputFault: ___, ...plain } = define({})
     expect(plain).toEqual({
       name: 'add',
       description: 'Adds.',

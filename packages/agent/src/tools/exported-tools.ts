@@ -1,5 +1,6 @@
 // The tools a module exports: one by one and in lists. In the daemon and in a cell the same.
 import { pathToFileURL } from 'node:url'
+import { lendOwnPackages } from './own-packages.ts'
 import type { Tool } from './tool.ts'
 
 /** URL of a module, as cells are told it. */
@@ -7,6 +8,7 @@ export const moduleUrl = (file: string): string => pathToFileURL(file).href
 
 /** By the names of its exports, each once. Loading a module runs it, and throws what it throws. */
 export async function exportedTools(url: string): Promise<readonly Tool[]> {
+  lendOwnPackages()
   const exports = Object.entries((await import(url)) as Record<string, unknown>)
   const found = exports.toSorted(([a], [b]) => (a < b ? -1 : 1)).flatMap(([, value]) => value)
   return [...new Set(found.filter(isTool))]

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { builtinTools } from './builtin/index.ts'
 import { loadTools } from './load-tools.ts'
@@ -53,4 +55,22 @@ it('takes the place of a built-in tool, with a warning, but never of another one
     [first, 'warning'],
     [second, 'error'],
   ])
+})
+
+// In a Node.js of its own: Vitest resolves the packages of this repository from anywhere.
+it('lends a module what tools are made with, wherever its file is, and nothing else', async () => {
+  const file = join(folder, 'elsewhere.ts')
+  await writeFile(
+    file,
+    `import { defineTool } from '@beaver/agent'
+import { z } from 'zod'
+export const elsewhere = defineTool({ name: 'elsewhere', description: 'Elsewhere.', input: z.strictObject({}), run: () => 1 })`,
+  )
+  const stranger = join(folder, 'stranger.ts')
+  await writeFile(stranger, "import 'yaml'")
+  const program = `import { loadTools } from ${JSON.stringify(new URL('load-tools.ts', import.meta.url).href)}
+const { tools, diagnostics } = await loadTools([], ${JSON.stringify([file, stranger])})
+console.log(JSON.stringify([tools.map(({ name }) => name), diagnostics.map(({ message }) => message)]))`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program])
+  expect(JSON.parse(stdout)).toEqual([['elsewhere'], [expect.stringContaining("It cannot be loaded: Cannot find package 'yaml'")]])
 })

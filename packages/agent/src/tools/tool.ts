@@ -52,6 +52,8 @@ export interface Tool {
   readonly permission?: Permission
   /** What a call acts on, as rules and people see it: a path, a URL, a command. Absent: the arguments as JSON. */
   subject?(args: unknown): string | null
+  /** Why `invoke` would refuse the arguments, so that nobody is asked about such a call; `null`: it would not. Absent: not known before. */
+  inputFault?(args: unknown): string | null
   /** Milliseconds a call may take, where it differs from the configured bound. */
   readonly timeoutMs?: number
   /** Absent: `inline`. Anything else needs `module`. */
@@ -92,6 +94,7 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
   const fault = definitionFault(definition)
   if (fault !== null) throw fault
   const { name, isolation, permission, timeoutMs } = definition
+  const misfit = (error: z.ZodError): string => `The arguments of ${name} do not fit: ${z.prettifyError(error)}`
   return {
     name,
     description: definition.description,
@@ -109,9 +112,13 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
             return input.success ? (definition.subject?.(input.data) ?? null) : null
           },
         }),
+    inputFault(args) {
+      const input = definition.input.safeParse(args)
+      return input.success ? null : misfit(input.error)
+    },
     async invoke(args, context) {
       const input = definition.input.safeParse(args)
-      if (!input.success) throw new ToolInputError(`The arguments of ${name} do not fit: ${z.prettifyError(input.error)}`)
+      if (!input.success) throw new ToolInputError(misfit(input.error))
       return resultText(name, await definition.run(input.data, context))
     },
   }

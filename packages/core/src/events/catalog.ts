@@ -134,7 +134,7 @@ export const eventData = {
    * oldest `history_messages_dropped` messages of the session's history not at all; absent: as many as before.
    */
   context_compacted: z.object({
-    results: z.array(z.object({ call_id: z.string(), tool_name: z.string(), chars: count })),
+    results: z.array(z.object({ call_id: z.string(), tool_name: z.string(), chars: count, kept_chars: count.optional() })),
     history_messages_dropped: count.optional(),
   }),
   /** It was too long still. From here on this summary stands for the `messages_dropped` messages after the run's own. */

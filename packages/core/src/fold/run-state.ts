@@ -57,9 +57,9 @@ export interface RunState {
   readonly answers: number
   /** Those that asked for tools. */
   readonly toolIterations: number
-  /** How often results were left out because the conversation was too long. */
+  /** Since the last answer: how often results were left out because the conversation was too long. */
   readonly compactions: number
-  /** How often a summary took the place of messages for that reason. */
+  /** Since the last answer: how often a summary took the place of messages for that reason. */
   readonly summaries: number
   /** Ids of calls whose messages a summary stands for: they are taken still. */
   readonly summarizedCallIds: readonly string[]
@@ -195,6 +195,8 @@ function answered(run: RunState, answer: DataOf<'assistant_message_added'>, task
     answers: run.answers + 1,
     toolIterations: run.toolIterations + (calls.length > 0 ? 1 : 0),
     tries: 0,
+    compactions: 0,
+    summaries: 0,
     usage: addUsage(run.usage, answer.usage),
     finishReason: answer.finish_reason,
     outputText: answer.content ?? '',

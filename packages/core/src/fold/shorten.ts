@@ -7,23 +7,25 @@ import type { RunState } from './run-state.ts'
 
 type Compacted = DataOf<'context_compacted'>
 
-/** What a model reads in the place of a result that was left out. */
-export function resultReference({ call_id, tool_name, chars }: Compacted['results'][number]): string {
+/** What a model reads of a result that was cut, or in its place. */
+export function resultReference({ call_id, tool_name, chars, kept_chars: kept }: Compacted['results'][number], content = ''): string {
+  if (kept !== undefined)
+    return `${content.slice(0, kept).toWellFormed()}\n[cut: ${chars - kept} of the ${chars} characters of ${tool_name}, call ${call_id}, left out because the conversation was too long]`
   return `[result of ${tool_name}, call ${call_id}: ${chars} characters, left out because the conversation was too long; call the tool again if you need it]`
 }
 
-/** Where the newest answer that calls tools stands; the number of messages when there is none. It and what follows are never left out. */
+/** Where the newest answer that calls tools stands; the number of messages when there is none. It and what follows are never left out whole. */
 export function newestExchange(messages: readonly ChatMessage[]): number {
   const index = messages.findLastIndex((message) => message.role === 'assistant' && message.tool_calls !== undefined)
   return index === -1 ? messages.length : index
 }
 
 export function compacted(run: RunState, { results, history_messages_dropped: dropped }: Compacted): RunState {
-  const references = new Map(results.map((each) => [each.call_id, resultReference(each)]))
+  const shortened = new Map(results.map((each) => [each.call_id, each]))
   const messages = run.messages.map((message): ChatMessage => {
     if (message.role !== 'tool') return message
-    const reference = references.get(message.tool_call_id)
-    return reference === undefined ? message : { ...message, content: reference }
+    const result = shortened.get(message.tool_call_id)
+    return result === undefined ? message : { ...message, content: resultReference(result, message.content) }
   })
   return { ...run, messages, compactions: run.compactions + 1, historyDropped: dropped ?? run.historyDropped, tries: 0 }
 }

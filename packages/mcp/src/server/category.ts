@@ -6,6 +6,7 @@ export interface McpCategory {
   readonly server: string
   /** The server's title. */
   readonly title: string
+  /** The category's name for people; the server's description. */
   readonly displayName: string
   readonly instructions: string
 }

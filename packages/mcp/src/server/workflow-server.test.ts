@@ -107,7 +107,11 @@ describe.each([
   it('lists the five workflow tools, each with a schema that needs no other', async () => {
     const client = await connect(heldCaller(), mode)
     expect(client.getProtocolEra()).toBe(era)
-    expect(client.getServerVersion()).toMatchObject({ name: 'local_team_workflow_mcp', title: 'Beaver Local Team Workflow Tools' })
+    expect(client.getServerVersion()).toMatchObject({
+      name: 'local_team_workflow_mcp',
+      title: 'Beaver Local Team Workflow Tools',
+      description: '本地 Agent Team Workflow 工具',
+    })
     const { tools } = await client.listTools()
     expect(tools.map(({ name }) => name)).toEqual(['SequentialWorkflow', 'ConcurrentWorkflow', 'MixtureOfAgents', 'AgentRearrange', 'GraphWorkflow'])
     for (const tool of tools) {

@@ -15,11 +15,11 @@ export interface WorkflowServerOptions {
 
 /** Makes servers of one category: as many as the transport asks for. */
 export function workflowServers({ category, version, caller }: WorkflowServerOptions): () => McpServer {
-  const { server, title, instructions } = mcpCategories[category]
+  const { server, title, displayName, instructions } = mcpCategories[category]
   // Each by itself: a client may offer its model some of the tools only.
   const tools = createTeamWorkflowTools().map((workflow) => ({ workflow, schema: workflowToolSchemas([workflow])[0] }))
   return () => {
-    const made = new McpServer({ name: server, title, version }, { capabilities: { tools: {} }, instructions })
+    const made = new McpServer({ name: server, title, description: displayName, version }, { capabilities: { tools: {} }, instructions })
     for (const { workflow, schema } of tools) {
       made.registerTool(
         workflow.name,

@@ -36,7 +36,12 @@ const passedOn = "Passed on as it is by Beaver's simulated model, which cannot r
 function ownOrder(conversation: Conversation): WorkOrder | null {
   const { userText, own } = conversation
   const skills = conversation.skills.map(({ body }) => body).filter((body) => !body.includes('```beaver-team-workflow'))
-  const order: WorkOrder = { task: userText, instruction: [userText, own, ...skills].filter((text) => text !== '').join('\n\n'), dependencies: [], evidence: '' }
+  const order: WorkOrder = {
+    task: userText,
+    instruction: [userText, own, ...skills].filter((text) => text !== '').join('\n\n'),
+    dependencies: [],
+    evidence: '',
+  }
   return offered(namedTools(order.instruction), conversation).length === 0 ? null : order
 }
 

@@ -1,0 +1,41 @@
+// docs/operating.md, held to the schema: every key, its environment variable and its default.
+import { readFileSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { z } from 'zod'
+import { configFile, variables } from './config.ts'
+
+const page = readFileSync(new URL('../../../docs/operating.md', import.meta.url), 'utf8')
+
+/** The table of keys, by key: the environment variable and the default as they are written. */
+const documented = new Map(
+  [...page.matchAll(/^\| `([\w.]+)` \| (?:`(\w+)`)? *\| ([^|]*) \|/gm)].map(([, key = '', variable, byDefault = '']) => [key, { variable, byDefault }]),
+)
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly default?: unknown
+}
+
+/** The keys of a schema with their defaults; a group of which the page tells as a whole is one. */
+function keysOf(schema: Schema, path = ''): [string, unknown][] {
+  if (schema.properties === undefined || documented.has(path)) return [[path, schema.default]]
+  return Object.entries(schema.properties).flatMap(([key, of]) => keysOf(of, path === '' ? key : `${path}.${key}`))
+}
+
+/** Of this machine: the page says how it follows. */
+const ofTheMachine = 'daemon.worker_threads'
+const keys = keysOf(z.toJSONSchema(configFile, { io: 'input' }) as Schema)
+
+it('lists exactly the keys of the configuration', () => {
+  expect([...documented.keys()].toSorted()).toEqual(keys.map(([key]) => key).toSorted())
+})
+
+it.each(keys.filter(([key, byDefault]) => byDefault !== undefined && key !== ofTheMachine))('says the default of %s', (key, byDefault) => {
+  const written = documented.get(key)?.byDefault.replaceAll('`', '')
+  expect(written).toBe(typeof byDefault === 'string' ? byDefault : JSON.stringify(byDefault))
+})
+
+it('names the environment variable of each key that has one, and of no other', () => {
+  const written = [...documented].flatMap(([key, { variable }]) => (variable === undefined ? [] : [[variable, key] as const]))
+  expect(new Map(written)).toEqual(new Map(variables.map(({ name, path }) => [name, path.join('.')])))
+})
