@@ -2,10 +2,20 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
-    include: ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.ts', 'test/**/*.test.ts', 'scripts/**/*.test.ts', 'bench/**/*.test.ts'],
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    projects: [
+      // The tests of one process share its modules: loading them again for each file costs more than running them.
+      {
+        extends: true,
+        test: { name: 'packages', include: ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.ts'], isolate: false },
+      },
+      {
+        extends: true,
+        test: { name: 'system', include: ['test/**/*.test.ts', 'scripts/**/*.test.ts', 'bench/**/*.test.ts'] },
+      },
+    ],
   },
 })

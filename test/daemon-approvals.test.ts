@@ -2,15 +2,31 @@
 import { until } from '@beaver/testing'
 import type { LiveDelta } from '@beaver/core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { DaemonProcess } from './support/daemon.ts'
 import { say, use } from './support/fake-provider.ts'
 import { testServer, type TestServer } from './support/nats.ts'
 import { only, type TestSystem, testSystem, told } from './support/system.ts'
 
-let server: TestServer
-beforeAll(async () => void (server = await testServer()))
-afterAll(() => server[Symbol.asyncDispose]())
-
 const asks = { permissions: { rules: [{ tool: 'echo', pattern: '*careful*', decision: 'ask' }] } }
+
+let server: TestServer
+let system: TestSystem
+let sharedDaemon: DaemonProcess
+beforeAll(async () => {
+  server = await testServer()
+  system = await testSystem(server, asks)
+  sharedDaemon = await system.daemon()
+})
+afterAll(async () => {
+  await system[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+})
+
+/** One system, whose daemon goes on, for the tests that do not need their own. */
+const shared = (): TestSystem => {
+  system.provider.forget()
+  return system
+}
 
 /** A root that echoes once and then says what came of it. */
 function echoing(system: TestSystem, text = 'careful'): void {
@@ -30,9 +46,8 @@ const waits = (system: TestSystem, taskId: string) =>
 
 describe('a call that needs an approval', () => {
   it('is asked for, waits, and runs once when a person approves it', async () => {
-    await using system = await testSystem(server, asks)
+    const system = shared()
     echoing(system)
-    await system.daemon()
     const { task_id } = await system.client.submit({ task: 'say it' })
     expect(only(await waits(system, task_id), 'approval_requested')).toMatchObject([{ data: { call_id: 'call_0', tool_name: 'echo' } }])
     expect(told(await system.events(task_id))).not.toContain('tool_call_started')
@@ -50,9 +65,8 @@ describe('a call that needs an approval', () => {
   })
 
   it('is not run when a person denies it; the model is told who and why', async () => {
-    await using system = await testSystem(server, asks)
+    const system = shared()
     echoing(system)
-    await system.daemon()
     const { task_id } = await system.client.submit({ task: 'say it' })
     await waits(system, task_id)
     await system.client.decide(task_id, { callId: 'call_0', approved: false, by: 'ada', reason: 'not today' })
@@ -66,9 +80,8 @@ describe('a call that needs an approval', () => {
   })
 
   it('is refused at once where nobody can answer', async () => {
-    await using system = await testSystem(server, asks)
+    const system = shared()
     echoing(system)
-    await system.daemon()
     const { task_id } = await system.client.submit({ task: 'say it', approvals: 'refuse' })
     const events = await system.ended(task_id)
     expect(only(events, 'approval_denied')).toMatchObject([{ data: { call_id: 'call_0', by: 'beaver' } }])
@@ -118,13 +131,12 @@ describe('a call that needs an approval', () => {
   })
 
   it('is decided by the id the provider gave it, however odd', async () => {
-    await using system = await testSystem(server, asks)
+    const system = shared()
     const id = `a/b ${'x'.repeat(2_000)}`
     system.provider.answerBy(({ results }) => {
       const call = use(['echo', { text: 'careful' }])
       return results.length > 0 || call === null ? say('done') : { body: call.body.replace('call_0', id) }
     })
-    await system.daemon()
     const { task_id } = await system.client.submit({ task: 'say it' })
     await waits(system, task_id)
     await system.client.decide(task_id, { callId: id, approved: true, by: 'ada' })
@@ -132,9 +144,8 @@ describe('a call that needs an approval', () => {
   })
 
   it('ends with its task when that is cancelled', async () => {
-    await using system = await testSystem(server, asks)
+    const system = shared()
     echoing(system)
-    await system.daemon()
     const { task_id } = await system.client.submit({ task: 'say it' })
     await waits(system, task_id)
     await system.client.cancel(task_id, 'enough')
@@ -153,14 +164,13 @@ it('a rule that denies keeps a call from running, and tells the model', async ()
 })
 
 it('what a streamed answer says is published while it is said; the journal holds the whole', async () => {
-  await using system = await testSystem(server)
+  const system = shared()
   const chunk = (delta: object, finish_reason: string | null = null): string =>
     `data: ${JSON.stringify({ id: 'r', object: 'chat.completion.chunk', model: 'fake-model', choices: [{ index: 0, delta, finish_reason }] })}\n\n`
   system.provider.answerBy(() => ({
     headers: { 'content-type': 'text/event-stream' },
     body: [chunk({ role: 'assistant', content: 'Good ' }), chunk({ content: 'morning' }), chunk({}, 'stop'), 'data: [DONE]\n\n'].join(''),
   }))
-  await system.daemon()
   const stop = new AbortController()
   const said: LiveDelta[] = []
   const listening = (async () => {
@@ -177,10 +187,10 @@ it('what a streamed answer says is published while it is said; the journal holds
 })
 
 it('an answer larger than a message is published in pieces, and costs no daemon', async () => {
-  await using system = await testSystem(server)
+  const system = shared()
   const whole = '中\u0001'.repeat(600_000)
   system.provider.answerBy(() => say(whole))
-  const daemon = await system.daemon()
+  const daemon = sharedDaemon
   const stop = new AbortController()
   let said = ''
   const listening = (async () => {

@@ -4,11 +4,25 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type FakeReply, say, use } from './support/fake-provider.ts'
 import { testServer, type TestServer } from './support/nats.ts'
 import { slowFind } from './support/slow-find.ts'
-import { only, testSystem, told } from './support/system.ts'
+import { only, type TestSystem, testSystem, told } from './support/system.ts'
 
 let server: TestServer
-beforeAll(async () => void (server = await testServer()))
-afterAll(() => server[Symbol.asyncDispose]())
+let system: TestSystem
+beforeAll(async () => {
+  server = await testServer()
+  system = await testSystem(server)
+  await system.daemon()
+})
+afterAll(async () => {
+  await system[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+})
+
+/** One system, whose daemon goes on, for the tests that do not need their own. */
+const shared = (): TestSystem => {
+  system.provider.forget()
+  return system
+}
 
 const never = (): Promise<FakeReply> => held<FakeReply>().promise
 const codeOf = (promise: Promise<unknown>): Promise<string> =>
@@ -19,9 +33,8 @@ const codeOf = (promise: Promise<unknown>): Promise<string> =>
 
 describe('cancel', () => {
   it('while thinking: the request to the provider is closed within a second, the task ends as cancelled with the reason', async () => {
-    await using system = await testSystem(server)
+    const system = shared()
     system.provider.answerBy(never)
-    await system.daemon()
     const { task_id } = await system.client.submit({ task: 'think' })
     await until('the provider is asked', () => system.provider.requests.length === 1, { everyMs: 5 })
     await system.client.cancel(task_id, '不要了')
@@ -49,10 +62,9 @@ describe('cancel', () => {
   })
 
   it('of a team: every node under way is stopped, what waits is cancelled, and every request is closed', async () => {
-    await using system = await testSystem(server)
+    const system = shared()
     const agents = ['a', 'b', 'c'].map((name) => ({ name, instruction: `do ${name}` }))
     system.provider.answerBy(({ text }) => (text.includes('<instruction>') ? never() : use(['AgentRearrange', { task: 't', agents, flow: 'a, b -> c' }])))
-    await system.daemon()
     const { task_id } = await system.client.submit({ task: 'have a team do it' })
     await until('two nodes are under way', () => system.provider.about('<instruction>').length === 2, { everyMs: 5 })
     await system.client.cancel(task_id, 'enough')
@@ -67,7 +79,7 @@ describe('cancel', () => {
   })
 
   it('of one node: its request is closed, what depends on it is blocked, the others go on, and the task is incomplete with what they made', async () => {
-    await using system = await testSystem(server)
+    const system = shared()
     const agents = ['a', 'b', 'c', 'd'].map((name) => ({ name, instruction: `do ${name}` }))
     const edges = [
       ['a', 'c'],
@@ -81,7 +93,6 @@ describe('cancel', () => {
         ? say('The team was stopped in part.')
         : use(['GraphWorkflow', { task: 't', agents, edges, output_agent: 'd', allow_disconnected: true }])
     })
-    await system.daemon()
     const { task_id } = await system.client.submit({ task: 'have a team do it' })
     await until('a is under way', () => system.provider.about('do a').length === 1, { everyMs: 5 })
     expect(await codeOf(system.client.cancel(task_id, 'x', { nodeId: 'nobody' }))).toBe('not_found')
@@ -108,10 +119,9 @@ describe('cancel', () => {
   })
 
   it('of a task that waits for the one before it: it ends as cancelled when its turn comes, and nobody is asked', async () => {
-    await using system = await testSystem(server)
+    const system = shared()
     const first = held<FakeReply>()
     system.provider.answerBy(({ text }) => (text === 'first' ? first.promise : say('should not be asked')))
-    await system.daemon()
     const before = await system.client.submit({ task: 'first', session_id: 's' })
     await until('the first is under way', () => system.provider.requests.length === 1, { everyMs: 5 })
     const parked = await system.client.submit({ task: 'second', session_id: 's' })

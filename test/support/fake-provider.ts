@@ -35,6 +35,8 @@ export interface FakeProvider extends AsyncDisposable {
   readonly requests: readonly SeenRequest[]
   /** From now on every request is answered by this. */
   answerBy(script: (request: SeenRequest) => FakeReply | Promise<FakeReply>): void
+  /** Keeps nothing of the requests so far: for tests that share it. */
+  forget(): void
   /** Requests whose run is about this text. */
   about(text: string): readonly SeenRequest[]
 }
@@ -69,6 +71,7 @@ export async function fakeProvider(): Promise<FakeProvider> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     requests,
     answerBy: (given) => void (script = given),
+    forget: () => void (requests.length = 0),
     about: (text) => requests.filter((request) => request.text.includes(text)),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
