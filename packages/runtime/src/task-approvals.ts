@@ -1,7 +1,19 @@
 // The calls of one task that wait for a person, and what was decided about them.
 // A1. A decision is durable before the loop hears of it, and there is one for a call. A2. Where nobody can answer, the call is
 //     refused at once, in the configuration's name; where nobody answers in time, then.
-import { BeaverError, type Clock, type DomainEvent, type Draft, draft, event, type LogId, type OpenCall, runEnded, type TaskState } from '@beaver/core'
+import {
+  BeaverError,
+  type Clock,
+  type DomainEvent,
+  type Draft,
+  draft,
+  event,
+  type LogId,
+  type OpenCall,
+  type RecordedEvent,
+  runEnded,
+  type TaskState,
+} from '@beaver/core'
 import type { ApprovalDecision } from '@beaver/agent'
 
 /** What a person decides about a call. */
@@ -18,6 +30,8 @@ export interface ApprovalPorts {
   /** Whether somebody can be waited for. */
   readonly unattended: 'wait' | 'refuse'
   readonly waitMsMax: number
+  /** The task's events when it was taken: a wait goes on where it was. */
+  readonly events: readonly RecordedEvent[]
   append(drafts: readonly Draft[]): Promise<number>
   /** The task as it stands in the journal. */
   load(): Promise<TaskState>
@@ -41,6 +55,16 @@ export function taskApprovals(log: LogId, ports: ApprovalPorts): TaskApprovals {
   let reading: Promise<unknown> = Promise.resolve()
   let next: Promise<TaskState> | null = null
   const keyOf = (runId: string, callId: string): string => `${runId} ${callId}`
+
+  const askedAt = new Map(
+    ports.events.flatMap((each) => (each.type === 'approval_requested' ? [[keyOf(each.runId ?? '', each.data.call_id), Date.parse(each.time)] as const] : [])),
+  )
+
+  /** Of the time a person has: it began when the call was asked for, whoever drove the task then. */
+  function leftMs(key: string): number {
+    const begun = askedAt.get(key) ?? ports.clock.now()
+    return Math.max(0, Math.min(ports.waitMsMax, begun + ports.waitMsMax - ports.clock.now()))
+  }
 
   async function record(runId: string, decision: Decision): Promise<void> {
     const key = keyOf(runId, decision.callId)
@@ -83,7 +107,7 @@ export function taskApprovals(log: LogId, ports: ApprovalPorts): TaskApprovals {
       const refuse = (reason: string): void =>
         void inTurn(() => record(runId, { callId, approved: false, by: approver, reason })).catch((error: unknown) => wait.reject(error as Error))
       if (ports.unattended === 'refuse') refuse('Nobody is there who could approve it.')
-      else wait.deadline = ports.clock.after(ports.waitMsMax, () => refuse(`Nobody answered within ${ports.waitMsMax / 1000} s.`))
+      else wait.deadline = ports.clock.after(leftMs(key), () => refuse(`Nobody answered within ${ports.waitMsMax / 1000} s.`))
       return wait.promise
     },
     async decide(decision) {

@@ -193,6 +193,7 @@ export function superviseTask(log: LogId, deliveries: number, ports: TaskPorts):
       clock: ports.clock,
       unattended: request.approvals ?? ports.limits.unattended,
       waitMsMax: ports.limits.approvalWaitMsMax,
+      events: (loaded as LoadedTask).events,
       append: (drafts) => owned.append(drafts),
       load: async () => {
         await owned.flush()
