@@ -26,7 +26,9 @@ export function superviseLoop(spec: LoopSpec, host: LoopHost, of: LoopSupervisio
 
   async function run(): Promise<LoopEnd> {
     let restarts = 0
-    const began = spec.resume === null ? { ...spec, memory: await of.readMemory() } : spec
+    // What a run knew at its beginning is in its prompt: read for those that have none yet.
+    const prompted = spec.resume?.some((each) => each.type === 'system_prompt_snapshotted') === true
+    const began = prompted ? spec : { ...spec, memory: await of.readMemory() }
     for (let next = began; ;) {
       running = of.pool.start(next, host)
       if (cancelReason !== null) running.cancel(cancelReason)

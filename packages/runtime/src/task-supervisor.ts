@@ -169,7 +169,7 @@ export function superviseTask(log: LogId, deliveries: number, ports: TaskPorts):
       return actor.send({ type: 'over' })
     }
     const claim = [draft(event('task_claimed', { daemon: ports.daemonId }))]
-    // A new task's claim is one message with the first events of its root run: assembling them has no effect on anything.
+    // A new task's claim is one message with the first events of its root run: nothing is asked of anybody before they are durable.
     if (loaded.events.length === 1) taskLog.hold(claim)
     else await taskLog.append(claim)
     owned = true

@@ -5,7 +5,7 @@ import type { DataOf, RunState } from '@beaver/core'
 import { assembleSkill } from '../skills/assemble-skill.ts'
 import { findGuidance } from '../skills/find-guidance.ts'
 import type { Skill, WorkflowGuidance } from '../skills/skill.ts'
-import { assembleSkills } from '../skills/skill-assembler.ts'
+import { assembleSkills, type AssembleOptions } from '../skills/skill-assembler.ts'
 import type { Routing } from './decide.ts'
 import type { LoopServices } from './loop-services.ts'
 import type { LoopPart } from './loop-spec.ts'
@@ -21,19 +21,21 @@ type AgentPart = Exclude<LoopPart, { kind: 'tool' }>
 const queryCharsMax = 2_000
 const nothing: Activation = { skills: [], selection: null }
 
-/** The skills of a new run (D-40). @throws the abort of `signal` */
-export async function activate(part: AgentPart, services: LoopServices, signal: AbortSignal): Promise<Activation> {
+type Asking = Pick<AssembleOptions, 'signal' | 'beforeAsking'>
+
+/** The skills of a new run (D-40). @throws the abort of the signal, and what `beforeAsking` throws */
+export async function activate(part: AgentPart, services: LoopServices, asking: Asking): Promise<Activation> {
   if (part.skill !== null) return { skills: services.skills.filter((skill) => skill.name === part.skill), selection: null }
   const query = part.kind === 'root' ? part.text : part.skillQuery
   if (query === null || services.skills.length === 0) return nothing
-  if (services.skillSelection === 'model') return selected(query, part, services, signal)
+  if (services.skillSelection === 'model') return selected(query, part, services, asking)
   const found = part.kind === 'worker' ? assembleSkill(query, services.skills) : null
   return found === null ? nothing : { skills: [found], selection: null }
 }
 
-async function selected(query: string, part: AgentPart, services: LoopServices, signal: AbortSignal): Promise<Activation> {
+async function selected(query: string, part: AgentPart, services: LoopServices, asking: Asking): Promise<Activation> {
   const skills = part.kind === 'root' ? services.skills : services.skills.filter((skill) => skill.guidance === null)
-  const selection = await assembleSkills(query, { skills, providers: services.providers, signal })
+  const selection = await assembleSkills(query, { skills, providers: services.providers, ...asking })
   if (selection === null) return nothing
   const { recall, candidates, chosen, usage, provider, model, failure } = selection
   return {

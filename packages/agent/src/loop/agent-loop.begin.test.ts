@@ -1,7 +1,7 @@
 import type { ContextPart } from '@beaver/core'
 import { calls, held, memoryHost, rootSpec, says, until, workerSpec } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
-import { begin, guided, type Loop, resumed, sequential, teamResult } from '../../test/loop-kit.ts'
+import { begin, guided, type Loop, resumed, sequential, teamResult, turns } from '../../test/loop-kit.ts'
 import { type ChatAnswer, ProviderError } from '../provider/chat-provider.ts'
 import type { Skill } from '../skills/skill.ts'
 
@@ -16,11 +16,12 @@ const activated = (loop: Loop) =>
 const given = { skills, skillSelection: 'model' as const, spec: rootSpec({ part: { text } }) }
 
 describe('skills of a run that names none', () => {
-  it('are chosen once, recorded before they are activated, in one entry and in the order of AL-10', async () => {
+  it('are chosen once, after the start of the run is durable, recorded before they are activated, in the order of AL-10', async () => {
     const loop = begin({ ...given, replies: [says('12')], auxiliary: [chooses('count-words')] })
     expect(await loop.end).toMatchObject({ status: 'completed', usage: { calls: 2 } })
-    expect(loop.host.entries[0]?.map(({ type }) => type)).toEqual([
-      ...['run_started', 'skill_selection_recorded', 'skill_activation_snapshotted', 'system_prompt_snapshotted', 'user_message_added'],
+    expect(loop.host.entries.slice(0, 2).map((entry) => entry.map(({ type }) => type))).toEqual([
+      ['run_started'],
+      ['skill_selection_recorded', 'skill_activation_snapshotted', 'system_prompt_snapshotted', 'user_message_added'],
     ])
     expect(selection(loop)).toMatchObject({ query: text, recall: 'lexical', chosen: ['count-words'], provider_name: 'helper', failure: null })
     expect(loop.provider.requests[0]?.messages.map(({ content }) => content?.slice(0, 25))).toEqual([
@@ -28,6 +29,18 @@ describe('skills of a run that names none', () => {
       '<activated_skill name="co',
       text.slice(0, 25),
     ])
+  })
+
+  it('are asked of nobody before the start of the run is durable', async () => {
+    const host = memoryHost()
+    host.hold()
+    const loop = begin({ ...given, host, replies: [says('12')], auxiliary: [chooses('count-words')] })
+    await until('the start waits', () => host.waiting.length === 1)
+    await turns()
+    expect([loop.auxiliary.requests.length, host.waiting]).toEqual([0, [['run_started']]])
+    host.settle()
+    await until('the model is asked', () => loop.auxiliary.requests.length === 1)
+    loop.cancel()
   })
 
   it('that fit none are none: the choice is on record, and no activation', async () => {
@@ -92,8 +105,15 @@ describe('taken up again before its first answer', () => {
     const first = begin({ ...given, replies: [held<Partial<ChatAnswer>>().promise], auxiliary: [chooses('folder-report')] })
     await until('the model is asked', () => first.provider.requests.length === 1)
     first.cancel()
-    return first.host.entries.slice(0, 1)
+    return first.host.entries.slice(0, 2)
   }
+
+  it('a run whose skills were being chosen has them chosen now, and begins once', async () => {
+    const again = resumed((await begun()).slice(0, 1), { ...given, replies: [says('by myself')], auxiliary: [chooses('folder-report')] })
+    expect((await again.end).status).toBe('completed')
+    expect(activated(again)).toEqual(['folder-report'])
+    expect(again.host.types.filter((type) => type === 'run_started')).toHaveLength(1)
+  })
 
   it('a run has the skills on record: nothing is chosen again, and its first answer is classified by them', async () => {
     const again = resumed(await begun(), { ...given, replies: [says('by myself')], auxiliary: [] })

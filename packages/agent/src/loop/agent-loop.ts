@@ -52,7 +52,7 @@ export function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopH
     const input: LoopContext = {
       run: initial,
       effects: {
-        assemble: () => effect(['assembling'], () => assemble(work)),
+        assemble: () => effect(['assembling'], () => assemble(work, known !== null)),
         think: () => effect(['thinking'], (run) => think(work, run)),
         act: () => effect(['acting', 'waiting_for_approval'], settleCalls),
         finalize: () => effect(['finalizing'], (run) => finalize(work, run)),

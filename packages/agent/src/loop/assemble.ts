@@ -1,5 +1,6 @@
-// The beginning of a run: what it is given is gathered once and recorded in one entry, in the order of AL-10.
-// B1. From then on the run has what is on record: its skills, its prompt, its memory (ME-03, ME-04).
+// The beginning of a run: what it is given is gathered once and recorded in the order of AL-10, in one entry.
+// B1. Before a model or an endpoint is asked for skills the run's start is durable, in an entry of its own, and with it the claim
+//     of its task. B2. From then on the run has what is on record: its skills, its prompt, its memory (ME-03, ME-04).
 import { type DomainEvent, event } from '@beaver/core'
 import { contextCosts } from '../context/context-costs.ts'
 import { joinSections, promptSections, workerMessage } from '../context/context-builder.ts'
@@ -10,19 +11,29 @@ import type { LoopPart } from './loop-spec.ts'
 
 type AgentPart = Exclude<LoopPart, { kind: 'tool' }>
 
-export async function assemble(work: LoopWork): Promise<void> {
+/** @param begunBefore its start is on record: it was taken up while its skills were being chosen */
+export async function assemble(work: LoopWork, begunBefore: boolean): Promise<void> {
   const { part } = work.spec
   if (part.kind === 'tool') return work.record(toolNodeEvents(work, part))
-  const activation = await activated(work, part)
-  return work.record(beginning(work, part, activation))
+  let begun = begunBefore
+  const activation = await activated(work, part, async () => {
+    if (begun) return
+    begun = true
+    await work.record(startEvents(work))
+  })
+  return work.record([...(begun ? [] : startEvents(work)), ...beginning(work, part, activation)])
+}
+
+function startEvents({ start, assembly }: LoopWork): DomainEvent[] {
+  return [event('run_started', start, start.run_id), ...(assembly.scope === null ? [] : [event('tool_scope_applied', assembly.scope, start.run_id)])]
 }
 
 /** A run that is cancelled meanwhile begins without skills, and ends in its first turn. */
-async function activated({ services, assembly, signal }: LoopWork, part: AgentPart): Promise<Activation> {
+async function activated({ services, assembly, signal }: LoopWork, part: AgentPart, beforeAsking: () => Promise<void>): Promise<Activation> {
   const none: Activation = { skills: [], selection: null }
-  if (assembly.profileMissing !== null || signal.aborted) return part.skill === null ? none : activate(part, services, signal)
+  if (assembly.profileMissing !== null || signal.aborted) return part.skill === null ? none : activate(part, services, { signal, beforeAsking })
   try {
-    return await activate(part, services, signal)
+    return await activate(part, services, { signal, beforeAsking })
   } catch (error) {
     if (signal.aborted) return none
     throw error
@@ -47,8 +58,6 @@ function beginning({ spec, start, assembly }: LoopWork, part: AgentPart, { skill
   const content = part.kind === 'root' ? part.text : workerMessage(part)
   const context = contextCosts({ sections, skills: activations, history: spec.history, message: content, toolsTokens: assembly.toolsTokens })
   return [
-    event('run_started', start, runId),
-    ...(assembly.scope === null ? [] : [event('tool_scope_applied', assembly.scope, runId)]),
     ...(selection === null ? [] : [event('skill_selection_recorded', selection, runId)]),
     ...(activations.length === 0 ? [] : [event('skill_activation_snapshotted', { skills: activations }, runId)]),
     event('system_prompt_snapshotted', { content: joinSections(sections), context }, runId),

@@ -31,16 +31,20 @@ export interface AssembleOptions {
   readonly skills: readonly Skill[]
   readonly providers: Pick<ProviderBundle, 'main' | 'fallback' | 'auxiliary' | 'embeddings'>
   readonly signal: AbortSignal
+  /** Awaited before an endpoint is asked for anything; what it throws ends the search. */
+  readonly beforeAsking?: () => Promise<void>
 }
 
 /** `null`: no skill may fit, so nothing was asked. @throws the abort of `signal` */
-export async function assembleSkills(query: string, { skills, providers, signal }: AssembleOptions): Promise<SkillSelection | null> {
+export async function assembleSkills(query: string, { skills, providers, signal, beforeAsking }: AssembleOptions): Promise<SkillSelection | null> {
   signal.throwIfAborted()
   const invocable = skills.filter((skill) => skill.modelInvocable)
   if (invocable.length === 0 || query.trim() === '') return null
+  if (providers.embeddings !== null) await beforeAsking?.()
   const { recall, recalled } = await recallSkills(query, invocable, providers.embeddings, signal)
   if (recalled.length === 0) return null
   const candidates = recalled.map(({ skill, score }) => ({ name: skill.name, score }))
+  await beforeAsking?.()
   const choice = await choose(query, recalled, choosers(providers), signal)
   return { recall, candidates, ...choice }
 }

@@ -32,11 +32,11 @@ export async function executeTool(
   if ((tool.isolation ?? 'inline') !== 'inline' && tool.module === undefined)
     return failedResult(tool.name, 'tool_crash', `${tool.name} asks for a ${tool.isolation} of its own, but was not loaded from a module: it was not run.`)
   const timeoutMs = tool.timeoutMs ?? limits.timeoutMs
-  const late = new ToolFailure('tool_timeout', `${tool.name} did not finish within ${timeoutMs / 1000} s and was stopped.`)
+  const late = (): ToolFailure => new ToolFailure('tool_timeout', `${tool.name} did not finish within ${timeoutMs / 1000} s and was stopped.`)
   const stop = new AbortController()
   const onAbort = (): void => stop.abort(limits.signal.reason)
   limits.signal.addEventListener('abort', onAbort, { once: true })
-  const deadline = limits.clock.after(timeoutMs, () => stop.abort(late))
+  const deadline = limits.clock.after(timeoutMs, () => stop.abort(late()))
   try {
     if (limits.signal.aborted) onAbort()
     const result = await Promise.race([tool.invoke(args.value, { ...context, signal: stop.signal }), whenAborted(stop.signal)])
@@ -44,7 +44,7 @@ export async function executeTool(
   } catch (error) {
     // A tool may answer the abort with an error of its own, and before we do.
     if (limits.signal.aborted) return failedResult(tool.name, 'cancelled', `${tool.name} was stopped because the run was cancelled.`)
-    const failure = failureOf(stop.signal.aborted && failureOf(error)?.code !== 'tool_timeout' ? late : error)
+    const failure = failureOf(stop.signal.aborted && failureOf(error)?.code !== 'tool_timeout' ? late() : error)
     if (failure !== null) return failedResult(tool.name, failure.code, failure.message)
     return failedResult(tool.name, 'tool_crash', `${tool.name} failed: ${thrownText(error)}`)
   } finally {
