@@ -36,7 +36,7 @@ export async function startBeaver(
       BEAVER_HOME: dataDir,
       BEAVER_CONFIG: configFile,
     },
-    stdio: ['ignore', 'ignore', process.env['BENCH_DEBUG'] === undefined ? 'ignore' : 'inherit', 'ipc'],
+    stdio: ['ignore', process.env['BENCH_DEBUG'] === undefined ? 'ignore' : 'inherit', process.env['BENCH_DEBUG'] === undefined ? 'ignore' : 'inherit', 'ipc'],
     execArgv: (process.env['BENCH_SUPERVISOR_ARGS'] ?? '').split(' ').filter((arg) => arg !== ''),
   })
   const gone = once(supervisor, 'exit')

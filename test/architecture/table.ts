@@ -20,7 +20,7 @@ export const table: Readonly<Record<string, Row>> = {
   // What an agent is. yaml reads the front matter of a skill.
   // html-to-text and ipaddr.js are for web_fetch.
   'packages/agent': { packages: ['core', 'workflows'], modules: ['html-to-text', 'ipaddr.js', 'xstate', 'yaml', 'zod'], node: 'any' },
-  'packages/providers': { packages: ['core', 'agent'], modules: ['openai', 'zod'], node: 'any' },
+  'packages/providers': { packages: ['core', 'agent'], modules: ['openai', 'undici', 'zod'], node: 'any' },
 
   // The supervisors. They see the journal, the queue and the blobs through ports only: no NATS here.
   'packages/runtime': { packages: ['core', 'workflows', 'agent'], modules: ['xstate', 'piscina', 'zod'], node: ['fs/promises', 'path', 'worker_threads'] },
@@ -90,7 +90,7 @@ export const environmentReaders: readonly Exception[] = [
   { path: 'packages/config/src/config.ts', what: 'process.env', why: 'the default of the argument `env`' },
   { path: 'packages/service/src/options.ts', what: 'process.env', why: 'the default of the option `env`' },
   {
-    path: 'packages/providers/src/http-fetch.ts',
+    path: 'packages/providers/src/http-post.ts',
     what: 'process.env',
     why: 'NODE_USE_ENV_PROXY and the proxies are settings of Node.js; its own fetch reads them too',
   },

@@ -1,6 +1,5 @@
 export { type EndpointGate, type EndpointGateOptions, endpointGate, type GateLimits, gateBuffer } from './gate/endpoint-gate.ts'
 export { gatedChat, gatedEmbeddings } from './gate/gated.ts'
-export { httpFetch } from './http-fetch.ts'
 export { type OpenAiChatOptions, openAiChatProvider } from './openai-chat.ts'
 export { openAiEmbeddings } from './openai-embeddings.ts'
 export { openAiBaseUrl, type OpenAiEndpointOptions } from './openai-endpoint.ts'

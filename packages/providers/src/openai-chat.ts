@@ -11,6 +11,7 @@ import type OpenAI from 'openai'
 import { type CallWatch, watchCall } from './call-watch.ts'
 import { type AnswerPlace, readChatCompletion } from './chat-completion.ts'
 import { chatStream } from './chat-stream.ts'
+import type { HttpAnswer } from './http-post.ts'
 import { openAiEndpoint, type OpenAiEndpointOptions } from './openai-endpoint.ts'
 import { providerErrorOf, refusesStreamOptions } from './provider-failure.ts'
 import { bodyText, eventsOf, isEventStream } from './response-body.ts'
@@ -28,7 +29,7 @@ export interface OpenAiChatOptions extends OpenAiEndpointOptions {
  */
 export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
   const { name, model, timeoutMs } = options
-  const { client, place } = openAiEndpoint(options)
+  const { client, post, place } = openAiEndpoint(options)
   const limits = { timeoutMs, idleMs: options.idleMs ?? timeoutMs }
   let askForUsage = true
 
@@ -42,8 +43,8 @@ export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
     }
     try {
       const { onText } = request
-      if (onText === undefined) return readChatCompletion(await bodyText(await post(request, watch, {}), place.host), answering)
-      return await readStream(await postStreaming(request, watch), { watch, answering, onText })
+      if (onText === undefined) return readChatCompletion(await bodyText(await send(request, watch, {}), place.host), answering)
+      return await readStream(await sendStreaming(request, watch), { watch, answering, onText })
     } catch (error) {
       request.signal.throwIfAborted()
       throw providerErrorOf(error, { ...place, ...limits, gaveUp: watch.gaveUp })
@@ -52,33 +53,33 @@ export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
     }
   }
 
-  function post(request: ChatRequest, watch: CallWatch, how: Parameters<typeof requestBody>[2]): Promise<Response> {
-    return client.post('/chat/completions', { body: requestBody(model, request, how), headers: jsonHeaders, signal: watch.controller.signal }).asResponse()
+  function send(request: ChatRequest, watch: CallWatch, how: Parameters<typeof requestBody>[2]): Promise<HttpAnswer> {
+    return post('/chat/completions', requestBody(model, request, how), watch.controller.signal)
   }
 
-  async function postStreaming(request: ChatRequest, watch: CallWatch): Promise<Response> {
-    if (!askForUsage) return post(request, watch, { stream: true })
+  async function sendStreaming(request: ChatRequest, watch: CallWatch): Promise<HttpAnswer> {
+    if (!askForUsage) return send(request, watch, { stream: true })
     try {
-      return await post(request, watch, { stream: true, stream_options: { include_usage: true } })
+      return await send(request, watch, { stream: true, stream_options: { include_usage: true } })
     } catch (error) {
       if (!refusesStreamOptions(error)) throw error
       askForUsage = false
-      return post(request, watch, { stream: true })
+      return send(request, watch, { stream: true })
     }
   }
 
   async function readStream(
-    response: Response,
+    answer: HttpAnswer,
     { watch, answering, onText }: { watch: CallWatch; answering: AnswerPlace; onText: (text: string) => void },
   ): Promise<ChatAnswer> {
-    if (!isEventStream(response)) {
-      const answer = readChatCompletion(await bodyText(response, place.host), answering)
-      if (answer.content) onText(answer.content)
-      return answer
+    if (!isEventStream(answer)) {
+      const whole = readChatCompletion(await bodyText(answer, place.host), answering)
+      if (whole.content) onText(whole.content)
+      return whole
     }
     const stream = chatStream(answering)
     watch.stir()
-    for await (const event of eventsOf(response, { client, host: place.host, controller: watch.controller, stir: watch.stir })) {
+    for await (const event of eventsOf(answer, { client, host: place.host, controller: watch.controller, stir: watch.stir })) {
       const text = stream.take(event)
       if (text !== '') onText(text)
     }
@@ -89,8 +90,6 @@ export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
 
   return { name, model, chat }
 }
-
-const jsonHeaders = { 'content-type': 'application/json' }
 
 interface WireTools {
   readonly text: string

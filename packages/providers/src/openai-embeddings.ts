@@ -14,7 +14,7 @@ const textsMax = 64
 /** @throws {BeaverError} `invalid_configuration` when `baseURL` is no http URL or the key is empty */
 export function openAiEmbeddings(options: OpenAiEndpointOptions): EmbeddingProvider {
   const { name, model, timeoutMs } = options
-  const { client, place } = openAiEndpoint(options)
+  const { post, place } = openAiEndpoint(options)
 
   async function embedBatch(texts: readonly string[], signal: AbortSignal): Promise<readonly (readonly number[])[]> {
     signal.throwIfAborted()
@@ -22,8 +22,8 @@ export function openAiEmbeddings(options: OpenAiEndpointOptions): EmbeddingProvi
     try {
       // Base64, the client's own default, is not known everywhere. An empty text is refused by some.
       const body = { model, input: texts.map((text) => text || ' '), encoding_format: 'float' }
-      const response = await client.post('/embeddings', { body, signal: watch.controller.signal }).asResponse()
-      return readEmbeddings(await bodyText(response, place.host), texts.length, place)
+      const answer = await post('/embeddings', JSON.stringify(body), watch.controller.signal)
+      return readEmbeddings(await bodyText(answer, place.host), texts.length, place)
     } catch (error) {
       signal.throwIfAborted()
       throw providerErrorOf(error, { ...place, timeoutMs, idleMs: timeoutMs, gaveUp: watch.gaveUp })

@@ -1,10 +1,12 @@
-// An endpoint that speaks OpenAI's API, and how its failures are told.
-// E1. The key goes to this endpoint only, and is in no message. E2. The client does not retry, and does not log.
+// An endpoint that speaks OpenAI's API, and how its failures are told. The `openai` client says where and with which headers a
+// request goes, and makes the error of a refusal; the sending is ours (http-post.ts).
+// E1. The key goes to this endpoint only, and is in no message. E2. One post is one request: no retry, no log.
 import { BeaverError } from '@beaver/core'
 import OpenAI from 'openai'
-import { httpFetch } from './http-fetch.ts'
+import { type HttpAnswer, httpPost, type HttpPost } from './http-post.ts'
 import type { AnsweringPlace } from './provider-failure.ts'
 import { redactor } from './redact.ts'
+import { bodyText } from './response-body.ts'
 
 export interface OpenAiEndpointOptions {
   /** As journals and reports name it: `openai`, `simulated`, … */
@@ -17,12 +19,18 @@ export interface OpenAiEndpointOptions {
   readonly model: string
   /** For the whole call, the answer's body included. */
   readonly timeoutMs: number
-  /** Default: `httpFetch()`. */
-  readonly fetch?: typeof fetch
+  /** Default: `httpPost()`, a connection pool of its own. */
+  readonly http?: HttpPost
 }
 
 export interface OpenAiEndpoint {
   readonly client: OpenAI
+  /**
+   * Posts a JSON text to a path below the base URL.
+   *
+   * @throws {OpenAI.APIError} when the answer's status is not 2xx; whatever the connection throws
+   */
+  post(path: string, body: string, signal: AbortSignal): Promise<HttpAnswer>
   readonly place: AnsweringPlace
 }
 
@@ -41,11 +49,24 @@ export function openAiEndpoint(options: OpenAiEndpointOptions): OpenAiEndpoint {
     timeout: options.timeoutMs,
     // The client would log requests, headers included, to the console when OPENAI_LOG says so.
     logLevel: 'off',
-    fetch: options.fetch ?? httpFetch(),
     // Someone else's endpoint does not learn the account's ids.
     ...(options.baseURL === undefined ? {} : { organization: null, project: null }),
   })
-  return { client, place: { host, model: options.model, keyName: options.keyName ?? 'OPENAI_API_KEY', redact: redactor(options.apiKey) } }
+  const http = options.http ?? httpPost()
+  const addresses = new Map<string, Promise<Address>>()
+
+  async function post(path: string, body: string, signal: AbortSignal): Promise<HttpAnswer> {
+    let address = addresses.get(path)
+    if (address === undefined) addresses.set(path, (address = addressOf(client, path)))
+    const { url, headers } = await address
+    const answer = await http(url, headers, body, signal)
+    if (answer.status >= 200 && answer.status < 300) return answer
+    const said = await bodyText(answer, host)
+    const error = jsonObject(said)
+    throw OpenAI.APIError.generate(answer.status, error, error === undefined ? said : undefined, answer.headers)
+  }
+
+  return { client, post, place: { host, model: options.model, keyName: options.keyName ?? 'OPENAI_API_KEY', redact: redactor(options.apiKey) } }
 }
 
 function hostOf(baseURL: string): string {
@@ -53,4 +74,24 @@ function hostOf(baseURL: string): string {
   if (url === null || !/^https?:$/.test(url.protocol))
     throw new BeaverError('invalid_configuration', `The base URL of a provider must be an http or https URL, such as ${openAiBaseUrl}`)
   return url.host
+}
+
+/** Where the client would send a request, and with which headers: the same every time. */
+interface Address {
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+}
+
+async function addressOf(client: OpenAI, path: string): Promise<Address> {
+  const { url, req } = await client.buildRequest({ method: 'post', path, headers: { 'content-type': 'application/json' } })
+  return { url: new URL(url), headers: Object.fromEntries(req.headers as Headers) }
+}
+
+function jsonObject(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? value : undefined
+  } catch {
+    return undefined
+  }
 }

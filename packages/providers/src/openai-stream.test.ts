@@ -2,7 +2,7 @@ import type { ChatRequest, ProviderError } from '@beaver/agent'
 import { held, until } from '@beaver/testing'
 import { afterEach, describe, expect, it, test } from 'vitest'
 import { apiKey, ask, closeServers, failureOf, type Handler, json, provider, serve, sse } from '../test/kit.ts'
-import { bodyBytesMax } from './http-fetch.ts'
+import { bodyBytesMax } from './response-body.ts'
 
 afterEach(closeServers)
 

@@ -4,7 +4,7 @@ import type { ChatProvider, EmbeddingProvider, ProviderBundle } from '@beaver/ag
 import { type Clock, systemClock } from '@beaver/core'
 import { type EndpointGate, endpointGate, type GateLimits } from './gate/endpoint-gate.ts'
 import { gatedChat, gatedEmbeddings } from './gate/gated.ts'
-import { httpFetch } from './http-fetch.ts'
+import { httpPost } from './http-post.ts'
 import { openAiChatProvider } from './openai-chat.ts'
 import { openAiEmbeddings } from './openai-embeddings.ts'
 import type { OpenAiEndpointOptions } from './openai-endpoint.ts'
@@ -40,7 +40,7 @@ const sharedClock: Clock = { now: () => Number(process.hrtime.bigint() / 1_000n)
 /** @throws {BeaverError} `invalid_configuration` */
 export function providerBundle(choices: ProviderChoices, clock: Clock = sharedClock): ProviderBundle {
   const gates = new Map<number, EndpointGate>()
-  const fetch = httpFetch()
+  const http = httpPost()
 
   function gateOf({ gateIndex, baseURL, model, timeoutMs }: EndpointChoice): EndpointGate {
     const known = gates.get(gateIndex)
@@ -52,7 +52,7 @@ export function providerBundle(choices: ProviderChoices, clock: Clock = sharedCl
   }
 
   const endpointOf = ({ provider, baseURL, apiKey, keyName, model, timeoutMs }: EndpointChoice): OpenAiEndpointOptions => ({
-    ...{ name: provider, apiKey, keyName, model, timeoutMs, fetch },
+    ...{ name: provider, apiKey, keyName, model, timeoutMs, http },
     ...(baseURL === null ? {} : { baseURL }),
   })
   const chat = (choice: EndpointChoice): ChatProvider => gatedChat(openAiChatProvider({ ...endpointOf(choice), idleMs: choice.idleMs }), gateOf(choice), clock)

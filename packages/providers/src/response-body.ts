@@ -3,22 +3,25 @@
 import { ProviderError } from '@beaver/agent'
 import type OpenAI from 'openai'
 import { Stream } from 'openai/core/streaming'
-import { bodyBytesMax } from './http-fetch.ts'
+import type { HttpAnswer } from './http-post.ts'
+
+/** Above this an answer is not read to its end. */
+export const bodyBytesMax = 8 * 1024 * 1024
 
 /** @throws {ProviderError} `malformed_output` */
-export async function bodyText(response: Response, host: string): Promise<string> {
-  const length = Number(response.headers.get('content-length') ?? NaN)
-  if (length <= bodyBytesMax) return await response.text()
+export async function bodyText(answer: HttpAnswer, host: string): Promise<string> {
+  const length = Number(answer.header('content-length') ?? NaN)
+  if (length <= bodyBytesMax) return answer.text()
   if (length > bodyBytesMax) {
-    await response.body?.cancel().catch(() => undefined)
-    throw tooLarge(response, host)
+    answer.discard()
+    throw tooLarge(answer, host)
   }
   const chunks: Uint8Array[] = []
-  for await (const chunk of boundedBytes(response, host)) chunks.push(chunk)
+  for await (const chunk of boundedBytes(answer, host)) chunks.push(chunk)
   return Buffer.concat(chunks).toString()
 }
 
-export const isEventStream = (response: Response): boolean => /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')
+export const isEventStream = (answer: HttpAnswer): boolean => /^text\/event-stream\b/i.test(answer.header('content-type') ?? '')
 
 /**
  * The JSON values of a stream of events, up to `[DONE]`. Ends without a word when `controller` aborts or the server just stops:
@@ -26,9 +29,9 @@ export const isEventStream = (response: Response): boolean => /^text\/event-stre
  *
  * @throws {SyntaxError} for what is not JSON, an `APIError` for an error among the events
  */
-export function eventsOf(response: Response, { client, host, controller, stir }: EventsOptions): AsyncIterable<unknown> {
-  const body = ReadableStream.from(boundedBytes(response, host, stir))
-  return Stream.fromSSEResponse<unknown>(new Response(body, { headers: response.headers }), controller, client)
+export function eventsOf(answer: HttpAnswer, { client, host, controller, stir }: EventsOptions): AsyncIterable<unknown> {
+  const body = ReadableStream.from(boundedBytes(answer, host, stir))
+  return Stream.fromSSEResponse<unknown>(new Response(body, { headers: answer.headers }), controller, client)
 }
 
 interface EventsOptions {
@@ -39,18 +42,17 @@ interface EventsOptions {
   readonly stir: () => void
 }
 
-async function* boundedBytes(response: Response, host: string, stir: () => void = () => undefined): AsyncGenerator<Uint8Array> {
-  if (response.body === null) return
+async function* boundedBytes(answer: HttpAnswer, host: string, stir: () => void = () => undefined): AsyncGenerator<Uint8Array> {
   let bytes = 0
-  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+  for await (const chunk of answer.bytes) {
     stir()
     bytes += chunk.length
-    // Leaving the loop cancels the body.
-    if (bytes > bodyBytesMax) throw tooLarge(response, host)
+    // Leaving the loop closes the connection.
+    if (bytes > bodyBytesMax) throw tooLarge(answer, host)
     yield chunk
   }
 }
 
-function tooLarge(response: Response, host: string): ProviderError {
-  return new ProviderError('malformed_output', `The endpoint ${host} sent an answer of more than ${bodyBytesMax} bytes.`, { status: response.status })
+function tooLarge({ status }: HttpAnswer, host: string): ProviderError {
+  return new ProviderError('malformed_output', `The endpoint ${host} sent an answer of more than ${bodyBytesMax} bytes.`, { status })
 }
