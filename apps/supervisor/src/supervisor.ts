@@ -23,7 +23,7 @@ import {
   serve,
   subjectsOf,
 } from '@beaver/nats'
-import { acceptedTasks, loadTask, startDaemon, startWorkerPool, submitRequest, submitTask } from '@beaver/runtime'
+import { acceptedTasks, loadTask, startDaemon, startWorkerPool, submitRequest, submitTask, workspaceFolders } from '@beaver/runtime'
 import type { Workflow } from '@beaver/workflows'
 import type { Subscription } from '@nats-io/nats-core'
 import { externalToolsOf } from './external-tools-of.ts'
@@ -162,6 +162,7 @@ export async function startSupervisor(config: Config, natsUrl: string, { externa
     ...ports,
     tenant: config.tenant,
     workspaceDefault: config.workspace,
+    folders: workspaceFolders(systemClock),
     skillNames: skills.map((skill) => skill.name),
     profileNames: [...toolset.profiles.keys()],
     workflowNames: workflows.names,

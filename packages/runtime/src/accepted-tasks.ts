@@ -1,30 +1,38 @@
-// What this daemon accepted a moment ago: if it takes the task itself, it need not read the log back.
+// What this daemon accepts: if it takes the task itself, it need not read the log back.
 // A1. A hint: when the log moved on since, the claim is refused and the task is read from the journal. A2. Bounded; taken once.
+// A3. The queue may deliver a task before the write that accepted it is answered: whoever takes it waits for that answer.
 import { foldTask, headAfter, logKey, type LogId, openRecord, splitBatch } from '@beaver/core'
 import type { LoadedTask } from './load-task.ts'
 
 export interface AcceptedTasks {
-  remember(log: LogId, first: { payload: Uint8Array; revision: number }): void
-  take(log: LogId): LoadedTask | null
+  /** @param revision of the log's first entry; `null` when it was not written by us after all */
+  expect(log: LogId, payload: Uint8Array, revision: Promise<number | null>): void
+  /** The task as it was accepted; `null` when it must be read. */
+  take(log: LogId): Promise<LoadedTask | null>
 }
 
 const keptMax = 10_000
 
 export function acceptedTasks(): AcceptedTasks {
-  const kept = new Map<string, { payload: Uint8Array; revision: number }>()
+  const kept = new Map<string, { payload: Uint8Array; revision: Promise<number | null> }>()
   return {
-    remember(log, first) {
+    expect(log, payload, revision) {
+      const key = logKey(log)
       if (kept.size >= keptMax) kept.delete(kept.keys().next().value as string)
-      kept.set(logKey(log), first)
+      const expected = { payload, revision: revision.catch(() => null) }
+      kept.set(key, expected)
+      void expected.revision.then((stored) => stored === null && kept.get(key) === expected && kept.delete(key))
     },
-    take(log) {
-      const first = kept.get(logKey(log))
-      if (first === undefined) return null
-      kept.delete(logKey(log))
-      const [record] = splitBatch(first.payload)
-      if (record === undefined || record.dataref !== undefined) return null
+    async take(log) {
+      const key = logKey(log)
+      const expected = kept.get(key)
+      if (expected === undefined) return null
+      kept.delete(key)
+      const revision = await expected.revision
+      const [record] = splitBatch(expected.payload)
+      if (revision === null || record === undefined || record.dataref !== undefined) return null
       const events = [openRecord(record)]
-      return { events, state: foldTask(events), head: headAfter(record), revision: first.revision }
+      return { events, state: foldTask(events), head: headAfter(record), revision }
     },
   }
 }

@@ -6,3 +6,4 @@ export { approver, callWaiting, type Decision, decisionEvent } from './task-appr
 export { TaskLog, type TaskLogPorts } from './task-log.ts'
 export { type SupervisedTask, type TaskLimits, type TaskPorts } from './task-supervisor.ts'
 export { startWorkerPool, type WorkerPool } from './worker/worker-pool.ts'
+export { workspaceFolders, type WorkspaceFolders } from './workspace-folders.ts'

@@ -6,6 +6,7 @@ import { countingIds, memoryBlobStore, memoryJournal, type MemoryJournal, virtua
 import { findWorkflow } from '@beaver/workflows'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { acceptedTasks } from './accepted-tasks.ts'
+import { workspaceFolders } from './workspace-folders.ts'
 import { loadTask } from './load-task.ts'
 import { type IntakePorts, type Submitted, submitRequest, type SubmitRequest, submitTask } from './task-intake.ts'
 
@@ -28,6 +29,7 @@ function intake(over: Partial<IntakePorts> = {}) {
     source: '/beaver/daemons/d',
     tenant: 'local',
     workspaceDefault: folder,
+    folders: workspaceFolders(virtualClock()),
     skillNames: ['folder-report'],
     profileNames: ['analyst', 'writer'],
     findWorkflow,

@@ -4,7 +4,6 @@
 // I2. Tasks of one session form a chain: each names the one accepted before it (D-47).
 // I3. A task is for a root agent (`task`, with `skill` and `profile`) or is a workflow (`workflow`), never both. A workflow's
 //     graph is built before the task is accepted: what would be refused later is refused now.
-import { stat } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
 import {
   BeaverError,
@@ -30,6 +29,7 @@ import { type Refusal, skillsOf, type Workflow } from '@beaver/workflows'
 import { z } from 'zod'
 import type { AcceptedTasks } from './accepted-tasks.ts'
 import { loadTask } from './load-task.ts'
+import type { WorkspaceFolders } from './workspace-folders.ts'
 
 const submitFields = z.strictObject({
   /** What to do, in words. */
@@ -73,6 +73,7 @@ export interface IntakePorts {
   readonly source: string
   readonly tenant: string
   readonly workspaceDefault: string
+  readonly folders: WorkspaceFolders
   readonly skillNames: readonly string[]
   readonly profileNames: readonly string[]
   /** A workflow that a task may be, by its name. */
@@ -109,11 +110,14 @@ export async function submitTask(request: z.output<typeof submitRequest>, ports:
     const { record } = seal(emptyHead, draft(submitted), { epoch: 0, source: ports.source, subject: log.task, time: new Date(ports.clock.now()).toISOString() })
     if (record.blob !== null) await ports.blobs.put(record.blob.sha256, record.blob.bytes)
     const payload = joinBatch([record])
-    const outcome = await ports.journal.accept({ log, expectedRevision: 0, payloads: [payload] }, tail)
-    if (outcome.kind === 'accepted') {
-      ports.accepted.remember(log, { payload, revision: outcome.revision })
-      return answer
-    }
+    const accepting = ports.journal.accept({ log, expectedRevision: 0, payloads: [payload] }, tail)
+    ports.accepted.expect(
+      log,
+      payload,
+      accepting.then((outcome) => (outcome.kind === 'accepted' ? outcome.revision : null)),
+    )
+    const outcome = await accepting
+    if (outcome.kind === 'accepted') return answer
     if (outcome.kind === 'task_exists') {
       const { state } = await loadTask(log, ports)
       if (state.submitted !== null && same(state.submitted.request, task)) return answer
@@ -129,9 +133,9 @@ async function validated(request: Requested, ports: IntakePorts): Promise<TaskRe
   const work = request.workflow === undefined ? agentWork(request, ports) : workflowWork(request, request.workflow, ports)
   const workspace = request.workspace ?? ports.workspaceDefault
   if (!isAbsolute(workspace)) throw refuse('workspace_missing', 'workspace', `The workspace ${JSON.stringify(workspace)} must be an absolute path.`)
-  const found = await stat(workspace).catch(() => null)
-  if (found === null) throw refuse('workspace_missing', 'workspace', `The folder ${workspace} does not exist. Name a folder that does.`)
-  if (!found.isDirectory()) throw refuse('workspace_missing', 'workspace', `${workspace} is a file. Name a folder.`)
+  const found = await ports.folders.at(workspace)
+  if (found === 'missing') throw refuse('workspace_missing', 'workspace', `The folder ${workspace} does not exist. Name a folder that does.`)
+  if (found === 'file') throw refuse('workspace_missing', 'workspace', `${workspace} is a file. Name a folder.`)
   return {
     ...work,
     workspace,

@@ -52,7 +52,8 @@ export class TaskLog {
   #given: number
   #writing = false
   #flushing = false
-  #closed: BeaverError | null = null
+  /** Why nothing more may be appended. */
+  #closed: string | null = null
   #written: Promise<void> = Promise.resolve()
 
   constructor(log: LogId, at: { head: LogHead; revision: number; epoch: number }, ports: TaskLogPorts) {
@@ -75,7 +76,7 @@ export class TaskLog {
    */
   append(drafts: readonly Draft[]): Promise<number> {
     if (this.#fenced.signal.aborted) return Promise.reject(this.#fenced.signal.reason as Error)
-    if (this.#closed !== null) return Promise.reject(this.#closed)
+    if (this.#closed !== null) return Promise.reject(this.#closedError(this.#closed))
     return new Promise((resolve, reject) => {
       const first = this.#next(drafts)
       this.#waiting.push({ drafts, held: false, first, resolve: () => resolve(first), reject })
@@ -86,7 +87,7 @@ export class TaskLog {
   /** Appends events that nothing may follow: an append after this one is refused. `why` is for the one who tries. */
   appendLast(drafts: readonly Draft[], why: string): Promise<number> {
     const place = this.append(drafts)
-    this.#closed ??= this.#closedError(why)
+    this.#closed ??= why
     return place
   }
 
@@ -97,7 +98,7 @@ export class TaskLog {
    */
   hold(drafts: readonly Draft[]): number {
     if (this.#fenced.signal.aborted) throw this.#fenced.signal.reason as Error
-    if (this.#closed !== null) throw this.#closed
+    if (this.#closed !== null) throw this.#closedError(this.#closed)
     const first = this.#next(drafts)
     this.#waiting.push({ drafts, held: true, first, resolve: () => {}, reject: () => {} })
     return first

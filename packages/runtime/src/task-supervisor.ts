@@ -152,7 +152,7 @@ export function superviseTask(log: LogId, deliveries: number, ports: TaskPorts):
   }
 
   async function claim(): Promise<void> {
-    loaded = ports.accepted.take(log) ?? (await loadTask(log, ports))
+    loaded = (await ports.accepted.take(log)) ?? (await loadTask(log, ports))
     const { state } = loaded
     if (state.submitted === null) throw new Error('its log is empty')
     if (state.ended !== null) return actor.send({ type: 'over' })

@@ -4,6 +4,7 @@ import { type Clock, type DomainEvent, event, type Ids, type LogId, type Recorde
 import { memoryBlobStore, type MemoryJournal, memoryJournal, type ScriptedProvider, until, type VirtualClock, virtualClock } from '@beaver/testing'
 import { findWorkflow } from '@beaver/workflows'
 import { acceptedTasks } from '../src/accepted-tasks.ts'
+import { workspaceFolders } from '../src/workspace-folders.ts'
 import { type Daemon, type DaemonOptions, startDaemon } from '../src/daemon.ts'
 import { loadTask } from '../src/load-task.ts'
 import type { TaskLimits } from '../src/task-supervisor.ts'
@@ -204,6 +205,7 @@ export function world(): World {
           source: '/beaver/daemons/intake',
           tenant: 'local',
           workspaceDefault: process.cwd(),
+          folders: workspaceFolders(clock),
           skillNames: [],
           profileNames: [],
           workflowNames: [],

@@ -104,6 +104,7 @@ const wireRecord = z.looseObject({
   dataref: z.string().optional(),
 })
 export type WireRecord = z.infer<typeof wireRecord>
+const wireBatch = z.array(wireRecord).min(1)
 
 /**
  * The records of one journal message, unverified.
@@ -111,10 +112,7 @@ export type WireRecord = z.infer<typeof wireRecord>
  */
 export function splitBatch(bytes: Uint8Array): WireRecord[] {
   try {
-    return z
-      .array(wireRecord)
-      .min(1)
-      .parse(JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()))
+    return wireBatch.parse(JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()))
   } catch (cause) {
     throw new BeaverError('corrupt_journal', 'A journal message is not a batch of CloudEvents records', { cause })
   }

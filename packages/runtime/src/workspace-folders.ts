@@ -1,0 +1,31 @@
+// What stands at a path that a task names as its workspace.
+// W1. A folder that was there is taken to be there for `trustedMs`: a client that submits hundreds of tasks a second names the same
+//     one each time. What was not there is looked at again every time. W2. Bounded.
+import { stat } from 'node:fs/promises'
+import type { Clock } from '@beaver/core'
+
+export interface WorkspaceFolders {
+  at(path: string): Promise<'folder' | 'file' | 'missing'>
+}
+
+const trustedMs = 1_000
+const keptMax = 1_000
+
+export function workspaceFolders(clock: Clock): WorkspaceFolders {
+  /** When each was last seen. */
+  const seen = new Map<string, number>()
+  return {
+    async at(path) {
+      const now = clock.now()
+      const last = seen.get(path)
+      if (last !== undefined && now - last >= 0 && now - last < trustedMs) return 'folder'
+      seen.delete(path)
+      const found = await stat(path).catch(() => null)
+      if (found === null) return 'missing'
+      if (!found.isDirectory()) return 'file'
+      if (seen.size >= keptMax) seen.delete(seen.keys().next().value as string)
+      seen.set(path, now)
+      return 'folder'
+    },
+  }
+}
