@@ -142,6 +142,7 @@ export async function startSupervisor(config: Config, natsUrl: string, { externa
       daemon.sessionIdle(log.tenant, log.session)
       nc.publish(subjects.sessionIdle(log.tenant, log.session), JSON.stringify(log))
     },
+    handOn: (owner, delivery) => commands.handOn(owner, delivery),
     onParked(parked) {
       if (parked)
         idle ??= nc.subscribe(subjects.anySessionIdle, {
@@ -168,6 +169,7 @@ export async function startSupervisor(config: Config, natsUrl: string, { externa
     workflowNames: workflows.names,
     resolveArguments: workflows.resolve,
     findTask: (tenant: string, task: string) => findTask(nc, subjects, tenant, task),
+    open: daemon.open,
   }
   const submit = serve(nc, subjects.service('task.submit'), (request) => submitTask(parseRequest(submitRequest, request, 'task'), intake))
   /** Submit and wait: answered with the result when the task has ended. */
@@ -182,7 +184,15 @@ export async function startSupervisor(config: Config, natsUrl: string, { externa
     },
     { openMax: runsMax },
   )
-  const commands = serveTaskCommands({ nc, subjects, tenant: config.tenant, daemonId, ports, held: (log) => daemon.tasks.get(logKey(log)) })
+  const commands = serveTaskCommands({
+    nc,
+    subjects,
+    tenant: config.tenant,
+    daemonId,
+    ports,
+    held: (log) => daemon.tasks.get(logKey(log)),
+    takeOver: (delivery) => daemon.takeOver(queue.adopt(delivery)),
+  })
   const status = serve(nc, subjects.service('status'), async () => ({
     daemon: daemonId,
     provider: model.choice.provider,

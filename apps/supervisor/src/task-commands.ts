@@ -1,7 +1,9 @@
 // Commands about a task that any daemon takes: cancel it or a node of it, decide about a call that waits for an approval.
 // C1. The owner journals a command; without a living owner it stands in the log, for whoever claims the task next.
 // C2. A task may be claimed, handed over or lost meanwhile: then its new owner is asked, a bounded number of times.
-import { BeaverError, type Clock, type DomainEvent, draft, type LogId, type TaskState, pause } from '@beaver/core'
+// C3. The delivery of a task, which is its lease, may come to another daemon than the one that accepted and claimed it: it is
+//     handed on to that one.
+import { BeaverError, type Clock, type Delivery, type DomainEvent, draft, foreignId, type LogId, type TaskState, pause } from '@beaver/core'
 import { call, findTask, parseRequest, serve, type Subjects } from '@beaver/nats'
 import { loadTask, type SupervisedTask, TaskLog, type TaskLogPorts } from '@beaver/runtime'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -9,6 +11,13 @@ import { z } from 'zod'
 import { cancelEvent, cancelRequest } from './cancel-request.ts'
 import { decidedEvent, decisionOf, decisionRequest } from './decision-request.ts'
 
+/** The delivery of a task, as one daemon hands it on to the owner. */
+const leaseCommand = z.strictObject({
+  command: z.literal('lease'),
+  log: z.strictObject({ tenant: foreignId, session: foreignId, task: foreignId }),
+  deliveries: z.int().positive(),
+  lease: z.string(),
+})
 /** As one daemon hands it on to the owner. */
 const taskCommand = z.discriminatedUnion('command', [
   cancelRequest.extend({ command: z.literal('cancel') }),
@@ -24,13 +33,18 @@ export interface TaskCommandsOf {
   readonly ports: TaskLogPorts & { readonly clock: Clock }
   /** The task, when this daemon holds it. */
   held(log: LogId): SupervisedTask | undefined
+  /** Takes the lease of a task this daemon drives; `false` when it does not. */
+  takeOver(delivery: Pick<Delivery, 'log' | 'deliveries' | 'lease'>): boolean
 }
 
 const triesMax = 20
 const pauseMs = 50
 const ownerMsMax = 5_000
+const leaseMsMax = 1_000
 
 export interface TaskCommands {
+  /** Gives a delivery to the daemon that claimed its task; `false` when that one is gone, or does not drive it. */
+  handOn(owner: string, delivery: Delivery): Promise<boolean>
   /** Takes no more commands but those about tasks it owns: other daemons go on handing these on. */
   stop(): Promise<unknown>
   /** Once it owns none: whoever finds nobody at an owner's subject takes its task for nobody's, and writes into it. */
@@ -38,7 +52,7 @@ export interface TaskCommands {
 }
 
 /** Serves the commands until `stop`. */
-export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held }: TaskCommandsOf): TaskCommands {
+export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held, takeOver }: TaskCommandsOf): TaskCommands {
   const cancel = serve(nc, subjects.service('task.cancel'), async (request) => {
     const asked = parseRequest(cancelRequest, request, 'cancel request')
     await carryOut({ ...asked, command: 'cancel' })
@@ -51,7 +65,8 @@ export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held 
   })
   /** What another daemon hands on, because the task is ours. */
   const handedOn = serve(nc, subjects.daemon(daemonId), async (request) => {
-    const asked = parseRequest(taskCommand, request, 'command')
+    const asked = parseRequest(z.union([taskCommand, leaseCommand]), request, 'command')
+    if (asked.command === 'lease') return { taken: takeOver({ ...asked, log: asked.log as LogId }) }
     const own = held(await findLog(asked.task_id))
     if (own?.claimed !== true) throw new BeaverError('fenced', `This daemon does not own the task ${asked.task_id}.`)
     await carryOutOwn(own, asked)
@@ -91,7 +106,17 @@ export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held 
     await new TaskLog(log, { head, revision, epoch: head.epoch }, ports).append([draft(event)])
   }
 
-  return { stop: () => Promise.all([cancel.stop(), decide.stop()]), close: () => handedOn.stop() }
+  async function handOn(owner: string, { log, deliveries, lease }: Delivery): Promise<boolean> {
+    const handed = await call(
+      nc,
+      subjects.daemon(owner),
+      { command: 'lease', log, deliveries, lease },
+      { timeoutMs: leaseMsMax, whom: 'owner of the task' },
+    ).catch(() => null) // gone, or it does not answer: the task needs another owner
+    return (handed as { taken?: boolean } | null)?.taken === true
+  }
+
+  return { handOn, stop: () => Promise.all([cancel.stop(), decide.stop()]), close: () => handedOn.stop() }
 }
 
 function carryOutOwn(own: SupervisedTask, asked: TaskCommand): Promise<void> {

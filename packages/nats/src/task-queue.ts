@@ -17,6 +17,7 @@ export async function natsTaskQueue(nc: NatsConnection, subjects: Subjects, opti
   }
   let consumer: Consumer | null = await open()
   return {
+    adopt: (delivery) => adopted(nc, delivery),
     async *pull({ deliveriesMax, waitMs, signal }) {
       consumer ??= await open()
       let stop = (): void => {}
@@ -61,8 +62,24 @@ function delivery(message: JsMsg): Delivery {
   return {
     log: acceptance.parse(message.json()) as LogId,
     deliveries: message.info.deliveryCount,
+    // The client's class has it; its interface leaves it out.
+    lease: (message as JsMsg & { readonly reply: string }).reply,
     acknowledge: () => message.ack(),
     giveBack: (pauseMs) => message.nak(pauseMs),
     extend: () => message.working(),
+  }
+}
+
+/** A delivery is answered at a subject of its own, over whatever connection. */
+function adopted(nc: NatsConnection, { log, deliveries, lease }: Pick<Delivery, 'log' | 'deliveries' | 'lease'>): Delivery {
+  if (!/^\$JS\.ACK\.[^\s*>]+$/.test(lease)) throw new BeaverError('invalid_arguments', `${JSON.stringify(lease)} is no lease of the task queue.`)
+  const tell = (what: string): void => nc.publish(lease, what)
+  return {
+    log,
+    deliveries,
+    lease,
+    acknowledge: () => tell('+ACK'),
+    giveBack: (pauseMs) => tell(`-NAK ${JSON.stringify({ delay: nanos(pauseMs) })}`),
+    extend: () => tell('+WPI'),
   }
 }

@@ -6,6 +6,7 @@
 //     graph is built before the task is accepted: what would be refused later is refused now.
 import { isAbsolute } from 'node:path'
 import {
+  type AcceptOutcome,
   BeaverError,
   type BlobStore,
   canonicalJson,
@@ -21,7 +22,9 @@ import {
   joinBatch,
   type LogId,
   seal,
+  type SealedRecord,
   type SessionId,
+  type SessionTail,
   type TaskId,
   type TaskRequest,
 } from '@beaver/core'
@@ -29,6 +32,7 @@ import { type Refusal, skillsOf, type Workflow } from '@beaver/workflows'
 import { z } from 'zod'
 import type { AcceptedTasks } from './accepted-tasks.ts'
 import { loadTask } from './load-task.ts'
+import { openedAcceptance, type Opening } from './opened-task.ts'
 import type { WorkspaceFolders } from './workspace-folders.ts'
 
 const submitFields = z.strictObject({
@@ -83,6 +87,8 @@ export interface IntakePorts {
   /** The arguments a task keeps for those it was given; absent: the same. */
   readonly resolveArguments?: (workflow: string, args: JsonObject) => { readonly ok: true; readonly args: JsonObject } | Refusal
   readonly accepted: AcceptedTasks
+  /** Drives a task from its acceptance on; `null` when there is no room for it. Absent: every task comes by the queue. */
+  readonly open?: (log: LogId, opening: Opening) => { readonly outcome: Promise<unknown> } | null
   /** Where the log of a task is, whatever its session. */
   readonly findTask: (tenant: string, task: string) => Promise<LogId | null>
 }
@@ -109,14 +115,7 @@ export async function submitTask(request: z.output<typeof submitRequest>, ports:
     const submitted = event('task_submitted', { task_id: log.task, session_id: log.session, tenant: log.tenant, previous_task_id: tail.task, request: task })
     const { record } = seal(emptyHead, draft(submitted), { epoch: 0, source: ports.source, subject: log.task, time: new Date(ports.clock.now()).toISOString() })
     if (record.blob !== null) await ports.blobs.put(record.blob.sha256, record.blob.bytes)
-    const payload = joinBatch([record])
-    const accepting = ports.journal.accept({ log, expectedRevision: 0, payloads: [payload] }, tail)
-    ports.accepted.expect(
-      log,
-      payload,
-      accepting.then((outcome) => (outcome.kind === 'accepted' ? outcome.revision : null)),
-    )
-    const outcome = await accepting
+    const outcome = (await openHere(log, record, tail, ports)) ?? (await queue(log, record, tail, ports))
     if (outcome.kind === 'accepted') return answer
     if (outcome.kind === 'task_exists') {
       const { state } = await loadTask(log, ports)
@@ -125,6 +124,25 @@ export async function submitTask(request: z.output<typeof submitRequest>, ports:
     }
   }
   throw new BeaverError('conflict', `The session ${log.session} is too busy: its order changed ${tailTriesMax} times while the task was accepted. Try again.`)
+}
+
+/** A task that waits for no other is driven where it is accepted. `null` when it is not: nothing of it stands anywhere. */
+async function openHere(log: LogId, record: SealedRecord, tail: SessionTail, ports: IntakePorts): Promise<AcceptOutcome | null> {
+  if (tail.task !== null || record.blob !== null || ports.open === undefined) return null
+  const acceptance = openedAcceptance(record, (payloads) => ports.journal.accept({ log, expectedRevision: 0, payloads }, tail))
+  const task = ports.open(log, acceptance.opening)
+  return task === null ? null : acceptance.outcome(task.outcome)
+}
+
+async function queue(log: LogId, record: SealedRecord, tail: SessionTail, ports: IntakePorts): Promise<AcceptOutcome> {
+  const payload = joinBatch([record])
+  const accepting = ports.journal.accept({ log, expectedRevision: 0, payloads: [payload] }, tail)
+  ports.accepted.expect(
+    log,
+    payload,
+    accepting.then((outcome) => (outcome.kind === 'accepted' ? outcome.revision : null)),
+  )
+  return accepting
 }
 
 type Requested = z.output<typeof submitRequest>

@@ -4,6 +4,7 @@
 // O3. The first refused append means another daemon owns the task: everything waiting is rejected with `fenced`, and `fenced`
 //     aborts. O4. A blob is stored before the event that refers to it. O5. Nothing follows what was appended last.
 // O6. Events given together land together, whatever their size: what does not fit one entry goes into several of one append.
+// O7. The first entry of a task that is being opened begins with its first record, and its write accepts the task.
 import {
   BeaverError,
   type Blob,
@@ -18,6 +19,7 @@ import {
   type SealedRecord,
   seal,
 } from '@beaver/core'
+import type { Opening } from './opened-task.ts'
 
 export interface TaskLogPorts {
   readonly journal: Journal
@@ -47,6 +49,8 @@ export class TaskLog {
   readonly #waiting: Waiting[] = []
   readonly #fenced = new AbortController()
   #head: LogHead
+  /** Until the first write of a task that is being opened. */
+  #opening: Opening | null
   #revision: number
   /** `taskseq` of the last event that was given to this log. */
   #given: number
@@ -56,12 +60,14 @@ export class TaskLog {
   #closed: string | null = null
   #written: Promise<void> = Promise.resolve()
 
-  constructor(log: LogId, at: { head: LogHead; revision: number; epoch: number }, ports: TaskLogPorts) {
+  /** @param at.opening `head` is then the one after its first record */
+  constructor(log: LogId, at: { head: LogHead; revision: number; epoch: number; opening?: Opening | null }, ports: TaskLogPorts) {
     this.log = log
     this.epoch = at.epoch
     this.#head = at.head
     this.#given = at.head.taskseq
     this.#revision = at.revision
+    this.#opening = at.opening ?? null
     this.#ports = ports
   }
 
@@ -144,8 +150,9 @@ export class TaskLog {
       const { taken, payloads, blobs, head } = this.#sealWaiting()
       try {
         for (const blob of blobs) await this.#ports.blobs.put(blob.sha256, blob.bytes)
-        const outcome = await this.#ports.journal.append({ log: this.log, expectedRevision: this.#revision, payloads })
+        const outcome = await (this.#opening?.write(payloads) ?? this.#ports.journal.append({ log: this.log, expectedRevision: this.#revision, payloads }))
         if (outcome.kind === 'fenced') throw new BeaverError('fenced', `Another daemon owns the task ${this.log.task} now.`)
+        this.#opening = null
         this.#head = head
         this.#revision = outcome.revision
         for (const each of taken) each.resolve()
@@ -160,10 +167,10 @@ export class TaskLog {
   #sealWaiting(): { taken: Waiting[]; payloads: Uint8Array[]; blobs: Blob[]; head: LogHead } {
     const written = { epoch: this.epoch, source: this.#ports.source, subject: this.log.task, time: new Date(this.#ports.clock.now()).toISOString() }
     const taken: Waiting[] = []
-    const entries: SealedRecord[][] = []
+    const entries: SealedRecord[][] = this.#opening === null ? [] : [[this.#opening.submitted]]
     const blobs: Blob[] = []
     let head = this.#head
-    let bytes = Infinity // of the last entry
+    let bytes = this.#opening === null ? Infinity : Buffer.byteLength(this.#opening.submitted.text) + 2 // of the last entry
     do {
       const next = this.#waiting.shift() as Waiting
       taken.push(next)

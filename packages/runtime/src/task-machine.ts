@@ -2,10 +2,11 @@
 //
 //   claiming ─claimed─▶ running ─root.ended─▶ finishing ─finished─▶ ended
 //   claiming ─predecessor.open─▶ parked ─recheck─▶ claiming        claiming ─over─▶ ended
+//   claiming ─handed.on─▶ overtaken
 //   running ─release─▶ releasing ─released─▶ released              any ─fenced─▶ lost, any ─given.up─▶ ended
 //
-// M1. Three states are final: `ended` (a terminal event stands in the journal), `released` (handed over), `lost` (another
-//     daemon owns the task, or this one could not go on). M2. A state's entry action is its effect; effects come with the input.
+// M1. Four states are final: `ended` (a terminal event stands in the journal), `released` (handed over), `lost` (another
+//     daemon owns the task, or this one could not go on), `overtaken` (a living daemon drives it). M2. A state's entry action is its effect; effects come with the input.
 import type { LoopEnd } from '@beaver/agent'
 import { setup } from 'xstate'
 
@@ -14,6 +15,7 @@ type TaskMachineEvent =
   | { readonly type: 'over' }
   | { readonly type: 'predecessor.open' }
   | { readonly type: 'recheck' }
+  | { readonly type: 'handed.on' }
   | { readonly type: 'root.ended'; readonly end: LoopEnd }
   | { readonly type: 'finished' }
   | { readonly type: 'release'; readonly reason: string }
@@ -43,7 +45,7 @@ export const taskMachine = setup({
   initial: 'claiming',
   on: { 'given.up': '.ended', fenced: '.lost' },
   states: {
-    claiming: { entry: 'claim', on: { claimed: 'running', over: 'ended', 'predecessor.open': 'parked', release: 'released' } },
+    claiming: { entry: 'claim', on: { claimed: 'running', over: 'ended', 'predecessor.open': 'parked', 'handed.on': 'overtaken', release: 'released' } },
     parked: { on: { recheck: 'claiming', release: 'released' } },
     running: { entry: 'run', on: { 'root.ended': 'finishing', release: 'releasing' } },
     finishing: { entry: 'finish', on: { finished: 'ended' } },
@@ -51,8 +53,9 @@ export const taskMachine = setup({
     ended: { type: 'final' },
     released: { type: 'final' },
     lost: { type: 'final' },
+    overtaken: { type: 'final' },
   },
 })
 
-/** `overtaken`: lost to a daemon that drives the task now; it is not for this one to give it back. */
+/** `overtaken`: a daemon that lives drives the task now; it is not for this one to give it back. */
 export type TaskOutcome = 'ended' | 'released' | 'lost' | 'overtaken'

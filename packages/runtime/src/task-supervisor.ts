@@ -34,6 +34,7 @@ import { loopHost, type LoopServicePorts, memoryOf, type OwnHost } from './loop-
 import { type SupervisedLoop, superviseLoop } from './loop-supervisor.ts'
 import { rootSpec } from './loop-specs.ts'
 import type { PastTasks } from './past-tasks.ts'
+import { openedTask, type Opening } from './opened-task.ts'
 import { earlierTurns, sessionHistory } from './session-history.ts'
 import { type Decision, type TaskApprovals, taskApprovals } from './task-approvals.ts'
 import { taskEnd, workflowEnd } from './task-end.ts'
@@ -86,11 +87,23 @@ export interface SupervisedTask {
   release(reason: string): void
 }
 
+/** How long the first entry of a task that is being opened waits for the first events of its root. */
+const openingMsMax = 100
+
+/** How a daemon came to a task. */
+export interface TaskArrival {
+  /** How often the task was delivered, from 1. */
+  readonly deliveries: number
+  /** The daemon that accepts a task drives it before the queue delivers it. */
+  readonly opening: Opening | null
+  /** Hands the delivery on to the daemon that claimed the task; `false` when that one does not drive it. */
+  handOn(owner: string): Promise<boolean>
+}
+
 /** A task that was delivered this often without an end is given up on when it breaks again. */
 const deliveriesMax = 10
 
-/** @param deliveries how often the task was delivered, from 1 */
-export function superviseTask(log: LogId, deliveries: number, ports: TaskPorts): SupervisedTask {
+export function superviseTask(log: LogId, { deliveries, opening, handOn }: TaskArrival, ports: TaskPorts): SupervisedTask {
   const { promise: outcome, resolve } = Promise.withResolvers<TaskOutcome>()
   const loops = new Set<SupervisedLoop>()
   let loaded: LoadedTask | null = null
@@ -102,6 +115,7 @@ export function superviseTask(log: LogId, deliveries: number, ports: TaskPorts):
   let cancelReason: string | null = null
   let terminal: DomainEvent | null = null
   let owned = false
+  let openingTimer: { cancel(): void } | null = null
 
   const actor = createActor(taskMachine, {
     input: {
@@ -152,14 +166,16 @@ export function superviseTask(log: LogId, deliveries: number, ports: TaskPorts):
   }
 
   async function claim(): Promise<void> {
-    loaded = (await ports.accepted.take(log)) ?? (await loadTask(log, ports))
+    loaded = opening === null ? ((await ports.accepted.take(log)) ?? (await loadTask(log, ports))) : openedTask(opening)
     const { state } = loaded
     if (state.submitted === null) throw new Error('its log is empty')
     if (state.ended !== null) return actor.send({ type: 'over' })
     const before = state.submitted.previous_task_id
     if (before !== null && !(await hasEnded({ ...log, task: before }))) return actor.send({ type: 'predecessor.open' })
+    if (state.owner !== null && state.owner !== ports.daemonId && (await handOn(state.owner))) return actor.send({ type: 'handed.on' })
     const epoch = loaded.head.epoch + 1
-    taskLog = new TaskLog(log, { head: loaded.head, revision: loaded.revision, epoch }, ports)
+    const own = new TaskLog(log, { head: loaded.head, revision: loaded.revision, epoch, opening }, ports)
+    taskLog = own
     taskLog.fenced.addEventListener('abort', fenced, { once: true })
     const ownersLost = state.ownersLost + (state.owner === null ? 0 : 1)
     if (ownersLost > ports.limits.ownersLostMax) {
@@ -172,6 +188,8 @@ export function superviseTask(log: LogId, deliveries: number, ports: TaskPorts):
     // A new task's claim is one message with the first events of its root run: nothing is asked of anybody before they are durable.
     if (loaded.events.length === 1) taskLog.hold(claim)
     else await taskLog.append(claim)
+    // Whoever asked for the task waits until it stands in the journal: not for ever for a busy thread.
+    if (opening !== null) openingTimer = ports.clock.after(openingMsMax, () => void own.flush())
     owned = true
     actor.send({ type: 'claimed' })
   }
@@ -295,6 +313,7 @@ export function superviseTask(log: LogId, deliveries: number, ports: TaskPorts):
               () => 'overtaken' as const,
             )
           : (value as TaskOutcome)
+      openingTimer?.cancel()
       taskLog?.close('This daemon let go of the task.')
       for (const loop of loops) loop.cancel('The daemon let go of the task.')
       resolve(how)

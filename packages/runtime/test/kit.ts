@@ -92,7 +92,8 @@ export interface World {
     tasksMax?: number
     id?: string
   }): TestDaemon
-  submit(task?: { task_id?: string; session_id?: string; text?: string }): Promise<LogId>
+  /** `at`: the daemon that accepts it, and drives it if it can. */
+  submit(task?: { task_id?: string; session_id?: string; text?: string; at?: TestDaemon }): Promise<LogId>
   events(log: LogId): Promise<readonly RecordedEvent[]>
   /** Waits for a condition while time passes. */
   passing<Value>(what: string, look: () => Value | Promise<Value>, stepMs?: number): Promise<NonNullable<Exclude<Value, false>>>
@@ -109,6 +110,7 @@ export function world(): World {
   let last = 0
   const ids: Ids = { next: (kind) => `${kind}_${++last}` }
   const accepted = acceptedTasks()
+  const daemons = new Map<string, { answers(): boolean; takeOver: Daemon['takeOver'] }>()
   const stopped: Clock = { now: () => clock.now(), after: () => ({ cancel() {} }) }
 
   const passing: World['passing'] = (what, look, stepMs = 50) =>
@@ -165,6 +167,7 @@ export function world(): World {
         external: null,
         live: null,
         queue: {
+          adopt: queue.adopt,
           async *pull(wanted) {
             for await (const delivery of queue.pull(wanted)) {
               if (!alive || stalled) return
@@ -181,7 +184,12 @@ export function world(): World {
         leaseMs,
         onEnded: (log) => daemon.sessionIdle(log.tenant, log.session),
         onParked: () => {},
+        async handOn(owner, delivery) {
+          const of = daemons.get(owner)
+          return of?.answers() === true && of.takeOver(queue.adopt(delivery))
+        },
       })
+      daemons.set(id, { answers: () => alive && !stalled, takeOver: daemon.takeOver })
       return {
         ...daemon,
         pool,
@@ -194,7 +202,7 @@ export function world(): World {
         },
       }
     },
-    async submit({ text = 'do it', ...names } = {}) {
+    async submit({ text = 'do it', at, ...names } = {}) {
       const submitted = await submitTask(
         { task: text, ...names },
         {
@@ -212,6 +220,7 @@ export function world(): World {
           findWorkflow,
           accepted,
           findTask: async () => null,
+          ...(at === undefined ? {} : { open: at.open }),
         },
       )
       return { tenant: 'local', session: submitted.session_id, task: submitted.task_id as TaskId } as LogId

@@ -43,6 +43,15 @@ export function memoryJournal(): MemoryJournal {
     return { kind: 'appended', revision: sequence }
   }
 
+  const lifeOf = (task: Queued, { leaseMs, clock }: { leaseMs: number; clock: Clock }): Pick<Delivery, 'acknowledge' | 'giveBack' | 'extend'> => ({
+    acknowledge: () => void queued.delete(logKey(task.log)),
+    giveBack(pauseMs) {
+      task.dueAt = clock.now() + pauseMs
+      for (const arrive of arrivals) arrive()
+    },
+    extend: () => void (task.dueAt = clock.now() + leaseMs),
+  })
+
   return {
     append: async (append) => write(append),
     async accept(first, tail) {
@@ -61,6 +70,11 @@ export function memoryJournal(): MemoryJournal {
     last: async (log) => entriesOf(log).at(-1) ?? null,
     read: async (log) => [...entriesOf(log)],
     queue: ({ leaseMs, clock }) => ({
+      adopt({ log, deliveries, lease }) {
+        const task = queued.get(lease)
+        if (task === undefined) throw new BeaverError('invalid_arguments', `${JSON.stringify(lease)} is no lease of the task queue.`)
+        return { ...deliveryOf(task, lifeOf(task, { leaseMs, clock })), log, deliveries }
+      },
       async *pull({ deliveriesMax, waitMs, signal }) {
         const until = clock.now() + waitMs
         for (let given = 0; given < deliveriesMax && !signal.aborted && clock.now() < until;) {
@@ -73,24 +87,15 @@ export function memoryJournal(): MemoryJournal {
           due.deliveries++
           due.dueAt = clock.now() + leaseMs
           given++
-          yield deliveryOf(due, { leaseMs, clock, forget: () => queued.delete(logKey(due.log)), arrive: () => arrivals.forEach((arrive) => arrive()) })
+          yield deliveryOf(due, lifeOf(due, { leaseMs, clock }))
         }
       },
     }),
   }
 }
 
-function deliveryOf(task: Queued, of: { leaseMs: number; clock: Clock; forget: () => void; arrive: () => void }): Delivery {
-  return {
-    log: task.log,
-    deliveries: task.deliveries,
-    acknowledge: of.forget,
-    giveBack(pauseMs) {
-      task.dueAt = of.clock.now() + pauseMs
-      of.arrive()
-    },
-    extend: () => void (task.dueAt = of.clock.now() + of.leaseMs),
-  }
+function deliveryOf({ log, deliveries }: Queued, of: Pick<Delivery, 'acknowledge' | 'giveBack' | 'extend'>): Delivery {
+  return { log, deliveries, lease: logKey(log), ...of }
 }
 
 function arrivalOr(delayMs: number, clock: Clock, signal: AbortSignal, arrivals: Set<() => void>): Promise<void> {

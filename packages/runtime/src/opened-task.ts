@@ -1,0 +1,48 @@
+// A task that the daemon which accepts it drives at once: it need not come back by the queue (docs/decisions/0020).
+// T1. What it writes first goes with its acceptance, in one step: nothing of it stands anywhere before. T2. When the acceptance is
+//     refused, or nothing was written, nothing had begun: the task is accepted as any other.
+import { type AcceptOutcome, type AppendOutcome, BeaverError, foldTask, headAfter, openRecord, type SealedRecord, splitBatch, joinBatch } from '@beaver/core'
+import type { LoadedTask } from './load-task.ts'
+
+/** What the log of a task begins with. */
+export interface Opening {
+  readonly submitted: SealedRecord
+  /** Writes the first entries of the log, `submitted` among them. */
+  write(payloads: readonly Uint8Array[]): Promise<AppendOutcome>
+}
+
+/** The task as it will be once its first record stands in the journal. */
+export function openedTask({ submitted }: Opening): LoadedTask {
+  const [record] = splitBatch(joinBatch([submitted]))
+  if (record === undefined) throw new BeaverError('internal', 'A task cannot be opened without its first record.')
+  const events = [openRecord(record)]
+  return { events, state: foldTask(events), head: headAfter(record), revision: 0 }
+}
+
+/** How the acceptance went; `null` when it was never tried. */
+export interface OpenedAcceptance {
+  readonly opening: Opening
+  /** @param over resolves when the task is not driven any more */
+  outcome(over: Promise<unknown>): Promise<AcceptOutcome | null>
+}
+
+export function openedAcceptance(submitted: SealedRecord, accept: (payloads: readonly Uint8Array[]) => Promise<AcceptOutcome>): OpenedAcceptance {
+  const { promise, resolve, reject } = Promise.withResolvers<AcceptOutcome | null>()
+  let tried = false
+  return {
+    opening: {
+      submitted,
+      async write(payloads) {
+        tried = true
+        const accepting = accept(payloads)
+        accepting.then(resolve, reject)
+        const outcome = await accepting
+        return outcome.kind === 'accepted' ? { kind: 'appended', revision: outcome.revision } : { kind: 'fenced' }
+      },
+    },
+    outcome(over) {
+      void over.then(() => tried || resolve(null))
+      return promise
+    },
+  }
+}
