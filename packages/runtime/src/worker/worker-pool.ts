@@ -60,7 +60,7 @@ export async function startWorkerPool(options: { filename: string; threads: numb
     idleTimeout: Infinity,
     recordTiming: false,
     // A loop's garbage dies young: a nursery that holds a few turns of all loops keeps it from being promoted.
-    resourceLimits: { maxOldGenerationSizeMb: options.heapMbMax, maxYoungGenerationSizeMb: 192 },
+    resourceLimits: { maxOldGenerationSizeMb: options.heapMbMax, maxYoungGenerationSizeMb: 96 },
   })
   const { promise: failed, reject: fail } = Promise.withResolvers<never>()
   failed.catch(() => {})
