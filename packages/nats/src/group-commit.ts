@@ -64,7 +64,8 @@ export function groupCommit(nc: NatsConnection, lastMessage: (subject: string) =
   function schedule(): void {
     if (scheduled || inFlight >= batchesInFlightMax || queue.length === 0) return
     scheduled = true
-    setImmediate(flush)
+    // After everything the present callback leads to: what arrived with one message, or with one answer, goes together.
+    process.nextTick(flush)
   }
 
   function flush(): void {

@@ -1,5 +1,5 @@
 // TaskLog: the one writer of an owned task's log. It seals events into the chain and appends them behind the fence.
-// O1. At most one append is in flight; what comes meanwhile, or in the same turn of the event loop, goes with the next one.
+// O1. At most one append is in flight; what comes meanwhile, or by the same callback of the event loop, goes with the next one.
 // O2. Events keep the order they were given in.
 // O3. The first refused append means another daemon owns the task: everything waiting is rejected with `fenced`, and `fenced`
 //     aborts. O4. A blob is stored before the event that refers to it. O5. Nothing follows what was appended last.
@@ -145,7 +145,7 @@ export class TaskLog {
   async #write(): Promise<void> {
     this.#writing = true
     for (;;) {
-      await new Promise((resolve) => setImmediate(resolve))
+      await new Promise<void>((resolve) => process.nextTick(resolve))
       if (this.#waiting.every((each) => each.held && !this.#flushing)) break
       const { taken, payloads, blobs, head } = this.#sealWaiting()
       try {
