@@ -8,12 +8,14 @@ import {
   event,
   type Journal,
   type LogId,
+  seal,
   splitBatch,
   systemClock,
   type WireRecord,
 } from '@beaver/core'
 import { type Held, held, memoryBlobStore, memoryJournal, until } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
+import type { Opening } from './opened-task.ts'
 import { TaskLog } from './task-log.ts'
 
 const log = { tenant: 'local', session: 's', task: 't' } as LogId
@@ -178,6 +180,45 @@ describe('appending', () => {
 
 const largest = ({ appended }: { appended: readonly Append[] }): number =>
   Math.max(...appended.flatMap(({ payloads }) => payloads.map((payload) => payload.length)))
+
+describe('opening a task (O7)', () => {
+  const record = seal(emptyHead, prompt('first'), { epoch: 0, source: '/beaver/daemons/d1', subject: 't', time: '2026-01-01T00:00:00.000Z' })
+
+  it('writes its first record with what is appended first, through the one who accepts it; afterwards as ever', async () => {
+    const journal = memoryJournal()
+    const opened: number[] = []
+    const opening: Opening = {
+      submitted: record.record,
+      write(payloads) {
+        opened.push(payloads.length)
+        return journal.append({ log, expectedRevision: 0, payloads })
+      },
+    }
+    const task = new TaskLog(
+      log,
+      { head: record.head, revision: 0, epoch: 1, opening },
+      { journal, blobs: memoryBlobStore(), clock: systemClock, source: '/d' },
+    )
+    expect(await task.append([prompt('second')])).toBe(2)
+    expect(await task.append([prompt('third')])).toBe(3)
+    expect(opened).toEqual([1])
+    const entries = await journal.read(log)
+    expect(entries.map((entry) => textsOf(splitBatch(entry.payload)))).toEqual([['first', 'second'], ['third']])
+  })
+
+  it('whose acceptance is refused is lost: nothing stands, and nothing is written any more', async () => {
+    const journal = memoryJournal()
+    const opening: Opening = { submitted: record.record, write: async () => ({ kind: 'fenced' }) }
+    const task = new TaskLog(
+      log,
+      { head: record.head, revision: 0, epoch: 1, opening },
+      { journal, blobs: memoryBlobStore(), clock: systemClock, source: '/d' },
+    )
+    expect(await outcome(task.append([prompt('second')]))).toBe('fenced')
+    expect(await outcome(task.append([prompt('third')]))).toBe('fenced')
+    expect(await journal.read(log)).toEqual([])
+  })
+})
 
 describe('size', () => {
   const large = (text: string) => prompt(text.repeat(60_000))

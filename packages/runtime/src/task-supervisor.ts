@@ -314,7 +314,8 @@ export function superviseTask(log: LogId, { deliveries, opening, handOn }: TaskA
             )
           : (value as TaskOutcome)
       openingTimer?.cancel()
-      taskLog?.close('This daemon let go of the task.')
+      // A log that ended with its task is closed.
+      if (terminal === null || loops.size > 0) taskLog?.close('This daemon let go of the task.')
       for (const loop of loops) loop.cancel('The daemon let go of the task.')
       resolve(how)
     },

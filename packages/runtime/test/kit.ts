@@ -91,6 +91,8 @@ export interface World {
     limits?: Partial<DaemonOptions['limits']>
     tasksMax?: number
     id?: string
+    /** Nothing is delivered to it by the queue. */
+    deaf?: boolean
   }): TestDaemon
   /** `at`: the daemon that accepts it, and drives it if it can. */
   submit(task?: { task_id?: string; session_id?: string; text?: string; at?: TestDaemon }): Promise<LogId>
@@ -126,7 +128,7 @@ export function world(): World {
     clock,
     events,
     passing,
-    daemon({ provider, tools = builtinTools(), limits = {}, tasksMax = 10, id = ids.next('daemon') }) {
+    daemon({ provider, tools = builtinTools(), limits = {}, tasksMax = 10, id = ids.next('daemon'), deaf = false }) {
       let alive = true
       let stalled = false
       const pool = memoryPool({
@@ -169,6 +171,7 @@ export function world(): World {
         queue: {
           adopt: queue.adopt,
           async *pull(wanted) {
+            if (deaf) return void (await new Promise((resolve) => wanted.signal.addEventListener('abort', resolve, { once: true })))
             for await (const delivery of queue.pull(wanted)) {
               if (!alive || stalled) return
               yield {

@@ -155,6 +155,24 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       again.acknowledge()
     })
 
+    test('a delivery may be carried on by somebody else than it came to', async () => {
+      const { journal, queue } = await parts()
+      const { log } = await started(journal)
+      const [tasks, others] = [await queue(60_000), await queue(60_000)]
+      const { deliveries, lease } = await deliveryOf(tasks, log)
+      const adopted = others.adopt({ log, deliveries, lease })
+      adopted.extend()
+      adopted.giveBack(0)
+      const again = await deliveryOf(tasks, log)
+      expect(again).toMatchObject({ log, deliveries: 2 })
+      others.adopt(again).acknowledge()
+      const next = await started(journal)
+      const later = await deliveryOf(tasks, next.log)
+      later.acknowledge()
+      expect(later.log).toEqual(next.log)
+      expect(() => others.adopt({ log, deliveries: 1, lease: 'no lease' })).toThrow(/no lease/)
+    })
+
     test('a blob comes back byte for byte, storing it twice is harmless, and a missing one is an error that names it', async () => {
       const { blobs } = await parts()
       const content = Uint8Array.from({ length: 300_000 }, (_, i) => i % 251)
