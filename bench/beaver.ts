@@ -37,7 +37,8 @@ export async function startBeaver(
       BEAVER_CONFIG: configFile,
     },
     stdio: ['ignore', process.env['BENCH_DEBUG'] === undefined ? 'ignore' : 'inherit', process.env['BENCH_DEBUG'] === undefined ? 'ignore' : 'inherit', 'ipc'],
-    execArgv: (process.env['BENCH_SUPERVISOR_ARGS'] ?? '').split(' ').filter((arg) => arg !== ''),
+    // As `beaver up` starts it.
+    execArgv: ['--max-semi-space-size=64', ...(process.env['BENCH_SUPERVISOR_ARGS'] ?? '').split(' ').filter((arg) => arg !== '')],
   })
   const gone = once(supervisor, 'exit')
   await Promise.race([once(supervisor, 'message'), gone.then(() => Promise.reject(new Error('The supervisor ended. Say BENCH_DEBUG=1 to see why.')))])

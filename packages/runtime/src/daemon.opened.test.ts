@@ -1,5 +1,5 @@
 // Tasks that the daemon which accepts them drives at once (docs/decisions/0020).
-import { type ChatAnswer } from '@beaver/agent'
+import type { ChatAnswer } from '@beaver/agent'
 import { type LogId, splitBatch } from '@beaver/core'
 import { held, says, type ScriptedProvider, scriptedProvider, until } from '@beaver/testing'
 import { expect, it } from 'vitest'
@@ -8,7 +8,7 @@ import { leaseMs, typesOf, world, type World } from '../test/kit.ts'
 const oneAnswer = (): ScriptedProvider => scriptedProvider([says('42')])
 
 const entriesOf = async (journal: World['journal'], log: LogId): Promise<string[][]> =>
-  (await journal.read(log)).map((entry) => splitBatch(entry.payload).map((record) => record.type.slice('beaver.'.length, -'.v1'.length)))
+  (await journal.read(log)).map((entry) => splitBatch(entry.payload).map((record) => record.type.split('.')[1] ?? ''))
 
 const claimsOf = async ({ events }: Pick<World, 'events'>, log: LogId): Promise<string[]> =>
   (await events(log)).flatMap((event) => (event.type === 'task_claimed' ? [event.data.daemon] : []))
