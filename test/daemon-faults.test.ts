@@ -8,7 +8,7 @@ import { say, use } from './support/fake-provider.ts'
 import { testServer, type TestServer } from './support/nats.ts'
 import { only, testSystem, told } from './support/system.ts'
 
-const campaignMs = Number(process.env['BEAVER_FAULTS_MS'] ?? 4_000)
+const campaignMs = Number(process.env['BEAVER_FAULTS_MS'] ?? 2_500)
 const seed = Number(process.env['BEAVER_FAULTS_SEED'] ?? Date.now() % 1_000_000)
 
 let server: TestServer
