@@ -75,12 +75,18 @@ export function startDaemon(options: DaemonOptions): Daemon {
       tasks.delete(key)
       if (outcome === 'ended') {
         if (entry.delivery !== null) entry.delivery.acknowledge()
-        else if (endedEarly.size < endedMax) endedEarly.add(key)
+        else rememberEnded(key)
         options.onEnded(task.log, task.end)
       } else if (outcome !== 'overtaken') entry.delivery?.giveBack(outcome === 'lost' ? lostPauseMs : 0) // else it would be taken from its new owner
       wake()
     })
     return task
+  }
+
+  /** Its delivery may have gone to another daemon: the oldest are forgotten. */
+  function rememberEnded(key: string): void {
+    if (endedEarly.size >= endedMax) endedEarly.delete(endedEarly.values().next().value as string)
+    endedEarly.add(key)
   }
 
   async function takeTasks(): Promise<void> {
