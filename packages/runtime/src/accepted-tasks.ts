@@ -1,8 +1,8 @@
 // What this daemon accepts: if it takes the task itself, it need not read the log back.
 // A1. A hint: when the log moved on since, the claim is refused and the task is read from the journal. A2. Bounded; taken once.
 // A3. The queue may deliver a task before the write that accepted it is answered: whoever takes it waits for that answer.
-import { foldTask, headAfter, logKey, type LogId, openRecord, splitBatch } from '@beaver/core'
-import type { LoadedTask } from './load-task.ts'
+import { logKey, type LogId } from '@beaver/core'
+import { type LoadedTask, taskFrom } from './load-task.ts'
 
 export interface AcceptedTasks {
   /** @param revision of the log's first entry; `null` when it was not written by us after all */
@@ -29,10 +29,7 @@ export function acceptedTasks(): AcceptedTasks {
       if (expected === undefined) return null
       kept.delete(key)
       const revision = await expected.revision
-      const [record] = splitBatch(expected.payload)
-      if (revision === null || record === undefined || record.dataref !== undefined) return null
-      const events = [openRecord(record)]
-      return { events, state: foldTask(events), head: headAfter(record), revision }
+      return revision === null ? null : taskFrom(expected.payload, revision)
     },
   }
 }

@@ -48,6 +48,14 @@ export async function loadTask(log: LogId, ports: { journal: Journal; blobs: Blo
   return { events, state, head, revision: entries.at(-1)?.revision ?? 0 }
 }
 
+/** A task of which only its first entry is known, by this daemon that wrote it; `null` when it must be read: its data is a blob. */
+export function taskFrom(first: Uint8Array, revision: number): LoadedTask | null {
+  const [record] = splitBatch(first)
+  if (record === undefined || record.dataref !== undefined) return null
+  const events = [openRecord(record)]
+  return { events, state: foldTask(events), head: headAfter(record), revision }
+}
+
 /** The events of one run, in order. */
 export function eventsOfRun(events: readonly RecordedEvent[], runId: string): RecordedEvent[] {
   return events.filter((event) => event.runId === runId)

@@ -1,8 +1,8 @@
 // A task that the daemon which accepts it drives at once: it need not come back by the queue (docs/decisions/0020).
 // T1. What it writes first goes with its acceptance, in one step: nothing of it stands anywhere before. T2. When the acceptance is
 //     refused, or nothing was written, nothing had begun: the task is accepted as any other.
-import { type AcceptOutcome, type AppendOutcome, BeaverError, foldTask, headAfter, openRecord, type SealedRecord, splitBatch, joinBatch } from '@beaver/core'
-import type { LoadedTask } from './load-task.ts'
+import { type AcceptOutcome, type AppendOutcome, BeaverError, joinBatch, type SealedRecord } from '@beaver/core'
+import { type LoadedTask, taskFrom } from './load-task.ts'
 
 /** What the log of a task begins with. */
 export interface Opening {
@@ -13,10 +13,9 @@ export interface Opening {
 
 /** The task as it will be once its first record stands in the journal. */
 export function openedTask({ submitted }: Opening): LoadedTask {
-  const [record] = splitBatch(joinBatch([submitted]))
-  if (record === undefined) throw new BeaverError('internal', 'A task cannot be opened without its first record.')
-  const events = [openRecord(record)]
-  return { events, state: foldTask(events), head: headAfter(record), revision: 0 }
+  const task = taskFrom(joinBatch([submitted]), 0)
+  if (task === null) throw new BeaverError('internal', 'A task whose request is a blob cannot be opened.')
+  return task
 }
 
 /** How the acceptance went; `null` when it was never tried. */

@@ -6,7 +6,8 @@
 //   running ─release─▶ releasing ─released─▶ released              any ─fenced─▶ lost, any ─given.up─▶ ended
 //
 // M1. Four states are final: `ended` (a terminal event stands in the journal), `released` (handed over), `lost` (another
-//     daemon owns the task, or this one could not go on), `overtaken` (a living daemon drives it). M2. A state's entry action is its effect; effects come with the input.
+//     daemon owns the task, or this one could not go on), `overtaken` (a living daemon drives it). M2. A state's entry action is
+//     its effect; effects come with the input.
 import type { LoopEnd } from '@beaver/agent'
 import { setup } from 'xstate'
 
