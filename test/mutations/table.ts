@@ -145,7 +145,7 @@ export const mutations: readonly Mutation[] = [
     rule: 'unknown_skill',
     without: 'a skill that is not loaded',
     package: 'packages/agent',
-    file: 'src/loop/run-call.ts',
+    file: 'src/loop/make-call.ts',
     snippet: 'const missing = skillsOf(plan.graph).find(',
     replacement: 'const missing = ([] as ReturnType<typeof skillsOf>).find(',
   },

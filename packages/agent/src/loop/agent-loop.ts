@@ -1,6 +1,6 @@
 // The AgentLoop: the loop machine driven by its effects, each in a file of its own (assemble, think, settle-call, finalize).
-// L1. Every event is durable before what it authorises begins: a tool starts after its `tool_call_started`, an answer is used
-//     after its `assistant_message_added`. L2. What is journaled is not done again: no provider answer is asked for twice.
+// L1. Every event is durable before what it authorises begins: a tool starts after its `tool_call_started`, unless nobody could
+//     tell (pure-calls), an answer is used after its `assistant_message_added`. L2. What is journaled is not done again: no provider answer is asked for twice.
 // L3. After a crash a tool call that had begun is run again only if the tool is idempotent; else its outcome is in doubt.
 // L4. One end: the promise resolves with how the run ended, or rejects when the task is no longer ours.
 import { type DomainEvent, draft, type EvidenceRequirement, evolveRun, filesToFind, type RecordedEvent, runEnded, type RunState, startRun } from '@beaver/core'
@@ -39,6 +39,7 @@ export function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopH
       assembly,
       start: initial.start,
       files: filesToFind(requirements),
+      madeAhead: new Map(),
       live: spec.stream ? liveText(services.clock, host.delta) : null,
       run: () => actor.getSnapshot().context.run,
       async record(events) {

@@ -8,13 +8,14 @@ import { type Activation, activate, routingSkills } from './activation.ts'
 import { authorisationEvents, authorise } from './authorise.ts'
 import type { LoopWork } from './loop-work.ts'
 import type { LoopPart } from './loop-spec.ts'
+import { withPureResults } from './pure-calls.ts'
 
 type AgentPart = Exclude<LoopPart, { kind: 'tool' }>
 
 /** @param begunBefore its start is on record: it was taken up while its skills were being chosen */
 export async function assemble(work: LoopWork, begunBefore: boolean): Promise<void> {
   const { part } = work.spec
-  if (part.kind === 'tool') return work.record(toolNodeEvents(work, part))
+  if (part.kind === 'tool') return work.record(await withPureResults(work, toolNodeEvents(work, part)))
   let begun = begunBefore
   const activation = await activated(work, part, async () => {
     if (begun) return

@@ -17,6 +17,8 @@ export interface LoopWork {
   readonly files: readonly string[]
   /** `null`: nobody follows. */
   readonly live: LiveText | null
+  /** By call, the results to come of calls that were made before they were recorded. */
+  readonly madeAhead: Map<string, Promise<DomainEvent>>
   /** As the machine has it now. */
   run(): RunState
   /** Makes events durable; then the machine moves by them. */

@@ -1,13 +1,14 @@
 // From a call the model made to its result: authorised, begun, executed, recorded. Calls of one answer are settled side by side.
-// C1. A call is executed after its `tool_call_started` is durable, and that after its approval where it needs one.
+// C1. A call is executed after its `tool_call_started` is durable, and that after its approval where it needs one. (What a pure
+//     tool gave is there before: pure-calls.)
 // C2. An approval is asked for once per call, also after a crash: what is on record is waited for or acted on.
 // C3. A call that had begun before a crash is executed again only if it is idempotent; else its outcome is in doubt.
 import { event, type OpenCall, type RunState } from '@beaver/core'
 import { failedResult, type ToolResult } from '../tools/execute-tool.ts'
 import { approvalDenied, authorisationEvents, authorise } from './authorise.ts'
 import type { LoopWork } from './loop-work.ts'
+import { makeCall } from './make-call.ts'
 import { resultEvent } from './result-event.ts'
-import { runCall } from './run-call.ts'
 
 /** The effect of `acting` and `waiting_for_approval`: every call without a result goes on to it. One under way is left alone. */
 export function callSettler(work: LoopWork, begunBefore: ReadonlySet<string>): (run: RunState) => Promise<void> {
@@ -21,9 +22,8 @@ export function callSettler(work: LoopWork, begunBefore: ReadonlySet<string>): (
 
   async function settle(call: OpenCall): Promise<void> {
     const refused = await beginOrRefuse(work, call, begunBefore.has(call.id))
-    const begun = work.services.clock.now()
-    const result = refused ?? (await runCall(work, call))
-    await work.record([resultEvent(work.start.run_id, call.id, result, Math.round(work.services.clock.now() - begun))])
+    const result = refused === null ? (work.madeAhead.get(call.id) ?? makeCall(work, call)) : resultEvent(work.start.run_id, call.id, refused, 0)
+    await work.record([await result])
   }
 }
 

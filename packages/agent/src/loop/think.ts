@@ -9,6 +9,7 @@ import { askProvider, type Asked } from './ask-provider.ts'
 import { authorise, type Authorisation } from './authorise.ts'
 import { afterAnswer, afterForcedAnswer } from './decide.ts'
 import type { LoopWork } from './loop-work.ts'
+import { withPureResults } from './pure-calls.ts'
 import { afterToolNode, profileMissing, providerFailed, runCancelled } from './run-ends.ts'
 import { cancelReason } from './cancel-reason.ts'
 import { shortenConversation } from './shorten-conversation.ts'
@@ -27,7 +28,8 @@ export async function think(work: LoopWork, entered: RunState): Promise<void> {
     const asked = await ask(work, run, forced)
     switch (asked.kind) {
       case 'answered':
-        return work.record(forced ? afterForcedAnswer(run, asked.answer, { ...asked, isTool: work.isTool }) : answered(work, run, asked))
+        if (forced) return work.record(afterForcedAnswer(run, asked.answer, { ...asked, isTool: work.isTool }))
+        return work.record(await withPureResults(work, answered(work, run, asked)))
       case 'cancelled':
         return cancel(work)
       case 'given_up': {

@@ -14,6 +14,9 @@ describe('a definition that no model could call is refused, by name', () => {
     ['an empty description', { description: ' \n' }, /its description is empty/],
     ['no function', { run: 'return 1' }, /"run" must be a function/],
     ['an unknown isolation', { isolation: 'container' }, /"isolation" is "container", but must be "inline", "thread" or "process"/],
+    ['a pure that is no boolean', { pure: 'yes' }, /"pure" is "yes", but must be true or false/],
+    ['pure, and not to be run again', { pure: true, idempotent: false }, /it is "pure" and not "idempotent"/],
+    ['pure, in a cell', { pure: true, isolation: 'thread' }, /it is "pure" and runs in a thread of its own/],
     ['an unknown permission', { permission: 'maybe' }, /"permission" is "maybe"/],
     ['a time of nothing', { timeoutMs: 0 }, /"timeoutMs" is 0/],
     ['a time without end', { timeoutMs: Infinity }, /"timeoutMs" is Infinity/],
@@ -41,6 +44,7 @@ describe('a tool', () => {
       timeoutMs: 5,
       idempotent: true,
     })
+    expect(define({ pure: true, isolation: 'inline' })).toMatchObject({ pure: true, idempotent: true })
   })
 
   it('has a subject of arguments that fit, and none of others', () => {

@@ -8,6 +8,8 @@ interface Definition {
   readonly description: string
   readonly input: z.ZodType
   readonly run: unknown
+  readonly idempotent?: boolean
+  readonly pure?: boolean
   readonly isolation?: string
   readonly permission?: string
   readonly timeoutMs?: number
@@ -15,12 +17,13 @@ interface Definition {
 
 const timeoutMsMax = 3_600_000
 const isolations: readonly unknown[] = [undefined, 'inline', 'thread', 'process']
+const booleans: readonly unknown[] = [undefined, true, false]
 const permissions: readonly unknown[] = [undefined, 'allow', 'ask', 'deny']
 
 export const toolNamePattern = /^[a-zA-Z0-9_-]{1,64}$/
 
 export function definitionFault(definition: Definition): BeaverError | null {
-  const { name, description, run, isolation, permission, timeoutMs } = definition
+  const { name, description, run, idempotent, pure, isolation, permission, timeoutMs } = definition
   const fault = (what: string): BeaverError =>
     new BeaverError('invalid_configuration', `The tool ${JSON.stringify(name) ?? typeof name} cannot be defined: ${what}`)
   if (typeof name !== 'string' || !toolNamePattern.test(name)) return fault('its name must be 1 to 64 of a-z A-Z 0-9 _ -.')
@@ -28,6 +31,10 @@ export function definitionFault(definition: Definition): BeaverError | null {
     return fault('its description is empty. Say what it does, when to use it, and what it returns: a model reads nothing else.')
   if (typeof run !== 'function') return fault('"run" must be a function.')
   if (!isolations.includes(isolation)) return fault(`"isolation" is ${JSON.stringify(isolation)}, but must be "inline", "thread" or "process".`)
+  if (!booleans.includes(pure)) return fault(`"pure" is ${JSON.stringify(pure)}, but must be true or false.`)
+  if (pure === true && idempotent === false) return fault('it is "pure" and not "idempotent". A pure tool can always be run again: leave out "idempotent".')
+  if (pure === true && (isolation ?? 'inline') !== 'inline')
+    return fault(`it is "pure" and runs in a ${isolation} of its own. A pure tool takes little time and runs inline: leave out one of the two.`)
   if (!permissions.includes(permission)) return fault(`"permission" is ${JSON.stringify(permission)}, but must be "allow", "ask" or "deny".`)
   if (timeoutMs !== undefined && !(Number.isInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= timeoutMsMax))
     return fault(`"timeoutMs" is ${String(timeoutMs)}, but must be a whole number from 1 to ${timeoutMsMax}.`)

@@ -48,6 +48,8 @@ export interface Tool {
   readonly parameters: Record<string, unknown>
   /** Running it twice does no harm: after a crash it is run again, otherwise its outcome is in doubt. */
   readonly idempotent: boolean
+  /** Its result follows from its arguments alone: the loop does not wait for a record of the call before it makes it. */
+  readonly pure?: boolean
   /** Where no rule of the configuration says otherwise; absent: `allow`. */
   readonly permission?: Permission
   /** What a call acts on, as rules and people see it: a path, a URL, a command. Absent: the arguments as JSON. */
@@ -71,8 +73,13 @@ export interface ToolDefinition<Input extends z.ZodType> {
   readonly description: string
   /** An object. Use `z.strictObject`. */
   readonly input: Input
-  /** Default `false`. */
+  /** Default `false`, and `true` for a pure tool. */
   readonly idempotent?: boolean
+  /**
+   * It computes its result from its arguments alone, in little time, inline: it reads and changes nothing else, so that nobody can
+   * tell whether it ran. Its result is recorded in one entry with the call. Default `false`.
+   */
+  readonly pure?: boolean
   /** Default `inline`. A tool in a cell is exported by a module that the configuration names. */
   readonly isolation?: Isolation
   /** Where no rule of the configuration decides. Default `allow`. */
@@ -88,7 +95,7 @@ export interface ToolDefinition<Input extends z.ZodType> {
 /**
  * @throws {BeaverError} `invalid_configuration` when no model could call it: a bad name, no description, an input that is no object
  * @example
- * defineTool({ name: 'add', description: 'Adds two numbers.', input: z.strictObject({ a: z.number(), b: z.number() }), idempotent: true, run: ({ a, b }) => a + b })
+ * defineTool({ name: 'add', description: 'Adds two numbers.', input: z.strictObject({ a: z.number(), b: z.number() }), pure: true, run: ({ a, b }) => a + b })
  */
 export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<Input>): Tool {
   const fault = definitionFault(definition)
@@ -99,7 +106,8 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
     name,
     description: definition.description,
     parameters: schemaOf(definition),
-    idempotent: definition.idempotent ?? false,
+    idempotent: definition.idempotent ?? definition.pure ?? false,
+    ...(definition.pure === true ? { pure: true } : {}),
     ...(isolation === undefined || isolation === 'inline' ? {} : { isolation }),
     ...(permission === undefined ? {} : { permission }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),

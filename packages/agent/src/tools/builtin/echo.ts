@@ -6,6 +6,6 @@ export const echo = defineTool({
   name: 'echo',
   description: 'Returns the text it is given, unchanged.',
   input: z.strictObject({ text: z.string().max(100_000) }),
-  idempotent: true,
+  pure: true,
   run: ({ text }) => ({ text }),
 })

@@ -1,0 +1,70 @@
+// Making a call that may be made: an ordinary tool in this thread, a workflow as a team of its host.
+// R1. Whatever goes wrong is a result the model can read. R2. A pure tool has nothing of its host that it could change or read.
+import type { DomainEvent, SessionSearchRequest, ToolCall } from '@beaver/core'
+import { readArgumentsText, skillsOf, type Workflow } from '@beaver/workflows'
+import { executeTool, failedResult, type ToolResult } from '../tools/execute-tool.ts'
+import type { ExternalCall } from '../tools/external-tools.ts'
+import { ToolFailure } from '../tools/tool-failure.ts'
+import type { Tool, ToolContext } from '../tools/tool.ts'
+import { findIn } from './assembly.ts'
+import type { LoopWork } from './loop-work.ts'
+import { resultEvent } from './result-event.ts'
+import { workflowResult } from './workflow-result.ts'
+
+/** The event of its result. */
+export async function makeCall(work: LoopWork, call: ToolCall): Promise<DomainEvent> {
+  const { clock } = work.services
+  const begun = clock.now()
+  const result = await resultOf(work, call)
+  return resultEvent(work.start.run_id, call.id, result, Math.round(clock.now() - begun))
+}
+
+function resultOf(work: LoopWork, call: ToolCall): Promise<ToolResult> {
+  const { assembly, services, signal } = work
+  const workflow = findIn(assembly.workflows, call.name)
+  if (workflow !== undefined) return runWorkflow(work, workflow, call)
+  const tool = assembly.tools.get(call.name)
+  const limits = { timeoutMs: services.toolTimeoutMs, signal, clock: services.clock }
+  return executeTool(tool, call, { ...placeOf(work, call), ...(tool?.pure === true ? nothingOfHost(tool) : ofHost(work, call)) }, limits)
+}
+
+type OfHost = Pick<ToolContext, 'sharedState' | 'skills' | 'memory' | 'searchSessions' | 'callExternal'>
+
+function placeOf({ spec, start }: LoopWork, call: ToolCall): Omit<ToolContext, 'signal' | keyof OfHost> {
+  return { workspace: spec.workspace, taskId: spec.taskId, sessionId: spec.sessionId, runId: start.run_id, callId: call.id }
+}
+
+function nothingOfHost({ name }: Tool): OfHost {
+  const refuse = (what: string) => (): Promise<never> =>
+    Promise.reject(new ToolFailure('not_pure', `${name} says that it is pure, and asked for ${what}. Its author has to leave out "pure".`))
+  return { sharedState: null, skills: [], memory: refuse('the memory'), searchSessions: refuse('earlier sessions'), callExternal: refuse('another tool') }
+}
+
+function ofHost({ spec, services, host }: LoopWork, call: ToolCall): OfHost {
+  return {
+    sharedState: spec.part.kind === 'worker' && spec.part.sharedState ? host.sharedState : null,
+    skills: services.skills,
+    memory: host.memory,
+    searchSessions: (request: Omit<SessionSearchRequest, 'session'>) => host.searchSessions({ ...request, session: spec.sessionId }),
+    callExternal: (external: Omit<ExternalCall, 'callId'>, until: AbortSignal) => host.callExternal({ ...external, callId: call.id }, until),
+  }
+}
+
+async function runWorkflow({ services, host }: LoopWork, workflow: Workflow, call: ToolCall): Promise<ToolResult> {
+  const args = readArgumentsText(call.arguments)
+  const plan = args.ok ? workflow.plan(args.value, { limits: services.workflowLimits ?? {} }) : args
+  if (!plan.ok) {
+    const { code, message, path } = plan.error
+    return { success: false, tool_name: call.name, error: code, content: JSON.stringify({ error: code, message, path }) }
+  }
+  const missing = skillsOf(plan.graph).find(({ skill }) => !services.skills.some((each) => each.name === skill))
+  if (missing !== undefined)
+    return failedResult(
+      call.name,
+      'unknown_skill',
+      `There is no skill ${JSON.stringify(missing.skill)}, which the agent ${JSON.stringify(missing.agent)} is to use.`,
+    )
+  const team = await host.runTeam(call.id, plan.graph)
+  if ('refused' in team) return failedResult(call.name, team.refused.code, team.refused.message)
+  return workflowResult(workflow, call.name, team)
+}

@@ -1,0 +1,29 @@
+// Calls of pure tools are made as soon as the model asks for them: nobody can tell whether such a tool ran, so nothing has to be
+// durable before it does.
+// F1. Only a call that may begin at once: one that a person decides about, or that is refused, goes its ordinary way.
+// F2. A result that is there before the present callback ends is recorded in one entry with the call, which saves a write. For one
+//     that is not nobody waits: the call is recorded as begun, and its result when it comes.
+import type { DomainEvent } from '@beaver/core'
+import type { LoopWork } from './loop-work.ts'
+import { makeCall } from './make-call.ts'
+
+/** The events, and after them what their pure calls gave. */
+export async function withPureResults(work: LoopWork, events: readonly DomainEvent[]): Promise<readonly DomainEvent[]> {
+  const started = new Set(events.flatMap((each) => (each.type === 'tool_call_started' ? [each.data.call_id] : [])))
+  const calls = events.flatMap(callsOf).filter((call) => started.has(call.id) && work.assembly.tools.get(call.name)?.pure === true)
+  if (calls.length === 0 || work.signal.aborted) return events
+  const results = new Map<string, DomainEvent>()
+  for (const call of calls) {
+    const result = makeCall(work, call)
+    work.madeAhead.set(call.id, result)
+    void result.then((there) => results.set(call.id, there))
+  }
+  await new Promise<void>((resolve) => process.nextTick(resolve))
+  for (const id of results.keys()) work.madeAhead.delete(id)
+  return [...events, ...calls.flatMap(({ id }) => results.get(id) ?? [])]
+}
+
+function callsOf(each: DomainEvent) {
+  if (each.type === 'assistant_message_added') return each.data.tool_calls
+  return each.type === 'tool_call_requested' ? [each.data.call] : []
+}
