@@ -37,8 +37,7 @@ export async function startBeaver(
       BEAVER_CONFIG: configFile,
     },
     stdio: ['ignore', process.env['BENCH_DEBUG'] === undefined ? 'ignore' : 'inherit', process.env['BENCH_DEBUG'] === undefined ? 'ignore' : 'inherit', 'ipc'],
-    // As `beaver up` starts it.
-    execArgv: ['--max-semi-space-size=64', ...(process.env['BENCH_SUPERVISOR_ARGS'] ?? '').split(' ').filter((arg) => arg !== '')],
+    execArgv: (process.env['BENCH_SUPERVISOR_ARGS'] ?? '').split(' ').filter((arg) => arg !== ''),
   })
   const gone = once(supervisor, 'exit')
   await Promise.race([once(supervisor, 'message'), gone.then(() => Promise.reject(new Error('The supervisor ended. Say BENCH_DEBUG=1 to see why.')))])

@@ -11,20 +11,24 @@ export interface DaemonProcess {
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
   /** What it wrote to stderr. */
   readonly stderr: string
+  /** What it wrote to stdout: V8's reports, where its arguments ask for some. */
+  readonly stdout: string
   kill(signal: NodeJS.Signals): void
 }
 
 const main = new URL('../../apps/supervisor/src/main.ts', import.meta.url).pathname
 
 /** Starts a daemon and waits until it is ready. It ends with this process, if nobody ends it before. */
-export async function daemonProcess(options: { cwd: string; env: Record<string, string> }): Promise<DaemonProcess> {
-  const child = spawn(process.execPath, [main], {
+export async function daemonProcess(options: { cwd: string; env: Record<string, string>; nodeArgs?: readonly string[] }): Promise<DaemonProcess> {
+  const child = spawn(process.execPath, [...(options.nodeArgs ?? []), main], {
     cwd: options.cwd,
     env: { PATH: process.env['PATH'] ?? '', NODE_COMPILE_CACHE: join(tmpdir(), 'beaver-test-compile-cache'), ...options.env },
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   let stderr = ''
+  let stdout = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text))
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) =>
     child.once('exit', (code, signal) => resolve({ code, signal })),
   )
@@ -42,6 +46,9 @@ export async function daemonProcess(options: { cwd: string; env: Record<string, 
     exited,
     get stderr() {
       return stderr
+    },
+    get stdout() {
+      return stdout
     },
     kill(signal) {
       if (!gone) child.kill(signal)

@@ -23,7 +23,7 @@ export interface TestSystem extends AsyncDisposable {
   readonly subjects: Subjects
   /** The folder daemons work in. */
   readonly workspace: string
-  daemon(env?: Record<string, string>): Promise<DaemonProcess>
+  daemon(env?: Record<string, string>, nodeArgs?: readonly string[]): Promise<DaemonProcess>
   /** kill -9; resolves when the server has noticed, so that no request of the test goes to the dead one. */
   kill(daemon: DaemonProcess): Promise<void>
   /** The task's events so far, verified and in order. */
@@ -73,9 +73,10 @@ export async function testSystem(server: TestServer, config: Record<string, unkn
     events,
     reached,
     ended: (taskId, withinMs) => reached(taskId, 'the task has ended', (all) => all.some((event) => isTerminalTaskEvent(event.type)), withinMs),
-    async daemon(env = {}) {
+    async daemon(env = {}, nodeArgs = []) {
       const daemon = await daemonProcess({
         cwd: workspace,
+        nodeArgs,
         env: {
           NATS_URL: server.url,
           BEAVER_NAMESPACE: namespace,

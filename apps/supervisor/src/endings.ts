@@ -2,7 +2,7 @@
 // E1. A wait ends with the task's terminal event, wherever the task was driven. E2. The news comes from this daemon, else from
 //     another's announcement (a hint), else from looking every `lookMs`: a lost hint costs time, never the answer.
 // E3. Who waits when the daemon goes away is told so: the task goes on elsewhere, and can be asked for again.
-import { BeaverError, type DomainEvent, type LogId, logKey } from '@beaver/core'
+import { BeaverError, type DomainEvent, type LogId, logKey, TransientMap } from '@beaver/core'
 import type { Subjects } from '@beaver/nats'
 import type { NatsConnection, Subscription } from '@nats-io/nats-core'
 
@@ -22,7 +22,7 @@ export function watchEndings(
   subjects: Subjects,
   of: { held: (log: LogId) => boolean; read: (log: LogId) => Promise<DomainEvent | null> },
 ): Endings {
-  const waiting = new Map<string, { log: LogId; told: PromiseWithResolvers<DomainEvent>; lookAt: number }>()
+  const waiting = new TransientMap<string, { log: LogId; told: PromiseWithResolvers<DomainEvent>; lookAt: number }>()
   let hints: Subscription | null = null
 
   function settle(log: LogId, end: DomainEvent | null): void {

@@ -5,8 +5,11 @@ import { BeaverError } from '@beaver/core'
 import { runAsChild } from '@beaver/process'
 import { startSupervisor } from './supervisor.ts'
 
-// For the worker threads, which start later: their loops leave garbage behind and little else, and a small old space would be
-// collected every second. This takes a fifth off what V8's helper threads spend.
+// For this thread and the worker threads, which start later. What a task leaves behind is garbage, and little else; V8 is kept from
+// guessing otherwise. Once it has seen the objects of some place in the code survive, as they do while it warms up, it makes all
+// further ones of that place old at once, and old garbage keeps young garbage alive (docs/decisions/0022).
+setFlagsFromString('--no-allocation-site-pretenuring')
+// A small old space would be collected every second.
 setFlagsFromString('--initial-old-space-size=128')
 
 await runAsChild('supervisor', async () => {

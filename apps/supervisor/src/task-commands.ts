@@ -68,7 +68,7 @@ export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held,
     const asked = parseRequest(z.union([taskCommand, leaseCommand]), request, 'command')
     if (asked.command === 'lease') return { taken: takeOver({ ...asked, log: asked.log as LogId }) }
     const own = held(await findLog(asked.task_id))
-    if (own?.claimed !== true) throw new BeaverError('fenced', `This daemon does not own the task ${asked.task_id}.`)
+    if (own?.claimed() !== true) throw new BeaverError('fenced', `This daemon does not own the task ${asked.task_id}.`)
     await carryOutOwn(own, asked)
     return { task_id: asked.task_id }
   })
@@ -93,7 +93,7 @@ export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held,
 
   async function tryOnce(log: LogId, asked: TaskCommand): Promise<void> {
     const own = held(log)
-    if (own?.claimed === true) return carryOutOwn(own, asked)
+    if (own?.claimed() === true) return carryOutOwn(own, asked)
     const { state, head, revision } = await loadTask(log, ports)
     const event = eventOf(log, state, asked)
     if (state.owner !== null && state.owner !== daemonId) {

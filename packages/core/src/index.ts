@@ -135,3 +135,4 @@ export {
   sharedStateChange,
 } from './team/shared-state.ts'
 export { applyToolScope, type ToolScope } from './tool-scope.ts'
+export { TransientMap } from './transient-map.ts'

@@ -3,7 +3,7 @@
 export interface CallWatch {
   /** Of the request. */
   readonly controller: AbortController
-  readonly gaveUp: 'timeout' | 'idle' | null
+  gaveUp(): 'timeout' | 'idle' | null
   /** Something came in: from the first time on, silence is counted from the last. */
   stir(): void
   close(): void
@@ -13,10 +13,10 @@ export interface CallWatch {
 export function watchCall(caller: AbortSignal, limits: { readonly timeoutMs: number; readonly idleMs: number }): CallWatch {
   // AbortSignal.any() costs more than the rest of a call.
   const controller = new AbortController()
-  let gaveUp: CallWatch['gaveUp'] = null
+  let why: ReturnType<CallWatch['gaveUp']> = null
   const stop = (): void => controller.abort()
-  const giveUp = (why: 'timeout' | 'idle'): void => {
-    gaveUp ??= why
+  const giveUp = (limit: 'timeout' | 'idle'): void => {
+    why ??= limit
     stop()
   }
   const timer = setTimeout(giveUp, limits.timeoutMs, 'timeout')
@@ -24,9 +24,7 @@ export function watchCall(caller: AbortSignal, limits: { readonly timeoutMs: num
   caller.addEventListener('abort', stop, { once: true })
   return {
     controller,
-    get gaveUp() {
-      return gaveUp
-    },
+    gaveUp: () => why,
     stir() {
       if (idle === null) idle = setTimeout(giveUp, limits.idleMs, 'idle')
       else idle.refresh()

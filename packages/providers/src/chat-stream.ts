@@ -69,7 +69,7 @@ export function chatStream(place: AnswerPlace): ChatStream {
     },
     end() {
       if (finishReason === null) throw new ProviderError('provider_unavailable', `The endpoint ${place.host} broke off its answer before its end.`)
-      const made = calls.made
+      const made = calls.made()
       if (made.some((call) => call.name === '')) throw malformed(place, 'a tool call without a name')
       return answerFrom({ id, model, content: spoke ? text.join('') : null, refusal, calls: made, finishReason, usage }, place)
     },
@@ -77,7 +77,7 @@ export function chatStream(place: AnswerPlace): ChatStream {
 }
 
 /** Tool calls as their pieces come in. */
-function openCalls(): { readonly made: readonly ToolCall[]; add(delta: CallDelta): void } {
+function openCalls(): { made(): readonly ToolCall[]; add(delta: CallDelta): void } {
   const open: { index: number | null; id: string; name: string; pieces: string[] }[] = []
 
   /** The call a piece belongs to: of its index, else of its id, else the last one. A new id with a name begins another. */
@@ -87,9 +87,7 @@ function openCalls(): { readonly made: readonly ToolCall[]; add(delta: CallDelta
   }
 
   return {
-    get made() {
-      return open.map(({ id, name, pieces }) => ({ id, name, arguments: pieces.join('') }))
-    },
+    made: () => open.map(({ id, name, pieces }) => ({ id, name, arguments: pieces.join('') })),
     add(delta) {
       let call = callOf(delta)
       if (call === undefined) open.push((call = { index: delta.index ?? null, id: '', name: '', pieces: [] }))

@@ -9,7 +9,7 @@ export interface HttpAnswer {
   readonly status: number
   /** The value of a header, several of one name joined as they are in HTTP; `null` without one. */
   header(name: string): string | null
-  readonly headers: Headers
+  headers(): Headers
   /** The body as one text; for one of known length, when it is not too long to be read. */
   text(): Promise<string>
   /** The body as it comes in. Leaving the loop closes the connection. */
@@ -39,7 +39,7 @@ function answerOf({ statusCode, headers, body }: Dispatcher.ResponseData): HttpA
   return {
     status: statusCode,
     header,
-    get headers() {
+    headers() {
       return new Headers(Object.keys(headers).map((name): [string, string] => [name, header(name) ?? '']))
     },
     text: () => body.text(),

@@ -47,7 +47,7 @@ export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
       return await readStream(await sendStreaming(request, watch), { watch, answering, onText })
     } catch (error) {
       request.signal.throwIfAborted()
-      throw providerErrorOf(error, { ...place, ...limits, gaveUp: watch.gaveUp })
+      throw providerErrorOf(error, { ...place, ...limits, gaveUp: watch.gaveUp() })
     } finally {
       watch.close()
     }

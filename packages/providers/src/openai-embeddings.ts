@@ -26,7 +26,7 @@ export function openAiEmbeddings(options: OpenAiEndpointOptions): EmbeddingProvi
       return readEmbeddings(await bodyText(answer, place.host), texts.length, place)
     } catch (error) {
       signal.throwIfAborted()
-      throw providerErrorOf(error, { ...place, timeoutMs, idleMs: timeoutMs, gaveUp: watch.gaveUp })
+      throw providerErrorOf(error, { ...place, timeoutMs, idleMs: timeoutMs, gaveUp: watch.gaveUp() })
     } finally {
       watch.close()
     }

@@ -63,7 +63,7 @@ export function openAiEndpoint(options: OpenAiEndpointOptions): OpenAiEndpoint {
     if (answer.status >= 200 && answer.status < 300) return answer
     const said = await bodyText(answer, host)
     const error = jsonObject(said)
-    throw OpenAI.APIError.generate(answer.status, error, error === undefined ? said : undefined, answer.headers)
+    throw OpenAI.APIError.generate(answer.status, error, error === undefined ? said : undefined, answer.headers())
   }
 
   return { client, post, place: { host, model: options.model, keyName: options.keyName ?? 'OPENAI_API_KEY', redact: redactor(options.apiKey) } }

@@ -31,7 +31,7 @@ export const isEventStream = (answer: HttpAnswer): boolean => /^text\/event-stre
  */
 export function eventsOf(answer: HttpAnswer, { client, host, controller, stir }: EventsOptions): AsyncIterable<unknown> {
   const body = ReadableStream.from(boundedBytes(answer, host, stir))
-  return Stream.fromSSEResponse<unknown>(new Response(body, { headers: answer.headers }), controller, client)
+  return Stream.fromSSEResponse<unknown>(new Response(body, { headers: answer.headers() }), controller, client)
 }
 
 interface EventsOptions {

@@ -224,7 +224,7 @@ describe('cancel', () => {
     let second: Promise<unknown> | undefined
     await task?.cancel('first')
     await until('the end is under way', () => {
-      if (task?.end !== null)
+      if (task?.end() !== null)
         second ??= task?.cancel('second').then(
           () => 'journaled',
           (error: { code: string }) => error.code,
@@ -321,7 +321,7 @@ describe('drain', () => {
     await submit({ session_id: 's' })
     await submit({ session_id: 's' })
     await until('the first runs', () => provider.requests.length === 1)
-    await until('the second is parked', () => [...one.tasks.values()].some((task) => task.parked))
+    await until('the second is parked', () => [...one.tasks.values()].some((task) => task.parked()))
     const drained = one.drain(0).then(() => true)
     await passing('it is drained', () => Promise.race([drained, new Promise<false>((resolve) => setImmediate(() => resolve(false)))]))
     const late = await submit({ session_id: 'other' })

@@ -2,7 +2,7 @@
 // D1. A task is acknowledged only after its terminal event. D2. At most `tasksMax` are held. D3. A drained daemon has handed
 //     over or finished every task it held. D4. A task it accepts it may drive before the queue delivers it; the delivery, which is
 //     the lease, then comes to it, or to another daemon, which hands it on.
-import { type Delivery, type DomainEvent, logKey, type LogId, messageOf, pause, type TaskQueue } from '@beaver/core'
+import { type Delivery, type DomainEvent, logKey, type LogId, messageOf, pause, type TaskQueue, TransientMap } from '@beaver/core'
 import { pastTasks } from './past-tasks.ts'
 import type { Opening } from './opened-task.ts'
 import { type SupervisedTask, superviseTask, type TaskArrival, type TaskPorts } from './task-supervisor.ts'
@@ -20,7 +20,7 @@ export interface DaemonOptions extends Omit<TaskPorts, 'past'> {
 }
 
 export interface Daemon {
-  readonly tasks: ReadonlyMap<string, SupervisedTask>
+  readonly tasks: Pick<TransientMap<string, SupervisedTask>, 'get' | 'has' | 'size' | 'values'>
   /** Drives a task that is being accepted here; `null` when there is no room for it. */
   open(log: LogId, opening: Opening): SupervisedTask | null
   /** Takes the delivery of a task it drives, which came to another daemon; `false` when it does not drive it. */
@@ -40,10 +40,10 @@ export function startDaemon(options: DaemonOptions): Daemon {
   const { clock, queue } = options
   const ports: TaskPorts = { ...options, past: pastTasks(options) }
   /** `delivery` is the newest: it carries the lease. A task that was opened here has none at first. */
-  const held = new Map<string, { task: SupervisedTask; delivery: Delivery | null }>()
+  const held = new TransientMap<string, { task: SupervisedTask; delivery: Delivery | null }>()
   /** Tasks that were opened here and ended before they were delivered. */
   const endedEarly = new Set<string>()
-  const tasks = new Map<string, SupervisedTask>()
+  const tasks = new TransientMap<string, SupervisedTask>()
   const draining = new AbortController()
   let wake: () => void = () => {}
 
@@ -76,7 +76,7 @@ export function startDaemon(options: DaemonOptions): Daemon {
       if (outcome === 'ended') {
         if (entry.delivery !== null) entry.delivery.acknowledge()
         else rememberEnded(key)
-        options.onEnded(task.log, task.end)
+        options.onEnded(task.log, task.end())
       } else if (outcome !== 'overtaken') entry.delivery?.giveBack(outcome === 'lost' ? lostPauseMs : 0) // else it would be taken from its new owner
       wake()
     })
@@ -110,7 +110,7 @@ export function startDaemon(options: DaemonOptions): Daemon {
   let lastCheck = 0
   const beat = (): void => {
     for (const { delivery } of held.values()) delivery?.extend()
-    const parked = [...held.values()].filter(({ task }) => task.parked)
+    const parked = [...held.values()].filter(({ task }) => task.parked())
     options.onParked(parked.length > 0)
     if (clock.now() - lastCheck >= parkPauseMs) {
       lastCheck = clock.now()
@@ -129,20 +129,20 @@ export function startDaemon(options: DaemonOptions): Daemon {
     },
     takeOver(delivery) {
       const known = held.get(logKey(delivery.log))
-      if (known?.task.claimed !== true) return false
+      if (known?.task.claimed() !== true) return false
       known.delivery = delivery
       delivery.extend()
       return true
     },
     sessionIdle(tenant, session) {
-      for (const { task } of held.values()) if (task.parked && task.log.tenant === tenant && task.log.session === session) task.recheck()
+      for (const { task } of held.values()) if (task.parked() && task.log.tenant === tenant && task.log.session === session) task.recheck()
     },
     async drain(graceMs) {
       draining.abort()
       wake()
       await taking
       const all = (): Promise<unknown> => Promise.all([...held.values()].map(({ task }) => task.outcome))
-      for (const { task } of held.values()) if (task.parked) task.release('The daemon is shutting down.')
+      for (const { task } of held.values()) if (task.parked()) task.release('The daemon is shutting down.')
       const grace = new AbortController() // its timer would keep a program alive that embeds the daemon
       await Promise.race([all(), pause(clock, graceMs, grace.signal)])
       grace.abort()

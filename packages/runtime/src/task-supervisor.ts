@@ -71,11 +71,11 @@ export interface TaskLimits extends TeamLimits {
 export interface SupervisedTask {
   readonly log: LogId
   readonly outcome: Promise<TaskOutcome>
-  readonly parked: boolean
+  parked(): boolean
   /** This daemon owns the task: its claim is durable. */
-  readonly claimed: boolean
+  claimed(): boolean
   /** How it ended, when this daemon wrote the terminal event. */
-  readonly end: DomainEvent | null
+  end(): DomainEvent | null
   /** The task before it in the session may have ended. */
   recheck(): void
   /** Journals the request; resolves when it is durable. */
@@ -247,7 +247,7 @@ export function superviseTask(log: LogId, { deliveries, opening, handOn }: TaskA
       // What the root's end means for the task is decided here and written with it.
       append(drafts, rootEnd) {
         if (rootEnd === null) return ofTask.append(drafts)
-        terminal = taskEnd(rootEnd, own.last, addUsage(usage, rootEnd.usage))
+        terminal = taskEnd(rootEnd, own.last(), addUsage(usage, rootEnd.usage))
         return ofTask.appendLast([...drafts, draft(terminal)], 'The task has ended.')
       },
       runTeam: (callId, graph) => own.run({ runId, callId }, graph),
@@ -292,7 +292,7 @@ export function superviseTask(log: LogId, { deliveries, opening, handOn }: TaskA
 
   async function finish(end: LoopEnd): Promise<void> {
     if (terminal === null) {
-      terminal = taskEnd(end, teams?.last ?? null, usage)
+      terminal = taskEnd(end, teams?.last() ?? null, usage)
       await (taskLog as TaskLog).appendLast([draft(terminal)], 'The task has ended.')
     }
     actor.send({ type: 'finished' })
@@ -329,15 +329,9 @@ export function superviseTask(log: LogId, { deliveries, opening, handOn }: TaskA
   return {
     log,
     outcome,
-    get parked() {
-      return actor.getSnapshot().value === 'parked'
-    },
-    get end() {
-      return terminal
-    },
-    get claimed() {
-      return owned
-    },
+    parked: () => actor.getSnapshot().value === 'parked',
+    end: () => terminal,
+    claimed: () => owned,
     recheck: () => actor.send({ type: 'recheck' }),
     async cancel(reason) {
       if (terminal !== null) throw new BeaverError('conflict', `The task ${log.task} has ended already.`)

@@ -66,7 +66,7 @@ export interface TaskTeams {
   /** @throws {BeaverError} `not_found`, `conflict` */
   cancelNode(nodeId: string, reason: string): Promise<void>
   /** The newest team that has ended. */
-  readonly last: TeamResult | null
+  last(): TeamResult | null
 }
 
 interface LiveTeam {
@@ -164,9 +164,7 @@ export async function taskTeams(log: LogId, request: TaskRequest, { state, event
   }
 
   return {
-    get last() {
-      return last
-    },
+    last: () => last,
     // A root that was started again in another thread asks again for a team that runs, or has ended, already.
     run(call, graph) {
       const key = call === null ? '' : `${call.runId} ${call.callId}`

@@ -19,9 +19,6 @@ export interface ServiceOptions {
   readonly stopMsMax: number
 }
 
-/** Room for what hundreds of tasks at a time leave behind: Node.js's own nursery, 16 MiB, is full ten times a second then. */
-const nodeArgs = ['--max-semi-space-size=64']
-
 export function serviceProcess(options: ServiceOptions): ChildSpec {
   return { name: options.name, logFile: options.logFile, start: (signal) => startService(options, signal) }
 }
@@ -32,7 +29,7 @@ async function startService(options: ServiceOptions, signal: AbortSignal): Promi
   const { name, logFile } = options
   const log = openLog(logFile)
   const entry = fileURLToPath(import.meta.resolve(options.packageName))
-  const child = spawn(process.execPath, [...nodeArgs, entry], { stdio: ['ignore', log, log, 'ipc'], detached: true, env: { ...process.env, ...options.env } })
+  const child = spawn(process.execPath, [entry], { stdio: ['ignore', log, log, 'ipc'], detached: true, env: { ...process.env, ...options.env } })
   closeSync(log)
 
   let ended = false

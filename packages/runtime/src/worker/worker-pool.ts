@@ -6,7 +6,7 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import type { ExternalTool, LoopEnd, LoopHost, LoopSpec } from '@beaver/agent'
-import { BeaverError, messageOf } from '@beaver/core'
+import { BeaverError, messageOf, TransientMap } from '@beaver/core'
 import { afterCallback, batchedPost, type FromShard, type HostAnswer, type HostCall, type ToShard } from './protocol.ts'
 
 export type LoopOutcome =
@@ -35,7 +35,7 @@ export interface WorkerPool {
 interface Shard {
   readonly send: (message: ToShard) => void
   readonly port: MessagePort
-  readonly loops: Map<number, PlacedLoop>
+  readonly loops: TransientMap<number, PlacedLoop>
 }
 
 interface PlacedLoop {
@@ -59,8 +59,7 @@ export async function startWorkerPool(options: { filename: string; threads: numb
     atomics: 'disabled',
     idleTimeout: Infinity,
     recordTiming: false,
-    // A loop's garbage dies young: a nursery that holds a few turns of all loops keeps it from being promoted.
-    resourceLimits: { maxOldGenerationSizeMb: options.heapMbMax, maxYoungGenerationSizeMb: 96 },
+    resourceLimits: { maxOldGenerationSizeMb: options.heapMbMax },
   })
   const { promise: failed, reject: fail } = Promise.withResolvers<never>()
   failed.catch(() => {})
@@ -82,7 +81,7 @@ export async function startWorkerPool(options: { filename: string; threads: numb
 
   function addShard(): Promise<void> {
     const { port1, port2 } = new MessageChannel()
-    const shard: Shard = { port: port1, send: batchedPost<ToShard>(port1, afterCallback), loops: new Map() }
+    const shard: Shard = { port: port1, send: batchedPost<ToShard>(port1, afterCallback), loops: new TransientMap() }
     const ready = new Promise<void>((resolve) => {
       port1.once('message', () => {
         port1.on('message', (messages: readonly FromShard[]) => messages.forEach((message) => receive(shard, message)))
