@@ -135,7 +135,7 @@ export function startDaemon(options: DaemonOptions): Daemon {
       return true
     },
     sessionIdle(tenant, session) {
-      for (const { task } of held.values()) if (task.parked() && task.log.tenant === tenant && task.log.session === session) task.recheck()
+      for (const { task } of held.values()) if (task.log.session === session && task.log.tenant === tenant && task.parked()) task.recheck()
     },
     async drain(graceMs) {
       draining.abort()

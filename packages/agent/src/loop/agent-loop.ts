@@ -10,7 +10,7 @@ import { assemble } from './assemble.ts'
 import { assemblyOf } from './assembly.ts'
 import { finalize } from './finalize.ts'
 import { liveText } from './live-text.ts'
-import { type LoopContext, type LoopEvent, loopMachine } from './loop-machine.ts'
+import { type LoopContext, type LoopEvent, loopMachine, stepsOf } from './loop-machine.ts'
 import type { LoopServices } from './loop-services.ts'
 import { type LoopEnd, type LoopHost, loopEndOf, type LoopSpec, requirementsOfPart } from './loop-spec.ts'
 import type { LoopWork } from './loop-work.ts'
@@ -44,7 +44,7 @@ export function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopH
       run: () => actor.getSnapshot().context.run,
       async record(events) {
         const first = await host.append(events.map(draft), endWith(work.run(), events, requirements))
-        for (const [i, recorded] of events.entries()) work.receive(recorded, first + i)
+        for (const step of stepsOf(events, first)) actor.send(step)
       },
       receive: (recorded, taskseq) => actor.send({ type: recorded.type, recorded, taskseq } as LoopEvent),
       isTool: (name) => isWorkflowTool(name) || assembly.tools.has(name) || [...services.tools, ...services.definitions].some((each) => each.name === name),

@@ -3,7 +3,7 @@ import { rootSpec } from '@beaver/testing'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { createActor, transition } from 'xstate'
-import { type LoopContext, type LoopEffects, type LoopEvent, loopMachine } from './loop-machine.ts'
+import { type LoopContext, type LoopEffects, type LoopEvent, loopMachine, stepsOf } from './loop-machine.ts'
 
 const states = ['assembling', 'thinking', 'acting', 'waiting_for_approval', 'finalizing'] as const satisfies readonly RunStatus[]
 const start = { ...rootSpec().start, tools: [] }
@@ -211,6 +211,36 @@ describe('the guards', () => {
   })
 })
 
+const settle = (count: number, order: readonly number[], approvals: ReadonlySet<number>): DomainEvent[] => {
+  const ids = Array.from({ length: count }, (_, i) => `c${i}`)
+  return [
+    ...ids.flatMap((id) => (approvals.has(Number(id.slice(1))) ? [asked(id)] : [began(id)])),
+    ...ids.flatMap((id) => (approvals.has(Number(id.slice(1))) ? [Number(id.slice(1)) % 2 === 0 ? denied(id) : granted(id)] : [])),
+    ...ids.toSorted((a, b) => (order[Number(a.slice(1))] ?? 0) - (order[Number(b.slice(1))] ?? 0)).map(result),
+  ]
+}
+const turn = fc.record({
+  count: fc.integer({ min: 1, max: 4 }),
+  order: fc.array(fc.nat(9), { minLength: 4, maxLength: 4 }),
+  before: fc.subarray([tried, restarted, compacted]),
+  after: fc.subarray([restarted]),
+  approvals: fc.subarray([0, 1, 2, 3]),
+})
+const ending = fc.constantFrom<DomainEvent[]>([answer(), completed], [answer(), failed], [failed], [cancelled], [])
+/** Of any run. */
+const anyJournal = fc
+  .tuple(fc.array(turn, { maxLength: 5 }), ending)
+  .map(([turns, end]) => [
+    message,
+    ...turns.flatMap(({ count, order, before, after, approvals }) => [
+      ...before,
+      answer(...Array.from({ length: count }, (_, i) => `c${i}`)),
+      ...after,
+      ...settle(count, order, new Set(approvals)),
+    ]),
+    ...end,
+  ])
+
 describe('a journal', () => {
   it('started fresh begins by assembling; restored it begins nothing until it is resumed', () => {
     expect(live().begun).toEqual(['assemble'])
@@ -221,34 +251,8 @@ describe('a journal', () => {
   })
 
   it('folded gives the state and the run a live loop has, after every event of any run', () => {
-    const settle = (count: number, order: readonly number[], approvals: ReadonlySet<number>): DomainEvent[] => {
-      const ids = Array.from({ length: count }, (_, i) => `c${i}`)
-      return [
-        ...ids.flatMap((id) => (approvals.has(Number(id.slice(1))) ? [asked(id)] : [began(id)])),
-        ...ids.flatMap((id) => (approvals.has(Number(id.slice(1))) ? [Number(id.slice(1)) % 2 === 0 ? denied(id) : granted(id)] : [])),
-        ...ids.toSorted((a, b) => (order[Number(a.slice(1))] ?? 0) - (order[Number(b.slice(1))] ?? 0)).map(result),
-      ]
-    }
-    const turn = fc.record({
-      count: fc.integer({ min: 1, max: 4 }),
-      order: fc.array(fc.nat(9), { minLength: 4, maxLength: 4 }),
-      before: fc.subarray([tried, restarted, compacted]),
-      after: fc.subarray([restarted]),
-      approvals: fc.subarray([0, 1, 2, 3]),
-    })
-    const ending = fc.constantFrom<DomainEvent[]>([answer(), completed], [answer(), failed], [failed], [cancelled], [])
     fc.assert(
-      fc.property(fc.array(turn, { maxLength: 5 }), ending, (turns, end) => {
-        const journal = [
-          message,
-          ...turns.flatMap(({ count, order, before, after, approvals }) => [
-            ...before,
-            answer(...Array.from({ length: count }, (_, i) => `c${i}`)),
-            ...after,
-            ...settle(count, order, new Set(approvals)),
-          ]),
-          ...end,
-        ]
+      fc.property(anyJournal, (journal) => {
         const loop = live()
         for (const [i, event] of journal.entries()) {
           loop.actor.send(sent(event, i + 1))
@@ -259,5 +263,28 @@ describe('a journal', () => {
       }),
       { numRuns: 100 },
     )
+  })
+
+  it('of entries: the steps of each lead where its events lead one by one, and begin the same', () => {
+    fc.assert(
+      fc.property(anyJournal, fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 60, maxLength: 60 }), (journal, sizes) => {
+        const [byStep, byEvent] = [live(), live()]
+        for (let from = 0, entry = 0; from < journal.length; from += sizes[entry++] as number) {
+          const events = journal.slice(from, from + (sizes[entry] as number))
+          for (const step of stepsOf(events, from + 1)) byStep.actor.send(step)
+          for (const [i, event] of events.entries()) byEvent.actor.send(sent(event, from + 1 + i))
+          expect([byStep.run(), byStep.value(), byStep.begun]).toEqual([byEvent.run(), byEvent.value(), byEvent.begun])
+        }
+      }),
+      { numRuns: 100 },
+    )
+  })
+
+  it('takes one step for each event that a state waits for, and for the last', () => {
+    const types = (events: readonly DomainEvent[]): string[] => stepsOf(events, 7).map((step) => step.type)
+    expect(types([foreign('run_started'), foreign('system_prompt_snapshotted'), message])).toEqual(['user_message_added'])
+    expect(types([answer('a'), began('a'), result('a')])).toEqual(['assistant_message_added', 'tool_result_recorded'])
+    expect(types([answer('a'), began('a')])).toEqual(['assistant_message_added', 'tool_call_started'])
+    expect(stepsOf([began('a'), result('a')], 7)).toMatchObject([{ taskseq: 8, before: [{ taskseq: 7, recorded: began('a') }] }])
   })
 })

@@ -14,12 +14,18 @@
 //
 // M1. A state's entry action is its effect. The effects come with the input: the machine is made once, and an actor of it is
 //     cheap (`provide` would build the whole machine again for every loop).
-// M2. Every event is folded by core's `evolveRun`: the machine adds which events a state waits for, nothing else.
+// M2. Every event is folded by core's `evolveRun`: the machine adds which events a state waits for, nothing else. An event that no
+//     state waits for may come with the next one, in `before`: a step of the machine costs more than folding.
 // M3. `acting` and `waiting_for_approval` have one effect: whatever is due for each call. One under way is not begun again.
 import { callsWait, type DomainEvent, evolveRun, type RunState } from '@beaver/core'
 import { assign, setup } from 'xstate'
 
-type Recorded<T extends DomainEvent['type']> = { readonly type: T; readonly recorded: Extract<DomainEvent, { type: T }>; readonly taskseq: number }
+/** An event with its place in the log. */
+interface Placed<Event extends DomainEvent = DomainEvent> {
+  readonly recorded: Event
+  readonly taskseq: number
+}
+type Recorded<T extends DomainEvent['type']> = Placed<Extract<DomainEvent, { type: T }>> & { readonly type: T; readonly before?: readonly Placed[] }
 export type LoopEvent = { [T in DomainEvent['type']]: Recorded<T> }[DomainEvent['type']] | { readonly type: 'loop.resumed' }
 
 /** What entering a state begins. */
@@ -30,10 +36,12 @@ export interface LoopContext {
   readonly effects: LoopEffects
 }
 
+const folded = (run: RunState, { recorded, taskseq }: Placed): RunState => evolveRun(run, recorded, taskseq)
+
 export const loopMachine = setup({
   types: {} as { context: LoopContext; events: LoopEvent; input: LoopContext },
   actions: {
-    fold: assign(({ context, event }) => ('recorded' in event ? { run: evolveRun(context.run, event.recorded, event.taskseq) } : {})),
+    fold: assign(({ context, event }) => ('recorded' in event ? { run: [...(event.before ?? []), event].reduce(folded, context.run) } : {})),
     assemble: ({ context }) => context.effects.assemble(),
     think: ({ context }) => context.effects.think(),
     act: ({ context }) => context.effects.act(),
@@ -110,3 +118,20 @@ export const loopMachine = setup({
     cancelled: { type: 'final' },
   },
 })
+
+const waitedFor: ReadonlySet<string> = new Set(loopMachine.events)
+
+/** The steps of the machine for events that were recorded together, the first at `first`. */
+export function stepsOf(events: readonly DomainEvent[], first: number): LoopEvent[] {
+  const steps: LoopEvent[] = []
+  let before: Placed[] = []
+  for (const [i, recorded] of events.entries()) {
+    const placed = { recorded, taskseq: first + i }
+    if (!waitedFor.has(recorded.type) && i < events.length - 1) before.push(placed)
+    else {
+      steps.push({ type: recorded.type, ...placed, before } as LoopEvent)
+      before = []
+    }
+  }
+  return steps
+}
