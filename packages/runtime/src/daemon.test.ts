@@ -46,6 +46,15 @@ describe('a task', () => {
     expect(await journal.read(log)).toHaveLength(3)
   })
 
+  it('has ended when its end stands in the journal: the thread of its root is not waited for', async () => {
+    const { daemon, submit, passing, ended } = world()
+    const one = daemon({ provider: oneAnswer() })
+    const { start } = one.pool
+    one.pool.start = (spec, host) => ({ ...start(spec, host), outcome: new Promise(() => {}) })
+    const log = await submit()
+    await passing('it is let go', async () => (await ended(log)).length > 0 && one.tasks.size === 0)
+  })
+
   it('with an empty answer fails: no silent success', async () => {
     const { daemon, submit, ended } = world()
     daemon({ provider: scriptedProvider([says('  ')]) })

@@ -243,16 +243,21 @@ export function superviseTask(log: LogId, { deliveries, opening, handOn }: TaskA
       resume: known === undefined ? null : eventsOfRun(events, runId),
     })
     const ofTask = taskLog as TaskLog
-    return startLoop(spec, {
-      // What the root's end means for the task is decided here and written with it.
-      append(drafts, rootEnd) {
+    const { promise: written, resolve: ended } = Promise.withResolvers<LoopEnd>()
+    const root = startLoop(spec, {
+      // What the root's end means for the task is decided here and written with it. Then the task has ended: its thread need not say so.
+      async append(drafts, rootEnd) {
         if (rootEnd === null) return ofTask.append(drafts)
         terminal = taskEnd(rootEnd, own.last(), addUsage(usage, rootEnd.usage))
-        return ofTask.appendLast([...drafts, draft(terminal)], 'The task has ended.')
+        const place = await ofTask.appendLast([...drafts, draft(terminal)], 'The task has ended.')
+        root.letGo()
+        ended(rootEnd)
+        return place
       },
       runTeam: (callId, graph) => own.run({ runId, callId }, graph),
       sharedState: () => Promise.reject(new Error('A root agent has no shared state.')),
-    }).end
+    })
+    return Promise.race([root.end, written])
   }
 
   /** The task is a workflow: its graph was accepted with the task, and the same arguments give the same graph. */
@@ -272,7 +277,7 @@ export function superviseTask(log: LogId, { deliveries, opening, handOn }: TaskA
     }
   }
 
-  function startLoop(spec: LoopSpec, own: OwnHost): SupervisedLoop {
+  function startLoop(spec: LoopSpec, own: OwnHost): SupervisedLoop & { letGo(): void } {
     const host = loopHost(log, spec, own, { ports, approvals: approvals as TaskApprovals })
     const loop = superviseLoop(spec, host, { pool: ports.pool, log: taskLog as TaskLog, ports, readMemory: () => memoryOf(log, ports.memory) })
     loops.add(loop)
@@ -287,7 +292,7 @@ export function superviseTask(log: LogId, { deliveries, opening, handOn }: TaskA
         loops.delete(loop)
         approvals?.ended(spec.start.run_id)
       })
-    return { end, cancel: (reason) => loop.cancel(reason) }
+    return { end, cancel: (reason) => loop.cancel(reason), letGo: () => void loops.delete(loop) }
   }
 
   async function finish(end: LoopEnd): Promise<void> {
