@@ -36,21 +36,13 @@ interface Postable {
   postMessage(value: unknown): void
 }
 
-/** Runs something a little later: what is sent until then goes with it. */
-export type Later = (act: () => void) => void
-
-/** Within one turn of the event loop: for a thread to which each answer comes by a callback of its own. */
-export const nextTurn: Later = (act) => void setImmediate(act)
-/** Within one callback and what it leads to: for a thread to which one answer comes for many. A turn earlier. */
-export const afterCallback: Later = (act) => process.nextTick(act)
-
-/** Collects what is sent and posts it as one array. */
-export function batchedPost<Message>(port: Postable, later: Later): (message: Message) => void {
+/** Collects what one callback of the event loop and what it leads to send, and posts it as one array. */
+export function batchedPost<Message>(port: Postable): (message: Message) => void {
   let outbox: Message[] = []
   return (message) => {
     outbox.push(message)
     if (outbox.length > 1) return
-    later(() => {
+    process.nextTick(() => {
       const messages = outbox
       outbox = []
       port.postMessage(messages)

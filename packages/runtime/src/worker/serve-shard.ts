@@ -4,11 +4,11 @@
 import type { MessagePort } from 'node:worker_threads'
 import { externalTool, type LoopHost, type LoopServices, runAgentLoop } from '@beaver/agent'
 import { messageOf, TransientMap } from '@beaver/core'
-import { batchedPost, type FromShard, type HostAnswer, type HostCall, nextTurn, type ToShard } from './protocol.ts'
+import { batchedPost, type FromShard, type HostAnswer, type HostCall, type ToShard } from './protocol.ts'
 
 /** Serves loops until the port closes. */
 export function serveShard(port: MessagePort, services: LoopServices): Promise<void> {
-  const post = batchedPost<FromShard>(port, nextTurn)
+  const post = batchedPost<FromShard>(port)
   const cancels = new TransientMap<number, AbortController>()
   const calls = new TransientMap<number, { resolve(value: never): void; reject(error: Error): void }>()
   let lastCall = 0

@@ -7,7 +7,7 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import type { ExternalTool, LoopEnd, LoopHost, LoopSpec } from '@beaver/agent'
 import { BeaverError, messageOf, TransientMap } from '@beaver/core'
-import { afterCallback, batchedPost, type FromShard, type HostAnswer, type HostCall, type ToShard } from './protocol.ts'
+import { batchedPost, type FromShard, type HostAnswer, type HostCall, type ToShard } from './protocol.ts'
 
 export type LoopOutcome =
   | { readonly kind: 'ended'; readonly end: LoopEnd }
@@ -81,7 +81,7 @@ export async function startWorkerPool(options: { filename: string; threads: numb
 
   function addShard(): Promise<void> {
     const { port1, port2 } = new MessageChannel()
-    const shard: Shard = { port: port1, send: batchedPost<ToShard>(port1, afterCallback), loops: new TransientMap() }
+    const shard: Shard = { port: port1, send: batchedPost<ToShard>(port1), loops: new TransientMap() }
     const ready = new Promise<void>((resolve) => {
       port1.once('message', () => {
         port1.on('message', (messages: readonly FromShard[]) => messages.forEach((message) => receive(shard, message)))
