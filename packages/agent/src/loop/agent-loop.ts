@@ -1,6 +1,7 @@
 // The AgentLoop: the loop machine driven by its effects, each in a file of its own (assemble, think, settle-call, finalize).
 // L1. Every event is durable before what it authorises begins: a tool starts after its `tool_call_started`, unless nobody could
-//     tell (pure-calls), an answer is used after its `assistant_message_added`. L2. What is journaled is not done again: no provider answer is asked for twice.
+//     tell (pure-calls), an answer is used after its `assistant_message_added`. L2. What is journaled is not done again: no
+//     provider answer is asked for twice.
 // L3. After a crash a tool call that had begun is run again only if the tool is idempotent; else its outcome is in doubt.
 // L4. One end: the promise resolves with how the run ended, or rejects when the task is no longer ours.
 import { type DomainEvent, draft, type EvidenceRequirement, evolveRun, filesToFind, type RecordedEvent, runEnded, type RunState, startRun } from '@beaver/core'
