@@ -107,6 +107,7 @@ export {
   type RecordedEvent,
   type SealedRecord,
   seal,
+  sealedEvent,
   splitBatch,
   type WireRecord,
 } from './journal/record.ts'

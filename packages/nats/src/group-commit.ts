@@ -3,7 +3,7 @@
 //     the unit whose expectation failed is refused. G3. After an unknown outcome the same message is written again with the
 //     same expectation: it lands once, because a second landing is refused, and a refusal is checked against what is there.
 // G4. Bounds: `batchMessagesMax` messages and `batchBytesMax` bytes a batch (a larger unit is one of its own), `unitMessagesMax`
-//     messages a unit, `batchesInFlightMax` batches, `outcomeWaitMs` per write, `giveUpMs` in all.
+//     messages a unit, one batch under way, `outcomeWaitMs` per write, `giveUpMs` in all.
 import { BeaverError, messageOf } from '@beaver/core'
 import { headers, InvalidArgumentError, type Msg, type NatsConnection } from '@nats-io/nats-core'
 import { lineOf } from './line.ts'
@@ -47,7 +47,6 @@ const batchMessagesMax = 200
 const batchBytesMax = 8 * 1024 * 1024
 /** What the server takes as one batch. */
 const unitMessagesMax = 1_000
-const batchesInFlightMax = 1
 const outcomeWaitMs = 5_000
 const giveUpMs = 60_000
 const retryPauseMs = 100
@@ -56,13 +55,13 @@ export function groupCommit(nc: NatsConnection, lastMessage: (subject: string) =
   const queue: Pending[] = []
   const waiters: (() => void)[] = []
   const line = lineOf(nc)
-  let inFlight = 0
+  let underWay = false
   let batchesSent = 0
   let scheduled = false
   const writer = Math.random().toString(36).slice(2, 10) // a batch id only has to differ among the batches now open
 
   function schedule(): void {
-    if (scheduled || inFlight >= batchesInFlightMax || queue.length === 0) return
+    if (scheduled || underWay || queue.length === 0) return
     scheduled = true
     // After everything the present callback leads to: what arrived with one message, or with one answer, goes together.
     process.nextTick(flush)
@@ -85,29 +84,31 @@ export function groupCommit(nc: NatsConnection, lastMessage: (subject: string) =
       for (const write of next.unit) subjects.add(write.subject)
     }
     if (taken.length === 0) return
-    inFlight++
-    void commit(taken).finally(() => {
-      inFlight--
-      if (inFlight === 0 && queue.length === 0) for (const wake of waiters.splice(0)) wake()
-      schedule()
-    })
-    schedule()
+    underWay = true
+    void commit(taken)
   }
 
   /** One batch for many units; whatever is not plainly stored is settled unit by unit. */
   async function commit(taken: readonly Pending[]): Promise<void> {
-    const only = taken.length === 1 ? taken[0] : undefined
-    if (only !== undefined) return settle(only)
-    const ack = await send(taken.flatMap((pending) => pending.unit)).catch(() => null)
-    if (ack === null || !isStored(ack)) {
+    const ack = taken.length === 1 ? null : await send(taken.flatMap((pending) => pending.unit)).catch(() => null)
+    if (ack !== null && isStored(ack)) {
+      next()
+      let lastSequence = ack.seq - taken.reduce((sum, pending) => sum + pending.unit.length, 0)
+      for (const pending of taken) {
+        lastSequence += pending.unit.length
+        pending.resolve({ kind: 'stored', lastSequence })
+      }
+    } else {
       await Promise.all(taken.map(settle))
-      return
+      next()
     }
-    let lastSequence = ack.seq - taken.reduce((sum, pending) => sum + pending.unit.length, 0)
-    for (const pending of taken) {
-      lastSequence += pending.unit.length
-      pending.resolve({ kind: 'stored', lastSequence })
-    }
+    if (!underWay && queue.length === 0) for (const wake of waiters.splice(0)) wake()
+  }
+
+  /** What waited meanwhile is sent before those who were answered go on: the server works while they do. */
+  function next(): void {
+    underWay = false
+    flush()
   }
 
   async function settle(pending: Pending): Promise<void> {
@@ -172,6 +173,6 @@ export function groupCommit(nc: NatsConnection, lastMessage: (subject: string) =
         queue.push({ unit, since: Date.now(), resolve, reject })
         schedule()
       }),
-    settled: () => (inFlight === 0 && queue.length === 0 ? Promise.resolve() : new Promise((resolve) => void waiters.push(resolve))),
+    settled: () => (!underWay && queue.length === 0 ? Promise.resolve() : new Promise((resolve) => void waiters.push(resolve))),
   }
 }

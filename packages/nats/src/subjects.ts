@@ -4,6 +4,7 @@ import { BeaverError, type LogId, type SessionId } from '@beaver/core'
 
 /** Letters, digits, `-` and `_` stay; every other byte of the UTF-8 text becomes `=XX`. */
 export function encodeToken(id: string): string {
+  if (/^[A-Za-z0-9_-]*$/.test(id)) return id
   return id.replace(/[^A-Za-z0-9_-]/gu, (char) => [...Buffer.from(char)].map((byte) => `=${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''))
 }
 

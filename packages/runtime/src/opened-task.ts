@@ -1,21 +1,21 @@
 // A task that the daemon which accepts it drives at once: it need not come back by the queue (docs/decisions/0020).
 // T1. What it writes first goes with its acceptance, in one step: nothing of it stands anywhere before. T2. When the acceptance is
 //     refused, or nothing was written, nothing had begun: the task is accepted as any other.
-import { type AcceptOutcome, type AppendOutcome, BeaverError, joinBatch, type SealedRecord } from '@beaver/core'
-import { type LoadedTask, taskFrom } from './load-task.ts'
+import { type AcceptOutcome, type AppendOutcome, foldTask, headAfter, type RecordedEvent, type SealedRecord } from '@beaver/core'
+import type { LoadedTask } from './load-task.ts'
 
 /** What the log of a task begins with. */
 export interface Opening {
   readonly submitted: SealedRecord
+  /** The event of `submitted`. */
+  readonly event: RecordedEvent
   /** Writes the first entries of the log, `submitted` among them. */
   write(payloads: readonly Uint8Array[]): Promise<AppendOutcome>
 }
 
 /** The task as it will be once its first record stands in the journal. */
-export function openedTask({ submitted }: Opening): LoadedTask {
-  const task = taskFrom(joinBatch([submitted]), 0)
-  if (task === null) throw new BeaverError('internal', 'A task whose request is a blob cannot be opened.')
-  return task
+export function openedTask({ event }: Opening): LoadedTask {
+  return { events: [event], state: foldTask([event]), head: headAfter(event), revision: 0 }
 }
 
 /** How the acceptance went; `null` when it was never tried. */
@@ -25,12 +25,15 @@ export interface OpenedAcceptance {
   outcome(over: Promise<unknown>): Promise<AcceptOutcome | null>
 }
 
-export function openedAcceptance(submitted: SealedRecord, accept: (payloads: readonly Uint8Array[]) => Promise<AcceptOutcome>): OpenedAcceptance {
+export function openedAcceptance(
+  first: Pick<Opening, 'submitted' | 'event'>,
+  accept: (payloads: readonly Uint8Array[]) => Promise<AcceptOutcome>,
+): OpenedAcceptance {
   const { promise, resolve, reject } = Promise.withResolvers<AcceptOutcome | null>()
   let tried = false
   return {
     opening: {
-      submitted,
+      ...first,
       async write(payloads) {
         tried = true
         const accepting = accept(payloads)

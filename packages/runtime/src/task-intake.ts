@@ -22,6 +22,7 @@ import {
   joinBatch,
   type LogId,
   seal,
+  sealedEvent,
   type SealedRecord,
   type SessionId,
   type SessionTail,
@@ -112,10 +113,15 @@ export async function submitTask(request: z.output<typeof submitRequest>, ports:
   for (let tries = 0; tries < tailTriesMax; tries++) {
     // A session that was made up just now has no tail.
     const tail = madeUp ? { task: null, revision: 0 } : await ports.journal.sessionTail(log.tenant, log.session)
-    const submitted = event('task_submitted', { task_id: log.task, session_id: log.session, tenant: log.tenant, previous_task_id: tail.task, request: task })
-    const { record } = seal(emptyHead, draft(submitted), { epoch: 0, source: ports.source, subject: log.task, time: new Date(ports.clock.now()).toISOString() })
+    const submitted = draft(
+      event('task_submitted', { task_id: log.task, session_id: log.session, tenant: log.tenant, previous_task_id: tail.task, request: task }),
+    )
+    const written = { epoch: 0, source: ports.source, subject: log.task, time: new Date(ports.clock.now()).toISOString() }
+    const { record, head } = seal(emptyHead, submitted, written)
     if (record.blob !== null) await ports.blobs.put(record.blob.sha256, record.blob.bytes)
-    const outcome = (await openHere(log, record, tail, ports)) ?? (await queue(log, record, tail, ports))
+    const outcome =
+      (await openHere(log, { submitted: record, event: sealedEvent(emptyHead, submitted, written, head) }, tail, ports)) ??
+      (await queue(log, record, tail, ports))
     if (outcome.kind === 'accepted') return answer
     if (outcome.kind === 'task_exists') {
       const { state } = await loadTask(log, ports)
@@ -127,9 +133,9 @@ export async function submitTask(request: z.output<typeof submitRequest>, ports:
 }
 
 /** A task that waits for no other is driven where it is accepted. `null` when it is not: nothing of it stands anywhere. */
-async function openHere(log: LogId, record: SealedRecord, tail: SessionTail, ports: IntakePorts): Promise<AcceptOutcome | null> {
-  if (tail.task !== null || record.blob !== null || ports.open === undefined) return null
-  const acceptance = openedAcceptance(record, (payloads) => ports.journal.accept({ log, expectedRevision: 0, payloads }, tail))
+async function openHere(log: LogId, first: Pick<Opening, 'submitted' | 'event'>, tail: SessionTail, ports: IntakePorts): Promise<AcceptOutcome | null> {
+  if (tail.task !== null || first.submitted.blob !== null || ports.open === undefined) return null
+  const acceptance = openedAcceptance(first, (payloads) => ports.journal.accept({ log, expectedRevision: 0, payloads }, tail))
   const task = ports.open(log, acceptance.opening)
   return task === null ? null : acceptance.outcome(task.outcome)
 }

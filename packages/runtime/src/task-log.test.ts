@@ -9,6 +9,7 @@ import {
   type Journal,
   type LogId,
   seal,
+  sealedEvent,
   splitBatch,
   systemClock,
   type WireRecord,
@@ -182,13 +183,15 @@ const largest = ({ appended }: { appended: readonly Append[] }): number =>
   Math.max(...appended.flatMap(({ payloads }) => payloads.map((payload) => payload.length)))
 
 describe('opening a task (O7)', () => {
-  const record = seal(emptyHead, prompt('first'), { epoch: 0, source: '/beaver/daemons/d1', subject: 't', time: '2026-01-01T00:00:00.000Z' })
+  const written = { epoch: 0, source: '/beaver/daemons/d1', subject: 't', time: '2026-01-01T00:00:00.000Z' }
+  const record = seal(emptyHead, prompt('first'), written)
+  const first = { submitted: record.record, event: sealedEvent(emptyHead, prompt('first'), written, record.head) }
 
   it('writes its first record with what is appended first, through the one who accepts it; afterwards as ever', async () => {
     const journal = memoryJournal()
     const opened: number[] = []
     const opening: Opening = {
-      submitted: record.record,
+      ...first,
       write(payloads) {
         opened.push(payloads.length)
         return journal.append({ log, expectedRevision: 0, payloads })
@@ -208,7 +211,7 @@ describe('opening a task (O7)', () => {
 
   it('whose acceptance is refused is lost: nothing stands, and nothing is written any more', async () => {
     const journal = memoryJournal()
-    const opening: Opening = { submitted: record.record, write: async () => ({ kind: 'fenced' }) }
+    const opening: Opening = { ...first, write: async () => ({ kind: 'fenced' }) }
     const task = new TaskLog(
       log,
       { head: record.head, revision: 0, epoch: 1, opening },

@@ -39,20 +39,23 @@ export function recallByWords(text: string, skills: readonly Skill[], options: {
   const wanted = wordsOf(text)
   if (wanted.size === 0) return []
   const known = skills.map((skill) => ({ skill, ...wordsOfSkill(skill) }))
-  const held = new Map<string, number>()
-  for (const { all } of known) for (const word of all) held.set(word, (held.get(word) ?? 0) + 1)
-  const weightOf = (word: string): number => Math.log(1 + known.length / (held.get(word) ?? known.length))
-  const weight = sum(wanted, weightOf)
-  return known
-    .flatMap(({ skill, name, all }): Recalled[] => {
-      const found = [...wanted].filter((word) => all.has(word))
-      const share = found.length / wanted.size
-      const whole = options.oneWord === 'any' && share === 1
-      if (found.length === 0 || !(whole || isAbout(wanted, { found, name, all, share }))) return []
-      return [{ skill, score: rounded(sum(found, weightOf) / weight), share }]
-    })
+  const about = known.flatMap(({ skill, name, all }) => {
+    const found = [...wanted].filter((word) => all.has(word))
+    const share = found.length / wanted.size
+    const whole = options.oneWord === 'any' && share === 1
+    return found.length > 0 && (whole || isAbout(wanted, { found, name, all, share })) ? [{ skill, found, share }] : []
+  })
+  if (about.length === 0) return []
+  const weights = new Map([...wanted].map((word) => [word, weightOf(known.filter(({ all }) => all.has(word)).length)]))
+  const weight = sum(wanted, weights)
+  return about
+    .map(({ skill, found, share }): Recalled => ({ skill, score: rounded(sum(found, weights) / weight), share }))
     .toSorted((a, b) => b.score - a.score)
     .slice(0, candidatesMax)
+
+  function weightOf(skillsWithIt: number): number {
+    return Math.log(1 + known.length / (skillsWithIt || known.length))
+  }
 }
 
 function isAbout(
@@ -97,17 +100,19 @@ interface SkillWords {
 const skillWords = new WeakMap<Skill, SkillWords>()
 
 function wordsOfSkill(skill: Skill): SkillWords {
+  const known = skillWords.get(skill)
+  if (known !== undefined) return known
   const name = skill.name.replaceAll(/[-_]/g, ' ')
-  const words = skillWords.get(skill) ?? { name: wordsOf(name), all: wordsOf(`${name} ${skill.description}`) }
+  const words = { name: wordsOf(name), all: wordsOf(`${name} ${skill.description}`) }
   skillWords.set(skill, words)
   return words
 }
 
 const rounded = (score: number): number => Math.round(score * 10_000) / 10_000
 
-function sum(words: Iterable<string>, weightOf: (word: string) => number): number {
+function sum(words: Iterable<string>, weights: ReadonlyMap<string, number>): number {
   let total = 0
-  for (const word of words) total += weightOf(word)
+  for (const word of words) total += weights.get(word) ?? 0
   return total
 }
 

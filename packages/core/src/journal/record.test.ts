@@ -18,6 +18,7 @@ import {
   type LogHead,
   openRecord,
   seal,
+  sealedEvent,
   splitBatch,
   type WireRecord,
 } from './record.ts'
@@ -51,6 +52,21 @@ const codeOf = (act: () => unknown): string => {
     return error instanceof BeaverError ? error.code : String(error)
   }
 }
+
+describe('sealedEvent', () => {
+  it('is the event its record holds, whatever its text', () => {
+    const texts = fc.string({ unit: 'binary' })
+    fc.assert(
+      fc.property(texts, fc.option(texts, { nil: undefined }), (text, runId) => {
+        const of = draft(plain('user_message_added', { content: text }, runId))
+        const before = headAfter(record(submitted))
+        const { record: made, head } = seal(before, of, written)
+        expect(sealedEvent(before, of, written, head)).toEqual(openRecord(splitBatch(joinBatch([made]))[0] as WireRecord))
+      }),
+    )
+    expect(sealedEvent(emptyHead, draft(plain('user_message_added', { content: 'a\ud800' })), written, emptyHead).data).toEqual({ content: 'a\ufffd' })
+  })
+})
 
 describe('seal', () => {
   it('writes a CloudEvents record as canonical JSON', () => {

@@ -56,12 +56,19 @@ export interface SealedRecord {
   readonly blob: Blob | null
 }
 
-/** The record of one event and the head after it. `epoch` is the writer's; `source` is `/beaver/daemons/<id>`. */
-export function seal(
-  head: LogHead,
-  event: Draft,
-  written: { epoch: number; source: string; subject: string; time: string },
-): { record: SealedRecord; head: LogHead } {
+/** Who writes, and when. */
+export interface Written {
+  readonly epoch: number
+  /** `/beaver/daemons/<id>`. */
+  readonly source: string
+  /** The task. */
+  readonly subject: string
+  /** RFC 3339, UTC. */
+  readonly time: string
+}
+
+/** The record of one event and the head after it. */
+export function seal(head: LogHead, event: Draft, written: Written): { record: SealedRecord; head: LogHead } {
   const taskseq = head.taskseq + 1
   let body = `"data":${event.dataJson}`
   let blob: Blob | null = null
@@ -75,12 +82,21 @@ export function seal(
   }
   const before = `{${body},"epoch":${written.epoch},`
   const after =
-    `"id":${canonicalJson(`${written.subject}/${written.epoch}.${taskseq}`)},"prevhash":"${head.hash}",` +
+    `"id":${canonicalJson(idOf(written, taskseq))},"prevhash":"${head.hash}",` +
     (event.runId === undefined ? '' : `"runid":${canonicalJson(event.runId)},`) +
     `"source":${canonicalJson(written.source)},"specversion":"1.0","subject":${canonicalJson(written.subject)},"taskseq":${taskseq},"time":"${written.time}",` +
     `"type":"beaver.${event.type}.v1"}`
   const hash = digest('sha256', before + after)
   return { record: { text: `${before}"hash":"${hash}",${after}`, blob }, head: { taskseq, epoch: written.epoch, hash } }
+}
+
+const idOf = ({ subject, epoch }: Written, taskseq: number): string => `${subject}/${epoch}.${taskseq}`
+
+/** The event of a record that was sealed here: what `openRecord` makes of that record, whose shape need not be checked again. */
+export function sealedEvent(before: LogHead, { type, runId, dataJson }: Draft, written: Written, after: LogHead): RecordedEvent {
+  const { source, time } = written
+  const place = { taskseq: after.taskseq, epoch: after.epoch, id: idOf(written, after.taskseq), source, time, prevhash: before.hash, hash: after.hash }
+  return { type, data: JSON.parse(dataJson) as DataOf<EventType>, ...(runId === undefined ? {} : { runId }), ...place } as RecordedEvent
 }
 
 /** One journal message: a CloudEvents batch. */
@@ -128,7 +144,7 @@ export function chainFault(head: LogHead, record: WireRecord): string | null {
   return null
 }
 
-export function headAfter(record: WireRecord): LogHead {
+export function headAfter(record: Pick<WireRecord, 'taskseq' | 'epoch' | 'hash'>): LogHead {
   return { taskseq: record.taskseq, epoch: record.epoch, hash: record.hash }
 }
 
