@@ -11,7 +11,7 @@ const arms = [
   { key: 'langgraph', title: '(c) LangGraph.js, in-memory checkpointer', file: './arm-langgraph.ts' },
 ] as const
 
-const round: Round = { concurrency: 64, warmMs: 4_000, countedMs: Number(process.env['BENCH_COUNTED_MS'] ?? 6_000) }
+const round: Round = { concurrency: 64, warmMs: 10_000, countedMs: Number(process.env['BENCH_COUNTED_MS'] ?? 6_000) }
 const rounds = 3
 const sync = 'always'
 

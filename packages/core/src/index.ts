@@ -107,6 +107,7 @@ export {
   type RecordedEvent,
   type SealedRecord,
   seal,
+  sealer,
   sealedEvent,
   splitBatch,
   type WireRecord,

@@ -80,6 +80,21 @@ describe('canonicalJson', () => {
     expect(canonicalJson({ '\uffff': 1, '😀': 2 })).toBe('{"😀":2,"\uffff":1}')
   })
 
+  it('sorts them so whatever their number', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.string(), { maxLength: 40, size: 'max' }), (keys) => {
+        const object = ownMembers(keys.map((key) => [key, 0] as const))
+        expect(canonicalJson(object)).toBe(
+          `{${keys
+            .toSorted()
+            .map((key) => `${JSON.stringify(key)}:0`)
+            .join(',')}}`,
+        )
+      }),
+      runs,
+    )
+  })
+
   it('keeps __proto__ as a member', () => {
     expect(canonicalJson(JSON.parse('{"b":1,"__proto__":{"x":2}}'))).toBe('{"__proto__":{"x":2},"b":1}')
   })

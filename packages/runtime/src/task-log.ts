@@ -17,7 +17,7 @@ import {
   type LogHead,
   type LogId,
   type SealedRecord,
-  seal,
+  sealer,
 } from '@beaver/core'
 import type { Opening } from './opened-task.ts'
 
@@ -165,7 +165,8 @@ export class TaskLog {
 
   /** As many of those that wait as fit one entry; the first of them whole, in as many entries as it needs. */
   #sealWaiting(): { taken: Waiting[]; payloads: Uint8Array[]; blobs: Blob[]; head: LogHead } {
-    const written = { epoch: this.epoch, source: this.#ports.source, subject: this.log.task, time: new Date(this.#ports.clock.now()).toISOString() }
+    const time = new Date(this.#ports.clock.now()).toISOString()
+    const seal = sealer({ epoch: this.epoch, source: this.#ports.source, subject: this.log.task, time })
     const taken: Waiting[] = []
     const entries: SealedRecord[][] = this.#opening === null ? [] : [[this.#opening.submitted]]
     const blobs: Blob[] = []
@@ -176,7 +177,7 @@ export class TaskLog {
       taken.push(next)
       invariant(next.first === head.taskseq + 1, `The log of task ${this.log.task} would write ${next.first} after ${head.taskseq}.`)
       for (const each of next.drafts) {
-        const { record, head: after } = seal(head, each, written)
+        const { record, head: after } = seal(head, each)
         const size = Buffer.byteLength(record.text) + 1
         if (bytes + size > entryBytesMax) {
           entries.push([])

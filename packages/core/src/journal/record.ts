@@ -67,27 +67,40 @@ export interface Written {
   readonly time: string
 }
 
-/** The record of one event and the head after it. */
-export function seal(head: LogHead, event: Draft, written: Written): { record: SealedRecord; head: LogHead } {
-  const taskseq = head.taskseq + 1
-  let body = `"data":${event.dataJson}`
-  let blob: Blob | null = null
-  if (event.dataJson.length > inlineBytesMax / 3) {
-    const bytes = Buffer.from(event.dataJson)
-    if (bytes.length > inlineBytesMax) {
-      const sha256 = digest('sha256', bytes)
-      blob = { sha256, bytes }
-      body = `"dataref":"blob:sha256:${sha256}"`
+/** The record of one event, and the head after it. */
+export interface Sealed {
+  readonly record: SealedRecord
+  readonly head: LogHead
+}
+
+export function seal(head: LogHead, event: Draft, written: Written): Sealed {
+  return sealer(written)(head, event)
+}
+
+/** Seals events that are written together, one after the other. */
+export function sealer(written: Written): (head: LogHead, event: Draft) => Sealed {
+  const subject = canonicalJson(written.subject)
+  const source = `"source":${canonicalJson(written.source)},"specversion":"1.0","subject":${subject},"taskseq":`
+  return (head, event) => {
+    const taskseq = head.taskseq + 1
+    let body = `"data":${event.dataJson}`
+    let blob: Blob | null = null
+    if (event.dataJson.length > inlineBytesMax / 3) {
+      const bytes = Buffer.from(event.dataJson)
+      if (bytes.length > inlineBytesMax) {
+        const sha256 = digest('sha256', bytes)
+        blob = { sha256, bytes }
+        body = `"dataref":"blob:sha256:${sha256}"`
+      }
     }
+    const before = `{${body},"epoch":${written.epoch},`
+    const after =
+      `"id":${canonicalJson(idOf(written, taskseq))},"prevhash":"${head.hash}",` +
+      (event.runId === undefined ? '' : `"runid":${canonicalJson(event.runId)},`) +
+      `${source}${taskseq},"time":"${written.time}","type":"beaver.${event.type}.v1"}`
+    const hash = digest('sha256', before + after)
+    return { record: { text: `${before}"hash":"${hash}",${after}`, blob }, head: { taskseq, epoch: written.epoch, hash } }
   }
-  const before = `{${body},"epoch":${written.epoch},`
-  const after =
-    `"id":${canonicalJson(idOf(written, taskseq))},"prevhash":"${head.hash}",` +
-    (event.runId === undefined ? '' : `"runid":${canonicalJson(event.runId)},`) +
-    `"source":${canonicalJson(written.source)},"specversion":"1.0","subject":${canonicalJson(written.subject)},"taskseq":${taskseq},"time":"${written.time}",` +
-    `"type":"beaver.${event.type}.v1"}`
-  const hash = digest('sha256', before + after)
-  return { record: { text: `${before}"hash":"${hash}",${after}`, blob }, head: { taskseq, epoch: written.epoch, hash } }
 }
 
 const idOf = ({ subject, epoch }: Written, taskseq: number): string => `${subject}/${epoch}.${taskseq}`
