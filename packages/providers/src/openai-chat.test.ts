@@ -220,12 +220,24 @@ test('nobody listening is provider_unavailable', async () => {
   await expect(provider(url).chat(ask())).rejects.toMatchObject({
     class: 'provider_unavailable',
     status: null,
-    message: expect.stringContaining('ECONNREFUSED'),
+    message: expect.stringMatching(/^The endpoint \S+ cannot be reached: connect ECONNREFUSED \S+\. Check that it runs and that the base URL is right\.$/),
+  })
+})
+
+test('http where https is asked for is provider_unavailable, without the words of OpenSSL', async () => {
+  const url = (await serve(json(good))).replace('http:', 'https:')
+  await expect(provider(url).chat(ask())).rejects.toMatchObject({
+    class: 'provider_unavailable',
+    message: expect.stringMatching(/^The endpoint \S+ cannot be reached: ERR_SSL_\w+\. Check/),
   })
 })
 
 test('a connection that is reset is provider_unavailable', async () => {
-  expect((await failureOf((request) => request.socket.resetAndDestroy())).class).toBe('provider_unavailable')
+  const { class: failureClass, message } = await failureOf((request) => request.socket.resetAndDestroy())
+  expect([failureClass, message]).toEqual([
+    'provider_unavailable',
+    expect.stringMatching(/broke off the connection before its answer was whole: .*ECONNRESET\.$/),
+  ])
 })
 
 test('an answer that breaks off in its middle is provider_unavailable', async () => {

@@ -39,9 +39,17 @@ export function providerErrorOf(error: unknown, place: CallPlace): ProviderError
   if (error instanceof SyntaxError) {
     return new ProviderError('malformed_output', `${endpoint} sent a stream in which something is not JSON.`)
   }
-  const reason = place.redact(deepestReason(error))
-  return new ProviderError('provider_unavailable', `${endpoint} cannot be reached, or broke off its answer: ${reason}`)
+  const cause = deepest(error)
+  const reason = place.redact(reasonOf(cause))
+  const what = neverConnected.test(codeOf(cause))
+    ? `cannot be reached: ${reason}. Check that it runs and that the base URL is right.`
+    : `broke off the connection before its answer was whole: ${reason}.`
+  return new ProviderError('provider_unavailable', `${endpoint} ${what}`)
 }
+
+/** Codes of Node.js, undici and OpenSSL for a connection that did not come about. */
+const neverConnected =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|(ERR_SSL|ERR_TLS|CERT|UNABLE_TO)_\w+|\w*SELF_SIGNED\w*)$/
 
 /** The client's types say `any`. Without a status the error came among the events of a stream. */
 interface AnswerError extends Error {
@@ -152,10 +160,17 @@ function serverText(error: AnswerError): string {
   return /^\s*<(!doctype|html)/i.test(said) ? 'an HTML page' : said
 }
 
-function deepestReason(error: unknown): string {
+function deepest(error: unknown): unknown {
   let at = error
   for (let depth = 0; depth < 8 && at instanceof Error && at.cause instanceof Error; depth++) at = at.cause
-  if (!(at instanceof Error)) return String(at)
-  const code = (at as NodeJS.ErrnoException).code
-  return code === undefined || at.message.includes(code) ? at.message || at.name : `${code} ${at.message}`.trim()
+  return at
+}
+
+const codeOf = (error: unknown): string => text(field(error, 'code'))
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const code = codeOf(error)
+  if (code.startsWith('ERR_SSL_')) return code // its message is OpenSSL's: addresses, files and lines
+  return error.message.includes(code) ? error.message || error.name : `${code} ${error.message}`.trim()
 }
