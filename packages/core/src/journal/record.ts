@@ -73,6 +73,7 @@ export interface Sealed {
   readonly head: LogHead
 }
 
+/** Seals one event: its record follows `head`. */
 export function seal(head: LogHead, event: Draft, written: Written): Sealed {
   return sealer(written)(head, event)
 }
