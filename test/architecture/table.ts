@@ -27,7 +27,7 @@ export const table: Readonly<Record<string, Row>> = {
 
   // Adapters, one technology each.
   'packages/nats': {
-    packages: ['core'],
+    packages: ['core', 'process'],
     modules: ['@nats-io/jetstream', '@nats-io/kv', '@nats-io/nats-core', '@nats-io/obj', '@nats-io/transport-node', 'zod'],
     node: 'any',
   },
@@ -42,9 +42,10 @@ export const table: Readonly<Record<string, Row>> = {
     node: 'any',
   },
 
-  // For the apps: reading the configuration, who holds a home, and the tie between a process and its parent.
+  // For the apps: reading the configuration and who holds a home.
   'packages/config': { packages: ['core'], modules: ['zod'], node: ['fs', 'os', 'path'] },
-  'packages/process': { packages: ['core'], modules: [], node: [] },
+  // A process's tie to its parent, and how the operating system schedules it.
+  'packages/process': { packages: ['core'], modules: [], node: ['child_process'] },
 
   // Twins, contract suites, a scripted model: for tests.
   'packages/testing': { packages: ['core', 'agent', 'runtime', 'workflows'], modules: ['vitest', 'zod'], node: 'any' },

@@ -16,6 +16,7 @@ function natsServerBinary(): string {
 export interface TestServer extends AsyncDisposable {
   readonly url: string
   readonly port: number
+  readonly pid: number
   readonly dataDir: string
   /** Everything the server has on disk, byte by byte: journals, blobs, consumers. */
   stored(): Promise<Buffer>
@@ -32,6 +33,9 @@ export async function testServer(options: { sync?: 'always' | 'default' } = {}):
   return {
     url,
     port,
+    get pid() {
+      return server.pid
+    },
     dataDir,
     async stored() {
       const files = (await readdir(join(dataDir, 'jetstream'), { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile())

@@ -7,6 +7,7 @@ import { openSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BeaverError, messageOf } from '@beaver/core'
+import { scheduleAsBatch } from '@beaver/process'
 import { compareVersions, serverVersionMin } from './connect.ts'
 import { promisify } from 'node:util'
 
@@ -84,7 +85,10 @@ export async function startEmbeddedServer(options: { binary: string; dataDir: st
   const deadline = Date.now() + startMsMax
   while (Date.now() < deadline && !gone) {
     const found = await readPorts(portsDir)
-    if (found !== null) return { ...found, closed, stop }
+    if (found !== null) {
+      await scheduleAsBatch(found.pid)
+      return { ...found, closed, stop }
+    }
     await sleep(5)
   }
   await stop()

@@ -1,1 +1,2 @@
 export { runAsChild } from './lifeline.ts'
+export { scheduleAsBatch } from './scheduling.ts'

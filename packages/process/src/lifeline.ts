@@ -1,10 +1,11 @@
 // A child's tie to the process that started it: says when it is ready, and ends when it is told to or when the parent is gone.
 // Started by hand, without a parent, it says the same on stderr and ends on SIGTERM or SIGINT.
 import { BeaverError, messageOf } from '@beaver/core'
+import { scheduleAsBatch } from './scheduling.ts'
 
 const stopMsMax = 60_000
 
-/** Runs `start`, tells the parent, and calls the `stop` it gives once, at the end; then the process exits. */
+/** Schedules this process as batch, runs `start`, tells the parent, and calls the `stop` it gives once, at the end; then the process exits. */
 export async function runAsChild(
   name: string,
   start: () => Promise<{ info: Record<string, unknown>; stop: () => Promise<void>; failed: Promise<unknown> }>,
@@ -14,6 +15,7 @@ export async function runAsChild(
   process.on('disconnect', () => end(0))
   let stop: () => Promise<void> = async () => {}
   try {
+    await scheduleAsBatch(process.pid) // before `start` makes threads
     const started = await start()
     stop = started.stop
     started.failed.catch((error: unknown) => {

@@ -1,0 +1,36 @@
+// Under Linux the threads of a system's processes wake without interrupting each other (docs/decisions/0023).
+import { readdirSync, readFileSync } from 'node:fs'
+import { scheduleAsBatch } from '@beaver/process'
+import { expect, it } from 'vitest'
+import { testServer } from './support/nats.ts'
+import { projectorProcess } from './support/projector.ts'
+import { testSystem } from './support/system.ts'
+
+const linux = process.platform === 'linux'
+
+/** The policies of a process's threads, as sched(7) numbers them: 0 SCHED_OTHER, 3 SCHED_BATCH. None where there is no Linux. */
+function policiesOf(pid: number): Set<number> {
+  const threads = linux ? readdirSync(`/proc/${pid}/task`) : []
+  return new Set(
+    threads.map((thread) => {
+      const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8')
+      return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[38])
+    }),
+  )
+}
+
+const batch = new Set(linux ? [3] : [])
+
+it('nats-server, daemon and projector are scheduled as batch, every thread of them', async () => {
+  await using server = await testServer()
+  await using system = await testSystem(server)
+  const daemon = await system.daemon()
+  await using projector = await projectorProcess({ url: server.url, namespace: system.subjects.namespace })
+  expect(policiesOf(server.pid)).toEqual(batch)
+  expect(policiesOf(daemon.pid)).toEqual(batch)
+  expect(policiesOf(projector.pid)).toEqual(batch)
+})
+
+it('a process that is not there is told of by false', async () => {
+  expect(await scheduleAsBatch(2 ** 22 + 1)).toBe(false)
+})
