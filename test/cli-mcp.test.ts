@@ -103,7 +103,7 @@ describe('beaver mcp', () => {
   it.each([
     ['no system runs', {}],
     ['the configured server is not there', { NATS_URL: 'nats://127.0.0.1:1' }],
-  ])('answers at once with no_daemon when %s', async (_, env) => {
+  ])('answers soon with no_daemon when %s', async (_, env) => {
     const client = await clientOf(environment(env))
     const begun = performance.now()
     expect(await client.callTool({ name: 'SequentialWorkflow', arguments: team })).toMatchObject({

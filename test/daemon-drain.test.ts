@@ -1,4 +1,5 @@
 // SIGTERM: the daemon lets running tasks finish for a while, hands over the rest, and exits 0. Nothing is lost.
+import { clientOn } from '@beaver/client'
 import { foldTask } from '@beaver/core'
 import { held, until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -19,10 +20,11 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     const { task_id } = await system.client.submit({ task: 'think' })
     await until('the provider is asked', () => system.provider.requests.length === 1, { everyMs: 5 })
     daemon.kill(signal)
+    const impatient = clientOn(system.nc, system.subjects, 'local', { daemonMs: 0 })
     await until(
       'it takes no more requests',
       () =>
-        system.client.submit({ task: 'late' }).then(
+        impatient.submit({ task: 'late' }).then(
           () => false,
           (error: { code: string }) => error.code === 'no_daemon',
         ),

@@ -33,7 +33,7 @@ export const table: Readonly<Record<string, Row>> = {
   },
   'packages/projection': { packages: ['core'], modules: ['zod'], node: ['crypto', 'sqlite'] },
   // The client is a NATS client, and subjects are built in packages/nats only. workflows reads a team's configuration and journal.
-  'packages/client': { packages: ['core', 'nats', 'workflows'], modules: ['@nats-io/nats-core', 'zod'], node: [] },
+  'packages/client': { packages: ['core', 'nats', 'workflows'], modules: ['@nats-io/nats-core', 'ulid', 'zod'], node: [] },
 
   // Model Context Protocol, both sides. Its server forwards calls through a port: it never boots a runtime.
   'packages/mcp': {

@@ -18,12 +18,16 @@ export interface Connection extends AsyncDisposable {
 const connectMsMax = 3_000
 const closeMsMax = 1_000
 const statusMsMax = 3_000
+/** `beaver up` runs: what died is being started again. */
+const restartMsMax = 10_000
+/** Somewhere else: nobody may be there at all, and that is to be told soon. */
+const awayMsMax = 2_000
 
 /** @throws {BeaverError} `unreachable`, `server_too_old` */
 export async function connect(system: FoundSystem, timeoutMs = connectMsMax): Promise<Connection> {
   const nc = await connectNats({ url: system.url, name: 'beaver-cli', timeoutMs })
   const subjects = subjectsOf(system.namespace)
-  const client = clientOn(nc, subjects, system.tenant)
+  const client = clientOn(nc, subjects, system.tenant, { daemonMs: system.pid === null ? awayMsMax : restartMsMax })
   return {
     nc,
     subjects,

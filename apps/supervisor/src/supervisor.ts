@@ -10,7 +10,7 @@ import {
   type ToolsetPlaces,
 } from '@beaver/agent'
 import type { Config } from '@beaver/config'
-import { type DomainEvent, type Ids, type LiveDelta, type LogId, logKey, systemClock } from '@beaver/core'
+import { type DomainEvent, type LiveDelta, type LogId, logKey, systemClock } from '@beaver/core'
 import {
   connectNats,
   findTask,
@@ -37,8 +37,6 @@ export interface Supervisor {
   readonly info: { readonly daemon: string; readonly model: string; readonly provider: string; readonly skills: readonly string[] }
   /** Rejects when the daemon cannot go on. */
   readonly failed: Promise<unknown>
-  /** Makes ids as the daemon does. */
-  readonly ids: Ids
   stop(): Promise<void>
 }
 
@@ -209,7 +207,6 @@ export async function startSupervisor(config: Config, natsUrl: string, { externa
   return {
     info: { daemon: daemonId, provider: model.choice.provider, model: model.choice.model, skills: skills.map((skill) => skill.name) },
     failed: Promise.race([pool.failed, closedWithError(nc.closed())]),
-    ids,
     async stop() {
       await Promise.all([submit.stop(), runTask.stop(), commands.stop(), status.stop()])
       await daemon.drain(config.daemon.drain_ms)

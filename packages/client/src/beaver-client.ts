@@ -1,5 +1,6 @@
 // A typed client of a running Beaver: what a program does over NATS, and nothing that needs a daemon's inside.
-// C1. Every call ends: with an answer or a BeaverError. C2. A watch that stops is not a cancel.
+// C1. Every call ends: with an answer or a BeaverError. C2. A watch that stops is not a cancel. C3. A daemon that dies or is started
+//     again costs time, not the answer: what may be asked again is, and a task is one task however often it is asked for.
 import {
   type BlobStore,
   blobOf,
@@ -14,7 +15,9 @@ import {
   BeaverError,
   taskResult,
 } from '@beaver/core'
+import { askAgain } from './ask-again.ts'
 import { followLive } from './live.ts'
+import { notFresh, withIds } from './made-ids.ts'
 import { call, connectNats, followJournal, natsBlobStore, type Subjects, subjectsOf } from '@beaver/nats'
 import { type Sessions, sessionsOn } from './sessions.ts'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -74,12 +77,13 @@ export type DaemonStatus = z.infer<typeof daemonStatus>
 
 export interface BeaverClient extends AsyncDisposable {
   /**
-   * Submits a task; it is durable when this resolves.
+   * Submits a task; it is durable when this resolves. Asked again for 30 s when no answer comes.
    * @throws {BeaverError} `invalid_arguments`, `workspace_missing`, `unknown_skill`, `unknown_profile`, `unknown_workflow`, `conflict`, `no_daemon`
    */
   submit(task: SubmitTask): Promise<SubmittedTask>
   /**
-   * Submits a task and waits for its end. Asking again with the same `task_id` waits for the same task.
+   * Submits a task and waits for its end, whichever daemon drives it: it is asked for again after 15 s, then at twice the
+   * distance. Calling this again with the same `task_id` waits for the same task.
    * @throws {BeaverError} as `submit`, and `timeout` after `timeoutMs` (default 10 minutes): the task goes on
    */
   run(task: SubmitTask, options?: { timeoutMs?: number }): Promise<TaskOutcome>
@@ -113,18 +117,51 @@ export interface BeaverClient extends AsyncDisposable {
 }
 
 const answerMsMax = 10_000
+const submitMsMax = 30_000
 const runMsMax = 600_000
 
+export interface Patience {
+  /** How long a daemon, or the projector, may be away before `no_daemon` is thrown: it may be starting again. Default 5 s. */
+  readonly daemonMs?: number
+  /** When `run` asks for the first time whether the task's end was missed. Default 15 s. */
+  readonly askAgainMs?: number
+}
+
 /** @throws {BeaverError} `unreachable`, `server_too_old` */
-export async function connectBeaver(options: { url: string; namespace: string; tenant: string; name?: string; timeoutMs?: number }): Promise<BeaverClient> {
+export async function connectBeaver(
+  options: { url: string; namespace: string; tenant: string; name?: string; timeoutMs?: number } & Patience,
+): Promise<BeaverClient> {
   const nc = await connectNats({ url: options.url, name: options.name ?? 'beaver-client', timeoutMs: options.timeoutMs ?? 3_000 })
-  return clientOn(nc, subjectsOf(options.namespace), options.tenant)
+  return clientOn(nc, subjectsOf(options.namespace), options.tenant, options)
 }
 
 /** A client on a connection that is there already; `close` drains it. */
-export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string): BeaverClient {
+export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string, { daemonMs = 5_000, askAgainMs = 15_000 }: Patience = {}): BeaverClient {
   let blobs: Promise<BlobStore> | null = null
-  const ask = (subject: string, request: unknown, whom: string): Promise<unknown> => call(nc, subject, request, { timeoutMs: answerMsMax, whom })
+  const closed = (): boolean => nc.isClosed()
+  const supervisor = 'supervisor daemon'
+  const ask = (subject: string, request: unknown, whom: string): Promise<unknown> =>
+    askAgain(() => call(nc, subject, request, { timeoutMs: answerMsMax, whom }), { repeatable: false, daemonMs, withinMs: answerMsMax, closed })
+
+  async function submit(request: SubmitTask): Promise<SubmittedTask> {
+    const task = withIds(request)
+    const once = (tries: number, leftMs: number): Promise<unknown> =>
+      call(nc, subjects.service('task.submit'), tries === 0 ? task : notFresh(task), { timeoutMs: Math.min(answerMsMax, leftMs), whom: supervisor })
+    return submitted.parse(await askAgain(once, { repeatable: true, daemonMs, withinMs: submitMsMax, closed }))
+  }
+
+  async function run(request: SubmitTask, { timeoutMs = runMsMax }: { timeoutMs?: number } = {}): Promise<TaskOutcome> {
+    const task = withIds(request)
+    const once = (tries: number, leftMs: number): Promise<unknown> =>
+      call(nc, subjects.service('task.run'), tries === 0 ? task : notFresh(task), { timeoutMs: Math.min(askAgainMs * 2 ** tries, leftMs), whom: supervisor })
+    try {
+      return taskOutcome.parse(await askAgain(once, { repeatable: true, daemonMs, withinMs: timeoutMs, closed }))
+    } catch (cause) {
+      if (!(cause instanceof BeaverError && cause.code === 'timeout')) throw cause
+      const message = `The task ${task.task_id} was not answered within ${timeoutMs / 1000} s. If it was accepted it goes on: ask again with its id, or watch it.`
+      throw new BeaverError('timeout', message, { cause })
+    }
+  }
 
   async function* watch(taskId: string, { signal = new AbortController().signal }: { signal?: AbortSignal } = {}): AsyncGenerator<RecordedEvent> {
     let head = emptyHead
@@ -148,17 +185,15 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string)
   }
 
   return {
-    submit: async (task) => submitted.parse(await ask(subjects.service('task.submit'), task, 'supervisor daemon')),
-    run: async (task, { timeoutMs = runMsMax } = {}) =>
-      taskOutcome.parse(await call(nc, subjects.service('task.run'), task, { timeoutMs, whom: 'supervisor daemon' })),
+    submit,
+    run,
     cancel: async (taskId, reason, { nodeId } = {}) =>
-      void (await ask(subjects.service('task.cancel'), { task_id: taskId, reason, node_id: nodeId }, 'supervisor daemon')),
+      void (await ask(subjects.service('task.cancel'), { task_id: taskId, reason, node_id: nodeId }, supervisor)),
     decide: async (taskId, { callId, approved, by, reason }) =>
-      void (await ask(subjects.service('task.decide'), { task_id: taskId, call_id: callId, approved, by, reason }, 'supervisor daemon')),
+      void (await ask(subjects.service('task.decide'), { task_id: taskId, call_id: callId, approved, by, reason }, supervisor)),
     deltas: (taskId, { signal }) => followLive(nc, subjects.liveAnySession(tenant, taskId), signal),
     watch,
-    status: async ({ timeoutMs = answerMsMax } = {}) =>
-      daemonStatus.parse(await call(nc, subjects.service('status'), {}, { timeoutMs, whom: 'supervisor daemon' })),
+    status: async ({ timeoutMs = answerMsMax } = {}) => daemonStatus.parse(await call(nc, subjects.service('status'), {}, { timeoutMs, whom: supervisor })),
     sessions: sessionsOn(nc, subjects, tenant, () => (blobs ??= natsBlobStore(nc, subjects))),
     query: (name, input = {}) => ask(subjects.query(name), input, 'projector'),
     close,

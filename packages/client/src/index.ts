@@ -5,6 +5,7 @@ export {
   clientOn,
   connectBeaver,
   type DaemonStatus,
+  type Patience,
   type SubmittedTask,
   type SubmitTask,
   type TaskOutcome,

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { BeaverError, type BlobStore, foldTask, type LogId, type TaskState } from '@beaver/core'
+import { BeaverError, type BlobStore, foldTask, type LogId, type SessionId, type TaskState } from '@beaver/core'
 import { countingIds, memoryBlobStore, memoryJournal, type MemoryJournal, virtualClock } from '@beaver/testing'
 import { findWorkflow } from '@beaver/workflows'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
@@ -221,10 +221,21 @@ describe('the same request again (I1)', () => {
 
   it('in another session is a conflict: a task is found by its id alone', async () => {
     const here = { tenant: 'local', session: 's', task: 't' } as LogId
-    const { submit } = intake({ findTask: async (_, task) => (task === here.task ? here : null) })
-    await submit({ task: 'x', task_id: 't', session_id: 's' })
-    for (const elsewhere of [{ session_id: 'other' }, {}]) expect(await refusal(submit({ task: 'x', task_id: 't', ...elsewhere }))).toEqual(['conflict', []])
+    const { submit: first, ports } = intake()
+    await first({ task: 'x', task_id: 't', session_id: 's' })
+    const { submit } = intake({ journal: ports.journal, findTask: async (_, task) => (task === here.task ? here : null) })
+    expect(await refusal(submit({ task: 'x', task_id: 't', session_id: 'other' }))).toEqual(['conflict', []])
     expect(await submit({ task: 'x', task_id: 't', session_id: 's' })).toEqual({ task_id: 't', session_id: 's' })
+    expect(await ports.journal.sessionTail('local', 'other' as SessionId)).toEqual({ task: null, revision: 0 })
+  })
+
+  it('by its id alone is the task of that id, whatever its session', async () => {
+    const { submit, ports } = intake()
+    const first = await submit({ task: 'x' })
+    const again = intake({ journal: ports.journal, findTask: async () => logOf(first) })
+    expect(await again.submit({ task: 'x', task_id: first.task_id })).toEqual(first)
+    expect(await refusal(again.submit({ task: 'y', task_id: first.task_id }))).toEqual(['conflict', []])
+    expect(await ports.journal.read(logOf(first))).toHaveLength(1)
   })
 
   it('leaves the session as it is: the next task follows the first one once', async () => {
@@ -232,6 +243,42 @@ describe('the same request again (I1)', () => {
     await submit({ task: 'x', task_id: 't1', session_id: 's' })
     await submit({ task: 'x', task_id: 't1', session_id: 's' })
     expect((await stateOf(await submit({ task: 'y', session_id: 's' }))).submitted?.previous_task_id).toBe('t1')
+  })
+})
+
+describe('a request whose ids were made up just now', () => {
+  const unasked = (): Promise<never> => Promise.reject(new Error('was looked for'))
+  const journalWithoutTail = { ...memoryJournal(), sessionTail: unasked }
+
+  it('is accepted without a look at what is there', async () => {
+    const { submit } = intake({ journal: journalWithoutTail, findTask: unasked })
+    expect(await submit({ task: 'x', task_id: 't', session_id: 's', fresh: 'session' })).toEqual({ task_id: 't', session_id: 's' })
+  })
+
+  it('in a session that is there follows its last task', async () => {
+    const { submit, stateOf } = intake({ findTask: unasked })
+    await submit({ task: 'x', task_id: 't1', session_id: 's', fresh: 'session' })
+    const second = await submit({ task: 'y', task_id: 't2', session_id: 's', fresh: 'task' })
+    expect((await stateOf(second)).submitted?.previous_task_id).toBe('t1')
+  })
+
+  it('and were not: the session is a chain all the same, and the task one task', async () => {
+    const { submit, stateOf, ports } = intake({ findTask: unasked })
+    await submit({ task: 'x', task_id: 't1', session_id: 's', fresh: 'task' })
+    const second = await submit({ task: 'y', task_id: 't2', session_id: 's', fresh: 'session' })
+    expect((await stateOf(second)).submitted?.previous_task_id).toBe('t1')
+    expect(await submit({ task: 'y', task_id: 't2', session_id: 's', fresh: 'session' })).toEqual(second)
+    expect(await refusal(submit({ task: 'z', task_id: 't2', session_id: 's', fresh: 'task' }))).toEqual(['conflict', []])
+    expect(await ports.journal.read(logOf(second))).toHaveLength(1)
+  })
+
+  test.each<[string, unknown]>([
+    ['no ids', { task: 'x', fresh: 'task' }],
+    ['no session', { task: 'x', task_id: 't', fresh: 'session' }],
+    ['no task id', { task: 'x', session_id: 's', fresh: 'task' }],
+    ['another word', { task: 'x', task_id: 't', session_id: 's', fresh: true }],
+  ])('of a wrong shape: %s', (_, request) => {
+    expect(submitRequest.safeParse(request).error?.issues.map((issue) => issue.path.join('.'))).toEqual(['fresh'])
   })
 })
 

@@ -1,6 +1,7 @@
 // Accepting a task: validated first, then durable, then answered. Nothing of a refused request is stored.
 // I1. The same id with the same request gives the same answer; with another request, or in another session, `conflict`: a task is
-//     found by its id alone. Two sessions that take one id at the very same time are not told apart.
+//     found by its id alone. Two sessions that take one id at the very same time are not told apart, nor is an id that was called
+//     `fresh` and is not.
 // I2. Tasks of one session form a chain: each names the one accepted before it (D-47).
 // I3. A task is for a root agent (`task`, with `skill` and `profile`) or is a workflow (`workflow`), never both. A workflow's
 //     graph is built before the task is accepted: what would be refused later is refused now.
@@ -44,6 +45,8 @@ const submitFields = z.strictObject({
   /** Makes a repeated request harmless; made up when absent. */
   task_id: foreignId.optional(),
   session_id: foreignId.optional(),
+  /** What was made up just now by who asks, and so is not looked for: the task's id, or the session's too. */
+  fresh: z.enum(['task', 'session']).optional(),
   /** The folder the agents may work in; absolute. */
   workspace: z.string().optional(),
   /** The name of a skill to activate. */
@@ -59,10 +62,15 @@ const submitFields = z.strictObject({
   title: z.string().min(1).max(200).optional(),
   user_id: foreignId.optional(),
 })
-export const submitRequest = submitFields.refine((request) => request.task !== undefined || request.workflow !== undefined, {
-  path: ['task'],
-  message: 'is required, or "workflow" instead of it',
-})
+export const submitRequest = submitFields
+  .refine((request) => request.task !== undefined || request.workflow !== undefined, {
+    path: ['task'],
+    message: 'is required, or "workflow" instead of it',
+  })
+  .refine(({ fresh, task_id, session_id }) => fresh === undefined || (task_id !== undefined && (fresh === 'task' || session_id !== undefined)), {
+    path: ['fresh'],
+    message: 'says that "task_id" was made up just now, and with "session" that "session_id" was too: give them',
+  })
 export type SubmitRequest = z.input<typeof submitRequest>
 
 export interface Submitted {
@@ -99,20 +107,21 @@ const tailTriesMax = 20
 /** @throws {BeaverError} `invalid_arguments`, `workspace_missing`, `unknown_skill`, `unknown_profile`, `unknown_workflow`, `conflict` */
 export async function submitTask(request: z.output<typeof submitRequest>, ports: IntakePorts): Promise<Submitted> {
   const task = await validated(request, ports)
+  const there = request.task_id === undefined || request.fresh !== undefined ? null : await ports.findTask(ports.tenant, request.task_id)
   const log: LogId = {
     tenant: ports.tenant,
-    // A task with an id of its own and no session has one of that name: asked for again, it is found again.
-    session: (request.session_id ?? request.task_id ?? ports.ids.next('session')) as SessionId,
+    // A task with an id of its own and no session has one of that name. Asked for again by its id alone it is found, whatever its session.
+    session: (request.session_id ?? there?.session ?? request.task_id ?? ports.ids.next('session')) as SessionId,
     task: (request.task_id ?? ports.ids.next('task')) as TaskId,
   }
-  const madeUp = request.session_id === undefined && request.task_id === undefined
-  const answer: Submitted = { task_id: log.task, session_id: log.session }
-  const there = request.task_id === undefined ? null : await ports.findTask(log.tenant, log.task)
   if (there !== null && there.session !== log.session)
     throw new BeaverError('conflict', `The task id ${log.task} is taken in the session ${there.session}. Use another id, or none.`)
+  const answer: Submitted = { task_id: log.task, session_id: log.session }
+  if (there !== null) return repeated(log, task, ports)
+  const newSession = request.fresh === 'session' || (request.session_id === undefined && request.task_id === undefined)
   for (let tries = 0; tries < tailTriesMax; tries++) {
     // A session that was made up just now has no tail.
-    const tail = madeUp ? { task: null, revision: 0 } : await ports.journal.sessionTail(log.tenant, log.session)
+    const tail = newSession && tries === 0 ? { task: null, revision: 0 } : await ports.journal.sessionTail(log.tenant, log.session)
     const submitted = draft(
       event('task_submitted', { task_id: log.task, session_id: log.session, tenant: log.tenant, previous_task_id: tail.task, request: task }),
     )
@@ -123,13 +132,16 @@ export async function submitTask(request: z.output<typeof submitRequest>, ports:
       (await openHere(log, { submitted: record, event: sealedEvent(emptyHead, submitted, written, head) }, tail, ports)) ??
       (await queue(log, record, tail, ports))
     if (outcome.kind === 'accepted') return answer
-    if (outcome.kind === 'task_exists') {
-      const { state } = await loadTask(log, ports)
-      if (state.submitted !== null && same(state.submitted.request, task)) return answer
-      throw new BeaverError('conflict', `The task id ${log.task} is taken by another request. Use another id, or none.`)
-    }
+    if (outcome.kind === 'task_exists') return repeated(log, task, ports)
   }
   throw new BeaverError('conflict', `The session ${log.session} is too busy: its order changed ${tailTriesMax} times while the task was accepted. Try again.`)
+}
+
+/** A request for a task that is there. @throws {BeaverError} `conflict` when it is another one */
+async function repeated(log: LogId, task: TaskRequest, ports: IntakePorts): Promise<Submitted> {
+  const { state } = await loadTask(log, ports)
+  if (state.submitted !== null && same(state.submitted.request, task)) return { task_id: log.task, session_id: log.session }
+  throw new BeaverError('conflict', `The task id ${log.task} is taken by another request. Use another id, or none.`)
 }
 
 /** A task that waits for no other is driven where it is accepted. `null` when it is not: nothing of it stands anywhere. */

@@ -11,7 +11,6 @@ import { type AgentServiceOptions, readOptions, type Settings } from './options.
 import type { AgentRunResult } from './run-result.ts'
 import { type Runtime, type ServiceInfo, startRuntime } from './runtime.ts'
 import { type ShutdownHook, shutdownHooks } from './shutdown-hooks.ts'
-import { submitTask } from './submit-task.ts'
 
 /** What to do, in words; or a workflow to run as it is, without a root agent: `GraphWorkflow`, `workflow:<id>`, `AgentTeam`. */
 export type TaskInput = string | { readonly workflow: string; readonly arguments: Readonly<Record<string, unknown>> }
@@ -240,11 +239,8 @@ export class AgentService implements AsyncDisposable {
     return this.#follow(
       () =>
         this.#inLane(sessionId, async () => {
-          const { client, ids } = await this.#up()
-          // Ids of our own make a repeated request harmless.
-          const task_id = taskId ?? ids.next('task')
-          const session_id = sessionId ?? (taskId === undefined ? ids.next('session') : undefined)
-          return { client, submitted: await submitTask(client, { ...request, task_id, session_id }) }
+          const { client } = await this.#up()
+          return { client, submitted: await client.submit({ ...request, task_id: taskId, session_id: sessionId }) }
         }),
       options,
     )

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { join } from 'node:path'
 import { type BeaverClient, clientOn } from '@beaver/client'
 import { lockHome, removeSystemFile, writeSystemFile } from '@beaver/config'
-import { BeaverError, type Ids, type LogId } from '@beaver/core'
+import { BeaverError, type LogId } from '@beaver/core'
 import { connectNats, findNatsServer, findTask, subjectsOf } from '@beaver/nats'
 import { startProjector } from '@beaver/projector/projector'
 import { startSupervisor } from '@beaver/supervisor/supervisor'
@@ -27,7 +27,6 @@ export interface Runtime {
   readonly client: BeaverClient
   /** Rejects when a part cannot go on. */
   readonly failed: Promise<never>
-  readonly ids: Ids
   find(taskId: string): Promise<LogId | null>
   /** `hooks`: of the program. */
   close(hooks: () => Promise<void>): Promise<void>
@@ -79,7 +78,6 @@ export async function startRuntime(settings: Settings): Promise<Runtime> {
     },
     client: clientOn(nc, subjects, config.tenant),
     failed,
-    ids: supervisor.ids,
     find: (taskId) => findTask(nc, subjects, config.tenant, taskId),
     async close(given) {
       hooks = given

@@ -1,0 +1,72 @@
+import { BeaverError, type Clock, type ErrorCode } from '@beaver/core'
+import { RequestError } from '@nats-io/nats-core'
+import { describe, expect, it, test } from 'vitest'
+import { type Asking, askAgain } from './ask-again.ts'
+
+const nobody = (): BeaverError => new BeaverError('no_daemon', 'nobody', { cause: new RequestError('no responders') })
+const told = (code: ErrorCode): BeaverError => new BeaverError(code, 'told')
+
+/** Each ask takes `takesMs` and ends as the next of `ends` says, and then always as the last one. Nobody waits: time jumps. */
+async function asked(ends: readonly (BeaverError | string)[], { takesMs = 0, ...over }: Partial<Asking> & { takesMs?: number } = {}) {
+  let now = 0
+  const clock: Clock = {
+    now: () => now,
+    after(delayMs, act) {
+      now += delayMs
+      queueMicrotask(act)
+      return { cancel: () => {} }
+    },
+  }
+  let asks = 0
+  const ask = async (tries: number, leftMs: number): Promise<string> => {
+    expect([tries, leftMs]).toEqual([asks++, 30_000 - now])
+    now += takesMs
+    const end = ends[Math.min(tries, ends.length - 1)] as BeaverError | string
+    if (typeof end === 'string') return end
+    throw end
+  }
+  const outcome = await askAgain(ask, { repeatable: true, daemonMs: 5_000, withinMs: 30_000, closed: () => false, clock, ...over }).catch(
+    (error: BeaverError) => error.code,
+  )
+  return { outcome, asks, now }
+}
+
+describe('when nobody is there (Q2)', () => {
+  it.each([true, false])('asking goes on until somebody is (repeatable: %s)', async (repeatable) => {
+    expect(await asked([nobody(), nobody(), 'done'], { repeatable })).toMatchObject({ outcome: 'done', asks: 3 })
+  })
+
+  it('asking ends after daemonMs', async () => {
+    expect(await asked([nobody()])).toMatchObject({ outcome: 'no_daemon', now: 4_900 })
+  })
+
+  it('and nobody is waited for, that is told at once', async () => {
+    expect(await asked([nobody()], { daemonMs: 0 })).toEqual({ outcome: 'no_daemon', asks: 1, now: 0 })
+  })
+
+  it('any more, where somebody was, asking goes on until the deadline', async () => {
+    expect(await asked([told('timeout'), nobody()], { takesMs: 1_000 })).toMatchObject({ outcome: 'no_daemon', now: 30_700 })
+  })
+})
+
+describe('when no answer comes', () => {
+  test.each<ErrorCode>(['timeout', 'unreachable', 'no_daemon'])('%s is asked again where that does no harm', async (code) => {
+    expect(await asked([told(code), 'done'])).toEqual({ outcome: 'done', asks: 2, now: 100 })
+  })
+
+  test.each<ErrorCode>(['timeout', 'unreachable', 'no_daemon'])('%s stands where it may have been done (Q3)', async (code) => {
+    expect(await asked([told(code), 'done'], { repeatable: false })).toEqual({ outcome: code, asks: 1, now: 0 })
+  })
+
+  it('within the deadline, that is told', async () => {
+    expect(await asked([told('timeout')], { takesMs: 10_000 })).toEqual({ outcome: 'timeout', asks: 3, now: 30_200 })
+  })
+
+  it('because the connection is closed, that is told', async () => {
+    expect(await asked([told('unreachable'), 'done'], { closed: () => true })).toEqual({ outcome: 'unreachable', asks: 1, now: 0 })
+  })
+})
+
+it.each<ErrorCode>(['invalid_arguments', 'conflict', 'not_found'])('a refusal stands: %s (Q1)', async (code) => {
+  expect(await asked([told(code), 'done'])).toEqual({ outcome: code, asks: 1, now: 0 })
+})

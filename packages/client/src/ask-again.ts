@@ -1,0 +1,45 @@
+// Asking until there is an answer: a daemon may be away for a moment, or die while it works on what was asked.
+// Q1. Only what no answer came to is asked again; a refusal stands. Q2. Nobody there is waited for `daemonMs`, in which a daemon is
+//     started again; where one has been there, until the deadline. Q3. What may not be done twice is asked again only when nobody
+//     was there to do it.
+import { BeaverError, type Clock, type ErrorCode, pause, systemClock } from '@beaver/core'
+import { RequestError } from '@nats-io/nats-core'
+
+export interface Asking {
+  /** Whether asking twice does no harm. */
+  readonly repeatable: boolean
+  /** How long nobody may be there. */
+  readonly daemonMs: number
+  /** In all. */
+  readonly withinMs: number
+  /** Nobody can be asked any more. */
+  readonly closed: () => boolean
+  readonly clock?: Clock
+}
+
+const pauseMs = 100
+const unanswered: ReadonlySet<ErrorCode> = new Set(['timeout', 'no_daemon', 'unreachable'])
+
+/**
+ * @param ask asks once; it is told how often that was done before, and for how long an answer is still waited for
+ * @throws {BeaverError} what was answered, or why no answer came
+ */
+export async function askAgain<T>(
+  ask: (tries: number, leftMs: number) => Promise<T>,
+  { repeatable, daemonMs, withinMs, closed, clock = systemClock }: Asking,
+): Promise<T> {
+  const until = clock.now() + withinMs
+  let giveUpAt = clock.now() + Math.min(daemonMs, withinMs)
+  for (let tries = 0; ; tries++) {
+    try {
+      return await ask(tries, until - clock.now())
+    } catch (error) {
+      if (!(error instanceof BeaverError && unanswered.has(error.code)) || closed()) throw error
+      const nobodyThere = error.cause instanceof RequestError
+      if (!nobodyThere && !repeatable) throw error
+      if (!nobodyThere) giveUpAt = until
+      if (clock.now() + pauseMs >= giveUpAt) throw error
+    }
+    await pause(clock, pauseMs, new AbortController().signal)
+  }
+}

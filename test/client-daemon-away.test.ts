@@ -1,0 +1,87 @@
+// Given a client that waits for a task, a daemon that is away, dies or goes costs time and not the answer; the task is one task.
+import { clientOn } from '@beaver/client'
+import { held, until } from '@beaver/testing'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type FakeReply, say } from './support/fake-provider.ts'
+import { testServer, type TestServer } from './support/nats.ts'
+import { testSystem, type TestSystem } from './support/system.ts'
+
+let server: TestServer
+beforeAll(async () => void (server = await testServer()))
+afterAll(() => server[Symbol.asyncDispose]())
+
+/** How many tasks were ever accepted. */
+async function acceptedIn({ nc, subjects }: TestSystem): Promise<number> {
+  const info = await nc.request(`$JS.API.STREAM.INFO.${subjects.stream}`, JSON.stringify({ subjects_filter: subjects.acceptances }))
+  const { state } = info.json<{ state: { subjects?: Record<string, number> } }>()
+  return Object.values(state.subjects ?? {}).reduce((sum, messages) => sum + messages, 0)
+}
+
+const asked = (system: TestSystem): Promise<unknown> => until('the model is asked', () => system.provider.requests.length > 0, { everyMs: 5 })
+
+it('a daemon that is still starting is waited for', async () => {
+  await using system = await testSystem(server)
+  system.provider.answerBy(() => say('42'))
+  const client = clientOn(system.nc, system.subjects, 'local', { daemonMs: 20_000 })
+  const [submitted, ran] = [client.submit({ task: 'x' }), client.run({ task: 'y' })]
+  await system.daemon()
+  expect((await system.ended((await submitted).task_id)).at(-1)?.type).toBe('task_completed')
+  expect(await ran).toMatchObject({ status: 'completed', final_output: '42' })
+  expect(await acceptedIn(system)).toBe(2)
+})
+
+it('where none comes that is told, after a while', async () => {
+  await using system = await testSystem(server)
+  const client = clientOn(system.nc, system.subjects, 'local', { daemonMs: 250 })
+  const begun = performance.now()
+  for (const ask of [client.submit({ task: 'x' }), client.run({ task: 'x' }), client.cancel('t', 'why'), client.query('tasks')])
+    await expect(ask).rejects.toMatchObject({ code: 'no_daemon', message: expect.stringContaining('beaver up') as string })
+  expect(performance.now() - begun).toBeGreaterThanOrEqual(100)
+  expect(await acceptedIn(system)).toBe(0)
+})
+
+it('a daemon killed while its task runs: the answer comes from the next one, of the same task', async () => {
+  await using system = await testSystem(server)
+  const answer = held<FakeReply>()
+  system.provider.answerBy(() => answer.promise)
+  const client = clientOn(system.nc, system.subjects, 'local', { daemonMs: 20_000, askAgainMs: 300 })
+  const first = await system.daemon()
+  const ran = client.run({ task: 'x' })
+  await asked(system)
+  await system.kill(first)
+  await system.daemon()
+  answer.settle(say('42'))
+  const { status, final_output, task_id, session_id } = await ran
+  expect([status, final_output]).toEqual(['completed', '42'])
+  expect([task_id.slice(0, 5), session_id.slice(0, 8)]).toEqual(['task_', 'session_'])
+  expect(await acceptedIn(system)).toBe(1)
+})
+
+it('a daemon that goes away while its task runs: the answer comes from the next one', async () => {
+  await using system = await testSystem(server)
+  const answer = held<FakeReply>()
+  system.provider.answerBy(() => answer.promise)
+  const first = await system.daemon()
+  const ran = system.client.run({ task: 'x', session_id: 'mine' })
+  await asked(system)
+  first.kill('SIGTERM')
+  await first.exited
+  await system.daemon()
+  answer.settle(say('42'))
+  expect(await ran).toMatchObject({ status: 'completed', final_output: '42', session_id: 'mine' })
+  expect(await acceptedIn(system)).toBe(1)
+})
+
+it('a task that takes longer than anybody waits for goes on, and its id is told', async () => {
+  await using system = await testSystem(server)
+  const answer = held<FakeReply>()
+  system.provider.answerBy(() => answer.promise)
+  await system.daemon()
+  const client = clientOn(system.nc, system.subjects, 'local', { askAgainMs: 100 })
+  const refused = await client.run({ task: 'x' }, { timeoutMs: 600 }).catch((error: Error) => error)
+  expect(refused).toMatchObject({ code: 'timeout', message: expect.stringMatching(/^The task task_\w{26} was not answered within 0.6 s/) as string })
+  answer.settle(say('42'))
+  const [task_id = ''] = /task_\w{26}/.exec((refused as Error).message) ?? []
+  expect(await client.run({ task: 'x', task_id })).toMatchObject({ task_id, status: 'completed', final_output: '42' })
+  expect(await acceptedIn(system)).toBe(1)
+})
