@@ -12,8 +12,9 @@ export interface Row {
 }
 
 export const table: Readonly<Record<string, Row>> = {
-  // Pure: no I/O, no clock, no randomness. node:crypto is there to hash the chain, re2js to match in bounded time.
-  'packages/core': { packages: [], modules: ['re2js', 'zod'], node: ['crypto'] },
+  // Pure: no I/O, no clock, no randomness, but for the adapters that stand beside the ports Clock and Ids. node:crypto is there to
+  // hash the chain and for ids, re2js to match in bounded time.
+  'packages/core': { packages: [], modules: ['re2js', 'ulid', 'zod'], node: ['crypto'] },
   // cel-js evaluates the expressions of workflow definition files.
   'packages/workflows': { packages: ['core'], modules: ['@marcbachmann/cel-js', 'zod'], node: [] },
 
@@ -33,7 +34,7 @@ export const table: Readonly<Record<string, Row>> = {
   },
   'packages/projection': { packages: ['core'], modules: ['zod'], node: ['crypto', 'sqlite'] },
   // The client is a NATS client, and subjects are built in packages/nats only. workflows reads a team's configuration and journal.
-  'packages/client': { packages: ['core', 'nats', 'workflows'], modules: ['@nats-io/nats-core', 'ulid', 'zod'], node: [] },
+  'packages/client': { packages: ['core', 'nats', 'workflows'], modules: ['@nats-io/nats-core', 'zod'], node: [] },
 
   // Model Context Protocol, both sides. Its server forwards calls through a port: it never boots a runtime.
   'packages/mcp': {
@@ -54,12 +55,12 @@ export const table: Readonly<Record<string, Row>> = {
   'apps/cli': {
     // agent: it lists the tools, definitions and profiles of the configuration without a system.
     packages: ['core', 'workflows', 'agent', 'nats', 'client', 'config', 'providers', 'projection', 'mcp', 'supervisor', 'projector'],
-    modules: ['commander', 'picocolors', 'ulid'],
+    modules: ['commander', 'picocolors'],
     node: 'any',
   },
   'apps/supervisor': {
     packages: ['core', 'agent', 'runtime', 'nats', 'config', 'process', 'providers', 'mcp', 'workflows'],
-    modules: ['@nats-io/nats-core', 'ulid', 'zod'],
+    modules: ['@nats-io/nats-core', 'zod'],
     node: 'any',
   },
   // A composition root for programs of one's own: the library's face.

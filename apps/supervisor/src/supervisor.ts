@@ -10,7 +10,7 @@ import {
   type ToolsetPlaces,
 } from '@beaver/agent'
 import type { Config } from '@beaver/config'
-import { type DomainEvent, type LiveDelta, type LogId, logKey, systemClock } from '@beaver/core'
+import { type DomainEvent, type LiveDelta, type LogId, logKey, systemClock, ulidIds } from '@beaver/core'
 import {
   connectNats,
   findTask,
@@ -28,7 +28,6 @@ import type { Workflow } from '@beaver/workflows'
 import type { Subscription } from '@nats-io/nats-core'
 import { externalToolsOf } from './external-tools-of.ts'
 import { watchEndings } from './endings.ts'
-import { ulidIds } from './ids.ts'
 import { chooseModel } from './model.ts'
 import { serveTaskCommands } from './task-commands.ts'
 import type { WorkerData } from './worker.ts'

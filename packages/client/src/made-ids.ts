@@ -1,5 +1,5 @@
 // Ids for a task whose caller gave none: with them it can be asked for again, and is one task.
-import { monotonicFactory } from 'ulid'
+import { type Ids, ulidIds } from '@beaver/core'
 
 interface Named {
   readonly task_id: string
@@ -7,14 +7,14 @@ interface Named {
   readonly fresh?: 'task' | 'session'
 }
 
-const next = monotonicFactory()
+const ids: Ids = ulidIds()
 
 export function withIds<Task extends { readonly task_id?: string | undefined; readonly session_id?: string | undefined }>(task: Task): Task & Named {
   const { task_id, session_id } = task
   if (task_id !== undefined) return { ...task, task_id }
-  const made = `task_${next().toLowerCase()}`
+  const made = ids.next('task')
   if (session_id !== undefined) return { ...task, task_id: made, fresh: 'task' }
-  return { ...task, task_id: made, session_id: `session_${next().toLowerCase()}`, fresh: 'session' }
+  return { ...task, task_id: made, session_id: ids.next('session'), fresh: 'session' }
 }
 
 /** The same, to be asked again: by now it may be there, and has to be looked for. */

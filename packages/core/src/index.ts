@@ -127,7 +127,8 @@ export {
   memoryTarget,
 } from './ports/memory-store.ts'
 export type { SessionSearch, SessionSearchHit, SessionSearchRequest } from './ports/session-search.ts'
-export { type Clock, type Ids, pause, systemClock } from './ports/clock.ts'
+export { type Clock, pause, systemClock } from './ports/clock.ts'
+export { type Ids, ulidIds } from './ports/ids.ts'
 export {
   changeSharedState,
   readSharedState,

@@ -1,14 +1,9 @@
-// The Clock port. Time, ids and randomness come in from outside, so that tests can decide them.
+// The Clock port. Time comes in from outside, so that tests can decide it.
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number
   /** Runs `act` once after `delayMs`, unless cancelled first. */
   after(delayMs: number, act: () => void): { cancel(): void }
-}
-
-/** Makes ids that sort by time: `task_01k…`. */
-export interface Ids {
-  next(kind: 'task' | 'session' | 'run' | 'team' | 'daemon'): string
 }
 
 export const systemClock: Clock = {

@@ -1,9 +1,13 @@
-// Ids that sort by time: a kind and a ULID, in lower case.
-// I1. Ids of one process rise, within a millisecond too.
+// The Ids port: new ids come in from outside, so that tests can decide them. Its adapter stands beside it.
 import { randomFillSync } from 'node:crypto'
-import type { Ids } from '@beaver/core'
 import { monotonicFactory } from 'ulid'
 
+/** Makes ids that sort by time: `task_01k…`. */
+export interface Ids {
+  next(kind: 'task' | 'session' | 'run' | 'team' | 'daemon'): string
+}
+
+/** A kind and a ULID, in lower case. The ids of one maker rise, within a millisecond too. */
 export function ulidIds(): Ids {
   const ulid = monotonicFactory(pooledRandom())
   return { next: (kind) => `${kind}_${ulid().toLowerCase()}` }
