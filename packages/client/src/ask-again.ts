@@ -17,29 +17,37 @@ export interface Asking {
   readonly clock?: Clock
 }
 
-const pauseMs = 100
+const pauseMsFirst = 100
+/** A daemon that is too busy to answer is not to be asked ever more by those who wait. */
+const pauseMsMax = 1_000
+/** What is left for the last ask, at least. */
+const lastAskMs = 100
 const unanswered: ReadonlySet<ErrorCode> = new Set(['timeout', 'no_daemon', 'unreachable'])
 
 /**
- * @param ask asks once; it is told how often that was done before, and for how long an answer is still waited for
+ * @param ask asks once; it is told how often somebody was asked before who gave no answer, and for how long one is still waited for
  * @throws {BeaverError} what was answered, or why no answer came
  */
 export async function askAgain<T>(
-  ask: (tries: number, leftMs: number) => Promise<T>,
+  ask: (unanswered: number, leftMs: number) => Promise<T>,
   { repeatable, daemonMs, withinMs, closed, clock = systemClock }: Asking,
 ): Promise<T> {
   const until = clock.now() + withinMs
   let giveUpAt = clock.now() + Math.min(daemonMs, withinMs)
-  for (let tries = 0; ; tries++) {
+  let unansweredAsks = 0
+  for (let pauseMs = pauseMsFirst; ; pauseMs = Math.min(2 * pauseMs, pauseMsMax)) {
     try {
-      return await ask(tries, until - clock.now())
+      return await ask(unansweredAsks, until - clock.now())
     } catch (error) {
       if (!(error instanceof BeaverError && unanswered.has(error.code)) || closed()) throw error
       const nobodyThere = error.cause instanceof RequestError
       if (!nobodyThere && !repeatable) throw error
-      if (!nobodyThere) giveUpAt = until
-      if (clock.now() + pauseMs >= giveUpAt) throw error
+      if (!nobodyThere) {
+        giveUpAt = until
+        unansweredAsks++
+      }
+      if (giveUpAt - clock.now() <= lastAskMs) throw error
     }
-    await pause(clock, pauseMs, new AbortController().signal)
+    await pause(clock, Math.min(pauseMs, giveUpAt - clock.now() - lastAskMs), new AbortController().signal)
   }
 }

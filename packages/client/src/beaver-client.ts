@@ -145,15 +145,18 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string,
 
   async function submit(request: SubmitTask): Promise<SubmittedTask> {
     const task = withIds(request)
-    const once = (tries: number, leftMs: number): Promise<unknown> =>
-      call(nc, subjects.service('task.submit'), tries === 0 ? task : notFresh(task), { timeoutMs: Math.min(answerMsMax, leftMs), whom: supervisor })
+    const once = (unanswered: number, leftMs: number): Promise<unknown> =>
+      call(nc, subjects.service('task.submit'), unanswered === 0 ? task : notFresh(task), { timeoutMs: Math.min(answerMsMax, leftMs), whom: supervisor })
     return submitted.parse(await askAgain(once, { repeatable: true, daemonMs, withinMs: submitMsMax, closed }))
   }
 
   async function run(request: SubmitTask, { timeoutMs = runMsMax }: { timeoutMs?: number } = {}): Promise<TaskOutcome> {
     const task = withIds(request)
-    const once = (tries: number, leftMs: number): Promise<unknown> =>
-      call(nc, subjects.service('task.run'), tries === 0 ? task : notFresh(task), { timeoutMs: Math.min(askAgainMs * 2 ** tries, leftMs), whom: supervisor })
+    const once = (unanswered: number, leftMs: number): Promise<unknown> =>
+      call(nc, subjects.service('task.run'), unanswered === 0 ? task : notFresh(task), {
+        timeoutMs: Math.min(askAgainMs * 2 ** unanswered, leftMs),
+        whom: supervisor,
+      })
     try {
       return taskOutcome.parse(await askAgain(once, { repeatable: true, daemonMs, withinMs: timeoutMs, closed }))
     } catch (cause) {
