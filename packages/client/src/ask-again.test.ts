@@ -24,7 +24,7 @@ async function asked(ends: readonly (BeaverError | string)[], { takesMs = 0, ...
     now += takesMs
     const end = ends[Math.min(asks++, ends.length - 1)] as BeaverError | string
     if (typeof end === 'string') return end
-    if (!(end.cause instanceof RequestError)) heard++
+    if (end.code !== 'no_daemon' || end.cause === undefined) heard++
     throw end
   }
   const outcome = await askAgain(ask, { repeatable: true, daemonMs: 5_000, withinMs: 30_000, closed: () => false, clock, ...over }).catch(
@@ -58,6 +58,11 @@ describe('when no answer comes', () => {
 
   test.each<ErrorCode>(['timeout', 'unreachable', 'no_daemon'])('%s stands where it may have been done (Q3)', async (code) => {
     expect(await asked([told(code), 'done'], { repeatable: false })).toEqual({ outcome: code, asks: 1, now: 0 })
+  })
+
+  it('and the request was sent, it stands where it may have been done (Q3)', async () => {
+    const broken = new BeaverError('unreachable', 'told', { cause: new RequestError('the connection broke') })
+    expect(await asked([broken, 'done'], { repeatable: false })).toEqual({ outcome: 'unreachable', asks: 1, now: 0 })
   })
 
   it('within the deadline, that is told', async () => {

@@ -40,7 +40,7 @@ export async function askAgain<T>(
       return await ask(unansweredAsks, until - clock.now())
     } catch (error) {
       if (!(error instanceof BeaverError && unanswered.has(error.code)) || closed()) throw error
-      const nobodyThere = error.cause instanceof RequestError
+      const nobodyThere = error.code === 'no_daemon' && error.cause instanceof RequestError // a daemon that goes away says it without a cause
       if (!nobodyThere && !repeatable) throw error
       if (!nobodyThere) {
         giveUpAt = until
