@@ -1,24 +1,33 @@
 // Beaver with everything on, for a bench: a nats-server that syncs each write, a daemon with worker threads, a client.
-import { fork } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { type BeaverClient, connectBeaver } from '@beaver/client'
 import { startEmbeddedServer } from '@beaver/nats'
 
 export interface BenchedBeaver {
   readonly client: BeaverClient
+  readonly url: string
   /** The processes it consists of, beside this one. */
   readonly pids: readonly number[]
+  /** The daemons. */
+  readonly daemons: readonly ChildProcess[]
+  /** Starts one more daemon; resolves when it is ready. */
+  addDaemon(): Promise<ChildProcess>
+  /** Starts a projector, which daemons ask for tasks that nobody drives; resolves when it is ready. */
+  addProjector(): Promise<void>
   stop(): Promise<void>
 }
 
-/** @param files written beside the configuration, by name */
+/** @param files written beside the configuration, by name @param nodeArgs options of Node.js for the daemon */
 export async function startBeaver(
   providerUrl: string,
   config: Record<string, unknown> = {},
   files: Readonly<Record<string, unknown>> = {},
+  nodeArgs: readonly string[] = [],
 ): Promise<BenchedBeaver> {
   const dataDir = mkdtempSync(join(tmpdir(), 'beaver-bench-'))
   process.on('exit', () => rmSync(dataDir, { recursive: true, force: true }))
@@ -26,30 +35,58 @@ export async function startBeaver(
   for (const [name, content] of Object.entries({ ...files, 'beaver.config.json': config })) writeFileSync(join(dataDir, name), JSON.stringify(content))
   const { natsServer } = JSON.parse(readFileSync(new URL('../.beaver/tools/paths.json', import.meta.url), 'utf8')) as { natsServer: string }
   const server = await startEmbeddedServer({ binary: natsServer, dataDir })
-  const supervisor = fork(new URL('../apps/supervisor/src/main.ts', import.meta.url), {
-    env: {
-      ...process.env,
-      NATS_URL: server.url,
-      OPENAI_BASE_URL: providerUrl,
-      OPENAI_API_KEY: 'bench',
-      BEAVER_MODEL: 'bench-model',
-      BEAVER_HOME: dataDir,
-      BEAVER_CONFIG: configFile,
-    },
-    stdio: ['ignore', process.env['BENCH_DEBUG'] === undefined ? 'ignore' : 'inherit', process.env['BENCH_DEBUG'] === undefined ? 'ignore' : 'inherit', 'ipc'],
-    execArgv: (process.env['BENCH_SUPERVISOR_ARGS'] ?? '').split(' ').filter((arg) => arg !== ''),
-  })
-  const gone = once(supervisor, 'exit')
-  await Promise.race([once(supervisor, 'message'), gone.then(() => Promise.reject(new Error('The supervisor ended. Say BENCH_DEBUG=1 to see why.')))])
+  const env = { ...benchEnvironment(providerUrl), NATS_URL: server.url, BEAVER_HOME: dataDir, BEAVER_CONFIG: configFile }
+  const daemons: ChildProcess[] = []
+  const started: ChildProcess[] = []
+  const addDaemon = async (): Promise<ChildProcess> => {
+    const daemon = await startDaemon(env, nodeArgs)
+    daemons.push(daemon)
+    started.push(daemon)
+    return daemon
+  }
+  await addDaemon()
   const client = await connectBeaver({ url: server.url, namespace: 'default', tenant: 'local' })
   return {
     client,
-    pids: [server.pid, supervisor.pid as number],
+    url: server.url,
+    pids: [server.pid, daemons[0]?.pid ?? 0],
+    daemons,
+    addDaemon,
+    addProjector: async () => void started.push(await startProcess('projector', env)),
     async stop() {
       await client.close()
-      supervisor.kill()
-      await gone
+      for (const child of started) {
+        if (child.exitCode !== null || child.signalCode !== null) continue
+        const gone = once(child, 'exit')
+        child.kill()
+        await gone
+      }
       await server.stop()
     },
   }
+}
+
+/** What every process of a bench is started with: the model, and the compiled code of earlier starts, as `bin/beaver` keeps it. */
+export const benchEnvironment = (providerUrl: string): Record<string, string | undefined> => ({
+  NODE_COMPILE_CACHE: join(fileURLToPath(new URL('../.beaver/cache/compile', import.meta.url))),
+  ...process.env,
+  OPENAI_BASE_URL: providerUrl,
+  OPENAI_API_KEY: 'bench',
+  BEAVER_MODEL: 'bench-model',
+})
+
+/** A supervisor daemon; resolves when it is ready. */
+export const startDaemon = (env: Record<string, string | undefined>, nodeArgs: readonly string[] = []): Promise<ChildProcess> =>
+  startProcess('supervisor', env, [...nodeArgs, ...(process.env['BENCH_SUPERVISOR_ARGS'] ?? '').split(' ').filter((arg) => arg !== '')])
+
+async function startProcess(app: 'supervisor' | 'projector', env: Record<string, string | undefined>, execArgv: readonly string[] = []): Promise<ChildProcess> {
+  const output = process.env['BENCH_DEBUG'] === undefined ? 'ignore' : 'inherit'
+  const child = fork(new URL(`../apps/${app}/src/main.ts`, import.meta.url), {
+    env: env as NodeJS.ProcessEnv,
+    stdio: ['ignore', output, output, 'ipc'],
+    execArgv: [...execArgv],
+  })
+  const gone = once(child, 'exit')
+  await Promise.race([once(child, 'message'), gone.then(() => Promise.reject(new Error(`The ${app} ended. Say BENCH_DEBUG=1 to see why.`)))])
+  return child
 }

@@ -5,6 +5,11 @@ const benches: Readonly<Record<string, () => Promise<{ run(options: { json: bool
   loop: () => import('./loop/bench.ts'),
   fanout: () => import('./fanout/bench.ts'),
   chain: () => import('./chain/bench.ts'),
+  durable: () => import('./durable/bench.ts'),
+  projection: () => import('./projection/bench.ts'),
+  readers: () => import('./readers/bench.ts'),
+  recover: () => import('./recover/bench.ts'),
+  idle: () => import('./idle/bench.ts'),
 }
 
 const { values, positionals } = parseArgs({ allowPositionals: true, strict: false, options: { json: { type: 'boolean', default: false } } })

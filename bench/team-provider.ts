@@ -11,13 +11,20 @@ export async function startTeamProvider(latencyMs: number): Promise<{ readonly u
   return { url, stop: () => void child.kill() }
 }
 
+/** A task whose root calls this tool once. */
+export const toolTask = (tool: string, args: object): string => `Call ${tool} with ${JSON.stringify(args)}.`
 export const teamTask = (workflow: string, agents: number): string => `Run ${workflow} with ${agents} agents.`
 
 const usage = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 }
 const completion = (message: object, finish_reason: string): string =>
   JSON.stringify({ id: 'r', object: 'chat.completion', created: 1_700_000_000, model: 'bench-model', choices: [{ index: 0, message, finish_reason }], usage })
 
-function workflowCall(request: string): string {
+function rootCall(request: string): string {
+  const [, tool, args] = /Call (\w+) with (\{[^}]*\})\./.exec(request.replaceAll('\\"', '"')) ?? []
+  if (tool !== undefined) {
+    const call = { name: tool, arguments: args }
+    return completion({ role: 'assistant', content: null, tool_calls: [{ id: 'call_1', type: 'function', function: call }] }, 'tool_calls')
+  }
   const [, name = '', agents] = /Run (\w+) with (\d+) agents/.exec(request) ?? []
   const slots = Array.from({ length: Number(agents) }, (_, i) => ({ name: `agent ${i}`, instruction: `Do part ${i}.` }))
   const call = { name, arguments: JSON.stringify({ task: 'A bench.', agents: slots }) }
@@ -31,7 +38,7 @@ function serve(latencyMs: number): void {
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
       const sent = Buffer.concat(chunks)
-      const body = sent.includes('<instruction>') || sent.includes('"role":"tool"') ? final : workflowCall(sent.toString())
+      const body = sent.includes('<instruction>') || sent.includes('"role":"tool"') ? final : rootCall(sent.toString())
       const answer = (): void => {
         response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
         response.end(body)

@@ -96,7 +96,7 @@ async function written(namespace: string) {
         request,
       })
       const { head, payload } = await sealed(log.task, emptyHead, [submitted])
-      const outcome = await journal.accept({ log, expectedRevision: 0, payloads: [payload] }, tail)
+      const outcome = await journal.accept({ log, payloads: [payload], tail })
       if (outcome.kind !== 'accepted') throw new Error(outcome.kind)
       heads.set(log.task, { head, revision: outcome.revision, log })
       return log.task

@@ -20,7 +20,8 @@ beforeAll(async () => {
     const reply = cases.get(request.text)
     return reply === undefined ? say('ok') : reply(request, nth)
   })
-  daemon = await system.daemon({ BEAVER_MODEL_TIMEOUT_MS: '300' })
+  // Nobody waits for an outage here: provider-outage.test.ts does.
+  daemon = await system.daemon({ BEAVER_MODEL_TIMEOUT_MS: '4000', BEAVER_PROVIDER_OUTAGE_MS_MAX: '0' })
 })
 afterAll(async () => {
   await system[Symbol.asyncDispose]()

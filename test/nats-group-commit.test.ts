@@ -45,7 +45,7 @@ describe('a batch', () => {
 
   it('keeps two units of one session apart: of two acceptances at once one has to read the tail again', async () => {
     const [one, two] = [freshLog('together'), freshLog('together')]
-    const accept = (log: LogId) => journal.accept({ log, expectedRevision: 0, payloads: [bytes('first')] }, { task: null, revision: 0 })
+    const accept = (log: LogId) => journal.accept({ log, payloads: [bytes('first')], tail: { task: null, revision: 0 } })
     const outcomes = await Promise.all([accept(one), accept(two)])
     expect(outcomes.map(({ kind }) => kind)).toEqual(['accepted', 'tail_moved'])
     expect(await textsOf(two)).toEqual([])
@@ -83,7 +83,7 @@ describe('a batch', () => {
 
   it('takes ids of the greatest length and of any script', async () => {
     const log = { tenant: '会'.repeat(64), session: '会'.repeat(128), task: '\u{1F9AB}'.repeat(64) } as LogId
-    expect(await journal.accept({ log, expectedRevision: 0, payloads: [bytes('x')] }, await journal.sessionTail(log.tenant, log.session))).toMatchObject({
+    expect(await journal.accept({ log, payloads: [bytes('x')], tail: await journal.sessionTail(log.tenant, log.session) })).toMatchObject({
       kind: 'accepted',
     })
     expect(await textsOf(log)).toEqual(['x'])

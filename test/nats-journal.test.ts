@@ -16,5 +16,5 @@ journalContract('natsJournal', async () => {
   const subjects = subjectsOf('contract')
   const journal = await natsJournal(nc, subjects)
   const blobs = await natsBlobStore(nc, subjects)
-  return { journal, blobs, queue: (leaseMs) => natsTaskQueue(nc, subjects, { leaseMs }) }
+  return { journal, blobs, queue: (leaseMs) => natsTaskQueue(nc, subjects, { leaseMs, now: () => journal.now() }) }
 })

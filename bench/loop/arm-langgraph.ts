@@ -1,13 +1,13 @@
 // (c) LangGraph.js createReactAgent with its in-memory checkpointer. Its packages are installed on first use (peers.ts).
 import { serveArm } from './arm.ts'
-import { importPeer } from './peers.ts'
+import { langGraphPeers } from './peers.ts'
 
 await serveArm(async (baseURL) => {
-  const { createReactAgent } = await importPeer('@langchain/langgraph/prebuilt')
-  const { MemorySaver } = await importPeer('@langchain/langgraph')
-  const { ChatOpenAI } = await importPeer('@langchain/openai')
-  const { tool } = await importPeer('@langchain/core/tools')
-  const { z } = await importPeer('zod')
+  const { createReactAgent } = await langGraphPeers.load('@langchain/langgraph/prebuilt')
+  const { MemorySaver } = await langGraphPeers.load('@langchain/langgraph')
+  const { ChatOpenAI } = await langGraphPeers.load('@langchain/openai')
+  const { tool } = await langGraphPeers.load('@langchain/core/tools')
+  const { z } = await langGraphPeers.load('zod')
   const echo = tool(({ text }: { text: string }) => JSON.stringify({ text }), {
     name: 'echo',
     description: 'Gives back its text.',

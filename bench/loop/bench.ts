@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { cpus } from 'node:os'
 import type { Round, RoundResult } from './arm.ts'
-import { installPeers } from './peers.ts'
+import { langGraphPeers } from './peers.ts'
 
 const arms = [
   { key: 'openai_client', title: '(a) openai client alone', file: './arm-openai.ts' },
@@ -19,7 +19,7 @@ const sync = 'always'
 export async function run({ json, args }: { json: boolean; args: readonly string[] }): Promise<void> {
   const say = (line: string): void => void process.stderr.write(`${line}\n`)
   const chosen = args.length === 0 ? arms : arms.filter((arm) => args.includes(arm.key))
-  if (chosen.some((arm) => arm.key === 'langgraph')) installPeers(say)
+  if (chosen.some((arm) => arm.key === 'langgraph')) langGraphPeers.install(say)
   const provider = start('./fake-provider.ts', {})
   const [{ url }] = (await once(provider, 'message')) as [{ url: string }]
   const running: ChildProcess[] = [provider]

@@ -19,12 +19,19 @@ export interface DaemonProcess {
 const main = new URL('../../apps/supervisor/src/main.ts', import.meta.url).pathname
 
 /** Starts a daemon and waits until it is ready. It ends with this process, if nobody ends it before. */
-export async function daemonProcess(options: { cwd: string; env: Record<string, string>; nodeArgs?: readonly string[] }): Promise<DaemonProcess> {
+export async function daemonProcess(options: {
+  cwd: string
+  env: Record<string, string>
+  nodeArgs?: readonly string[]
+  /** Told the process's id before it is ready. */
+  onSpawn?: (pid: number) => void
+}): Promise<DaemonProcess> {
   const child = spawn(process.execPath, [...(options.nodeArgs ?? []), main], {
     cwd: options.cwd,
     env: { PATH: process.env['PATH'] ?? '', NODE_COMPILE_CACHE: join(tmpdir(), 'beaver-test-compile-cache'), ...options.env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
+  options.onSpawn?.(child.pid ?? 0)
   let stderr = ''
   let stdout = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text))
@@ -38,7 +45,7 @@ export async function daemonProcess(options: { cwd: string; env: Record<string, 
   child.on('message', (message: { kind?: string; daemon?: string }) => {
     if (message.kind === 'ready') id = message.daemon ?? ''
   })
-  await until('the daemon is ready', () => id !== '' || gone, { withinMs: 20_000, everyMs: 10 })
+  await until('the daemon is ready', () => id !== '' || gone, { withinMs: 60_000, everyMs: 10 })
   if (gone) throw new Error(`The daemon ended before it was ready:\n${stderr}`)
   return {
     pid: child.pid as number,

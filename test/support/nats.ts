@@ -3,6 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type EmbeddedServer, startEmbeddedServer } from '@beaver/nats'
 
 const root = new URL('../../', import.meta.url).pathname
@@ -20,14 +21,14 @@ export interface TestServer extends AsyncDisposable {
   readonly dataDir: string
   /** Everything the server has on disk, byte by byte: journals, blobs, consumers. */
   stored(): Promise<Buffer>
-  /** SIGKILL, then the same data on the same port again. */
-  crash(): Promise<void>
+  /** SIGKILL, then the same data on the same port again, after a pause if one is given. */
+  crash(pauseMs?: number): Promise<void>
 }
 
-export async function testServer(options: { sync?: 'always' | 'default' } = {}): Promise<TestServer> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'beaver-nats-'))
+export async function testServer({ sync, ...given }: { sync?: 'always' | 'default'; dataDir?: string } = {}): Promise<TestServer> {
+  const dataDir = given.dataDir ?? (await mkdtemp(join(tmpdir(), 'beaver-nats-')))
   const start = (port?: number): Promise<EmbeddedServer> =>
-    startEmbeddedServer({ binary: natsServerBinary(), dataDir, ...options, ...(port === undefined ? {} : { port }) })
+    startEmbeddedServer({ binary: natsServerBinary(), dataDir, ...(sync === undefined ? {} : { sync }), ...(port === undefined ? {} : { port }) })
   let server = await start()
   const { url, port } = server
   return {
@@ -41,14 +42,15 @@ export async function testServer(options: { sync?: 'always' | 'default' } = {}):
       const files = (await readdir(join(dataDir, 'jetstream'), { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile())
       return Buffer.concat(await Promise.all(files.map((file) => readFile(join(file.parentPath, file.name)))))
     },
-    async crash() {
+    async crash(pauseMs = 0) {
       process.kill(server.pid, 'SIGKILL')
       await server.closed
+      if (pauseMs > 0) await sleep(pauseMs)
       server = await start(port)
     },
     async [Symbol.asyncDispose]() {
       await server.stop()
-      await rm(dataDir, { recursive: true, force: true })
+      if (given.dataDir === undefined) await rm(dataDir, { recursive: true, force: true })
     },
   }
 }

@@ -4,14 +4,26 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+export interface ProjectorProcess extends AsyncDisposable {
+  readonly pid: number
+  /** Its folder. */
+  readonly home: string
+  /** Its database. */
+  readonly file: string
+  /** What it has written on standard error. */
+  readonly stderr: string
+}
+
 /** Starts a projector with a folder of its own and waits until it is ready. It is gone, folder and all, when it is disposed of. */
-export async function projectorProcess({ url, namespace }: { url: string; namespace: string }): Promise<AsyncDisposable & { readonly pid: number }> {
+export async function projectorProcess({ url, namespace }: { url: string; namespace: string }): Promise<ProjectorProcess> {
   const home = await mkdtemp(join(tmpdir(), 'beaver-projector-'))
   const child = spawn(process.execPath, [new URL('../../apps/projector/src/main.ts', import.meta.url).pathname], {
     cwd: home,
     env: { PATH: process.env['PATH'] ?? '', NATS_URL: url, BEAVER_NAMESPACE: namespace, BEAVER_HOME: home },
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
+  let stderr = ''
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => void (stderr += text))
   const exited = new Promise((resolve) => child.once('exit', resolve))
   await new Promise<void>((resolve, reject) => {
     child.once('message', () => resolve())
@@ -19,6 +31,11 @@ export async function projectorProcess({ url, namespace }: { url: string; namesp
   })
   return {
     pid: child.pid ?? 0,
+    file: join(home, `projection-${namespace}.db`),
+    get stderr() {
+      return stderr
+    },
+    home,
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL')
       await exited

@@ -1,5 +1,11 @@
-// A TCP proxy between a client and its server, for the faults a network has: what comes back is lost, the line is cut.
+// A TCP proxy between a client and its server, for the faults a network has: the line is cut, falls silent in one direction or in
+// both, is slow. It knows nothing of what is sent.
+// X1. A silent direction keeps its bytes, as a network does that retransmits: they arrive when the line heals.
+// X2. `muteServer` is the exception: what the server sends is lost, so its connections must be cut before they are used again.
 import { createServer, connect, type AddressInfo, type Socket } from 'node:net'
+
+/** Which way is silent: from the client to the server, back, or both; `none`: all goes through. */
+export type Silence = 'none' | 'up' | 'down' | 'both'
 
 export interface TcpProxy extends AsyncDisposable {
   readonly port: number
@@ -7,40 +13,75 @@ export interface TcpProxy extends AsyncDisposable {
   muteServer(): void
   /** Ends every connection, and lets new ones through unmuted. */
   cut(): void
+  /** Ends every connection as a router does that forgot them: with a reset. */
+  reset(): void
+  /** @param newToo connections made from now on are silent as well, as in a partition; else they get through */
+  silence(silence: Silence, options: { newToo: boolean }): void
+  /** From now on every piece arrives so much later. */
+  delay(ms: number): void
   /** Bytes the server sent that the client never saw. */
   readonly swallowedBytes: number
 }
 
+interface Line {
+  readonly client: Socket
+  readonly upstream: Socket
+}
+
 export async function tcpProxy(targetPort: number): Promise<TcpProxy> {
-  const sockets = new Set<Socket>()
+  const lines = new Set<Line>()
   let muted = false
   let swallowedBytes = 0
+  let delayMs = 0
+  let ofNew: Silence = 'none'
+
+  const forward = (bytes: Buffer, to: Socket): void => {
+    const write = (): void => void (to.destroyed || to.write(bytes))
+    if (delayMs === 0) write()
+    else setTimeout(write, delayMs)
+  }
   const server = createServer((client) => {
     const upstream = connect(targetPort, '127.0.0.1')
+    const line: Line = { client, upstream }
+    lines.add(line)
     for (const socket of [client, upstream]) {
-      sockets.add(socket)
       socket.on('error', () => {})
       socket.once('close', () => {
-        sockets.delete(socket)
+        lines.delete(line)
         client.destroy()
         upstream.destroy()
       })
     }
-    client.on('data', (bytes) => upstream.write(bytes))
-    upstream.on('data', (bytes) => {
+    client.on('data', (bytes: Buffer) => forward(bytes, upstream))
+    upstream.on('data', (bytes: Buffer) => {
       if (muted) swallowedBytes += bytes.length
-      else client.write(bytes)
+      else forward(bytes, client)
     })
+    hold(line, ofNew)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const cut = (): void => {
     muted = false
-    for (const socket of sockets) socket.destroy()
+    for (const { client, upstream } of lines) {
+      client.destroy()
+      upstream.destroy()
+    }
   }
   return {
     port: (server.address() as AddressInfo).port,
     muteServer: () => void (muted = true),
     cut,
+    reset() {
+      for (const { client, upstream } of lines) {
+        client.resetAndDestroy()
+        upstream.resetAndDestroy()
+      }
+    },
+    silence(silence, { newToo }) {
+      ofNew = newToo ? silence : 'none'
+      for (const line of lines) hold(line, silence)
+    },
+    delay: (ms) => void (delayMs = ms),
     get swallowedBytes() {
       return swallowedBytes
     },
@@ -49,4 +90,12 @@ export async function tcpProxy(targetPort: number): Promise<TcpProxy> {
       await new Promise((resolve) => server.close(resolve))
     },
   }
+}
+
+/** A socket that is paused keeps what arrives, first here and then in the system's buffers. */
+function hold(line: Line, silence: Silence): void {
+  if (silence === 'up' || silence === 'both') line.client.pause()
+  else line.client.resume()
+  if (silence === 'down' || silence === 'both') line.upstream.pause()
+  else line.upstream.resume()
 }

@@ -56,6 +56,9 @@ export interface TaskSummary {
   readonly model: string | null
   readonly simulated: boolean | null
   readonly failure: Failure | null
+  /** What the task itself waits for, without a daemon. */
+  readonly wait?: { readonly for: string; readonly until: string | null; readonly reason: string } | null
+  readonly ended_at?: string | null
   readonly chain_ok: boolean
 }
 
@@ -208,4 +211,14 @@ export interface StatusAnswer {
   readonly events: number
   readonly tasks: number
   readonly tasks_broken: number
+  readonly by_status?: Readonly<Record<string, number>>
+  /** Open tasks that no daemon drives, because they only wait. */
+  readonly waiting?: number
+  readonly findings?: number
+  /** The journal's last message; absent or null: not known. */
+  readonly stream_sequence?: number | null
+  readonly behind?: number | null
+  /** Since when there is something to apply and nothing was. */
+  readonly behind_since?: string | null
+  readonly fault?: { readonly code: string; readonly message: string; readonly since: string } | null
 }

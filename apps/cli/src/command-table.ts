@@ -4,7 +4,8 @@ import { Argument, type Command, Option } from 'commander'
 import type { McpServeOptions } from './commands/mcp.ts'
 import type { TeamOptions } from './commands/team.ts'
 import type { GlobalOptions } from './context.ts'
-import { UsageError } from './failures.ts'
+import { portNumber, wholeNumber } from './number-options.ts'
+import { retryCommand } from './retry-command.ts'
 
 export type Run = (globals: GlobalOptions) => Promise<number>
 
@@ -131,6 +132,7 @@ export const commands: readonly CommandSpec[] = [
         .addOption(json('print {task_id, node_id}'))
         .action((task: string, options: { reason: string }) => run(async (globals) => (await import('./commands/cancel.ts')).cancel(task, options, globals))),
   },
+  retryCommand,
   {
     name: 'approve',
     usage: 'approve <task> [call]',
@@ -169,6 +171,7 @@ export const commands: readonly CommandSpec[] = [
           new Option('--status <status>', 'only these').choices([
             'submitted',
             'running',
+            'waiting',
             'waiting_for_approval',
             'completed',
             'incomplete',
@@ -284,6 +287,34 @@ export const commands: readonly CommandSpec[] = [
         ),
   },
   {
+    name: 'check',
+    usage: 'check',
+    group: 'System',
+    says: 'Check the whole journal, apart from what wrote it',
+    example: 'beaver check --export journal.ndjson',
+    more: 'Holds every event of every task to the rules of docs/auditing.md, and the read model to one that is rebuilt. Ends with 0 when no rule is broken, 1 when one is.',
+    build: (command, run) =>
+      command
+        .option('--export <file>', 'check this export instead of the system that runs')
+        .option('--task <id>', 'only this task, with its session')
+        .option('--projection <file>', 'the read model to compare (default: the one of this home, if it is there)')
+        .option('--no-projection', 'do not compare the read model')
+        .addOption(json('print {ok, broken, findings, notes, summary, projection}'))
+        .action((options: object) => run(async (globals) => (await import('./commands/check.ts')).check(options, globals))),
+  },
+  {
+    name: 'export',
+    usage: 'export',
+    group: 'System',
+    says: 'Write the journal and its blobs to a file',
+    example: 'beaver export --out journal.ndjson',
+    more: 'NDJSON: a header, a line for each message of the journal, a line for each blob it refers to. "beaver check --export" reads it.',
+    build: (command, run) =>
+      command
+        .option('--out <file>', 'the file (default: stdout)')
+        .action((options: object) => run(async (globals) => (await import('./commands/export.ts')).exportJournal(options, globals))),
+  },
+  {
     name: 'up',
     usage: 'up',
     group: 'System',
@@ -314,6 +345,18 @@ export const commands: readonly CommandSpec[] = [
         ),
   },
   {
+    name: 'status',
+    usage: 'status',
+    group: 'System',
+    says: 'Show what runs, what is at work, what waits and what is wrong',
+    example: 'beaver status',
+    more: 'Ends with 0 when nothing is wrong, 1 otherwise.',
+    build: (command, run) =>
+      command
+        .addOption(json('print it as JSON'))
+        .action((options: object) => run(async (globals) => (await import('./commands/status.ts')).status(options, globals))),
+  },
+  {
     name: 'doctor',
     usage: 'doctor',
     group: 'System',
@@ -332,18 +375,4 @@ function decision(command: Command): Command {
     .argument('[call]', 'id of the call, or the beginning of it')
     .option('--by <name>', 'who decides; it stands in the journal (default: you)')
     .addOption(json('print {task_id, call_id, approved, by, reason}'))
-}
-
-function wholeNumber(max: number): (text: string) => number {
-  return (text) => {
-    const n = Number(text)
-    if (!Number.isInteger(n) || n < 1 || n > max) throw new UsageError(`The option --limit needs a whole number from 1 to ${max}, not ${JSON.stringify(text)}.`)
-    return n
-  }
-}
-
-function portNumber(text: string): number {
-  const n = Number(text)
-  if (!Number.isInteger(n) || n < 0 || n > 65_535) throw new UsageError(`The option --port needs a whole number from 0 to 65535, not ${JSON.stringify(text)}.`)
-  return n
 }

@@ -16,6 +16,8 @@ export interface Connection extends AsyncDisposable {
 }
 
 const connectMsMax = 3_000
+/** A server that does not answer is noticed within three of these. */
+const pingMs = 2_000
 const closeMsMax = 1_000
 const statusMsMax = 3_000
 /** `beaver up` runs: what died is being started again. */
@@ -23,11 +25,17 @@ const restartMsMax = 10_000
 /** Somewhere else: nobody may be there at all, and that is to be told soon. */
 const awayMsMax = 2_000
 
-/** @throws {BeaverError} `unreachable`, `server_too_old` */
-export async function connect(system: FoundSystem, timeoutMs = connectMsMax): Promise<Connection> {
-  const nc = await connectNats({ url: system.url, name: 'beaver-cli', timeoutMs })
+/**
+ * @param options `daemonMs`: how long a daemon, the projector and NATS may be away before a command says so
+ * @throws {BeaverError} `unreachable`, `server_too_old`
+ */
+export async function connect(
+  system: FoundSystem,
+  { timeoutMs = connectMsMax, daemonMs }: { timeoutMs?: number; daemonMs?: number } = {},
+): Promise<Connection> {
+  const nc = await connectNats({ url: system.url, name: 'beaver-cli', timeoutMs, pingMs })
   const subjects = subjectsOf(system.namespace)
-  const client = clientOn(nc, subjects, system.tenant, { daemonMs: system.pid === null ? awayMsMax : restartMsMax })
+  const client = clientOn(nc, subjects, system.tenant, { daemonMs: daemonMs ?? (system.pid === null ? awayMsMax : restartMsMax) })
   return {
     nc,
     subjects,

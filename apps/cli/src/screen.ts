@@ -1,5 +1,6 @@
 // Screen: where a command prints and what it may assume of it. The one place that writes to stdout and stderr.
 // S1. Colours and spinners only on a terminal, and not with NO_COLOR or --no-color. S2. A closed pipe is an end, not an error.
+import { once } from 'node:events'
 import { type Style, styleOf, type Symbols, symbolsOf } from './text/style.ts'
 
 export interface Screen {
@@ -9,6 +10,8 @@ export interface Screen {
   json(value: unknown): void
   /** Writes text as it is to stdout. */
   raw(text: string): void
+  /** Writes text as it is to stdout; resolves when the reader has room for more. */
+  paced(text: string): Promise<void>
   /** A line that stands until something else is printed; on what is no terminal, an ordinary line, once. `null` takes it away. */
   passing(line: string | null): void
   /** Writes lines to stderr. */
@@ -44,6 +47,9 @@ export function screenOf(options: { colour: boolean; env?: NodeJS.ProcessEnv } =
     print: (...lines) => void stdout.write(`${cleared()}${lines.join('\n')}\n`),
     json: (value) => void stdout.write(`${JSON.stringify(value)}\n`),
     raw: (text) => void stdout.write(cleared() + text),
+    async paced(text) {
+      if (!stdout.write(cleared() + text)) await once(stdout, 'drain')
+    },
     warn: (...lines) => void (stdout.write(cleared()), stderr.write(`${lines.join('\n')}\n`)),
     passing(line) {
       if (!live) return line === null ? undefined : void stdout.write(`${line}\n`)

@@ -1,12 +1,16 @@
 // The projector as a process. `beaver up` starts it; by hand: `NATS_URL=… node apps/projector/src/main.ts`.
-import { loadConfig } from '@beaver/config'
+import { loadConfig, secretsOf } from '@beaver/config'
 import { BeaverError } from '@beaver/core'
-import { runAsChild } from '@beaver/process'
+import { runAsChild, stderrLogger } from '@beaver/process'
 import { startProjector } from './projector.ts'
+
+/** Nothing is lost: what was not applied is read again. */
+const stopMsMax = 4_500
 
 await runAsChild('projector', async () => {
   const config = loadConfig()
   if (config.nats_url === undefined)
     throw new BeaverError('invalid_configuration', 'The projector needs a NATS server: set NATS_URL. ("beaver up" does it for you.)')
-  return startProjector(config, config.nats_url)
+  const logger = stderrLogger({ level: config.log.level, secrets: secretsOf(config, process.env) })
+  return { ...(await startProjector(config, config.nats_url, { logger })), logger, stopMsMax }
 })

@@ -1,10 +1,13 @@
 // The audit and projection service: follows the journal into the read model and answers the queries.
-// P1. A batch and the position after it are one transaction. P2. A stream that was recreated stops it, loudly.
+// P1. A batch and the position after it are one transaction. P2. It does not start on the read model of another stream; a stream
+//     that is made anew, or deleted, under a running projector is told, and the queries go on (follow.ts).
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '@beaver/config'
-import { connectNats, followJournal, natsBlobStore, natsJournal, serve, streamIdentity, subjectsOf } from '@beaver/nats'
+import { type Logger, silentLogger } from '@beaver/core'
+import { connectNats, ensureJournalStream, natsBlobStore, serve, streamIdentity, subjectsOf, watchConnection } from '@beaver/nats'
 import { answer, openReadModel, queries } from '@beaver/projection'
+import { followIntoModel } from './follow.ts'
 
 export interface Projector {
   readonly info: { readonly file: string; readonly sequence: number }
@@ -14,38 +17,38 @@ export interface Projector {
 }
 
 /** @throws {BeaverError} `unreachable`, `stream_recreated` */
-export async function startProjector(config: Config, natsUrl: string): Promise<Projector> {
+export async function startProjector(config: Config, natsUrl: string, { logger = silentLogger }: { logger?: Logger } = {}): Promise<Projector> {
   const subjects = subjectsOf(config.namespace)
   const nc = await connectNats({ url: natsUrl, name: 'beaver-projector' })
+  watchConnection(nc, logger, subjects.stream)
   // A start that fails leaves nothing behind, in a program that embeds the projector too.
   await using undo = new AsyncDisposableStack()
   undo.defer(() => nc.close())
-  await natsJournal(nc, subjects) // the stream may not be there yet
+  await ensureJournalStream(nc, subjects)
   const blobs = await natsBlobStore(nc, subjects)
   mkdirSync(config.home, { recursive: true })
   const file = join(config.home, `projection-${config.namespace}.db`)
   const model = openReadModel(file, { readBlob: (sha256) => blobs.get(sha256) })
   undo.defer(() => model.close())
-  const { identity } = await streamIdentity(nc, subjects)
-  const sequence = model.begin(identity)
+  const { identity, lastSequence } = await streamIdentity(nc, subjects)
+  const sequence = model.begin(identity, lastSequence)
   const stopping = new AbortController()
 
-  const following = (async () => {
-    for await (const batch of followJournal(nc, subjects, { from: sequence + 1, signal: stopping.signal })) await model.apply(batch.messages)
-    if (!stopping.signal.aborted) throw new Error('The journal cannot be followed any more.')
-  })()
-  following.catch(() => {}) // told through `failed`
-  const services = Object.keys(queries).map((name) => serve(nc, subjects.query(name), async (request) => answer(model.sql, name, request)))
+  const following = followIntoModel(nc, { subjects, model, identity, signal: stopping.signal }, { logger })
+  following.over.catch(() => {}) // told through `failed`
+  const services = Object.keys(queries).map((name) =>
+    serve(nc, subjects.query(name), async (request) => answer(model.sql, name, request, name === 'status' ? { following: await following.state() } : {})),
+  )
 
   await nc.flush() // the server knows the subscriptions: ready means ready
   undo.move()
   return {
     info: { file, sequence },
-    failed: following,
+    failed: following.over,
     async stop() {
       stopping.abort()
       await Promise.all(services.map((service) => service.stop()))
-      await following.catch(() => {})
+      await following.over.catch(() => {})
       model.close()
       await nc.drain()
     },

@@ -1,9 +1,10 @@
 // Who waits for the end of a task: the requests of `task.run`.
 // E1. A wait ends with the task's terminal event, wherever the task was driven. E2. The news comes from this daemon, else from
-//     another's announcement (a hint), else from looking every `lookMs`: a lost hint costs time, never the answer.
+//     another's announcement (a hint), else from a look at the journal: a lost hint costs time, never the answer.
 // E3. Who waits when the daemon goes away is told so: the task goes on elsewhere, and can be asked for again.
-import { BeaverError, type DomainEvent, type LogId, logKey, TransientMap } from '@beaver/core'
-import type { Subjects } from '@beaver/nats'
+// E4. A task that waits for long is looked at ever more seldom.
+import { BeaverError, type DomainEvent, guarded, type Logger, type LogId, logKey, TransientMap } from '@beaver/core'
+import { logOf, type Subjects } from '@beaver/nats'
 import type { NatsConnection, Subscription } from '@nats-io/nats-core'
 
 export interface Endings {
@@ -14,15 +15,23 @@ export interface Endings {
   close(): void
 }
 
-const lookMs = 1_000
+const lookMsMin = 1_000
+const lookMsMax = 15_000
 const hintMs = 50
+
+interface Wait {
+  readonly log: LogId
+  readonly told: PromiseWithResolvers<DomainEvent>
+  lookAt: number
+  lookMs: number
+}
 
 export function watchEndings(
   nc: NatsConnection,
   subjects: Subjects,
-  of: { held: (log: LogId) => boolean; read: (log: LogId) => Promise<DomainEvent | null> },
+  of: { held: (log: LogId) => boolean; read: (log: LogId) => Promise<DomainEvent | null>; logger: Logger },
 ): Endings {
-  const waiting = new TransientMap<string, { log: LogId; told: PromiseWithResolvers<DomainEvent>; lookAt: number }>()
+  const waiting = new TransientMap<string, Wait>()
   let hints: Subscription | null = null
 
   function settle(log: LogId, end: DomainEvent | null): void {
@@ -37,25 +46,34 @@ export function watchEndings(
     else of.read(log).then(tell, () => {}) // the next look tries again
   }
 
-  /** Tasks that another daemon drives: listen to its announcements, and look for what they missed. */
+  /** Tasks that another daemon drives, or nobody: listen to announcements, and look for what they missed. */
   const timer = setInterval(() => {
     const elsewhere = [...waiting.values()].filter(({ log }) => !of.held(log))
-    if (elsewhere.length > 0) hints ??= nc.subscribe(subjects.anySessionIdle, { callback: (_, message) => settle(message.json<LogId>(), null) })
+    if (elsewhere.length > 0) hints ??= nc.subscribe(subjects.anyEnded, { callback: guarded(of.logger, 'announcements of ended tasks', heard) })
     else if (hints !== null) {
       hints.unsubscribe()
       hints = null
     }
-    const now = Date.now()
+    const now = performance.now()
     for (const wait of elsewhere) {
       if (wait.lookAt > now) continue
-      wait.lookAt = now + lookMs
+      wait.lookAt = now + wait.lookMs
+      wait.lookMs = Math.min(2 * wait.lookMs, lookMsMax)
       settle(wait.log, null)
     }
   }, hintMs)
 
+  /** The subject names the task: what the message holds is of no use to anybody. */
+  const heard = (_: Error | null, message: { readonly subject: string }): void => settle(logOf(message.subject), null)
+
   return {
     wait(log) {
-      const wait = waiting.get(logKey(log)) ?? { log, told: Promise.withResolvers<DomainEvent>(), lookAt: Date.now() + hintMs }
+      const wait = waiting.get(logKey(log)) ?? {
+        log,
+        told: Promise.withResolvers<DomainEvent>(),
+        lookAt: performance.now() + hintMs,
+        lookMs: lookMsMin,
+      }
       waiting.set(logKey(log), wait)
       return wait.told.promise
     },

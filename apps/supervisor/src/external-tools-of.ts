@@ -2,6 +2,7 @@
 // E1. What is not configured is not loaded: the MCP client is a large part of a daemon's start.
 import type { ExternalTools } from '@beaver/agent'
 import type { Config } from '@beaver/config'
+import { type Logger, silentLogger } from '@beaver/core'
 
 export interface OwnedExternalTools extends ExternalTools {
   /** Ends the connections made here. */
@@ -13,6 +14,7 @@ export async function externalToolsOf(
   config: Pick<Config, 'mcp' | 'home'>,
   embedded: ExternalTools | null,
   taken: readonly string[],
+  logger: Logger = silentLogger,
 ): Promise<OwnedExternalTools> {
   if (Object.keys(config.mcp).length === 0) return owned(embedded ?? none, async () => {})
   const { joinExternalTools, mcpPinsFile, startMcpServers } = await import('@beaver/mcp')
@@ -21,7 +23,7 @@ export async function externalToolsOf(
     pinsFile: mcpPinsFile(config.home),
     version: '0.1.0',
     reserved: taken,
-    tell: (text) => process.emitWarning(text, 'BeaverMcp'),
+    logger,
   })
   const joined = embedded === null ? mcp : joinExternalTools([embedded, mcp])
   return owned(joined, () => mcp.close())

@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { type Clock, loggerOver, type LogLine, systemClock } from '@beaver/core'
+import { until } from '@beaver/testing'
 import { chooseModel, configuredChoice } from './model.ts'
 
 const folders: string[] = []
@@ -32,7 +34,7 @@ describe('the endpoints of a configuration', () => {
       fallback: null,
       auxiliary: null,
       embeddings: null,
-      limits: { requestsPerMinuteMax: null, tokensPerMinuteMax: null, circuitFailuresMax: 8, circuitOpenMs: 10_000 },
+      limits: { requestsPerMinuteMax: null, tokensPerMinuteMax: null, circuitFailuresMax: 8, circuitOpenMs: 10_000, turnMsMax: 3_600_000 },
     })
   })
 
@@ -74,6 +76,27 @@ describe('the endpoints of a configuration', () => {
     expect(Atomics.load(new BigInt64Array(choice.gate), 0)).toBe(7n)
   })
 })
+
+it('starts a simulated model that dies again, on the same port, and fails when it dies again and again', async () => {
+  const logged: LogLine[] = []
+  // Pauses of milliseconds in place of seconds.
+  const clock: Clock = { now: () => Date.now(), after: (delayMs, act) => systemClock.after(delayMs / 100, act) }
+  const chosen = await chooseModel(config({}), { logger: loggerOver((line) => logged.push(line)), clock })
+  try {
+    const pids = (): unknown[] => logged.filter(({ event }) => event.startsWith('child_') && event.endsWith('started')).map(({ fields }) => fields['pid'])
+    for (let life = 1; life <= 6; life++) {
+      await until(`it runs for the ${life}th time`, () => pids().length === life, { withinMs: 30_000 })
+      if (life === 2) expect((await fetch(`${chosen.choice.baseURL}/models`)).status).toBe(200)
+      process.kill(Number(pids().at(-1)), 'SIGKILL')
+    }
+    await expect(chosen.failed).rejects.toThrow('The simulated model ended 6 times within 60 s (last: killed by SIGKILL): the daemon ends')
+    expect(logged.filter(({ event }) => event === 'supervisor_escalated')).toMatchObject([
+      { level: 'error', fields: { supervisor: 'simulated_model', deaths: 6 } },
+    ])
+  } finally {
+    await chosen.close()
+  }
+}, 90_000)
 
 it('without a key and an endpoint the model is simulated, alone (M2)', async () => {
   const chosen = await chooseModel(config({}))

@@ -1,8 +1,9 @@
 // Which models this daemon uses: the configured endpoints, or the simulated model when there is no key and no main endpoint.
+// How often the simulated model is started again stands in core's table `supervisors`.
 // M1. A key goes to the endpoint it was given for. An endpoint without a key of its own gets OPENAI_API_KEY only where the main
 //     one is. M2. The simulated model stands alone: nothing falls back on it, chooses or embeds for it.
 import type { Config, EndpointConfig } from '@beaver/config'
-import { messageOf } from '@beaver/core'
+import { type Clock, type Logger, type RunningChild, silentLogger, startSupervision, supervisors, systemClock, systemFacts } from '@beaver/core'
 import {
   type EndpointChoice,
   gateBuffer,
@@ -10,6 +11,7 @@ import {
   openAiBaseUrl,
   type ProviderChoices,
   simulatedModelName,
+  type SimulatedModelProcess,
   startSimulatedModelProcess,
 } from '@beaver/providers'
 
@@ -19,18 +21,23 @@ export type ModelChoice = ProviderChoices
 export interface ChosenModel {
   /** The main endpoint, and those beside it. */
   readonly choice: ModelChoice
+  /** Rejects when the simulated model cannot be kept alive; pending where the model is not the daemon's own. */
+  readonly failed: Promise<never>
   close(): Promise<void>
 }
 
-export async function chooseModel(config: Pick<Config, 'model' | 'apiKey' | 'apiKeys'>): Promise<ChosenModel> {
-  if (config.apiKey === null && config.model.base_url === undefined) return keepSimulatedModel(config)
-  return { choice: configuredChoice(config), close: async () => {} }
+type ModelConfig = Pick<Config, 'model' | 'apiKey' | 'apiKeys' | 'provider_limit_ms_max'>
+
+export async function chooseModel(config: ModelConfig, ports: { readonly logger?: Logger; readonly clock?: Clock } = {}): Promise<ChosenModel> {
+  if (config.apiKey === null && config.model.base_url === undefined) return keepSimulatedModel(config, { logger: silentLogger, clock: systemClock, ...ports })
+  return { choice: configuredChoice(config), failed: new Promise(() => {}), close: async () => {} }
 }
 
 /** Local servers want some key, and ignore it. */
 const noKey = 'none'
 
-export function configuredChoice({ model, apiKey, apiKeys }: Pick<Config, 'model' | 'apiKey' | 'apiKeys'>): ModelChoice {
+export function configuredChoice(config: ModelConfig): ModelChoice {
+  const { model, apiKey, apiKeys } = config
   /** The endpoints there are; the same URL and model have one place in the gate. */
   const places: string[] = []
   const mainUrl = normalized(model.base_url ?? openAiBaseUrl)
@@ -64,50 +71,46 @@ export function configuredChoice({ model, apiKey, apiKeys }: Pick<Config, 'model
     auxiliary: beside('auxiliary', 'BEAVER_AUXILIARY_API_KEY'),
     embeddings: beside('embeddings', 'BEAVER_EMBEDDINGS_API_KEY'),
   }
-  return { ...main, ...others, gate: gateBuffer(places.length), limits: limitsOf(model) }
+  return { ...main, ...others, gate: gateBuffer(places.length), limits: limitsOf(config) }
 }
 
 const normalized = (url: string): string => (URL.parse(url)?.href ?? url).replace(/\/+$/, '')
 
-const limitsOf = (model: Config['model']): GateLimits => ({
+const limitsOf = ({ model, provider_limit_ms_max: limitMsMax }: Pick<Config, 'model' | 'provider_limit_ms_max'>): GateLimits => ({
   requestsPerMinuteMax: model.requests_per_minute_max ?? null,
   tokensPerMinuteMax: model.tokens_per_minute_max ?? null,
   circuitFailuresMax: model.circuit_failures_max,
   circuitOpenMs: model.circuit_open_ms,
+  turnMsMax: limitMsMax,
 })
 
-const restartPauseMsMin = 200
-const restartPauseMsMax = 10_000
-
-/** The simulated model beside the daemon, started again on the same port when it dies. Meanwhile calls fail and are retried. */
-async function keepSimulatedModel({ model }: Pick<Config, 'model'>): Promise<ChosenModel> {
+/** The simulated model beside the daemon, started again on the same port when it ends. Meanwhile calls fail and are retried. */
+async function keepSimulatedModel(config: ModelConfig, { logger, clock }: { logger: Logger; clock: Clock }): Promise<ChosenModel> {
+  const { model } = config
   for (const name of ['fallback', 'auxiliary', 'embeddings'] as const)
     if (model[name] !== undefined)
-      process.emitWarning(`model.${name} is not used: without OPENAI_API_KEY and model.base_url the model is simulated.`, 'BeaverModel')
-  let closing = false
-  let simulated = await startSimulatedModelProcess()
-  const port = Number(new URL(simulated.url).port)
-  const watch = (): void => {
-    void simulated.exited.then(async () => {
-      for (let pauseMs = restartPauseMsMin; !closing; pauseMs = Math.min(restartPauseMsMax, pauseMs * 2)) {
-        await new Promise((resolve) => setTimeout(resolve, pauseMs))
-        const again = closing
-          ? null
-          : await startSimulatedModelProcess({ port }).catch((error: unknown) => {
-              process.emitWarning(`The simulated model died and does not start again: ${messageOf(error)}`, 'BeaverModel')
-              return null
-            })
-        if (again === null) continue
-        simulated = again
-        return watch()
-      }
-    })
-  }
-  watch()
+      systemFacts.configurationDiagnostic(logger, {
+        severity: 'warning',
+        file: null,
+        message: `model.${name} is not used: without OPENAI_API_KEY and model.base_url the model is simulated.`,
+      })
+  const supervision = startSupervision<SimulatedModelProcess & RunningChild>({
+    spec: supervisors.simulated_model,
+    logger,
+    clock,
+    fieldsOf: ({ pid }) => ({ pid }),
+  })
+  let port = 0
+  const { url } = await supervision.add({ id: 'simulated model', restart: 'permanent' }, async () => {
+    const simulated = await startSimulatedModelProcess({ port })
+    port = Number(new URL(simulated.url).port)
+    const gone = simulated.exited.then(({ code, signal }) => ({ reason: signal === null ? `exit code ${code}` : `killed by ${signal}`, normal: code === 0 }))
+    return { ...simulated, gone, stop: () => simulated.close() }
+  })
   return {
     choice: {
       provider: 'simulated',
-      baseURL: `${simulated.url}/v1`,
+      baseURL: `${url}/v1`,
       apiKey: noKey,
       keyName: 'OPENAI_API_KEY',
       model: simulatedModelName,
@@ -118,11 +121,9 @@ async function keepSimulatedModel({ model }: Pick<Config, 'model'>): Promise<Cho
       auxiliary: null,
       embeddings: null,
       gate: gateBuffer(1),
-      limits: limitsOf(model),
+      limits: limitsOf(config),
     },
-    async close() {
-      closing = true
-      await simulated.close()
-    },
+    failed: supervision.failed,
+    close: () => supervision.stop(),
   }
 }

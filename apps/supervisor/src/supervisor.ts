@@ -9,24 +9,39 @@ import {
   taskWorkflows,
   type ToolsetPlaces,
 } from '@beaver/agent'
-import type { Config } from '@beaver/config'
-import { type DomainEvent, type LiveDelta, type LogId, logKey, systemClock, ulidIds } from '@beaver/core'
+import { type Config, configuredPolicies } from '@beaver/config'
+import {
+  type DomainEvent,
+  eventTypeOf,
+  isTerminalTaskEvent,
+  type LiveDelta,
+  type Logger,
+  type LogId,
+  logKey,
+  silentLogger,
+  splitBatch,
+  steadyClock,
+  systemFacts,
+  ulidIds,
+} from '@beaver/core'
 import {
   connectNats,
-  findTask,
   natsBlobStore,
   natsJournal,
   natsMemoryStore,
+  natsOpenTasks,
+  natsPeers,
   natsSessionSearch,
   natsTaskQueue,
   parseRequest,
-  serve,
   subjectsOf,
+  watchConnection,
 } from '@beaver/nats'
-import { acceptedTasks, loadTask, startDaemon, startWorkerPool, submitRequest, submitTask, workspaceFolders } from '@beaver/runtime'
+import { loadTask, retryRequest, retryTask, startDaemon, startSweep, startWorkerPool, submitRequest, submitTask, workspaceFolders } from '@beaver/runtime'
 import type { Workflow } from '@beaver/workflows'
-import type { Subscription } from '@nats-io/nats-core'
+import { whileHealthy } from './while-healthy.ts'
 import { externalToolsOf } from './external-tools-of.ts'
+import { type daemonThreads, threadOptions } from './daemon-threads.ts'
 import { watchEndings } from './endings.ts'
 import { chooseModel } from './model.ts'
 import { serveTaskCommands } from './task-commands.ts'
@@ -42,13 +57,21 @@ export interface Supervisor {
 const stopMsMax = 2_000
 const runsMax = 10_000
 
-/** What a program that embeds the daemon gives it besides the configuration. */
+/** What the daemon is given besides the configuration. */
 export interface SupervisorParts {
   /** Tools of the program's own process. */
   readonly external?: ExternalTools | null
+  /** Default: silent. */
+  readonly logger?: Logger
+  /** Worker threads that were made already; they end with the daemon, also with one that does not start. */
+  readonly threads?: ReturnType<typeof daemonThreads>
 }
 
-export async function startSupervisor(config: Config, natsUrl: string, { external: embedded = null }: SupervisorParts = {}): Promise<Supervisor> {
+export async function startSupervisor(
+  config: Config,
+  natsUrl: string,
+  { external: embedded = null, logger = silentLogger, threads }: SupervisorParts = {},
+): Promise<Supervisor> {
   const ids = ulidIds()
   const daemonId = ids.next('daemon')
   const source = `/beaver/daemons/${daemonId}`
@@ -64,21 +87,26 @@ export async function startSupervisor(config: Config, natsUrl: string, { externa
   const workflows = taskWorkflows(toolset)
   // A start that fails leaves nothing behind: in a program that embeds the daemon no process ends with it.
   await using undo = new AsyncDisposableStack()
+  undo.defer(() => threads?.destroy())
   const nc = await connectNats({ url: natsUrl, name: `beaver-supervisor ${daemonId}` })
   undo.defer(() => nc.close())
-  const model = await chooseModel(config)
+  watchConnection(nc, logger, subjects.stream)
+  const model = await chooseModel(config, { logger })
   undo.defer(() => model.close())
   const skillFolders = skillPlaces({ configured: config.skills, workspace: config.workspace }).map(({ folder }) => folder)
   const { skills, diagnostics } = await loadSkills(skillFolders)
-  tellDiagnostics([...diagnostics, ...toolset.diagnostics])
+  for (const diagnostic of [...diagnostics, ...toolset.diagnostics]) tellDiagnostic(logger, diagnostic)
   const journal = await natsJournal(nc, subjects)
+  undo.defer(async () => journal.close())
   const blobs = await natsBlobStore(nc, subjects)
   const memory = await natsMemoryStore(nc, subjects, { memory: config.memory.memory_chars_max, user: config.memory.user_chars_max })
   undo.defer(() => memory.close())
-  const queue = await natsTaskQueue(nc, subjects, { leaseMs: config.daemon.lease_ms })
+  const queue = await natsTaskQueue(nc, subjects, { leaseMs: config.daemon.lease_ms, now: () => journal.now() })
   const workflowLimits = { agentsMax: config.team.agents_max, edgesMax: config.team.edges_max }
+  const failurePolicies = configuredPolicies(config)
   const data: WorkerData = {
     model: model.choice,
+    failurePolicies,
     skillFolders,
     toolset: places,
     toolTimeoutMs: config.agent.tool_timeout_ms,
@@ -87,19 +115,20 @@ export async function startSupervisor(config: Config, natsUrl: string, { externa
     skillSelection: config.agent.skill_selection,
   }
   const pool = await startWorkerPool({
-    filename: new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url).href,
-    threads: config.daemon.worker_threads,
-    heapMbMax: config.daemon.worker_heap_mb_max,
+    ...threadOptions(config),
     data,
+    made: threads,
   })
   undo.defer(() => pool.close())
   const taken = [...toolset.tools, ...(embedded?.tools ?? [])].map(({ name }) => name)
-  const external = await externalToolsOf(config, embedded, taken)
+  const external = await externalToolsOf(config, embedded, taken, logger)
   undo.defer(() => external.close())
   const offer = (): void => pool.offer(external.tools)
   const offered = external.onChange(offer)
   offer()
-  const accepted = acceptedTasks()
+  const clock = steadyClock
+  const health = whileHealthy(nc, { silentMs: () => (nc.isClosed() ? Infinity : journal.silentMs), silentMsMax: silentMsMax(config), logger })
+  undo.defer(async () => health.close())
   const findWorkflow = (name: string): Workflow | null => {
     const workflow = workflows.find(name)
     return workflow === null ? null : { ...workflow, plan: (args, options) => workflow.plan(args, { limits: workflowLimits, ...options }) }
@@ -113,8 +142,7 @@ export async function startSupervisor(config: Config, natsUrl: string, { externa
     }
   }
   const sessions = natsSessionSearch(nc, subjects)
-  const ports = { accepted, journal, blobs, clock: systemClock, ids, source, findWorkflow, memory, sessions, external, live: publish }
-  let idle: Subscription | null = null
+  const ports = { journal, blobs, clock, ids, logger, source, findWorkflow, memory, sessions, external, failurePolicies, live: publish }
   const daemon = startDaemon({
     ...ports,
     queue,
@@ -136,42 +164,38 @@ export async function startSupervisor(config: Config, natsUrl: string, { externa
     },
     onEnded(log, end) {
       endings.ended(log, end)
-      daemon.sessionIdle(log.tenant, log.session)
-      nc.publish(subjects.sessionIdle(log.tenant, log.session), JSON.stringify(log))
+      if (!nc.isClosed()) nc.publish(subjects.ended(log))
     },
     handOn: (owner, delivery) => commands.handOn(owner, delivery),
-    onParked(parked) {
-      if (parked)
-        idle ??= nc.subscribe(subjects.anySessionIdle, {
-          callback: (_, message) => daemon.sessionIdle(message.json<LogId>().tenant, message.json<LogId>().session),
-        })
-      else if (idle !== null) {
-        idle.unsubscribe()
-        idle = null
-      }
-    },
+    healthy: () => health.healthy(),
   })
   const endings = watchEndings(nc, subjects, {
     held: (log) => daemon.tasks.has(logKey(log)),
-    read: async (log) => (await loadTask(log, ports)).state.ended as DomainEvent | null,
+    logger,
+    async read(log) {
+      const last = await journal.last(log)
+      const newest = last === null ? undefined : splitBatch(last.payload).at(-1)
+      if (newest === undefined || !isTerminalTaskEvent(eventTypeOf(newest) ?? '')) return null
+      return (await loadTask(log, ports)).state.ended as DomainEvent | null
+    },
   })
 
   const intake = {
     ...ports,
     tenant: config.tenant,
     workspaceDefault: config.workspace,
-    folders: workspaceFolders(systemClock),
+    folders: workspaceFolders(clock),
     skillNames: skills.map((skill) => skill.name),
     profileNames: [...toolset.profiles.keys()],
     workflowNames: workflows.names,
     resolveArguments: workflows.resolve,
-    findTask: (tenant: string, task: string) => findTask(nc, subjects, tenant, task),
     open: daemon.open,
+    enqueue: daemon.enqueue,
   }
-  const submit = serve(nc, subjects.service('task.submit'), (request) => submitTask(parseRequest(submitRequest, request, 'task'), intake))
+  const { serving } = health
+  const submit = serving(subjects.service('task.submit'), (request) => submitTask(parseRequest(submitRequest, request, 'task'), intake))
   /** Submit and wait: answered with the result when the task has ended. */
-  const runTask = serve(
-    nc,
+  const runTask = serving(
     subjects.service('task.run'),
     async (request) => {
       const submitted = await submitTask(parseRequest(submitRequest, request, 'task'), intake)
@@ -181,16 +205,19 @@ export async function startSupervisor(config: Config, natsUrl: string, { externa
     },
     { openMax: runsMax },
   )
+  const retry = serving(subjects.service('task.retry'), (request) => retryTask(parseRequest(retryRequest, request, 'retry request'), intake))
   const commands = serveTaskCommands({
     nc,
     subjects,
     tenant: config.tenant,
     daemonId,
     ports,
+    serving,
+    wake: (log) => queue.wake(log),
     held: (log) => daemon.tasks.get(logKey(log)),
     takeOver: (delivery) => daemon.takeOver(queue.adopt(delivery)),
   })
-  const status = serve(nc, subjects.service('status'), async () => ({
+  const status = serving(subjects.service('status'), async () => ({
     daemon: daemonId,
     provider: model.choice.provider,
     model: model.choice.model,
@@ -200,21 +227,40 @@ export async function startSupervisor(config: Config, natsUrl: string, { externa
     workflows: workflows.names,
   }))
 
+  const peers = natsPeers(nc, subjects, logger)
+  const sweep = startSweep({
+    openTasks: natsOpenTasks(nc, subjects),
+    peers,
+    queue,
+    clock,
+    logger,
+    tenant: config.tenant,
+    daemonId,
+    drives: (key) => daemon.tasks.has(key),
+  })
+  const presence = peers.watch(
+    daemonId,
+    (gone) => void sweep.now(gone),
+    () => ({ tasks: daemon.tasks.size, journal_silent_ms: Math.round(journal.silentMs) }),
+  )
+
   // Ready means that a request is answered: the server has to know of the subscriptions first.
   await nc.flush()
   undo.move()
   return {
     info: { daemon: daemonId, provider: model.choice.provider, model: model.choice.model, skills: skills.map((skill) => skill.name) },
-    failed: Promise.race([pool.failed, closedWithError(nc.closed())]),
+    failed: Promise.race([pool.failed, model.failed, closedWithError(nc.closed())]),
     async stop() {
-      await Promise.all([submit.stop(), runTask.stop(), commands.stop(), status.stop()])
+      presence.leave()
+      await Promise.all([submit.stop(), runTask.stop(), retry.stop(), commands.stop(), status.stop(), sweep.stop()])
       await daemon.drain(config.daemon.drain_ms)
       await commands.close()
       offered()
       await external.close()
       endings.close()
-      idle?.unsubscribe()
       await journal.settled()
+      journal.close()
+      health.close()
       await pool.close()
       await model.close()
       await memory.close()
@@ -223,9 +269,11 @@ export async function startSupervisor(config: Config, natsUrl: string, { externa
   }
 }
 
-/** On stderr, which is the daemon's log. */
-function tellDiagnostics(diagnostics: readonly LoadDiagnostic[]): void {
-  for (const { file, severity, message } of diagnostics) process.emitWarning(`${severity}: ${file}: ${message}`, 'BeaverConfiguration')
+/** How long the journal may be silent before the daemon takes no more requests: less than a lease. */
+const silentMsMax = ({ daemon }: Config): number => Math.min(2_000, daemon.lease_ms / 2)
+
+function tellDiagnostic(logger: Logger, { file, severity, message }: LoadDiagnostic): void {
+  systemFacts.configurationDiagnostic(logger, { file, severity: severity === 'error' ? 'error' : 'warning', message })
 }
 
 async function closedWithError(closed: Promise<unknown>): Promise<never> {

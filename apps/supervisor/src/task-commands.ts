@@ -5,15 +5,19 @@
 //     handed on to that one.
 import { BeaverError, type Clock, type Delivery, type DomainEvent, draft, foreignId, type LogId, type TaskState, pause } from '@beaver/core'
 import { call, findTask, parseRequest, serve, type Subjects } from '@beaver/nats'
-import { loadTask, type SupervisedTask, TaskLog, type TaskLogPorts } from '@beaver/runtime'
+import { type HandedOn, loadTask, type SupervisedTask, TaskLog, type TaskLogPorts } from '@beaver/runtime'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
+import type { Serving } from './while-healthy.ts'
 import { cancelEvent, cancelRequest } from './cancel-request.ts'
 import { decidedEvent, decisionOf, decisionRequest } from './decision-request.ts'
 
+/** Whether the daemon is there. */
+const pingCommand = z.strictObject({ command: z.literal('ping') })
 /** The delivery of a task, as one daemon hands it on to the owner. */
 const leaseCommand = z.strictObject({
   command: z.literal('lease'),
+  cause: z.enum(['accepted', 'woken', 'alarm']),
   log: z.strictObject({ tenant: foreignId, session: foreignId, task: foreignId }),
   deliveries: z.int().positive(),
   lease: z.string(),
@@ -24,6 +28,7 @@ const taskCommand = z.discriminatedUnion('command', [
   decisionRequest.extend({ command: z.literal('decide') }),
 ])
 type TaskCommand = z.infer<typeof taskCommand>
+const handedOn = z.object({ how: z.enum(['taken', 'ended', 'refused']) })
 
 export interface TaskCommandsOf {
   readonly nc: NatsConnection
@@ -31,10 +36,14 @@ export interface TaskCommandsOf {
   readonly tenant: string
   readonly daemonId: string
   readonly ports: TaskLogPorts & { readonly clock: Clock }
-  /** The task, when this daemon holds it. */
+  /** Serves a subject while the journal answers. */
+  readonly serving: Serving
+  /** The task, when this daemon drives it. */
   held(log: LogId): SupervisedTask | undefined
-  /** Takes the lease of a task this daemon drives; `false` when it does not. */
-  takeOver(delivery: Pick<Delivery, 'log' | 'deliveries' | 'lease'>): boolean
+  /** Takes the lease of a task this daemon drives. */
+  takeOver(delivery: Pick<Delivery, 'log' | 'deliveries' | 'lease' | 'cause'>): Exclude<HandedOn, 'gone'>
+  /** Has a daemon look at a task whose log was changed while nobody drove it. */
+  wake(log: LogId): Promise<void>
 }
 
 const triesMax = 20
@@ -43,33 +52,34 @@ const ownerMsMax = 5_000
 const leaseMsMax = 1_000
 
 export interface TaskCommands {
-  /** Gives a delivery to the daemon that claimed its task; `false` when that one is gone, or does not drive it. */
-  handOn(owner: string, delivery: Delivery): Promise<boolean>
+  /** Gives a delivery to the daemon that claimed its task. */
+  handOn(owner: string, delivery: Delivery): Promise<HandedOn>
   /** Takes no more commands but those about tasks it owns: other daemons go on handing these on. */
   stop(): Promise<unknown>
-  /** Once it owns none: whoever finds nobody at an owner's subject takes its task for nobody's, and writes into it. */
+  /** Call only after the last owned task is released: a peer that gets no reply assumes that the task is unowned, and writes to its log. */
   close(): Promise<unknown>
 }
 
 /** Serves the commands until `stop`. */
-export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held, takeOver }: TaskCommandsOf): TaskCommands {
-  const cancel = serve(nc, subjects.service('task.cancel'), async (request) => {
+export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held, takeOver, wake, serving }: TaskCommandsOf): TaskCommands {
+  const cancel = serving(subjects.service('task.cancel'), async (request) => {
     const asked = parseRequest(cancelRequest, request, 'cancel request')
     await carryOut({ ...asked, command: 'cancel' })
     return { task_id: asked.task_id, node_id: asked.node_id ?? null }
   })
-  const decide = serve(nc, subjects.service('task.decide'), async (request) => {
+  const decide = serving(subjects.service('task.decide'), async (request) => {
     const asked = parseRequest(decisionRequest, request, 'decision')
     await carryOut({ ...asked, command: 'decide' })
     return { task_id: asked.task_id, call_id: asked.call_id, approved: asked.approved }
   })
   /** What another daemon hands on, because the task is ours. */
-  const handedOn = serve(nc, subjects.daemon(daemonId), async (request) => {
-    const asked = parseRequest(z.union([taskCommand, leaseCommand]), request, 'command')
-    if (asked.command === 'lease') return { taken: takeOver({ ...asked, log: asked.log as LogId }) }
-    const own = held(await findLog(asked.task_id))
-    if (own?.claimed() !== true) throw new BeaverError('fenced', `This daemon does not own the task ${asked.task_id}.`)
-    await carryOutOwn(own, asked)
+  const own = serve(nc, subjects.daemon(daemonId), async (request) => {
+    const asked = parseRequest(z.union([taskCommand, leaseCommand, pingCommand]), request, 'command')
+    if (asked.command === 'ping') return { daemon: daemonId }
+    if (asked.command === 'lease') return { how: takeOver({ ...asked, log: asked.log as LogId }) }
+    const task = held(await findLog(asked.task_id))
+    if (task === undefined) throw new BeaverError('fenced', `This daemon does not own the task ${asked.task_id}.`)
+    await carryOutOwn(task, asked)
     return { task_id: asked.task_id }
   })
 
@@ -92,8 +102,8 @@ export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held,
   }
 
   async function tryOnce(log: LogId, asked: TaskCommand): Promise<void> {
-    const own = held(log)
-    if (own?.claimed() === true) return carryOutOwn(own, asked)
+    const task = held(log)
+    if (task !== undefined) return carryOutOwn(task, asked)
     const { state, head, revision } = await loadTask(log, ports)
     const event = eventOf(log, state, asked)
     if (state.owner !== null && state.owner !== daemonId) {
@@ -104,19 +114,20 @@ export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held,
       if (handed !== null) return
     }
     await new TaskLog(log, { head, revision, epoch: head.epoch }, ports).append([draft(event)])
+    await wake(log)
   }
 
-  async function handOn(owner: string, { log, deliveries, lease }: Delivery): Promise<boolean> {
-    const handed = await call(
-      nc,
-      subjects.daemon(owner),
-      { command: 'lease', log, deliveries, lease },
-      { timeoutMs: leaseMsMax, whom: 'owner of the task' },
-    ).catch(() => null) // gone, or it does not answer: the task needs another owner
-    return (handed as { taken?: boolean } | null)?.taken === true
+  async function handOn(owner: string, { log, deliveries, lease, cause }: Delivery): Promise<HandedOn> {
+    const asked = { command: 'lease', log, deliveries, lease, cause }
+    try {
+      const answer = handedOn.parse(await call(nc, subjects.daemon(owner), asked, { timeoutMs: leaseMsMax, whom: 'owner of the task' }))
+      return answer.how
+    } catch {
+      return 'gone' // or it does not answer: the task needs another owner
+    }
   }
 
-  return { handOn, stop: () => Promise.all([cancel.stop(), decide.stop()]), close: () => handedOn.stop() }
+  return { handOn, stop: () => Promise.all([cancel.stop(), decide.stop()]), close: () => own.stop() }
 }
 
 function carryOutOwn(own: SupervisedTask, asked: TaskCommand): Promise<void> {

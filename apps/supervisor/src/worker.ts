@@ -1,9 +1,8 @@
 // The worker thread's composition root: builds what all loops of the thread share, then serves its shard.
-import type { MessagePort } from 'node:worker_threads'
 import { loadSkills, loadToolset, type PermissionRule, type ToolsetPlaces } from '@beaver/agent'
-import { systemClock } from '@beaver/core'
+import { type FailurePolicies, systemClock } from '@beaver/core'
 import { providerBundle } from '@beaver/providers'
-import { serveShard } from '@beaver/runtime/worker'
+import { guardThread, serveShard, type ShardPlace } from '@beaver/runtime/worker'
 import type { WorkflowLimits } from '@beaver/workflows'
 import type { ModelChoice } from './model.ts'
 
@@ -11,6 +10,7 @@ export interface WorkerData {
   readonly model: ModelChoice
   readonly skillFolders: readonly string[]
   readonly toolset: ToolsetPlaces
+  readonly failurePolicies: FailurePolicies
   readonly toolTimeoutMs: number
   readonly workflowLimits: WorkflowLimits
   readonly permissions: readonly PermissionRule[]
@@ -18,11 +18,12 @@ export interface WorkerData {
 }
 
 /** Called by Piscina, once a thread; ends when the port closes. */
-export async function shard({ port, data }: { port: MessagePort; data: WorkerData }): Promise<void> {
+export async function shard({ data, ...place }: ShardPlace & { readonly data: WorkerData }): Promise<void> {
+  guardThread()
   const { skills } = await loadSkills(data.skillFolders)
   // What is wrong with them the daemon has told.
   const { tools, definitions, profiles, profileDefault } = await loadToolset(data.toolset)
-  await serveShard(port, {
+  await serveShard(place, {
     providers: providerBundle(data.model),
     permissions: data.permissions,
     skillSelection: data.skillSelection,
@@ -31,6 +32,7 @@ export async function shard({ port, data }: { port: MessagePort; data: WorkerDat
     definitions,
     profiles,
     profileDefault,
+    failurePolicies: data.failurePolicies,
     clock: systemClock,
     random: Math.random,
     toolTimeoutMs: data.toolTimeoutMs,

@@ -4,6 +4,7 @@ export type { LoadDiagnostic } from './load-diagnostic.ts'
 export { runAgentLoop } from './loop/agent-loop.ts'
 export type { LoopServices } from './loop/loop-services.ts'
 export { type LoopEvent, loopMachine } from './loop/loop-machine.ts'
+export { LoopDropped, wasDropped } from './loop/cancel-reason.ts'
 export {
   type ApprovalDecision,
   type LoopEnd,
@@ -11,11 +12,13 @@ export {
   type LoopPart,
   loopEndOf,
   type LoopSpec,
+  type PauseRequest,
   type SharedStateAccess,
   type TeamRefusal,
   type TeamResult,
+  type ThreadWork,
 } from './loop/loop-spec.ts'
-export { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError, type ToolSchema } from './provider/chat-provider.ts'
+export { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError, type ToolSchema, type TurnWait } from './provider/chat-provider.ts'
 export type { EmbeddingProvider } from './provider/embedding-provider.ts'
 export { onlyProvider, type ProviderBundle } from './provider/provider-bundle.ts'
 export { type AgentProfile, type AgentProfileInput, readProfile } from './profile/agent-profile.ts'
@@ -37,6 +40,7 @@ export { type LoadedSkills, loadSkills, parseSkill } from './skills/load-skills.
 export type { GuidanceAgent, Skill, WorkflowGuidance } from './skills/skill.ts'
 export { type SkillPlace, skillPlaces } from './skills/skill-places.ts'
 export { listSupportFiles, type SupportFiles } from './skills/support-files.ts'
+export { type CallScope, callScope } from './tools/call-scope.ts'
 export { executeTool, failedResult, type ToolResult } from './tools/execute-tool.ts'
 export { defineTool, type Isolation, type Tool, type ToolContext, type ToolDefinition, ToolFailure, ToolInputError } from './tools/tool.ts'
 export { type CallArguments, readCallArguments } from './tools/call-arguments.ts'

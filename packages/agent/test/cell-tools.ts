@@ -49,6 +49,13 @@ async function misbehave({ what, size = 0 }: z.output<typeof input>, context: To
       return () => 1
     case 'large':
       return 'x'.repeat(size)
+    case 'wait':
+      setInterval(() => undefined, 1_000)
+      return new Promise(() => {})
+    case 'pid':
+      return process.pid
+    case 'key':
+      return process.env['BEAVER_TEST_KEY']
     case 'memory':
       return context.memory({ action: 'add', target: 'memory', content: 'x' })
     case 'child':
@@ -62,3 +69,5 @@ async function misbehave({ what, size = 0 }: z.output<typeof input>, context: To
 export const tools = kinds.map((isolation) =>
   defineTool({ name: `in_${isolation}`, description: `Misbehaves in a ${isolation}.`, input, isolation, run: misbehave }),
 )
+
+export const inline = defineTool({ name: 'inline', description: 'Misbehaves in the thread of its caller.', input, run: misbehave })

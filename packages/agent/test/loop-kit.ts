@@ -10,6 +10,7 @@ import {
   type VirtualClock,
   virtualClock,
 } from '@beaver/testing'
+import { type FailurePolicies, failurePolicies } from '@beaver/core'
 import type { Workflow } from '@beaver/workflows'
 import { z } from 'zod'
 import {
@@ -99,14 +100,17 @@ export interface Given {
   readonly spec?: LoopSpec
   readonly host?: MemoryHost
   readonly random?: number
+  /** Default: those of core. */
+  readonly policies?: FailurePolicies
 }
 
 export function begin(given: Given): Loop {
-  const { replies, tools = [add], skills = [], definitions = [], profiles = [], spec = rootSpec(), host = memoryHost(), random = 0 } = given
+  const { replies, tools = [add], skills = [], definitions = [], profiles = [], spec = rootSpec(), random = 0 } = given
+  const clock = virtualClock()
+  const host = given.host ?? memoryHost({ clock })
   const provider = scriptedProvider(replies)
   const fallback = scriptedProvider(given.fallback ?? [], 'second')
   const auxiliary = scriptedProvider(given.auxiliary ?? [], 'helper')
-  const clock = virtualClock()
   const stop = new AbortController()
   const services: LoopServices = {
     providers: {
@@ -125,6 +129,7 @@ export function begin(given: Given): Loop {
     clock,
     random: () => random,
     toolTimeoutMs: 1_000,
+    failurePolicies: given.policies ?? failurePolicies,
   }
   const end = runAgentLoop(spec, services, host, stop.signal)
   end.catch(() => {})

@@ -1,9 +1,12 @@
 import { BeaverError, type Clock, type ErrorCode } from '@beaver/core'
+import { NotSent } from '@beaver/nats'
 import { RequestError } from '@nats-io/nats-core'
 import { describe, expect, it, test } from 'vitest'
 import { type Asking, askAgain } from './ask-again.ts'
 
 const nobody = (): BeaverError => new BeaverError('no_daemon', 'nobody', { cause: new RequestError('no responders') })
+/** Not sent: the line was down. */
+const unsent = (): BeaverError => new BeaverError('unreachable', 'down', { cause: new NotSent() })
 const told = (code: ErrorCode): BeaverError => new BeaverError(code, 'told')
 
 /** Each ask takes `takesMs` and ends as the next of `ends` says, and then always as the last one. Nobody waits: time jumps. */
@@ -24,7 +27,7 @@ async function asked(ends: readonly (BeaverError | string)[], { takesMs = 0, ...
     now += takesMs
     const end = ends[Math.min(asks++, ends.length - 1)] as BeaverError | string
     if (typeof end === 'string') return end
-    if (end.code !== 'no_daemon' || end.cause === undefined) heard++
+    if (end.cause === undefined) heard++
     throw end
   }
   const outcome = await askAgain(ask, { repeatable: true, daemonMs: 5_000, withinMs: 30_000, closed: () => false, clock, ...over }).catch(
@@ -36,6 +39,10 @@ async function asked(ends: readonly (BeaverError | string)[], { takesMs = 0, ...
 describe('when nobody is there (Q2)', () => {
   it.each([true, false])('asking goes on until somebody is (repeatable: %s)', async (repeatable) => {
     expect(await asked([nobody(), nobody(), 'done'], { repeatable })).toMatchObject({ outcome: 'done', asks: 3 })
+  })
+
+  it.each([true, false])('because the line is down, asking goes on until it is up (repeatable: %s)', async (repeatable) => {
+    expect(await asked([unsent(), unsent(), 'done'], { repeatable })).toMatchObject({ outcome: 'done', asks: 3 })
   })
 
   it('asking ends after daemonMs', async () => {

@@ -1,8 +1,9 @@
 // Asking until there is an answer: a daemon may be away for a moment, or die while it works on what was asked.
 // Q1. Only what no answer came to is asked again; a refusal stands. Q2. Nobody there is waited for `daemonMs`, in which a daemon is
 //     started again; where one has been there, until the deadline. Q3. What may not be done twice is asked again only when nobody
-//     was there to do it.
+//     was there to do it. Q4. What keeps daemons away for good is told at once.
 import { BeaverError, type Clock, type ErrorCode, pause, systemClock } from '@beaver/core'
+import { NotSent } from '@beaver/nats'
 import { RequestError } from '@nats-io/nats-core'
 
 export interface Asking {
@@ -12,8 +13,10 @@ export interface Asking {
   readonly daemonMs: number
   /** In all. */
   readonly withinMs: number
-  /** Nobody can be asked any more. */
+  /** Nobody can be asked any more: the connection is closed, or has been down for too long. */
   readonly closed: () => boolean
+  /** Asked when nobody is there: what keeps those away who could answer, if it will not pass; `null`: it may pass. */
+  readonly why?: () => Promise<BeaverError | null>
   readonly clock?: Clock
 }
 
@@ -30,7 +33,7 @@ const unanswered: ReadonlySet<ErrorCode> = new Set(['timeout', 'no_daemon', 'unr
  */
 export async function askAgain<T>(
   ask: (unanswered: number, leftMs: number) => Promise<T>,
-  { repeatable, daemonMs, withinMs, closed, clock = systemClock }: Asking,
+  { repeatable, daemonMs, withinMs, closed, why, clock = systemClock }: Asking,
 ): Promise<T> {
   const until = clock.now() + withinMs
   let giveUpAt = clock.now() + Math.min(daemonMs, withinMs)
@@ -40,8 +43,11 @@ export async function askAgain<T>(
       return await ask(unansweredAsks, until - clock.now())
     } catch (error) {
       if (!(error instanceof BeaverError && unanswered.has(error.code)) || closed()) throw error
-      const nobodyThere = error.code === 'no_daemon' && error.cause instanceof RequestError // a daemon that goes away says it without a cause
+      // A daemon that goes away says `no_daemon` without a cause.
+      const nobodyThere = (error.code === 'no_daemon' && error.cause instanceof RequestError) || error.cause instanceof NotSent
       if (!nobodyThere && !repeatable) throw error
+      const lasting = nobodyThere ? ((await why?.()) ?? null) : null
+      if (lasting !== null) throw lasting
       if (!nobodyThere) {
         giveUpAt = until
         unansweredAsks++

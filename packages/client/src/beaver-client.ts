@@ -18,7 +18,7 @@ import {
 import { askAgain } from './ask-again.ts'
 import { followLive } from './live.ts'
 import { notFresh, withIds } from './made-ids.ts'
-import { call, connectNats, followJournal, natsBlobStore, type Subjects, subjectsOf } from '@beaver/nats'
+import { call, connectNats, followTask, lineOf, natsBlobStore, presentDaemons, streamPulse, type Subjects, subjectsOf } from '@beaver/nats'
 import { type Sessions, sessionsOn } from './sessions.ts'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
@@ -62,6 +62,9 @@ export type SubmittedTask = z.infer<typeof submitted>
 const taskOutcome = taskResult.extend({ task_id: z.string(), session_id: z.string(), status: z.enum(['completed', 'incomplete', 'failed', 'cancelled']) })
 export type TaskOutcome = z.infer<typeof taskOutcome>
 
+const retried = submitted.extend({ retry_of: z.string() })
+export type RetriedTask = z.infer<typeof retried>
+
 const daemonStatus = z.object({
   daemon: z.string(),
   provider: z.string(),
@@ -78,7 +81,8 @@ export type DaemonStatus = z.infer<typeof daemonStatus>
 export interface BeaverClient extends AsyncDisposable {
   /**
    * Submits a task; it is durable when this resolves. Asked again for 30 s when no answer comes.
-   * @throws {BeaverError} `invalid_arguments`, `workspace_missing`, `unknown_skill`, `unknown_profile`, `unknown_workflow`, `conflict`, `no_daemon`
+   * @throws {BeaverError} `invalid_arguments`, `workspace_missing`, `unknown_skill`, `unknown_profile`, `unknown_workflow`, `conflict`, `no_daemon`;
+   *   `unreachable` when NATS has been away for longer than `daemonMs`; `stream_missing`: the journal was deleted
    */
   submit(task: SubmitTask): Promise<SubmittedTask>
   /**
@@ -92,6 +96,12 @@ export interface BeaverClient extends AsyncDisposable {
    * @throws {BeaverError} `not_found`, `conflict` for what has ended, `no_daemon`
    */
   cancel(taskId: string, reason: string, options?: { nodeId?: string | undefined }): Promise<void>
+  /**
+   * Takes a task up again that failed, is incomplete or was cancelled: as a new task at the end of its session, which keeps what
+   * completed. Asked for twice, it is one task.
+   * @throws {BeaverError} `not_found`, `conflict` for a task that runs or completed, `workspace_missing`, `no_daemon`
+   */
+  retry(taskId: string): Promise<RetriedTask>
   /**
    * Decides about a call that waits for an approval; resolves when the decision is journaled.
    * @throws {BeaverError} `not_found`, `conflict` for one that has been decided, `no_daemon`
@@ -118,10 +128,14 @@ export interface BeaverClient extends AsyncDisposable {
 
 const answerMsMax = 10_000
 const submitMsMax = 30_000
+/** What daemons have to say that they are there. */
+const presenceMs = 250
+/** A server that does not answer is noticed within three of these. */
+const pingMs = 2_000
 const runMsMax = 600_000
 
 export interface Patience {
-  /** How long a daemon, or the projector, may be away before `no_daemon` is thrown: it may be starting again. Default 5 s. */
+  /** How long a daemon, the projector or NATS may be away before `no_daemon` or `unreachable` is thrown: it may be starting again. Default 5 s. */
   readonly daemonMs?: number
   /** When `run` asks for the first time whether the task's end was missed. Default 15 s. */
   readonly askAgainMs?: number
@@ -131,23 +145,42 @@ export interface Patience {
 export async function connectBeaver(
   options: { url: string; namespace: string; tenant: string; name?: string; timeoutMs?: number } & Patience,
 ): Promise<BeaverClient> {
-  const nc = await connectNats({ url: options.url, name: options.name ?? 'beaver-client', timeoutMs: options.timeoutMs ?? 3_000 })
+  const nc = await connectNats({ url: options.url, name: options.name ?? 'beaver-client', timeoutMs: options.timeoutMs ?? 3_000, pingMs })
   return clientOn(nc, subjectsOf(options.namespace), options.tenant, options)
 }
 
 /** A client on a connection that is there already; `close` drains it. */
 export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string, { daemonMs = 5_000, askAgainMs = 15_000 }: Patience = {}): BeaverClient {
   let blobs: Promise<BlobStore> | null = null
-  const closed = (): boolean => nc.isClosed()
+  const line = lineOf(nc)
+  const closed = (): boolean => nc.isClosed() || line.downMs > daemonMs
   const supervisor = 'supervisor daemon'
+  /** Daemons that are there take no requests without a journal. */
+  const why = async (): Promise<BeaverError | null> => {
+    if (line.downMs > 0 || (await streamPulse(nc, subjects.stream).look()).kind !== 'missing') return null
+    const there = await presentDaemons(nc, subjects, { waitMs: presenceMs })
+    return there.length === 0 ? null : new BeaverError('stream_missing', `The journal stream ${subjects.stream} does not exist: somebody deleted it.`)
+  }
   const ask = (subject: string, request: unknown, whom: string): Promise<unknown> =>
-    askAgain(() => call(nc, subject, request, { timeoutMs: answerMsMax, whom }), { repeatable: false, daemonMs, withinMs: answerMsMax, closed })
+    askAgain(() => call(nc, subject, request, { timeoutMs: answerMsMax, whom }), {
+      repeatable: false,
+      daemonMs,
+      withinMs: answerMsMax,
+      closed,
+      ...(whom === supervisor ? { why } : {}),
+    })
 
   async function submit(request: SubmitTask): Promise<SubmittedTask> {
     const task = withIds(request)
     const once = (unanswered: number, leftMs: number): Promise<unknown> =>
       call(nc, subjects.service('task.submit'), unanswered === 0 ? task : notFresh(task), { timeoutMs: Math.min(answerMsMax, leftMs), whom: supervisor })
-    return submitted.parse(await askAgain(once, { repeatable: true, daemonMs, withinMs: submitMsMax, closed }))
+    return submitted.parse(await askAgain(once, { repeatable: true, daemonMs, withinMs: submitMsMax, closed, why }))
+  }
+
+  async function retry(taskId: string): Promise<RetriedTask> {
+    const once = (_: number, leftMs: number): Promise<unknown> =>
+      call(nc, subjects.service('task.retry'), { task_id: taskId }, { timeoutMs: Math.min(answerMsMax, leftMs), whom: supervisor })
+    return retried.parse(await askAgain(once, { repeatable: true, daemonMs, withinMs: submitMsMax, closed }))
   }
 
   async function run(request: SubmitTask, { timeoutMs = runMsMax }: { timeoutMs?: number } = {}): Promise<TaskOutcome> {
@@ -158,7 +191,7 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string,
         whom: supervisor,
       })
     try {
-      return taskOutcome.parse(await askAgain(once, { repeatable: true, daemonMs, withinMs: timeoutMs, closed }))
+      return taskOutcome.parse(await askAgain(once, { repeatable: true, daemonMs, withinMs: timeoutMs, closed, why }))
     } catch (cause) {
       if (!(cause instanceof BeaverError && cause.code === 'timeout')) throw cause
       const message = `The task ${task.task_id} was not answered within ${timeoutMs / 1000} s. If it was accepted it goes on: ask again with its id, or watch it.`
@@ -168,7 +201,7 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string,
 
   async function* watch(taskId: string, { signal = new AbortController().signal }: { signal?: AbortSignal } = {}): AsyncGenerator<RecordedEvent> {
     let head = emptyHead
-    for await (const batch of followJournal(nc, subjects, { from: 1, filter: subjects.taskAnySession(tenant, taskId), signal })) {
+    for await (const batch of followTask(nc, subjects, { tenant, task: taskId, signal })) {
       for (const message of batch.messages) {
         for (const record of splitBatch(message.payload)) {
           const fault = chainFault(head, record)
@@ -184,7 +217,9 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string,
   }
 
   async function close(): Promise<void> {
-    if (!nc.isClosed()) await nc.drain()
+    if (nc.isClosed()) return
+    // Without a server there is nobody to drain to.
+    await (line.downMs > 0 ? nc.close() : nc.drain().catch(() => nc.close()))
   }
 
   return {
@@ -192,6 +227,7 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string,
     run,
     cancel: async (taskId, reason, { nodeId } = {}) =>
       void (await ask(subjects.service('task.cancel'), { task_id: taskId, reason, node_id: nodeId }, supervisor)),
+    retry,
     decide: async (taskId, { callId, approved, by, reason }) =>
       void (await ask(subjects.service('task.decide'), { task_id: taskId, call_id: callId, approved, by, reason }, supervisor)),
     deltas: (taskId, { signal }) => followLive(nc, subjects.liveAnySession(tenant, taskId), signal),

@@ -6,6 +6,7 @@ export {
   connectBeaver,
   type DaemonStatus,
   type Patience,
+  type RetriedTask,
   type SubmittedTask,
   type SubmitTask,
   type TaskOutcome,

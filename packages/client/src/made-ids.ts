@@ -14,7 +14,7 @@ export function withIds<Task extends { readonly task_id?: string | undefined; re
   if (task_id !== undefined) return { ...task, task_id }
   const made = ids.next('task')
   if (session_id !== undefined) return { ...task, task_id: made, fresh: 'task' }
-  return { ...task, task_id: made, session_id: ids.next('session'), fresh: 'session' }
+  return { ...task, task_id: made, fresh: 'task' }
 }
 
 /** The same, to be asked again: by now it may be there, and has to be looked for. */

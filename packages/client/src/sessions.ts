@@ -92,7 +92,7 @@ export function sessionsOn(nc: NatsConnection, subjects: Subjects, tenant: strin
   async function exchange(
     log: LogId,
     { first, last, reader }: { first: Entry; last: Entry; reader: JournalReader },
-  ): Promise<{ before: string | null; messages: SessionMessage[] }> {
+  ): Promise<{ before: string | null; retryOf: string | null; messages: SessionMessage[] }> {
     const [beginning] = verified(log, first, emptyHead)
     const submitted = await opened(beginning as WireRecord)
     if (submitted.type !== 'task_submitted') throw new BeaverError('corrupt_journal', `The log of task ${log.task} begins with ${submitted.type}.`)
@@ -100,7 +100,11 @@ export function sessionsOn(nc: NatsConnection, subjects: Subjects, tenant: strin
     const end = await ended(log, last, reader)
     const answer = end === null ? '' : visibleAnswer(end.data as TaskResult)
     const said: SessionMessage = { task_id: log.task, role: 'user', content: request.text, at: submitted.time }
-    return { before, messages: end === null || answer === '' ? [] : [said, { task_id: log.task, role: 'assistant', content: answer, at: end.time }] }
+    return {
+      before,
+      retryOf: request.retry_of ?? null,
+      messages: end === null || answer === '' ? [] : [said, { task_id: log.task, role: 'assistant', content: answer, at: end.time }],
+    }
   }
 
   /** How the task ended, mostly its last event; `null` when it has not. */
@@ -116,17 +120,12 @@ export function sessionsOn(nc: NatsConnection, subjects: Subjects, tenant: strin
   return {
     getEventRecords: eventsOfSession,
     async *getRunEventRecords(id, runId) {
-      let task: string | null = null
-      for await (const event of eventsOfSession(id)) {
-        if (task !== null && event.task_id !== task) return // a run is of one task
-        if (event.runId !== runId) continue
-        task = event.task_id
-        yield event
-      }
+      // A run goes on in a retry of its task: what was copied there is not told twice.
+      for await (const event of originals(eventsOfSession(id))) if (event.runId === runId) yield event
     },
     async listRunIds(id) {
       const runs: string[] = []
-      for await (const event of eventsOfSession(id)) if (event.type === 'run_started') runs.push(event.data.run_id)
+      for await (const event of originals(eventsOfSession(id))) if (event.type === 'run_started') runs.push(event.data.run_id)
       return runs
     },
     async getVisibleHistory(id, { tasksMax = 20 } = {}) {
@@ -134,18 +133,30 @@ export function sessionsOn(nc: NatsConnection, subjects: Subjects, tenant: strin
       const reader = await journalReader(nc, subjects)
       const exchanges: SessionMessage[][] = []
       let task: string | null = await reader.newest(tenant, session)
+      const retried = new Set<string>()
       for (let read = 0; task !== null && read < Math.min(tasksMax, historyTasksMax); read++) {
         const log = { tenant, session, task } as LogId
         const [first, last] = await Promise.all([reader.first(log), reader.last(log)])
         if (first === null || last === null) break
-        const { before, messages } = await exchange(log, { first, last, reader })
-        exchanges.unshift(messages)
+        const { before, retryOf, messages } = await exchange(log, { first, last, reader })
+        if (retryOf !== null) retried.add(retryOf)
+        // A task that was retried is told by its retry alone.
+        if (!retried.has(task)) exchanges.unshift(messages)
         task = before
       }
       return exchanges.flat()
     },
     search: (query, { limit = 10, exceptSession = '' } = {}) =>
       natsSessionSearch(nc, subjects).search(tenant, { query, limit, session: exceptSession, includeCurrent: exceptSession === '' }),
+  }
+}
+
+/** Leaves out what a retry copied from the task it retries. */
+async function* originals(events: AsyncIterable<SessionEvent>): AsyncGenerator<SessionEvent> {
+  let copiedTo = { task: '', taskseq: 0 }
+  for await (const event of events) {
+    if (event.type === 'task_log_copied') copiedTo = { task: event.task_id, taskseq: event.taskseq + event.data.events }
+    else if (event.task_id !== copiedTo.task || event.taskseq > copiedTo.taskseq) yield event
   }
 }
 

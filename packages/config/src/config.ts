@@ -3,8 +3,9 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
-import { BeaverError, messageOf, type Problem } from '@beaver/core'
+import { BeaverError, logLevels, messageOf, type Problem, waitMsDefault } from '@beaver/core'
 import { z } from 'zod'
+import { retries } from './retries.ts'
 
 /** An OpenAI-compatible endpoint besides the main one. Its key comes from the environment, or is the main one's for the same URL. */
 const endpoint = z.strictObject({ base_url: z.url('must be a URL').optional(), name: z.string().min(1) })
@@ -72,6 +73,12 @@ export const configFile = z.strictObject({
       circuit_open_ms: z.number().int().min(10).max(3_600_000).default(10_000),
     })
     .prefault({}),
+  /** How long a run waits for a provider that is away before it fails, failed tries included; 0: its tries alone decide. */
+  provider_outage_ms_max: z.number().int().min(0).max(604_800_000).default(waitMsDefault),
+  /** The same for a limit: of the provider, or of `model`. */
+  provider_limit_ms_max: z.number().int().min(0).max(604_800_000).default(waitMsDefault),
+  /** What is done about a failure, by its class, over the defaults. */
+  retries,
   /** USD per million tokens, over the prices Beaver knows. */
   prices: z.record(z.string(), z.strictObject({ input: z.number().min(0), output: z.number().min(0) })).default({}),
   daemon: z
@@ -91,6 +98,8 @@ export const configFile = z.strictObject({
       owners_lost_max: z.number().int().min(1).max(100).default(5),
     })
     .prefault({}),
+  /** What a process says on standard error: this level and those above it. */
+  log: z.strictObject({ level: z.enum(logLevels).default('info') }).prefault({}),
   agent: z
     .strictObject({
       tool_iterations_max: z.number().int().min(1).max(10_000).default(100),
@@ -204,10 +213,13 @@ export const variables: readonly { name: string; path: readonly [string] | reado
   { name: 'OPENAI_BASE_URL', path: ['model', 'base_url'] },
   { name: 'BEAVER_MODEL', path: ['model', 'name'] },
   { name: 'BEAVER_MODEL_TIMEOUT_MS', path: ['model', 'timeout_ms'], number: true },
+  { name: 'BEAVER_PROVIDER_OUTAGE_MS_MAX', path: ['provider_outage_ms_max'], number: true },
+  { name: 'BEAVER_PROVIDER_LIMIT_MS_MAX', path: ['provider_limit_ms_max'], number: true },
   { name: 'BEAVER_WORKER_THREADS', path: ['daemon', 'worker_threads'], number: true },
   { name: 'BEAVER_TASKS_MAX', path: ['daemon', 'tasks_max'], number: true },
   { name: 'BEAVER_LEASE_MS', path: ['daemon', 'lease_ms'], number: true },
   { name: 'BEAVER_DRAIN_MS', path: ['daemon', 'drain_ms'], number: true },
+  { name: 'BEAVER_LOG', path: ['log', 'level'] },
 ]
 
 /**

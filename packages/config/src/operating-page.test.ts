@@ -1,7 +1,8 @@
 // docs/operating.md, held to the schema: every key, its environment variable and its default.
 import { readFileSync } from 'node:fs'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { type FailureClass, type FailurePolicy, failurePolicies, outageClasses, retryTimeMsMax } from '@beaver/core'
 import { configFile, variables } from './config.ts'
 
 const page = readFileSync(new URL('../../../docs/operating.md', import.meta.url), 'utf8')
@@ -38,4 +39,31 @@ it.each(keys.filter(([key, byDefault]) => byDefault !== undefined && key !== ofT
 it('names the environment variable of each key that has one, and of no other', () => {
   const written = [...documented].flatMap(([key, { variable }]) => (variable === undefined ? [] : [[variable, key] as const]))
   expect(new Map(written)).toEqual(new Map(variables.map(({ name, path }) => [name, path.join('.')])))
+})
+
+describe('what is done about a failure', () => {
+  const timeoutMs = configFile.parse({}).model.timeout_ms
+  const rows = new Map(page.split('\n').flatMap((line) => (/^\| `[a-z_]+` \|(.*\|){4}$/.test(line) ? [cellsIn(line)] : [])))
+
+  function cellsIn(line: string): [string, string[]] {
+    const [name = '', ...cells] = line
+      .slice(1, -1)
+      .split('|')
+      .map((cell) => cell.trim())
+    return [name.replaceAll('`', ''), cells]
+  }
+
+  const waits = (name: FailureClass): string =>
+    name === 'rate_limited' ? '`provider_limit_ms_max`' : outageClasses.has(name) ? '`provider_outage_ms_max`' : ''
+
+  function cellsOf(name: FailureClass, policy: FailurePolicy): string[] | null {
+    if (policy.action === 'fail_run') return null
+    if (policy.action === 'restart') return [`${policy.restartsMax} restart${policy.restartsMax === 1 ? '' : 's'}`, '', '', '']
+    const seconds = (retryTimeMsMax(policy, timeoutMs) ?? 0) / 1_000
+    return [String(policy.triesMax), `${policy.pauseMsMin} to ${policy.pauseMsMax} ms`, waits(name), `${seconds} s`]
+  }
+
+  it.each(Object.entries(failurePolicies) as [FailureClass, FailurePolicy][])('says the tries, the pauses and the whole time of %s', (name, policy) => {
+    expect(rows.get(name) ?? null).toEqual(cellsOf(name, policy))
+  })
 })

@@ -22,6 +22,8 @@ export const errorCodes = {
   fenced: { exit: 1, meaning: 'Another daemon owns the task now' },
   corrupt_journal: { exit: 1, meaning: 'A journal entry does not fit the one before it' },
   blob_missing: { exit: 1, meaning: 'A payload the journal refers to is not in the blob store' },
+  blob_corrupt: { exit: 1, meaning: 'A payload in the blob store is not the one its name says' },
+  stream_missing: { exit: 3, meaning: 'The journal stream does not exist' },
   stream_recreated: { exit: 1, meaning: 'The journal stream is not the one this read model was built from' },
   memory_corrupt: { exit: 1, meaning: 'What the memory store holds cannot be read; it was left as it is' },
   wrong_state: { exit: 1, meaning: 'The thing asked is not in a state in which it can be done' },

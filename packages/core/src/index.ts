@@ -36,16 +36,19 @@ export {
 } from './evidence/requirement.ts'
 export { plannedRequirement } from './evidence/requirement-fault.ts'
 export { factsOf, filesToFind, type RunFacts } from './evidence/run-facts.ts'
+export { type Failure, type FailureClass, failure, failureClass, fallbackClasses } from './failure/failure-class.ts'
 export {
-  type Failure,
-  type FailureClass,
+  type FailedTries,
+  type FailurePolicies,
   type FailurePolicy,
-  failure,
-  failureClass,
   failurePolicies,
-  fallbackClasses,
+  outageClasses,
+  policiesWith,
+  type RetryChange,
   retryPauseMs,
-} from './failure/failure-class.ts'
+  retryTimeMsMax,
+  waitMsDefault,
+} from './failure/failure-policy.ts'
 export {
   callsWait,
   evolveRun,
@@ -58,8 +61,12 @@ export {
   startRun,
   type ToolFact,
 } from './fold/run-state.ts'
+export { noSuspects, type OwnerLosses, ownerLosses, type SuspectTools } from './fold/suspects.ts'
+export { retryCopy } from './fold/retry-copy.ts'
+export { retryIdOf } from './fold/retry-id.ts'
 export { newestExchange, resultReference } from './fold/shorten.ts'
-export { evolveTask, foldTask, newTask, type TaskState, type TaskStatus } from './fold/task-state.ts'
+export { type PersonWaits, waitBegan, waitedMs, waitEnded, waitsOver } from './fold/person-waits.ts'
+export { evolveTask, foldTask, lostWithoutProgress, newTask, type TaskState, type TaskStatus } from './fold/task-state.ts'
 export { evolveTeam, startTeam, type TeamNodeState, type TeamState } from './fold/team-state.ts'
 export { visibleAnswer } from './fold/visible-answer.ts'
 export {
@@ -88,7 +95,16 @@ export { type Edge, findCycle, graphFault, reachable, sinksOf, type Topology, to
 export { type Diagnostic, type Growth, grow, type NodeEntry, type NodeSequel, type TeamProgram, type TeamView } from './graph/team-program.ts'
 export { type NodeEnd, type StepOptions, stepTeam, teamOutput } from './graph/team-step.ts'
 export { foreignId, type LogId, logKey, type RunId, runId, type SessionId, sessionId, type TaskId, type TeamRunId, taskId, teamRunId } from './ids.ts'
-export type { AcceptOutcome, Append, AppendOutcome, Entry, Journal, SessionTail } from './journal/journal.ts'
+export {
+  type Acceptance,
+  type AcceptOutcome,
+  type Append,
+  type AppendOutcome,
+  type Entry,
+  type Journal,
+  revisionAfter,
+  type SessionTail,
+} from './journal/journal.ts'
 export {
   type Blob,
   batchContentType,
@@ -112,8 +128,10 @@ export {
   splitBatch,
   type WireRecord,
 } from './journal/record.ts'
-export type { Delivery, TaskQueue } from './journal/task-queue.ts'
+export type { Delivery, TaskQueue, Wake } from './journal/task-queue.ts'
 export { canonicalJson, type JsonObject, type JsonValue, jsonObject, jsonValue } from './json.ts'
+export { guarded, processFacts, supervisionFacts, systemFacts, taskFacts } from './log/facts.ts'
+export { hideSecrets } from './log/hide-secrets.ts'
 export { changeMemory, type MemoryLimits } from './memory/change-memory.ts'
 export type { BlobStore } from './ports/blob-store.ts'
 export { type LiveDelta, liveDelta } from './ports/live-output.ts'
@@ -126,9 +144,23 @@ export {
   type MemoryTarget,
   memoryTarget,
 } from './ports/memory-store.ts'
+export { type LogFields, type Logger, loggerOver, type LogLevel, type LogLine, logLevels, silentLogger } from './ports/logger.ts'
 export type { SessionSearch, SessionSearchHit, SessionSearchRequest } from './ports/session-search.ts'
-export { type Clock, pause, systemClock } from './ports/clock.ts'
+export { type Clock, pause, steadyClock, systemClock } from './ports/clock.ts'
 export { type Ids, ulidIds } from './ports/ids.ts'
+export { afterDeath, type AfterDeath, recentDeaths } from './supervision/restart-intensity.ts'
+export {
+  type ChildEnd,
+  type RunningChild,
+  type StartChild,
+  startSupervision,
+  type Supervision,
+  type SupervisionOptions,
+  type SupervisionStatus,
+} from './supervision/start-supervision.ts'
+export { newSupervisor, supervise, type SupervisorAction, type SupervisorEvent, type SupervisorState } from './supervision/supervise.ts'
+export type { Backoff, ChildSpec, Escalation, Intensity, Restart, Strategy, SupervisorSpec } from './supervision/supervisor-spec.ts'
+export { supervisors } from './supervision/supervisors.ts'
 export {
   changeSharedState,
   readSharedState,
@@ -139,3 +171,5 @@ export {
 } from './team/shared-state.ts'
 export { applyToolScope, type ToolScope } from './tool-scope.ts'
 export { TransientMap } from './transient-map.ts'
+export type { OpenTask, OpenTasks } from './ports/open-tasks.ts'
+export type { Peers, PeerState } from './ports/peers.ts'

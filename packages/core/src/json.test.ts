@@ -36,7 +36,42 @@ const turned = (each: unknown): unknown =>
         )
       : each
 
+/** The canonical text by the letter of its definition, key by key. */
+function slowly(each: unknown): string {
+  if (typeof each === 'string') return JSON.stringify(each.toWellFormed())
+  if (typeof each !== 'object' || each === null)
+    return each === undefined || (typeof each === 'number' && !Number.isFinite(each)) ? 'null' : JSON.stringify(each)
+  if (Array.isArray(each)) return `[${each.map(slowly).join(',')}]`
+  const members = new Map<string, unknown>()
+  for (const name of Object.keys(each).toSorted((a, b) => (a < b ? -1 : 1))) members.set(name.toWellFormed(), (each as Record<string, unknown>)[name])
+  const text = [...members].filter(([, member]) => member !== undefined).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return `{${text.map(([name, member]) => `${JSON.stringify(name)}:${slowly(member)}`).join(',')}}`
+}
+
+/** With its keys in canonical order, as a parse of canonical text leaves them. */
+const ordered = (each: unknown): unknown =>
+  Array.isArray(each)
+    ? each.map(ordered)
+    : typeof each === 'object' && each !== null
+      ? ownMembers(
+          Object.entries(each)
+            .toSorted(([a], [b]) => (a < b ? -1 : 1))
+            .map(([name, member]) => [name, ordered(member)] as const),
+        )
+      : each
+
 describe('canonicalJson', () => {
+  it('is the same text whether the engine may write it or not', () => {
+    fc.assert(
+      fc.property(value, (each) => {
+        expect(canonicalJson(each)).toBe(slowly(each))
+        expect(canonicalJson(ordered(each))).toBe(slowly(each))
+      }),
+      runs,
+    )
+    expect(canonicalJson({ a: undefined, b: [undefined, Number.NaN], c: { toJSON: () => 'no' }, d: 'a\ud800' })).toBe('{"b":[null,null],"c":{},"d":"a\ufffd"}')
+  })
+
   it('J1: equal values have equal text, whatever the order of their keys', () => {
     fc.assert(
       fc.property(value, (each) => {

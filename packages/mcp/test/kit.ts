@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Clock, systemClock } from '@beaver/core'
+import { type Clock, loggerOver, type LogLine, systemClock } from '@beaver/core'
 import { until as untilOf } from '@beaver/testing'
 import type { McpProgramSpec, McpServerSpec } from '../src/client/server-spec.ts'
 import { type McpConnections, type McpOptions, startMcpServers } from '../src/client/start-mcp-servers.ts'
@@ -13,8 +13,8 @@ export const fixture = fileURLToPath(new URL('./fixture-server.ts', import.meta.
 export interface Bench {
   readonly folder: string
   readonly pinsFile: string
-  /** What was told. */
-  readonly told: string[]
+  /** What was logged. */
+  readonly logged: LogLine[]
   program(mode: string, changes?: Partial<McpProgramSpec>): McpProgramSpec
   start(servers: Readonly<Record<string, McpServerSpec>>, options?: Partial<McpOptions>): Promise<McpConnections>
   /** The lines of a file the fixture writes. */
@@ -25,7 +25,7 @@ export interface Bench {
 export function bench({ onTestFinished }: { onTestFinished(act: () => Promise<void>): void }): Bench {
   const folder = mkdtempSync(join(tmpdir(), 'beaver-mcp-'))
   const open: McpConnections[] = []
-  const told: string[] = []
+  const logged: LogLine[] = []
   onTestFinished(async () => {
     await Promise.all(open.map((each) => each.close()))
     rmSync(folder, { recursive: true, force: true })
@@ -34,7 +34,7 @@ export function bench({ onTestFinished }: { onTestFinished(act: () => Promise<vo
   return {
     folder,
     pinsFile,
-    told,
+    logged,
     program: (mode, changes) => ({
       command: process.execPath,
       args: [fixture, mode],
@@ -51,7 +51,7 @@ export function bench({ onTestFinished }: { onTestFinished(act: () => Promise<vo
         version: '0.0.0',
         random: () => 0,
         leaveMsMax: 300,
-        tell: (text) => told.push(text),
+        logger: loggerOver((line) => logged.push(line)),
         ...options,
       })
       open.push(started)

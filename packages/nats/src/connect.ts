@@ -27,9 +27,10 @@ export function shownUrl(url: string): string {
 
 /**
  * Connects and checks the server. Reconnects for ever afterwards; `timeoutMs` bounds only the first connection.
+ * A server that leaves three pings in a row unanswered, one each `pingMs` (default 20 s), counts as away.
  * @throws {BeaverError} `unreachable`, `server_too_old`
  */
-export async function connectNats(options: { url: string; name: string; timeoutMs?: number }): Promise<NatsConnection> {
+export async function connectNats(options: { url: string; name: string; timeoutMs?: number; pingMs?: number }): Promise<NatsConnection> {
   let nc: NatsConnection
   try {
     nc = await connect({
@@ -38,7 +39,7 @@ export async function connectNats(options: { url: string; name: string; timeoutM
       timeout: options.timeoutMs ?? 5_000,
       maxReconnectAttempts: -1,
       reconnectTimeWait: 100,
-      pingInterval: 20_000,
+      pingInterval: options.pingMs ?? 20_000,
       // Else every request captures two stacks for errors it will not have: 3 % of a daemon's main thread.
       noAsyncTraces: true,
     })

@@ -5,27 +5,42 @@
 // G4. Bounds: `batchMessagesMax` messages and `batchBytesMax` bytes a batch (a larger unit is one of its own), `unitMessagesMax`
 //     messages a unit, one batch under way, `outcomeWaitMs` per write, `giveUpMs` in all.
 import { BeaverError, messageOf } from '@beaver/core'
-import { headers, InvalidArgumentError, type Msg, type NatsConnection } from '@nats-io/nats-core'
+import { headers, InvalidArgumentError, type Msg, type NatsConnection, RequestError } from '@nats-io/nats-core'
 import { lineOf } from './line.ts'
 
 export interface Write {
   readonly subject: string
-  /** The sequence of the subject's last message; 0 for none; `null` when the message before it in the unit is of this subject. */
+  /** The sequence of the last message that `fence` matches; 0 for none; `null` for no fence of its own within its unit. */
   readonly expectedSequence: number | null
+  /** A filter of subjects; absent: the message's own subject. */
+  readonly fence?: string
   readonly payload: Uint8Array
+}
+
+/** What lands together. */
+export interface WriteUnit {
+  readonly writes: readonly Write[]
+  /**
+   * Names of what its fences look at. The server checks a fence against what is stored, not against the batch under way, so that two
+   * units which share a name never go in one batch.
+   */
+  readonly touches: readonly string[]
 }
 
 export type WriteOutcome = { readonly kind: 'stored'; readonly lastSequence: number } | { readonly kind: 'refused' }
 
 export interface GroupCommit {
   /** Writes the messages of a unit together. Those of one subject stand next to each other. */
-  write(unit: readonly Write[]): Promise<WriteOutcome>
+  write(unit: WriteUnit): Promise<WriteOutcome>
+  /** For how long the oldest write has had no outcome, in milliseconds; 0 when none is under way. */
+  readonly waitingMs: number
   /** Resolves when nothing is under way. */
   settled(): Promise<void>
 }
 
 interface Pending {
   readonly unit: readonly Write[]
+  readonly touches: readonly string[]
   readonly since: number
   resolve(outcome: WriteOutcome): void
   reject(error: unknown): void
@@ -51,9 +66,17 @@ const outcomeWaitMs = 5_000
 const giveUpMs = 60_000
 const retryPauseMs = 100
 
-export function groupCommit(nc: NatsConnection, lastMessage: (subject: string) => Promise<{ sequence: number; payload: Uint8Array } | null>): GroupCommit {
+export interface GroupCommitStream {
+  readonly name: string
+  lastMessage(subject: string): Promise<{ sequence: number; payload: Uint8Array } | null>
+  exists(): Promise<boolean>
+}
+
+export function groupCommit(nc: NatsConnection, stream: GroupCommitStream): GroupCommit {
   const queue: Pending[] = []
   const waiters: (() => void)[] = []
+  /** Those under way, and since when they wait. */
+  const open = new Map<Pending, number>()
   const line = lineOf(nc)
   let underWay = false
   let batchesSent = 0
@@ -70,22 +93,23 @@ export function groupCommit(nc: NatsConnection, lastMessage: (subject: string) =
   function flush(): void {
     scheduled = false
     const taken: Pending[] = []
-    const subjects = new Set<string>()
+    const touched = new Set<string>()
     let messages = 0
     let bytes = 0
     while (queue.length > 0 && messages < batchMessagesMax) {
       const next = queue[0] as Pending
       const full = messages + next.unit.length > batchMessagesMax || bytes + bytesOf(next.unit) > batchBytesMax
-      if (messages > 0 && (full || next.unit.some((write) => subjects.has(write.subject)))) break
+      if (messages > 0 && (full || next.touches.some((name) => touched.has(name)))) break
       queue.shift()
       taken.push(next)
       messages += next.unit.length
       bytes += bytesOf(next.unit)
-      for (const write of next.unit) subjects.add(write.subject)
+      for (const name of next.touches) touched.add(name)
     }
     if (taken.length === 0) return
     underWay = true
-    void commit(taken)
+    for (const pending of taken) open.set(pending, pending.since)
+    void commit(taken).finally(() => taken.forEach((pending) => open.delete(pending)))
   }
 
   /** One batch for many units; whatever is not plainly stored is settled unit by unit. */
@@ -113,7 +137,7 @@ export function groupCommit(nc: NatsConnection, lastMessage: (subject: string) =
 
   async function settle(pending: Pending): Promise<void> {
     let fault: unknown
-    while (Date.now() - pending.since < giveUpMs && !nc.isClosed()) {
+    while (performance.now() - pending.since < giveUpMs && !nc.isClosed()) {
       try {
         await line.up(outcomeWaitMs)
         const ack = await send(pending.unit)
@@ -124,8 +148,10 @@ export function groupCommit(nc: NatsConnection, lastMessage: (subject: string) =
         // It will not become smaller: waiting would only keep the others from being written.
         if (error instanceof InvalidArgumentError)
           return pending.reject(
-            new BeaverError('internal', `The journal cannot hold an entry of ${bytesOf(pending.unit)} bytes: ${messageOf(error)}`, { cause: error }),
+            new BeaverError('too_large', `The journal cannot hold an entry of ${bytesOf(pending.unit)} bytes: ${messageOf(error)}`, { cause: error }),
           )
+        if (error instanceof RequestError && error.isNoResponders() && !(await stream.exists().catch(() => true)))
+          return pending.reject(new BeaverError('stream_missing', `The journal stream ${stream.name} does not exist: somebody deleted it.`, { cause: error }))
         fault = error
       }
       await new Promise((resolve) => setTimeout(resolve, retryPauseMs))
@@ -137,7 +163,7 @@ export function groupCommit(nc: NatsConnection, lastMessage: (subject: string) =
   async function refusedOrLanded(unit: readonly Write[]): Promise<WriteOutcome> {
     let lastSequence = 0
     for (const [subject, { payload }] of new Map(unit.map((write) => [write.subject, write]))) {
-      const last = await lastMessage(subject)
+      const last = await stream.lastMessage(subject)
       if (last === null || !Buffer.from(payload).equals(last.payload)) return { kind: 'refused' }
       lastSequence = last.sequence
     }
@@ -151,6 +177,7 @@ export function groupCommit(nc: NatsConnection, lastMessage: (subject: string) =
       const write = writes[i] as Write
       const head = headers()
       if (write.expectedSequence !== null) head.set('Nats-Expected-Last-Subject-Sequence', String(write.expectedSequence))
+      if (write.fence !== undefined) head.set('Nats-Expected-Last-Subject-Sequence-Subject', write.fence)
       if (writes.length > 1) {
         head.set('Nats-Batch-Id', batch)
         head.set('Nats-Batch-Sequence', String(i + 1))
@@ -166,13 +193,17 @@ export function groupCommit(nc: NatsConnection, lastMessage: (subject: string) =
   }
 
   return {
-    write: (unit) =>
+    write: ({ writes, touches }) =>
       new Promise((resolve, reject) => {
-        if (unit.length > unitMessagesMax)
-          return reject(new BeaverError('internal', `The journal cannot write ${unit.length} messages together; ${unitMessagesMax} is the most.`))
-        queue.push({ unit, since: Date.now(), resolve, reject })
+        if (writes.length > unitMessagesMax)
+          return reject(new BeaverError('internal', `The journal cannot write ${writes.length} messages together; ${unitMessagesMax} is the most.`))
+        queue.push({ unit: writes, touches, since: performance.now(), resolve, reject })
         schedule()
       }),
+    get waitingMs() {
+      const oldest = Math.min(...open.values(), queue[0]?.since ?? Infinity)
+      return oldest === Infinity ? 0 : performance.now() - oldest
+    },
     settled: () => (!underWay && queue.length === 0 ? Promise.resolve() : new Promise((resolve) => void waiters.push(resolve))),
   }
 }

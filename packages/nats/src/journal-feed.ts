@@ -1,7 +1,14 @@
-// Following the journal: from a sequence on, for ever, in order, without gaps (an ordered consumer heals itself).
-import type { LogId } from '@beaver/core'
-import { DeliverPolicy, type JsMsg, jetstream } from '@nats-io/jetstream'
+// Following the journal: first what is stored, then what comes, in order and without gaps. No consumer: pages are read by direct
+// get (direct-read.ts), and in between the follow sleeps until it is worth reading again (stream-waker.ts).
+// J1. Only what is read from the stream is given out. J2. A line that is lost and comes back costs time, not entries.
+// J3. A stream that is deleted, made anew or cut short ends the follow with an error that says so. J4. It leaves nothing behind.
+// J5. At most two pages are held: the one that is given out, and the next.
+import { BeaverError, type LogId, pause, systemClock } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
+import { type Page, readPage, StreamAbsent } from './direct-read.ts'
+import { findTaskNear } from './find-task.ts'
+import { lineOf } from './line.ts'
+import { StreamWaker } from './stream-waker.ts'
 import { logOf, type Subjects } from './subjects.ts'
 
 /** One entry of any log, with its place in the stream. */
@@ -13,41 +20,138 @@ export interface FeedMessage {
 
 export interface FeedBatch {
   readonly messages: readonly FeedMessage[]
-  /** Nothing more is stored yet. */
+  /** Nothing more was stored when the batch was read. */
   readonly caughtUp: boolean
 }
 
-const batchMax = 1_000
+export interface FollowWanted {
+  /** The first sequence that is wanted. */
+  readonly from: number
+  /** One log; absent: all logs. */
+  readonly log?: LogId
+  /** The stream that is meant, as `streamIdentity` says it. Default: the one that is there. */
+  readonly identity?: string
+  readonly signal: AbortSignal
+}
+
+const messagesMax = 1_000
+const retryMsMax = 2_000
+/** A follow of one log lets pass this many looks at the stream, at most, while other logs grow and nothing is published on its own. */
+const looksMax = 30
 
 /**
- * Batches of entries with a sequence of at least `from`, of all logs or of the subjects of `filter`.
- * Ends when `signal` aborts.
+ * Batches of entries; the first one may be empty: it says that the journal is followed. Ends when `signal` aborts or the connection is closed on purpose.
+ * @throws {BeaverError} `stream_missing`, `stream_recreated`; `unreachable` when an error closes the connection
  */
-export async function* followJournal(
+export async function* followJournal(nc: NatsConnection, subjects: Subjects, { from, log, identity, signal }: FollowWanted): AsyncGenerator<FeedBatch> {
+  const { stream } = subjects
+  const published = log === undefined ? subjects.logs : subjects.log(log)
+  const waker = new StreamWaker(nc, { stream, subject: published, looksMax: log === undefined ? 1 : looksMax, identity, signal })
+  try {
+    await waker.look()
+    for await (const page of log === undefined ? pages(nc, waker, { stream, from }) : pagesOfLog(nc, waker, { subjects, log, from })) {
+      const messages = page.messages.filter(({ subject }) => subjects.isEntry(subject))
+      if (messages.length === 0 && page.messages.length > 0) continue
+      yield { messages: messages.map(({ sequence, subject, payload }) => ({ sequence, log: logOf(subject), payload })), caughtUp: !page.more }
+    }
+    await throwWhyClosed(nc, signal)
+  } finally {
+    waker.stop()
+  }
+}
+
+/**
+ * The entries of one task's log from the first on, whatever its session. A task that does not exist yet is waited for.
+ * Ends and throws as `followJournal`.
+ */
+export async function* followTask(
   nc: NatsConnection,
   subjects: Subjects,
-  wanted: { from: number; filter?: string; signal: AbortSignal },
+  { tenant, task, signal }: { tenant: string; task: string; signal: AbortSignal },
 ): AsyncGenerator<FeedBatch> {
-  const consumer = await jetstream(nc).consumers.get(subjects.stream, {
-    filter_subjects: wanted.filter ?? subjects.journals,
-    deliver_policy: DeliverPolicy.StartSequence,
-    opt_start_seq: Math.max(1, wanted.from),
-  })
-  const messages = await consumer.consume({ max_messages: batchMax * 2 })
-  const stop = (): void => void messages.close()
-  wanted.signal.addEventListener('abort', stop, { once: true })
-  if (wanted.signal.aborted) stop()
+  const log = await taskThatComes(nc, subjects, { tenant, task, signal })
+  if (log !== null) yield* followJournal(nc, subjects, { from: 1, log, signal })
+  else await throwWhyClosed(nc, signal)
+}
+
+/** Where a task's log is, as soon as there is one; `null` when the wait is over before. */
+async function taskThatComes(nc: NatsConnection, subjects: Subjects, { tenant, task, signal }: { tenant: string; task: string; signal: AbortSignal }) {
+  const waker = new StreamWaker(nc, { stream: subjects.stream, subject: subjects.taskIdClaims(tenant, task), looksMax, signal })
   try {
-    let batch: FeedMessage[] = []
-    for await (const message of messages as AsyncIterable<JsMsg>) {
-      batch.push({ sequence: message.seq, log: logOf(message.subject), payload: message.data })
-      const caughtUp = message.info.pending === 0
-      if (!caughtUp && batch.length < batchMax) continue
-      yield { messages: batch, caughtUp }
-      batch = []
+    await waker.look()
+    while (!waker.over) {
+      const end = waker.end
+      const log = await untilAnswered(nc, waker, () => findTaskNear(nc, subjects, tenant, task))
+      if (log !== null) return log
+      await waker.wait(end)
     }
+    return null
   } finally {
-    wanted.signal.removeEventListener('abort', stop)
-    stop()
+    waker.stop()
   }
+}
+
+/** The first entry of a log, as soon as it is there, and then all later ones: two subjects, each of which is named exactly (D4). */
+async function* pagesOfLog(
+  nc: NatsConnection,
+  waker: StreamWaker,
+  { subjects, log, from }: { subjects: Subjects; log: LogId; from: number },
+): AsyncGenerator<Page> {
+  const { stream } = subjects
+  let first: Page | null = null
+  while (!waker.over && (first === null || first.messages.length === 0)) {
+    const end = waker.end
+    first = await untilAnswered(nc, waker, () => readPage(nc, stream, { from: 1, subject: subjects.accepted(log), messagesMax: 1, signal: waker.signal }))
+    waker.read(first?.messages.length ?? 0)
+    if (first?.messages.length === 0) await waker.wait(end)
+  }
+  const [accepted] = first?.messages ?? []
+  if (accepted !== undefined && accepted.sequence >= from) yield { messages: [accepted], more: true }
+  yield* pages(nc, waker, { stream, subject: subjects.events(log), from })
+}
+
+/** Pages in order, until the waker is over: the first one, and those that hold something. The next page is read while one is given out. */
+async function* pages(nc: NatsConnection, waker: StreamWaker, of: { stream: string; subject?: string; from: number }): AsyncGenerator<Page> {
+  let from = of.from
+  const next = async (): Promise<Page | null> => {
+    const page = await untilAnswered(nc, waker, () => readPage(nc, of.stream, { from, subject: of.subject, messagesMax, signal: waker.signal }))
+    from = (page?.messages.at(-1)?.sequence ?? from - 1) + 1
+    waker.read(page?.messages.length ?? 0)
+    return page
+  }
+  let begun = false
+  while (!waker.over) {
+    const end = waker.end
+    let coming: Promise<Page | null> | null = next()
+    while (coming !== null) {
+      const page: Page | null = await coming
+      coming = page?.more === true ? next() : null
+      coming?.catch(() => {}) // it is awaited in the next turn, or nobody wants it any more
+      if (page !== null && (page.messages.length > 0 || !begun)) yield page
+      begun = true
+    }
+    await waker.wait(end)
+  }
+}
+
+/** Asks again while the server cannot be reached; `null` when the waker is over. */
+async function untilAnswered<T>(nc: NatsConnection, waker: StreamWaker, ask: () => Promise<T>): Promise<T | null> {
+  for (let tries = 1; !waker.over; tries++) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (waker.over) return null
+      if (!(error instanceof StreamAbsent) && !(error instanceof BeaverError)) throw error
+      await lineOf(nc).up(retryMsMax)
+      await waker.look()
+      await pause(systemClock, Math.min(retryMsMax, 10 * 2 ** tries), waker.signal)
+    }
+  }
+  return null
+}
+
+async function throwWhyClosed(nc: NatsConnection, signal: AbortSignal): Promise<void> {
+  if (signal.aborted || !nc.isClosed()) return
+  const cause = await nc.closed()
+  if (cause instanceof Error) throw new BeaverError('unreachable', `The journal cannot be followed: ${cause.message}.`, { cause })
 }

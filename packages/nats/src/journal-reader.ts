@@ -1,13 +1,14 @@
 // Reading the journal without writing it: the entries of a log, the tasks of a session. What a client needs, and natsJournal too.
 // J1. In order, a page at a time: as much is held as one page. J2. Served by any replica: what was written a moment ago may be missing.
-import { type Entry, type LogId, type SessionId, type TaskId, taskId } from '@beaver/core'
+import { type Entry, type LogId, type SessionId, sessionId, type TaskId } from '@beaver/core'
 import { JetStreamApiError, JetStreamError, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
-import type { Subjects } from './subjects.ts'
+import { type Page, readPage, StreamAbsent } from './direct-read.ts'
+import { logOf, type Subjects } from './subjects.ts'
 
-/** What stands at a session's tail: which task was accepted. */
-export const acceptance = z.object({ tenant: z.string(), session: z.string(), task: taskId })
+/** The entry that says in which session a task is. */
+export const taskIdEntry = z.object({ session: sessionId })
 
 export interface JournalReader {
   /** The tasks of a session in the order they were accepted. */
@@ -16,6 +17,8 @@ export interface JournalReader {
   first(log: LogId): Promise<Entry | null>
   /** Never stale. */
   last(log: LogId): Promise<Entry | null>
+  /** Where the log of a task is, by its id alone; `null` when there is none. */
+  find(tenant: string, task: string): Promise<LogId | null>
   /** The newest task of a session; `null` when there is none. */
   newest(tenant: string, session: SessionId): Promise<TaskId | null>
 }
@@ -24,32 +27,49 @@ export interface JournalReader {
 export async function journalReader(nc: NatsConnection, subjects: Subjects): Promise<JournalReader> {
   const { stream } = subjects
   const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: 10_000 })
-  const taskOf = (payload: Uint8Array): TaskId => acceptance.parse(JSON.parse(Buffer.from(payload).toString())).task
-  const newest = (tenant: string, session: SessionId): Promise<Entry | null> => entryOf(jsm, stream, { last_by_subj: subjects.accepted(tenant, session) })
+  const newest = (tenant: string, session: SessionId): Promise<Found | null> =>
+    messageOf(jsm, stream, { last_by_subj: subjects.sessionAccepted(tenant, session) })
   return {
     async *tasks(tenant, session) {
-      if ((await newest(tenant, session)) === null) return // and of a stream that is not there no page can be asked for
-      for await (const { payload } of entriesOf(jsm, stream, subjects.accepted(tenant, session))) yield taskOf(payload)
+      for await (const { subject } of messagesOf(nc, stream, subjects.sessionAccepted(tenant, session))) yield logOf(subject).task
     },
-    entries: (log) => entriesOf(jsm, stream, subjects.journal(log)),
-    first: (log) => entryOf(jsm, stream, { seq: 1, next_by_subj: subjects.journal(log) }),
-    last: (log) => entryOf(jsm, stream, { last_by_subj: subjects.journal(log) }),
+    entries: (log) => entriesOf(nc, subjects, log),
+    first: (log) => messageOf(jsm, stream, { last_by_subj: subjects.accepted(log) }),
+    last: (log) => lastEntry(jsm, subjects, log),
     async newest(tenant, session) {
       const last = await newest(tenant, session)
-      return last === null ? null : taskOf(last.payload)
+      return last === null ? null : logOf(last.subject).task
     },
+    find: (tenant, task) => findLog(jsm, subjects, tenant, task),
   }
 }
 
+/** Where the log of a task is, by its id alone; `null` when there is none. */
+export async function findLog(jsm: JetStreamManager, subjects: Subjects, tenant: string, task: string): Promise<LogId | null> {
+  const claim = await messageOf(jsm, subjects.stream, { last_by_subj: subjects.taskIdClaims(tenant, task) })
+  if (claim === null) return null
+  const session = claim.subject === subjects.taskId(tenant, task) ? taskIdEntry.parse(JSON.parse(Buffer.from(claim.payload).toString())).session : task
+  return { tenant, session, task } as LogId
+}
+
+/** The last entry of a log. Asked of the stream's leader. */
+export const lastEntry = (jsm: JetStreamManager, subjects: Subjects, log: LogId): Promise<Entry | null> =>
+  messageOf(jsm, subjects.stream, { last_by_subj: subjects.log(log) })
+
+/** An entry, and under which subject it was found. */
+export interface Found extends Entry {
+  readonly subject: string
+}
+
 /** The last message of a subject, or the first from a sequence on. Asked of the stream's leader. */
-export async function entryOf(
+export async function messageOf(
   jsm: JetStreamManager,
   stream: string,
   which: { last_by_subj: string } | { seq: number; next_by_subj: string },
-): Promise<Entry | null> {
+): Promise<Found | null> {
   try {
     const message = await jsm.streams.getMessage(stream, which)
-    return message === null ? null : { revision: message.seq, payload: message.data }
+    return message === null ? null : { subject: message.subject, revision: message.seq, payload: message.data, timeMs: Date.parse(message.timestamp) }
   } catch (error) {
     if (isNotFound(error)) return null
     throw error
@@ -57,26 +77,28 @@ export async function entryOf(
 }
 
 const pageMax = 500
-/** A server ends a page early at some number of bytes, 64 MiB unless configured: a page this large may not be the last. */
-const pageBytesSure = 8 * 1024 * 1024
 
-/** Every message of a subject, in order. */
-export async function* entriesOf(jsm: JetStreamManager, stream: string, subject: string): AsyncGenerator<Entry> {
+/** The entries of a log, in order. Each of its subjects is named exactly: for a pattern the server looks through all subjects. */
+export async function* entriesOf(nc: NatsConnection, subjects: Subjects, log: LogId): AsyncGenerator<Found> {
+  yield* messagesOf(nc, subjects.stream, subjects.accepted(log))
+  yield* messagesOf(nc, subjects.stream, subjects.events(log))
+}
+
+/** Every message of a subject, in order. Of a stream that does not exist there is none. */
+async function* messagesOf(nc: NatsConnection, stream: string, subject: string): AsyncGenerator<Found> {
   for (let from = 1; ;) {
-    const page: Entry[] = []
-    let bytes = 0
-    try {
-      for await (const message of await jsm.direct.getBatch(stream, { seq: from, batch: pageMax, next_by_subj: subject })) {
-        page.push({ revision: message.seq, payload: message.data })
-        bytes += message.data.length
-      }
-    } catch (error) {
-      if (!isNotFound(error)) throw error
+    const page = await readPage(nc, stream, { from, subject, messagesMax: pageMax }).catch(absentIsEmpty)
+    for (const found of page.messages) {
+      yield { subject: found.subject, revision: found.sequence, payload: found.payload, timeMs: Date.parse(found.time) }
+      from = found.sequence + 1
     }
-    yield* page
-    if (page.length === 0 || (page.length < pageMax && bytes < pageBytesSure)) return
-    from = (page.at(-1) as Entry).revision + 1
+    if (!page.more) return
   }
+}
+
+function absentIsEmpty(error: unknown): Page {
+  if (error instanceof StreamAbsent) return { messages: [], more: false }
+  throw error
 }
 
 /** No such message, or no such stream. */

@@ -1,71 +1,118 @@
-// The Journal port on JetStream. One stream, one subject per task, one message per entry; an append of several is one batch.
+// The Journal port on JetStream. One stream, two subjects a log (its first entry and all later ones), one message an entry.
 // J1. The fence is `Nats-Expected-Last-Subject-Sequence`; no `Nats-Msg-Id` (a duplicate id would hide a refused write).
-// J2. A task's first entry and its place in the session are one atomic batch (see docs/decisions/0003).
-// J3. `first` and `last` ask the stream's leader; `read` may be served by a follower, and a stale read only leads to a refused write.
-import type { Append, Entry, Journal, LogId, SessionId } from '@beaver/core'
-import { jetstreamManager } from '@nats-io/jetstream'
+// J2. The acceptance of a task in a session of its own name is one message. Its fence covers everything under that name: the id and
+//     the session. Any other acceptance is an atomic batch with an entry that claims the id (docs/decisions/0031).
+// J3. `find`, `first` and `last` ask the stream's leader; `read` may be served by a follower, and a stale read only leads to a
+//     refused write.
+import type { Acceptance, AcceptOutcome, Entry, Journal, LogId } from '@beaver/core'
+import type { JetStreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
-import { type GroupCommit, groupCommit, type Write } from './group-commit.ts'
-import { acceptance, entriesOf, entryOf, isNotFound } from './journal-reader.ts'
+import { type GroupCommit, groupCommit, type Write, type WriteUnit } from './group-commit.ts'
+import { entriesOf, findLog, isNotFound, lastEntry, messageOf } from './journal-reader.ts'
+import { type ServerClock, serverClock } from './server-clock.ts'
 import { ensureJournalStream } from './stream.ts'
 import { logOf, type Subjects } from './subjects.ts'
 
 export interface NatsJournal extends Journal {
   /** Resolves when every write has its outcome. */
   settled(): Promise<void>
+  /** For how long the journal has not answered, in milliseconds: a write that waits, or a question that was asked in between. */
+  readonly silentMs: number
+  close(): void
 }
+
+/** What subject and headers take of a message. */
+const frameBytesMax = 8 * 1024
+const payloadBytesDefault = 1_048_576
+const entryBytesBound = 900 * 1024
 
 export async function natsJournal(nc: NatsConnection, subjects: Subjects): Promise<NatsJournal> {
   const jsm = await ensureJournalStream(nc, subjects)
-  const lastMessage = async (subject: string) => {
-    const entry = await entryOf(jsm, subjects.stream, { last_by_subj: subject })
-    return entry === null ? null : { sequence: entry.revision, payload: entry.payload }
-  }
-  const commits: GroupCommit = groupCommit(nc, lastMessage)
-  /** The fence stands at the first message of a subject: the server takes those that follow it in the same batch after it. */
-  const writes = ({ log, expectedRevision, payloads }: Append): Write[] =>
-    payloads.map((payload, i) => ({ subject: subjects.journal(log), expectedSequence: i === 0 ? expectedRevision : null, payload }))
+  const clock: ServerClock = await serverClock(nc, subjects)
+  const commits: GroupCommit = groupCommit(nc, {
+    name: subjects.stream,
+    async lastMessage(subject) {
+      const found = await messageOf(jsm, subjects.stream, { last_by_subj: subject })
+      return found === null ? null : { sequence: found.revision, payload: found.payload }
+    },
+    exists: () => streamExists(jsm, subjects.stream),
+  })
 
   return {
-    async append(append) {
-      const outcome = await commits.write(writes(append))
+    async append({ log, expectedRevision, payloads }) {
+      const subject = subjects.events(log)
+      const outcome = await commits.write({ writes: fenced(subject, expectedRevision, payloads), touches: [subject] })
       return outcome.kind === 'stored' ? { kind: 'appended', revision: outcome.lastSequence } : { kind: 'fenced' }
     },
-    async accept(first, tail) {
-      const { tenant, session, task } = first.log
-      const place = {
-        subject: subjects.accepted(tenant, session),
-        expectedSequence: tail.revision,
-        payload: Buffer.from(JSON.stringify({ tenant, session, task })),
+    async accept(acceptance) {
+      const outcome = await commits.write(acceptanceUnit(subjects, acceptance))
+      const { log, payloads } = acceptance
+      if (outcome.kind === 'stored') {
+        const behind = payloads.length - 1
+        return { kind: 'accepted', acceptedRevision: outcome.lastSequence - behind, revision: behind === 0 ? 0 : outcome.lastSequence }
       }
-      const outcome = await commits.write([...writes(first), place])
-      if (outcome.kind === 'stored') return { kind: 'accepted', revision: outcome.lastSequence - 1 }
-      return (await lastMessage(subjects.journal(first.log))) === null ? { kind: 'tail_moved' } : { kind: 'task_exists' }
+      const by = await findLog(jsm, subjects, log.tenant, log.task)
+      return by === null ? { kind: 'tail_moved' } : ({ kind: 'id_taken', by } satisfies AcceptOutcome)
     },
-    async sessionTail(tenant: string, session: SessionId) {
-      const last = await lastMessage(subjects.accepted(tenant, session))
-      if (last === null) return { task: null, revision: 0 }
-      return { task: acceptance.parse(JSON.parse(Buffer.from(last.payload).toString())).task, revision: last.sequence }
+    find: (tenant, task) => findLog(jsm, subjects, tenant, task),
+    async sessionTail(tenant, session) {
+      const last = await messageOf(jsm, subjects.stream, { last_by_subj: subjects.sessionAccepted(tenant, session) })
+      return last === null ? { task: null, revision: 0 } : { task: logOf(last.subject).task, revision: last.revision }
     },
-    first: (log) => entryOf(jsm, subjects.stream, { seq: 1, next_by_subj: subjects.journal(log) }),
-    last: (log) => entryOf(jsm, subjects.stream, { last_by_subj: subjects.journal(log) }),
+    async next({ tenant, session }, acceptedRevision) {
+      const found = await messageOf(jsm, subjects.stream, { seq: acceptedRevision + 1, next_by_subj: subjects.sessionAccepted(tenant, session) })
+      return found === null ? null : logOf(found.subject).task
+    },
+    first: (log) => messageOf(jsm, subjects.stream, { last_by_subj: subjects.accepted(log) }),
+    last: (log) => lastEntry(jsm, subjects, log),
     async read(log) {
       const entries: Entry[] = []
-      for await (const entry of entriesOf(jsm, subjects.stream, subjects.journal(log))) entries.push(entry)
+      for await (const entry of entriesOf(nc, subjects, log)) entries.push(entry)
       return entries
     },
+    now: () => clock.now(),
+    get entryBytesMax() {
+      return Math.min(entryBytesBound, (nc.info?.max_payload ?? payloadBytesDefault) - frameBytesMax)
+    },
     settled: () => commits.settled(),
+    get silentMs() {
+      return Math.max(commits.waitingMs, clock.silentMs)
+    },
+    close: () => clock.close(),
   }
 }
 
-/** Where a task's log is, by the task's id alone; `null` when there is none. */
-export async function findTask(nc: NatsConnection, subjects: Subjects, tenant: string, task: string): Promise<LogId | null> {
-  const jsm = await jetstreamManager(nc, { checkAPI: false })
+/** The fence stands at the first message of a subject: the server takes those that follow it in the same batch after it. */
+function fenced(subject: string, expectedRevision: number, payloads: readonly Uint8Array[]): Write[] {
+  return payloads.map((payload, i) => ({ subject, expectedSequence: i === 0 ? expectedRevision : null, payload }))
+}
+
+function acceptanceUnit(subjects: Subjects, { log, payloads, tail }: Acceptance): WriteUnit {
+  const { tenant, session, task } = log
+  const [first = new Uint8Array(), ...later] = payloads
+  const ofSession = `session ${subjects.session(tenant, session)}`
+  const ofId = `id ${subjects.taskId(tenant, task)}`
+  const place = { subject: subjects.accepted(log), expectedSequence: tail.revision, payload: first }
+  const events = fenced(subjects.events(log), 0, later)
+  if (session === (task as string) && tail.revision === 0)
+    return { writes: [{ ...place, fence: subjects.session(tenant, session) }, ...events], touches: [ofSession, ofId] }
+  const claim: Write = {
+    subject: subjects.taskId(tenant, task),
+    expectedSequence: 0,
+    fence: subjects.taskIdClaims(tenant, task),
+    payload: Buffer.from(JSON.stringify({ session })),
+  }
+  // An entry that claims an id stands under the name of the id, and so in the session of that name too.
+  const ofName = `session ${subjects.session(tenant, task as string as LogId['session'])}`
+  return { writes: [claim, { ...place, fence: subjects.sessionAccepted(tenant, session) }, ...events], touches: [ofSession, ofId, ofName] }
+}
+
+async function streamExists(jsm: JetStreamManager, stream: string): Promise<boolean> {
   try {
-    const message = await jsm.streams.getMessage(subjects.stream, { last_by_subj: subjects.taskAnySession(tenant, task) })
-    return message === null ? null : logOf(message.subject)
+    await jsm.streams.info(stream)
+    return true
   } catch (error) {
-    if (isNotFound(error)) return null
+    if (isNotFound(error)) return false
     throw error
   }
 }

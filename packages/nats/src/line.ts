@@ -1,50 +1,89 @@
-// The line to the server, as far as a writer must know it: whether it is up, and when it was cut under a request.
+// The line to the server, as far as a reader or a writer must know it: whether it is up, and when it was cut under a request.
 // L1. A request whose line is cut rejects at once: its answer is lost, waiting for it longer is of no use.
 // L2. What is sent while the line is down is discarded by the client, so a writer waits for the line first.
+// L3. A connection has one line, however many use it: `lineOf` gives the same one each time.
 import type { Msg, NatsConnection, RequestOptions } from '@nats-io/nats-core'
 
 export interface Line {
   /** @throws {Error} when the line is cut, or no answer comes in time */
   request(subject: string, payload: Uint8Array, options: RequestOptions): Promise<Msg>
+  /** For how long the line has been down, in milliseconds; 0: it is up. */
+  readonly downMs: number
   /** Resolves when the line is up, or after `waitMsMax`. */
   up(waitMsMax: number): Promise<void>
+  /** Calls `cut` each time the line is cut, until the returned function is called. */
+  onCut(cut: (error: Error) => void): () => void
+  /** Calls `closed` when the connection is closed for good, until the returned function is called. */
+  onClosed(closed: () => void): () => void
+  /** Calls `back` each time the line is up again, until the returned function is called. */
+  onUp(back: () => void): () => void
 }
 
+const lines = new WeakMap<NatsConnection, Line>()
+
 export function lineOf(nc: NatsConnection): Line {
-  const underWay = new Set<(error: Error) => void>()
+  let line = lines.get(nc)
+  if (line === undefined) lines.set(nc, (line = newLine(nc)))
+  return line
+}
+
+function newLine(nc: NatsConnection): Line {
+  const cutters = new Set<(error: Error) => void>()
   const waiting = new Set<() => void>()
+  const closers = new Set<() => void>()
   let down = false
+  let downSince = 0
 
   void (async () => {
     for await (const { type } of nc.status()) {
       if (type === 'disconnect') {
+        if (!down) downSince = performance.now()
         down = true
-        for (const cut of underWay) cut(new Error('the connection to the server was lost'))
+        for (const cut of [...cutters]) cut(new Error('the connection to the server was lost'))
       } else if (type === 'reconnect') {
         down = false
-        for (const wake of waiting) wake()
+        for (const wake of [...waiting]) wake()
       }
     }
   })()
 
+  void nc.closed().then(() => {
+    for (const close of [...closers]) close()
+  })
+
+  const onCut = (cut: (error: Error) => void): (() => void) => {
+    cutters.add(cut)
+    return () => void cutters.delete(cut)
+  }
+  const onUp = (back: () => void): (() => void) => {
+    waiting.add(back)
+    return () => void waiting.delete(back)
+  }
   return {
+    get downMs() {
+      return down ? Math.max(1, performance.now() - downSince) : 0
+    },
+    onCut,
+    onUp,
+    onClosed(closed) {
+      closers.add(closed)
+      return () => void closers.delete(closed)
+    },
     request: (subject, payload, options) =>
       new Promise((resolve, reject) => {
-        underWay.add(reject)
-        nc.request(subject, payload, options)
-          .then(resolve, reject)
-          .finally(() => underWay.delete(reject))
+        const forget = onCut(reject)
+        nc.request(subject, payload, options).then(resolve, reject).finally(forget)
       }),
     up: (waitMsMax) =>
       new Promise((resolve) => {
         if (!down) return resolve()
         const wake = (): void => {
           clearTimeout(timer)
-          waiting.delete(wake)
+          forget()
           resolve()
         }
         const timer = setTimeout(wake, waitMsMax)
-        waiting.add(wake)
+        const forget = onUp(wake)
       }),
   }
 }

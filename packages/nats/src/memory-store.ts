@@ -17,10 +17,11 @@ import {
   pause,
   systemClock,
 } from '@beaver/core'
-import { JetStreamApiError, jetstream, StorageType } from '@nats-io/jetstream'
-import { type KV, type KvEntry, Kvm } from '@nats-io/kv'
+import { JetStreamApiError, jetstream, jetstreamManager, StorageType } from '@nats-io/jetstream'
+import { type KV, Kvm } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
+import { type MemoryWatch, type SeenValue, type WatchedBucket, watchMemories } from './memory-watch.ts'
 import { encodeToken, type Subjects } from './subjects.ts'
 
 export interface NatsMemoryStore extends MemoryStore {
@@ -64,19 +65,21 @@ export async function natsMemoryStore(
   const turns = new Map<string, Promise<unknown>>()
   const closing = new AbortController()
   let waiting = 0
+  const js = jetstream(nc, { timeout: 5_000 })
   let kv: KV
-  let watch: Watch
+  let watched: WatchedBucket
+  let watch: MemoryWatch
   try {
-    const js = jetstream(nc, { timeout: 5_000 })
     // Without direct reads a value comes from the stream's leader: never stale (M4).
     kv = await new Kvm(js).create(bucket, { description: 'Beaver: what agents remember', history: 1, storage: StorageType.File, allow_direct: false })
-    watch = await watchBucket(kv, learn)
+    watched = { js, jsm: await jetstreamManager(nc, { checkAPI: false, timeout: 5_000 }), bucket, readyMsMax }
+    watch = await watchMemories(nc, watched, learn)
   } catch (cause) {
     throw new BeaverError('start_failed', `The memory ${bucket} cannot be opened: ${messageOf(cause)}`, { cause })
   }
   const following = follow()
 
-  function learn(entry: KvEntry): void {
+  function learn(entry: SeenValue): void {
     keep(entry.key, heldOf(entry))
   }
 
@@ -90,8 +93,9 @@ export async function natsMemoryStore(
       await watch.ended
       if (closing.signal.aborted || nc.isClosed()) return
       await pause(clock, watchPauseMs, closing.signal)
-      watch = await watchBucket(kv, learn).catch(() => watch)
-      if (closing.signal.aborted) watch.stop()
+      await watch.stop()
+      watch = await watchMemories(nc, watched, learn).catch(() => watch)
+      if (closing.signal.aborted) await watch.stop()
     }
   }
 
@@ -155,45 +159,16 @@ export async function natsMemoryStore(
     },
     async close() {
       closing.abort()
-      watch.stop()
-      await Promise.all([following, ...turns.values()])
+      await Promise.all([watch.stop(), following, ...turns.values()])
     },
   }
-}
-
-interface Watch {
-  readonly ended: Promise<void>
-  stop(): void
-}
-
-/** Resolves when all that was there has been seen. */
-async function watchBucket(kv: KV, seen: (entry: KvEntry) => void): Promise<Watch> {
-  const entries = await kv.watch()
-  const all = Promise.withResolvers<void>()
-  const late = setTimeout(() => all.reject(new Error(`its values did not come within ${readyMsMax / 1000} s`)), readyMsMax)
-  const ended = (async () => {
-    for await (const entry of entries) {
-      seen(entry)
-      if (entry.delta === 0) all.resolve()
-    }
-  })().finally(() => all.reject(new Error('the watch ended')))
-  all.promise.catch(() => {})
-  try {
-    if ((await kv.status()).values > 0) await all.promise
-  } catch (error) {
-    entries.stop()
-    throw error
-  } finally {
-    clearTimeout(late)
-  }
-  return { ended: ended.catch(() => {}), stop: () => entries.stop() }
 }
 
 const version = 1
 const stored = z.strictObject({ version: z.literal(version), memory: z.array(z.string()), user: z.array(z.string()) })
 
 /** A key that somebody deleted holds nothing. */
-function heldOf(entry: KvEntry): Held {
+function heldOf(entry: SeenValue): Held {
   if (entry.operation !== 'PUT') return { revision: entry.revision, snapshot: emptyMemory }
   try {
     const { memory, user } = stored.parse(entry.json())

@@ -1,9 +1,12 @@
 // Request and reply over core NATS: JSON in, `{ok: true, result}` or `{ok: false, error: {code, message, problems}}` out.
 // P1. Every request gets an answer: a handler that throws answers with its error. P2. Nobody there is known at once.
-// P3. At most `openMax` requests are handled at a time by one endpoint; one more is answered `timeout: busy`.
+// P3. A request over a line that is down or is cut ends at once: the client would only hold it back and discard it.
+// P4. At most `openMax` requests are handled at a time by one endpoint; one more is answered `timeout: busy`.
 import { BeaverError, type ErrorCode, errorCodes, messageOf, type Problem } from '@beaver/core'
 import { type Msg, type NatsConnection, RequestError, TimeoutError } from '@nats-io/nats-core'
 import { z } from 'zod'
+import { shownUrl } from './connect.ts'
+import { lineOf } from './line.ts'
 
 const answer = z.discriminatedUnion('ok', [
   z.object({ ok: z.literal(true), result: z.unknown() }),
@@ -18,6 +21,9 @@ const answer = z.discriminatedUnion('ok', [
 ])
 
 const openMaxDefault = 1_000
+
+/** Why a request was not sent: the line was down. Nobody can have heard it. */
+export class NotSent extends Error {}
 
 /** Serves a subject until `stop`. All who serve the same subject share its requests. */
 export function serve(
@@ -46,7 +52,7 @@ export function serve(
       open--
     }
   }
-  const subscription = nc.subscribe(subject, { queue: 'beaver', callback: (error, message) => void (error === null && respond(message)) })
+  const subscription = nc.subscribe(subject, { queue: 'beaver', callback: (error, message) => void (error === null && respond(message).catch(() => {})) }) // an answer that cannot be sent is lost: who asked asks again
   return { stop: () => subscription.drain().catch(() => {}) }
 }
 
@@ -73,15 +79,21 @@ function describe(error: unknown): { code: ErrorCode; message: string; problems:
 
 /**
  * Asks and waits for the answer. `whom` names who should answer, for the error.
- * @throws {BeaverError} `no_daemon` when nobody serves the subject, `timeout`, or the error answered
+ * @throws {BeaverError} `no_daemon` when nobody serves the subject, `unreachable` when the line is down or is cut, `timeout`, or
+ *   the error answered
  */
 export async function call(nc: NatsConnection, subject: string, request: unknown, options: { timeoutMs: number; whom: string }): Promise<unknown> {
   const sent = JSON.stringify(request)
   const excess = excessOf(nc, sent)
   if (excess !== null) throw new BeaverError('too_large', `The request ${excess}. Send less: put long texts into files of the workspace.`)
+  const line = lineOf(nc)
+  if (line.downMs > 0)
+    throw new BeaverError('unreachable', `The connection to NATS at ${shownUrl(nc.getServer())} is down since ${(line.downMs / 1000).toFixed(1)} s.`, {
+      cause: new NotSent(),
+    })
   let message: Msg
   try {
-    message = await nc.request(subject, sent, { timeout: options.timeoutMs })
+    message = await line.request(subject, Buffer.from(sent), { timeout: options.timeoutMs })
   } catch (cause) {
     if (cause instanceof RequestError && cause.isNoResponders()) {
       throw new BeaverError('no_daemon', `No ${options.whom} answers. Start the system with "beaver up".`, { cause })

@@ -1,7 +1,8 @@
 // The journal stream and the blob bucket: made when missing, left alone when there.
 import { BeaverError, messageOf } from '@beaver/core'
 import { DiscardPolicy, type JetStreamManager, jetstreamManager, RetentionPolicy, StorageType } from '@nats-io/jetstream'
-import type { NatsConnection } from '@nats-io/nats-core'
+import { type NatsConnection, nanos } from '@nats-io/nats-core'
+import { identityOf } from './stream-pulse.ts'
 import type { Subjects } from './subjects.ts'
 
 /** Creates the journal stream if it does not exist. Nothing in it ages or can be deleted. */
@@ -35,9 +36,38 @@ export async function ensureJournalStream(nc: NatsConnection, subjects: Subjects
   return jsm
 }
 
+/**
+ * Creates the stream of wakes if it does not exist: a work queue that holds at most one wake and one alarm for each task. A newer one
+ * takes the place of an older one, so that none is lost and none piles up. An alarm is a message schedule: the server publishes the
+ * wake at its time.
+ */
+export async function ensureWakeStream(jsm: JetStreamManager, subjects: Subjects, options: { replicas?: number } = {}): Promise<void> {
+  try {
+    await jsm.streams.add({
+      name: subjects.wakeStream,
+      description: 'Beaver: tasks that a daemon is to look at, now or later',
+      subjects: [...subjects.capturedWakes],
+      storage: StorageType.File,
+      retention: RetentionPolicy.Workqueue,
+      discard: DiscardPolicy.Old,
+      max_msgs_per_subject: 1,
+      num_replicas: options.replicas ?? 1,
+      allow_direct: true,
+      allow_msg_schedules: true,
+      duplicate_window: nanos(duplicateWindowMs),
+    } as Parameters<typeof jsm.streams.add>[0])
+  } catch (cause) {
+    const existing = await jsm.streams.info(subjects.wakeStream).catch(() => null)
+    if (existing === null) throw new BeaverError('start_failed', `The stream ${subjects.wakeStream} cannot be created: ${messageOf(cause)}`, { cause })
+  }
+}
+
+/** Within this time a wake with the same name is one wake. */
+const duplicateWindowMs = 5_000
+
 /** What tells this stream from another one of the same name, created later. */
 export async function streamIdentity(nc: NatsConnection, subjects: Subjects): Promise<{ identity: string; lastSequence: number }> {
   const jsm = await jetstreamManager(nc)
   const info = await jsm.streams.info(subjects.stream)
-  return { identity: `${subjects.stream}@${info.created}`, lastSequence: info.state.last_seq }
+  return { identity: identityOf(subjects.stream, info.created), lastSequence: info.state.last_seq }
 }

@@ -54,10 +54,11 @@ describe('a foreign id as a token (N1, N2)', () => {
 })
 
 describe('a subject', () => {
-  it('of a log leads back to the log', () => {
+  it('of an entry, a wake or an alarm leads back to the log', () => {
     fc.assert(
       fc.property(logs, (log) => {
-        expect(logOf(subjects.journal(log))).toEqual(log)
+        for (const subject of [subjects.accepted(log), subjects.events(log), subjects.wake(log), subjects.alarm(log), subjects.ended(log)])
+          expect(logOf(subject)).toEqual(log)
       }),
     )
   })
@@ -65,20 +66,38 @@ describe('a subject', () => {
   it('of two logs differ', () => {
     fc.assert(
       fc.property(logs, logs, (a, b) => {
-        expect(subjects.journal(a) === subjects.journal(b)).toBe(a.tenant === b.tenant && a.session === b.session && a.task === b.task)
+        expect(subjects.events(a) === subjects.events(b)).toBe(a.tenant === b.tenant && a.session === b.session && a.task === b.task)
       }),
     )
   })
 
-  it("of a log is matched by its session's filter and by its task's, and by no other's", () => {
+  it("of a log is matched by the log's filter, its session's and its acceptance's, and by no other's", () => {
     fc.assert(
       fc.property(logs, logs, (log, other) => {
-        expect(matches(subjects.sessionJournals(log.tenant, log.session), subjects.journal(log))).toBe(true)
-        expect(matches(subjects.taskAnySession(log.tenant, log.task), subjects.journal(log))).toBe(true)
-        expect(matches(subjects.sessionJournals(log.tenant, log.session), subjects.journal(other))).toBe(
-          log.tenant === other.tenant && log.session === other.session,
-        )
-        expect(matches(subjects.taskAnySession(log.tenant, log.task), subjects.journal(other))).toBe(log.tenant === other.tenant && log.task === other.task)
+        const same = log.tenant === other.tenant && log.session === other.session
+        for (const subject of [subjects.accepted(log), subjects.events(log)]) {
+          expect(matches(subjects.log(log), subject)).toBe(true)
+          expect(subjects.entries.filter((filter) => matches(filter, subject))).toHaveLength(1)
+        }
+        expect(matches(subjects.acceptances, subjects.accepted(log))).toBe(true)
+        expect(matches(subjects.acceptances, subjects.events(log))).toBe(false)
+        expect(matches(subjects.log(other), subjects.events(log))).toBe(same && log.task === other.task)
+        expect(matches(subjects.sessionAccepted(other.tenant, other.session), subjects.accepted(log))).toBe(same)
+      }),
+    )
+  })
+
+  it('that claims an id is no entry of any log, and is found with the log in the session of its own name', () => {
+    fc.assert(
+      fc.property(logs, (log) => {
+        const claim = subjects.taskId(log.tenant, log.task)
+        const own = { ...log, session: log.task as string as LogId['session'] }
+        expect(subjects.entries.some((filter) => matches(filter, claim))).toBe(false)
+        expect(matches(subjects.log(own), claim)).toBe(false)
+        for (const subject of [claim, subjects.accepted(own), subjects.events(own)]) {
+          expect(matches(subjects.taskIdClaims(log.tenant, log.task), subject)).toBe(true)
+          expect(matches(subjects.session(log.tenant, own.session), subject)).toBe(true)
+        }
       }),
     )
   })
@@ -86,20 +105,25 @@ describe('a subject', () => {
   it('is captured by the journal stream if it is to be kept, and not if it is not', () => {
     const log = { tenant: 't', session: 's', task: 'x' } as LogId
     const kept = (subject: string): boolean => subjects.captured.some((filter) => matches(filter, subject))
-    expect([subjects.journal(log), subjects.accepted('t', log.session)].map(kept)).toEqual([true, true])
-    expect(
-      [subjects.live(log), subjects.sessionIdle('t', log.session), subjects.service('task.submit'), subjects.query('x'), subjects.daemon('d')].map(kept),
-    ).toEqual([false, false, false, false, false])
+    expect([subjects.accepted(log), subjects.events(log), subjects.taskId('t', 'x')].map(kept)).toEqual([true, true, true])
+    expect([subjects.live(log), subjects.ended(log), subjects.service('task.submit'), subjects.query('x'), subjects.daemon('d')].map(kept)).toEqual([
+      false,
+      false,
+      false,
+      false,
+      false,
+    ])
+    expect([subjects.wake(log), subjects.alarm(log)].map((subject) => subjects.capturedWakes.some((filter) => matches(filter, subject)))).toEqual([true, true])
   })
 
   it('of the longest ids stays below what a nats-server takes (4,096 bytes a control line)', () => {
     const longest = '会'.repeat(128)
-    expect(subjects.journal({ tenant: '会'.repeat(64), session: longest, task: longest } as LogId).length).toBeLessThan(3_500)
+    expect(subjects.accepted({ tenant: '会'.repeat(64), session: longest, task: longest } as LogId).length).toBeLessThan(3_500)
   })
 
   it('of two namespaces never meet', () => {
     const log = { tenant: 't', session: 's', task: 'x' } as LogId
-    expect(matches(subjectsOf('other').journals, subjects.journal(log))).toBe(false)
+    expect(subjectsOf('other').entries.some((filter) => matches(filter, subjects.accepted(log)))).toBe(false)
     expect(subjectsOf('other').stream).not.toBe(subjects.stream)
   })
 })

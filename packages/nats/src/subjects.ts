@@ -10,6 +10,7 @@ export function encodeToken(id: string): string {
 
 /** The inverse of `encodeToken`. */
 export function decodeToken(token: string): string {
+  if (/^[A-Za-z0-9_-]*$/.test(token)) return token
   return Buffer.from(
     token.replace(/=([0-9A-F]{2})|[^=]/g, (char, hex: string | undefined) => (hex === undefined ? char : String.fromCharCode(Number.parseInt(hex, 16)))),
     'latin1',
@@ -18,35 +19,62 @@ export function decodeToken(token: string): string {
 
 export interface Subjects {
   readonly namespace: string
+  /** The journal. */
   readonly stream: string
+  /** The stream of wakes. */
+  readonly wakeStream: string
   readonly blobBucket: string
   readonly memoryBucket: string
   /** Everything the journal stream holds. */
   readonly captured: readonly string[]
-  /** All logs. */
-  readonly journals: string
-  /** The order of acceptance, all sessions: what daemons take tasks from. */
+  /** Everything the stream of wakes holds. */
+  readonly capturedWakes: readonly string[]
+  /** The entries of all logs. */
+  readonly entries: readonly string[]
+  /** Everything in all logs. */
+  readonly logs: string
+  /** Whether a subject is one of an entry. */
+  isEntry(subject: string): boolean
+  /** The first entries of all logs, in the order of acceptance: what daemons take tasks from. */
   readonly acceptances: string
-  journal(log: LogId): string
-  /** A session's logs. */
-  sessionJournals(tenant: string, session: SessionId): string
-  /** A task's log whatever its session. */
-  taskAnySession(tenant: string, task: string): string
-  accepted(tenant: string, session: SessionId): string
+  /** The first entry of a log: the task's acceptance, and its place in its session. */
+  accepted(log: LogId): string
+  /** All later entries of a log. */
+  events(log: LogId): string
+  /** Both of them. */
+  log(log: LogId): string
+  /** The first entries of a session's logs. */
+  sessionAccepted(tenant: string, session: SessionId): string
+  /** Everything in a session, and whatever claims its name as a task's id. */
+  session(tenant: string, session: SessionId): string
+  /** Says in which session the task of this id is, when that is not the session of its own name. */
+  taskId(tenant: string, task: string): string
+  /** Whatever claims a task's id: the entry above, or the log of a task in the session of its own name. */
+  taskIdClaims(tenant: string, task: string): string
+  /** Tells a daemon to look at a task. */
+  wake(log: LogId): string
+  readonly wakes: string
+  /** The schedule of a task's next wake. */
+  alarm(log: LogId): string
   /** A request to any daemon: `task.submit`, `task.cancel`. */
   service(name: string): string
   /** A request to the projector. */
   query(name: string): string
   /** A request to one daemon, about a task it owns. */
   daemon(id: string): string
-  /** Told when a task of the session ended. Core NATS: a hint, not a fact. */
-  sessionIdle(tenant: string, session: SessionId): string
-  readonly anySessionIdle: string
+  /** Daemons announce themselves here. Core NATS. */
+  readonly presence: string
+  /** Told when a task ended. Core NATS: a hint, not a fact. */
+  ended(log: LogId): string
+  readonly anyEnded: string
   /** Live output of a task's loops. Core NATS, not journaled. */
   live(log: LogId): string
   /** The same, whatever the task's session. */
   liveAnySession(tenant: string, task: string): string
 }
+
+/** `beaver.<namespace>.log.<tenant>.<session>.<task>.accepted` */
+const entryTokens = 7
 
 /** @param namespace 1 to 32 of `a-z A-Z 0-9 _ -` */
 export function subjectsOf(namespace: string): Subjects {
@@ -59,27 +87,39 @@ export function subjectsOf(namespace: string): Subjects {
   return {
     namespace,
     stream: `BEAVER_${namespace}`,
+    wakeStream: `BEAVER_${namespace}_WAKE`,
     blobBucket: `BEAVER_${namespace}_BLOBS`,
     memoryBucket: `BEAVER_${namespace}_MEMORY`,
-    captured: [`${root}.journal.>`, `${root}.accepted.>`],
-    journals: `${root}.journal.>`,
-    acceptances: `${root}.accepted.>`,
-    journal: (log) => `${root}.journal.${task(log)}`,
-    sessionJournals: (tenant, id) => `${root}.journal.${session(tenant, id)}.*`,
-    taskAnySession: (tenant, id) => `${root}.journal.${encodeToken(tenant)}.*.${encodeToken(id)}`,
-    accepted: (tenant, id) => `${root}.accepted.${session(tenant, id)}`,
+    captured: [`${root}.log.>`],
+    capturedWakes: [`${root}.wake.>`, `${root}.alarm.>`],
+    entries: [`${root}.log.*.*.*.accepted`, `${root}.log.*.*.*.events`],
+    logs: `${root}.log.>`,
+    isEntry: (subject) => subject.startsWith(`${root}.log.`) && subject.split('.').length === entryTokens,
+    acceptances: `${root}.log.*.*.*.accepted`,
+    accepted: (log) => `${root}.log.${task(log)}.accepted`,
+    events: (log) => `${root}.log.${task(log)}.events`,
+    log: (log) => `${root}.log.${task(log)}.*`,
+    sessionAccepted: (tenant, id) => `${root}.log.${session(tenant, id)}.*.accepted`,
+    session: (tenant, id) => `${root}.log.${session(tenant, id)}.>`,
+    // One token more than an entry has: it stands under the name of a log that does not exist.
+    taskId: (tenant, id) => `${root}.log.${session(tenant, id)}.${encodeToken(id)}.id.claimed`,
+    taskIdClaims: (tenant, id) => `${root}.log.${session(tenant, id)}.${encodeToken(id)}.>`,
+    wake: (log) => `${root}.wake.${task(log)}`,
+    wakes: `${root}.wake.>`,
+    alarm: (log) => `${root}.alarm.${task(log)}`,
     service: (name) => `${root}.service.${name}`,
     query: (name) => `${root}.query.${name}`,
     daemon: (id) => `${root}.daemon.${encodeToken(id)}`,
-    sessionIdle: (tenant, id) => `${root}.idle.${session(tenant, id)}`,
-    anySessionIdle: `${root}.idle.>`,
+    presence: `${root}.presence`,
+    ended: (log) => `${root}.ended.${task(log)}`,
+    anyEnded: `${root}.ended.>`,
     liveAnySession: (tenant, id) => `${root}.live.${encodeToken(tenant)}.*.${encodeToken(id)}`,
     live: (log) => `${root}.live.${task(log)}`,
   }
 }
 
-/** The log a journal subject belongs to. */
+/** The log that a subject of an entry, a wake or an alarm belongs to. */
 export function logOf(subject: string): LogId {
-  const [tenant = '', session = '', task = ''] = subject.split('.').slice(3).map(decodeToken)
+  const [tenant = '', session = '', task = ''] = subject.split('.').slice(3, 6).map(decodeToken)
   return { tenant, session, task } as LogId
 }

@@ -1,47 +1,79 @@
-// The TaskQueue port: one durable consumer, shared by all daemons, on the acceptances of the journal stream itself.
-// A task is accepted and queued by one write; there is no second stream that could miss it (docs/decisions/0003).
-import { BeaverError, type Delivery, type LogId, messageOf, type TaskQueue } from '@beaver/core'
+// The TaskQueue port on two durable consumers that all daemons share: one on the first entries of the journal stream, one on wakes.
+// Q1. A task is accepted and queued by one write; there is no second stream that could miss it (docs/decisions/0031).
+// Q2. A wake takes the place of one that nobody has taken yet. While an older one is under way, the newer one is delivered too.
+import { BeaverError, type Delivery, messageOf, type TaskQueue, type Wake } from '@beaver/core'
 import { AckPolicy, type Consumer, DeliverPolicy, type JetStreamManager, jetstream, jetstreamManager, type JsMsg } from '@nats-io/jetstream'
 import { type NatsConnection, nanos } from '@nats-io/nats-core'
-import { acceptance } from './journal-reader.ts'
-import type { Subjects } from './subjects.ts'
+import { ensureWakeStream } from './stream.ts'
+import { logOf, type Subjects } from './subjects.ts'
+
+type Source = 'accepted' | 'woken'
 
 const durable = 'daemons'
+const wakeMsMax = 5_000
+const triesMax = 5
+const alarmHeader = 'Nats-Scheduler'
 
-/** @param leaseMs a delivery neither acknowledged nor extended for this long is delivered again */
-export async function natsTaskQueue(nc: NatsConnection, subjects: Subjects, options: { leaseMs: number }): Promise<TaskQueue> {
+export interface TaskQueueOptions {
+  /** A delivery neither acknowledged nor extended for this long is delivered again. */
+  readonly leaseMs: number
+  /** The server's time, in milliseconds since 1970: alarms are set by it. */
+  readonly now: () => number
+}
+
+export async function natsTaskQueue(nc: NatsConnection, subjects: Subjects, options: TaskQueueOptions): Promise<TaskQueue> {
   const jsm = await jetstreamManager(nc)
-  const open = async (): Promise<Consumer> => {
-    await ensureConsumer(jsm, subjects, options.leaseMs)
-    return jetstream(nc).consumers.get(subjects.stream, durable)
+  const js = jetstream(nc, { timeout: wakeMsMax })
+  await ensureWakeStream(jsm, subjects)
+  const consumers: Record<Source, Consumer | null> = { accepted: null, woken: null }
+  const open = async (of: Source): Promise<Consumer> => {
+    const stream = of === 'accepted' ? subjects.stream : subjects.wakeStream
+    await ensureConsumer(jsm, { stream, filter: of === 'accepted' ? subjects.acceptances : subjects.wakes, leaseMs: options.leaseMs })
+    return js.consumers.get(stream, durable)
   }
-  let consumer: Consumer | null = await open()
+  for (const source of ['accepted', 'woken'] as const) consumers[source] = await open(source)
+
+  /** A wake is harmless, so one whose answer was lost is sent again. */
+  async function publish(subject: string, { name, atMs, target }: { name?: string; atMs?: number; target?: string }): Promise<void> {
+    const schedule = atMs === undefined || target === undefined ? {} : { schedule: { specification: new Date(atMs), target } }
+    for (let tries = 1; ; tries++) {
+      try {
+        await js.publish(subject, '', { ...(name === undefined ? {} : { msgID: name }), ...schedule })
+        return
+      } catch (cause) {
+        if (tries >= triesMax || nc.isClosed()) throw new BeaverError('unreachable', `The task could not be woken: ${messageOf(cause)}`, { cause })
+      }
+    }
+  }
+
   return {
     adopt: (delivery) => adopted(nc, delivery),
-    async *pull({ deliveriesMax, waitMs, signal }) {
-      consumer ??= await open()
+    async *pull({ of, deliveriesMax, waitMs, signal }) {
       let stop = (): void => {}
       try {
+        const consumer = (consumers[of] ??= await open(of))
         const messages = await consumer.fetch({ max_messages: deliveriesMax, expires: Math.max(1_000, waitMs) })
         stop = () => void messages.close()
         signal.addEventListener('abort', stop, { once: true })
         if (signal.aborted) stop()
-        for await (const message of messages) yield delivery(message)
+        for await (const message of messages) yield delivery(message, of)
       } catch (error) {
-        consumer = null // somebody may have deleted it: make it again
+        consumers[of] = null // somebody may have deleted it: make it again
         throw error
       } finally {
         signal.removeEventListener('abort', stop)
       }
     },
+    wake: (log, { name }: Wake = {}) => publish(subjects.wake(log), name === undefined ? {} : { name }),
+    wakeIn: (log, delayMs) => publish(subjects.alarm(log), { atMs: options.now() + Math.max(0, delayMs), target: subjects.wake(log) }),
   }
 }
 
-async function ensureConsumer(jsm: JetStreamManager, subjects: Subjects, leaseMs: number): Promise<void> {
+async function ensureConsumer(jsm: JetStreamManager, { stream, filter, leaseMs }: { stream: string; filter: string; leaseMs: number }): Promise<void> {
   const config = {
     durable_name: durable,
-    description: 'Beaver: accepted tasks on their way to a daemon',
-    filter_subject: subjects.acceptances,
+    description: 'Beaver: tasks on their way to a daemon',
+    filter_subject: filter,
     ack_policy: AckPolicy.Explicit,
     deliver_policy: DeliverPolicy.All,
     ack_wait: nanos(leaseMs),
@@ -49,19 +81,22 @@ async function ensureConsumer(jsm: JetStreamManager, subjects: Subjects, leaseMs
     max_ack_pending: 100_000,
   }
   try {
-    await jsm.consumers.add(subjects.stream, config)
+    await jsm.consumers.add(stream, config)
   } catch (cause) {
     // Another daemon made it with another lease: the newest configuration wins.
-    await jsm.consumers.update(subjects.stream, durable, { ack_wait: nanos(leaseMs) }).catch(() => {
+    await jsm.consumers.update(stream, durable, { ack_wait: nanos(leaseMs) }).catch(() => {
       throw new BeaverError('start_failed', `The task queue cannot be set up: ${messageOf(cause)}`, { cause })
     })
   }
 }
 
-function delivery(message: JsMsg): Delivery {
+function delivery(message: JsMsg, of: Source): Delivery {
+  const cause = of === 'accepted' ? 'accepted' : message.headers?.has(alarmHeader) === true ? 'alarm' : 'woken'
   return {
-    log: acceptance.parse(message.json()) as LogId,
+    log: logOf(message.subject),
     deliveries: message.info.deliveryCount,
+    cause,
+    first: of === 'accepted' ? { revision: message.seq, payload: message.data, timeMs: Number(message.timestampNanos / 1_000_000n) } : null,
     // The client's class has it; its interface leaves it out.
     lease: (message as JsMsg & { readonly reply: string }).reply,
     acknowledge: () => message.ack(),
@@ -71,12 +106,14 @@ function delivery(message: JsMsg): Delivery {
 }
 
 /** A delivery is answered at a subject of its own, over whatever connection. */
-function adopted(nc: NatsConnection, { log, deliveries, lease }: Pick<Delivery, 'log' | 'deliveries' | 'lease'>): Delivery {
+function adopted(nc: NatsConnection, { log, deliveries, lease, cause }: Pick<Delivery, 'log' | 'deliveries' | 'lease' | 'cause'>): Delivery {
   if (!/^\$JS\.ACK\.[^\s*>]+$/.test(lease)) throw new BeaverError('invalid_arguments', `${JSON.stringify(lease)} is no lease of the task queue.`)
   const tell = (what: string): void => nc.publish(lease, what)
   return {
     log,
     deliveries,
+    cause,
+    first: null,
     lease,
     acknowledge: () => tell('+ACK'),
     giveBack: (pauseMs) => tell(`-NAK ${JSON.stringify({ delay: nanos(pauseMs) })}`),

@@ -1,2 +1,3 @@
-export { runAsChild } from './lifeline.ts'
+export { runAsChild, type StartedChild } from './lifeline.ts'
 export { scheduleAsBatch } from './scheduling.ts'
+export { stderrLogger, type StderrLoggerOptions } from './stderr-logger.ts'

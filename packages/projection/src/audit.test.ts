@@ -1,6 +1,7 @@
 import { event, joinBatch, type SealedRecord } from '@beaver/core'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type LogWriter, newStream, result, singleTask, submitted, userMessage } from '../test/journal-fixture.ts'
+import { type LogWriter, newStream, result, singleTask, submitted, teamTask, userMessage, workflowTask } from '../test/journal-fixture.ts'
 import { answer } from './queries.ts'
 import { type Applied, openReadModel, type ReadModel } from './read-model.ts'
 
@@ -58,6 +59,38 @@ describe('a changed event', () => {
     expect(one.digest()).toBe(whole.digest())
     whole.close()
   })
+})
+
+test('finds and shows the same however messages are batched, whatever was changed in them', async () => {
+  const stream = newStream()
+  singleTask(stream.log('task-1'))
+  teamTask(stream.log('task-2'))
+  workflowTask(stream.log('task-3'))
+  const change = fc.record({ message: fc.nat(stream.messages.length - 1), byte: fc.nat(100_000), flip: fc.constantFrom(1, 2, 16, 32) })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.uniqueArray(change, { minLength: 1, maxLength: 4, selector: ({ message }) => message }),
+      fc.integer({ min: 1, max: 30 }),
+      async (changes, size) => {
+        const messages = stream.messages.map((message) => ({ ...message, payload: Uint8Array.from(message.payload) }))
+        for (const { message, byte, flip } of changes) {
+          const payload = (messages[message] as { payload: Uint8Array }).payload
+          payload[byte % payload.length] = (payload[byte % payload.length] ?? 0) ^ flip
+        }
+        const digests = await Promise.all(
+          [1, size, messages.length].map(async (batch) => {
+            using model = openReadModel(':memory:', { readBlob: stream.readBlob })
+            model.begin('S@1')
+            for (let i = 0; i < messages.length; i += batch) await model.apply(messages.slice(i, i + batch))
+            expect(model.sql.one<{ n: number }>('select count(*) as n from audit_findings').n).toBeGreaterThan(0)
+            return model.digest()
+          }),
+        )
+        expect(new Set(digests).size).toBe(1)
+      },
+    ),
+    { seed: 5, numRuns: 25 },
+  )
 })
 
 test('a missing event is one finding', async () => {

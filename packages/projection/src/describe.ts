@@ -46,6 +46,16 @@ export function describe(event: DomainEvent, around: Surroundings): Told {
       return told(daemon(event.data.daemon), `Daemon ${event.data.daemon} took the task.`, 'done', 'task')
     case 'task_released':
       return told(daemon(event.data.daemon), `Daemon ${event.data.daemon} gave the task back: ${excerpt(event.data.reason)}`, 'done', 'task')
+    case 'task_suspended':
+      return told(daemon(event.data.daemon), `The task waits without a daemon: ${excerpt(event.data.reason)}`, 'done', 'task')
+    case 'task_log_copied':
+      return told(
+        system,
+        `${event.data.events === 1 ? 'One event' : `${event.data.events} events`} of the task ${event.data.task_id} were taken over: this is its retry.`,
+        'done',
+        'task',
+        { retry_of: event.data.task_id, events: event.data.events },
+      )
     case 'task_cancel_requested':
       return told(system, `Cancellation was requested: ${excerpt(event.data.reason)}`, 'done', 'task')
     case 'task_dead_lettered':

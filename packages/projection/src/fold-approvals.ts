@@ -1,28 +1,33 @@
 // What a person was asked about a call, and what was decided.
 // A1. Like its start and its result, a decision belongs to the run's newest open call of that id.
 import type { DataOf } from '@beaver/core'
+import type { HeldTask } from './batch.ts'
 import type { Place } from './fold.ts'
-import { openCall, statusOfCalls } from './fold-calls.ts'
-import type { Sql } from './sql.ts'
+import { statusOfCalls } from './fold-calls.ts'
 
-export function approvalRequested(sql: Sql, at: Place, { call_id, subject, rule }: DataOf<'approval_requested'>): void {
-  sql.run(
-    `update tool_calls set approval = 'requested', approval_subject = ?, approval_rule = ?, approval_requested_at = ?, approval_requested_taskseq = ?
-     where ${openCall}`,
-    [subject, rule, at.time, at.taskseq, at.taskKey, at.runId, call_id],
-  )
-  statusOfCalls(sql, at)
+export function approvalRequested(task: HeldTask, at: Place, { call_id, subject, rule }: DataOf<'approval_requested'>): void {
+  const call = task.openCall(at.runId, call_id)
+  if (call !== undefined) {
+    call.approval = 'requested'
+    call.approval_subject = subject
+    call.approval_rule = rule
+    call.approval_requested_at = at.time
+    call.approval_requested_taskseq = at.taskseq
+  }
+  statusOfCalls(task, at)
 }
 
-export function approvalDecided(sql: Sql, at: Place, decision: { call_id: string; by: string; approval: 'granted' | 'denied'; reason: string | null }): void {
-  sql.run(`update tool_calls set approval = ?, approval_by = ?, approval_reason = ?, approval_decided_at = ? where ${openCall}`, [
-    decision.approval,
-    decision.by,
-    decision.reason,
-    at.time,
-    at.taskKey,
-    at.runId,
-    decision.call_id,
-  ])
-  statusOfCalls(sql, at)
+export function approvalDecided(
+  task: HeldTask,
+  at: Place,
+  decision: { call_id: string; by: string; approval: 'granted' | 'denied'; reason: string | null },
+): void {
+  const call = task.openCall(at.runId, decision.call_id)
+  if (call !== undefined) {
+    call.approval = decision.approval
+    call.approval_by = decision.by
+    call.approval_reason = decision.reason
+    call.approval_decided_at = at.time
+  }
+  statusOfCalls(task, at)
 }

@@ -5,7 +5,7 @@ import { type EventType, isTerminalTaskEvent, type RecordedEvent } from '@beaver
 import { approvalDecided, approvalRequested } from './fold-approvals.ts'
 import { answered, providerCallFailed, toolCallRequested, toolCallStarted, toolResultRecorded } from './fold-calls.ts'
 import { modeSelected, runEnded, runRestarted, runStarted, skillsActivated } from './fold-run.ts'
-import { cancelRequested, claimed, deadLettered, ended, endedUnread, released, submitted } from './fold-task.ts'
+import { cancelRequested, claimed, deadLettered, ended, endedUnread, released, submitted, suspended, waitsNoMore } from './fold-task.ts'
 import {
   diagnosticRecorded,
   evidenceEvaluated,
@@ -23,7 +23,7 @@ import {
   teamStarted,
 } from './fold-team.ts'
 import { contextCompacted, contextSummarized, promptFixed, skillSelected } from './fold-usage.ts'
-import type { Sql } from './sql.ts'
+import type { HeldTask } from './batch.ts'
 import { userMessage } from './transcript.ts'
 
 /** Where an event stands. */
@@ -34,96 +34,100 @@ export interface Place {
   readonly runId: string | null
 }
 
-export function foldEvent(sql: Sql, at: Place, event: RecordedEvent): void {
+export function foldEvent(task: HeldTask, at: Place, event: RecordedEvent): void {
+  waitsNoMore(task)
   switch (event.type) {
     case 'task_submitted':
-      return submitted(sql, at, event.data)
+      return submitted(task, at, event.data)
     case 'task_claimed':
-      return claimed(sql, at, event.data)
+      return claimed(task, at, event.data)
     case 'task_released':
-      return released(sql, at)
+      return released(task)
+    case 'task_suspended':
+      return suspended(task, event.data)
     case 'task_cancel_requested':
-      return cancelRequested(sql, at, event.data)
+      return cancelRequested(task, event.data)
     case 'task_dead_lettered':
-      return deadLettered(sql, at)
+      return deadLettered(task)
     case 'task_completed':
     case 'task_incomplete':
     case 'task_failed':
     case 'task_cancelled':
-      return ended(sql, at, event.type, event.data)
+      return ended(task, at, event.type, event.data)
     case 'run_started':
-      return runStarted(sql, at, event.data)
+      return runStarted(task, at, event.data)
     case 'skill_selection_recorded':
-      return skillSelected(sql, at, event.data)
+      return skillSelected(task, at, event.data)
     case 'system_prompt_snapshotted':
-      return promptFixed(sql, at, event.data)
+      return promptFixed(task, at, event.data)
     case 'context_compacted':
-      return contextCompacted(sql, at, event.data)
+      return contextCompacted(task, at, event.data)
     case 'context_summarized':
-      return contextSummarized(sql, at, event.data)
+      return contextSummarized(task, at, event.data)
     case 'skill_activation_snapshotted':
-      return skillsActivated(sql, at, event.data)
+      return skillsActivated(task, at, event.data)
     case 'execution_mode_selected':
-      return modeSelected(sql, at, event.data)
+      return modeSelected(task, at, event.data)
     case 'user_message_added':
-      return userMessage(sql, at, event.data)
+      return userMessage(task, at, event.data)
     case 'assistant_message_added':
-      return answered(sql, at, event.data)
+      return answered(task, at, event.data)
     case 'provider_call_failed':
-      return providerCallFailed(sql, at, event.data)
+      return providerCallFailed(task, at, event.data)
     case 'tool_call_requested':
-      return toolCallRequested(sql, at, event.data)
+      return toolCallRequested(task, at, event.data)
     case 'approval_requested':
-      return approvalRequested(sql, at, event.data)
+      return approvalRequested(task, at, event.data)
     case 'approval_granted':
-      return approvalDecided(sql, at, { ...event.data, approval: 'granted', reason: null })
+      return approvalDecided(task, at, { ...event.data, approval: 'granted', reason: null })
     case 'approval_denied':
-      return approvalDecided(sql, at, { ...event.data, approval: 'denied' })
+      return approvalDecided(task, at, { ...event.data, approval: 'denied' })
     case 'tool_call_started':
-      return toolCallStarted(sql, at, event.data)
+      return toolCallStarted(task, at, event.data)
     case 'tool_result_recorded':
-      return toolResultRecorded(sql, at, event.data)
+      return toolResultRecorded(task, at, event.data)
     case 'run_completed':
-      return runEnded(sql, at, { status: 'completed', finishReason: event.data.finish_reason, toolIterations: event.data.tool_iterations, failure: null })
+      return runEnded(task, at, { status: 'completed', finishReason: event.data.finish_reason, toolIterations: event.data.tool_iterations, failure: null })
     case 'run_failed':
-      return runEnded(sql, at, { status: 'failed', finishReason: null, toolIterations: event.data.tool_iterations, failure: event.data.failure })
+      return runEnded(task, at, { status: 'failed', finishReason: null, toolIterations: event.data.tool_iterations, failure: event.data.failure })
     case 'run_cancelled':
-      return runEnded(sql, at, { status: 'cancelled', finishReason: null, toolIterations: null, failure: { class: 'cancelled', message: event.data.reason } })
+      return runEnded(task, at, { status: 'cancelled', finishReason: null, toolIterations: null, failure: { class: 'cancelled', message: event.data.reason } })
     case 'run_restarted':
-      return runRestarted(sql, at, event.data)
+      return runRestarted(task, at, event.data)
     case 'task_team_run_started':
-      return teamStarted(sql, at, event.data)
+      return teamStarted(task.sql, at, event.data)
     case 'node_started':
-      return nodeStarted(sql, at, event.data)
+      return nodeStarted(task.sql, at, event.data)
     case 'node_computed':
-      return nodeComputed(sql, at, event.data)
+      return nodeComputed(task.sql, at, event.data)
     case 'node_skipped':
-      return nodeSkipped(sql, at, event.data)
+      return nodeSkipped(task.sql, at, event.data)
     case 'graph_extended':
-      return graphExtended(sql, at, event.data)
+      return graphExtended(task.sql, at, event.data)
     case 'node_evidence_evaluated':
-      return evidenceEvaluated(sql, at, event.data)
+      return evidenceEvaluated(task.sql, at, event.data)
     case 'node_completed':
-      return nodeCompleted(sql, at, event.data)
+      return nodeCompleted(task.sql, at, event.data)
     case 'node_failed':
-      return nodeFailed(sql, at, event.data)
+      return nodeFailed(task.sql, at, event.data)
     case 'node_blocked':
-      return nodeBlocked(sql, at, event.data)
+      return nodeBlocked(task.sql, at, event.data)
     case 'node_cancel_requested':
-      return nodeCancelRequested(sql, at, event.data)
+      return nodeCancelRequested(task.sql, at, event.data)
     case 'node_cancelled':
-      return nodeCancelled(sql, at, event.data)
+      return nodeCancelled(task.sql, at, event.data)
     case 'team_diagnostic_recorded':
-      return diagnosticRecorded(sql, at, event.data)
+      return diagnosticRecorded(task.sql, at, event.data)
     case 'shared_state_changed':
-      return sharedStateChanged(sql, at, event.data)
+      return sharedStateChanged(task.sql, at, event.data)
     case 'task_team_run_completed':
-      return teamEnded(sql, at, { ...event.data, message: null })
+      return teamEnded(task.sql, at, { ...event.data, message: null })
     case 'task_team_run_failed':
-      return teamEnded(sql, at, event.data)
+      return teamEnded(task.sql, at, event.data)
     // In `events` only.
     case 'tool_scope_applied':
     case 'workspace_files_checked':
+    case 'task_log_copied':
       return
     default:
       return event satisfies never
@@ -131,6 +135,6 @@ export function foldEvent(sql: Sql, at: Place, event: RecordedEvent): void {
 }
 
 /** An event whose data is lost: that a task ended is known all the same. */
-export function foldLostEvent(sql: Sql, at: Place, type: EventType): void {
-  if (isTerminalTaskEvent(type)) endedUnread(sql, at, type)
+export function foldLostEvent(task: HeldTask, at: Place, type: EventType): void {
+  if (isTerminalTaskEvent(type)) endedUnread(task, at, type)
 }

@@ -91,6 +91,7 @@ async function fetchOne(sha256: string, readBlob: ReadBlob): Promise<Fetched> {
     if (found !== sha256) return { kind: 'blob_changed', message: `the blob ${sha256} holds other content, with the SHA-256 ${found}` }
     return { text: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString() }
   } catch (error) {
+    if (error instanceof BeaverError && error.code === 'blob_corrupt') return { kind: 'blob_changed', message: error.message }
     if (error instanceof BeaverError && error.code === 'blob_missing') return { kind: 'blob_missing', message: `the blob ${sha256} is missing` }
     throw error
   }

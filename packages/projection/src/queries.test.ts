@@ -29,6 +29,7 @@ describe('every query', () => {
       events: { task: 'task-1' },
       search: { query: 'report' },
       session_search: { query: 'report', tenant: 'local' },
+      open_tasks: { tenant: 'local' },
     }
     for (const name of Object.keys(queries)) {
       const given = answer(model.sql, name, inputs[name] ?? {})

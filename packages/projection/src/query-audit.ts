@@ -1,11 +1,9 @@
 // `audit`: is the record intact? What the audit found, and the head of each log, to be compared with the journal's own.
-// `status`: where the projector stands, and how many tasks there are.
 import type { JsonObject, JsonValue } from '@beaver/core'
 import { z } from 'zod'
 import { findTask, taskName } from './find-task.ts'
 import { type Page, page } from './page.ts'
 import { cursor, limitOf, query } from './query.ts'
-import { schemaVersion } from './schema.ts'
 import type { Sql, SqlValue } from './sql.ts'
 import { clip } from './text.ts'
 
@@ -67,18 +65,28 @@ interface Scope {
   readonly limit: number
 }
 
-const inScope = '(?1 is null or task_key = ?1) and (?2 is null or tenant = ?2) and (?3 is null or session_id = ?3)'
-const valuesOf = (scope: Scope): SqlValue[] => [scope.taskKey, scope.tenant ?? null, scope.session ?? null]
+/** Only the conditions that are wanted, so that an index answers: `?1 is null or …` would look at every row. */
+function inScope({ taskKey, tenant = null, session = null }: Omit<Scope, 'limit'>): { readonly where: string; readonly values: SqlValue[] } {
+  const wanted = [
+    ['task_key = ?', taskKey],
+    ['tenant = ?', tenant],
+    ['session_id = ?', session],
+  ] as const
+  const given = wanted.filter(([, value]) => value !== null)
+  return { where: ['true', ...given.map(([condition]) => condition)].join(' and '), values: given.map(([, value]) => value) }
+}
 
 function countOf(sql: Sql, from: string, scope: Scope, condition = 'true'): number {
-  return sql.one<{ n: number }>(`select count(*) as n from ${from} where ${inScope} and ${condition}`, [...valuesOf(scope)]).n
+  const { where, values } = inScope(scope)
+  return sql.one<{ n: number }>(`select count(*) as n from ${from} where ${where} and ${condition}`, values).n
 }
 
 export function findingsOf(sql: Sql, wanted: Scope & { after: number }): Page<JsonValue> {
+  const { where, values } = inScope(wanted)
   const rows = sql.each<FindingRow>(
     `select audit_findings.*, tenant, session_id, task_id from audit_findings join tasks using (task_key)
-     where ${inScope} and finding_id > ?4 order by finding_id limit ?5`,
-    [...valuesOf(wanted), wanted.after, wanted.limit + 1],
+     where ${where} and finding_id > ? order by finding_id limit ?`,
+    [...values, wanted.after, wanted.limit + 1],
   )
   return page(rows, wanted.limit, { item: findingView, cursor: (row) => row.finding_id })
 }
@@ -98,10 +106,11 @@ function findingView(row: FindingRow): JsonObject {
 }
 
 function headsOf(sql: Sql, wanted: Scope & { before: number | null }): Page<JsonValue> {
+  const { where, values } = inScope(wanted)
   const rows = sql.each<HeadRow>(
     `select task_key, tenant, session_id, task_id, status, last_taskseq, epoch, head_hash, chain_ok from tasks
-     where ${inScope} and (?4 is null or task_key < ?4) order by task_key desc limit ?5`,
-    [...valuesOf(wanted), wanted.before, wanted.limit + 1],
+     where ${where} ${wanted.before === null ? '' : 'and task_key < ?'} order by task_key desc limit ?`,
+    [...values, ...(wanted.before === null ? [] : [wanted.before]), wanted.limit + 1],
   )
   const item = (row: HeadRow): JsonValue => ({
     task_id: row.task_id,
@@ -115,18 +124,3 @@ function headsOf(sql: Sql, wanted: Scope & { before: number | null }): Page<Json
   })
   return page(rows, wanted.limit, { item, cursor: (row) => row.task_key })
 }
-
-export const status = query(z.strictObject({}), (sql) => {
-  const at = sql.get<{ stream: string; sequence: number; events: number }>('select stream, sequence, events from checkpoint')
-  const byStatus = sql.all<{ status: string; n: number }>('select status, count(*) as n from tasks group by status order by status')
-  return {
-    stream: at?.stream ?? null,
-    sequence: at?.sequence ?? 0,
-    events: at?.events ?? 0,
-    tasks: byStatus.reduce((sum, each) => sum + each.n, 0),
-    by_status: Object.fromEntries(byStatus.map((each) => [each.status, each.n])),
-    findings: sql.one<{ n: number }>('select count(*) as n from audit_findings').n,
-    tasks_broken: sql.one<{ n: number }>('select count(*) as n from tasks where chain_ok = 0').n,
-    schema_version: schemaVersion,
-  }
-})

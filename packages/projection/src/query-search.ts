@@ -9,6 +9,7 @@ import { page } from './page.ts'
 import { cursor, limitOf, query } from './query.ts'
 import { matching, pattern, snippet, wordsOf } from './search-words.ts'
 import type { Sql } from './sql.ts'
+import { indexedTo, lastText } from './text-index.ts'
 
 const scannedRowsMax = 200_000
 const snippetCharsMax = 240
@@ -39,19 +40,18 @@ export const search = query(
   (sql, input) => {
     const { all: words, long, short } = wordsOf(input.query)
     if (words.length === 0) return { hits: [], more: false, next: null, scanned_all: true }
-    const newest = sql.get<{ position: number | null }>('select max(position) as position from transcript')?.position ?? 0
-    const oldest = long.length > 0 ? 0 : Math.max(0, Math.min(newest, input.before ?? newest) - scannedRowsMax)
-    const rows = matches(sql, {
-      long,
-      short,
-      oldest,
-      tenant: input.tenant ?? null,
-      session: input.session ?? null,
-      before: input.before ?? newest + 1,
-      limit: input.limit + 1,
-    })
-    const { items, more, next } = page(rows, input.limit, { item: (row) => hitView(row, words), cursor: (row) => row.position })
-    return { hits: items, more, next, scanned_all: oldest === 0 }
+    const newest = lastText(sql)
+    const before = input.before ?? newest + 1
+    // Newer than what is indexed, or with no word that the index knows: these texts are looked at one by one.
+    const indexed = long.length > 0 ? indexedTo(sql) : 0
+    const oldest = Math.max(indexed, Math.min(newest, before - 1) - scannedRowsMax)
+    const where = { tenant: input.tenant ?? null, session: input.session ?? null, limit: input.limit + 1 }
+    const rows = function* (): Generator<HitRow> {
+      if (before > oldest + 1) yield* matches(sql, { ...where, long: [], short: words, oldest, before })
+      if (indexed > 0) yield* matches(sql, { ...where, long, short, oldest: 0, before: Math.min(before, indexed + 1) })
+    }
+    const { items, more, next } = page(rows(), input.limit, { item: (row) => hitView(row, words), cursor: (row) => row.position })
+    return { hits: items, more, next, scanned_all: oldest === indexed }
   },
 )
 

@@ -2,18 +2,22 @@
 // S1. The visible transcript only, and of it what root runs said and heard: workers' runs (with a parent run, or a source `team:…`; D-09) are left out.
 //     So are the results of earlier searches: they only say again what is found already.
 // S2. Any text is safe: it is words, all of which must occur (search-words.ts). S3. A limit outside of 1 to 50 is brought into it.
-// S4. Ranked by BM25 among the newest `rankedMax` that match; words below three characters are looked for in the newest
-//     `scannedRowsMax` texts, and without a longer one the newest stands first.
+// S4. Ranked among the newest `rankedMax` that match, as BM25 ranks them but for the rarity of a word: all texts that match have
+//     all words, and to count the texts that have each one takes longer than a query may. Words below three characters are looked
+//     for in the newest `scannedRowsMax` texts, and without a longer one the newest stands first.
 import type { JsonValue } from '@beaver/core'
 import { z } from 'zod'
 import { page } from './page.ts'
 import { query } from './query.ts'
 import { matching, pattern, snippet, type Words, wordsOf } from './search-words.ts'
 import type { Sql } from './sql.ts'
+import { indexedTo, lastText } from './text-index.ts'
 
 const limits = { usual: 10, min: 1, max: 50 }
 const excerptCharsMax = 320
-const rankedMax = 2_000
+const rankedMax = 500
+/** Of a text, for its rank. */
+const rankedCharsMax = 20_000
 const scannedRowsMax = 50_000
 
 /** `session`: the one that asks; left out of what is found unless `include_current`. */
@@ -40,15 +44,52 @@ export const sessionSearch = query(
 
 interface Candidate {
   readonly position: number
-  readonly score: number
+  readonly text: string
+  readonly chars: number
 }
 
 /** Where the words occur: the best first, of equals the newest. */
-function candidates(sql: Sql, { long, short }: Words, of: { tenant: string; without: string | null }): Candidate[] {
+function candidates(sql: Sql, { all, long, short }: Words, of: { tenant: string; without: string | null }): Candidate[] {
+  // Newer than what is indexed, or with no word that the index knows: these texts are looked at one by one.
+  const indexed = long.length > 0 ? indexedTo(sql) : 0
+  const oldest = Math.max(indexed, lastText(sql) - scannedRowsMax)
+  const newest = found(sql, { long: [], short: all, oldest }, of)
+  if (indexed > 0 && newest.length < rankedMax) newest.push(...found(sql, { long, short, oldest: 0 }, of))
+  return long.length === 0 ? newest : ranked(newest.slice(0, rankedMax), all)
+}
+
+const [saturation, lengthWeight] = [1.2, 0.75]
+
+function ranked(texts: readonly Candidate[], words: readonly string[]): Candidate[] {
+  const usual = texts.reduce((sum, { chars }) => sum + chars, 0) / Math.max(1, texts.length)
+  const wanted = words.map((word) => word.toLowerCase())
+  const scored = texts.map((candidate) => {
+    const text = candidate.text.toLowerCase()
+    const damping = saturation * (1 - lengthWeight + (lengthWeight * candidate.chars) / usual)
+    const score = wanted.reduce((sum, word) => {
+      const times = Math.max(1, timesIn(text, word)) // it matched: its place is beyond what is ranked
+      return sum + times / (times + damping)
+    }, 0)
+    return { candidate, score }
+  })
+  return scored.toSorted((a, b) => b.score - a.score || b.candidate.position - a.candidate.position).map(({ candidate }) => candidate)
+}
+
+function timesIn(text: string, word: string): number {
+  let times = 0
+  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) times++
+  return times
+}
+
+/** The newest texts that hold the words: `long` by the index, `short` one by one. */
+function found(
+  sql: Sql,
+  { long, short, oldest }: { long: readonly string[]; short: readonly string[]; oldest: number },
+  of: { tenant: string; without: string | null },
+): Candidate[] {
   const indexed = long.length > 0
-  const oldest = indexed ? 0 : (sql.get<{ position: number | null }>('select max(position) as position from transcript')?.position ?? 0) - scannedRowsMax
-  const found = sql.all<Candidate>(
-    `select transcript.position, ${indexed ? 'bm25(transcript_fts)' : '0.0'} as score
+  return sql.all<Candidate>(
+    `select transcript.position, substr(transcript.text, 1, ${rankedCharsMax}) as text, length(transcript.text) as chars
      from ${indexed ? 'transcript_fts cross join transcript on transcript.position = transcript_fts.rowid' : 'transcript'}
      join tasks on tasks.task_key = transcript.task_key
      left join runs on runs.task_key = transcript.task_key and runs.run_id = transcript.run_id
@@ -60,7 +101,6 @@ function candidates(sql: Sql, { long, short }: Words, of: { tenant: string; with
      order by ${indexed ? 'transcript_fts.rowid' : 'transcript.position'} desc limit ?`,
     [...(indexed ? [matching(long)] : []), oldest, ...short.map(pattern), of.tenant, of.without, of.without, rankedMax],
   )
-  return found.toSorted((a, b) => a.score - b.score || b.position - a.position)
 }
 
 interface HitRow {

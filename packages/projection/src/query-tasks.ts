@@ -4,51 +4,13 @@ import { z } from 'zod'
 import { somethingWaits, waitingOf } from './approvals.ts'
 import { page } from './page.ts'
 import { cursor, limitOf, query } from './query.ts'
+import type { TaskRow } from './row-types.ts'
 import { type Sql, truth } from './sql.ts'
 import { clip, millisBetween } from './text.ts'
 import { usageOfTask } from './usage.ts'
 
-/** `waiting_for_approval`: running, and a call of it waits for a person. */
-const taskStatus = z.enum(['submitted', 'running', 'waiting_for_approval', 'completed', 'incomplete', 'failed', 'cancelled'])
-
-export interface TaskRow {
-  readonly task_key: number
-  readonly tenant: string
-  readonly session_id: string
-  readonly task_id: string
-  readonly status: string
-  readonly text: string | null
-  readonly skill: string | null
-  readonly workspace: string | null
-  readonly source: string | null
-  readonly workflow: string | null
-  readonly profile: string | null
-  readonly previous_task_id: string | null
-  readonly submitted_at: string | null
-  readonly started_at: string | null
-  readonly ended_at: string | null
-  readonly last_event_at: string | null
-  readonly daemon: string | null
-  readonly claims: number
-  readonly cancel_reason: string | null
-  readonly dead_lettered: number
-  readonly agents: number
-  readonly input_tokens: number
-  readonly output_tokens: number
-  readonly calls: number
-  readonly provider: string | null
-  readonly model: string | null
-  readonly simulated: number | null
-  readonly failure_class: string | null
-  readonly failure_message: string | null
-  readonly final_output: string | null
-  readonly outputs: string | null
-  readonly root_run_id: string | null
-  readonly epoch: number
-  readonly last_taskseq: number
-  readonly head_hash: string
-  readonly chain_ok: number
-}
+/** `waiting`: without a daemon until something wakes it. `waiting_for_approval`: open, and a call of it waits for a person. */
+const taskStatus = z.enum(['submitted', 'running', 'waiting', 'waiting_for_approval', 'completed', 'incomplete', 'failed', 'cancelled'])
 
 /** Newest first. `before` is the `next` of the page before. */
 export const tasks = query(
@@ -56,10 +18,14 @@ export const tasks = query(
     tenant: z.string().max(128).optional(),
     session: z.string().max(128).optional(),
     status: taskStatus.optional(),
+    /** Ended at this time, or later: RFC 3339, UTC. */
+    ended_since: z.iso.datetime().optional(),
+    /** `false`: only those of which there is no retry. */
+    retried: z.boolean().optional(),
     limit: limitOf({ usual: 20, max: 200 }),
     before: cursor.optional(),
   }),
-  (sql, { tenant = null, session = null, status = null, limit, before = null }) => {
+  (sql, { tenant = null, session = null, status = null, ended_since: since = null, retried = null, limit, before = null }) => {
     const where: string[] = []
     const values: (string | number)[] = []
     const only = (condition: string, value: string | number | null): void => {
@@ -70,7 +36,11 @@ export const tasks = query(
     only('tenant = ?', tenant)
     only('session_id = ?', session)
     if (status === 'waiting_for_approval') where.push(somethingWaits)
-    else only('status = ?', status)
+    else if (status === 'waiting') where.push('waits_for is not null')
+    else only(status === 'running' ? 'waits_for is null and status = ?' : 'status = ?', status)
+    only('ended_at >= ?', since)
+    if (retried !== null)
+      where.push(`${retried ? '' : 'not '}exists (select 1 from tasks as retry where retry.retry_of = tasks.task_id and retry.tenant = tasks.tenant)`)
     only('task_key < ?', before)
     const filter = where.length === 0 ? '' : `where ${where.join(' and ')}`
     const rows = sql.each<TaskRow>(`select * from tasks ${filter} order by task_key desc limit ?`, [...values, limit + 1])
@@ -84,7 +54,8 @@ const failureCharsMax = 1000
 
 /**
  * One task in a list. `elapsed_ms` is from its submission to its end, or to the last thing known of it. `simulated` is null until it
- * ends. `waiting`: how many of its calls wait for a person; `waits_for`: the first of them.
+ * ends. `waiting`: how many of its calls wait for a person; `waits_for`: the first of them. `wait`: what the task itself waits for,
+ * without a daemon.
  */
 export function taskSummary(sql: Sql, row: TaskRow, charsMax: number = textCharsMax): JsonObject {
   const waiting = row.ended_at === null ? waitingOf(sql, row.task_key) : { count: 0, first: null }
@@ -92,9 +63,11 @@ export function taskSummary(sql: Sql, row: TaskRow, charsMax: number = textChars
     task_id: row.task_id,
     session_id: row.session_id,
     tenant: row.tenant,
-    status: row.status,
+    status: statusOf(row),
+    wait: row.waits_for === null ? null : { for: row.waits_for, until: row.wake_at, reason: clip(row.wait_reason ?? '', failureCharsMax) },
     text: row.text === null ? null : clip(row.text, charsMax),
     skill: row.skill,
+    retry_of: row.retry_of,
     submitted_at: row.submitted_at,
     started_at: row.started_at,
     ended_at: row.ended_at,
@@ -113,6 +86,9 @@ export function taskSummary(sql: Sql, row: TaskRow, charsMax: number = textChars
     chain_ok: row.chain_ok === 1,
   }
 }
+
+/** A task that waits without a daemon is shown as that, with what it waits for: `waiting_for_provider`. */
+const statusOf = (row: TaskRow): string => (row.ended_at === null && row.waits_for !== null ? `waiting_for_${row.waits_for}` : row.status)
 
 export function failureView(row: { failure_class: string | null; failure_message: string | null }): JsonObject | null {
   return row.failure_class === null ? null : { class: row.failure_class, message: clip(row.failure_message ?? '', failureCharsMax) }

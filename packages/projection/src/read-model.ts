@@ -5,12 +5,14 @@
 // M3. Rows depend on the journal's messages, their order and their blobs, never on how they were batched.
 // M4. One `apply` at a time. The caller bounds a batch: its messages and their blobs are held in memory.
 import { BeaverError, eventTypeOf, invariant } from '@beaver/core'
-import { recordFinding, type Standing, standingsIn, judge } from './audit.ts'
+import { broken, judge, recordFinding } from './audit.ts'
+import { Batch, type HeldTask } from './batch.ts'
 import { openDatabase } from './database.ts'
 import { digestOf, dumpLines } from './dump.ts'
 import { foldEvent, foldLostEvent } from './fold.ts'
 import { type IncomingMessage, type IncomingRecord, type JournalMessage, type ReadBlob, referenceOf, takeIn } from './intake.ts'
 import { type Sql, sqlOn } from './sql.ts'
+import { indexedTo, indexTexts, lastText } from './text-index.ts'
 
 export interface Applied {
   /** Messages that were new. */
@@ -27,14 +29,22 @@ export interface ReadModel extends Disposable, AsyncDisposable {
   /**
    * Binds the file to a stream and says which sequence was applied last; 0 for none.
    * @param streamIdentity tells a stream from another one of the same name, as `BEAVER_main@2026-01-01T00:00:00Z`
-   * @throws {BeaverError} `stream_recreated` when the file was built from another stream
+   * @param streamEnd the stream's last sequence, when it is known
+   * @throws {BeaverError} `stream_recreated` when the file was built from another stream, or from more of this one than there is
    */
-  begin(streamIdentity: string): number
+  begin(streamIdentity: string, streamEnd?: number): number
+  /** The sequence that was applied last; 0 for none. */
+  position(): number
   /**
    * Applies messages in stream order, in one transaction. What was applied before is skipped.
    * Rejects, with nothing applied, when a blob cannot be fetched for another reason than that it is missing.
    */
   apply(messages: readonly JournalMessage[]): Promise<Applied>
+  /**
+   * Indexes texts that a large batch left for later, for as long as one slice may take; returns whether there are more. Searches
+   * find them before, only more slowly.
+   */
+  indexTexts(): boolean
   /** The rows of all tables as text, in a fixed order. */
   dump(): Iterable<string>
   /** The SHA-256 of the dump. */
@@ -64,7 +74,8 @@ export function openReadModel(file: string, options: { readBlob: ReadBlob }): Re
   }
   return {
     sql,
-    begin: (identity) => sql.transaction(() => bind(sql, identity, file)),
+    begin: (identity, streamEnd = Number.MAX_SAFE_INTEGER) => sql.transaction(() => bind(sql, { identity, streamEnd, file })),
+    position: () => checkpointOf(sql).sequence,
     async apply(messages) {
       invariant(applying === null, 'Two batches are applied to one read model at the same time')
       const work = applyBatch(messages)
@@ -75,6 +86,7 @@ export function openReadModel(file: string, options: { readBlob: ReadBlob }): Re
         applying = null
       }
     },
+    indexTexts: () => sql.transaction(() => indexTexts(sql, sliceTextsMax)) === sliceTextsMax,
     dump: () => dumpLines(sql),
     digest: () => digestOf(sql),
     close,
@@ -85,6 +97,11 @@ export function openReadModel(file: string, options: { readBlob: ReadBlob }): Re
     },
   }
 }
+
+/** A batch with no more new texts than this indexes them itself. */
+const atOnceTextsMax = 200
+/** Texts of one slice: some milliseconds. */
+const sliceTextsMax = 50
 
 interface Checkpoint {
   readonly stream: string
@@ -97,7 +114,7 @@ function checkpointOf(sql: Sql): Checkpoint {
   return row
 }
 
-function bind(sql: Sql, identity: string, file: string): number {
+function bind(sql: Sql, { identity, streamEnd, file }: { identity: string; streamEnd: number; file: string }): number {
   const row = sql.get<Checkpoint>('select stream, sequence from checkpoint')
   if (row === undefined) {
     sql.run('insert into checkpoint (id, stream, sequence, events) values (1, ?, 0, 0)', [identity])
@@ -108,6 +125,13 @@ function bind(sql: Sql, identity: string, file: string): number {
       'stream_recreated',
       `The read model ${file} was built from the journal stream ${row.stream}, and the journal is now ${identity}: it was made anew. ` +
         `Check that the journal is the right one; then delete ${file} (with its -wal and -shm files) to rebuild the read model from it.`,
+    )
+  }
+  if (row.sequence > streamEnd) {
+    throw new BeaverError(
+      'stream_recreated',
+      `The read model ${file} was built from ${row.sequence} messages of the journal stream ${identity}, which ends at ${streamEnd} now: its end was lost. ` +
+        `Restore it, or delete ${file} (with its -wal and -shm files) to rebuild the read model from what is left.`,
     )
   }
   return row.sequence
@@ -129,15 +153,15 @@ function inOrder(messages: readonly JournalMessage[], checkpoint: number): Journ
 
 function store(sql: Sql, incoming: readonly IncomingMessage[]): Applied {
   let { sequence } = checkpointOf(sql)
-  const standings = standingsIn(sql)
+  const batch = new Batch(sql)
   const counts = { messages: 0, events: 0, findings: 0 }
   for (const message of incoming) {
     if (message.sequence <= sequence) continue
     sequence = message.sequence
     counts.messages++
-    const task = standings.of(message.log)
+    const task = batch.task(message.log)
     if (message.finding !== null) {
-      task.chainOk = false
+      broken(task)
       recordFinding(sql, { taskKey: task.key, sequence, taskseq: null }, message.finding)
       counts.findings++
     }
@@ -146,13 +170,14 @@ function store(sql: Sql, incoming: readonly IncomingMessage[]): Applied {
       counts.events++
     }
   }
-  standings.save()
+  batch.save()
+  if (lastText(sql) - indexedTo(sql) <= atOnceTextsMax) indexTexts(sql, atOnceTextsMax)
   sql.run('update checkpoint set sequence = ?, events = events + ?', [sequence, counts.events])
   return { ...counts, sequence }
 }
 
 /** Returns how many findings there were. */
-function storeRecord(sql: Sql, task: Standing, { sequence, log }: IncomingMessage, incoming: IncomingRecord): number {
+function storeRecord(sql: Sql, task: HeldTask, { sequence, log }: IncomingMessage, incoming: IncomingRecord): number {
   const { record, event, dataJson } = incoming
   const at = { taskKey: task.key, sequence, taskseq: record.taskseq }
   const verdict = judge(task, record)
@@ -179,18 +204,18 @@ function storeRecord(sql: Sql, task: Standing, { sequence, log }: IncomingMessag
     hash,
     sequence,
   ])
-  task.lastEventAt = time
+  task.change().last_event_at = time
   const place = { taskKey: task.key, taskseq, time, runId }
   if (event === null) {
-    if (type !== null) foldLostEvent(sql, place, type)
+    if (type !== null) foldLostEvent(task, place, type)
     return findings
   }
   if (event.type === 'task_submitted' && (event.data.task_id !== log.task || event.data.session_id !== log.session || event.data.tenant !== log.tenant)) {
-    task.chainOk = false
+    broken(task)
     const named = `${event.data.tenant}/${event.data.session_id}/${event.data.task_id}`
     recordFinding(sql, at, { kind: 'identity', message: `event ${taskseq} submits the task ${named}, which is not the task of this log` })
     findings++
   }
-  foldEvent(sql, place, event)
+  foldEvent(task, place, event)
   return findings
 }

@@ -2,7 +2,7 @@
 // S1. Every row is a function of the journal alone: no clock, no random key. S2. `task_key` numbers the logs in the order in
 //     which the stream first named them. S3. A changed table means a higher `schemaVersion`: older files are rebuilt.
 
-export const schemaVersion = 3
+export const schemaVersion = 4
 
 /** `application_id` of a Beaver read model ("BVRM"), so that a file of another program is never taken for one. */
 export const applicationId = 0x4256524d
@@ -16,6 +16,8 @@ create table checkpoint (
   events integer not null
 ) strict;
 
+-- \`daemon\` is the owner: null before the first claim, after a release and while the task waits without a daemon. What it waits
+-- for then is in \`waits_for\` (person, provider or limit), \`wake_at\` and \`wait_reason\`.
 create table tasks (
   task_key integer primary key,
   tenant text not null,
@@ -29,11 +31,15 @@ create table tasks (
   workflow text,
   profile text,
   previous_task_id text,
+  retry_of text,
   submitted_at text,
   started_at text,
   ended_at text,
   last_event_at text,
   daemon text,
+  waits_for text,
+  wake_at text,
+  wait_reason text,
   claims integer not null default 0,
   cancel_reason text,
   dead_lettered integer not null default 0,
@@ -58,6 +64,17 @@ create table tasks (
 create index tasks_by_id on tasks (task_id);
 create index tasks_by_session on tasks (session_id, task_key);
 create index tasks_by_status on tasks (status, task_key);
+create index tasks_open on tasks (tenant, last_event_at) where ended_at is null;
+create index tasks_open_by_owner on tasks (tenant, daemon, last_event_at) where ended_at is null;
+create index tasks_waiting on tasks (task_key) where waits_for is not null;
+create index tasks_broken on tasks (task_key) where chain_ok = 0;
+create index tasks_by_retried on tasks (retry_of) where retry_of is not null;
+
+-- How many tasks there are of each status: counting them takes longer than a query may.
+create table task_counts (
+  status text primary key,
+  n integer not null
+) strict;
 
 -- Every event as it was journaled. \`data\` is JSON text; null when its blob is missing. \`type\` is short (\`run_started\`)
 -- when this version knows it, else as on the wire.
@@ -288,12 +305,19 @@ create table transcript (
   text text not null
 ) strict;
 create virtual table transcript_fts using fts5(text, content='transcript', content_rowid='position', tokenize='trigram');
+
+-- How far the full-text index goes: one row. Not a function of the journal alone (text-index.ts), and so no part of a dump.
+create table text_index (
+  id integer primary key check (id = 1),
+  position integer not null
+) strict;
 `
 
 /** The tables that hold rows of their own, in the order of a dump. The full-text index is made from `transcript`. */
 export const tableNames = [
   'checkpoint',
   'tasks',
+  'task_counts',
   'events',
   'runs',
   'teams',

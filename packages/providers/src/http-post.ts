@@ -3,7 +3,7 @@
 // H1. Aborting ends the request and its connection. H2. No limit of time but that of connecting: the call's watch has the others.
 // H3. `NODE_USE_ENV_PROXY=1` works as for Node.js itself. H4. A redirect comes back as it is: a chat endpoint has no business
 //     redirecting a request that carries a key.
-import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici'
+import type { Dispatcher } from 'undici'
 
 export interface HttpAnswer {
   readonly status: number
@@ -23,12 +23,19 @@ export type HttpPost = (url: URL, headers: Readonly<Record<string, string>>, bod
 const connectionsMax = 1_024
 const connectMsMax = 30_000
 
-/** With a connection pool of its own. */
+/** With a connection pool of its own. undici is loaded with the first post, so that a daemon is ready without it. */
 export function httpPost(): HttpPost {
+  let made: Promise<Dispatcher> | null = null
+  return async ({ origin, pathname, search }, headers, body, signal) => {
+    const agent = await (made ??= dispatcher())
+    return answerOf(await agent.request({ origin, path: pathname + search, method: 'POST', headers, body, signal }))
+  }
+}
+
+async function dispatcher(): Promise<Dispatcher> {
+  const { Agent, EnvHttpProxyAgent } = await import('undici')
   const options = { connections: connectionsMax, pipelining: 1, allowH2: false, headersTimeout: 0, bodyTimeout: 0, connect: { timeout: connectMsMax } }
-  const agent: Dispatcher = process.env['NODE_USE_ENV_PROXY'] === '1' ? new EnvHttpProxyAgent(options) : new Agent(options)
-  return async ({ origin, pathname, search }, headers, body, signal) =>
-    answerOf(await agent.request({ origin, path: pathname + search, method: 'POST', headers, body, signal }))
+  return process.env['NODE_USE_ENV_PROXY'] === '1' ? new EnvHttpProxyAgent(options) : new Agent(options)
 }
 
 function answerOf({ statusCode, headers, body }: Dispatcher.ResponseData): HttpAnswer {

@@ -43,8 +43,9 @@ export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
     }
     try {
       const { onText } = request
-      if (onText === undefined) return readChatCompletion(await bodyText(await send(request, watch, {}), place.host), answering)
-      return await readStream(await sendStreaming(request, watch), { watch, answering, onText })
+      const readWhole = (body: string): ChatAnswer => whileRead(request, () => readChatCompletion(body, answering))
+      if (onText === undefined) return readWhole(await bodyText(await send(request, watch, {}), place.host))
+      return await readStream(await sendStreaming(request, watch), { watch, answering, onText, readWhole })
     } catch (error) {
       request.signal.throwIfAborted()
       throw providerErrorOf(error, { ...place, ...limits, gaveUp: watch.gaveUp() })
@@ -70,16 +71,21 @@ export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
 
   async function readStream(
     answer: HttpAnswer,
-    { watch, answering, onText }: { watch: CallWatch; answering: AnswerPlace; onText: (text: string) => void },
+    {
+      watch,
+      answering,
+      onText,
+      readWhole,
+    }: { watch: CallWatch; answering: AnswerPlace; onText: (text: string) => void; readWhole: (body: string) => ChatAnswer },
   ): Promise<ChatAnswer> {
     if (!isEventStream(answer)) {
-      const whole = readChatCompletion(await bodyText(answer, place.host), answering)
+      const whole = readWhole(await bodyText(answer, place.host))
       if (whole.content) onText(whole.content)
       return whole
     }
     const stream = chatStream(answering)
     watch.stir()
-    for await (const event of eventsOf(answer, { client, host: place.host, controller: watch.controller, stir: watch.stir })) {
+    for await (const event of eventsOf(answer, { client: await client(), host: place.host, controller: watch.controller, stir: watch.stir })) {
       const text = stream.take(event)
       if (text !== '') onText(text)
     }
@@ -89,6 +95,16 @@ export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
   }
 
   return { name, model, chat }
+}
+
+/** A body that is small on the line may fill a heap. */
+function whileRead({ onRead }: ChatRequest, read: () => ChatAnswer): ChatAnswer {
+  const over = onRead?.()
+  try {
+    return read()
+  } finally {
+    over?.()
+  }
 }
 
 interface WireTools {

@@ -1,8 +1,10 @@
 // An endpoint that speaks OpenAI's API, and how its failures are told. The `openai` client says where and with which headers a
 // request goes, and makes the error of a refusal; the sending is ours (http-post.ts).
 // E1. The key goes to this endpoint only, and is in no message. E2. One post is one request: no retry, no log.
+// E3. The client is 230 modules: it is loaded with the first post, so that a daemon is ready without it (docs/decisions/0029).
 import { BeaverError } from '@beaver/core'
-import OpenAI from 'openai'
+import type OpenAI from 'openai'
+import { APIError } from 'openai/core/error'
 import { type HttpAnswer, httpPost, type HttpPost } from './http-post.ts'
 import type { AnsweringPlace } from './provider-failure.ts'
 import { redactor } from './redact.ts'
@@ -24,11 +26,12 @@ export interface OpenAiEndpointOptions {
 }
 
 export interface OpenAiEndpoint {
-  readonly client: OpenAI
+  /** Made when it is first asked for. */
+  client(): Promise<OpenAI>
   /**
    * Posts a JSON text to a path below the base URL.
    *
-   * @throws {OpenAI.APIError} when the answer's status is not 2xx; whatever the connection throws
+   * @throws {APIError} when the answer's status is not 2xx; whatever the connection throws
    */
   post(path: string, body: string, signal: AbortSignal): Promise<HttpAnswer>
   readonly place: AnsweringPlace
@@ -41,7 +44,28 @@ export function openAiEndpoint(options: OpenAiEndpointOptions): OpenAiEndpoint {
   const baseURL = options.baseURL ?? openAiBaseUrl
   const host = hostOf(baseURL)
   if (options.apiKey === '') throw new BeaverError('invalid_configuration', `The provider ${options.name} has an empty API key`)
-  const client = new OpenAI({
+  let made: Promise<OpenAI> | null = null
+  const client = (): Promise<OpenAI> => (made ??= clientOf(options, baseURL))
+  const http = options.http ?? httpPost()
+  const addresses = new Map<string, Promise<Address>>()
+
+  async function post(path: string, body: string, signal: AbortSignal): Promise<HttpAnswer> {
+    let address = addresses.get(path)
+    if (address === undefined) addresses.set(path, (address = client().then((made) => addressOf(made, path))))
+    const { url, headers } = await address
+    const answer = await http(url, headers, body, signal)
+    if (answer.status >= 200 && answer.status < 300) return answer
+    const said = await bodyText(answer, host)
+    const error = jsonObject(said)
+    throw APIError.generate(answer.status, error, error === undefined ? said : undefined, answer.headers())
+  }
+
+  return { client, post, place: { host, model: options.model, keyName: options.keyName ?? 'OPENAI_API_KEY', redact: redactor(options.apiKey) } }
+}
+
+async function clientOf(options: OpenAiEndpointOptions, baseURL: string): Promise<OpenAI> {
+  const { OpenAI } = await import('openai')
+  return new OpenAI({
     baseURL,
     apiKey: options.apiKey,
     adminAPIKey: null,
@@ -52,21 +76,6 @@ export function openAiEndpoint(options: OpenAiEndpointOptions): OpenAiEndpoint {
     // Someone else's endpoint does not learn the account's ids.
     ...(options.baseURL === undefined ? {} : { organization: null, project: null }),
   })
-  const http = options.http ?? httpPost()
-  const addresses = new Map<string, Promise<Address>>()
-
-  async function post(path: string, body: string, signal: AbortSignal): Promise<HttpAnswer> {
-    let address = addresses.get(path)
-    if (address === undefined) addresses.set(path, (address = addressOf(client, path)))
-    const { url, headers } = await address
-    const answer = await http(url, headers, body, signal)
-    if (answer.status >= 200 && answer.status < 300) return answer
-    const said = await bodyText(answer, host)
-    const error = jsonObject(said)
-    throw OpenAI.APIError.generate(answer.status, error, error === undefined ? said : undefined, answer.headers())
-  }
-
-  return { client, post, place: { host, model: options.model, keyName: options.keyName ?? 'OPENAI_API_KEY', redact: redactor(options.apiKey) } }
 }
 
 function hostOf(baseURL: string): string {

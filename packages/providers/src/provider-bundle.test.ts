@@ -5,7 +5,7 @@ import { type EndpointChoice, type ProviderChoices, providerBundle } from './pro
 
 afterEach(closeServers)
 
-const limits: GateLimits = { requestsPerMinuteMax: null, tokensPerMinuteMax: null, circuitFailuresMax: 3, circuitOpenMs: 60_000 }
+const limits: GateLimits = { requestsPerMinuteMax: null, tokensPerMinuteMax: null, circuitFailuresMax: 3, circuitOpenMs: 60_000, turnMsMax: 3_600_000 }
 const at = (baseURL: string, over: Partial<EndpointChoice> = {}): EndpointChoice => ({
   provider: 'p',
   baseURL,

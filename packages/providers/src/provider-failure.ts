@@ -3,7 +3,7 @@
 // F1. No raw error is kept as `cause`: the client's errors hold headers and bodies, and those may hold the key.
 import { ProviderError } from '@beaver/agent'
 import type { FailureClass } from '@beaver/core'
-import OpenAI from 'openai'
+import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai/core/error'
 import { retryAfterMs } from './retry-after.ts'
 
 /** The endpoint as messages name it. */
@@ -28,10 +28,10 @@ export function providerErrorOf(error: unknown, place: CallPlace): ProviderError
   if (place.gaveUp === 'idle') {
     return new ProviderError('provider_timeout', `${endpoint} began to answer and then sent nothing for ${place.idleMs} ms.`)
   }
-  if (place.gaveUp === 'timeout' || error instanceof OpenAI.APIConnectionTimeoutError) {
+  if (place.gaveUp === 'timeout' || error instanceof APIConnectionTimeoutError) {
     return new ProviderError('provider_timeout', `${endpoint} did not answer within ${place.timeoutMs} ms.`)
   }
-  if (error instanceof OpenAI.APIError && !(error instanceof OpenAI.APIConnectionError)) {
+  if (error instanceof APIError && !(error instanceof APIConnectionError)) {
     const { status, headers, error: body } = error as AnswerError
     if (typeof status === 'number') return refused(status, { said: serverText(error as AnswerError), codes: codesOf(error), headers, shown: true }, place)
     return errorInAnswer({ error: body }, place) ?? inTheMiddle(500, body, place)
@@ -69,7 +69,7 @@ export function errorInAnswer(value: unknown, place: AnsweringPlace): ProviderEr
 /** Does the server refuse the wish for usage in a stream? Older ones do not know it. */
 export function refusesStreamOptions(error: unknown): boolean {
   return (
-    error instanceof OpenAI.APIError &&
+    error instanceof APIError &&
     (error.status === 400 || error.status === 422) &&
     /stream_options|include_usage/.test(`${text(field(error, 'param'))} ${error.message}`)
   )

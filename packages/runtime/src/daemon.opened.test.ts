@@ -30,7 +30,7 @@ it('is delivered to its daemon, which acknowledges it at its end: nobody gets it
   const all = await ended(log)
   await until('it is let go', () => first.tasks.size === 0)
   const queue = journal.queue({ leaseMs, clock })
-  const more = queue.pull({ deliveriesMax: 1, waitMs: 10, signal: new AbortController().signal })[Symbol.asyncIterator]()
+  const more = queue.pull({ of: 'accepted', deliveriesMax: 1, waitMs: 10, signal: new AbortController().signal })[Symbol.asyncIterator]()
   const next = more.next()
   for (let ms = 0; ms < 2 * leaseMs; ms += 500) clock.advance(500)
   expect((await next).done).toBe(true)
@@ -43,7 +43,7 @@ it('is not driven, and asked of nobody, when its acceptance is refused; it is ac
   const first = daemon({ provider })
   const accept = journal.accept
   let refused = 0
-  journal.accept = async (append, tail) => (refused++ === 0 ? { kind: 'tail_moved' } : accept(append, tail))
+  journal.accept = async (acceptance) => (refused++ === 0 ? { kind: 'tail_moved' } : accept(acceptance))
   const log = await submit({ at: first })
   await ended(log)
   await passing('all is let go', () => first.tasks.size === 0)
@@ -98,7 +98,7 @@ it('of a daemon that died is taken up by the one it is delivered to', async () =
 it('is accepted within a tenth of a second also when no thread begins it', async () => {
   const { daemon, submit, passing, journal } = world()
   const first = daemon({ provider: scriptedProvider([]) })
-  first.pool.start = () => ({ outcome: new Promise(() => {}), cancel: () => {} })
+  first.pool.start = () => ({ outcome: new Promise(() => {}), cancel: () => {}, drop: () => {} })
   let log: LogId | null = null
   void submit({ at: first }).then((accepted) => (log = accepted))
   const accepted = await passing('it is accepted', () => log, 10)

@@ -1,5 +1,5 @@
 import { type ChatAnswer, type ChatProvider, defineTool } from '@beaver/agent'
-import { draft, foldTask } from '@beaver/core'
+import { draft, event, foldTask } from '@beaver/core'
 import { calls, held, says, scriptedProvider, until } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -76,23 +76,35 @@ describe('a task', () => {
       [second.id, 2],
     ])
     expect(all.filter((event) => event.type === 'assistant_message_added')).toHaveLength(2)
-    expect(foldTask(all).ownersLost).toBe(1)
+    // It got on before it died.
+    expect(foldTask(all).ownersLost).toBe(0)
   })
 
-  it('that loses its owner each time is given up on, as an event', async () => {
+  it('whose owners die while it waits for a slow answer is not charged for them', async () => {
     const { daemon, submit, ended, passing, events } = world()
     const log = await submit()
     const claims = async () => (await events(log)).filter((event) => event.type === 'task_claimed').length
-    for (let i = 1; i <= 3; i++) {
-      const doomed = daemon({ provider: scriptedProvider([held<ChatAnswer>().promise]), limits: { ownersLostMax: 2 } })
+    for (let i = 1; i <= 4; i++) {
+      const doomed = daemon({ provider: scriptedProvider([held<ChatAnswer>().promise]), limits: { ownersLostMax: 1 } })
       await passing('it is claimed', async () => (await claims()) === i)
       doomed.kill()
     }
-    daemon({ provider: scriptedProvider([]), limits: { ownersLostMax: 2 } })
+    daemon({ provider: oneAnswer(), limits: { ownersLostMax: 1 } })
+    expect((await ended(log)).at(-1)?.type).toBe('task_completed')
+  })
+
+  it('that loses its owners without end, and never gets on, is given up on, as an event', async () => {
+    const { daemon, submit, ended, write } = world()
+    const log = await submit()
+    for (let i = 0; i < 21; i++) await write(log, event('task_claimed', { daemon: `dead ${i}` }))
+    daemon({ provider: scriptedProvider([]), limits: { ownersLostMax: 1 } })
     expect((await ended(log)).slice(-3)).toMatchObject([
       { type: 'task_claimed' },
-      { type: 'task_dead_lettered', data: { claims: 3 } },
-      { type: 'task_failed', data: { failure: { class: 'worker_lost' } } },
+      { type: 'task_dead_lettered', data: { claims: 21 } },
+      {
+        type: 'task_failed',
+        data: { failure: { class: 'worker_lost', message: 'The task lost 21 owners in a row without getting on, and was given up on.' } },
+      },
     ])
   })
 })
@@ -126,26 +138,41 @@ describe('a stalled owner', () => {
 })
 
 describe('threads that die', () => {
-  it('a loop is started again from the journal, and says so', async () => {
+  it.each([
+    ['is charged: it says so', ['echo'], [{ data: { restarts: 1, failure: { class: 'worker_lost' }, suspect_tools: ['echo'] } }]],
+    ['is not charged: it goes on as if nothing had been', undefined, []],
+  ])('a loop is started again from the journal; one that %s', async (_, charge, restarted) => {
     const { daemon, submit, ended } = world()
     const provider = scriptedProvider([held<Partial<ChatAnswer>>().promise, says('42')])
     const one = daemon({ provider })
     const log = await submit()
     await until('the provider is asked', () => provider.requests.length === 1)
-    one.pool.lose()
+    one.pool.lose(charge)
     const events = await ended(log)
     expect(events.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: '42' } })
-    expect(events.filter((event) => event.type === 'run_restarted')).toMatchObject([{ data: { restarts: 1, failure: { class: 'worker_lost' } } }])
+    expect(events.filter((event) => event.type === 'run_restarted')).toMatchObject(restarted)
   })
 
-  it('more often than the policy allows fail the run, and the task', async () => {
+  it('without end fail no task that is not charged', async () => {
+    const { daemon, submit, ended } = world()
+    const provider = scriptedProvider([...Array.from({ length: 9 }, () => held<Partial<ChatAnswer>>().promise), says('42')])
+    const one = daemon({ provider })
+    const log = await submit()
+    for (let i = 1; i <= 9; i++) {
+      await until('the provider is asked', () => provider.requests.length === i)
+      one.pool.lose()
+    }
+    expect((await ended(log)).at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: '42' } })
+  })
+
+  it('of its answers more often than the policy allows fail the run, and the task', async () => {
     const { daemon, submit, ended } = world()
     const provider = scriptedProvider(Array.from({ length: 9 }, () => held<Partial<ChatAnswer>>().promise))
     const one = daemon({ provider })
     const log = await submit()
     for (let i = 1; i <= 4; i++) {
       await until('the provider is asked', () => provider.requests.length === i)
-      one.pool.lose()
+      one.pool.lose([])
     }
     const events = await ended(log)
     expect(events.at(-1)).toMatchObject({ type: 'task_failed', data: { failure: { class: 'worker_lost' } } })
@@ -174,7 +201,7 @@ describe('threads that die', () => {
     expect(typesOf(all).filter((type) => type === 'task_team_run_started')).toHaveLength(1)
     expect(typesOf(all).filter((type) => type === 'node_started')).toHaveLength(2)
     expect(all.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'as the team says' } })
-    expect((await events(log)).filter((event) => event.type === 'run_restarted')).toHaveLength(3)
+    expect((await events(log)).filter((event) => event.type === 'run_restarted')).toHaveLength(0)
   })
 })
 
@@ -248,10 +275,9 @@ describe('cancel', () => {
     const { daemon, submit, ended, journal, events, clock } = world()
     const log = await submit()
     const head = (await events(log)).at(-1)
-    const last = await journal.last(log)
     await new TaskLog(
       log,
-      { head: head as never, revision: last?.revision ?? 0, epoch: 0 },
+      { head: head as never, revision: 0, epoch: 0 },
       { journal, blobs: { put: async () => {}, get: async () => new Uint8Array() }, clock, source: '/x' },
     ).append([draft(cancelRequested('before'))])
     daemon({ provider: scriptedProvider([]) })
@@ -323,14 +349,13 @@ describe('drain', () => {
     expect(typesOf(all)).not.toContain('run_cancelled')
   })
 
-  it('gives back what is parked, and takes nothing new', async () => {
+  it('leaves what waits for another task in the queue, and takes nothing new', async () => {
     const { daemon, submit, passing, events } = world()
     const provider = scriptedProvider([held<Partial<ChatAnswer>>().promise])
     const one = daemon({ provider })
     await submit({ session_id: 's' })
     await submit({ session_id: 's' })
     await until('the first runs', () => provider.requests.length === 1)
-    await until('the second is parked', () => [...one.tasks.values()].some((task) => task.parked()))
     const drained = one.drain(0).then(() => true)
     await passing('it is drained', () => Promise.race([drained, new Promise<false>((resolve) => setImmediate(() => resolve(false)))]))
     const late = await submit({ session_id: 'other' })

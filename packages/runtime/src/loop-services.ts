@@ -1,8 +1,7 @@
 // What the loops of a task ask of the daemon's process besides their log, their teams and their team's state.
 // V1. What is not there is told to the model as that; it fails no run.
-import { emptyMemory, type LiveDelta, type LogId, type MemoryStore, messageOf, type SessionSearch } from '@beaver/core'
+import { emptyMemory, type FailurePolicies, type LiveDelta, type LogId, type MemoryStore, messageOf, type SessionSearch } from '@beaver/core'
 import type { ExternalTools, LoopHost, LoopSpec } from '@beaver/agent'
-import type { TaskApprovals } from './task-approvals.ts'
 
 /** Of the daemon; `null`: there is none. */
 export interface LoopServicePorts {
@@ -10,16 +9,24 @@ export interface LoopServicePorts {
   readonly sessions: SessionSearch | null
   readonly external: ExternalTools | null
   readonly live: ((log: LogId, delta: LiveDelta) => void) | null
+  /** What is done about each class of failure; absent: the defaults. */
+  readonly failurePolicies?: FailurePolicies
 }
 
 /** What a run's own supervisor adds. */
 export type OwnHost = Pick<LoopHost, 'append' | 'runTeam' | 'sharedState'>
 
-export function loopHost(log: LogId, { start }: LoopSpec, own: OwnHost, of: { ports: LoopServicePorts; approvals: TaskApprovals }): LoopHost {
+/** What the task itself answers. */
+interface OfTask extends Pick<LoopHost, 'approval' | 'pause'> {
+  readonly ports: LoopServicePorts
+}
+
+export function loopHost(log: LogId, { start }: LoopSpec, own: OwnHost, of: OfTask): LoopHost {
   const { memory, sessions, external, live } = of.ports
   return {
     ...own,
-    approval: (callId) => of.approvals.wait(start.run_id, callId),
+    approval: of.approval,
+    pause: of.pause,
     memory: async (change) =>
       memory === null ? { ok: false, code: 'memory_unavailable', message: 'This daemon keeps no memory.' } : await memory.change(log.tenant, change),
     searchSessions: (request) => (sessions === null ? Promise.reject(new Error('This daemon searches no sessions.')) : sessions.search(log.tenant, request)),

@@ -16,7 +16,7 @@ import type { LoopSpec } from '@beaver/agent'
 export function rootSpec(
   log: LogId,
   request: TaskRequest,
-  of: { runId: string; history: readonly ChatMessage[]; toolIterationsMax: number; resume: readonly RecordedEvent[] | null },
+  of: { runId: string; history: readonly ChatMessage[]; toolIterationsMax: number; resume: readonly RecordedEvent[] | null; admitted?: boolean },
 ): LoopSpec {
   return {
     start: {
@@ -37,6 +37,7 @@ export function rootSpec(
     memory: emptyMemory, // whoever starts the run puts in what it is then
     stream: request.stream ?? false,
     resume: of.resume,
+    admitted: of.admitted ?? false,
   }
 }
 
@@ -54,6 +55,8 @@ export interface NodeSpecOf {
   readonly sharedState: boolean
   readonly toolIterationsMax: number
   readonly resume: readonly RecordedEvent[] | null
+  /** Its next provider call has its turn already; absent: it has not. */
+  readonly admitted?: boolean
 }
 
 export function nodeSpec(log: LogId, request: TaskRequest, of: NodeSpecOf): LoopSpec {
@@ -78,6 +81,7 @@ export function nodeSpec(log: LogId, request: TaskRequest, of: NodeSpecOf): Loop
     memory: emptyMemory,
     stream: request.stream ?? false,
     resume: of.resume,
+    admitted: of.admitted ?? false,
   }
 }
 

@@ -1,7 +1,9 @@
 // Runs one loop to its end, whatever happens to the thread it runs in.
-// R1. A lost loop is started again from the journal, a bounded number of times (the policy of `worker_lost`, `out_of_memory`).
-// R2. Nothing is written for a run that stands ended in the journal. R3. Rejects only when the task is no longer ours.
-import { type DomainEvent, draft, event, type FailureClass, failurePolicies, noUsage, runEnded } from '@beaver/core'
+// R1. A lost loop is started again from the journal: without limit and without a record if the loss is not charged to it, because
+//     the pool bounds those; otherwise as `mayRestart` says.
+// R2. Nothing is written for a run that stands ended in the journal. R3. Rejects only when the task is no longer ours, or when
+//     this daemon has no threads left to run it in.
+import { BeaverError, type DomainEvent, draft, event, type FailureClass, type FailurePolicies, failurePolicies, noUsage, runEnded } from '@beaver/core'
 import { type LoopEnd, type LoopHost, loopEndOf, type LoopSpec } from '@beaver/agent'
 import { eventsOfRun, loadTask } from './load-task.ts'
 import type { TaskLog, TaskLogPorts } from './task-log.ts'
@@ -12,15 +14,23 @@ export interface SupervisedLoop {
   cancel(reason: string): void
 }
 
+export interface DroppableLoop extends SupervisedLoop {
+  /** Lets go of a loop that only waits, once its log is closed: `end` rejects, and nothing is written for it. */
+  drop(reason: string): void
+}
+
 export interface LoopSupervision {
   readonly pool: WorkerPool
   readonly log: TaskLog
-  readonly ports: TaskLogPorts
+  readonly ports: TaskLogPorts & { readonly failurePolicies?: FailurePolicies }
   /** As it is when the run begins. */
   readMemory(): Promise<LoopSpec['memory']>
 }
 
-export function superviseLoop(spec: LoopSpec, host: LoopHost, of: LoopSupervision): SupervisedLoop {
+/** Threads a run may lose to tools. */
+const toolRestartsMax = 16
+
+export function superviseLoop(spec: LoopSpec, host: LoopHost, of: LoopSupervision): DroppableLoop {
   let running: RunningLoop | null = null
   let cancelReason: string | null = null
 
@@ -38,18 +48,24 @@ export function superviseLoop(spec: LoopSpec, host: LoopHost, of: LoopSupervisio
       if (of.log.fenced.aborted) throw of.log.fenced.reason
       const known = await reload()
       if (known.run !== undefined && runEnded(known.run)) return loopEndOf(known.run)
-      const failureClass = classOf(outcome)
-      const policy = failurePolicies[failureClass]
-      const failure = { class: failureClass, message: outcome.message }
-      const mayRestart = policy.action === 'restart' && (known.run?.restarts ?? restarts) < policy.restartsMax
-      if (!mayRestart) {
+      const resume = known.run === undefined ? null : known.events
+      if (outcome.kind === 'gone') throw new BeaverError('internal', outcome.message)
+      if (outcome.kind === 'lost' && outcome.charge === null) {
+        next = { ...began, resume, admitted: false }
+        continue
+      }
+      const failure = { class: outcome.kind === 'broke' ? ('internal' as const) : outcome.failureClass, message: outcome.message }
+      const tools = outcome.kind === 'broke' ? [] : (outcome.charge ?? [])
+      const before = known.run?.restarts ?? restarts
+      if (!mayRestart(of.ports.failurePolicies ?? failurePolicies, { failureClass: failure.class, restarts: before, tools })) {
         const failed = event('run_failed', { failure, tool_iterations: known.run?.toolIterations ?? 0, usage: known.run?.usage ?? noUsage }, spec.start.run_id)
         await record(failed)
         return known.run === undefined ? failedUnstarted(failure) : { ...loopEndOf({ ...known.run, status: 'failed', failure }) }
       }
-      restarts = (known.run?.restarts ?? restarts) + 1
-      if (known.run !== undefined) await record(event('run_restarted', { failure, restarts }, spec.start.run_id))
-      next = { ...began, resume: known.run === undefined ? null : known.events }
+      restarts = before + 1
+      const restarted = event('run_restarted', { failure, restarts, ...(tools.length === 0 ? {} : { suspect_tools: [...tools] }) }, spec.start.run_id)
+      const written = known.run === undefined ? null : await record(restarted)
+      next = { ...began, resume: written === null || resume === null ? resume : (await reload()).events, admitted: false }
     }
   }
 
@@ -66,12 +82,20 @@ export function superviseLoop(spec: LoopSpec, host: LoopHost, of: LoopSupervisio
       cancelReason ??= reason
       running?.cancel(reason)
     },
+    drop: (reason) => running?.drop(reason),
   }
 }
 
-function classOf(outcome: { kind: 'lost' | 'broke'; message: string }): FailureClass {
-  if (outcome.kind === 'broke') return 'internal'
-  return /memory limit|OUT_OF_MEMORY/i.test(outcome.message) ? 'out_of_memory' : 'worker_lost'
+/**
+ * What a run may cost: the policy of the class, if an answer of the model filled the heap or it broke. A tool that took the thread
+ * along runs in a cell from then on, so that each costs a run a thread once; the bound is for tools that find another way.
+ */
+function mayRestart(
+  policies: FailurePolicies,
+  { failureClass, restarts, tools }: { failureClass: FailureClass; restarts: number; tools: readonly string[] },
+): boolean {
+  const policy = policies[failureClass]
+  return policy.action === 'restart' && restarts < (tools.length === 0 ? policy.restartsMax : toolRestartsMax)
 }
 
 function failedUnstarted(failure: LoopEnd['failure']): LoopEnd {

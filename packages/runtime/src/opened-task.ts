@@ -11,11 +11,13 @@ export interface Opening {
   readonly event: RecordedEvent
   /** Writes the first entries of the log, `submitted` among them. */
   write(payloads: readonly Uint8Array[]): Promise<AppendOutcome>
+  /** The place of the task in its session, once it is written; 0 before. */
+  acceptedRevision(): number
 }
 
 /** The task as it will be once its first record stands in the journal. */
 export function openedTask({ event }: Opening): LoadedTask {
-  return { events: [event], state: foldTask([event]), head: headAfter(event), revision: 0 }
+  return { events: [event], state: foldTask([event]), head: headAfter(event), revision: 0, acceptedRevision: 0, askedAtMs: new Map() }
 }
 
 /** How the acceptance went; `null` when it was never tried. */
@@ -31,6 +33,7 @@ export function openedAcceptance(
 ): OpenedAcceptance {
   const { promise, resolve, reject } = Promise.withResolvers<AcceptOutcome | null>()
   let tried = false
+  let acceptedRevision = 0
   return {
     opening: {
       ...first,
@@ -39,8 +42,11 @@ export function openedAcceptance(
         const accepting = accept(payloads)
         accepting.then(resolve, reject)
         const outcome = await accepting
-        return outcome.kind === 'accepted' ? { kind: 'appended', revision: outcome.revision } : { kind: 'fenced' }
+        if (outcome.kind !== 'accepted') return { kind: 'fenced' }
+        acceptedRevision = outcome.acceptedRevision
+        return { kind: 'appended', revision: outcome.revision }
       },
+      acceptedRevision: () => acceptedRevision,
     },
     outcome(over) {
       void over.then(() => tried || resolve(null))

@@ -35,6 +35,8 @@ export interface PastTask {
   readonly chars: number
   /** The turn it took, with its workflow's name; `null` for none (D-48). */
   readonly turn: string | null
+  /** The task it retries: what that one said is said again. */
+  readonly retryOf: TaskId | null
 }
 
 export interface PastTasks {
@@ -101,7 +103,8 @@ function pastTask(log: LogId, submitted: RecordedEvent, end: TaskResult | null, 
   const turn = workflow === null || key === null ? null : turnOf(workflow.name, key)
   const answered = end === null ? '' : visibleAnswer(end)
   const chars = request.text.length + answered.length
-  return chars > saidCharsMax ? { previous, said: '', answered: '', chars, turn } : { previous, said: request.text, answered, chars, turn }
+  const retryOf = request.retry_of ?? null
+  return chars > saidCharsMax ? { previous, said: '', answered: '', chars, turn, retryOf } : { previous, said: request.text, answered, chars, turn, retryOf }
 }
 
 export const turnOf = (workflow: string, key: string): string => `${workflow}\u0000${key}`

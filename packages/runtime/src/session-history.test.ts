@@ -56,8 +56,7 @@ function session() {
       records.push(sealed.record)
       head = sealed.head
     }
-    const last = await memory.last(log)
-    await memory.append({ log, expectedRevision: last?.revision ?? 0, payloads: [joinBatch(records)] })
+    await memory.append({ log, expectedRevision: (await memory.last(log))?.revision ?? 0, payloads: [joinBatch(records)] })
     return head
   }
 
@@ -187,7 +186,7 @@ describe('the history of a session', () => {
     const of = session()
     const log = await of.task()
     const first = await of.memory.first(log)
-    const forged = { ...of.journal, first: async () => ({ revision: 1, payload: Buffer.from(forge(Buffer.from(first?.payload ?? '').toString())) }) }
+    const forged = { ...of.journal, first: async () => ({ revision: 1, timeMs: 0, payload: Buffer.from(forge(Buffer.from(first?.payload ?? '').toString())) }) }
     const past = pastTasks({ journal: forged, blobs: of.blobs, findWorkflow })
     await expect(sessionHistory(of.log, of.newest(), past)).rejects.toMatchObject({ code: 'corrupt_journal' } satisfies Partial<BeaverError>)
   })
@@ -200,6 +199,7 @@ describe('the history of a session', () => {
       ...of.journal,
       last: async () => ({
         revision: 9,
+        timeMs: 0,
         payload: Buffer.from(
           Buffer.from(last?.payload ?? '')
             .toString()

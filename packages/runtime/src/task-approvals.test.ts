@@ -30,7 +30,7 @@ function run(id: string): DomainEvent[] {
 const folded = (...events: readonly DomainEvent[]): TaskState =>
   foldTask(events.map((each, i) => ({ ...each, taskseq: i + 1, epoch: 1, time: '2026-01-01T00:00:00.000Z' }) as RecordedEvent))
 
-function begin({ unattended = 'wait' as 'wait' | 'refuse', runs = ['r1'], taken = [] as readonly RecordedEvent[] } = {}) {
+function begin({ unattended = 'wait' as 'wait' | 'refuse', runs = ['r1'], taken = new Map<string, number>() } = {}) {
   const clock = virtualClock()
   let loads = 0
   const faults = { failLoads: 0 }
@@ -39,7 +39,7 @@ function begin({ unattended = 'wait' as 'wait' | 'refuse', runs = ['r1'], taken 
     clock,
     unattended,
     waitMsMax: 1_000,
-    events: taken,
+    askedAtMs: taken,
     async append(drafts) {
       const first = written.length + 1
       written.push(...drafts.map(({ type, runId, dataJson }) => event(type, JSON.parse(dataJson) as never, runId)))
@@ -118,7 +118,7 @@ describe('a call that waits', () => {
   })
 
   it('asked for before the task was taken over has what is left of its time', async () => {
-    const { approvals, clock } = begin({ taken: [{ ...run('r1')[3], time: new Date(virtualClock().now() - 900).toISOString() } as RecordedEvent] })
+    const { approvals, clock } = begin({ taken: new Map([['r1 c1', virtualClock().now() - 900]]) })
     const waiting = approvals.wait('r1', 'c1')
     clock.advance(100)
     expect(await waiting).toMatchObject({ event: { type: 'approval_denied' } })

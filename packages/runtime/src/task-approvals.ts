@@ -1,19 +1,7 @@
 // The calls of one task that wait for a person, and what was decided about them.
 // A1. A decision is durable before the loop hears of it, and there is one for a call. A2. Where nobody can answer, the call is
 //     refused at once, in the configuration's name; where nobody answers in time, then.
-import {
-  BeaverError,
-  type Clock,
-  type DomainEvent,
-  type Draft,
-  draft,
-  event,
-  type LogId,
-  type OpenCall,
-  type RecordedEvent,
-  runEnded,
-  type TaskState,
-} from '@beaver/core'
+import { BeaverError, type Clock, type DomainEvent, type Draft, draft, event, type LogId, type OpenCall, runEnded, type TaskState } from '@beaver/core'
 import type { ApprovalDecision } from '@beaver/agent'
 
 /** What a person decides about a call. */
@@ -30,8 +18,8 @@ export interface ApprovalPorts {
   /** Whether somebody can be waited for. */
   readonly unattended: 'wait' | 'refuse'
   readonly waitMsMax: number
-  /** The task's events when it was taken: a wait goes on where it was. */
-  readonly events: readonly RecordedEvent[]
+  /** When calls asked, by the same clock: a wait goes on where it was. */
+  readonly askedAtMs: ReadonlyMap<string, number>
   append(drafts: readonly Draft[]): Promise<number>
   /** The task as it stands in the journal. */
   load(): Promise<TaskState>
@@ -44,25 +32,34 @@ export interface TaskApprovals {
   decide(decision: Decision): Promise<void>
   /** The run has ended: what it waited for is not waited for any more. */
   ended(runId: string): void
+  /** The calls of a run that wait, and how much longer they may. */
+  waiting(runId: string): { readonly callId: string; readonly leftMs: number }[]
+  /** How many calls wait. */
+  count(): number
+  /** A decision is being recorded. */
+  busy(): boolean
+  /** Nobody waits any more: the task is let go of. */
+  close(): void
 }
 
 export const approver = 'beaver'
 
 export function taskApprovals(log: LogId, ports: ApprovalPorts): TaskApprovals {
-  const waiting = new Map<string, PromiseWithResolvers<ApprovalDecision> & { readonly runId: string; deadline: { cancel(): void } | null }>()
+  const waiting = new Map<
+    string,
+    PromiseWithResolvers<ApprovalDecision> & { readonly runId: string; readonly callId: string; deadline: { cancel(): void } | null }
+  >()
   const decided = new Map<string, ApprovalDecision>()
   let turn: Promise<unknown> = Promise.resolve()
   let reading: Promise<unknown> = Promise.resolve()
   let next: Promise<TaskState> | null = null
   const keyOf = (runId: string, callId: string): string => `${runId} ${callId}`
 
-  const askedAt = new Map(
-    ports.events.flatMap((each) => (each.type === 'approval_requested' ? [[keyOf(each.runId ?? '', each.data.call_id), Date.parse(each.time)] as const] : [])),
-  )
-
+  const askedAtMs = new Map(ports.askedAtMs)
+  let acting = 0
   /** Of the time a person has: it began when the call was asked for, whoever drove the task then. */
   function leftMs(key: string): number {
-    const begun = askedAt.get(key) ?? ports.clock.now()
+    const begun = askedAtMs.get(key) ?? ports.clock.now()
     return Math.max(0, Math.min(ports.waitMsMax, begun + ports.waitMsMax - ports.clock.now()))
   }
 
@@ -75,11 +72,13 @@ export function taskApprovals(log: LogId, ports: ApprovalPorts): TaskApprovals {
     decided.set(key, settled)
     waiting.get(key)?.deadline?.cancel()
     waiting.get(key)?.resolve(settled)
+    waiting.delete(key)
   }
 
   /** One decision after the other: two people may answer at once. */
   function inTurn(act: () => Promise<void>): Promise<void> {
-    const acted = turn.then(act)
+    acting++
+    const acted = turn.then(act).finally(() => acting--)
     turn = acted.catch(() => {})
     return acted
   }
@@ -102,8 +101,9 @@ export function taskApprovals(log: LogId, ports: ApprovalPorts): TaskApprovals {
       if (known !== undefined) return Promise.resolve(known)
       const asked = waiting.get(key)
       if (asked !== undefined) return asked.promise
-      const wait = { ...Promise.withResolvers<ApprovalDecision>(), runId, deadline: null as { cancel(): void } | null }
+      const wait = { ...Promise.withResolvers<ApprovalDecision>(), runId, callId, deadline: null as { cancel(): void } | null }
       waiting.set(key, wait)
+      if (!askedAtMs.has(key)) askedAtMs.set(key, ports.clock.now())
       const refuse = (reason: string): void =>
         void inTurn(() => record(runId, { callId, approved: false, by: approver, reason })).catch((error: unknown) => wait.reject(error as Error))
       if (ports.unattended === 'refuse') refuse('Nobody is there who could approve it.')
@@ -124,6 +124,14 @@ export function taskApprovals(log: LogId, ports: ApprovalPorts): TaskApprovals {
         wait.deadline?.cancel()
         waiting.delete(key)
       }
+    },
+    waiting: (runId) =>
+      [...waiting].flatMap(([key, wait]) => (wait.runId === runId && !decided.has(key) ? [{ callId: wait.callId, leftMs: leftMs(key) }] : [])),
+    count: () => waiting.size,
+    busy: () => acting > 0,
+    close() {
+      for (const { deadline } of waiting.values()) deadline?.cancel()
+      waiting.clear()
     },
   }
 }

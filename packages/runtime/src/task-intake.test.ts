@@ -1,11 +1,10 @@
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { BeaverError, type BlobStore, foldTask, type LogId, type SessionId, type TaskState } from '@beaver/core'
+import { BeaverError, type BlobStore, foldTask, type LogId, type SessionId, silentLogger, type TaskState } from '@beaver/core'
 import { countingIds, memoryBlobStore, memoryJournal, type MemoryJournal, virtualClock } from '@beaver/testing'
 import { findWorkflow } from '@beaver/workflows'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
-import { acceptedTasks } from './accepted-tasks.ts'
 import { workspaceFolders } from './workspace-folders.ts'
 import { loadTask } from './load-task.ts'
 import { type IntakePorts, type Submitted, submitRequest, type SubmitRequest, submitTask } from './task-intake.ts'
@@ -34,8 +33,7 @@ function intake(over: Partial<IntakePorts> = {}) {
     profileNames: ['analyst', 'writer'],
     findWorkflow,
     workflowNames: ['SequentialWorkflow', 'workflow:summarize'],
-    accepted: acceptedTasks(),
-    findTask: async () => null,
+    logger: silentLogger,
     ...over,
   }
   return {
@@ -220,10 +218,9 @@ describe('the same request again (I1)', () => {
   })
 
   it('in another session is a conflict: a task is found by its id alone', async () => {
-    const here = { tenant: 'local', session: 's', task: 't' } as LogId
     const { submit: first, ports } = intake()
     await first({ task: 'x', task_id: 't', session_id: 's' })
-    const { submit } = intake({ journal: ports.journal, findTask: async (_, task) => (task === here.task ? here : null) })
+    const { submit } = intake({ journal: ports.journal })
     expect(await refusal(submit({ task: 'x', task_id: 't', session_id: 'other' }))).toEqual(['conflict', []])
     expect(await submit({ task: 'x', task_id: 't', session_id: 's' })).toEqual({ task_id: 't', session_id: 's' })
     expect(await ports.journal.sessionTail('local', 'other' as SessionId)).toEqual({ task: null, revision: 0 })
@@ -232,7 +229,7 @@ describe('the same request again (I1)', () => {
   it('by its id alone is the task of that id, whatever its session', async () => {
     const { submit, ports } = intake()
     const first = await submit({ task: 'x' })
-    const again = intake({ journal: ports.journal, findTask: async () => logOf(first) })
+    const again = intake({ journal: ports.journal })
     expect(await again.submit({ task: 'x', task_id: first.task_id })).toEqual(first)
     expect(await refusal(again.submit({ task: 'y', task_id: first.task_id }))).toEqual(['conflict', []])
     expect(await ports.journal.read(logOf(first))).toHaveLength(1)
@@ -248,22 +245,21 @@ describe('the same request again (I1)', () => {
 
 describe('a request whose ids were made up just now', () => {
   const unasked = (): Promise<never> => Promise.reject(new Error('was looked for'))
-  const journalWithoutTail = { ...memoryJournal(), sessionTail: unasked }
 
   it('is accepted without a look at what is there', async () => {
-    const { submit } = intake({ journal: journalWithoutTail, findTask: unasked })
+    const { submit } = intake({ journal: { ...memoryJournal(), sessionTail: unasked, find: unasked } })
     expect(await submit({ task: 'x', task_id: 't', session_id: 's', fresh: 'session' })).toEqual({ task_id: 't', session_id: 's' })
   })
 
   it('in a session that is there follows its last task', async () => {
-    const { submit, stateOf } = intake({ findTask: unasked })
+    const { submit, stateOf } = intake({ journal: { ...memoryJournal(), find: unasked } })
     await submit({ task: 'x', task_id: 't1', session_id: 's', fresh: 'session' })
     const second = await submit({ task: 'y', task_id: 't2', session_id: 's', fresh: 'task' })
     expect((await stateOf(second)).submitted?.previous_task_id).toBe('t1')
   })
 
   it('and were not: the session is a chain all the same, and the task one task', async () => {
-    const { submit, stateOf, ports } = intake({ findTask: unasked })
+    const { submit, stateOf, ports } = intake({ journal: { ...memoryJournal(), find: unasked } })
     await submit({ task: 'x', task_id: 't1', session_id: 's', fresh: 'task' })
     const second = await submit({ task: 'y', task_id: 't2', session_id: 's', fresh: 'session' })
     expect((await stateOf(second)).submitted?.previous_task_id).toBe('t1')

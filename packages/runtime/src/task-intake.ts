@@ -1,7 +1,6 @@
 // Accepting a task: validated first, then durable, then answered. Nothing of a refused request is stored.
-// I1. The same id with the same request gives the same answer; with another request, or in another session, `conflict`: a task is
-//     found by its id alone. Two sessions that take one id at the very same time are not told apart, nor is an id that was called
-//     `fresh` and is not.
+// I1. The same id with the same request gives the same answer; with another request, or in another session, `conflict`: an id names
+//     one task of its tenant, also when several sessions take it at the very same time.
 // I2. Tasks of one session form a chain: each names the one accepted before it (D-47).
 // I3. A task is for a root agent (`task`, with `skill` and `profile`) or is a workflow (`workflow`), never both. A workflow's
 //     graph is built before the task is accepted: what would be refused later is refused now.
@@ -21,6 +20,7 @@ import {
   type Journal,
   type JsonObject,
   joinBatch,
+  type Logger,
   type LogId,
   seal,
   sealedEvent,
@@ -28,11 +28,12 @@ import {
   type SessionId,
   type SessionTail,
   type TaskId,
+  taskFacts,
   type TaskRequest,
 } from '@beaver/core'
 import { type Refusal, skillsOf, type Workflow } from '@beaver/workflows'
 import { z } from 'zod'
-import type { AcceptedTasks } from './accepted-tasks.ts'
+import type { Daemon } from './daemon.ts'
 import { loadTask } from './load-task.ts'
 import { openedAcceptance, type Opening } from './opened-task.ts'
 import type { WorkspaceFolders } from './workspace-folders.ts'
@@ -83,6 +84,7 @@ export interface IntakePorts {
   readonly blobs: BlobStore
   readonly clock: Clock
   readonly ids: Ids
+  readonly logger: Logger
   readonly source: string
   readonly tenant: string
   readonly workspaceDefault: string
@@ -95,72 +97,79 @@ export interface IntakePorts {
   readonly workflowNames: readonly string[]
   /** The arguments a task keeps for those it was given; absent: the same. */
   readonly resolveArguments?: (workflow: string, args: JsonObject) => { readonly ok: true; readonly args: JsonObject } | Refusal
-  readonly accepted: AcceptedTasks
   /** Drives a task from its acceptance on; `null` when there is no room for it. Absent: every task comes by the queue. */
-  readonly open?: (log: LogId, opening: Opening) => { readonly outcome: Promise<unknown> } | null
-  /** Where the log of a task is, whatever its session. */
-  readonly findTask: (tenant: string, task: string) => Promise<LogId | null>
+  readonly open?: Daemon['open']
+  /** Told of a task that was accepted without being driven. */
+  readonly enqueue?: Daemon['enqueue']
 }
 
 const tailTriesMax = 20
 
 /** @throws {BeaverError} `invalid_arguments`, `workspace_missing`, `unknown_skill`, `unknown_profile`, `unknown_workflow`, `conflict` */
 export async function submitTask(request: z.output<typeof submitRequest>, ports: IntakePorts): Promise<Submitted> {
+  const { journal, tenant } = ports
   const task = await validated(request, ports)
-  const there = request.task_id === undefined || request.fresh !== undefined ? null : await ports.findTask(ports.tenant, request.task_id)
-  const log: LogId = {
-    tenant: ports.tenant,
-    // A task with an id of its own and no session has one of that name. Asked for again by its id alone it is found, whatever its session.
-    session: (request.session_id ?? there?.session ?? request.task_id ?? ports.ids.next('session')) as SessionId,
-    task: (request.task_id ?? ports.ids.next('task')) as TaskId,
-  }
-  if (there !== null && there.session !== log.session)
-    throw new BeaverError('conflict', `The task id ${log.task} is taken in the session ${there.session}. Use another id, or none.`)
-  const answer: Submitted = { task_id: log.task, session_id: log.session }
-  if (there !== null) return repeated(log, task, ports)
-  const newSession = request.fresh === 'session' || (request.session_id === undefined && request.task_id === undefined)
+  const there = request.task_id === undefined || request.fresh !== undefined ? null : await journal.find(tenant, request.task_id)
+  const taskId = (request.task_id ?? ports.ids.next('task')) as TaskId
+  // A task without a session begins one of its own name. Asked for again by its id alone it is found, whatever its session.
+  const log: LogId = { tenant, session: (request.session_id ?? there?.session ?? taskId) as SessionId, task: taskId }
+  if (there !== null) return repeated(there, log, task, ports)
+  const newSession = request.fresh === 'session' || (request.session_id === undefined && (request.task_id === undefined || request.fresh === 'task'))
+  return acceptTask(log, task, ports, { newSession })
+}
+
+/** What accepting a task needs that is validated. */
+export type AcceptPorts = Pick<IntakePorts, 'journal' | 'blobs' | 'clock' | 'logger' | 'source' | 'tenant' | 'folders' | 'open' | 'enqueue'>
+
+/**
+ * Accepts a task at the end of its session.
+ *
+ * @param of.newSession the session was made up just now
+ * @throws {BeaverError} `conflict`
+ */
+export async function acceptTask(log: LogId, task: TaskRequest, ports: AcceptPorts, { newSession = false } = {}): Promise<Submitted> {
+  const { journal, tenant } = ports
   for (let tries = 0; tries < tailTriesMax; tries++) {
     // A session that was made up just now has no tail.
-    const tail = newSession && tries === 0 ? { task: null, revision: 0 } : await ports.journal.sessionTail(log.tenant, log.session)
-    const submitted = draft(
-      event('task_submitted', { task_id: log.task, session_id: log.session, tenant: log.tenant, previous_task_id: tail.task, request: task }),
-    )
+    const tail = newSession && tries === 0 ? { task: null, revision: 0 } : await journal.sessionTail(tenant, log.session)
+    const submitted = draft(event('task_submitted', { task_id: log.task, session_id: log.session, tenant, previous_task_id: tail.task, request: task }))
     const written = { epoch: 0, source: ports.source, subject: log.task, time: new Date(ports.clock.now()).toISOString() }
     const { record, head } = seal(emptyHead, submitted, written)
     if (record.blob !== null) await ports.blobs.put(record.blob.sha256, record.blob.bytes)
-    const outcome =
-      (await openHere(log, { submitted: record, event: sealedEvent(emptyHead, submitted, written, head) }, tail, ports)) ??
-      (await queue(log, record, tail, ports))
-    if (outcome.kind === 'accepted') return answer
-    if (outcome.kind === 'task_exists') return repeated(log, task, ports)
+    const first = { submitted: record, event: sealedEvent(emptyHead, submitted, written, head) }
+    const outcome = (await openHere(log, first, tail, ports)) ?? (await acceptOnly(log, record, tail, ports))
+    if (outcome.kind === 'accepted') return { task_id: log.task, session_id: log.session }
+    if (outcome.kind === 'id_taken') return repeated(outcome.by, log, task, ports)
   }
   throw new BeaverError('conflict', `The session ${log.session} is too busy: its order changed ${tailTriesMax} times while the task was accepted. Try again.`)
 }
 
-/** A request for a task that is there. @throws {BeaverError} `conflict` when it is another one */
-async function repeated(log: LogId, task: TaskRequest, ports: IntakePorts): Promise<Submitted> {
-  const { state } = await loadTask(log, ports)
-  if (state.submitted !== null && same(state.submitted.request, task)) return { task_id: log.task, session_id: log.session }
-  throw new BeaverError('conflict', `The task id ${log.task} is taken by another request. Use another id, or none.`)
+/** A request for an id that names a task already. @throws {BeaverError} `conflict` when it is another request, or for another session */
+async function repeated(there: LogId, asked: LogId, task: TaskRequest, ports: AcceptPorts): Promise<Submitted> {
+  if (there.session !== asked.session)
+    throw new BeaverError('conflict', `The task id ${there.task} is taken in the session ${there.session}. Use another id, or none.`)
+  const { state } = await loadTask(there, ports)
+  if (state.submitted !== null && same(state.submitted.request, task)) return { task_id: there.task, session_id: there.session }
+  throw new BeaverError('conflict', `The task id ${there.task} is taken by another request. Use another id, or none.`)
 }
 
 /** A task that waits for no other is driven where it is accepted. `null` when it is not: nothing of it stands anywhere. */
-async function openHere(log: LogId, first: Pick<Opening, 'submitted' | 'event'>, tail: SessionTail, ports: IntakePorts): Promise<AcceptOutcome | null> {
+async function openHere(log: LogId, first: Pick<Opening, 'submitted' | 'event'>, tail: SessionTail, ports: AcceptPorts): Promise<AcceptOutcome | null> {
   if (tail.task !== null || first.submitted.blob !== null || ports.open === undefined) return null
-  const acceptance = openedAcceptance(first, (payloads) => ports.journal.accept({ log, expectedRevision: 0, payloads }, tail))
+  const acceptance = openedAcceptance(first, (payloads) => ports.journal.accept({ log, payloads, tail }))
   const task = ports.open(log, acceptance.opening)
-  return task === null ? null : acceptance.outcome(task.outcome)
+  return task === null ? null : acceptance.outcome(task.over)
 }
 
-async function queue(log: LogId, record: SealedRecord, tail: SessionTail, ports: IntakePorts): Promise<AcceptOutcome> {
+/** Accepts a task without driving it. One that follows no other stands in line here; the end of the one before wakes any other. */
+async function acceptOnly(log: LogId, record: SealedRecord, tail: SessionTail, ports: AcceptPorts): Promise<AcceptOutcome> {
   const payload = joinBatch([record])
-  const accepting = ports.journal.accept({ log, expectedRevision: 0, payloads: [payload] }, tail)
-  ports.accepted.expect(
-    log,
-    payload,
-    accepting.then((outcome) => (outcome.kind === 'accepted' ? outcome.revision : null)),
-  )
-  return accepting
+  const outcome = await ports.journal.accept({ log, payloads: [payload], tail })
+  if (outcome.kind === 'accepted') {
+    taskFacts.accepted(ports.logger, log)
+    if (tail.task === null) ports.enqueue?.(log, { revision: outcome.acceptedRevision, payload, timeMs: ports.journal.now() })
+  }
+  return outcome
 }
 
 type Requested = z.output<typeof submitRequest>

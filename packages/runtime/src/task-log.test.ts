@@ -196,6 +196,7 @@ describe('opening a task (O7)', () => {
         opened.push(payloads.length)
         return journal.append({ log, expectedRevision: 0, payloads })
       },
+      acceptedRevision: () => 0,
     }
     const task = new TaskLog(
       log,
@@ -211,7 +212,7 @@ describe('opening a task (O7)', () => {
 
   it('whose acceptance is refused is lost: nothing stands, and nothing is written any more', async () => {
     const journal = memoryJournal()
-    const opening: Opening = { ...first, write: async () => ({ kind: 'fenced' }) }
+    const opening: Opening = { ...first, write: async () => ({ kind: 'fenced' }), acceptedRevision: () => 0 }
     const task = new TaskLog(
       log,
       { head: record.head, revision: 0, epoch: 1, opening },

@@ -39,9 +39,6 @@ interface Waiting {
   reject(error: Error): void
 }
 
-/** An entry, which is a message, stays below the server's limit of 1 MiB. */
-const entryBytesMax = 900 * 1024
-
 export class TaskLog {
   readonly log: LogId
   readonly epoch: number
@@ -69,6 +66,21 @@ export class TaskLog {
     this.#revision = at.revision
     this.#opening = at.opening ?? null
     this.#ports = ports
+  }
+
+  /** `taskseq` of the last event that was given to this log: written, on its way, or kept back. */
+  get given(): number {
+    return this.#given
+  }
+
+  /** Rejects with what this log failed with. */
+  fail(): Promise<never> {
+    return Promise.reject(this.#fenced.signal.reason as Error)
+  }
+
+  /** A log of the same claim, which goes on behind what stands in the journal now: after an append that could not be stored. */
+  after({ head, revision }: { readonly head: LogHead; readonly revision: number }): TaskLog {
+    return new TaskLog(this.log, { head, revision, epoch: this.epoch }, this.#ports)
   }
 
   /** Aborts when the task is no longer ours. */
@@ -179,7 +191,7 @@ export class TaskLog {
       for (const each of next.drafts) {
         const { record, head: after } = seal(head, each)
         const size = Buffer.byteLength(record.text) + 1
-        if (bytes + size > entryBytesMax) {
+        if (bytes + size > this.#ports.journal.entryBytesMax) {
           entries.push([])
           bytes = 1
         }

@@ -1,62 +1,76 @@
-// The states of a task in the hands of a daemon.
+// The states of a task that a daemon has claimed.
 //
-//   claiming ─claimed─▶ running ─root.ended─▶ finishing ─finished─▶ ended
-//   claiming ─predecessor.open─▶ parked ─recheck─▶ claiming        claiming ─over─▶ ended
-//   claiming ─handed.on─▶ overtaken
-//   running ─release─▶ releasing ─released─▶ released              any ─fenced─▶ lost, any ─given.up─▶ ended
+//   running ─root.ended─▶ finishing ─finished─▶ ended
+//   running ─suspend─▶ suspending ─suspended─▶ suspended
+//   running ─release─▶ releasing ─released─▶ released
+//   any ─fenced─▶ lost      any ─given.up─▶ ended
 //
-// M1. Four states are final: `ended` (a terminal event stands in the journal), `released` (handed over), `lost` (another
-//     daemon owns the task, or this one could not go on), `overtaken` (a living daemon drives it). M2. A state's entry action is
-//     its effect; effects come with the input.
+// M1. Four states are final: `ended` (a terminal event stands in the journal), `suspended` (it only waits, and nothing of it is held),
+//     `released` (handed over), `lost` (another daemon owns the task, or this one could not go on).
+// M2. A state's entry action is its effect; effects come with the input and take what they need from the context.
 import type { LoopEnd } from '@beaver/agent'
-import { setup } from 'xstate'
+import type { DomainEvent } from '@beaver/core'
+import { assign, setup } from 'xstate'
+import type { Suspension } from './suspension.ts'
 
 type TaskMachineEvent =
-  | { readonly type: 'claimed' }
-  | { readonly type: 'over' }
-  | { readonly type: 'predecessor.open' }
-  | { readonly type: 'recheck' }
-  | { readonly type: 'handed.on' }
-  | { readonly type: 'root.ended'; readonly end: LoopEnd }
-  | { readonly type: 'finished' }
+  | { readonly type: 'root.ended'; readonly end: LoopEnd; readonly terminal: DomainEvent | null }
+  /** The terminal event stands in the journal. */
+  | { readonly type: 'finished'; readonly terminal: DomainEvent }
+  | { readonly type: 'suspend'; readonly wait: Suspension }
+  | { readonly type: 'suspended' }
   | { readonly type: 'release'; readonly reason: string }
   | { readonly type: 'released' }
-  | { readonly type: 'given.up' }
+  | { readonly type: 'given.up'; readonly terminal: DomainEvent }
+  | { readonly type: 'cancel'; readonly reason: string }
   | { readonly type: 'fenced' }
 
 /** What entering a state begins. */
 export interface TaskEffects {
-  claim(): void
   run(): void
-  finish(end: LoopEnd): void
+  /** @param terminal the terminal event, when it was written with the root's end */
+  finish(end: LoopEnd, terminal: DomainEvent | null): void
+  suspend(wait: Suspension): void
   release(reason: string): void
 }
 
+export interface TaskContext {
+  readonly effects: TaskEffects
+  /** Why it is to be cancelled. */
+  readonly cancelReason: string | null
+  /** The terminal event, once it is decided. */
+  readonly terminal: DomainEvent | null
+}
+
 export const taskMachine = setup({
-  types: {} as { context: TaskEffects; events: TaskMachineEvent; input: TaskEffects },
+  types: {} as { context: TaskContext; events: TaskMachineEvent; input: Pick<TaskContext, 'effects' | 'cancelReason'> },
   actions: {
-    claim: ({ context }) => context.claim(),
-    run: ({ context }) => context.run(),
-    finish: ({ context, event: cause }) => cause.type === 'root.ended' && context.finish(cause.end),
-    release: ({ context, event: cause }) => cause.type === 'release' && context.release(cause.reason),
+    run: ({ context }) => context.effects.run(),
+    finish: ({ context, event }) => event.type === 'root.ended' && context.effects.finish(event.end, event.terminal),
+    suspend: ({ context, event }) => event.type === 'suspend' && context.effects.suspend(event.wait),
+    release: ({ context, event }) => event.type === 'release' && context.effects.release(event.reason),
+    keepReason: assign(({ context, event }) => (event.type === 'cancel' ? { cancelReason: context.cancelReason ?? event.reason } : {})),
+    keepEnd: assign(({ event }) => ('terminal' in event ? { terminal: event.terminal } : {})),
   },
 }).createMachine({
   id: 'TaskSupervisor',
-  context: ({ input }) => input,
-  initial: 'claiming',
-  on: { 'given.up': '.ended', fenced: '.lost' },
+  context: ({ input }) => ({ ...input, terminal: null }),
+  initial: 'running',
+  on: { 'given.up': { target: '.ended', actions: 'keepEnd' }, fenced: '.lost', cancel: { actions: 'keepReason' } },
   states: {
-    claiming: { entry: 'claim', on: { claimed: 'running', over: 'ended', 'predecessor.open': 'parked', 'handed.on': 'overtaken', release: 'released' } },
-    parked: { on: { recheck: 'claiming', release: 'released' } },
-    running: { entry: 'run', on: { 'root.ended': 'finishing', release: 'releasing' } },
-    finishing: { entry: 'finish', on: { finished: 'ended' } },
+    running: {
+      entry: 'run',
+      on: { 'root.ended': { target: 'finishing', actions: 'keepEnd' }, suspend: 'suspending', release: 'releasing' },
+    },
+    finishing: { entry: 'finish', on: { finished: { target: 'ended', actions: 'keepEnd' } } },
+    suspending: { entry: 'suspend', on: { suspended: 'suspended' } },
     releasing: { entry: 'release', on: { released: 'released' } },
     ended: { type: 'final' },
+    suspended: { type: 'final' },
     released: { type: 'final' },
     lost: { type: 'final' },
-    overtaken: { type: 'final' },
   },
 })
 
-/** `overtaken`: a daemon that lives drives the task now; it is not for this one to give it back. */
-export type TaskOutcome = 'ended' | 'released' | 'lost' | 'overtaken'
+/** `overtaken`: another daemon owns the task now; it is not for this one to give it back. */
+export type TaskOutcome = 'ended' | 'suspended' | 'released' | 'lost' | 'overtaken'

@@ -1,84 +1,24 @@
-// TaskSupervisor: drives one task from its claim to its terminal event. One a task, in the daemon's main thread.
-// K1. Nothing of the task takes effect before its claim is durable. K2. After a release or a loss nothing more is written.
-// K3. Cancel is journaled before it takes effect, and a task taken over remembers it.
-// K4. The root's end and what it means for the task are written together.
-import {
-  addUsage,
-  BeaverError,
-  type BlobStore,
-  type DataOf,
-  type DomainEvent,
-  type ExecutionGraph,
-  type Clock,
-  draft,
-  event,
-  type Ids,
-  isTerminalTaskEvent,
-  type Journal,
-  type LogId,
-  messageOf,
-  noUsage,
-  runEnded,
-  type RunId,
-  splitBatch,
-  type TaskRequest,
-  type TaskState,
-  type Usage,
-} from '@beaver/core'
-import { type LoopEnd, loopEndOf, type LoopSpec } from '@beaver/agent'
-import type { Workflow } from '@beaver/workflows'
+// TaskSupervisor: the life of one claimed task, to its terminal event or until this daemon lets go of it. One a task, in the daemon's
+// main thread. What the task does is in task-run.ts; whether it may be driven at all was decided before, in look.ts and claim-task.ts.
+// K1. After a release, a suspension or a loss nothing more is written. K2. Cancel is journaled before it takes effect, and a task taken
+//     over remembers it. K3. A task that only waits is suspended: its loops are dropped, and an alarm or a wake brings it back (D-64).
+// K4. What can never succeed ends the task at once, with the reason.
+import { BeaverError, type DomainEvent, draft, event, type LogId, messageOf, splitBatch, taskFacts } from '@beaver/core'
 import { createActor } from 'xstate'
-import type { AcceptedTasks } from './accepted-tasks.ts'
-import { eventsOfRun, type LoadedTask, loadTask } from './load-task.ts'
-import { loopHost, type LoopServicePorts, memoryOf, type OwnHost } from './loop-services.ts'
-import { type SupervisedLoop, superviseLoop } from './loop-supervisor.ts'
-import { rootSpec } from './loop-specs.ts'
-import type { PastTasks } from './past-tasks.ts'
-import { openedTask, type Opening } from './opened-task.ts'
-import { earlierTurns, sessionHistory } from './session-history.ts'
-import { type Decision, type TaskApprovals, taskApprovals } from './task-approvals.ts'
-import { taskEnd, workflowEnd } from './task-end.ts'
-import { TaskLog } from './task-log.ts'
+import { type ClaimedTask, givenUp, isHopeless } from './claim-task.ts'
+import { loadTask } from './load-task.ts'
+import { seemsToWait, type Suspension, suspensionOf } from './suspension.ts'
+import type { Decision } from './task-approvals.ts'
 import { taskMachine, type TaskOutcome } from './task-machine.ts'
-import { type TaskTeams, taskTeams, type TeamLimits } from './task-teams.ts'
-import type { WorkerPool } from './worker/worker-pool.ts'
-
-export interface TaskPorts extends LoopServicePorts {
-  readonly journal: Journal
-  readonly blobs: BlobStore
-  readonly clock: Clock
-  readonly ids: Ids
-  readonly pool: WorkerPool
-  readonly daemonId: string
-  readonly source: string
-  readonly limits: TaskLimits
-  readonly accepted: AcceptedTasks
-  /** What earlier tasks of a session said; shared by all tasks of the daemon. */
-  readonly past: PastTasks
-  /** The workflows a task may name. */
-  readonly findWorkflow: (name: string) => Workflow | null
-}
-
-export interface TaskLimits extends TeamLimits {
-  readonly toolIterationsMax: number
-  /** Owners a task may lose before it is given up on. */
-  readonly ownersLostMax: number
-  /** Calls that need an approval, of a task that does not say whether somebody can answer. */
-  readonly unattended: 'wait' | 'refuse'
-  readonly approvalWaitMsMax: number
-}
+import type { TaskPorts } from './task-ports.ts'
+import { type RootEnd, TaskRun } from './task-run.ts'
 
 export interface SupervisedTask {
   readonly log: LogId
   readonly outcome: Promise<TaskOutcome>
-  parked(): boolean
-  /** This daemon owns the task: its claim is durable. */
-  claimed(): boolean
   /** How it ended, when this daemon wrote the terminal event. */
   end(): DomainEvent | null
-  /** The task before it in the session may have ended. */
-  recheck(): void
-  /** Journals the request; resolves when it is durable. */
+  /** Journals the request; resolves when it is durable. @throws {BeaverError} `conflict` */
   cancel(reason: string): Promise<void>
   /** Cancels one node of a running team; what depends on it is blocked. @throws {BeaverError} `not_found`, `conflict` */
   cancelNode(nodeId: string, reason: string): Promise<void>
@@ -89,275 +29,184 @@ export interface SupervisedTask {
 
 /** How long the first entry of a task that is being opened waits for the first events of its root. */
 const openingMsMax = 100
+/** How long a wait lasts before the task is looked at, and how long it must still last to be worth a suspension. */
+const settleMs = 1_000
+const waitMsMin = 2_000
+const settleMsMax = 30_000
 
-/** How a daemon came to a task. */
-export interface TaskArrival {
-  /** How often the task was delivered, from 1. */
-  readonly deliveries: number
-  /** The daemon that accepts a task drives it before the queue delivers it. */
-  readonly opening: Opening | null
-  /** Hands the delivery on to the daemon that claimed the task; `false` when that one does not drive it. */
-  handOn(owner: string): Promise<boolean>
-}
-
-/** A task that was delivered this often without an end is given up on when it breaks again. */
-const deliveriesMax = 10
-
-export function superviseTask(log: LogId, { deliveries, opening, handOn }: TaskArrival, ports: TaskPorts): SupervisedTask {
+export function superviseTask(task: ClaimedTask, ports: TaskPorts): SupervisedTask {
+  const { log, taskLog, loaded } = task
   const { promise: outcome, resolve } = Promise.withResolvers<TaskOutcome>()
-  const loops = new Set<SupervisedLoop>()
-  let loaded: LoadedTask | null = null
-  let taskLog: TaskLog | null = null
-  let teams: TaskTeams | null = null
-  let approvals: TaskApprovals | null = null
-  let model: Pick<LoopEnd, 'provider' | 'model'> = { provider: null, model: null }
-  let usage: Usage = noUsage
-  let cancelReason: string | null = null
-  let terminal: DomainEvent | null = null
-  let owned = false
-  let openingTimer: { cancel(): void } | null = null
-
+  const settling = settler(ports, () => begin(lookWhetherItWaits))
+  const run = new TaskRun(task, ports, { cancelReason: loaded.state.cancelReason, onWait: () => settling.arm() })
   const actor = createActor(taskMachine, {
     input: {
-      claim: () => effect(claim),
-      run: () => effect(run),
-      finish: (end) => effect(() => finish(end)),
-      release: (reason) => effect(() => release(reason)),
+      effects: {
+        run: () => begin(work),
+        finish: (end, terminal) => begin(() => finish({ end, terminal })),
+        suspend: (wait) => begin(() => suspend(wait)),
+        release: (reason) => begin(() => release(reason)),
+      },
+      cancelReason: loaded.state.cancelReason,
     },
   })
+  const fenced = (): void => {
+    if (actor.getSnapshot().status === 'active') actor.send({ type: 'fenced' })
+  }
+  taskLog.fenced.addEventListener('abort', () => (isHopeless(taskLog.fenced.reason) ? begin(() => taskLog.fail()) : fenced()), { once: true })
+  // The submitter waits for this write, so bound the wait even if the worker thread is busy.
+  const opening = task.opening === null ? null : ports.clock.after(openingMsMax, () => void taskLog.flush())
 
-  /** What fails here is a lost task or a broken one. This daemon lets go and the lease brings it back, until it is hopeless. */
-  function effect(begin: () => Promise<void>): void {
-    begin().catch(async (error: unknown) => {
-      report(error)
-      if (await givenUp(error).catch(() => false)) actor.send({ type: 'given.up' })
-      else fenced()
+  /** An effect that fails loses the task, or ends it when trying again is of no use. */
+  function begin(effect: () => Promise<void>): void {
+    effect().catch(async (error: unknown) => {
+      if (actor.getSnapshot().status !== 'active') return
+      tellBroken(error)
+      const end = await hopeless(error).catch(() => null)
+      if (end === null) fenced()
+      else actor.send({ type: 'given.up', terminal: end })
     })
   }
 
-  /** A task that breaks every daemon that takes it would come back for ever: after some deliveries it ends, with the reason. */
-  async function givenUp(error: unknown): Promise<boolean> {
-    if (taskLog === null || taskLog.fenced.aborted || deliveries < deliveriesMax) return false
-    await taskLog.append(deadLetter(`The task could not be driven, ${deliveries} times: ${messageOf(error)}`, deliveries, 'internal').map(draft))
-    return true
+  function tellBroken(error: unknown): void {
+    const { daemonId: daemon, logger } = ports
+    const fencedOff = error instanceof BeaverError && error.code === 'fenced'
+    if (fencedOff) taskFacts.lost(logger, log, { daemon, reason: messageOf(error) })
+    else if (isHopeless(error)) taskFacts.appendRefused(logger, log, { daemon, reason: messageOf(error) })
+    else taskFacts.crashed(logger, log, { daemon, error })
   }
 
-  function deadLetter(message: string, count: number, failureClass: 'internal' | 'worker_lost'): DomainEvent[] {
-    const failure = { class: failureClass, message }
-    const end: LoopEnd = { status: 'failed', facts: { outputText: '', outputSeq: 0, tools: [] }, failure, usage: noUsage, provider: null, model: null }
-    terminal = taskEnd(end, null, usage)
-    return [event('task_dead_lettered', { claims: count }), terminal]
+  /** Ends a task whose events can never be written. The log was closed by the append that failed: a new one goes on behind it. */
+  async function hopeless(error: unknown): Promise<DomainEvent | null> {
+    if (!isHopeless(error)) return null
+    const now = await loadTask(log, ports)
+    if (now.state.ended !== null || now.head.epoch > taskLog.epoch) return null
+    const events = givenUp({ class: 'internal', message: `The task cannot go on: ${messageOf(error)}` }, { claims: taskLog.epoch, usage: run.usage })
+    await taskLog.after(now).appendLast(events.map(draft), 'The task was given up on.')
+    return events.at(-1) as DomainEvent
   }
 
-  const fenced = (): void => {
-    if (actor.getSnapshot().status === 'active') actor.send({ type: 'fenced' })
+  async function work(): Promise<void> {
+    actor.send({ type: 'root.ended', ...(await run.work()) })
+  }
+
+  async function finish({ end, terminal }: RootEnd): Promise<void> {
+    const written = terminal ?? run.endOf(end)
+    if (terminal === null) await taskLog.appendLast([draft(written)], 'The task has ended.')
+    actor.send({ type: 'finished', terminal: written })
+  }
+
+  async function lookWhetherItWaits(): Promise<void> {
+    if (!run.waits) return
+    if (!run.activity().every(seemsToWait)) return settling.again()
+    await taskLog.flush()
+    const { state, head } = await loadTask(log, ports)
+    // Somebody else wrote: another daemon took the task over, or a decision was recorded while this claim was on its way. The next write
+    // would be refused, but a task that only waits writes nothing.
+    if (head.epoch > taskLog.epoch || head.taskseq > taskLog.given) return taskLog.close('Somebody else wrote to it.')
+    const wait = suspensionOf(run.activity(), state.runs, waitMsMin)
+    // Nothing may have happened while the log was read.
+    if (wait === null || head.taskseq !== taskLog.given || run.approvals.busy()) return settling.again()
+    actor.send({ type: 'suspend', wait })
+  }
+
+  async function suspend({ waitsFor, waitMs, reason }: Suspension): Promise<void> {
+    const given = taskLog.given
+    await ports.queue.wakeIn(log, waitMs)
+    const until = new Date(ports.journal.now() + waitMs).toISOString()
+    const suspended = event('task_suspended', { daemon: ports.daemonId, waits_for: waitsFor, wait_ms: waitMs, until, reason })
+    // A decision that came while the alarm was set is behind what the suspension is about: the task is handed over instead.
+    const changed = taskLog.given !== given || run.approvals.busy()
+    const last = changed ? event('task_released', { daemon: ports.daemonId, reason: 'Something happened while the task was being suspended.' }) : suspended
+    await taskLog.appendLast([draft(last)], 'The task waits without a daemon.')
+    if (!changed) taskFacts.suspended(ports.logger, log, { daemon: ports.daemonId, waitsFor, until, reason })
+    actor.send({ type: 'suspended' })
+  }
+
+  async function release(reason: string): Promise<void> {
+    await taskLog.appendLast([draft(event('task_released', { daemon: ports.daemonId, reason }))], 'The task was handed over.')
+    taskFacts.released(ports.logger, log, { daemon: ports.daemonId, reason })
+    actor.send({ type: 'released' })
   }
 
   /** Whether somebody else wrote since this daemon claimed the task. What cannot be read is taken for it: the lease decides then. */
   async function overtaken(): Promise<boolean> {
-    if (taskLog?.fenced.aborted !== true) return false
+    if (!taskLog.fenced.aborted) return false
     const last = await ports.journal.last(log)
     const newest = last === null ? undefined : splitBatch(last.payload).at(-1)
     return newest !== undefined && newest.epoch >= taskLog.epoch && newest.source !== ports.source
   }
 
-  function report(error: unknown): void {
-    if (taskLog?.fenced.aborted !== true) process.emitWarning(`Task ${log.task}: ${messageOf(error)}`, 'BeaverTask')
-  }
-
-  async function claim(): Promise<void> {
-    loaded = opening === null ? ((await ports.accepted.take(log)) ?? (await loadTask(log, ports))) : openedTask(opening)
-    const { state } = loaded
-    if (state.submitted === null) throw new Error('its log is empty')
-    if (state.ended !== null) return actor.send({ type: 'over' })
-    const before = state.submitted.previous_task_id
-    if (before !== null && !(await hasEnded({ ...log, task: before }))) return actor.send({ type: 'predecessor.open' })
-    if (state.owner !== null && state.owner !== ports.daemonId && (await handOn(state.owner))) return actor.send({ type: 'handed.on' })
-    const epoch = loaded.head.epoch + 1
-    const own = new TaskLog(log, { head: loaded.head, revision: loaded.revision, epoch, opening }, ports)
-    taskLog = own
-    taskLog.fenced.addEventListener('abort', fenced, { once: true })
-    const ownersLost = state.ownersLost + (state.owner === null ? 0 : 1)
-    if (ownersLost > ports.limits.ownersLostMax) {
-      usage = usageOf(state)
-      const why = `The task lost ${ownersLost} owners in the middle of its work and was given up on.`
-      await taskLog.append([event('task_claimed', { daemon: ports.daemonId }), ...deadLetter(why, ownersLost, 'worker_lost')].map(draft))
-      return actor.send({ type: 'over' })
-    }
-    const claim = [draft(event('task_claimed', { daemon: ports.daemonId }))]
-    // A new task's claim is one message with the first events of its root run: nothing is asked of anybody before they are durable.
-    if (loaded.events.length === 1) taskLog.hold(claim)
-    else await taskLog.append(claim)
-    // Whoever asked for the task waits until it stands in the journal: not for ever for a busy thread.
-    if (opening !== null) openingTimer = ports.clock.after(openingMsMax, () => void own.flush())
-    owned = true
-    actor.send({ type: 'claimed' })
-  }
-
-  async function hasEnded(of: LogId): Promise<boolean> {
-    const last = await ports.journal.last(of)
-    if (last === null) return true
-    const type = splitBatch(last.payload).at(-1)?.type ?? ''
-    return isTerminalTaskEvent(type.replace(/^beaver\./, '').replace(/\.v\d+$/, ''))
-  }
-
-  async function run(): Promise<void> {
-    const { state } = loaded as LoadedTask
-    const request = (state.submitted as DataOf<'task_submitted'>).request
-    usage = usageOf(state)
-    cancelReason ??= state.cancelReason
-    const owned = taskLog as TaskLog
-    approvals = taskApprovals(log, {
-      clock: ports.clock,
-      unattended: request.approvals ?? ports.limits.unattended,
-      waitMsMax: ports.limits.approvalWaitMsMax,
-      events: (loaded as LoadedTask).events,
-      append: (drafts) => owned.append(drafts),
-      load: async () => {
-        await owned.flush()
-        return (await loadTask(log, ports)).state
-      },
-    })
-    const own = await taskTeams(log, request, loaded as LoadedTask, {
-      ...ports,
-      append: (drafts) => owned.append(drafts),
-      hold: (drafts) => owned.hold(drafts),
-      startLoop,
-    })
-    teams = own
-    if (cancelReason !== null) own.cancel(cancelReason)
-    const end = request.workflow === undefined ? await runRoot(request, own) : await runWorkflow(request.workflow, own)
-    actor.send({ type: 'root.ended', end })
-  }
-
-  async function runRoot(request: TaskRequest, own: TaskTeams): Promise<LoopEnd> {
-    const { state, events } = loaded as LoadedTask
-    const known = state.rootRunId === null ? undefined : state.runs.get(state.rootRunId)
-    if (known !== undefined && runEnded(known)) return loopEndOf(known)
-    const history = await sessionHistory(log, (state.submitted as DataOf<'task_submitted'>).previous_task_id, ports.past)
-    const runId = known?.start.run_id ?? (ports.ids.next('run') as RunId)
-    const spec = rootSpec(log, request, {
-      runId,
-      history,
-      toolIterationsMax: ports.limits.toolIterationsMax,
-      resume: known === undefined ? null : eventsOfRun(events, runId),
-    })
-    const ofTask = taskLog as TaskLog
-    const { promise: written, resolve: ended } = Promise.withResolvers<LoopEnd>()
-    const root = startLoop(spec, {
-      // What the root's end means for the task is decided here and written with it. Then the task has ended: its thread need not say so.
-      async append(drafts, rootEnd) {
-        if (rootEnd === null) return ofTask.append(drafts)
-        terminal = taskEnd(rootEnd, own.last(), addUsage(usage, rootEnd.usage))
-        const place = await ofTask.appendLast([...drafts, draft(terminal)], 'The task has ended.')
-        root.letGo()
-        ended(rootEnd)
-        return place
-      },
-      runTeam: (callId, graph) => own.run({ runId, callId }, graph),
-      sharedState: () => Promise.reject(new Error('A root agent has no shared state.')),
-    })
-    return Promise.race([root.end, written])
-  }
-
-  /** The task is a workflow: its graph was accepted with the task, and the same arguments give the same graph. */
-  async function runWorkflow({ name, arguments: args }: NonNullable<TaskRequest['workflow']>, own: TaskTeams): Promise<LoopEnd> {
-    const { state } = loaded as LoadedTask
-    const known = [...state.teams.values()].find(({ start }) => start.run_id === null)?.start.graph
-    const graph = known ?? (await plan())
-    if (typeof graph !== 'string') return workflowEnd(await own.run(null, graph), { cancelled: cancelReason, ...model })
-    return workflowEnd({ refused: { code: 'invalid_arguments', message: graph } }, { cancelled: null, ...model })
-
-    async function plan(): Promise<ExecutionGraph | string> {
-      const workflow = ports.findWorkflow(name)
-      if (workflow === null) return `This daemon does not know the workflow ${JSON.stringify(name)}: start it with the definitions the task was accepted with.`
-      const previous = (state.submitted as DataOf<'task_submitted'>).previous_task_id
-      const planned = workflow.plan(args, { turn: await earlierTurns({ log, previous, workflow, args }, ports.past) })
-      return planned.ok ? planned.graph : planned.error.message
-    }
-  }
-
-  function startLoop(spec: LoopSpec, own: OwnHost): SupervisedLoop & { letGo(): void } {
-    const host = loopHost(log, spec, own, { ports, approvals: approvals as TaskApprovals })
-    const loop = superviseLoop(spec, host, { pool: ports.pool, log: taskLog as TaskLog, ports, readMemory: () => memoryOf(log, ports.memory) })
-    loops.add(loop)
-    if (cancelReason !== null) loop.cancel(cancelReason)
-    const end = loop.end
-      .then((ended) => {
-        usage = addUsage(usage, ended.usage)
-        if (ended.model !== null) model = { provider: ended.provider, model: ended.model }
-        return ended
-      })
-      .finally(() => {
-        loops.delete(loop)
-        approvals?.ended(spec.start.run_id)
-      })
-    return { end, cancel: (reason) => loop.cancel(reason), letGo: () => void loops.delete(loop) }
-  }
-
-  async function finish(end: LoopEnd): Promise<void> {
-    if (terminal === null) {
-      terminal = taskEnd(end, teams?.last() ?? null, usage)
-      await (taskLog as TaskLog).appendLast([draft(terminal)], 'The task has ended.')
-    }
-    actor.send({ type: 'finished' })
-  }
-
-  async function release(reason: string): Promise<void> {
-    await (taskLog as TaskLog).appendLast([draft(event('task_released', { daemon: ports.daemonId, reason }))], 'The task was handed over.')
-    actor.send({ type: 'released' })
-  }
-
+  const lostHow = (): Promise<TaskOutcome> =>
+    overtaken().then(
+      (is) => (is ? 'overtaken' : 'lost'),
+      () => 'overtaken',
+    )
   actor.subscribe({
-    next: ({ status, value }) => {
+    next: ({ status, value, context }) => {
       if (status !== 'done') return
-      const how =
-        value === 'lost'
-          ? overtaken().then(
-              (is) => (is ? 'overtaken' : 'lost'),
-              () => 'overtaken' as const,
-            )
-          : (value as TaskOutcome)
-      openingTimer?.cancel()
+      opening?.cancel()
+      settling.stop()
       // A log that ended with its task is closed.
-      if (terminal === null || loops.size > 0) taskLog?.close('This daemon let go of the task.')
-      for (const loop of loops) loop.cancel('The daemon let go of the task.')
-      resolve(how)
+      if (context.terminal === null || run.loops > 0) taskLog.close('This daemon let go of the task.')
+      run.drop('The daemon let go of the task.')
+      resolve(value === 'lost' ? lostHow() : (value as TaskOutcome))
     },
     error: (error) => {
-      report(error)
+      tellBroken(error)
       resolve('lost')
     },
   })
   actor.start()
 
+  const ended = (): boolean => actor.getSnapshot().context.terminal !== null || actor.getSnapshot().status !== 'active'
   return {
     log,
     outcome,
-    parked: () => actor.getSnapshot().value === 'parked',
-    end: () => terminal,
-    claimed: () => owned,
-    recheck: () => actor.send({ type: 'recheck' }),
+    end: () => actor.getSnapshot().context.terminal ?? run.terminal,
     async cancel(reason) {
-      if (terminal !== null) throw new BeaverError('conflict', `The task ${log.task} has ended already.`)
-      await (taskLog as TaskLog).append([draft(event('task_cancel_requested', { reason }))])
-      cancelReason ??= reason
-      teams?.cancel(reason)
-      for (const loop of loops) loop.cancel(reason)
+      if (ended() || run.terminal !== null) throw new BeaverError('conflict', `The task ${log.task} has ended already.`)
+      await taskLog.append([draft(event('task_cancel_requested', { reason }))])
+      actor.send({ type: 'cancel', reason })
+      run.cancel(reason)
     },
     async cancelNode(nodeId, reason) {
-      if (terminal !== null || teams === null) throw new BeaverError('conflict', `The task ${log.task} has no running team.`)
-      await teams.cancelNode(nodeId, reason)
+      if (ended() || run.teams === null) throw new BeaverError('conflict', `The task ${log.task} has no running team.`)
+      await run.teams.cancelNode(nodeId, reason)
     },
     async decide(decision) {
-      if (terminal !== null || approvals === null) throw new BeaverError('conflict', `The task ${log.task} has no call that waits for an approval.`)
-      await approvals.decide(decision)
+      if (ended()) throw new BeaverError('conflict', `The task ${log.task} has no call that waits for an approval.`)
+      await run.approvals.decide(decision)
     },
     release: (reason) => actor.send({ type: 'release', reason }),
   }
 }
 
-/** What the runs before this claim used, the ended ones: those that go on report the whole of theirs. */
-function usageOf(state: TaskState): Usage {
-  return [...state.runs.values()].filter(runEnded).reduce((sum, run) => addUsage(sum, run.usage), noUsage)
+/** Looks again and again while something waits, ever more seldom; from the beginning when something new begins to wait. */
+function settler({ clock }: Pick<TaskPorts, 'clock'>, look: () => void): { arm(): void; again(): void; stop(): void } {
+  let pauseMs = settleMs
+  let timer: { cancel(): void } | null = null
+  let stopped = false
+  const set = (): void => {
+    if (stopped) return
+    timer?.cancel()
+    timer = clock.after(pauseMs, () => {
+      timer = null
+      look()
+    })
+  }
+  return {
+    arm() {
+      pauseMs = settleMs
+      set()
+    },
+    again() {
+      pauseMs = Math.min(pauseMs * 2, settleMsMax)
+      set()
+    },
+    stop() {
+      stopped = true
+      timer?.cancel()
+    },
+  }
 }

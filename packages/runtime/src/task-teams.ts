@@ -27,6 +27,7 @@ import {
 } from '@beaver/core'
 import { type LoopEnd, loopEndOf, type LoopSpec, type SharedStateAccess, type TeamRefusal, type TeamResult } from '@beaver/agent'
 import { isWorkflowTool, programOf } from '@beaver/workflows'
+import type { Admissions } from './admissions.ts'
 import { eventsOfRun, type LoadedTask } from './load-task.ts'
 import type { OwnHost } from './loop-services.ts'
 import { nodeSpec } from './loop-specs.ts'
@@ -46,12 +47,15 @@ export interface TeamLimits {
 }
 
 export interface TaskTeamsPorts {
+  /** The task's own clock. */
   readonly clock: Clock
   readonly ids: Ids
   readonly limits: TeamLimits
+  readonly admissions: Pick<Admissions, 'take'>
   append(drafts: readonly Draft[]): Promise<number>
   hold(drafts: readonly Draft[]): number
   startLoop(spec: LoopSpec, host: OwnHost): SupervisedLoop
+  personWaitedMs(id: string): number
 }
 
 /** Who asks for a team: a call of the root run, or nobody: the task is a workflow. */
@@ -118,6 +122,7 @@ export async function taskTeams(log: LogId, request: TaskRequest, { state, event
       newRunId: () => ports.ids.next('run'),
       runNode: (node) => runNode(team, node),
       clock: ports.clock,
+      personWaitedMs: ports.personWaitedMs,
       program: programOf(team.graph.workflow),
       graphMax: limits.graphMax,
       deadlines: { teamMs: limits.teamDeadlineMs, nodeMs: limits.nodeDeadlineMs },
@@ -139,6 +144,7 @@ export async function taskTeams(log: LogId, request: TaskRequest, { state, event
       sharedState: team.graph.shared_state !== undefined,
       toolIterationsMax: limits.nodeToolIterationsMax,
       resume: known === undefined ? null : eventsOfRun(events, runId),
+      admitted: ports.admissions.take(runId),
     })
     const loop = ports.startLoop(spec, {
       // A node's end authorises nothing by itself: it goes with what its team makes of it.

@@ -41,7 +41,10 @@ export interface TeamHost {
   newRunId(): string
   /** Runs the node's loop to its end. */
   runNode(run: NodeRun): { readonly end: Promise<NodeEnd>; cancel(reason: string): void }
+  /** The task's own clock. */
   readonly clock: Clock
+  /** For how long a run or a team has waited for a person: its deadline stops meanwhile (D-63). */
+  personWaitedMs(id: string): number
   readonly program: TeamProgram | null
   readonly graphMax: { readonly agents: number; readonly edges: number }
   /** Where the graph says nothing; `null`: no bound. */
@@ -152,7 +155,7 @@ export function superviseTeam(team: TeamState, outputs: Map<string, string>, hos
     const { end, cancel } = host.runNode({ node, runId, input, dependencies, taken })
     running.set(node.node_id, cancel)
     let overdue: Failure | null = null
-    const deadline = after(node.deadline_ms ?? host.deadlines.nodeMs, state.startedAtMs, (seconds) => {
+    const deadline = after(node.deadline_ms ?? host.deadlines.nodeMs, { id: runId, sinceMs: state.startedAtMs }, (seconds) => {
       overdue = { class: 'deadline_exceeded', message: `${node.node_id} did not end within its deadline of ${seconds} s and was stopped.` }
       cancel(overdue.message)
     })
@@ -172,21 +175,28 @@ export function superviseTeam(team: TeamState, outputs: Map<string, string>, hos
     if (arrivals.length === 1) setImmediate(() => actor.send({ type: 'node.ended', ends: arrivals.splice(0) }))
   }
 
-  /** From `sinceMs` on: a deadline goes on while nobody drives the task. */
-  function after(ms: number | null, sinceMs: number | null, act: (seconds: number) => void): { cancel(): void } | null {
+  /** From `sinceMs` on, less the time in which it waited for a person. */
+  function after(ms: number | null, of: { id: string; sinceMs: number | null }, act: (seconds: number) => void): { cancel(): void } | null {
     if (ms === null) return null
-    const timer = host.clock.after(Math.max(0, (sinceMs ?? host.clock.now()) + ms - host.clock.now()), () => act(ms / 1000))
-    timers.add(timer)
-    return {
-      cancel() {
-        timers.delete(timer)
-        timer.cancel()
+    const sinceMs = of.sinceMs ?? host.clock.now()
+    const leftMs = (): number => sinceMs + ms + host.personWaitedMs(of.id) - host.clock.now()
+    let timer: { cancel(): void } | null = null
+    const arm = (): void => {
+      timer = host.clock.after(Math.max(0, leftMs()), () => (leftMs() > 0 ? arm() : act(ms / 1000)))
+    }
+    const deadline = {
+      cancel(): void {
+        timers.delete(deadline)
+        timer?.cancel()
       },
     }
+    timers.add(deadline)
+    arm()
+    return deadline
   }
 
   function end(): void {
-    for (const timer of timers) timer.cancel()
+    for (const timer of [...timers]) timer.cancel()
   }
 
   function fail(error: unknown): void {
@@ -213,7 +223,7 @@ export function superviseTeam(team: TeamState, outputs: Map<string, string>, hos
     actor.send({ type: 'cancel', reason })
     for (const stop of running.values()) stop(reason)
   }
-  after(deadlineMs, team.startedAtMs, (seconds) => {
+  after(deadlineMs, { id: team.start.team_run_id, sinceMs: team.startedAtMs }, (seconds) => {
     stopped = { class: 'deadline_exceeded', message: `The team did not end within its deadline of ${seconds} s and was stopped.` }
     cancel(stopped.message)
   })

@@ -1,19 +1,34 @@
 // What the runtime's tests share: daemons in this process, on the in-memory twins, with a pool whose threads a test can kill.
-import { builtinTools, type ChatProvider, type LoopServices, onlyProvider, runAgentLoop, type Tool } from '@beaver/agent'
-import { type Clock, type DomainEvent, event, type Ids, type LogId, type RecordedEvent, type TaskId } from '@beaver/core'
+import { builtinTools, type ChatProvider, LoopDropped, type LoopServices, onlyProvider, runAgentLoop, type Tool } from '@beaver/agent'
+import {
+  type Clock,
+  type DomainEvent,
+  draft,
+  event,
+  type FailurePolicies,
+  failurePolicies,
+  type Ids,
+  type LogId,
+  type RecordedEvent,
+  silentLogger,
+  type TaskId,
+} from '@beaver/core'
 import { memoryBlobStore, type MemoryJournal, memoryJournal, type ScriptedProvider, until, type VirtualClock, virtualClock } from '@beaver/testing'
 import { findWorkflow } from '@beaver/workflows'
-import { acceptedTasks } from '../src/accepted-tasks.ts'
 import { workspaceFolders } from '../src/workspace-folders.ts'
 import { type Daemon, type DaemonOptions, startDaemon } from '../src/daemon.ts'
 import { loadTask } from '../src/load-task.ts'
-import type { TaskLimits } from '../src/task-supervisor.ts'
+import { retryTask } from '../src/retry-request.ts'
+import type { TaskLimits } from '../src/task-ports.ts'
+import { callWaiting, decisionEvent } from '../src/task-approvals.ts'
 import { submitTask } from '../src/task-intake.ts'
+import { TaskLog } from '../src/task-log.ts'
 import type { LoopOutcome, WorkerPool } from '../src/worker/worker-pool.ts'
 
 /** The twin of the worker pool: loops in this thread. `lose` is the death of the thread they run in. */
 export interface MemoryPool extends WorkerPool {
-  lose(message?: string): void
+  /** @param charge the tools its loops had under way; absent: nobody is charged */
+  lose(charge?: readonly string[]): void
 }
 
 function memoryPool(services: LoopServices): MemoryPool {
@@ -44,6 +59,7 @@ function memoryPool(services: LoopServices): MemoryPool {
         approval: (callId: string) => whileAlive(() => host.approval(callId)),
         memory: (...args: Parameters<typeof host.memory>) => whileAlive(() => host.memory(...args)),
         searchSessions: (...args: Parameters<typeof host.searchSessions>) => whileAlive(() => host.searchSessions(...args)),
+        pause: (...args: Parameters<typeof host.pause>) => whileAlive(() => host.pause(...args)),
         callExternal: (...args: Parameters<typeof host.callExternal>) => whileAlive(() => host.callExternal(...args)),
         delta: (...args: Parameters<typeof host.delta>) => (lost ? undefined : host.delta(...args)),
       }
@@ -51,10 +67,19 @@ function memoryPool(services: LoopServices): MemoryPool {
         (end) => settle({ kind: 'ended', end }),
         (error: Error) => settle({ kind: 'broke', message: error.message }),
       )
-      return { outcome, cancel: (reason) => stop.abort(reason) }
+      return {
+        outcome,
+        cancel: (reason) => stop.abort(reason),
+        drop(reason) {
+          lost = true
+          settle({ kind: 'broke', message: reason })
+          stop.abort(new LoopDropped(reason))
+        },
+      }
     },
     offer: () => {},
-    lose: (message = 'The worker thread was lost.') => [...running].forEach((settle) => settle({ kind: 'lost', message })),
+    lose: (charge) =>
+      [...running].forEach((settle) => settle({ kind: 'lost', failureClass: 'worker_lost', message: 'The worker thread was lost.', charge: charge ?? null })),
     close: async () => {},
   }
 }
@@ -90,13 +115,20 @@ export interface World {
     tools?: readonly Tool[]
     limits?: Partial<DaemonOptions['limits']>
     tasksMax?: number
+    policies?: FailurePolicies
     id?: string
     /** Nothing is delivered to it by the queue. */
     deaf?: boolean
   }): TestDaemon
   /** `at`: the daemon that accepts it, and drives it if it can. */
   submit(task?: { task_id?: string; session_id?: string; text?: string; at?: TestDaemon }): Promise<LogId>
+  /** Asks for a retry of a task. */
+  retry(taskId: string): Promise<LogId>
   events(log: LogId): Promise<readonly RecordedEvent[]>
+  /** A decision is written to the log of a task that nobody drives, as any daemon does it. */
+  decide(log: LogId, callId: string, approved: boolean): Promise<void>
+  /** Something is written to the log of a task that nobody drives. */
+  write(log: LogId, event: DomainEvent): Promise<void>
   /** Waits for a condition while time passes. */
   passing<Value>(what: string, look: () => Value | Promise<Value>, stepMs?: number): Promise<NonNullable<Exclude<Value, false>>>
   ended(log: LogId): Promise<readonly RecordedEvent[]>
@@ -106,12 +138,11 @@ export const leaseMs = 6_000
 
 /** A journal, its queue and its blobs, for any number of daemons. */
 export function world(): World {
-  const journal = memoryJournal()
-  const blobs = memoryBlobStore()
   const clock = virtualClock()
+  const journal = memoryJournal({ clock })
+  const blobs = memoryBlobStore()
   let last = 0
   const ids: Ids = { next: (kind) => `${kind}_${++last}` }
-  const accepted = acceptedTasks()
   const daemons = new Map<string, { answers(): boolean; takeOver: Daemon['takeOver'] }>()
   const stopped: Clock = { now: () => clock.now(), after: () => ({ cancel() {} }) }
 
@@ -123,12 +154,41 @@ export function world(): World {
     })
   const events = async (log: LogId): Promise<readonly RecordedEvent[]> => (await loadTask(log, { journal, blobs })).events
 
+  async function write(log: LogId, one: DomainEvent): Promise<void> {
+    const { head, revision } = await loadTask(log, { journal, blobs })
+    await new TaskLog(log, { head, revision, epoch: head.epoch }, { journal, blobs, clock, source: '/beaver/daemons/other' }).append([draft(one)])
+  }
+
+  const intake = {
+    journal,
+    blobs,
+    clock,
+    ids,
+    source: '/beaver/daemons/intake',
+    tenant: 'local',
+    workspaceDefault: process.cwd(),
+    folders: workspaceFolders(clock),
+    skillNames: [],
+    profileNames: [],
+    workflowNames: [],
+    findWorkflow,
+    logger: silentLogger,
+  }
+  const logOf = (of: { session_id: string; task_id: string }): LogId => ({ tenant: 'local', session: of.session_id, task: of.task_id as TaskId }) as LogId
+
   return {
     journal,
     clock,
     events,
+    write,
+    retry: async (taskId) => logOf(await retryTask({ task_id: taskId }, intake)),
+    async decide(log, callId, approved) {
+      const { state } = await loadTask(log, { journal, blobs })
+      const { runId, call } = callWaiting(log, state, callId)
+      await write(log, decisionEvent(runId, { callId: call.id, approved, by: 'ada', reason: '' }))
+    },
     passing,
-    daemon({ provider, tools = builtinTools(), limits = {}, tasksMax = 10, id = ids.next('daemon'), deaf = false }) {
+    daemon({ provider, tools = builtinTools(), limits = {}, tasksMax = 10, policies = failurePolicies, id = ids.next('daemon'), deaf = false }) {
       let alive = true
       let stalled = false
       const pool = memoryPool({
@@ -143,6 +203,7 @@ export function world(): World {
         clock,
         random: () => 0,
         toolTimeoutMs: 60_000,
+        failurePolicies: policies,
       })
       const late: (() => void)[] = []
       const fire = (act: () => void): void => {
@@ -151,7 +212,11 @@ export function world(): World {
       }
       const dead = (): Promise<never> => new Promise(() => {})
       // A dead process neither writes nor beats.
-      const ofAlive: MemoryJournal = { ...journal, append: (append) => (alive ? journal.append(append) : dead()) }
+      const ofAlive: MemoryJournal = {
+        ...journal,
+        append: (append) => (alive ? journal.append(append) : dead()),
+        accept: (acceptance) => (alive ? journal.accept(acceptance) : dead()),
+      }
       const queue = journal.queue({ leaseMs, clock })
       const daemon = startDaemon({
         journal: ofAlive,
@@ -163,13 +228,15 @@ export function world(): World {
         source: `/beaver/daemons/${id}`,
         limits: { ...defaultLimits, ...limits },
         findWorkflow,
-        accepted,
+        logger: silentLogger,
         memory: null,
         sessions: null,
         external: null,
         live: null,
         queue: {
           adopt: queue.adopt,
+          wake: (log, wake) => (alive ? queue.wake(log, wake) : dead()),
+          wakeIn: (log, delayMs) => (alive ? queue.wakeIn(log, delayMs) : dead()),
           async *pull(wanted) {
             if (deaf) return void (await new Promise((resolve) => wanted.signal.addEventListener('abort', resolve, { once: true })))
             for await (const delivery of queue.pull(wanted)) {
@@ -185,11 +252,10 @@ export function world(): World {
         },
         tasksMax,
         leaseMs,
-        onEnded: (log) => daemon.sessionIdle(log.tenant, log.session),
-        onParked: () => {},
+        onEnded: () => {},
         async handOn(owner, delivery) {
           const of = daemons.get(owner)
-          return of?.answers() === true && of.takeOver(queue.adopt(delivery))
+          return of?.answers() === true ? of.takeOver(queue.adopt(delivery)) : 'gone'
         },
       })
       daemons.set(id, { answers: () => alive && !stalled, takeOver: daemon.takeOver })
@@ -206,27 +272,8 @@ export function world(): World {
       }
     },
     async submit({ text = 'do it', at, ...names } = {}) {
-      const submitted = await submitTask(
-        { task: text, ...names },
-        {
-          journal,
-          blobs,
-          clock,
-          ids,
-          source: '/beaver/daemons/intake',
-          tenant: 'local',
-          workspaceDefault: process.cwd(),
-          folders: workspaceFolders(clock),
-          skillNames: [],
-          profileNames: [],
-          workflowNames: [],
-          findWorkflow,
-          accepted,
-          findTask: async () => null,
-          ...(at === undefined ? {} : { open: at.open }),
-        },
-      )
-      return { tenant: 'local', session: submitted.session_id, task: submitted.task_id as TaskId } as LogId
+      const submitted = await submitTask({ task: text, ...names }, { ...intake, ...(at === undefined ? {} : { open: at.open, enqueue: at.enqueue }) })
+      return logOf(submitted)
     },
     ended: (log) =>
       passing(`task ${log.task} has ended`, async () => {

@@ -1,8 +1,7 @@
 // A worker module whose model does what the task's text says: the ways a thread can die, on demand.
-import type { MessagePort } from 'node:worker_threads'
 import { type ChatAnswer, type ChatProvider, onlyProvider } from '@beaver/agent'
-import { systemClock } from '@beaver/core'
-import { serveShard } from '../src/worker/index.ts'
+import { serveShard, type ShardPlace } from '../src/worker/index.ts'
+import { failurePolicies, systemClock } from '@beaver/core'
 
 const answer = (content: string): ChatAnswer => ({
   content,
@@ -48,10 +47,10 @@ function fillHeap(): void {
   for (;;) kept.push(Array.from({ length: 10_000 }, (_, i) => ({ i })))
 }
 
-export async function shard({ port, data }: { port: MessagePort; data: { readonly fails?: boolean } }): Promise<void> {
+export async function shard({ data, ...place }: ShardPlace & { readonly data: { readonly fails?: boolean } }): Promise<void> {
   if (data.fails === true) throw new Error('the skills cannot be read')
   const nothing = { tools: [], skills: [], definitions: [], profiles: new Map(), profileDefault: null }
-  await serveShard(port, {
+  await serveShard(place, {
     ...nothing,
     permissions: [],
     skillSelection: 'off',
@@ -59,5 +58,6 @@ export async function shard({ port, data }: { port: MessagePort; data: { readonl
     clock: systemClock,
     random: Math.random,
     toolTimeoutMs: 1_000,
+    failurePolicies,
   })
 }

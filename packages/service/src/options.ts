@@ -5,6 +5,7 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { AgentProfileInput, ExternalTools, Tool } from '@beaver/agent'
 import { type Config, type ConfigFile, loadConfig } from '@beaver/config'
+import { type Logger, loggerOver } from '@beaver/core'
 import { defineProfile, defineWorkflow, type WorkflowInput } from './definitions.ts'
 import { ownTools } from './own-tools.ts'
 
@@ -40,6 +41,8 @@ export interface AgentServiceOptions {
   readonly onApproval?: OnApproval
   /** Something a person should know. Default: `process.emitWarning`. */
   readonly onWarning?: (message: string) => void
+  /** Takes what a daemon logs: each task's claim and end, restarts, outages. Default: what is an error goes to `onWarning`. */
+  readonly logger?: Logger
   /** Whether this process keeps the read model: `query`, `session_search` and the audit need one somewhere. Default: true. */
   readonly projector?: boolean
   /** Default: `process.env`. */
@@ -71,6 +74,7 @@ export interface Settings {
   /** The variable PATH. */
   readonly path: string | undefined
   readonly tell: (message: string) => void
+  readonly logger: Logger
 }
 
 /** @throws {BeaverError} `invalid_configuration` */
@@ -82,6 +86,7 @@ export function readOptions(options: AgentServiceOptions): Settings {
   const config = loadConfig({ config: options.configFile, home: options.home, set }, env, workspace)
   const { tools = [], skills = [], profiles = [], workflows = [] } = options
   const files = (places: readonly unknown[]): string[] => places.filter(isPlace).map((place) => pathOf(place, workspace))
+  const tell = options.onWarning ?? ((message: string) => process.emitWarning(message, 'BeaverService'))
   return {
     config: {
       ...config,
@@ -98,7 +103,8 @@ export function readOptions(options: AgentServiceOptions): Settings {
     onApproval: options.onApproval ?? null,
     projector: options.projector ?? true,
     path: env['PATH'],
-    tell: options.onWarning ?? ((message) => process.emitWarning(message, 'BeaverService')),
+    tell,
+    logger: options.logger ?? loggerOver(({ message }) => tell(message), 'error'),
   }
 }
 

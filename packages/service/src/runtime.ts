@@ -50,8 +50,8 @@ export async function startRuntime(settings: Settings): Promise<Runtime> {
   const places = writeDefinitions(config.home, settings)
   const whole = { ...config, profiles: [...places.profiles, ...config.profiles], workflows: [...places.workflows, ...config.workflows] }
   const [supervisor, projector] = await bothOrNone(
-    startSupervisor(whole, url, { external: settings.tools }),
-    settings.projector ? startProjector(whole, url) : Promise.resolve(null),
+    startSupervisor(whole, url, { external: settings.tools, logger: settings.logger }),
+    settings.projector ? startProjector(whole, url, { logger: settings.logger }) : Promise.resolve(null),
   )
   if (projector !== null) undo.defer(() => inTime('projector', projector.stop()))
   undo.defer(() => inTime('daemon', supervisor.stop()))

@@ -1,5 +1,6 @@
 // What every Journal, TaskQueue and BlobStore must do. The in-memory twins and the JetStream adapters pass the same suite.
 import type { BlobStore, Delivery, Journal, LogId, TaskQueue } from '@beaver/core'
+import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 
 export interface JournalUnderTest {
@@ -23,10 +24,10 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
   describe(`${name} as a journal`, () => {
     let opened: Promise<JournalUnderTest> | null = null
     const parts = (): Promise<JournalUnderTest> => (opened ??= open())
-    const started = async (journal: Journal, log = freshLog()): Promise<{ log: LogId; revision: number }> => {
-      const outcome = await journal.accept({ log, expectedRevision: 0, payloads: [bytes('first')] }, await journal.sessionTail(log.tenant, log.session))
+    const started = async (journal: Journal, log = freshLog()): Promise<{ log: LogId; revision: number; acceptedRevision: number }> => {
+      const outcome = await journal.accept({ log, payloads: [bytes('first')], tail: await journal.sessionTail(log.tenant, log.session) })
       if (outcome.kind !== 'accepted') throw new Error(outcome.kind)
-      return { log, revision: outcome.revision }
+      return { log, revision: outcome.revision, acceptedRevision: outcome.acceptedRevision }
     }
 
     test('an empty log has no first or last entry, no entries and no tail', async () => {
@@ -40,7 +41,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
 
     test('entries are read back in the order they were appended, each with the revision its append was answered with', async () => {
       const { journal } = await parts()
-      const { log, revision } = await started(journal)
+      const { log, revision, acceptedRevision } = await started(journal)
       const revisions = [revision]
       for (const text of ['second', 'third']) {
         const outcome = await journal.append({ log, expectedRevision: revisions.at(-1) as number, payloads: [bytes(text)] })
@@ -49,7 +50,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       }
       const entries = await journal.read(log)
       expect(entries.map((entry) => [entry.revision, textOf(entry.payload)])).toEqual([
-        [revisions[0], 'first'],
+        [acceptedRevision, 'first'],
         [revisions[1], 'second'],
         [revisions[2], 'third'],
       ])
@@ -59,13 +60,13 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
 
     test('the first entry stays the first, whatever is written after it and in other logs', async () => {
       const { journal } = await parts()
-      const { log, revision } = await started(journal)
+      const { log, revision, acceptedRevision } = await started(journal)
       const first = await journal.first(log)
-      expect([first?.revision, textOf(first?.payload ?? bytes(''))]).toEqual([revision, 'first'])
+      expect([first?.revision, textOf(first?.payload ?? bytes(''))]).toEqual([acceptedRevision, 'first'])
       const other = await started(journal, freshLog(log.session))
       await journal.append({ log, expectedRevision: revision, payloads: ['second', 'third'].map(bytes) })
       expect(await journal.first(log)).toEqual(first)
-      expect((await journal.first(other.log))?.revision).toBe(other.revision)
+      expect((await journal.first(other.log))?.revision).toBe(other.acceptedRevision)
     })
 
     test('refuses an append that expects an older revision, and stores nothing of it', async () => {
@@ -107,18 +108,57 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       const { journal } = await parts()
       const all = await Promise.all(Array.from({ length: 40 }, () => started(journal)))
       const outcomes = await Promise.all(
-        all.map(({ log, revision }, i) => journal.append({ log, expectedRevision: i === 7 ? 0 : revision, payloads: [bytes(`second of ${i}`)] })),
+        all.map(({ log, revision }, i) => journal.append({ log, expectedRevision: i === 7 ? 99_999 : revision, payloads: [bytes(`second of ${i}`)] })),
       )
       expect(outcomes.map((outcome) => outcome.kind)).toEqual(all.map((_, i) => (i === 7 ? 'fenced' : 'appended')))
       expect(textOf((await journal.last((all[39] as { log: LogId }).log))?.payload ?? bytes(''))).toBe('second of 39')
     })
 
-    test('a task that exists is not accepted again', async () => {
+    test('an id is taken once in a tenant, whatever the session, and the one who comes later learns by whom', async () => {
       const { journal } = await parts()
       const { log } = await started(journal)
       const tail = await journal.sessionTail(log.tenant, log.session)
-      expect(await journal.accept({ log, expectedRevision: 0, payloads: [bytes('other')] }, tail)).toEqual({ kind: 'task_exists' })
+      expect(await journal.accept({ log, payloads: [bytes('other')], tail })).toEqual({ kind: 'id_taken', by: log })
       expect(await journal.sessionTail(log.tenant, log.session)).toEqual(tail)
+      const elsewhere = freshLog('another session')
+      for (const session of [elsewhere.session, log.task as string as LogId['session']]) {
+        const again = { ...log, session }
+        expect(await journal.accept({ log: again, payloads: [bytes('other')], tail: await journal.sessionTail(log.tenant, session) })).toEqual({
+          kind: 'id_taken',
+          by: log,
+        })
+        expect(await journal.read(again)).toEqual([])
+      }
+      expect(await journal.find(log.tenant, log.task)).toEqual(log)
+      expect(await journal.find('another tenant', log.task)).toBeNull()
+    })
+
+    test('of several sessions that take one id at the same moment exactly one has it', async () => {
+      const { journal } = await parts()
+      for (let round = 0; round < 10; round++) {
+        const { tenant, task } = freshLog()
+        const sessions = [task as string, `one ${round}`, `two ${round}`, `three ${round}`] as LogId['session'][]
+        const outcomes = await Promise.all(
+          sessions.map((session) => journal.accept({ log: { tenant, session, task }, payloads: [bytes(session)], tail: { task: null, revision: 0 } })),
+        )
+        expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['accepted', 'id_taken', 'id_taken', 'id_taken'])
+        const there = await Promise.all(sessions.map(async (session) => (await journal.read({ tenant, session, task })).length))
+        expect(there.toSorted((a, b) => a - b)).toEqual([0, 0, 0, 1])
+        expect((await journal.find(tenant, task))?.session).toBe(sessions[there.indexOf(1)])
+      }
+    })
+
+    test('a session of its own name may be continued, and a task may take the name of a session only at its end', async () => {
+      const { journal } = await parts()
+      const { tenant, task } = freshLog()
+      const own: LogId = { tenant, session: task as string as LogId['session'], task }
+      const first = await journal.accept({ log: own, payloads: [bytes('own')], tail: { task: null, revision: 0 } })
+      expect(first.kind).toBe('accepted')
+      const follower: LogId = { ...own, task: freshLog().task }
+      expect((await journal.accept({ log: follower, payloads: [bytes('next')], tail: { task: null, revision: 0 } })).kind).toBe('tail_moved')
+      expect((await journal.accept({ log: follower, payloads: [bytes('next')], tail: await journal.sessionTail(tenant, own.session) })).kind).toBe('accepted')
+      expect(await journal.next(own, (await journal.first(own))?.revision ?? 0)).toBe(follower.task)
+      expect(await journal.next(follower, (await journal.first(follower))?.revision ?? 0)).toBeNull()
     })
 
     test('a session whose tail moved refuses an acceptance that saw the old one, and has no trace of it', async () => {
@@ -126,9 +166,29 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       const first = await started(journal)
       const { tenant, session, task } = first.log
       const late = freshLog(session)
-      expect(await journal.accept({ log: late, expectedRevision: 0, payloads: [bytes('late')] }, { task: null, revision: 0 })).toEqual({ kind: 'tail_moved' })
+      expect(await journal.accept({ log: late, payloads: [bytes('late')], tail: { task: null, revision: 0 } })).toEqual({ kind: 'tail_moved' })
       expect(await journal.read(late)).toEqual([])
+      expect(await journal.find(tenant, late.task)).toBeNull()
       expect((await journal.sessionTail(tenant, session)).task).toBe(task)
+    })
+
+    test('an acceptance of several entries lands whole, and the next append follows its last', async () => {
+      const { journal } = await parts()
+      const log = freshLog()
+      const outcome = await journal.accept({ log, payloads: ['first', 'second'].map(bytes), tail: { task: null, revision: 0 } })
+      expect(outcome.kind).toBe('accepted')
+      const revision = outcome.kind === 'accepted' ? outcome.revision : -1
+      expect((await journal.append({ log, expectedRevision: revision, payloads: [bytes('third')] })).kind).toBe('appended')
+      expect((await journal.read(log)).map((entry) => textOf(entry.payload))).toEqual(['first', 'second', 'third'])
+    })
+
+    test('the journal tells the time, and each entry when it was stored by the same clock', async () => {
+      const { journal } = await parts()
+      const before = journal.now()
+      const { log } = await started(journal)
+      const { timeMs } = (await journal.last(log)) ?? { timeMs: 0 }
+      expect(timeMs).toBeGreaterThanOrEqual(before - 50)
+      expect(timeMs).toBeLessThanOrEqual(journal.now() + 50)
     })
 
     test('an accepted task is delivered once, and not again after it is acknowledged', async () => {
@@ -136,7 +196,8 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       const { log } = await started(journal)
       const tasks = await queue(60_000)
       const delivery = await deliveryOf(tasks, log)
-      expect(delivery).toMatchObject({ log, deliveries: 1 })
+      expect(delivery).toMatchObject({ log, deliveries: 1, cause: 'accepted' })
+      expect(textOf(delivery.first?.payload ?? bytes(''))).toBe('first')
       delivery.acknowledge()
       const next = await started(journal)
       const later = await deliveryOf(tasks, next.log)
@@ -159,8 +220,8 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       const { journal, queue } = await parts()
       const { log } = await started(journal)
       const [tasks, others] = [await queue(60_000), await queue(60_000)]
-      const { deliveries, lease } = await deliveryOf(tasks, log)
-      const adopted = others.adopt({ log, deliveries, lease })
+      const { deliveries, lease, cause } = await deliveryOf(tasks, log)
+      const adopted = others.adopt({ log, deliveries, lease, cause })
       adopted.extend()
       adopted.giveBack(0)
       const again = await deliveryOf(tasks, log)
@@ -170,24 +231,74 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       const later = await deliveryOf(tasks, next.log)
       later.acknowledge()
       expect(later.log).toEqual(next.log)
-      expect(() => others.adopt({ log, deliveries: 1, lease: 'no lease' })).toThrow(/no lease/)
+      expect(() => others.adopt({ log, deliveries: 1, lease: 'no lease', cause: 'accepted' })).toThrow(/no lease/)
+    })
+
+    test('a task that was woken is delivered, while an older delivery of it is under way too', async () => {
+      const { journal, queue } = await parts()
+      const { log } = await started(journal)
+      const tasks = await queue(60_000)
+      const accepted = await deliveryOf(tasks, log)
+      await tasks.wake(log)
+      const first = await deliveryOf(tasks, log, 'woken')
+      expect(first).toMatchObject({ log, cause: 'woken', deliveries: 1, first: null })
+      await tasks.wake(log)
+      const second = await deliveryOf(tasks, log, 'woken')
+      first.acknowledge()
+      second.acknowledge()
+      accepted.acknowledge()
+    })
+
+    test('several wakes that nobody has taken are one, and so are wakes of one name', async () => {
+      const { queue } = await parts()
+      const [log, other, last] = [freshLog(), freshLog(), freshLog()]
+      const tasks = await queue(60_000)
+      for (let i = 0; i < 5; i++) await tasks.wake(log)
+      await tasks.wake(other, { name: `look at ${other.task}` })
+      await deliveryOf(tasks, log, 'woken').then((delivery) => delivery.giveBack(0))
+      await deliveryOf(tasks, other, 'woken').then((delivery) => delivery.acknowledge())
+      await tasks.wake(other, { name: `look at ${other.task}` })
+      await tasks.wake(last)
+      const seen: string[] = []
+      while (!seen.includes(last.task)) {
+        for await (const delivery of tasks.pull({ of: 'woken', deliveriesMax: 1, waitMs: 1_000, signal: AbortSignal.timeout(10_000) })) {
+          seen.push(delivery.log.task)
+          delivery.acknowledge()
+        }
+      }
+      expect(seen).not.toContain(other.task)
+      expect(seen.filter((task) => task === log.task).length).toBeLessThanOrEqual(1)
+    })
+
+    test('an alarm goes off once, at its time; a newer one takes the place of an older one', async () => {
+      const { queue } = await parts()
+      const log = freshLog()
+      const tasks = await queue(60_000)
+      await tasks.wakeIn(log, 60_000)
+      const begun = performance.now()
+      await tasks.wakeIn(log, 300)
+      const alarm = await deliveryOf(tasks, log, 'woken')
+      expect(alarm.cause).toBe('alarm')
+      expect(performance.now() - begun).toBeGreaterThan(250)
+      alarm.acknowledge()
     })
 
     test('a blob comes back byte for byte, storing it twice is harmless, and a missing one is an error that names it', async () => {
       const { blobs } = await parts()
       const content = Uint8Array.from({ length: 300_000 }, (_, i) => i % 251)
-      await blobs.put('sha-of-it', content)
-      await blobs.put('sha-of-it', content)
-      expect(Buffer.from(await blobs.get('sha-of-it')).equals(content)).toBe(true)
+      const sha256 = hash('sha256', content)
+      await blobs.put(sha256, content)
+      await blobs.put(sha256, content)
+      expect(Buffer.from(await blobs.get(sha256)).equals(content)).toBe(true)
       await expect(blobs.get('nowhere')).rejects.toMatchObject({ code: 'blob_missing', message: expect.stringContaining('nowhere') as string })
     })
   })
 }
 
-async function deliveryOf(queue: TaskQueue, log: LogId): Promise<Delivery> {
+async function deliveryOf(queue: TaskQueue, log: LogId, of: 'accepted' | 'woken' = 'accepted'): Promise<Delivery> {
   const stop = AbortSignal.timeout(10_000)
   while (!stop.aborted) {
-    for await (const delivery of queue.pull({ deliveriesMax: 1, waitMs: 1_000, signal: stop })) {
+    for await (const delivery of queue.pull({ of, deliveriesMax: 1, waitMs: 1_000, signal: stop })) {
       if (delivery.log.task === log.task) return delivery
       delivery.acknowledge() // left by an earlier test
     }

@@ -44,6 +44,7 @@ function spec(part: LoopPart, over: Over<LoopPart>): LoopSpec {
     memory: emptyMemory,
     stream: false,
     resume: null,
+    admitted: false,
     ...over,
     start: {
       run_id: 'run1' as never,

@@ -3,6 +3,7 @@
 // H3. A decision about a call is durable before the loop hears of it, as a supervisor has it.
 import type { ApprovalDecision, LoopEnd, LoopHost, TeamResult } from '@beaver/agent'
 import {
+  type Clock,
   type Draft,
   emptyHead,
   type EventType,
@@ -13,10 +14,12 @@ import {
   type LiveDelta,
   type LogHead,
   openRecord,
+  pause,
   type RecordedEvent,
   type SealedRecord,
   seal,
   splitBatch,
+  systemClock,
 } from '@beaver/core'
 
 export interface MemoryHost extends LoopHost {
@@ -45,8 +48,10 @@ export interface MemoryHost extends LoopHost {
 export interface MemoryHostOptions {
   /** The log so far. */
   readonly entries?: readonly (readonly RecordedEvent[])[]
+  /** By which pauses pass. Default: the system's. */
+  readonly clock?: Clock
   readonly runTeam?: (callId: string, graph: ExecutionGraph) => Promise<TeamResult>
-  readonly services?: Partial<Pick<LoopHost, 'approval' | 'memory' | 'searchSessions' | 'callExternal' | 'delta'>>
+  readonly services?: Partial<Pick<LoopHost, 'approval' | 'memory' | 'searchSessions' | 'callExternal' | 'delta' | 'pause'>>
 }
 
 const written = { epoch: 1, source: '/beaver/daemons/test', subject: 'task', time: '2026-01-01T00:00:00.000Z' }
@@ -117,6 +122,7 @@ export function memoryHost(options: MemoryHostOptions = {}): MemoryHost {
     },
     memory: () => Promise.reject(new Error('No memory was expected.')),
     searchSessions: () => Promise.reject(new Error('No search was expected.')),
+    pause: ({ ms }, signal) => pause(options.clock ?? systemClock, ms, signal),
     callExternal: ({ name }) => Promise.reject(new Error(`No external tool ${name} was expected.`)),
     delta: (delta) => void deltas.push(delta),
     ...options.services,

@@ -1,6 +1,6 @@
 // The in-memory twin of the journal, its queue and its blobs: the same outcomes, in the same order, without a server.
 import {
-  type Append,
+  type AcceptOutcome,
   type AppendOutcome,
   BeaverError,
   type BlobStore,
@@ -10,7 +10,8 @@ import {
   type Journal,
   type LogId,
   logKey,
-  type SessionTail,
+  revisionAfter,
+  systemClock,
   type TaskQueue,
 } from '@beaver/core'
 
@@ -20,82 +21,137 @@ export interface MemoryJournal extends Journal {
 }
 
 interface Queued {
+  readonly key: string
   readonly log: LogId
+  readonly cause: Delivery['cause']
+  readonly first: Entry | null
   deliveries: number
   /** Not to be delivered before this time. */
   dueAt: number
 }
 
-export function memoryJournal(): MemoryJournal {
+const entryBytesMax = 900 * 1024
+const nameKeptMs = 5_000
+
+/** @param clock the journal's own */
+export function memoryJournal({ clock: ownClock = systemClock }: { clock?: Clock } = {}): MemoryJournal {
   const logs = new Map<string, Entry[]>()
-  const tails = new Map<string, SessionTail>()
-  const queued = new Map<string, Queued>()
+  /** The accepted tasks of each session, in order. */
+  const sessions = new Map<string, { readonly log: LogId; readonly revision: number }[]>()
+  const ids = new Map<string, LogId>()
+  const accepted = new Set<string>()
+  const queued = { accepted: new Map<string, Queued>(), woken: new Map<string, Queued>() }
+  const alarms = new Map<string, { readonly log: LogId; readonly at: number }>()
+  const names = new Map<string, number>()
   const arrivals = new Set<() => void>()
   let sequence = 0
   const entriesOf = (log: LogId): Entry[] => logs.get(logKey(log)) ?? []
-  const tailKey = (tenant: string, session: string): string => `${tenant}\u0000${session}`
+  const keyOf = (tenant: string, name: string): string => `${tenant}\u0000${name}`
+  const arrived = (): void => [...arrivals].forEach((arrive) => arrive())
 
-  function write({ log, expectedRevision, payloads }: Append): AppendOutcome {
+  function store(log: LogId, payloads: readonly Uint8Array[]): void {
     const entries = entriesOf(log)
-    if ((entries.at(-1)?.revision ?? 0) !== expectedRevision) return { kind: 'fenced' }
     logs.set(logKey(log), entries)
-    for (const payload of payloads) entries.push({ revision: ++sequence, payload })
-    return { kind: 'appended', revision: sequence }
+    for (const payload of payloads) entries.push({ revision: ++sequence, payload, timeMs: ownClock.now() })
   }
 
-  const lifeOf = (task: Queued, { leaseMs, clock }: { leaseMs: number; clock: Clock }): Pick<Delivery, 'acknowledge' | 'giveBack' | 'extend'> => ({
-    acknowledge: () => void queued.delete(logKey(task.log)),
-    giveBack(pauseMs) {
-      task.dueAt = clock.now() + pauseMs
-      for (const arrive of arrivals) arrive()
-    },
-    extend: () => void (task.dueAt = clock.now() + leaseMs),
-  })
+  function wakeNow(log: LogId, cause: 'woken' | 'alarm'): void {
+    const key = `wake ${++sequence}`
+    // One that was not delivered yet is replaced; one under way is left to whoever has it.
+    for (const [at, each] of queued.woken) if (each.deliveries === 0 && logKey(each.log) === logKey(log)) queued.woken.delete(at)
+    queued.woken.set(key, { key, log, cause, first: null, deliveries: 0, dueAt: 0 })
+    arrived()
+  }
 
   return {
-    append: async (append) => write(append),
-    async accept(first, tail) {
-      const { tenant, session, task } = first.log
-      if (entriesOf(first.log).length > 0) return { kind: 'task_exists' }
-      if ((tails.get(tailKey(tenant, session))?.revision ?? 0) !== tail.revision) return { kind: 'tail_moved' }
-      const outcome = write(first)
-      if (outcome.kind === 'fenced') return { kind: 'task_exists' }
-      tails.set(tailKey(tenant, session), { task, revision: ++sequence })
-      queued.set(logKey(first.log), { log: first.log, deliveries: 0, dueAt: 0 })
-      for (const arrive of arrivals) arrive()
-      return { kind: 'accepted', revision: outcome.revision }
+    async append({ log, expectedRevision, payloads }): Promise<AppendOutcome> {
+      const behind = accepted.has(logKey(log)) ? revisionAfter(entriesOf(log)) : (entriesOf(log).at(-1)?.revision ?? 0)
+      if (behind !== expectedRevision) return { kind: 'fenced' }
+      store(log, payloads)
+      return { kind: 'appended', revision: sequence }
     },
-    sessionTail: async (tenant, session) => tails.get(tailKey(tenant, session)) ?? { task: null, revision: 0 },
+    async accept({ log, payloads, tail }): Promise<AcceptOutcome> {
+      const by = ids.get(keyOf(log.tenant, log.task))
+      if (by !== undefined) return { kind: 'id_taken', by }
+      const session = sessions.get(keyOf(log.tenant, log.session)) ?? []
+      if ((session.at(-1)?.revision ?? 0) !== tail.revision) return { kind: 'tail_moved' }
+      store(log, payloads)
+      accepted.add(logKey(log))
+      const [first] = entriesOf(log) as [Entry]
+      ids.set(keyOf(log.tenant, log.task), log)
+      sessions.set(keyOf(log.tenant, log.session), [...session, { log, revision: first.revision }])
+      queued.accepted.set(logKey(log), { key: logKey(log), log, cause: 'accepted', first, deliveries: 0, dueAt: 0 })
+      arrived()
+      return { kind: 'accepted', acceptedRevision: first.revision, revision: revisionAfter(entriesOf(log)) }
+    },
+    find: async (tenant, task) => ids.get(keyOf(tenant, task)) ?? null,
+    async sessionTail(tenant, session) {
+      const last = sessions.get(keyOf(tenant, session))?.at(-1)
+      return last === undefined ? { task: null, revision: 0 } : { task: last.log.task, revision: last.revision }
+    },
+    async next({ tenant, session }, acceptedRevision) {
+      return sessions.get(keyOf(tenant, session))?.find(({ revision }) => revision > acceptedRevision)?.log.task ?? null
+    },
     first: async (log) => entriesOf(log)[0] ?? null,
     last: async (log) => entriesOf(log).at(-1) ?? null,
     read: async (log) => [...entriesOf(log)],
-    queue: ({ leaseMs, clock }) => ({
-      adopt({ log, deliveries, lease }) {
-        const task = queued.get(lease)
-        if (task === undefined) throw new BeaverError('invalid_arguments', `${JSON.stringify(lease)} is no lease of the task queue.`)
-        return { ...deliveryOf(task, lifeOf(task, { leaseMs, clock })), log, deliveries }
-      },
-      async *pull({ deliveriesMax, waitMs, signal }) {
-        const until = clock.now() + waitMs
-        for (let given = 0; given < deliveriesMax && !signal.aborted && clock.now() < until;) {
-          const due = [...queued.values()].find((each) => each.dueAt <= clock.now())
-          if (due === undefined) {
-            const next = Math.min(until, ...[...queued.values()].map((each) => each.dueAt))
-            await arrivalOr(next - clock.now(), clock, signal, arrivals)
-            continue
+    now: () => ownClock.now(),
+    entryBytesMax,
+    queue({ leaseMs, clock }) {
+      const lifeOf = (of: Map<string, Queued>, task: Queued): Pick<Delivery, 'acknowledge' | 'giveBack' | 'extend'> => ({
+        acknowledge: () => void of.delete(task.key),
+        giveBack(pauseMs) {
+          task.dueAt = clock.now() + pauseMs
+          arrived()
+        },
+        extend: () => void (task.dueAt = clock.now() + leaseMs),
+      })
+      const deliveryOf = (of: Map<string, Queued>, task: Queued): Delivery => {
+        const { log, cause, first, deliveries, key } = task
+        return { log, cause, first, deliveries, lease: key, ...lifeOf(of, task) }
+      }
+      return {
+        adopt({ log, deliveries, lease, cause }) {
+          const of = cause === 'accepted' ? queued.accepted : queued.woken
+          const task = of.get(lease) ?? { key: lease, log, cause, first: null, deliveries, dueAt: 0 }
+          if (cause === 'accepted' && !logs.has(lease)) throw new BeaverError('invalid_arguments', `${JSON.stringify(lease)} is no lease of the task queue.`)
+          return { ...deliveryOf(of, task), log, deliveries, first: null }
+        },
+        async *pull({ of, deliveriesMax, waitMs, signal }) {
+          const until = clock.now() + waitMs
+          for (let given = 0; given < deliveriesMax && !signal.aborted && clock.now() < until;) {
+            for (const [key, { log, at }] of of === 'woken' ? alarms : []) {
+              if (at > clock.now()) continue
+              alarms.delete(key)
+              wakeNow(log, 'alarm')
+            }
+            const waiting = [...queued[of].values()]
+            const due = waiting.find((each) => each.dueAt <= clock.now())
+            if (due === undefined) {
+              const ringing = of === 'woken' ? [...alarms.values()].map(({ at }) => at) : []
+              await arrivalOr(Math.min(until, ...ringing, ...waiting.map((each) => each.dueAt)) - clock.now(), clock, signal, arrivals)
+              continue
+            }
+            due.deliveries++
+            due.dueAt = clock.now() + leaseMs
+            given++
+            yield deliveryOf(queued[of], due)
           }
-          due.deliveries++
-          due.dueAt = clock.now() + leaseMs
-          given++
-          yield deliveryOf(due, lifeOf(due, { leaseMs, clock }))
-        }
-      },
-    }),
+        },
+        async wake(log, { name } = {}) {
+          if (name !== undefined) {
+            if ((names.get(name) ?? -Infinity) > clock.now() - nameKeptMs) return
+            names.set(name, clock.now())
+          }
+          wakeNow(log, 'woken')
+        },
+        async wakeIn(log, delayMs) {
+          alarms.set(logKey(log), { log, at: clock.now() + Math.max(0, delayMs) })
+          arrived()
+        },
+      }
+    },
   }
-}
-
-function deliveryOf({ log, deliveries }: Queued, of: Pick<Delivery, 'acknowledge' | 'giveBack' | 'extend'>): Delivery {
-  return { log, deliveries, lease: logKey(log), ...of }
 }
 
 function arrivalOr(delayMs: number, clock: Clock, signal: AbortSignal, arrivals: Set<() => void>): Promise<void> {

@@ -53,15 +53,20 @@ export interface WorkflowDefinition<Input extends z.ZodType> {
 
 /** A workflow from its schema and its builder. */
 export function defineWorkflow<Input extends z.ZodType>({ name, description, input, shapeFault, build, program }: WorkflowDefinition<Input>): Workflow {
-  const whole = wholeSchema(input)
+  // Made when they are first asked for: a daemon that starts needs none of them.
+  let whole: JsonObject | null = null
+  let parameters: JsonObject | null = null
+  const schema = (): JsonObject => (whole ??= wholeSchema(input))
   return {
     name,
     description,
     input,
-    parameters: briefSchema(whole, name),
+    get parameters() {
+      return (parameters ??= briefSchema(schema(), name))
+    },
     ...(program === undefined ? {} : { program }),
     plan(args, options) {
-      const read = readArguments({ input, schema: whole, ...(shapeFault === undefined ? {} : { shapeFault }) }, args)
+      const read = readArguments({ input, schema: schema(), ...(shapeFault === undefined ? {} : { shapeFault }) }, args)
       return read.ok ? build(read.value, { ...defaultWorkflowLimits, ...options?.limits }, options?.turn ?? 0) : read
     },
   }

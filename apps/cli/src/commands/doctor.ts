@@ -7,10 +7,8 @@ import { checkLoaded } from '../doctor/check-loaded.ts'
 import { checkDisk, checkLoopback, checkNatsServer, checkNode } from '../doctor/check-machine.ts'
 import { checkModel, checkModelsBeside } from '../doctor/check-model.ts'
 import { checkSystem } from '../doctor/check-system.ts'
-import { type Screen, screenOf } from '../screen.ts'
-import { statusPaint } from '../text/status-paint.ts'
-import { padEnd } from '../text/width.ts'
-import { wrapWords } from '../text/wrap.ts'
+import { screenOf } from '../screen.ts'
+import { findingLines } from '../text/finding-lines.ts'
 
 export async function doctor(options: { readonly json?: true }, globals: GlobalOptions): Promise<number> {
   const screen = screenOf({ colour: globals.color })
@@ -33,15 +31,6 @@ async function examine(globals: GlobalOptions): Promise<Finding[]> {
     if (!(error instanceof BeaverError) || error.code !== 'invalid_configuration') throw error
     return [checkNode(), fail('configuration', error.message, 'Correct what is named; nothing else was checked.')]
   }
-}
-
-const textColumn = 21
-
-function findingLines({ status, name, says, todo }: Finding, { style, columns }: Screen): string[] {
-  const head = `${statusPaint(status, style)(padEnd(status, 4))}  ${style.bold(padEnd(name, 13))}  `
-  const room = columns - textColumn
-  const below = [...wrapWords(says, room).slice(1), ...(todo === null || todo === '' ? [] : wrapWords(todo, room).map(style.dim))]
-  return [head + (wrapWords(says, room)[0] ?? ''), ...below.map((line) => ' '.repeat(textColumn) + line)]
 }
 
 function verdict(findings: readonly Finding[]): string {

@@ -20,14 +20,25 @@ export function openLog(file: string): number {
   return openSync(file, 'a', 0o600)
 }
 
-/** The last line that says something: of an uncaught error its message, not the stack below it. `null`: there is none. */
+/** The last line that says something: the message of an error in the log, or of an uncaught one without its stack. `null`: there is none. */
 export async function lastLine(file: string): Promise<string | null> {
   const text = await readFile(file, 'utf8').catch(() => '')
   const lines = text
     .slice(-linesReadBytesMax)
     .split('\n')
-    .map((line) => line.trim())
+    .map((line) => messageIn(line.trim()))
   const telling = lines.filter((line) => line !== '' && !/^(at |Node\.js v|[{}[\]^~]|node:internal)/.test(line))
   const error = telling.slice(-linesOfErrorMax).findLast((line) => /^(\w*Error\b.*:|\w+: )/.test(line))
-  return (error ?? telling.at(-1))?.slice(0, 500) ?? null
+  return (error ?? telling.at(-1))?.replace(/^Error: /, '').slice(0, 500) ?? null
+}
+
+/** Of a line of the log what it says, marked when it is an error; any other line as it is. */
+function messageIn(line: string): string {
+  if (!line.startsWith('{')) return line
+  try {
+    const { level, message } = JSON.parse(line) as { level?: unknown; message?: unknown }
+    return typeof message !== 'string' ? '' : level === 'error' ? `Error: ${message}` : message
+  } catch {
+    return line
+  }
 }

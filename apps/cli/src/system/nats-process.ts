@@ -1,9 +1,9 @@
 // The embedded nats-server as a supervised child.
 // N1. A restart listens on the port of the first start, so that every client reconnects by itself.
 import { type EmbeddedServer, startEmbeddedServer } from '@beaver/nats'
-import type { ChildSpec, RunningChild } from './supervise.ts'
+import type { Service, ServiceSpec } from './service.ts'
 
-export function natsProcess(options: { binary: string; version: string; dataDir: string; logFile: string }): ChildSpec {
+export function natsProcess(options: { binary: string; version: string; dataDir: string; logFile: string }): ServiceSpec {
   let port: number | null = null
   return {
     name: 'nats-server',
@@ -16,11 +16,14 @@ export function natsProcess(options: { binary: string; version: string; dataDir:
   }
 }
 
-function running(server: EmbeddedServer, version: string): RunningChild {
+function running(server: EmbeddedServer, version: string): Service {
   return {
     pid: server.pid,
     info: { url: server.url, version },
-    gone: server.closed.then(({ code }) => (code === null ? 'killed' : code > 128 ? `killed by signal ${code - 128}` : `exit code ${code}`)),
+    gone: server.closed.then(({ code }) => ({
+      reason: code === null ? 'killed' : code > 128 ? `killed by signal ${code - 128}` : `exit code ${code}`,
+      normal: code === 0,
+    })),
     stop: () => server.stop(),
     kill: () => {
       try {

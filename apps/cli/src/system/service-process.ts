@@ -5,9 +5,9 @@ import { spawn } from 'node:child_process'
 import { closeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { BeaverError, type ErrorCode, errorCodes } from '@beaver/core'
+import { BeaverError, type ChildEnd, type ErrorCode, errorCodes } from '@beaver/core'
 import { lastLine, openLog } from './log-file.ts'
-import type { ChildSpec, RunningChild } from './supervise.ts'
+import type { Service, ServiceSpec } from './service.ts'
 
 export interface ServiceOptions {
   readonly name: string
@@ -19,13 +19,13 @@ export interface ServiceOptions {
   readonly stopMsMax: number
 }
 
-export function serviceProcess(options: ServiceOptions): ChildSpec {
+export function serviceProcess(options: ServiceOptions): ServiceSpec {
   return { name: options.name, logFile: options.logFile, start: (signal) => startService(options, signal) }
 }
 
 type Said = { readonly kind: 'ready'; readonly info: Record<string, unknown> } | { readonly kind: 'failed'; readonly error: BeaverError }
 
-async function startService(options: ServiceOptions, signal: AbortSignal): Promise<RunningChild> {
+async function startService(options: ServiceOptions, signal: AbortSignal): Promise<Service> {
   const { name, logFile } = options
   const log = openLog(logFile)
   const entry = fileURLToPath(import.meta.resolve(options.packageName))
@@ -34,15 +34,15 @@ async function startService(options: ServiceOptions, signal: AbortSignal): Promi
 
   let ended = false
   const kill = (): void => killGroup(child.pid)
-  const gone = new Promise<string>((resolve) => {
+  const gone = new Promise<ChildEnd>((resolve) => {
     child.once('error', (error) => {
       ended = true
-      resolve(error.message)
+      resolve({ reason: error.message, normal: false })
     })
     child.once('exit', (code, killedBy) => {
       ended = true
       kill() // what it may have left behind in its group
-      resolve(killedBy === null ? `exit code ${code}` : `killed by ${killedBy}`)
+      resolve({ reason: killedBy === null ? `exit code ${code}` : `killed by ${killedBy}`, normal: code === 0 })
     })
   })
   const stop = async (): Promise<void> => {
@@ -55,7 +55,7 @@ async function startService(options: ServiceOptions, signal: AbortSignal): Promi
 
   const said = await Promise.race([
     new Promise<Said>((resolve) => child.on('message', (message) => resolve(saying(name, message)))),
-    gone.then(async (reason): Promise<Said> => ({ kind: 'failed', error: await earlyEnd(options, reason) })),
+    gone.then(async ({ reason }): Promise<Said> => ({ kind: 'failed', error: await earlyEnd(options, reason) })),
     sleep(options.startMsMax, undefined, { ref: false }).then((): Said => ({
       kind: 'failed',
       error: new BeaverError('start_failed', `The ${name} was not ready within ${options.startMsMax / 1000} s. Its log: ${logFile}`),

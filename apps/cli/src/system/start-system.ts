@@ -2,16 +2,22 @@
 // Used by `beaver up` and by `beaver run --up`; it prints nothing.
 // U1. One system a home. U2. It is up when all parts are ready; a start that fails or is aborted leaves nothing behind.
 // U3. Stop order: supervisor (it drains), projector, nats-server. U4. A part that cannot be kept alive fails the system.
+// How often a part is started again stands in core's table `supervisors`; each restart is a line of logs/up.log.
+import { appendFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Config, lockHome, removeSystemFile, writeSystemFile } from '@beaver/config'
-import { BeaverError } from '@beaver/core'
+import { BeaverError, type Clock, type Logger, startSupervision, type Supervision, supervisors, systemClock } from '@beaver/core'
 import { connectNats, findNatsServer } from '@beaver/nats'
+import { stderrLogger } from '@beaver/process'
 import { rotateLog } from './log-file.ts'
 import { natsProcess } from './nats-process.ts'
 import { serviceProcess } from './service-process.ts'
-import { type ChildSpec, type ChildStatus, type SupervisedChild, supervise } from './supervise.ts'
+import type { Service, ServiceSpec } from './service.ts'
 
-export type SystemStatus = ChildStatus | { readonly kind: 'starting'; readonly name: string } | { readonly kind: 'stopping'; readonly name: string }
+export type SystemStatus =
+  | { readonly kind: 'starting' | 'stopping'; readonly name: string }
+  | { readonly kind: 'ready'; readonly name: string; readonly pid: number; readonly restarted: boolean }
+  | { readonly kind: 'died'; readonly name: string; readonly reason: string; readonly pauseMs: number; readonly deaths: number }
 
 export interface System {
   readonly natsUrl: string
@@ -33,39 +39,56 @@ const projectorStopMsMax = 5_000
 const afterDrainMsMax = 10_000
 
 /** @throws {BeaverError} `start_failed`, `server_missing`, `server_too_old`, `unreachable`, `invalid_configuration` */
-export async function startSystem(config: Config, options: { onStatus?: (status: SystemStatus) => void; signal?: AbortSignal } = {}): Promise<System> {
+export async function startSystem(
+  config: Config,
+  options: { onStatus?: (status: SystemStatus) => void; signal?: AbortSignal; /** Of the pauses before restarts. */ clock?: Clock } = {},
+): Promise<System> {
   const signal = options.signal ?? new AbortController().signal
   const tell = options.onStatus ?? ((): void => {})
   const unlock = lockHome(config.home)
-  const children: SupervisedChild[] = []
+  const started = new Map<string, Service>()
+  const logFiles = new Map<string, string>()
   const startedAt = new Date().toISOString()
   let stopped: Promise<void> | null = null
   let natsUrl = config.nats_url ?? ''
   let written = false
 
+  const services: Supervision<Service> = startSupervision<Service>({
+    spec: supervisors.services,
+    logger: logOf(config),
+    clock: options.clock ?? systemClock,
+    fieldsOf: ({ pid }) => ({ pid }),
+    onStatus(status) {
+      if (status.kind === 'ready') started.set(status.id, status.child)
+      if (stopped !== null || status.kind === 'escalated') return
+      if (written) describe()
+      if (status.kind === 'ready') tell({ kind: 'ready', name: status.id, pid: status.child.pid, restarted: status.restarted })
+      else tell({ kind: 'died', name: status.id, reason: status.reason, pauseMs: status.pauseMs, deaths: status.deaths })
+    },
+    failure: ({ id, reason, deaths }) =>
+      new BeaverError(
+        'start_failed',
+        `The ${id} died ${deaths} times within ${supervisors.services.intensity.periodMs / 1000} s (last: ${reason}), so Beaver stops. Its log: ${logFiles.get(id)}`,
+      ),
+  })
+  const pidOf = (name: string): number | null => services.get(name)?.pid ?? null
   const describe = (): void => {
-    const pids = Object.fromEntries(children.map((child) => [child.name, child.pid]))
-    writeSystemFile(config.home, { nats_url: natsUrl, namespace: config.namespace, tenant: config.tenant, started_at: startedAt, children: pids })
+    const children = Object.fromEntries([...started.keys()].map((name) => [name, pidOf(name)]))
+    writeSystemFile(config.home, { nats_url: natsUrl, namespace: config.namespace, tenant: config.tenant, started_at: startedAt, children })
   }
-  const onStatus = (status: ChildStatus): void => {
-    if (stopped !== null) return
-    if (written) describe()
-    tell(status)
-  }
-  const start = async (spec: ChildSpec): Promise<void> => {
-    rotateLog(spec.logFile)
-    tell({ kind: 'starting', name: spec.name })
-    children.push(await supervise(spec, { onStatus, signal }))
+  const start = async ({ name, logFile, start: begin }: ServiceSpec): Promise<Service> => {
+    rotateLog(logFile)
+    logFiles.set(name, logFile)
+    tell({ kind: 'starting', name })
+    return services.add({ id: name, restart: 'permanent' }, async (life) => {
+      const service = await begin(AbortSignal.any([signal, life]))
+      return { ...service, stop: () => (tell({ kind: 'stopping', name }), service.stop()) }
+    })
   }
   const stop = (): Promise<void> => (stopped ??= end())
 
   async function end(): Promise<void> {
-    for (const name of ['supervisor', 'projector', 'nats-server']) {
-      const child = children.find((each) => each.name === name)
-      if (child === undefined) continue
-      tell({ kind: 'stopping', name })
-      await child.stop()
-    }
+    await services.stop()
     removeSystemFile(config.home)
     unlock()
   }
@@ -75,20 +98,20 @@ export async function startSystem(config: Config, options: { onStatus?: (status:
       const { binary, version } = await findNatsServer(config.natsServerBinary, process.env['PATH'])
       const dataDir = join(config.home, 'nats')
       const logFile = join(dataDir, 'nats-server.log')
-      await start(natsProcess({ binary, version, dataDir, logFile }))
-      natsUrl = String(children[0]?.info['url'])
+      natsUrl = String((await start(natsProcess({ binary, version, dataDir, logFile }))).info['url'])
     } else {
       await (await connectNats({ url: config.nats_url, name: 'beaver-up' })).close() // it must answer, and be new enough
     }
     const env = serviceEnvironment(config, natsUrl)
-    const service = (name: string, stopMsMax: number): ChildSpec =>
+    const service = (name: string, stopMsMax: number): ServiceSpec =>
       serviceProcess({ name, packageName: `@beaver/${name}`, env, logFile: join(config.home, 'logs', `${name}.log`), startMsMax: serviceStartMsMax, stopMsMax })
     if (!signal.aborted) {
-      const started = await Promise.allSettled([
-        start(service('supervisor', config.daemon.drain_ms + afterDrainMsMax)),
+      // Together, in the order of the table: they stop in the reverse order.
+      const ready = await Promise.allSettled([
         start(service('projector', projectorStopMsMax)),
+        start(service('supervisor', config.daemon.drain_ms + afterDrainMsMax)),
       ])
-      const [refused] = started.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []))
+      const [refused] = ready.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []))
       if (refused !== undefined) throw refused
     }
     if (signal.aborted) throw new BeaverError('start_failed', 'The start was interrupted.')
@@ -99,20 +122,25 @@ export async function startSystem(config: Config, options: { onStatus?: (status:
     throw error
   }
 
-  const failed = Promise.race(children.map((child) => child.failed))
-  failed.catch(() => {}) // whoever waits for it is told
   return {
     natsUrl,
     embedded: config.nats_url === undefined,
     get parts() {
-      return children.map(({ name, pid, info }) => ({ name, pid, info }))
+      return [...started].map(([name, { info }]) => ({ name, pid: pidOf(name), info }))
     },
-    failed,
+    failed: services.failed,
     stop,
-    kill: () => {
-      for (const child of children) child.kill()
-    },
+    kill: () => services.kill(),
   }
+}
+
+/** What the supervisor of the parts says, beside their own logs: `beaver up` has the screen. */
+function logOf(config: Config): Logger {
+  const folder = join(config.home, 'logs')
+  const file = join(folder, 'up.log')
+  mkdirSync(folder, { recursive: true })
+  rotateLog(file)
+  return stderrLogger({ pretty: false, level: config.log.level, write: (line) => appendFileSync(file, line, { mode: 0o600 }) })
 }
 
 /** What the services read the same configuration from. */

@@ -27,7 +27,7 @@ export function watchTasks({ nc, subjects, client }: Connection, print: (line: s
     due = asksMax
     timer ??= setTimeout(() => void ask(), settleMs)
   }
-  const subscriptions = [subjects.acceptances, subjects.anySessionIdle].map((subject) => nc.subscribe(subject, { callback: hint }))
+  const subscriptions = [subjects.acceptances, subjects.anyEnded].map((subject) => nc.subscribe(subject, { callback: hint }))
 
   async function ask(): Promise<void> {
     const answer = (await client.query('tasks', { limit: newestMax }).catch(() => null)) as TasksAnswer | null

@@ -1,4 +1,4 @@
-import { fallbackClasses, failureClass, failurePolicies } from '@beaver/core'
+import { fallbackClasses, failureClass, failurePolicies, policiesWith } from '@beaver/core'
 import { calls, memoryHost, rootSpec, says, streams, until } from '@beaver/testing'
 import { describe, expect, it, test } from 'vitest'
 import { advanceUntilSettled, begin, guided, type Loop, resumed, sequential, teamResult, turns } from '../../test/loop-kit.ts'
@@ -47,7 +47,11 @@ describe('the fallback', () => {
     const policy = failurePolicies.provider_timeout
     if (policy.action !== 'retry') throw new Error('it is retried')
     const all = Array.from({ length: policy.triesMax }, () => new ProviderError('provider_timeout', 'Main was silent.'))
-    const loop = begin({ replies: all, fallback: all.map(() => new ProviderError('provider_refused', 'Second has no such key.', { status: 401 })) })
+    const loop = begin({
+      replies: all,
+      fallback: all.map(() => new ProviderError('provider_refused', 'Second has no such key.', { status: 401 })),
+      policies: policiesWith({ outageMsMax: 0 }),
+    })
     await advanceUntilSettled(loop)
     expect(await loop.end).toMatchObject({
       status: 'failed',

@@ -1,8 +1,11 @@
-import { failurePolicies, type FailureClass, retryPauseMs } from '@beaver/core'
+import { failurePolicies, type FailureClass, policiesWith, retryPauseMs } from '@beaver/core'
 import { calls, held, memoryHost, rootSpec, says, until } from '@beaver/testing'
 import { describe, expect, it, test } from 'vitest'
 import { advanceUntilSettled, begin, probe, results, turns } from '../../test/loop-kit.ts'
 import { type ChatAnswer, ProviderError } from '../provider/chat-provider.ts'
+
+// Without a wait for outages and limits: those are in agent-loop.outage.test.ts.
+const policies = policiesWith({ outageMsMax: 0, limitMsMax: 0 })
 
 describe('retries follow the table', () => {
   const retried = Object.entries(failurePolicies).flatMap(([name, policy]) =>
@@ -10,11 +13,11 @@ describe('retries follow the table', () => {
   )
 
   test.each(retried)('%s is tried %d times in all, each pause as the policy has it', async (failureClass, triesMax) => {
-    const loop = begin({ replies: Array.from({ length: triesMax }, () => new ProviderError(failureClass, 'again')), random: 0.5 })
+    const loop = begin({ replies: Array.from({ length: triesMax }, () => new ProviderError(failureClass, 'again')), random: 0.5, policies })
     await advanceUntilSettled(loop)
     expect(await loop.end).toMatchObject({ status: 'failed', failure: { class: failureClass } })
     const tries = loop.host.events.flatMap((event) => (event.type === 'provider_call_failed' ? [[event.data.tries, event.data.retry_in_ms]] : []))
-    expect(tries).toEqual(Array.from({ length: triesMax }, (_, i) => [i + 1, retryPauseMs(failurePolicies[failureClass], { tries: i + 1, random: 0.5 })]))
+    expect(tries).toEqual(Array.from({ length: triesMax }, (_, i) => [i + 1, retryPauseMs(policies[failureClass], { tries: i + 1, waitedMs: 0, random: 0.5 })]))
   })
 
   test.each(['provider_refused', 'context_overflow', 'refusal', 'budget_exceeded'] as const)('%s is not tried again', async (failureClass) => {
@@ -36,7 +39,7 @@ describe('retries follow the table', () => {
 
   it("waits as long as the server asks (Retry-After), up to the policy's longest pause", async () => {
     const asking = (retryAfterMs: number): ProviderError => new ProviderError('rate_limited', 'slow', { status: 429, retryAfterMs })
-    const loop = begin({ replies: [asking(7_000), asking(3_600_000), says('ok')] })
+    const loop = begin({ replies: [asking(7_000), asking(3_600_000), says('ok')], policies })
     await advanceUntilSettled(loop)
     await loop.end
     expect(loop.host.events.flatMap((event) => (event.type === 'provider_call_failed' ? [event.data.retry_in_ms] : []))).toEqual([7_000, 30_000])

@@ -1,3 +1,4 @@
+import { failurePolicies } from '@beaver/core'
 import { calls, memoryHost, rootSpec, says, scriptedProvider, virtualClock, workerSpec } from '@beaver/testing'
 import { createTeamWorkflowTools } from '@beaver/workflows'
 import { describe, expect, it, test } from 'vitest'
@@ -194,6 +195,7 @@ it('runs of different profiles in one worker do not share their tools', async ()
     clock: virtualClock(),
     random: () => 0,
     toolTimeoutMs: 1_000,
+    failurePolicies,
   }
   for (const name of ['one', 'two', 'one']) await runAgentLoop(rootSpec({ part: { profile: name } }), services, memoryHost(), new AbortController().signal)
   expect(offered({ provider })).toEqual([['add'], ['workflow:summarize'], ['add']])

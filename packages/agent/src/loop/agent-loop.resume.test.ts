@@ -1,4 +1,4 @@
-import { type DomainEvent, foldTask, type RecordedEvent } from '@beaver/core'
+import { type DomainEvent, foldTask, policiesWith, type RecordedEvent } from '@beaver/core'
 import { calls, memoryHost, rootSpec, says, type ScriptedReply, until } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { advanceUntilSettled, begin, probe, results, sequential, teamResult, toolMessages } from '../../test/loop-kit.ts'
@@ -82,7 +82,8 @@ describe('taken up again (L2, L3)', () => {
     const first = begin({ replies: [fail(), says('never asked')], host })
     await until('the first try is journaled', () => host.types.includes('provider_call_failed'))
     const resumed = memoryHost({ entries: host.entries })
-    const again = begin({ replies: [fail(), fail()], host: resumed, spec: rootSpec({ resume: resumed.events }) })
+    const policies = policiesWith({ outageMsMax: 0 })
+    const again = begin({ replies: [fail(), fail()], host: resumed, spec: rootSpec({ resume: resumed.events }), policies })
     await advanceUntilSettled(again)
     expect(await again.end).toMatchObject({ status: 'failed', failure: { class: 'provider_timeout', message: 'no answer (tried 3 times)' } })
     first.cancel()

@@ -32,6 +32,7 @@ export function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopH
         max_tool_iterations: assembly.profile?.maxToolIterations ?? spec.start.max_tool_iterations,
         tools: [...assembly.tools.keys(), ...assembly.workflows.keys()],
       })
+    let admitted = spec.admitted
     const work: LoopWork = {
       spec,
       services,
@@ -42,6 +43,11 @@ export function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopH
       files: filesToFind(requirements),
       madeAhead: new Map(),
       live: spec.stream ? liveText(services.clock, host.delta) : null,
+      takeAdmission() {
+        const had = admitted
+        admitted = false
+        return had
+      },
       run: () => actor.getSnapshot().context.run,
       async record(events) {
         const first = await host.append(events.map(draft), endWith(work.run(), events, requirements))

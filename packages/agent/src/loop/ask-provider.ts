@@ -1,14 +1,16 @@
 // One call of the model, however many tries it takes: main first, then the fallback, after a pause main again (PR-02).
 // P1. Every failed try is durable before the next begins. P2. A try is main, and the fallback where one may answer what main did not;
-//     how many there are, and the pauses between them, the failure policies say. P3. Who answers makes no difference to what follows.
-import { type DomainEvent, event, failurePolicies, fallbackClasses, pause, retryPauseMs } from '@beaver/core'
-import { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError } from '../provider/chat-provider.ts'
+//     how many there are, the pauses between them and the whole time, the failure policies say. P3. Who answers makes no difference to
+//     what follows. P4. What was tried and waited before is what the run's record says: a run that is taken up again in a pause asks
+//     at once and goes on counting. P5. The host waits, never this thread: it may drop the loop in any pause.
+import { type DomainEvent, event, fallbackClasses, retryPauseMs } from '@beaver/core'
+import { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError, type TurnWait } from '../provider/chat-provider.ts'
 import type { ProviderBundle } from '../provider/provider-bundle.ts'
 import type { LoopWork } from './loop-work.ts'
 
 export interface Question extends Pick<ChatRequest, 'messages' | 'tools'> {
   readonly providers: Pick<ProviderBundle, 'main' | 'fallback'>
-  /** Of the dialogue: passed on live, where somebody follows. */
+  /** Of the dialogue: passed on live, where somebody follows, and its turn under a limit is waited for by the host. */
   readonly live: boolean
 }
 
@@ -16,63 +18,98 @@ export interface FailedTry {
   readonly kind: 'failed'
   readonly provider: string
   readonly error: ProviderError
+  readonly durationMs: number
+}
+
+/** A call that failed for good. `error`: what the run fails with; `last`: the try that is not recorded yet. */
+export interface GivenUp {
+  readonly error: ProviderError
+  readonly tries: number
+  /** What was waited, failed tries included. */
+  readonly waitedMs: number
+  readonly last: FailedTry
 }
 
 export type Asked =
   | { readonly kind: 'answered'; readonly provider: string; readonly answer: ChatAnswer; readonly durationMs: number }
   | { readonly kind: 'cancelled' }
-  /** For good. `error`: what the run fails with; `last`: the try that is not recorded yet. */
-  | { readonly kind: 'given_up'; readonly error: ProviderError; readonly tries: number; readonly last: FailedTry }
+  | ({ readonly kind: 'given_up' } & GivenUp)
 
 type Tried = Exclude<Asked, { kind: 'given_up' }> | FailedTry
 
 export async function askProvider(work: LoopWork, question: Question): Promise<Asked> {
   const { main, fallback } = question.providers
-  for (let tries = work.run().tries + 1; ; tries++) {
-    const first = await tryOnce(work, question, main)
+  for (;;) {
+    const tries = work.run().tries + 1
+    const admitted = question.live && work.takeAdmission()
+    // Where main had failed before the wait, the turn that was waited for is the fallback's.
+    const known = admitted && fallback !== null ? mainFailedBefore(work) : null
+    const first = known ?? (await tryOnce(work, question, { provider: main, admitted }))
     if (first.kind !== 'failed') return first
     let last = first
     if (fallback !== null && fallbackClasses.has(first.error.class)) {
-      await work.record([tryFailed(work, first, { tries, retryInMs: 0 })])
-      const second = await tryOnce(work, question, fallback)
+      if (known === null) await work.record([tryFailed(work, first, { tries, retryInMs: 0 })])
+      const second = await tryOnce(work, question, { provider: fallback, admitted: known !== null })
       if (second.kind !== 'failed') return second
       last = second
     }
-    const pauseMs = pauseAfter(work, first.error, tries) ?? pauseAfter(work, last.error, tries)
-    if (pauseMs === null) return { kind: 'given_up', error: reasonOf(first, last), tries, last }
+    const waitedMs = work.run().due.waitedMs + last.durationMs
+    const pauseMs = pauseAfter(work, first.error, waitedMs) ?? pauseAfter(work, last.error, waitedMs)
+    if (pauseMs === null) return { kind: 'given_up', error: reasonOf(first, last), tries, waitedMs, last }
     await work.record([tryFailed(work, last, { tries, retryInMs: pauseMs })])
-    await pause(work.services.clock, pauseMs, work.signal)
+    const { class: failureClass, message } = last.error
+    await work.host.pause({ ms: pauseMs, waitsFor: failureClass === 'rate_limited' ? 'limit' : 'provider', reason: message }, work.signal)
   }
 }
 
-async function tryOnce(work: LoopWork, { messages, tools, live }: Question, provider: ChatProvider): Promise<Tried> {
-  const { signal } = work
+async function tryOnce(
+  work: LoopWork,
+  { messages, tools, live }: Question,
+  { provider, admitted }: { provider: ChatProvider; admitted: boolean },
+): Promise<Tried> {
+  const { signal, host } = work
   if (signal.aborted) return { kind: 'cancelled' }
   const writer = live && work.live !== null ? work.live.begin(work.run().answers + 1) : null
+  const turn = live ? { admitted, waitTurn: (wait: TurnWait) => host.pause({ ...wait, waitsFor: 'limit', admitted: true }, signal) } : {}
   const begun = work.services.clock.now()
+  const durationMs = (): number => Math.max(0, Math.round(work.services.clock.now() - begun))
   try {
-    const answer = await provider.chat(writer === null ? { messages, tools, signal } : { messages, tools, signal, onText: writer.write })
+    const { works } = work.host
+    const answer = await provider.chat({
+      ...{ messages, tools, signal, ...turn },
+      ...(writer === null ? {} : { onText: writer.write }),
+      ...(works === undefined ? {} : { onRead: () => works({ kind: 'answer' }) }),
+    })
     writer?.finish()
-    return { kind: 'answered', provider: provider.name, answer, durationMs: Math.round(work.services.clock.now() - begun) }
+    return { kind: 'answered', provider: provider.name, answer, durationMs: durationMs() }
   } catch (error) {
     if (signal.aborted) return { kind: 'cancelled' }
     if (!(error instanceof ProviderError)) throw error
-    return { kind: 'failed', provider: provider.name, error }
+    return { kind: 'failed', provider: provider.name, error, durationMs: durationMs() }
   } finally {
     writer?.drop()
   }
 }
 
-function pauseAfter({ services }: LoopWork, { class: failureClass, retryAfterMs }: ProviderError, tries: number): number | null {
-  return retryPauseMs(failurePolicies[failureClass], { tries, random: services.random(), ...(retryAfterMs === null ? {} : { retryAfterMs }) })
+/** The failed try of main that is on record, with the fallback still due. */
+function mainFailedBefore(work: LoopWork): FailedTry | null {
+  const { mainFailed } = work.run().due
+  if (mainFailed === null) return null
+  const { failure, provider } = mainFailed
+  return { kind: 'failed', provider, error: new ProviderError(failure.class, failure.message), durationMs: 0 }
+}
+
+function pauseAfter({ services, run }: LoopWork, { class: name, retryAfterMs }: ProviderError, waitedMs: number): number | null {
+  const tries = (run().due.triesOf[name] ?? 0) + 1
+  return retryPauseMs(services.failurePolicies[name], { tries, waitedMs, random: services.random(), ...(retryAfterMs === null ? {} : { retryAfterMs }) })
 }
 
 /** @param next `retryInMs`: 0 when the fallback is asked at once, `null` when nobody is asked again */
-export function tryFailed(work: LoopWork, { error, provider }: FailedTry, next: { tries: number; retryInMs: number | null }): DomainEvent {
+export function tryFailed(work: LoopWork, { error, provider, durationMs }: FailedTry, next: { tries: number; retryInMs: number | null }): DomainEvent {
   const failure = { class: error.class, message: error.message }
   return event(
     'provider_call_failed',
-    { failure, tries: next.tries, retry_in_ms: next.retryInMs, status: error.status, provider_name: provider },
+    { failure, tries: next.tries, retry_in_ms: next.retryInMs, status: error.status, provider_name: provider, duration_ms: durationMs },
     work.start.run_id,
   )
 }

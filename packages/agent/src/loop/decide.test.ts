@@ -260,13 +260,13 @@ describe('how a run ends on an answer without calls (D-35, D-42)', () => {
 
 describe('failures', () => {
   const slow = new ProviderError('rate_limited', 'slow down', { status: 429 })
-  const given = (error: ProviderError, tries: number) => ({ error, tries, last: { kind: 'failed' as const, provider: 'p', error } })
+  const given = (error: ProviderError, tries: number) => ({ error, tries, waitedMs: 0, last: { kind: 'failed' as const, provider: 'p', error, durationMs: 3 } })
 
   it('a provider call that failed for good is recorded with who failed and its status, and the run fails with its class', () => {
     expect(providerFailed(fresh, given(slow, 6))).toMatchObject([
       {
         type: 'provider_call_failed',
-        data: { failure: { class: 'rate_limited', message: 'slow down' }, tries: 6, retry_in_ms: null, status: 429, provider_name: 'p' },
+        data: { failure: { class: 'rate_limited', message: 'slow down' }, tries: 6, retry_in_ms: null, status: 429, provider_name: 'p', duration_ms: 3 },
       },
       { type: 'run_failed', data: { failure: { class: 'rate_limited', message: 'slow down (tried 6 times)' }, usage: noUsage } },
     ])

@@ -1,5 +1,5 @@
 // What all loops of a worker share: whom they may ask, what there is to call, and the bounds they keep to.
-import type { Clock } from '@beaver/core'
+import type { Clock, FailurePolicies } from '@beaver/core'
 import type { Workflow, WorkflowLimits } from '@beaver/workflows'
 import type { AgentProfile } from '../profile/agent-profile.ts'
 import type { ProviderBundle } from '../provider/provider-bundle.ts'
@@ -16,6 +16,8 @@ export interface LoopServices {
   readonly profiles: ReadonlyMap<string, AgentProfile>
   /** The profile of a root that names none; `null`: none. */
   readonly profileDefault: string | null
+  /** What is done about each class of failure. */
+  readonly failurePolicies: FailurePolicies
   readonly clock: Clock
   /** In [0, 1). */
   readonly random: () => number
@@ -25,6 +27,8 @@ export interface LoopServices {
   readonly permissions: readonly PermissionRule[]
   /** How a skill is found for a run that names none: recall and one model call, or not at all. */
   readonly skillSelection: 'model' | 'off'
+  /** Tools that cost this daemon several threads: their calls run in a process of their own. Absent: none. */
+  readonly suspectTools?: ReadonlySet<string>
   /** Bounds of the graph a workflow call asks for; what is absent is as `defaultWorkflowLimits` says. */
   readonly workflowLimits?: Partial<WorkflowLimits>
 }

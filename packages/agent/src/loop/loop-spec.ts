@@ -20,6 +20,7 @@ import {
   type SessionSearchRequest,
   type SharedStateChange,
   type SharedStateResult,
+  type SuspectTools,
   type Usage,
 } from '@beaver/core'
 import type { ExternalCall, ExternalResult } from '../tools/external-tools.ts'
@@ -61,7 +62,21 @@ export interface LoopSpec {
   readonly stream: boolean
   /** The run's events so far, when it is taken up again; `null` for a new run. */
   readonly resume: readonly RecordedEvent[] | null
+  /**
+   * The run's next provider call has its turn under the limits of this daemon already: its last pause was one with `admitted`, and
+   * this daemon let go of it. `false` everywhere else, also for a run that another daemon let go of.
+   */
+  readonly admitted: boolean
+  /** Tools that may have killed an owner of the task: their calls run in a process of their own. Absent: none. */
+  readonly suspectTools?: SuspectTools
 }
+
+/** Code that is not the loop's own and runs in its thread: what the thread is held up by, or dies of. */
+export type ThreadWork =
+  /** `own`: the tool is the user's, not built in. */
+  | { readonly kind: 'tool'; readonly tool: string; readonly timeoutMs: number; readonly own: boolean }
+  /** An answer of the model is read, from its bytes to its end in one go. */
+  | { readonly kind: 'answer' }
 
 /** A change, or a look at what stands at a path: the empty path is the whole state. */
 export type SharedStateAccess = SharedStateChange | { readonly action: 'get'; readonly path: string }
@@ -99,6 +114,15 @@ export interface ApprovalDecision {
   readonly taskseq: number
 }
 
+/** What a loop waits for, and for how long. `reason` is for a person. */
+export interface PauseRequest {
+  readonly ms: number
+  readonly waitsFor: 'provider' | 'limit'
+  readonly reason: string
+  /** The run has a turn reserved for the moment when the pause is over: whoever takes it up then sets `LoopSpec.admitted`. Absent: none. */
+  readonly admitted?: boolean
+}
+
 /** The process's side of a loop. Calls are narrow and typed; nothing is shared. */
 export interface LoopHost {
   /**
@@ -118,8 +142,15 @@ export interface LoopHost {
   searchSessions(request: SessionSearchRequest): Promise<readonly SessionSearchHit[]>
   /** Calls a tool of the daemon's process; aborting `signal` ends the call there. */
   callExternal(call: ExternalCall, signal: AbortSignal): Promise<ExternalResult>
+  /**
+   * Waits before a provider is asked again. Resolves after `ms`, or at once when `signal` aborts; never rejects. The host may drop
+   * the loop meanwhile, without an event, and start it again later from the journal: `signal` aborts with a `LoopDropped` then.
+   */
+  pause(request: PauseRequest, signal: AbortSignal): Promise<void>
   /** Published live; nobody waits for it. */
   delta(delta: Pick<LiveDelta, 'call' | 'offset' | 'text'>): void
+  /** Says that such work begins in this thread; the function it returns says that it is over. Absent: nobody watches the thread. */
+  readonly works?: (work: ThreadWork) => () => void
 }
 
 /** What the result of a run is checked against; a root's is against nothing. */

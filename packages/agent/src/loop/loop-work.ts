@@ -19,6 +19,8 @@ export interface LoopWork {
   readonly live: LiveText | null
   /** By call, the results to come of calls that were made before they were recorded. */
   readonly madeAhead: Map<string, Promise<DomainEvent>>
+  /** Whether the next call has its turn under the limits already; `true` once at most. */
+  takeAdmission(): boolean
   /** As the machine has it now. */
   run(): RunState
   /** Makes events durable; then the machine moves by them. */

@@ -1,6 +1,6 @@
 // Making a call that may be made: an ordinary tool in this thread, a workflow as a team of its host.
 // R1. Whatever goes wrong is a result the model can read. R2. A pure tool has nothing of its host that it could change or read.
-import type { DomainEvent, SessionSearchRequest, ToolCall } from '@beaver/core'
+import { type DomainEvent, noSuspects, type SessionSearchRequest, type ToolCall } from '@beaver/core'
 import { readArgumentsText, skillsOf, type Workflow } from '@beaver/workflows'
 import { executeTool, failedResult, type ToolResult } from '../tools/execute-tool.ts'
 import type { ExternalCall } from '../tools/external-tools.ts'
@@ -24,8 +24,17 @@ function resultOf(work: LoopWork, call: ToolCall): Promise<ToolResult> {
   const workflow = findIn(assembly.workflows, call.name)
   if (workflow !== undefined) return runWorkflow(work, workflow, call)
   const tool = assembly.tools.get(call.name)
-  const limits = { timeoutMs: services.toolTimeoutMs, signal, clock: services.clock }
+  const limits = { timeoutMs: services.toolTimeoutMs, signal, clock: services.clock, suspicions: suspicionsOf(work, tool), works: work.host.works }
   return executeTool(tool, call, { ...placeOf(work, call), ...(tool?.pure === true ? nothingOfHost(tool) : ofHost(work, call)) }, limits)
+}
+
+/** How often the tool may have cost this run its thread, or its task an owner. */
+export function suspicionsOf({ spec, run, services }: LoopWork, tool: Tool | undefined): number {
+  if (tool === undefined) return 0
+  const { names, pure } = spec.suspectTools ?? noSuspects
+  const ofTask = names.includes(tool.name) || (pure && tool.pure === true) ? 1 : 0
+  const ofDaemon = services.suspectTools?.has(tool.name) === true ? 1 : 0
+  return (run().suspectTools[tool.name] ?? 0) + ofTask + ofDaemon
 }
 
 type OfHost = Pick<ToolContext, 'sharedState' | 'skills' | 'memory' | 'searchSessions' | 'callExternal'>

@@ -5,12 +5,13 @@
 //     that is not nobody waits: the call is recorded as begun, and its result when it comes.
 import type { DomainEvent } from '@beaver/core'
 import type { LoopWork } from './loop-work.ts'
-import { makeCall } from './make-call.ts'
+import type { Tool } from '../tools/tool.ts'
+import { makeCall, suspicionsOf } from './make-call.ts'
 
 /** The events, and after them what their pure calls gave. */
 export async function withPureResults(work: LoopWork, events: readonly DomainEvent[]): Promise<readonly DomainEvent[]> {
   const started = new Set(events.flatMap((each) => (each.type === 'tool_call_started' ? [each.data.call_id] : [])))
-  const calls = events.flatMap(callsOf).filter((call) => started.has(call.id) && work.assembly.tools.get(call.name)?.pure === true)
+  const calls = events.flatMap(callsOf).filter((call) => started.has(call.id) && mayRunAhead(work, work.assembly.tools.get(call.name)))
   if (calls.length === 0 || work.signal.aborted) return events
   const results = new Map<string, DomainEvent>()
   for (const call of calls) {
@@ -22,6 +23,9 @@ export async function withPureResults(work: LoopWork, events: readonly DomainEve
   for (const id of results.keys()) work.madeAhead.delete(id)
   return [...events, ...calls.flatMap(({ id }) => results.get(id) ?? [])]
 }
+
+/** A suspect tool is recorded first, so that the journal names it if it takes its process along. */
+const mayRunAhead = (work: LoopWork, tool: Tool | undefined): boolean => tool?.pure === true && suspicionsOf(work, tool) === 0
 
 function callsOf(each: DomainEvent) {
   if (each.type === 'assistant_message_added') return each.data.tool_calls

@@ -2,7 +2,7 @@
 // N1. An empty, cut-off, refused or forced answer is no success (D-35, SCH-07). N2. An end counts the usage of the answer it comes with.
 import { addUsage, type DomainEvent, event, type Failure, noUsage, type RunState, type Usage } from '@beaver/core'
 import type { ChatAnswer } from '../provider/chat-provider.ts'
-import type { Asked } from './ask-provider.ts'
+import type { GivenUp } from './ask-provider.ts'
 import { rawToolCall } from './raw-tool-call.ts'
 
 /** The `finish_reason` of an answer that was asked for when the tool iterations were used up. */
@@ -58,13 +58,26 @@ function toolMessage(run: RunState): string {
 }
 
 /** A provider call that failed for good: `last` is the try that is not on record yet, `error` what the run fails with. */
-export function providerFailed(run: RunState, { error, tries, last }: Omit<Extract<Asked, { kind: 'given_up' }>, 'kind'>): DomainEvent[] {
+export function providerFailed(run: RunState, { error, tries, waitedMs, last }: GivenUp): DomainEvent[] {
   const { class: failureClass, message } = last.error
-  const given = { failure: { class: failureClass, message }, tries, retry_in_ms: null, status: last.error.status, provider_name: last.provider }
+  const given = {
+    failure: { class: failureClass, message },
+    tries,
+    retry_in_ms: null,
+    status: last.error.status,
+    provider_name: last.provider,
+    duration_ms: last.durationMs,
+  }
   return [
     event('provider_call_failed', given, run.start.run_id),
-    ...failWith(run, { class: error.class, message: tries > 1 ? `${error.message} (tried ${tries} times)` : error.message }),
+    ...failWith(run, { class: error.class, message: tries > 1 ? `${error.message} (tried ${tries} times${waitedFor(waitedMs)})` : error.message }),
   ]
+}
+
+/** Worth telling where somebody wonders what took so long. */
+function waitedFor(ms: number): string {
+  if (ms < 10_000) return ''
+  return ms < 120_000 ? ` in ${Math.round(ms / 1_000)} s` : ` in ${Math.round(ms / 60_000)} minutes`
 }
 
 /** A task may have been accepted by a daemon that has other profiles. */

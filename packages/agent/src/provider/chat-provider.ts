@@ -15,6 +15,21 @@ export interface ChatRequest {
   readonly signal: AbortSignal
   /** Asks for a streamed answer: called with each piece of text as it comes. The answer is the same as without. */
   readonly onText?: (text: string) => void
+  /** Called before an answer that has come is read in one go; what it returns is called after. */
+  readonly onRead?: () => () => void
+  /** The call has its turn under the endpoint's limits already: it is not counted again. Absent: it has not. */
+  readonly admitted?: boolean
+  /**
+   * Waits for the call's turn, which is reserved when this is called: whoever is asked again after the wait sets `admitted`.
+   * Absent: the provider waits by itself.
+   */
+  readonly waitTurn?: (wait: TurnWait) => Promise<void>
+}
+
+/** A call's wait for its turn. `reason` is for a person. */
+export interface TurnWait {
+  readonly ms: number
+  readonly reason: string
 }
 
 export interface ChatAnswer {

@@ -46,8 +46,13 @@ export function definitionFault(definition: Definition): BeaverError | null {
   return fault('its input must be an object at the top, such as z.strictObject({ … }).')
 }
 
-/** JSON Schema of the arguments. Throws what zod throws. */
+/** JSON Schema of the arguments, made once for each input. Throws what zod throws. */
 export function schemaOf({ input }: Pick<Definition, 'input'>): Record<string, unknown> {
+  const known = schemas.get(input)
+  if (known !== undefined) return known
   const { $schema: _, ...parameters } = z.toJSONSchema(input, { io: 'input' }) as Record<string, unknown>
+  schemas.set(input, parameters)
   return parameters
 }
+
+const schemas = new WeakMap<z.ZodType, Record<string, unknown>>()

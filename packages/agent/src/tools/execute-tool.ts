@@ -1,8 +1,13 @@
 // Executing one tool call: arguments parsed, a deadline set, every way to fail turned into a result the model can read.
 // X1. Never throws: a call always has a result, whatever the tool throws or returns. X2. A result is bounded, well-formed text:
 //     what is too long is cut, and says so. X3. A call that has a result has ended, for the loop: what its tool does later is not heard.
+//     X4. A call that runs in this thread is marked from its beginning until its tool is done, so that whoever watches the thread
+//     knows what it may be held up by. X5. A call of a suspect tool runs in a cell.
 import type { Clock } from '@beaver/core'
+import type { LoopHost } from '../loop/loop-spec.ts'
+import { type CallScope, callScope } from './call-scope.ts'
 import { readCallArguments } from './call-arguments.ts'
+import { invokeInCell } from './cell/in-cell.ts'
 import { boundedText, resultText } from './result-text.ts'
 import { failureOf, thrownText, ToolFailure } from './tool-failure.ts'
 import type { Tool, ToolContext } from './tool.ts'
@@ -18,28 +23,63 @@ export function failedResult(tool: string, error: string, message: string): Tool
   return { success: false, tool_name: tool, error, content: JSON.stringify({ error, message }) }
 }
 
-/** @param limits `timeoutMs` where the tool has none of its own */
+export interface CallLimits {
+  /** Where the tool has none of its own. */
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+  readonly clock: Clock
+  /** The tool cost this run or task a thread or an owner so often; absent: never. */
+  readonly suspicions?: number
+  /** Told when the call begins to run in this thread, and through what it returns when nothing of it runs any more. */
+  readonly works?: LoopHost['works']
+}
+
+/** How often a built-in tool may be under way when its thread is lost; one of the user's runs in a cell after the first time. */
+const builtinSuspicionsMax = 2
+
+/** A tool that did not ask for a cell has its whole time there: until the cell has started, the clock does not count. */
+const cellStartMsMax = 5_000
+
 export async function executeTool(
   tool: Tool | undefined,
   call: { readonly name: string; readonly arguments: string },
   context: Omit<ToolContext, 'signal'>,
-  limits: { timeoutMs: number; signal: AbortSignal; clock: Clock },
+  limits: CallLimits,
 ): Promise<ToolResult> {
   if (tool === undefined)
     return failedResult(call.name, 'tool_not_available', `There is no tool ${JSON.stringify(call.name)} here. Use one of the tools you were given.`)
   const args = readCallArguments(tool.name, call.arguments)
   if (!args.ok) return failedResult(tool.name, 'invalid_arguments', args.message)
-  if ((tool.isolation ?? 'inline') !== 'inline' && tool.module === undefined)
-    return failedResult(tool.name, 'tool_crash', `${tool.name} asks for a ${tool.isolation} of its own, but was not loaded from a module: it was not run.`)
+  const misplaced = misplacement(tool, limits.suspicions ?? 0)
+  if (misplaced !== null) return failedResult(tool.name, 'tool_crash', misplaced)
   const timeoutMs = tool.timeoutMs ?? limits.timeoutMs
   const late = (): ToolFailure => new ToolFailure('tool_timeout', `${tool.name} did not finish within ${timeoutMs / 1000} s and was stopped.`)
   const stop = new AbortController()
-  const onAbort = (): void => stop.abort(limits.signal.reason)
+  const { promise: ended, reject: end } = Promise.withResolvers<never>()
+  let open = true
+  const { taskId, runId, callId } = context
+  const fail = (error: unknown): boolean => {
+    end(error as Error)
+    return open
+  }
+  const scope: CallScope = { tool: tool.name, taskId, runId, callId, fail }
+  // What the tool does when its signal aborts belongs to the call.
+  const abort = (reason: unknown): void => {
+    callScope.run(scope, () => stop.abort(reason))
+    end(reason as Error)
+  }
+  const onAbort = (): void => abort(limits.signal.reason)
   limits.signal.addEventListener('abort', onAbort, { once: true })
-  const deadline = limits.clock.after(timeoutMs, () => stop.abort(late()))
+  const dueIn = (ms: number) => limits.clock.after(ms, () => abort(late()))
+  let deadline = dueIn(timeoutMs + (goesToCell(tool, limits) ? cellStartMsMax : 0))
+  const onStart = (): void => {
+    deadline.cancel()
+    if (open) deadline = dueIn(timeoutMs)
+  }
   try {
     if (limits.signal.aborted) onAbort()
-    const result = await Promise.race([tool.invoke(args.value, { ...context, signal: stop.signal }), whenAborted(stop.signal)])
+    const work = callScope.run(scope, async () => place(tool, { ...limits, timeoutMs, onStart })(args.value, { ...context, signal: stop.signal }))
+    const result = await Promise.race([work, ended])
     return { success: true, tool_name: tool.name, error: null, content: boundedText(resultText(tool.name, result)) }
   } catch (error) {
     // A tool may answer the abort with an error of its own, and before we do.
@@ -48,14 +88,37 @@ export async function executeTool(
     if (failure !== null) return failedResult(tool.name, failure.code, failure.message)
     return failedResult(tool.name, 'tool_crash', `${tool.name} failed: ${thrownText(error)}`)
   } finally {
+    open = false
     deadline.cancel()
     limits.signal.removeEventListener('abort', onAbort)
   }
 }
 
-function whenAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason as Error)
-    else signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
-  })
+/** Why the call cannot be made anywhere; `null`: it can. */
+function misplacement(tool: Tool, suspicions: number): string | null {
+  if (tool.module !== undefined || tool.inHost === true) return null
+  if ((tool.isolation ?? 'inline') !== 'inline')
+    return `${tool.name} asks for a ${tool.isolation} of its own, but was not loaded from a module: it was not run.`
+  if (suspicions < builtinSuspicionsMax) return null
+  return `${tool.name} was not run: ${suspicions} times the thread of this run died while the tool was at work. Do the work without it, or ask it for less.`
+}
+
+/** Whether an inline tool is put in a cell, because it is suspect. */
+const goesToCell = ({ module, isolation = 'inline' }: Tool, { suspicions = 0 }: CallLimits): boolean =>
+  module !== undefined && isolation === 'inline' && suspicions > 0
+
+/** Where the call runs: in this thread, marked until the tool is done, or in a cell. */
+function place(tool: Tool, limits: CallLimits & { readonly onStart: () => void }): Tool['invoke'] {
+  const { module, name } = tool
+  const { works, timeoutMs, onStart } = limits
+  if ((tool.isolation ?? 'inline') !== 'inline' || tool.inHost === true) return (args, context) => tool.invoke(args, context)
+  if (module !== undefined && goesToCell(tool, limits)) return (args, context) => invokeInCell({ tool: name, module, onStart }, args, context)
+  return async (args, context) => {
+    const over = works?.({ kind: 'tool', tool: name, timeoutMs, own: module !== undefined })
+    try {
+      return await tool.invoke(args, context)
+    } finally {
+      over?.()
+    }
+  }
 }

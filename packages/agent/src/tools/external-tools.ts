@@ -45,6 +45,7 @@ export interface ExternalTools {
 export function externalTool(external: ExternalTool): Tool {
   return {
     ...external,
+    inHost: true,
     async invoke(args, context) {
       const { workspace, taskId, sessionId, runId } = context
       const call = { name: external.name, arguments: args as JsonObject, run: { workspace, taskId, sessionId, runId } }

@@ -60,7 +60,9 @@ export interface Tool {
   readonly timeoutMs?: number
   /** Absent: `inline`. Anything else needs `module`. */
   readonly isolation?: Isolation
-  /** URL of the module that exports the tool, for its cells. `loadTools` sets it. */
+  /** Its calls only wait for the daemon's process: nothing of them runs in the thread. */
+  readonly inHost?: true
+  /** URL of the module that exports the tool, for its cells; absent for what is built in. `loadTools` sets it. */
   readonly module?: string
   /** Parses and runs. @throws {ToolInputError} when the arguments do not fit; anything else thrown is a failed call */
   invoke(args: unknown, context: ToolContext): Promise<string>

@@ -29,6 +29,8 @@ export const taskRequest = z.object({
   /** For the record: what the client calls the task, and whom it is for. */
   title: z.string().optional(),
   user_id: z.string().optional(),
+  /** The ended task that this one takes up again, with what completed of it. */
+  retry_of: taskId.optional(),
 })
 export type TaskRequest = z.infer<typeof taskRequest>
 
@@ -60,6 +62,9 @@ const contextPart = z.object({
 })
 export type ContextPart = z.infer<typeof contextPart>
 
+/** Where a copied event was first recorded. Its usage is 0 in the copy: it was paid there. */
+const copiedFrom = z.object({ task_id: taskId, taskseq: z.number().int().positive() })
+
 const teamNode = z.object({ team_run_id: teamRunId, node_id: z.string() })
 
 export const eventData = {
@@ -74,6 +79,22 @@ export const eventData = {
   }),
   task_claimed: z.object({ daemon: z.string() }),
   task_released: z.object({ daemon: z.string(), reason: z.string() }),
+  /**
+   * The daemon let go of a task that only waits: for a person, for a provider that is away, or for its turn under a limit.
+   * `wait_ms`: after how long it is looked at again at the latest; `until`: the same as a time of the journal's clock, RFC 3339.
+   */
+  task_suspended: z.object({
+    daemon: z.string(),
+    waits_for: z.enum(['person', 'provider', 'limit']),
+    wait_ms: count,
+    until: z.string(),
+    reason: z.string(),
+  }),
+  /**
+   * The `events` events behind this one are copies of those that a retry keeps of the log of `task_id`, as that log ended at `taskseq`
+   * with `hash`. `previous_task_id`: the task before that one in the session, whose history the runs continue.
+   */
+  task_log_copied: z.object({ task_id: taskId, taskseq: z.number().int().positive(), hash: z.string(), previous_task_id: taskId.nullable(), events: count }),
   task_cancel_requested: z.object({ reason: z.string() }),
   task_dead_lettered: z.object({ claims: count }),
   task_completed: taskResult,
@@ -104,6 +125,7 @@ export const eventData = {
     provider_name: z.string().nullable(),
     model: z.string().nullable(),
     failure: failure.nullable(),
+    copied_from: copiedFrom.optional(),
   }),
   skill_activation_snapshotted: z.object({
     skills: z.array(z.object({ name: z.string(), sha256: z.string(), content: z.string() })),
@@ -121,13 +143,14 @@ export const eventData = {
     workflow_tool: z.string().nullable(),
     content: z.null(),
   }),
-  /** `retry_in_ms`: 0 when the fallback is asked at once, `null` when nobody is asked again. */
+  /** `retry_in_ms`: 0 when the fallback is asked at once, `null` when nobody is asked again. `duration_ms`: what the try took. */
   provider_call_failed: z.object({
     failure,
     tries: z.number().int().positive(),
     retry_in_ms: count.nullable(),
     status: z.number().nullable(),
     provider_name: z.string().optional(),
+    duration_ms: count.optional(),
   }),
   /**
    * The conversation was too long for the model. From here on these tool results are told to it as references only, and the
@@ -144,6 +167,7 @@ export const eventData = {
     usage,
     provider_name: z.string(),
     model: z.string(),
+    copied_from: copiedFrom.optional(),
   }),
   assistant_message_added: z.object({
     content: z.string().nullable(),
@@ -154,6 +178,7 @@ export const eventData = {
     model: z.string(),
     response_id: z.string().nullable(),
     duration_ms: count,
+    copied_from: copiedFrom.optional(),
   }),
   /** A call the graph asks for, without a model: the run of a tool node. */
   tool_call_requested: z.object({ call: toolCall }),
@@ -176,7 +201,8 @@ export const eventData = {
   run_completed: z.object({ finish_reason: z.string(), tool_iterations: count, usage }),
   run_failed: z.object({ failure, tool_iterations: count, usage }),
   run_cancelled: z.object({ reason: z.string(), tool_iterations: count, usage }),
-  run_restarted: z.object({ failure, restarts: z.number().int().positive() }),
+  /** `suspect_tools`: the tools whose calls were under way in the thread that was lost; absent: none. */
+  run_restarted: z.object({ failure, restarts: z.number().int().positive(), suspect_tools: z.array(z.string()).optional() }),
 
   // A team run.
   task_team_run_started: z.object({

@@ -6,6 +6,7 @@
 import { addUsage, type ChatMessage, noUsage, type ToolCall, type Usage } from '../chat.ts'
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
 import type { Failure } from '../failure/failure-class.ts'
+import { type DueCall, failedOnce, nothingFailed } from './due-call.ts'
 import { compacted, summarized } from './shorten.ts'
 
 export type RunStatus = 'assembling' | 'thinking' | 'acting' | 'waiting_for_approval' | 'finalizing' | 'completed' | 'failed' | 'cancelled'
@@ -65,7 +66,11 @@ export interface RunState {
   readonly summarizedCallIds: readonly string[]
   /** Failed tries of the provider call now due; asking main and then the fallback is one. */
   readonly tries: number
+  /** What else is known of that call: the classes of its failures, and how long it was waited for. */
+  readonly due: DueCall
   readonly restarts: number
+  /** How many threads were lost while a call of the tool was under way in them, by tool. */
+  readonly suspectTools: Readonly<Record<string, number>>
   readonly usage: Usage
   readonly finishReason: string | null
   readonly outputText: string
@@ -94,7 +99,9 @@ export function startRun(start: DataOf<'run_started'>): RunState {
     summaries: 0,
     summarizedCallIds: [],
     tries: 0,
+    due: nothingFailed,
     restarts: 0,
+    suspectTools: {},
     usage: noUsage,
     finishReason: null,
     outputText: '',
@@ -133,8 +140,8 @@ export function evolveRun(run: RunState, event: DomainEvent, taskseq: number): R
     case 'execution_mode_selected':
       return { ...run, executionMode: event.data.execution_mode }
     case 'provider_call_failed':
-      // The fallback is asked at once: the try is not over.
-      return event.data.retry_in_ms === 0 ? run : { ...run, tries: event.data.tries }
+      // Where the fallback is asked at once, the try is not over.
+      return { ...run, tries: event.data.retry_in_ms === 0 ? run.tries : event.data.tries, due: failedOnce(run.due, event.data) }
     case 'context_compacted':
       return compacted(run, event.data)
     case 'context_summarized':
@@ -162,10 +169,15 @@ export function evolveRun(run: RunState, event: DomainEvent, taskseq: number): R
     case 'run_cancelled':
       return { ...run, status: 'cancelled', failure: { class: 'cancelled', message: event.data.reason } }
     case 'run_restarted':
-      return { ...run, restarts: event.data.restarts }
+      return { ...run, restarts: event.data.restarts, suspectTools: countTools(run.suspectTools, event.data.suspect_tools ?? []) }
     default:
       return run
   }
+}
+
+function countTools(counts: RunState['suspectTools'], tools: readonly string[]): RunState['suspectTools'] {
+  if (tools.length === 0) return counts
+  return tools.reduce((sum, tool) => ({ ...sum, [tool]: (sum[tool] ?? 0) + 1 }), counts)
 }
 
 const openCall = (call: ToolCall): OpenCall => ({ ...call, started: false, idempotent: false, approval: null, denial: null, result: null })
@@ -195,6 +207,7 @@ function answered(run: RunState, answer: DataOf<'assistant_message_added'>, task
     answers: run.answers + 1,
     toolIterations: run.toolIterations + (calls.length > 0 ? 1 : 0),
     tries: 0,
+    due: nothingFailed,
     compactions: 0,
     summaries: 0,
     usage: addUsage(run.usage, answer.usage),

@@ -3,6 +3,7 @@
 // C2. What stands in the place of something says what was there.
 import { addUsage, type ChatMessage } from '../chat.ts'
 import type { DataOf } from '../events/catalog.ts'
+import { nothingFailed } from './due-call.ts'
 import type { RunState } from './run-state.ts'
 
 type Compacted = DataOf<'context_compacted'>
@@ -27,7 +28,7 @@ export function compacted(run: RunState, { results, history_messages_dropped: dr
     const result = shortened.get(message.tool_call_id)
     return result === undefined ? message : { ...message, content: resultReference(result, message.content) }
   })
-  return { ...run, messages, compactions: run.compactions + 1, historyDropped: dropped ?? run.historyDropped, tries: 0 }
+  return { ...run, messages, compactions: run.compactions + 1, historyDropped: dropped ?? run.historyDropped, tries: 0, due: nothingFailed }
 }
 
 export function summarized(run: RunState, { content, messages_dropped, usage }: DataOf<'context_summarized'>): RunState {
@@ -42,5 +43,6 @@ export function summarized(run: RunState, { content, messages_dropped, usage }: 
     summarizedCallIds: [...run.summarizedCallIds, ...callIds],
     usage: addUsage(run.usage, usage),
     tries: 0,
+    due: nothingFailed,
   }
 }

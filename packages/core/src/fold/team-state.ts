@@ -8,7 +8,7 @@ import type { JsonObject } from '../json.ts'
 import { changeSharedState } from '../team/shared-state.ts'
 
 export interface TeamNodeState extends NodeState {
-  /** When its run began; `null` before. */
+  /** When its run began, by the task's clock; `null` before. */
   readonly startedAtMs: number | null
   /** What the program gave it. */
   readonly input: JsonObject | null
@@ -34,13 +34,13 @@ export interface TeamState {
 
 const newNode: TeamNodeState = { ...waitingNode, startedAtMs: null, input: null, output: null, failure: null, causeNodeId: null, cancelReason: null }
 
-/** @param atMs when the team started, in milliseconds since 1970 */
+/** @param atMs when the team started, by the task's clock */
 export function startTeam(start: DataOf<'task_team_run_started'>, atMs: number): TeamState {
   const nodes = start.graph.nodes.map((node): [string, TeamNodeState] => [node.node_id, newNode])
   return { start, startedAtMs: atMs, graph: start.graph, nodes: new Map(nodes), sharedState: start.graph.shared_state ?? {}, outcome: null, message: null }
 }
 
-/** Brings `team` up to date with one more of its events; others change nothing. `atMs`: when it was written. */
+/** Brings `team` up to date with one more of its events; others change nothing. `atMs`: when, by the task's clock. */
 export function evolveTeam(team: TeamState, event: DomainEvent, atMs: number): void {
   switch (event.type) {
     case 'node_started':

@@ -233,6 +233,34 @@ describe('splitBatch', () => {
     },
   )
 
+  it('judges a record as the schema does, and keeps its members as they were written', () => {
+    const members = Object.keys(record(submitted))
+    const value = fc.oneof(fc.jsonValue(), fc.constantFrom(0, 1, -1, 1.5, 2 ** 53, '1.0', '', null, undefined))
+    fc.assert(
+      fc.property(fc.constantFrom(...members, 'dataref', 'runid', 'constructor'), value, (name, changed) => {
+        const wire = { ...record(submitted), [name]: changed }
+        const split = (each: object): unknown => {
+          try {
+            return splitBatch(Buffer.from(JSON.stringify([each])))[0]
+          } catch (error) {
+            return (error as BeaverError).code
+          }
+        }
+        // An extension is nothing the quick look knows: the schema judges.
+        const judged = split({ ...wire, extension: 1 })
+        const quick = split(wire)
+        if (typeof judged === 'string') {
+          expect(quick).toBe(judged)
+          return
+        }
+        const { extension: _, ...rest } = judged as Record<string, unknown>
+        expect(quick).toEqual(rest)
+        expect(Object.keys(quick as object)).toEqual(name === 'constructor' ? expect.anything() : Object.keys(JSON.parse(JSON.stringify(wire)) as object))
+      }),
+      { seed: 7, numRuns: 300 },
+    )
+  })
+
   it('reads a view into a larger buffer', () => {
     const bytes = bytesOf([submitted])
     const larger = new Uint8Array(bytes.length + 20)

@@ -142,11 +142,44 @@ const wireBatch = z.array(wireRecord).min(1)
  */
 export function splitBatch(bytes: Uint8Array): WireRecord[] {
   try {
-    return wireBatch.parse(JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()))
+    const batch: unknown = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
+    return isWireBatch(batch) ? batch : wireBatch.parse(batch)
   } catch (cause) {
     throw new BeaverError('corrupt_journal', 'A journal message is not a batch of CloudEvents records', { cause })
   }
 }
+
+/**
+ * Whether the value is surely a batch of records: the schema's own checks, without a copy, so that the members keep the order in
+ * which they were written. What this does not know, an extension for one, is the schema's to judge.
+ */
+function isWireBatch(value: unknown): value is WireRecord[] {
+  return Array.isArray(value) && value.length > 0 && value.every(isKnownRecord)
+}
+
+function isKnownRecord(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const record = value as Record<string, unknown>
+  for (const name of Object.keys(record)) if (name !== 'data' && knownMembers.get(name)?.(record[name]) !== true) return false
+  return requiredMembers.every((name) => record[name] !== undefined)
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string'
+const knownMembers: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
+  ['specversion', (value) => value === '1.0'],
+  ['id', isText],
+  ['source', isText],
+  ['subject', isText],
+  ['type', isText],
+  ['time', isText],
+  ['taskseq', (value) => Number.isSafeInteger(value) && (value as number) > 0],
+  ['epoch', (value) => Number.isSafeInteger(value) && (value as number) >= 0],
+  ['runid', isText],
+  ['prevhash', isText],
+  ['hash', isText],
+  ['dataref', isText],
+])
+const requiredMembers = ['specversion', 'id', 'source', 'subject', 'type', 'time', 'taskseq', 'epoch', 'prevhash', 'hash']
 
 /** Why a record does not follow `head`, or `null` when it does. */
 export function chainFault(head: LogHead, record: WireRecord): string | null {
@@ -176,9 +209,10 @@ export function blobOf(record: WireRecord): string | null {
 
 /** `run_started` of `beaver.run_started.v1`; `null` for a type this version does not know. */
 export function eventTypeOf(record: WireRecord): EventType | null {
-  const name = /^beaver\.([a-z_]+)\.v1$/.exec(record.type)?.[1]
-  return name !== undefined && Object.hasOwn(eventData, name) ? (name as EventType) : null
+  return knownTypes.get(record.type) ?? null
 }
+
+const knownTypes: ReadonlyMap<string, EventType> = new Map(Object.keys(eventData).map((name) => [['beaver', name, 'v1'].join('.'), name as EventType]))
 
 /**
  * The typed event of a record whose blob, if it has one, was fetched.

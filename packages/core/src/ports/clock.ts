@@ -14,6 +14,12 @@ export const systemClock: Clock = {
   },
 }
 
+/**
+ * The system's clock as it was when the process started, and from then on the time that passed: no jump of the wall clock moves it.
+ * For everything that measures how long something takes.
+ */
+export const steadyClock: Clock = { now: () => Math.round(performance.timeOrigin + performance.now()), after: systemClock.after }
+
 /** Resolves after `delayMs`, or at once when `signal` aborts; never rejects. */
 export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -6,7 +6,6 @@ import { failureOf, resultOf } from './call-result.ts'
 import { joinExternalTools } from './join-external-tools.ts'
 import { lineSplitter } from './line-splitter.ts'
 import { offeredName } from './offered-name.ts'
-import { afterDeath } from './restart-budget.ts'
 import { expand } from './server-spec.ts'
 
 // fast-check's own `binary` takes seconds to set up.
@@ -69,24 +68,6 @@ describe('lines', () => {
     expect(split(Buffer.from('def'))).toBe(false)
     expect(split(Buffer.from('\nok\n'))).toBe(false)
     expect(seen).toEqual(['12345'])
-  })
-})
-
-describe('restarts', () => {
-  it('pause longer each time, jittered, until they are used up', () => {
-    const at = (deaths: number, random: number) =>
-      afterDeath(
-        Array.from({ length: deaths }, (_, i) => i),
-        deaths,
-        { restartsMax: 3, random },
-      )
-    expect([1, 2, 3].map((deaths) => at(deaths, 0))).toEqual([250, 500, 1_000].map((pauseMs) => ({ kind: 'restart', pauseMs })))
-    expect(at(3, 0.5)).toEqual({ kind: 'restart', pauseMs: 1_500 })
-    expect(at(4, 0)).toEqual({ kind: 'give_up', deaths: 4, againMs: 599_996 })
-  })
-
-  it('count those of the last ten minutes only', () => {
-    expect(afterDeath([0, 1, 2, 700_000], 700_000, { restartsMax: 1, random: 0 })).toEqual({ kind: 'restart', pauseMs: 250 })
   })
 })
 

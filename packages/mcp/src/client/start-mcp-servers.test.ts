@@ -118,7 +118,7 @@ describe.concurrent('a daemon that ends without closing', () => {
 
 describe.concurrent('a server that fails', () => {
   it('by dying in the middle of a call: the call fails, the server is started again', async (test) => {
-    const { start, program, lines, told } = bench(test)
+    const { start, program, lines, logged } = bench(test)
     const connections = await start({ fix: program('plain') })
     expect(await call(connections, 'fix_die')).toMatchObject({ success: false, error: 'mcp_server_down' })
     await until('it is down', () => alone(connections).state === 'restarting')
@@ -128,7 +128,7 @@ describe.concurrent('a server that fails', () => {
     await until('it is up again', () => alone(connections).state === 'connected')
     expect(await call(connections, 'fix_add', { a: 1, b: 1 })).toMatchObject({ success: true, content: '2' })
     expect(lines('starts')).toHaveLength(2)
-    expect(told.join('\n')).toContain('out of cheese')
+    expect(logged.map(({ message }) => message).join('\n')).toContain('out of cheese')
   })
 
   it('by hanging in one call: the call ends at its timeout, is cancelled at the server, and others go on', async (test) => {
@@ -172,7 +172,7 @@ describe.concurrent('a server that fails', () => {
   })
 
   it('by dying again and again: it is left alone after its restarts, and its tools are withdrawn', async (test) => {
-    const { start, program, lines, folder } = bench(test)
+    const { start, program, lines, folder, logged } = bench(test)
     const connections = await start({ fix: program('plain', { restarts_max: 2 }) })
     await connections.settled
     writeFileSync(join(folder, 'mode'), 'exit')
@@ -182,6 +182,12 @@ describe.concurrent('a server that fails', () => {
       'it ended with exit code 7; its stderr ends with: fixture: the licence has expired (given up after 3 times within ten minutes)',
     )
     expect(lines('starts')).toHaveLength(3)
+    expect(logged.map(({ event, fields }) => [event, fields['child']])).toEqual([
+      ['child_started', 'fix'],
+      ['child_restarting', 'fix'],
+      ['child_restarting', 'fix'],
+      ['supervisor_escalated', 'fix'],
+    ])
     expect(connections.tools).toEqual([])
     expect(await call(connections, 'fix_add', { a: 1, b: 1 })).toMatchObject({ success: false, error: 'mcp_server_down' })
   })

@@ -2,7 +2,7 @@
 // M1. Starting waits for no server. M2. A name stands for one tool of one server. M3. Nothing of a server outlives `close`, nor
 //     an ordinary end of the process.
 import type { ExternalCall, ExternalResult, ExternalTool, ExternalTools } from '@beaver/agent'
-import { type Clock, systemClock } from '@beaver/core'
+import { type Clock, type Logger, silentLogger, systemClock } from '@beaver/core'
 import { pinKeeper } from '../pins/pin-keeper.ts'
 import { failed } from './call-result.ts'
 import type { LeftOut } from './list-tools.ts'
@@ -19,8 +19,7 @@ export interface McpOptions {
   readonly version: string
   /** Names of tools that are not MCP's. */
   readonly reserved?: readonly string[]
-  /** Lines for the daemon's log. */
-  readonly tell?: (text: string) => void
+  readonly logger?: Logger
   readonly clock?: Clock
   /** A number in [0, 1). */
   readonly random?: () => number
@@ -52,7 +51,7 @@ interface Known {
 
 /** @param servers by name, as under `mcp` in the configuration */
 export async function startMcpServers(servers: Readonly<Record<string, McpServerSpec>>, options: McpOptions): Promise<McpConnections> {
-  const { clock = systemClock, random = Math.random, tell = () => {}, startMsMax = 60_000, leaveMsMax = 1_500, listMsMax = 10_000 } = options
+  const { clock = systemClock, random = Math.random, logger = silentLogger, startMsMax = 60_000, leaveMsMax = 1_500, listMsMax = 10_000 } = options
   const groups = new Set<number>()
   const listeners = new Set<() => void>()
   const names = { servers: Object.keys(servers), reserved: new Set(options.reserved ?? []) }
@@ -74,7 +73,7 @@ export async function startMcpServers(servers: Readonly<Record<string, McpServer
   }
   process.once('exit', killAll)
 
-  const ports = { clock, random, environment: options.environment, version: options.version, groups, pins, startMsMax, leaveMsMax, listMsMax, tell }
+  const ports = { clock, random, environment: options.environment, version: options.version, groups, pins, startMsMax, leaveMsMax, listMsMax, logger }
   const supervised: SupervisedServer[] = []
   for (const [name, spec] of Object.entries(servers)) supervised.push(superviseServer(name, spec, { ...ports, onChange: gather }))
   gather()

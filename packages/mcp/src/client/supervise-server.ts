@@ -1,14 +1,25 @@
 // One MCP server of the configuration, kept connected: started, listed, pinned, restarted with a bound, ended.
+// How often it is connected again stands in core's table `supervisors`.
 // S1. One connection, however many call. S2. While it is being restarted its tools stay listed and calls fail at once; once it is
 //     given up they are withdrawn. S3. What it lists is held against the pins before it is offered. S4. Nothing here rejects.
 import type { ExternalResult } from '@beaver/agent'
-import { type Clock, type JsonObject, messageOf, pause } from '@beaver/core'
+import {
+  type Clock,
+  type JsonObject,
+  type Logger,
+  messageOf,
+  pause,
+  type RunningChild,
+  startSupervision,
+  type SupervisionStatus,
+  type SupervisorSpec,
+  supervisors,
+} from '@beaver/core'
 import { SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
 import type { PinKeeper, Pinned } from '../pins/pin-keeper.ts'
 import { failed, failureOf, resultOf } from './call-result.ts'
 import { connectLink, type Link, LinkError } from './link.ts'
 import { type LeftOut, type ListedTool, type Listing, listTools } from './list-tools.ts'
-import { afterDeath, recentDeaths } from './restart-budget.ts'
 import { addressOf, type Environment, type McpServerSpec } from './server-spec.ts'
 import type { McpServerState, McpServerStatus } from './server-status.ts'
 
@@ -42,8 +53,11 @@ export interface ServerPorts {
   readonly listMsMax: number
   /** What it lists or may offer has changed. */
   onChange(): void
-  /** A line for the daemon's log. */
-  tell(text: string): void
+  readonly logger: Logger
+}
+
+interface ConnectedServer extends RunningChild {
+  readonly link: Link
 }
 
 const callsOpenMax = 1_000
@@ -52,7 +66,7 @@ const lookMs = 60_000
 const nothing: Listing = { tools: [], leftOut: [] }
 
 export function superviseServer(name: string, spec: McpServerSpec, ports: ServerPorts): SupervisedServer {
-  const { clock, tell } = ports
+  const { clock, logger } = ports
   const stopping = new AbortController()
   const { promise: settled, resolve: settle } = Promise.withResolvers<void>()
   let state: McpServerState = 'starting'
@@ -61,6 +75,8 @@ export function superviseServer(name: string, spec: McpServerSpec, ports: Server
   let pinned: Pinned = { kind: 'ok', pinned: 0, changed: new Set() }
   let lastError: string | null = null
   let restarts = 0
+  let attempts = 0
+  let legacy = false
   let callsOpen = 0
   let refreshing: 'no' | 'once' | 'again' = 'no'
 
@@ -69,7 +85,7 @@ export function superviseServer(name: string, spec: McpServerSpec, ports: Server
     ports.onChange()
   }
 
-  async function connect(mode: 'auto' | 'legacy'): Promise<Link> {
+  async function connect(mode: 'auto' | 'legacy', signal: AbortSignal): Promise<Link> {
     const { groups, version, startMsMax, leaveMsMax } = ports
     let listed: Link | null = null
     const next = await connectLink(addressOf(spec, ports.environment), {
@@ -79,7 +95,7 @@ export function superviseServer(name: string, spec: McpServerSpec, ports: Server
       startMsMax,
       leaveMsMax,
       mode,
-      signal: stopping.signal,
+      signal,
       onListChanged: () => void (listed === null ? null : refresh(listed)),
     })
     try {
@@ -115,11 +131,9 @@ export function superviseServer(name: string, spec: McpServerSpec, ports: Server
   async function review(): Promise<void> {
     const before = pinned
     pinned = await ports.pins.check(name, listing.tools)
-    if (pinned.kind === 'withheld' && (before.kind === 'ok' || before.message !== pinned.message)) tell(`MCP server ${name}: ${pinned.message}`)
-    if (pinned.kind === 'ok')
-      for (const tool of pinned.changed)
-        if (before.kind !== 'ok' || !before.changed.has(tool))
-          tell(`MCP server ${name}: its tool ${JSON.stringify(tool)} has changed and is withheld. Look: beaver mcp pins. Approve: beaver mcp approve ${name}`)
+    const { changed, withheld } = mcpFacts(logger, name)
+    if (pinned.kind === 'withheld' && (before.kind === 'ok' || before.message !== pinned.message)) withheld(pinned.message)
+    if (pinned.kind === 'ok') for (const tool of pinned.changed) if (before.kind !== 'ok' || !before.changed.has(tool)) changed(tool)
     ports.onChange()
   }
 
@@ -153,59 +167,46 @@ export function superviseServer(name: string, spec: McpServerSpec, ports: Server
     }
   }
 
-  /** Connected until it is gone. @returns why, and whether it ended upon the question about its era */
-  async function live(mode: 'auto' | 'legacy'): Promise<{ reason: string; asked: boolean; legacy: boolean }> {
+  /** Connects: one life of the server. A program that ends when it is asked for its era is asked the old way the next time. */
+  async function begin(signal: AbortSignal): Promise<ConnectedServer> {
+    attempts++
+    let next: Link
     try {
-      link = await connect(mode)
-      if (stopping.signal.aborted) await link.drop('it was stopped')
+      next = await connect(legacy || attempts % 2 === 0 ? 'legacy' : 'auto', signal)
+    } catch (error) {
+      if (attempts === 1 && error instanceof LinkError && error.asked && !signal.aborted) return begin(signal)
+      throw error
+    }
+    const gone = next.gone.then(async (reason) => {
+      if (link === next) link = null
+      await next.drop('it is gone')
+      return { reason, normal: false }
+    })
+    return { link: next, gone, stop: () => next.drop('it was stopped') }
+  }
+
+  function onStatus(status: SupervisionStatus<ConnectedServer>): void {
+    if (status.kind === 'ready') {
+      link = status.child.link
+      legacy ||= link.legacy
       lastError = null
       become('connected')
-      settle()
-      tell(`MCP server ${name}: connected${link.server === null ? '' : ` to ${link.server}`}, ${listing.tools.length} tools`)
       if ('url' in spec) void keepLooking(link)
-      return { reason: await link.gone, asked: false, legacy: link.legacy }
-    } catch (error) {
-      return { reason: messageOf(error), asked: error instanceof LinkError && error.asked, legacy: false }
-    } finally {
-      const last = link
-      link = null
-      await last?.drop('it is gone')
+    } else {
+      const givenUp = status.kind === 'escalated' && status.againMs === null
+      const times = `${status.deaths} ${status.deaths === 1 ? 'time' : 'times'}`
+      if (!givenUp) restarts++
+      lastError = givenUp ? `${status.reason} (given up after ${times} within ten minutes)` : status.reason
+      if (givenUp) listing = nothing
+      become(givenUp ? 'failed' : 'restarting')
     }
+    settle()
   }
 
-  async function keepLiving(): Promise<void> {
-    try {
-      addressOf(spec, ports.environment)
-    } catch (error) {
-      return giveUp(messageOf(error))
-    }
-    let deaths: number[] = []
-    let legacy = false
-    for (let attempt = 1; !stopping.signal.aborted; attempt++) {
-      // A program that ends when it is asked for its era is asked the old way the next time.
-      const lived = await live(legacy || attempt % 2 === 0 ? 'legacy' : 'auto')
-      legacy ||= lived.legacy
-      if (stopping.signal.aborted) break
-      if (lived.asked && attempt === 1) continue
-      lastError = lived.reason
-      deaths = recentDeaths([...deaths, clock.now()], clock.now())
-      const next = afterDeath(deaths, clock.now(), { restartsMax: spec.restarts_max, random: ports.random() })
-      // A server elsewhere is not ours to restart: it is asked again as soon as the bound allows.
-      if (next.kind === 'give_up' && (!('url' in spec) || spec.restarts_max === 0))
-        return giveUp(`${lived.reason} (given up after ${next.deaths} ${next.deaths === 1 ? 'time' : 'times'} within ten minutes)`)
-      const pauseMs = next.kind === 'give_up' ? next.againMs : next.pauseMs
-      tell(`MCP server ${name}: ${lived.reason}; trying again in ${(pauseMs / 1000).toFixed(1)} s`)
-      become('restarting')
-      settle()
-      await pause(clock, pauseMs, stopping.signal)
-      restarts++
-    }
-  }
-
-  function giveUp(reason: string): void {
+  /** It stays `failed` until the daemon starts again: nothing of its address can change before. */
+  function refuse(reason: string): void {
     lastError = reason
-    listing = nothing
-    tell(`MCP server ${name}: ${reason}; it is left alone until the daemon starts again`)
+    logger.error('mcp_server_refused', `The MCP server ${name} cannot be started: ${reason}`, { server: name })
     become('failed')
     settle()
   }
@@ -246,7 +247,17 @@ export function superviseServer(name: string, spec: McpServerSpec, ports: Server
     )
   }
 
-  const living = keepLiving()
+  const supervision = startSupervision<ConnectedServer>({
+    spec: supervisorOf(spec),
+    logger,
+    clock,
+    random: ports.random,
+    fieldsOf: ({ link: { server, pid } }) => ({ server, tools: listing.tools.length, ...(pid === null ? {} : { pid }) }),
+    onStatus,
+  })
+  const fault = addressFault(spec, ports.environment)
+  if (fault === null) supervision.add({ id: name, restart: 'permanent' }, begin).catch(() => {}) // told through `onStatus`
+  else refuse(fault)
 
   return {
     name,
@@ -274,10 +285,34 @@ export function superviseServer(name: string, spec: McpServerSpec, ports: Server
     call,
     async close() {
       stopping.abort()
-      await link?.drop('it was stopped')
-      await living
+      await supervision.stop()
       become('stopped')
       settle()
     },
   }
 }
+
+/** A server over HTTP is not ours to restart: it is connected again for as long as the daemon runs, if it is at all. */
+function supervisorOf(spec: McpServerSpec): SupervisorSpec {
+  const row = 'url' in spec && spec.restarts_max > 0 ? supervisors.mcp_http : supervisors.mcp_program
+  return { ...row, intensity: { ...row.intensity, restartsMax: spec.restarts_max } }
+}
+
+function addressFault(spec: McpServerSpec, environment: Environment): string | null {
+  try {
+    addressOf(spec, environment)
+    return null
+  } catch (error) {
+    return messageOf(error)
+  }
+}
+
+const mcpFacts = (logger: Logger, server: string) => ({
+  withheld: (reason: string): void => logger.warn('mcp_tools_withheld', `The tools of the MCP server ${server} are withheld: ${reason}`, { server }),
+  changed: (tool: string): void =>
+    logger.warn(
+      'mcp_tool_changed',
+      `A tool of the MCP server ${server} has changed and is withheld. Look: beaver mcp pins. Approve: beaver mcp approve ${server}`,
+      { server, tool },
+    ),
+})

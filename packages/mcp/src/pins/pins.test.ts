@@ -11,7 +11,7 @@ const approve = (file: string, server: string, tool: string | null = null) => ch
 
 describe.concurrent('a tool that changed', () => {
   it('while it runs is withheld, alone; once approved it is offered again, with what it says now', async (test) => {
-    const { start, program, folder, pinsFile, told } = bench(test)
+    const { start, program, folder, pinsFile, logged } = bench(test)
     const connections = await start({ fix: program('plain') }, { clock: quickClock(10) })
     await connections.settled
     const names = (): string[] => connections.tools.map(({ name }) => name)
@@ -22,7 +22,7 @@ describe.concurrent('a tool that changed', () => {
     expect(connections.status[0]).toMatchObject({ state: 'connected', changed: ['changing'] })
     expect(await call(connections, 'fix_changing')).toMatchObject({ success: false, error: 'tool_changed' })
     expect(await call(connections, 'fix_add', { a: 1, b: 1 })).toMatchObject({ success: true })
-    expect(told.filter((line) => line.includes('"changing" has changed'))).toHaveLength(1)
+    expect(logged.filter(({ event, fields }) => event === 'mcp_tool_changed' && fields['tool'] === 'changing')).toHaveLength(1)
 
     expect(await approve(pinsFile, 'fix')).toMatchObject({ kind: 'ok' })
     await until('it is offered again', () => names().includes('fix_changing'))

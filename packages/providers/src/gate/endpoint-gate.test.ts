@@ -7,7 +7,7 @@ import { rateOf } from './gcra.ts'
 const seed = 60_013
 const second = 1_000_000_000n
 const never = 1n << 60n
-const limits: GateLimits = { requestsPerMinuteMax: null, tokensPerMinuteMax: null, circuitFailuresMax: 3, circuitOpenMs: 10_000 }
+const limits: GateLimits = { requestsPerMinuteMax: null, tokensPerMinuteMax: null, circuitFailuresMax: 3, circuitOpenMs: 10_000, turnMsMax: 3_600_000 }
 const gate = (over: Partial<GateLimits> = {}, buffer = gateBuffer(1)): EndpointGate =>
   endpointGate(buffer, 0, { endpoint: 'e', limits: { ...limits, ...over }, tryMsMax: 60_000 })
 

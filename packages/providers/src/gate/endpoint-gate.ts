@@ -13,6 +13,8 @@ export interface GateLimits {
   readonly tokensPerMinuteMax: number | null
   readonly circuitFailuresMax: number
   readonly circuitOpenMs: number
+  /** How far away the turn of a call may be that does not wait in its thread. */
+  readonly turnMsMax: number
 }
 
 export interface EndpointGateOptions {

@@ -1,11 +1,11 @@
-import { type ChatAnswer, type ChatProvider, type EmbeddingProvider, ProviderError } from '@beaver/agent'
+import { type ChatAnswer, type ChatProvider, type EmbeddingProvider, LoopDropped, ProviderError } from '@beaver/agent'
 import { scriptedProvider, type ScriptedReply, says, until, type VirtualClock, virtualClock } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { ask, failureOf } from '../../test/kit.ts'
 import { endpointGate, gateBuffer, type GateLimits } from './endpoint-gate.ts'
 import { gatedChat, gatedEmbeddings } from './gated.ts'
 
-const limits: GateLimits = { requestsPerMinuteMax: null, tokensPerMinuteMax: null, circuitFailuresMax: 2, circuitOpenMs: 10_000 }
+const limits: GateLimits = { requestsPerMinuteMax: null, tokensPerMinuteMax: null, circuitFailuresMax: 2, circuitOpenMs: 10_000, turnMsMax: 3_600_000 }
 
 function behindGate(replies: readonly ScriptedReply[], over: Partial<GateLimits> = {}) {
   const clock = virtualClock()
@@ -147,6 +147,103 @@ describe('a provider behind its gate', () => {
     await turn(clock, 3_000)
     await until('the held call is made', () => inner.requests.length === 3)
     await waiting
+  })
+})
+
+describe('a caller that can wait elsewhere', () => {
+  /** Asks, and keeps the waits it is told of; each goes on when the test lets it. */
+  function asker(provider: ChatProvider) {
+    const waits: { readonly ms: number; readonly goOn: () => void }[] = []
+    const waitTurn = ({ ms }: { ms: number }): Promise<void> => new Promise((resolve) => waits.push({ ms, goOn: resolve }))
+    return { waits, ask: (over: Parameters<typeof ask>[0] = {}) => provider.chat(ask({ waitTurn, ...over })) }
+  }
+
+  it('is told of a turn that is more than a second away, and is let through when it comes', async () => {
+    const { provider, inner, clock } = behindGate(many(3), { requestsPerMinuteMax: 10 })
+    const { waits, ask: asks } = asker(provider)
+    await asks()
+    const waiting = asks()
+    await turn(clock)
+    expect([waits.map(({ ms }) => ms), inner.requests.length]).toEqual([[6_000], 1])
+    await turn(clock, 6_000)
+    expect(inner.requests.length).toBe(1)
+    waits[0]?.goOn()
+    expect((await waiting).content).toBe('a')
+  })
+
+  it('waits in its thread for a turn that is nearer', async () => {
+    const { provider, clock } = behindGate(many(2), { requestsPerMinuteMax: 60 })
+    const { waits, ask: asks } = asker(provider)
+    const all = Promise.all(Array.from({ length: 7 }, () => asks().catch(() => null)))
+    await turn(clock)
+    await turn(clock, 1_000)
+    await all
+    expect(waits).toEqual([])
+  })
+
+  it('that is dropped there and comes back admitted takes no second slot: in no minute more calls start than the limit', async () => {
+    const { provider, inner, clock, gate } = behindGate(many(40), { requestsPerMinuteMax: 10 })
+    const { waits, ask: asks } = asker(provider)
+    await asks()
+    const drop = new AbortController()
+    const dropped = asks({ signal: drop.signal })
+    await turn(clock)
+    drop.abort(new LoopDropped('The task only waits.'))
+    waits[0]?.goOn()
+    await expect(dropped).rejects.toThrow('The task only waits.')
+    await turn(clock, 6_000)
+    await asks({ admitted: true })
+    expect(inner.requests.length).toBe(2)
+    // The next slot is where it would be had the second call never been dropped.
+    expect(gate.reserve(0, BigInt(clock.now()) * 1_000_000n, BigInt(clock.now() + 60_000) * 1_000_000n)?.start).toBe(BigInt(clock.now() + 6_000) * 1_000_000n)
+  })
+
+  it('and is not admitted, because another daemon takes its run up, takes a slot like any other call', async () => {
+    const { provider, clock } = behindGate(many(3), { requestsPerMinuteMax: 10 })
+    const { waits, ask: asks } = asker(provider)
+    await asks()
+    void asks()
+    await turn(clock)
+    expect(waits.map(({ ms }) => ms)).toEqual([6_000])
+  })
+
+  it('counts the tokens of an admitted call once', async () => {
+    const used = { ...says('a'), usage: { input_tokens: 590, output_tokens: 10, calls: 1 } }
+    const { provider, clock } = behindGate([used, used, used], { tokensPerMinuteMax: 600 })
+    const { waits, ask: asks } = asker(provider)
+    await asks()
+    void asks()
+    await turn(clock)
+    const [first] = waits
+    await turn(clock, first?.ms)
+    await asks({ admitted: true })
+    void asks()
+    await turn(clock)
+    expect(waits[1]?.ms).toBeGreaterThan(50_000)
+    expect(waits[1]?.ms).toBeLessThanOrEqual(60_000)
+  })
+
+  it('and is admitted waits for a hold that came meanwhile, and fails at once while the circuit is open', async () => {
+    const held = behindGate([new ProviderError('rate_limited', 'slow down', { retryAfterMs: 30_000 }), says('a')])
+    await failureOf(held.provider.chat(ask()))
+    const { waits, ask: asks } = asker(held.provider)
+    void asks({ admitted: true })
+    await turn(held.clock)
+    expect(waits.map(({ ms }) => ms)).toEqual([30_000])
+    const open = behindGate([down(), down()])
+    for (let i = 0; i < 2; i++) await failureOf(open.provider.chat(ask()))
+    expect(await failureOf(open.provider.chat(ask({ admitted: true })))).toMatchObject({ class: 'provider_unavailable', retryAfterMs: 10_000 })
+  })
+
+  it('waits as long as the limit is waited for; beyond, it is told when to look again', async () => {
+    const { provider, clock } = behindGate(many(1), { requestsPerMinuteMax: 1 })
+    const { waits, ask: asks } = asker(provider)
+    const all = Array.from({ length: 61 }, () => asks())
+    await turn(clock)
+    await turn(clock)
+    expect(Math.max(...waits.map(({ ms }) => ms))).toBe(3_600_000)
+    void Promise.allSettled(all)
+    expect(await failureOf(asks())).toMatchObject({ class: 'rate_limited', retryAfterMs: 60_000 })
   })
 })
 

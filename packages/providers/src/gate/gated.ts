@@ -1,15 +1,21 @@
 // Providers behind their endpoint's gate: a call waits for its slot, fails at once while the circuit is open, and tells the gate
 // how it ended.
-// A1. Waiting ends at once when the caller aborts, and its slot is given back. A2. Nobody waits longer than `waitMsMax`: who
-//     would, is told so at once. A3. A failure of the gate's own is no failure of the endpoint.
-import { type ChatProvider, type ChatRequest, type EmbeddingProvider, ProviderError, type ToolSchema } from '@beaver/agent'
+// A1. Waiting ends at once when the caller aborts, and its slot is given back, unless the caller was dropped and comes back. A2. Nobody waits longer than `waitMsMax`, or than
+//     `turnMsMax` where the caller does the waiting: who would, is told so at once. A3. A failure of the gate's own is no failure of
+//     the endpoint. A4. A wait of more than `heldMsMax` is the caller's, where it can wait: the slot is reserved before, and a call that
+//     comes back with `admitted` takes none (docs/decisions/0030).
+import { type ChatProvider, type ChatRequest, type EmbeddingProvider, ProviderError, type ToolSchema, type TurnWait, wasDropped } from '@beaver/agent'
 import { type Clock, pause, type Usage } from '@beaver/core'
 import type { EndpointGate, Reservation, Ticket } from './endpoint-gate.ts'
 import type { Nanoseconds } from './gcra.ts'
 
 const waitMsMax = 300_000
+/** A turn that is nearer is waited for in the thread. */
+const heldMsMax = 1_000
 /** The longest `Retry-After` that holds an endpoint. */
 const holdMsMax = 60_000
+/** When a call that found the queue too long may look again. */
+const queueMs = 60_000
 
 /**
  * @param clock of the same time in all threads that share the gate
@@ -23,6 +29,8 @@ export function gatedChat(provider: ChatProvider, gate: EndpointGate, clock: Clo
       through(gate, clock, {
         tokens: limited ? estimateTokens(request) : 0,
         signal: request.signal,
+        admitted: request.admitted ?? false,
+        waitTurn: request.waitTurn ?? null,
         call: () => provider.chat(request),
         used: (answer) => tokensOf(answer.usage),
       }),
@@ -37,24 +45,35 @@ export function gatedEmbeddings(provider: EmbeddingProvider, gate: EndpointGate,
       through(gate, clock, {
         tokens: texts.reduce((sum, text) => sum + tokensIn(text), 0),
         signal,
+        admitted: false,
+        waitTurn: null,
         call: () => provider.embed(texts, signal),
         used: () => null,
       }),
   }
 }
 
-interface Call<Answer> {
+/** A call that wants to be let through. */
+interface Entrant {
   /** An estimate. */
   readonly tokens: number
   readonly signal: AbortSignal
+  /** It has its slot already. */
+  readonly admitted: boolean
+  /** `null`: it waits here. */
+  readonly waitTurn: ((wait: TurnWait) => Promise<void>) | null
+}
+
+interface Call<Answer> extends Entrant {
   readonly call: () => Promise<Answer>
   /** What it took in fact; `null` when that is not known. */
   readonly used: (answer: Answer) => number | null
 }
 
-async function through<Answer>(gate: EndpointGate, clock: Clock, { tokens, signal, call, used }: Call<Answer>): Promise<Answer> {
+async function through<Answer>(gate: EndpointGate, clock: Clock, { call, used, ...entrant }: Call<Answer>): Promise<Answer> {
+  const { signal } = entrant
   signal.throwIfAborted()
-  const { reservation, ticket } = await enter(gate, clock, { tokens, signal })
+  const { reservation, ticket } = await enter(gate, clock, entrant)
   let answer: Answer
   try {
     answer = await call()
@@ -70,21 +89,27 @@ async function through<Answer>(gate: EndpointGate, clock: Clock, { tokens, signa
 }
 
 /** Waits for the call's turn. A hold that came meanwhile is waited for as well. @throws {ProviderError} */
-async function enter(
-  gate: EndpointGate,
-  clock: Clock,
-  { tokens, signal }: { tokens: number; signal: AbortSignal },
-): Promise<{ reservation: Reservation; ticket: Ticket }> {
+async function enter(gate: EndpointGate, clock: Clock, entrant: Entrant): Promise<{ reservation: Reservation; ticket: Ticket }> {
+  const { tokens, signal, waitTurn } = entrant
+  const longestMs = waitTurn === null ? waitMsMax : Math.max(waitMsMax, gate.limits.turnMsMax)
   let now = nowNs(clock)
-  const latest = now + BigInt(waitMsMax) * 1_000_000n
+  let { admitted } = entrant
+  const latest = now + BigInt(longestMs) * 1_000_000n
   for (;;) {
+    // The slot of an admitted call was taken before it waited. Where it is of no use any more, it is given back like any other.
+    const had: Reservation | null = admitted ? { start: now, tokens } : null
+    admitted = false
+    if (had !== null && (gate.openForNs(now) > 0n || gate.heldUntil() > now)) gate.giveBack(had)
     if (gate.openForNs(now) > 0n) throw circuitOpen(gate, now)
-    const reservation = gate.reserve(tokens, now, latest)
-    if (reservation === null) throw tooMany(gate)
+    const reservation = had !== null && gate.heldUntil() <= now ? had : gate.reserve(tokens, now, latest)
+    if (reservation === null) throw tooMany(gate, longestMs)
     for (; now < reservation.start; now = nowNs(clock)) {
-      await pause(clock, msOf(reservation.start - now), signal)
+      const ms = msOf(reservation.start - now)
+      const elsewhere = waitTurn !== null && ms > heldMsMax
+      if (elsewhere) await waitTurn({ ms, reason: `It is not yet its turn to ask ${gate.endpoint}, whose rate is limited.` })
+      else await pause(clock, ms, signal)
       if (!signal.aborted) continue
-      gate.giveBack(reservation)
+      if (!elsewhere || !wasDropped(signal)) gate.giveBack(reservation)
       signal.throwIfAborted()
     }
     if (gate.heldUntil() > now) {
@@ -126,10 +151,11 @@ function circuitOpen(gate: EndpointGate, now: Nanoseconds): ProviderError {
   )
 }
 
-function tooMany(gate: EndpointGate): ProviderError {
+function tooMany(gate: EndpointGate, longestMs: number): ProviderError {
   return new ProviderError(
     'rate_limited',
-    `So many calls wait for the endpoint ${gate.endpoint} that this one would wait longer than ${waitMsMax / 1_000} s. The limits are model.requests_per_minute_max and model.tokens_per_minute_max.`,
+    `So many calls wait for the endpoint ${gate.endpoint} that this one would wait longer than ${longestMs / 1_000} s. The limits are model.requests_per_minute_max and model.tokens_per_minute_max.`,
+    { retryAfterMs: queueMs },
   )
 }
 

@@ -1,1 +1,3 @@
+export type { ShardPlace } from './protocol.ts'
 export { serveShard } from './serve-shard.ts'
+export { guardThread } from './thread-guard.ts'

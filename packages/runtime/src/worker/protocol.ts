@@ -1,9 +1,30 @@
 // What crosses the threads: plain data, several messages a post. One port per shard, all its loops on it.
+import type { MessagePort } from 'node:worker_threads'
 import type { Draft, ExecutionGraph, LiveDelta, MemoryAnswer, MemoryChange, SessionSearchHit, SessionSearchRequest, SharedStateResult } from '@beaver/core'
-import type { ApprovalDecision, ExternalCall, ExternalResult, ExternalTool, LoopEnd, LoopSpec, SharedStateAccess, TeamRefusal, TeamResult } from '@beaver/agent'
+import type {
+  ApprovalDecision,
+  ExternalCall,
+  ExternalResult,
+  ExternalTool,
+  LoopEnd,
+  LoopSpec,
+  PauseRequest,
+  SharedStateAccess,
+  TeamRefusal,
+  TeamResult,
+} from '@beaver/agent'
 
 /** What a call of the host gives back. */
-export type HostAnswer = number | TeamResult | TeamRefusal | SharedStateResult | ApprovalDecision | MemoryAnswer | readonly SessionSearchHit[] | ExternalResult
+export type HostAnswer =
+  | number
+  | null
+  | TeamResult
+  | TeamRefusal
+  | SharedStateResult
+  | ApprovalDecision
+  | MemoryAnswer
+  | readonly SessionSearchHit[]
+  | ExternalResult
 
 /** A call of the host that has an answer. */
 export type HostCall =
@@ -13,17 +34,30 @@ export type HostCall =
   | { readonly of: 'approval'; readonly callId: string }
   | { readonly of: 'memory'; readonly change: MemoryChange }
   | { readonly of: 'search'; readonly request: SessionSearchRequest }
+  | { readonly of: 'pause'; readonly request: PauseRequest }
   | { readonly of: 'external'; readonly external: ExternalCall }
+
+/** Where a shard's two sides meet: messages go through the port, vitals are read without the thread's help. */
+export interface ShardPlace {
+  readonly port: MessagePort
+  readonly vitals: SharedArrayBuffer
+}
 
 export type ToShard =
   | { readonly kind: 'start'; readonly loop: number; readonly spec: LoopSpec }
   | { readonly kind: 'cancel'; readonly loop: number; readonly reason: string }
+  /** The loop is taken up again later, from the journal. Nothing more is heard of it here. */
+  | { readonly kind: 'drop'; readonly loop: number; readonly reason: string }
   /** What the daemon's process offers from now on; loops that run keep what they have. */
   | { readonly kind: 'external_tools'; readonly tools: readonly ExternalTool[] }
+  /** Tools that cost the daemon several threads: calls that begin from now on run in cells. */
+  | { readonly kind: 'suspect_tools'; readonly tools: readonly string[] }
   | { readonly kind: 'reply'; readonly call: number; readonly ok: true; readonly value: HostAnswer }
   | { readonly kind: 'reply'; readonly call: number; readonly ok: false; readonly message: string }
 
 export type FromShard =
+  /** `tools`: by the numbers under which the thread lists them in its vitals. */
+  | { readonly kind: 'ready'; readonly thread: number; readonly tools: readonly string[] }
   | { readonly kind: 'call'; readonly loop: number; readonly call: number; readonly ask: HostCall }
   /** The answer of the call is not waited for any more. */
   | { readonly kind: 'abandon'; readonly loop: number; readonly call: number }

@@ -1,24 +1,33 @@
 // The worker's side of a shard: many AgentLoops in one thread, each a promise that mostly waits.
 // S1. A loop that breaks takes no other with it. S2. The shard ends when its port closes. S3. A loop has the external tools there
-//     were when it began.
-import type { MessagePort } from 'node:worker_threads'
-import { externalTool, type LoopHost, type LoopServices, runAgentLoop } from '@beaver/agent'
+//     were when it began. S4. What a tool leaves behind and throws later ends its call, not the thread (thread-guard.ts).
+import { threadId } from 'node:worker_threads'
+import { externalTool, LoopDropped, type LoopHost, type LoopServices, runAgentLoop } from '@beaver/agent'
 import { messageOf, TransientMap } from '@beaver/core'
-import { batchedPost, type FromShard, type HostAnswer, type HostCall, type ToShard } from './protocol.ts'
+import { batchedPost, type FromShard, type HostAnswer, type HostCall, type ShardPlace, type ToShard } from './protocol.ts'
+import { guardThread } from './thread-guard.ts'
+import { writeVitals } from './thread-vitals.ts'
 
 /** Serves loops until the port closes. */
-export function serveShard(port: MessagePort, services: LoopServices): Promise<void> {
+export function serveShard({ port, vitals }: ShardPlace, services: Omit<LoopServices, 'suspectTools'>): Promise<void> {
+  guardThread()
+  const tools = services.tools.map(({ name }) => name)
+  const watched = writeVitals(new Int32Array(vitals), tools)
   const post = batchedPost<FromShard>(port)
   const cancels = new TransientMap<number, AbortController>()
-  const calls = new TransientMap<number, { resolve(value: never): void; reject(error: Error): void }>()
+  const calls = new TransientMap<number, { readonly loop: number; resolve(value: never): void; reject(error: Error): void }>()
+  /** The open calls of each loop. */
+  const callsOf = new TransientMap<number, Set<number>>()
   let lastCall = 0
 
-  let offered = services
+  const suspectTools = new Set<string>()
+  let offered: LoopServices = { ...services, suspectTools }
 
   const ask = <Value extends HostAnswer>(loop: number, what: HostCall, signal?: AbortSignal): Promise<Value> =>
     new Promise<Value>((resolve, reject) => {
       const call = ++lastCall
-      calls.set(call, { resolve: resolve as (value: never) => void, reject })
+      calls.set(call, { loop, resolve: resolve as (value: never) => void, reject })
+      callsOf.get(loop)?.add(call)
       post({ kind: 'call', loop, call, ask: what })
       signal?.addEventListener('abort', () => calls.has(call) && post({ kind: 'abandon', loop, call }), { once: true })
     })
@@ -26,6 +35,7 @@ export function serveShard(port: MessagePort, services: LoopServices): Promise<v
   function start({ loop, spec }: Extract<ToShard, { kind: 'start' }>): void {
     const cancel = new AbortController()
     cancels.set(loop, cancel)
+    callsOf.set(loop, new Set())
     const host: LoopHost = {
       append: (drafts, end) => ask(loop, { of: 'append', drafts, end }),
       runTeam: (callId, graph) => ask(loop, { of: 'team', callId, graph }),
@@ -33,15 +43,22 @@ export function serveShard(port: MessagePort, services: LoopServices): Promise<v
       approval: (callId) => ask(loop, { of: 'approval', callId }),
       memory: (change) => ask(loop, { of: 'memory', change }),
       searchSessions: (request) => ask(loop, { of: 'search', request }),
+      pause: async (request, signal) => void (await ask<null>(loop, { of: 'pause', request }, signal)),
       callExternal: (external, signal) => ask(loop, { of: 'external', external }, signal),
       delta: (delta) => post({ kind: 'delta', loop, delta }),
+      works: (work) => watched.begin(loop, work),
     }
     runAgentLoop(spec, offered, host, cancel.signal)
       .then(
         (end) => post({ kind: 'ended', loop, end }),
         (error: unknown) => post({ kind: 'broke', loop, message: messageOf(error) }),
       )
-      .finally(() => cancels.delete(loop))
+      .finally(() => {
+        cancels.delete(loop)
+        // What a loop asked for and did not wait for any more would stay here for ever.
+        for (const call of callsOf.get(loop) ?? []) calls.delete(call)
+        callsOf.delete(loop)
+      })
   }
 
   function receive(message: ToShard): void {
@@ -50,12 +67,19 @@ export function serveShard(port: MessagePort, services: LoopServices): Promise<v
         return start(message)
       case 'cancel':
         return cancels.get(message.loop)?.abort(message.reason)
+      case 'drop':
+        return cancels.get(message.loop)?.abort(new LoopDropped(message.reason))
       case 'external_tools':
-        offered = { ...services, tools: [...services.tools, ...message.tools.map(externalTool)] }
+        offered = { ...services, suspectTools, tools: [...services.tools, ...message.tools.map(externalTool)] }
+        return
+      case 'suspect_tools':
+        suspectTools.clear()
+        for (const tool of message.tools) suspectTools.add(tool)
         return
       case 'reply': {
         const call = calls.get(message.call)
         calls.delete(message.call)
+        if (call !== undefined) callsOf.get(call.loop)?.delete(message.call)
         if (message.ok) call?.resolve(message.value as never)
         else call?.reject(new Error(message.message))
         return
@@ -69,6 +93,6 @@ export function serveShard(port: MessagePort, services: LoopServices): Promise<v
     port.on('message', (messages: readonly ToShard[]) => messages.forEach(receive))
     port.once('close', () => resolve())
     port.start()
-    port.postMessage([]) // ready
+    post({ kind: 'ready', thread: threadId, tools })
   })
 }

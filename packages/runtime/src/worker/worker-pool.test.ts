@@ -1,13 +1,14 @@
 import { type MemoryHost, memoryHost, rootSpec, until } from '@beaver/testing'
 import { afterAll, describe, expect, it, test } from 'vitest'
+import { poolPolicy } from './thread-losses.ts'
 import { type RunningLoop, startWorkerPool, type WorkerPool } from './worker-pool.ts'
 
 const moduleOf = (name: string): string => new URL(`../../test/${name}.ts`, import.meta.url).href
 const pools: WorkerPool[] = []
 afterAll(() => Promise.all(pools.map((pool) => pool.close())))
 
-async function poolOf(threads: number): Promise<WorkerPool> {
-  const pool = await startWorkerPool({ filename: moduleOf('test-worker'), threads, heapMbMax: 32, data: {} })
+async function poolOf(threads: number, policy = poolPolicy): Promise<WorkerPool> {
+  const pool = await startWorkerPool({ filename: moduleOf('test-worker'), threads, heapMbMax: 32, data: {}, policy })
   pools.push(pool)
   return pool
 }
@@ -39,6 +40,18 @@ describe('a pool of two threads', async () => {
     one.cancel('enough')
     expect(await one.outcome).toMatchObject({ kind: 'ended', end: { status: 'cancelled', failure: { message: 'enough' } } })
     expect(pool.loops).toBe(1)
+    other.cancel('enough')
+    await other.outcome
+  })
+
+  it('a loop that is dropped ends as broken at once, is heard of no more, and takes no other with it', async () => {
+    const [one, other] = [start(pool, 'wait'), start(pool, 'wait')]
+    await Promise.all([underWay(one), underWay(other)])
+    one.drop('The task only waits.')
+    expect(await one.outcome).toEqual({ kind: 'broke', message: 'The task only waits.' })
+    expect(pool.loops).toBe(1)
+    expect((await start(pool, 'x').outcome).kind).toBe('ended')
+    expect(one.host.types).toEqual(['run_started', 'system_prompt_snapshotted', 'user_message_added'])
     other.cancel('enough')
     await other.outcome
   })
@@ -112,7 +125,7 @@ describe('a pool of one thread', async () => {
     await underWay(running)
     await closing.close()
     expect((await running.outcome).kind).toBe('lost')
-    expect((await start(closing, 'x').outcome).kind).toBe('lost')
+    expect((await start(closing, 'x').outcome).kind).toBe('gone')
   })
 })
 
@@ -128,10 +141,12 @@ describe('a pool that cannot start says so at once', () => {
   })
 
   it('threads that die too often make the pool fail: its supervisor decides', async () => {
-    const pool = await poolOf(1)
+    const pool = await poolOf(1, { ...poolPolicy, intensity: { ...poolPolicy.intensity, restartsMax: 2 } })
     const failed = pool.failed.catch((error: Error) => error.message)
-    for (let deaths = 0; deaths < 21; deaths++) expect((await start(pool, 'exit').outcome).kind).toBe('lost')
-    expect(await failed).toContain('Worker threads died 21 times')
-    expect(await start(pool, 'x').outcome).toEqual({ kind: 'lost', message: 'No worker thread is running.' })
+    for (let deaths = 0; deaths < 3; deaths++) expect((await start(pool, 'exit').outcome).kind).toBe('lost')
+    expect(await failed).toContain('Worker threads died 3 times')
+    const waiting = start(pool, 'x')
+    waiting.cancel('enough')
+    expect(await waiting.outcome).toEqual({ kind: 'gone', message: 'No worker thread is running.' })
   })
 })

@@ -1,23 +1,28 @@
-// The worker pool: Piscina threads, each running one shard, each shard many loops.
-// W1. A loop runs on exactly one shard. W2. A shard that is lost is replaced, and each of its loops is told `lost` once.
-// W3. A pool whose workers cannot start says so at once instead of waiting for ever. W4. Shards that die too often
-//     (`lossesMax` within `lossesPeriodMs`) make the pool fail: the daemon's supervisor decides. W5. A loop started while all
-//     threads are being replaced waits for the next one.
-import { MessageChannel, type MessagePort } from 'node:worker_threads'
-import { Piscina } from 'piscina'
-import type { ExternalTool, LoopEnd, LoopHost, LoopSpec } from '@beaver/agent'
-import { BeaverError, messageOf, TransientMap } from '@beaver/core'
-import { batchedPost, type FromShard, type HostAnswer, type HostCall, type ToShard } from './protocol.ts'
+// The worker pool: Piscina threads, each running one shard, each shard many loops. One thread is shard.ts; when threads are
+// replaced is the row `worker_pool` of core's supervisors.
+// W1. A loop runs on exactly one shard. W2. A shard that is lost is replaced, after a pause that grows with the losses of the period.
+// W3. A pool whose workers cannot start says so at once. W4. Losses that cannot be charged to a suspect and exceed the intensity
+//     make the pool fail, and so does a thread that cannot be ended: the daemon's supervisor decides. W5. A loop started while all
+//     threads are being replaced waits for the next one. W6. A loop that can have no thread any more is told `gone`, once it is
+//     cancelled or the pool is closed: until then its task may still be handed over.
+import type { Worker } from 'node:worker_threads'
+import type { Piscina } from 'piscina'
+import type { ExternalTool, LoopHost, LoopSpec } from '@beaver/agent'
+import { BeaverError, messageOf } from '@beaver/core'
+import { type Loss, newShard, type LoopOutcome, type PlacedLoop, type Shard } from './shard.ts'
+import { tellLoss } from './tell-loss.ts'
+import { type PoolPolicy, poolPolicy, threadLosses } from './thread-losses.ts'
+import { watchLimits } from './thread-watch.ts'
+import { toolLosses } from './tool-losses.ts'
+import { type WorkerThreads, workerThreads } from './worker-threads.ts'
 
-export type LoopOutcome =
-  | { readonly kind: 'ended'; readonly end: LoopEnd }
-  /** The thread died: start the loop again from the journal. */
-  | { readonly kind: 'lost'; readonly message: string }
-  | { readonly kind: 'broke'; readonly message: string }
+export type { LoopOutcome } from './shard.ts'
 
 export interface RunningLoop {
   readonly outcome: Promise<LoopOutcome>
   cancel(reason: string): void
+  /** Lets go of a loop that only waits: its run is taken up again later. Its outcome is then `broke`, and nothing more is asked of its host. */
+  drop(reason: string): void
 }
 
 export interface WorkerPool {
@@ -29,168 +34,181 @@ export interface WorkerPool {
   readonly loops: number
   /** Threads that take loops now; fewer than configured while one is being replaced. */
   readonly threads: number
+  /** @throws {BeaverError} `internal` when a thread does not end: only the end of the process stops it */
   close(): Promise<void>
 }
 
-interface Shard {
-  readonly send: (message: ToShard) => void
-  readonly port: MessagePort
-  readonly loops: TransientMap<number, PlacedLoop>
-}
-
-interface PlacedLoop {
-  readonly host: LoopHost
-  readonly settle: (outcome: LoopOutcome) => void
-  /** Calls of the host that may be abandoned. */
-  readonly open: Map<number, AbortController>
+export interface WorkerPoolOptions extends WorkerThreads {
+  readonly data: unknown
+  /** The threads, where they were made earlier: they are ended with the pool. */
+  readonly made?: Piscina | undefined
+  /** Default: the row `worker_pool` of the supervisors. */
+  readonly policy?: PoolPolicy
 }
 
 const startMsMax = 30_000
-const lossesMax = 20
-const lossesPeriodMs = 60_000
+const closeMsMax = 3_000
+/** How long the record of a charge may take. */
+const chargeMsMax = 2_000
 
-/** @param options `filename`: the worker module; its export `shard` takes `{ port, data }` and calls `serveShard`. */
-export async function startWorkerPool(options: { filename: string; threads: number; heapMbMax: number; data: unknown }): Promise<WorkerPool> {
-  const pool = new Piscina({
-    filename: options.filename,
-    minThreads: options.threads,
-    maxThreads: options.threads,
-    concurrentTasksPerWorker: 1,
-    atomics: 'disabled',
-    idleTimeout: Infinity,
-    recordTiming: false,
-    resourceLimits: { maxOldGenerationSizeMb: options.heapMbMax },
-  })
-  const { promise: failed, reject: fail } = Promise.withResolvers<never>()
-  failed.catch(() => {})
-  pool.on('error', (error) => giveUp(new BeaverError('start_failed', `A worker thread cannot start: ${messageOf(error)}`, { cause: error })))
-  const shards = new Set<Shard>()
+/** @throws {BeaverError} `start_failed` */
+export async function startWorkerPool(options: WorkerPoolOptions): Promise<WorkerPool> {
+  const pool = new ThreadPool(options)
+  await pool.begin(options.threads)
+  return pool
+}
+
+class ThreadPool implements WorkerPool {
+  readonly failed: Promise<never>
+  readonly #fail: (error: Error) => void
+  readonly #piscina: Piscina
+  readonly #data: unknown
+  readonly #shards = new Set<Shard>()
   /** Loops for which there is no thread at the moment. */
-  const waiting: ((shard: Shard | null) => void)[] = []
-  const losses: number[] = []
-  let offered: readonly ExternalTool[] = []
-  let lastLoop = 0
-  let closing = false
+  readonly #waiting = new Set<(shard: Shard | null) => void>()
+  readonly #losses
+  readonly #suspects = toolLosses()
+  #offered: readonly ExternalTool[] = []
+  #lastLoop = 0
+  #state: 'starting' | 'running' | 'failed' | 'closed' = 'starting'
+  #watch: NodeJS.Timeout | undefined
+  /** Told of each run that is started. */
+  #onStart: (run: string) => void = () => undefined
+
+  constructor(options: WorkerPoolOptions) {
+    const { promise, reject } = Promise.withResolvers<never>()
+    promise.catch(() => {})
+    this.failed = promise
+    this.#fail = reject
+    this.#data = options.data
+    this.#losses = threadLosses(options.policy ?? poolPolicy)
+    this.#piscina = options.made ?? workerThreads(options)
+    this.#piscina.on('error', (error) => this.#giveUp(new BeaverError('start_failed', `A worker thread cannot start: ${messageOf(error)}`, { cause: error })))
+  }
+
+  async begin(threads: number): Promise<void> {
+    const slow = Promise.withResolvers<never>()
+    const timer = setTimeout(() => slow.reject(new BeaverError('start_failed', `The worker threads did not start within ${startMsMax / 1000} s.`)), startMsMax)
+    try {
+      await Promise.race([Promise.all(Array.from({ length: threads }, () => this.#addShard())), this.failed, slow.promise])
+    } catch (error) {
+      this.#state = 'closed'
+      await this.#piscina.destroy()
+      throw error
+    } finally {
+      clearTimeout(timer)
+    }
+    this.#state = 'running'
+    this.#watch = setInterval(() => this.#look(), watchLimits.tickMs).unref()
+  }
+
+  get loops(): number {
+    return [...this.#shards].reduce((sum, shard) => sum + shard.loops.size, this.#waiting.size)
+  }
+
+  get threads(): number {
+    return this.#shards.size
+  }
+
+  start(spec: LoopSpec, host: LoopHost): RunningLoop {
+    const id = ++this.#lastLoop
+    const { promise: outcome, resolve: settle } = Promise.withResolvers<LoopOutcome>()
+    const loop: PlacedLoop = { id, spec, host, settle, open: new Map(), cancelledAtMs: null }
+    let shard: Shard | null = null
+    let cancelReason: string | null = null
+    const begin = (on: Shard | null): void => {
+      this.#waiting.delete(begin)
+      if (on === null) return settle({ kind: 'gone', message: 'No worker thread is running.' })
+      shard = on
+      on.start(loop)
+      if (cancelReason !== null) on.cancel(id, cancelReason)
+    }
+    this.#onStart(spec.start.run_id)
+    const free = leastBusy(this.#shards)
+    if (free !== null) begin(free)
+    else if (this.#state === 'closed') begin(null)
+    else this.#waiting.add(begin)
+    return {
+      outcome,
+      cancel: (reason) => {
+        cancelReason ??= reason
+        shard?.cancel(id, cancelReason)
+        if (shard === null && this.#state === 'failed') begin(null)
+      },
+      drop: (reason) => {
+        if (shard !== null) return shard.drop(id, reason)
+        this.#waiting.delete(begin)
+        settle({ kind: 'broke', message: reason })
+      },
+    }
+  }
+
+  offer(tools: readonly ExternalTool[]): void {
+    this.#offered = tools
+    for (const shard of this.#shards) shard.send({ kind: 'external_tools', tools })
+  }
+
+  async close(): Promise<void> {
+    this.#state = 'closed'
+    clearInterval(this.#watch)
+    for (const begin of this.#waiting) begin(null)
+    for (const shard of this.#shards) shard.close()
+    const late = new Promise<'late'>((resolve) => setTimeout(() => resolve('late'), closeMsMax).unref())
+    if ((await Promise.race([this.#piscina.destroy(), late])) === 'late')
+      throw new BeaverError('internal', `A worker thread does not end within ${closeMsMax / 1000} s.`)
+  }
+
+  async #addShard(): Promise<void> {
+    const shard = newShard({
+      run: (place) => this.#piscina.run({ ...place, data: this.#data }, { name: 'shard', transferList: [place.port] as never }),
+      threadOf: (id) => (this.#piscina.threads as Worker[]).find(({ threadId }) => threadId === id),
+      onLost: (loss) => this.#lose(shard, loss),
+    })
+    await shard.ready
+    this.#shards.add(shard)
+    if (this.#offered.length > 0) shard.send({ kind: 'external_tools', tools: this.#offered })
+    if (this.#suspects.names().length > 0) shard.send({ kind: 'suspect_tools', tools: this.#suspects.names() })
+    const due = [...this.#waiting]
+    this.#waiting.clear()
+    for (const begin of due) begin(shard)
+  }
+
+  #look(): void {
+    const nowMs = performance.now()
+    for (const shard of this.#shards) if (!shard.look(nowMs)) this.#shards.delete(shard)
+  }
+
+  #lose(shard: Shard, loss: Loss): void {
+    this.#shards.delete(shard)
+    if (this.#state === 'closed') return
+    tellLoss(loss)
+    const nowMs = performance.now()
+    if (this.#suspects.add(loss.charge.ownTools, nowMs)) for (const each of this.#shards) each.send({ kind: 'suspect_tools', tools: this.#suspects.names() })
+    if (loss.stuck) return this.#failWhenCharged(loss)
+    const next = this.#losses.add({ charged: loss.charge.loops.size > 0, message: loss.message }, nowMs)
+    if (next.kind === 'fail') return this.#giveUp(new BeaverError('internal', next.message))
+    // At the start nobody waits for a pause: a thread that cannot start says so soon.
+    const pauseMs = this.#state === 'starting' ? 0 : next.pauseMs
+    setTimeout(() => this.#state === 'failed' || this.#state === 'closed' || void this.#addShard(), pauseMs).unref()
+  }
+
+  /** The pool fails once the charge is on record, or the task would go to the next daemon and take that along as well. */
+  #failWhenCharged({ message, charged }: Loss): void {
+    const fail = (): void => this.#giveUp(new BeaverError('internal', `${message}; it does not end, so this process has to.`))
+    const due = new Set<string>(charged.map(({ spec }) => spec.start.run_id))
+    if (due.size === 0) return fail()
+    const timer = setTimeout(fail, chargeMsMax)
+    this.#onStart = (run) => {
+      if (!due.delete(run) || due.size > 0) return
+      clearTimeout(timer)
+      fail()
+    }
+  }
 
   /** There will be no further thread. */
-  function giveUp(error: Error): void {
-    closing = true
-    for (const begin of waiting.splice(0)) begin(null)
-    fail(error)
-  }
-
-  function addShard(): Promise<void> {
-    const { port1, port2 } = new MessageChannel()
-    const shard: Shard = { port: port1, send: batchedPost<ToShard>(port1), loops: new TransientMap() }
-    const ready = new Promise<void>((resolve) => {
-      port1.once('message', () => {
-        port1.on('message', (messages: readonly FromShard[]) => messages.forEach((message) => receive(shard, message)))
-        shards.add(shard)
-        if (offered.length > 0) shard.send({ kind: 'external_tools', tools: offered })
-        for (const begin of waiting.splice(0)) begin(shard)
-        resolve()
-      })
-    })
-    pool.run({ port: port2, data: options.data }, { name: 'shard', transferList: [port2] as never }).then(
-      () => lose(shard, 'The worker thread ended.'),
-      (error: unknown) => lose(shard, messageOf(error)),
-    )
-    return ready
-  }
-
-  function lose(shard: Shard, message: string): void {
-    shards.delete(shard)
-    shard.port.close()
-    for (const loop of shard.loops.values()) {
-      abandonAll(loop)
-      loop.settle({ kind: 'lost', message: `The worker thread was lost: ${message}` })
-    }
-    shard.loops.clear()
-    if (closing) return
-    const now = Date.now()
-    losses.push(now)
-    while (losses.length > 0 && now - (losses[0] as number) > lossesPeriodMs) losses.shift()
-    if (losses.length > lossesMax)
-      giveUp(new BeaverError('internal', `Worker threads died ${losses.length} times within ${lossesPeriodMs / 1000} s; the last: ${message}`))
-    else void addShard()
-  }
-
-  function receive(shard: Shard, message: FromShard): void {
-    const loop = shard.loops.get(message.loop)
-    if (loop === undefined) return
-    switch (message.kind) {
-      case 'call':
-        return answer(shard, message.call, hostCall(loop, message.call, message.ask))
-      case 'abandon':
-        return loop.open.get(message.call)?.abort()
-      case 'delta':
-        return loop.host.delta(message.delta)
-      case 'ended':
-        shard.loops.delete(message.loop)
-        return loop.settle({ kind: 'ended', end: message.end })
-      case 'broke':
-        shard.loops.delete(message.loop)
-        abandonAll(loop)
-        return loop.settle({ kind: 'broke', message: message.message })
-      default:
-        message satisfies never
-    }
-  }
-
-  const slow = Promise.withResolvers<never>()
-  const timer = setTimeout(() => slow.reject(new BeaverError('start_failed', `The worker threads did not start within ${startMsMax / 1000} s.`)), startMsMax)
-  try {
-    await Promise.race([Promise.all(Array.from({ length: options.threads }, addShard)), failed, slow.promise])
-  } catch (error) {
-    closing = true
-    await pool.destroy()
-    throw error
-  } finally {
-    clearTimeout(timer)
-  }
-
-  return {
-    failed,
-    get loops() {
-      return [...shards].reduce((sum, shard) => sum + shard.loops.size, waiting.length)
-    },
-    get threads() {
-      return shards.size
-    },
-    start(spec, host) {
-      const id = ++lastLoop
-      const { promise: outcome, resolve: settle } = Promise.withResolvers<LoopOutcome>()
-      let shard: Shard | null = null
-      let cancelReason: string | null = null
-      const cancel = (): void => void (cancelReason !== null && shard?.send({ kind: 'cancel', loop: id, reason: cancelReason }))
-      const begin = (on: Shard | null): void => {
-        if (on === null) return settle({ kind: 'lost', message: 'No worker thread is running.' })
-        shard = on
-        on.loops.set(id, { host, settle, open: new Map() })
-        on.send({ kind: 'start', loop: id, spec })
-        cancel()
-      }
-      const free = leastBusy(shards)
-      if (free === null && !closing) waiting.push(begin)
-      else begin(free)
-      return {
-        outcome,
-        cancel(reason) {
-          cancelReason ??= reason
-          cancel()
-        },
-      }
-    },
-    offer(tools) {
-      offered = tools
-      for (const shard of shards) shard.send({ kind: 'external_tools', tools })
-    },
-    async close() {
-      closing = true
-      for (const begin of waiting.splice(0)) begin(null)
-      for (const shard of shards) shard.port.close()
-      await pool.destroy()
-    },
+  #giveUp(error: Error): void {
+    if (this.#state !== 'closed') this.#state = 'failed'
+    this.#fail(error)
   }
 }
 
@@ -198,39 +216,4 @@ function leastBusy(shards: ReadonlySet<Shard>): Shard | null {
   let best: Shard | null = null
   for (const shard of shards) if (best === null || shard.loops.size < best.loops.size) best = shard
   return best
-}
-
-function abandonAll({ open }: PlacedLoop): void {
-  for (const call of open.values()) call.abort()
-}
-
-function hostCall({ host, open }: PlacedLoop, call: number, ask: HostCall): Promise<HostAnswer> {
-  switch (ask.of) {
-    case 'append':
-      return host.append(ask.drafts, ask.end)
-    case 'team':
-      return host.runTeam(ask.callId, ask.graph)
-    case 'shared_state':
-      return host.sharedState(ask.access)
-    case 'approval':
-      return host.approval(ask.callId)
-    case 'memory':
-      return host.memory(ask.change)
-    case 'search':
-      return host.searchSessions(ask.request)
-    case 'external': {
-      const stop = new AbortController()
-      open.set(call, stop)
-      return host.callExternal(ask.external, stop.signal).finally(() => open.delete(call))
-    }
-    default:
-      return ask satisfies never
-  }
-}
-
-function answer(shard: Shard, call: number, value: Promise<HostAnswer>): void {
-  value.then(
-    (result) => shard.send({ kind: 'reply', call, ok: true, value: result }),
-    (error: unknown) => shard.send({ kind: 'reply', call, ok: false, message: messageOf(error) }),
-  )
 }

@@ -14,6 +14,11 @@ export type CellAnswer =
   | { readonly kind: 'input' | 'failure'; readonly code: string; readonly message: string }
   | { readonly kind: 'crash'; readonly message: string }
 
+/** The cell has loaded the tool and makes the call now. */
+export interface CellStarted {
+  readonly kind: 'started'
+}
+
 /** From outside into a running cell. */
 export interface CellAbort {
   readonly abort: string

@@ -1,8 +1,12 @@
-// A tool whose calls run in cells: places where a loop without end, a full heap or a crash harm no other call.
+// Where the calls of a tool run: in cells, if the tool asks for them or if it is suspect. A cell is a place where an endless loop,
+// a full heap or a crash harms no other call. What is suspect is decided elsewhere (loop-spec, core's ownerLosses).
+// I1. A tool that asks for a cell always runs in one. I2. A suspect tool runs in a process of its own, with the environment it
+//     had before, because a thread that is stuck in a system call cannot be ended.
 import { resolve } from 'node:path'
+import { childEnvironment, wholeEnvironment } from '../process/child-environment.ts'
 import { groupsSupported } from '../process/process-group.ts'
 import { ToolFailure, ToolInputError } from '../tool-failure.ts'
-import type { Tool } from '../tool.ts'
+import type { Tool, ToolContext } from '../tool.ts'
 import type { CellCall } from './cell-call.ts'
 import { cellSlots } from './cell-slots.ts'
 import { runInProcess } from './process-cell.ts'
@@ -11,26 +15,49 @@ import { runInThread } from './thread-cell.ts'
 /** Of each worker thread. */
 const slots = cellSlots(8, 256)
 
-/** @param module URL of the module that exports the tool under its name; a tool without isolation stays as it is */
+/** @param module URL of the module that exports the tool under its name; a tool without isolation stays inline until it is suspect */
 export function inCell(tool: Tool, module: string): Tool {
   const isolation = tool.isolation ?? 'inline'
-  if (isolation === 'inline') return tool
+  // A tool may be an instance of a class: its methods must stay reachable.
+  if (isolation === 'inline') return Object.assign(Object.create(tool) as Tool, { module })
   return {
     ...tool,
     module,
-    async invoke(args, { workspace, taskId, sessionId, runId, callId, signal }) {
+    invoke(args, context) {
       if (isolation === 'process' && !groupsSupported)
         throw new ToolFailure('not_supported', `${tool.name} needs a process group of its own, which this system does not have.`)
-      const free = await slots.take(signal)
-      try {
-        const call: CellCall = { module, tool: tool.name, args, at: { workspace: resolve(workspace), taskId, sessionId, runId, callId } }
-        const answer = await (isolation === 'thread' ? runInThread(call, signal) : runInProcess(call, signal))
-        if (answer.kind === 'done') return answer.content
-        if (answer.kind === 'crash') throw new Error(answer.message)
-        throw answer.kind === 'input' ? new ToolInputError(answer.message) : new ToolFailure(answer.code, answer.message)
-      } finally {
-        free()
-      }
+      const call = callOf(tool.name, module, args, context)
+      return inSlot(context.signal, () =>
+        isolation === 'thread' ? runInThread(call, context.signal) : runInProcess(call, { env: childEnvironment() }, context.signal),
+      )
     },
+  }
+}
+
+/**
+ * Makes one call of an inline tool in a process of its own, or in a thread where the system has no process groups.
+ * @param of.onStart called when the cell is about to make the call, where that can be told
+ */
+export function invokeInCell(of: { tool: string; module: string; onStart: () => void }, args: unknown, context: ToolContext): Promise<string> {
+  const call = callOf(of.tool, of.module, args, context)
+  return inSlot(context.signal, () =>
+    groupsSupported ? runInProcess(call, { env: wholeEnvironment(), onStart: of.onStart }, context.signal) : runInThread(call, context.signal),
+  )
+}
+
+function callOf(tool: string, module: string, args: unknown, context: ToolContext): CellCall {
+  const { workspace, taskId, sessionId, runId, callId } = context
+  return { module, tool, args, at: { workspace: resolve(workspace), taskId, sessionId, runId, callId } }
+}
+
+async function inSlot(signal: AbortSignal, run: () => ReturnType<typeof runInThread>): Promise<string> {
+  const free = await slots.take(signal)
+  try {
+    const answer = await run()
+    if (answer.kind === 'done') return answer.content
+    if (answer.kind === 'crash') throw new Error(answer.message)
+    throw answer.kind === 'input' ? new ToolInputError(answer.message) : new ToolFailure(answer.code, answer.message)
+  } finally {
+    free()
   }
 }

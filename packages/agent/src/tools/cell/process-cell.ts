@@ -1,18 +1,24 @@
 // A call in a child process of its own, which is killed with whatever it started.
-// C1 to C3 as for a thread. C4. Its environment is `childEnvironment`: no keys.
+// C1 to C3 as for a thread. C4. Its environment is what the caller gives: `childEnvironment`, without
+//     keys, for a tool that asked for the cell; the daemon's for one that is put there, as it had in the thread.
 import { fileURLToPath } from 'node:url'
-import { childEnvironment } from '../process/child-environment.ts'
 import { startGroup } from '../process/process-group.ts'
-import { type CellAnswer, type CellCall, cellGraceMs, cellHeapMbMax } from './cell-call.ts'
+import { type CellAnswer, type CellCall, type CellStarted, cellGraceMs, cellHeapMbMax } from './cell-call.ts'
 import { abortOf, boundedOutput, outOfMemory } from './cell-end.ts'
 
 const entry = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? './process-entry.ts' : './process-entry.js', import.meta.url))
 const heapIsFull = 'JavaScript heap out of memory'
 
+export interface ProcessCellOptions {
+  readonly env: Record<string, string>
+  /** Called when the cell is about to make the call. */
+  readonly onStart?: () => void
+}
+
 /** @throws the reason of `signal`, when it ended the cell */
-export async function runInProcess(call: CellCall, signal: AbortSignal): Promise<CellAnswer> {
+export async function runInProcess(call: CellCall, { env, onStart }: ProcessCellOptions, signal: AbortSignal): Promise<CellAnswer> {
   signal.throwIfAborted()
-  const group = startGroup(process.execPath, [`--max-old-space-size=${cellHeapMbMax}`, entry], { cwd: call.at.workspace, env: childEnvironment(), ipc: true })
+  const group = startGroup(process.execPath, [`--max-old-space-size=${cellHeapMbMax}`, entry], { cwd: call.at.workspace, env, ipc: true })
   const { child } = group
   const print = boundedOutput()
   let full = false
@@ -23,8 +29,9 @@ export async function runInProcess(call: CellCall, signal: AbortSignal): Promise
   })
   let answer: CellAnswer | null = null
   let grace: NodeJS.Timeout | undefined
-  child.once('message', (sent) => {
-    answer = sent as CellAnswer
+  child.on('message', (sent: CellAnswer | CellStarted) => {
+    if (sent.kind === 'started') return onStart?.()
+    answer ??= sent
     group.kill('SIGKILL')
   })
   const send = (message: object): void => void child.send(message, () => undefined)

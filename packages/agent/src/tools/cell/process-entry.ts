@@ -1,9 +1,10 @@
 // The entry of a process cell: one call, one answer, then the end.
-import type { CellAbort, CellCall } from './cell-call.ts'
+import type { CellAbort, CellAnswer, CellCall, CellStarted } from './cell-call.ts'
 import { serveCall } from './serve-call.ts'
 
 const stop = new AbortController()
 process.once('message', (call: CellCall) => {
   process.once('message', ({ abort }: CellAbort) => stop.abort(abort))
-  void serveCall(call, stop.signal).then((answer) => process.send?.(answer))
+  const tell = (what: CellAnswer | CellStarted): void => void process.send?.(what)
+  void serveCall(call, stop.signal, () => tell({ kind: 'started' })).then(tell)
 })

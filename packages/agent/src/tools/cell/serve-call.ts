@@ -6,11 +6,12 @@ import { failureOf, thrownText, ToolFailure } from '../tool-failure.ts'
 import type { ToolContext } from '../tool.ts'
 import type { CellAnswer, CellCall } from './cell-call.ts'
 
-/** Never rejects. */
-export async function serveCall(call: CellCall, signal: AbortSignal): Promise<CellAnswer> {
+/** Never rejects. @param started called when the tool is loaded */
+export async function serveCall(call: CellCall, signal: AbortSignal, started: () => void = () => undefined): Promise<CellAnswer> {
   try {
     const tool = (await exportedTools(call.module)).find(({ name }) => name === call.tool)
     if (tool === undefined) return { kind: 'crash', message: `its module does not export it in a cell (${call.module}).` }
+    started()
     return { kind: 'done', content: boundedText(resultText(call.tool, await tool.invoke(call.args, contextOf(call, signal)))) }
   } catch (error) {
     return failureOf(error) ?? { kind: 'crash', message: thrownText(error) }

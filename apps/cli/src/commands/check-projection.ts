@@ -1,0 +1,115 @@
+// The read model of a projector, held to one that is rebuilt from the same journal up to the same message.
+// Q1. The model is read as it stands; nothing of it is changed. Q2. One finding for each table that differs: its first row that does.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Finding, type JournalSource, placeOf, type StreamMessage } from '@beaver/check'
+import { BeaverError, type LogId } from '@beaver/core'
+import { type JournalMessage, type ModelSnapshot, openReadModel, type ReadModel, tableNames } from '@beaver/projection'
+
+export interface ComparedProjection {
+  readonly file: string
+  readonly compared: boolean
+  /** The message up to which the two were compared. */
+  readonly sequence: number | null
+  /** Why they were not. */
+  readonly reason: string | null
+}
+
+export async function compareProjection(
+  model: ModelSnapshot,
+  source: JournalSource,
+  onProgress: (sequence: number, last: number) => void,
+): Promise<readonly Finding[]> {
+  const { stream, created } = source.about
+  const identity = `${stream}@${created}`
+  if (model.stream !== identity) return [finding(`the read model was built from the stream ${model.stream}, and this one is ${identity}`)]
+  if (model.sequence > source.about.lastSequence)
+    return [finding(`the read model has applied message ${model.sequence}, and the journal ends with ${source.about.lastSequence}`)]
+  const folder = await mkdtemp(join(tmpdir(), 'beaver-check-'))
+  try {
+    await using rebuilt = openReadModel(join(folder, 'rebuilt.db'), { readBlob: (sha256) => blobOf(source, sha256) })
+    rebuilt.begin(identity)
+    await rebuild(rebuilt, source, model.sequence, onProgress)
+    return [...differences(model, rebuilt)]
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function rebuild(rebuilt: ReadModel, source: JournalSource, upTo: number, onProgress: (sequence: number, last: number) => void): Promise<void> {
+  for await (const page of source.pages()) {
+    const messages = page.filter(({ sequence }) => sequence <= upTo).flatMap(entryOf)
+    if (messages.length > 0) await rebuilt.apply(messages)
+    const last = page.at(-1)?.sequence ?? upTo
+    onProgress(Math.min(last, upTo), upTo)
+    if (last >= upTo) return
+  }
+}
+
+function entryOf({ sequence, subject, payload }: StreamMessage): JournalMessage[] {
+  const place = placeOf(subject)
+  return 'log' in place ? [{ sequence, log: place.log as LogId, payload }] : []
+}
+
+async function blobOf(source: JournalSource, sha256: string): Promise<Uint8Array> {
+  const bytes = await source.readBlob(sha256)
+  if (bytes === null) throw new BeaverError('blob_missing', `The blob ${sha256} does not exist.`)
+  return bytes
+}
+
+/** The dumps have the same order of tables and rows. A table is left at its first difference. */
+function* differences(model: ModelSnapshot, rebuilt: ReadModel): Generator<Finding> {
+  const [ours, fresh] = [model.dump()[Symbol.iterator](), rebuilt.dump()[Symbol.iterator]()]
+  let [one, other] = [nextRow(ours), nextRow(fresh)]
+  while (one !== null || other !== null) {
+    if (one !== null && other !== null && one.line === other.line) {
+      ;[one, other] = [nextRow(ours), nextRow(fresh)]
+      continue
+    }
+    const table = tableNames.find((name) => name === one?.table || name === other?.table)
+    yield differenceIn(one?.table === table ? one : null, other?.table === table ? other : null, model)
+    while (one !== null && one.table === table) one = nextRow(ours)
+    while (other !== null && other.table === table) other = nextRow(fresh)
+  }
+}
+
+interface Row {
+  readonly table: string
+  readonly line: string
+  readonly json: string
+}
+
+function nextRow(rows: Iterator<string, unknown>): Row | null {
+  const next = rows.next()
+  if (next.done === true) return null
+  const line = next.value
+  const tab = line.indexOf('\t')
+  return { table: line.slice(0, tab), line, json: line.slice(tab + 1) }
+}
+
+function differenceIn(one: Row | null, other: Row | null, model: ModelSnapshot): Finding {
+  const [ours, fresh] = [columnsOf(one), columnsOf(other)]
+  const table = (one ?? other)?.table ?? ''
+  const { task_key, taskseq } = (one === null ? fresh : ours) as { task_key?: number; taskseq?: number }
+  const what =
+    one === null || other === null
+      ? `${one === null ? 'lacks a row that a rebuild has' : 'has a row that a rebuild lacks'}: ${shown(one === null ? fresh : ours)}`
+      : `differs from a rebuild: ${Object.keys(ours)
+          .filter((name) => shown(ours[name]) !== shown(fresh[name]))
+          .map((name) => `${name} is ${shown(ours[name])} and should be ${shown(fresh[name])}`)
+          .join('; ')}`
+  const task = task_key === undefined ? null : model.taskOf(task_key)
+  return { ...finding(`the table ${table} ${what}`), ...task, taskseq: taskseq ?? null }
+}
+
+const columnsOf = (row: Row | null): Record<string, unknown> => JSON.parse(row?.json ?? '{}') as Record<string, unknown>
+
+const shownCharsMax = 200
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'nothing'
+  return text.length > shownCharsMax ? `${text.slice(0, shownCharsMax)}…` : text
+}
+
+const finding = (message: string): Finding => ({ rule: 'projection', task_id: null, session_id: null, taskseq: null, sequence: null, message })

@@ -1,0 +1,93 @@
+// `beaver check`: holds the journal of a running system, or an export of one, to the rules. 0 when none is broken, 1 when one is.
+// C1. Reading is all it does: it makes no consumer on the server and changes no file.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { checkJournal, type CheckResult, type Finding, type JournalSource } from '@beaver/check'
+import { openSnapshot } from '@beaver/projection'
+import { connect } from '../connection.ts'
+import { type Context, contextOf, type GlobalOptions } from '../context.ts'
+import { findSystem } from '../system/find-system.ts'
+import { exportedJournal, systemJournal } from '../system/journal-source.ts'
+import { progressOn } from '../view/progress.ts'
+import { renderCheck } from '../view/render-check.ts'
+import { type ComparedProjection, compareProjection } from './check-projection.ts'
+
+export interface CheckCommand {
+  readonly export?: string
+  readonly task?: string
+  /** A file; `false`: none. */
+  readonly projection?: string | false
+  readonly json?: true
+}
+
+/** What the command found in all. */
+export interface Checked extends CheckResult {
+  readonly ok: boolean
+  readonly projection: ComparedProjection
+}
+
+export async function check(options: CheckCommand, globals: GlobalOptions): Promise<number> {
+  const context = contextOf(globals)
+  if (options.export !== undefined) {
+    const file = options.export
+    return checkAndTell(options, context, { source: () => exportedJournal(file), namespace: null })
+  }
+  const system = findSystem(context.config)
+  await using connection = await connect(system)
+  return await checkAndTell(options, context, { source: () => systemJournal(connection, options.task), namespace: system.namespace })
+}
+
+interface CheckedPlace {
+  /** Opens the journal as it stands then. */
+  readonly source: () => Promise<JournalSource>
+  /** Of a running system. */
+  readonly namespace: string | null
+}
+
+async function checkAndTell(options: CheckCommand, { config, screen }: Context, { source, namespace }: CheckedPlace): Promise<number> {
+  const progress = progressOn(screen, options.json !== true)
+  const journal = await source()
+  const { task } = options
+  const result = await checkJournal(journal, {
+    ...(task === undefined ? {} : { task }),
+    now: journal.about.exportedAt === null ? Date.now() : Date.parse(journal.about.exportedAt),
+    onProgress: ({ sequence, events }) => progress.show('Checking', sequence, journal.about.lastSequence, events),
+  })
+  const wanted = projectionFile(options, namespace === null ? null : join(config.home, `projection-${namespace}.db`))
+  const compared = await projectionOf(wanted, source, (sequence, last) => progress.show('Rebuilding the read model', sequence, last))
+  progress.end()
+  const broken = compared.findings.length === 0 ? result.broken : { ...result.broken, projection: compared.findings.length }
+  const checked: Checked = {
+    ...result,
+    broken,
+    findings: [...result.findings, ...compared.findings],
+    ok: Object.keys(broken).length === 0,
+    projection: compared.projection,
+  }
+  if (options.json === true) {
+    const { ok, findings, notes, summary, projection } = checked
+    screen.json({ ok, broken, findings, notes, summary, projection })
+  } else screen.print(...renderCheck(checked, screen, task ?? null))
+  return checked.ok ? 0 : 1
+}
+
+/** The file to compare, or why there is none. */
+function projectionFile({ projection, task }: CheckCommand, own: string | null): { readonly file: string; readonly reason: string | null } {
+  if (projection === false) return { file: '', reason: 'it was not asked for' }
+  if (task !== undefined) return { file: projection ?? '', reason: 'it holds all tasks, and only one was checked' }
+  if (projection !== undefined) return { file: projection, reason: null }
+  if (own === null) return { file: '', reason: 'an export has none; --projection names one' }
+  return { file: own, reason: existsSync(own) ? null : `${own} does not exist; --projection names another file` }
+}
+
+async function projectionOf(
+  { file, reason }: { readonly file: string; readonly reason: string | null },
+  source: () => Promise<JournalSource>,
+  onProgress: (sequence: number, last: number) => void,
+): Promise<{ readonly projection: ComparedProjection; readonly findings: readonly Finding[] }> {
+  if (reason !== null) return { projection: { file, compared: false, sequence: null, reason }, findings: [] }
+  // First the model, then the journal: so the journal holds all that the model has applied.
+  using model = openSnapshot(file)
+  const findings = await compareProjection(model, await source(), onProgress)
+  return { projection: { file, compared: true, sequence: model.sequence, reason: null }, findings }
+}

@@ -1,0 +1,49 @@
+// `beaver export`: writes the journal and the blobs it refers to, as NDJSON.
+// E1. A file is written beside its name first: one of that name is whole. E2. What reads slowly is waited for.
+import { createWriteStream } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
+import { exportLines, type JournalSource } from '@beaver/check'
+import { BeaverError, messageOf } from '@beaver/core'
+import { connect } from '../connection.ts'
+import { contextOf, type GlobalOptions } from '../context.ts'
+import type { Screen } from '../screen.ts'
+import { findSystem } from '../system/find-system.ts'
+import { systemJournal } from '../system/journal-source.ts'
+import { count } from '../text/figures.ts'
+import { progressOn } from '../view/progress.ts'
+
+export async function exportJournal({ out }: { readonly out?: string }, globals: GlobalOptions): Promise<number> {
+  const { config, screen } = contextOf(globals)
+  await using connection = await connect(findSystem(config))
+  const source = await systemJournal(connection)
+  if (out === undefined) {
+    for await (const line of exportLines(source, new Date().toISOString())) await screen.paced(`${line}\n`)
+    return 0
+  }
+  const lines = await writeFile(source, out, screen)
+  screen.print(`${screen.symbols.done} ${out}: ${count(lines)} lines, messages up to ${count(source.about.lastSequence)}`)
+  return 0
+}
+
+async function writeFile(source: JournalSource, out: string, screen: Screen): Promise<number> {
+  const progress = progressOn(screen, true)
+  const partial = `${out}.partial`
+  let lines = 0
+  async function* counted(): AsyncGenerator<string> {
+    for await (const line of exportLines(source, new Date().toISOString(), (sequence) => progress.show('Exporting', sequence, source.about.lastSequence))) {
+      lines++
+      yield `${line}\n`
+    }
+  }
+  try {
+    await pipeline(counted, createWriteStream(partial))
+    await rename(partial, out)
+  } catch (cause) {
+    await rm(partial, { force: true })
+    throw new BeaverError('internal', `The export could not be written to ${out}: ${messageOf(cause)}`, { cause })
+  } finally {
+    progress.end()
+  }
+  return lines
+}

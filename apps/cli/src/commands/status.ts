@@ -1,0 +1,114 @@
+// `beaver status`: what runs, what is at work, what waits and for what, and what is wrong. 0 when nothing is, 1 otherwise.
+import { BeaverError } from '@beaver/core'
+import type { TaskSummary } from '../answers.ts'
+import { type Context, contextOf, type GlobalOptions } from '../context.ts'
+import type { Finding } from '../doctor/check.ts'
+import { serverAway } from '../doctor/check-system.ts'
+import { systemFindings } from '../doctor/system-findings.ts'
+import type { Screen } from '../screen.ts'
+import { examineSystem, type SystemReport } from '../system/examine-system.ts'
+import { findSystem } from '../system/find-system.ts'
+import { findingLines } from '../text/finding-lines.ts'
+import { count, counted, duration, moment } from '../text/figures.ts'
+import { oneLine } from '../text/plain-text.ts'
+import { statusPaint } from '../text/status-paint.ts'
+import { table } from '../text/table.ts'
+import { padEnd } from '../text/width.ts'
+
+const waitingMax = 10
+
+export async function status({ json }: { readonly json?: true }, globals: GlobalOptions): Promise<number> {
+  const context = contextOf(globals)
+  const { screen } = context
+  const found = findSystem(context.config)
+  let report: SystemReport
+  try {
+    report = await examineSystem(found)
+  } catch (error) {
+    if (!(error instanceof BeaverError)) throw error
+    const finding = serverAway(found, error)
+    if (json === true) screen.json({ ok: false, findings: [finding] })
+    else screen.print(...findingLines(finding, screen))
+    return 1
+  }
+  const now = Date.now()
+  const wrong = systemFindings(report, now).filter((finding) => finding.status !== 'ok' && finding.name !== 'sync policy')
+  const healthy = wrong.every((finding) => finding.status !== 'fail')
+  if (json === true) screen.json({ ok: healthy, ...answerOf(report, context), findings: wrong })
+  else screen.print(...statusLines(report, { screen, now, wrong }))
+  return healthy ? 0 : 1
+}
+
+function answerOf({ server, version, stream, look, daemons, daemon, projector, waiting, failed }: SystemReport, { config }: Context): object {
+  return {
+    nats: { url: server, version },
+    namespace: config.namespace,
+    journal: look.kind === 'there' ? { stream, state: 'there', last_sequence: look.lastSequence } : { stream, state: look.kind },
+    daemons,
+    model: daemon.kind === 'answered' ? { provider: daemon.value.provider, model: daemon.value.model } : null,
+    projector: projector.kind === 'answered' ? projector.value : null,
+    waiting: waiting.map((task) => ({ task_id: task.task_id, session_id: task.session_id, ...waitOf(task) })),
+    failed: failed.map(({ task_id, session_id, ended_at = null, failure }) => ({ task_id, session_id, ended_at, failure })),
+  }
+}
+
+export function statusLines(report: SystemReport, { screen, now, wrong }: { screen: Screen; now: number; wrong: readonly Finding[] }): string[] {
+  const { style } = screen
+  const field = (name: string, value: string): string => `${style.dim(padEnd(name, 11))}${value}`
+  return [
+    field('nats', `${report.server}, nats-server ${report.version}`),
+    field(
+      'journal',
+      report.look.kind === 'there' ? `${report.stream}, ${counted(report.look.lastSequence, 'message')}` : `${report.stream}, ${report.look.kind}`,
+    ),
+    ...daemonLines(report).map((line, i) => field(i === 0 ? 'daemons' : '', line)),
+    field('projector', projectorLine(report)),
+    field('tasks', tasksLine(report, screen)),
+    ...waitingLines(report.waiting, screen, now),
+    ...(wrong.length === 0 ? [] : ['', ...wrong.flatMap((finding) => findingLines(finding, screen))]),
+  ]
+}
+
+function daemonLines({ daemons, daemon }: SystemReport): string[] {
+  if (daemons.length === 0) return [daemon.kind === 'answered' ? `${daemon.value.daemon}  ${counted(daemon.value.tasks, 'task')}` : 'none']
+  return daemons.map(({ daemon: id, tasks, journal_silent_ms: silent = 0 }) =>
+    [id, tasks === undefined ? 'there' : counted(tasks, 'task'), ...(silent > 2_000 ? [`journal silent for ${duration(silent)}`] : [])].join('  '),
+  )
+}
+
+function projectorLine({ projector }: SystemReport): string {
+  if (projector.kind === 'unanswered') return 'away'
+  const { events, behind = 0, findings = 0 } = projector.value
+  return `${counted(events, 'event')}, ${(behind ?? 0) <= 1 ? 'up to date' : `${count(behind ?? 0)} behind`}, ${counted(findings, 'finding')}`
+}
+
+function tasksLine({ projector }: SystemReport, { style }: Screen): string {
+  if (projector.kind === 'unanswered') return 'unknown: the projector is away'
+  const { by_status: byStatus = {}, tasks, waiting = 0 } = projector.value
+  const parts = Object.entries(byStatus).map(([name, n]) => statusPaint(name, style)(`${count(n)} ${name}`))
+  return tasks === 0 ? 'none yet' : [...parts, ...(waiting > 0 ? [`${count(waiting)} of them waiting`] : [])].join(', ')
+}
+
+/** What a task waits for: a person's decision about a call, or what its suspension says. */
+function waitOf({ wait = null, waits_for: call }: TaskSummary): { readonly waits_for: string; readonly until: string | null; readonly reason: string } {
+  if (call !== null) return { waits_for: 'person', until: wait?.until ?? null, reason: `${call.tool} ${oneLine(call.subject)}` }
+  return { waits_for: wait?.for ?? 'unknown', until: wait?.until ?? null, reason: oneLine(wait?.reason ?? '') }
+}
+
+function waitingLines(tasks: readonly TaskSummary[], screen: Screen, now: number): string[] {
+  if (tasks.length === 0) return []
+  const rows = tasks.slice(0, waitingMax).map((task) => ({ task, ...waitOf(task) }))
+  const lines = table(
+    [
+      { title: 'WAITING', cell: ({ task }) => task.task_id },
+      { title: 'FOR', cell: (row) => row.waits_for },
+      { title: 'SINCE', cell: ({ task }) => (task.submitted_at === null ? '' : moment(task.submitted_at, now)), optional: 2 },
+      { title: 'UNTIL', cell: ({ until }) => (until === null ? '' : moment(until, now)), optional: 1 },
+      { title: 'WHY', cell: ({ reason }) => reason, flexible: true },
+    ],
+    rows,
+    { width: screen.columns, title: screen.style.dim },
+  )
+  const more = tasks.length - rows.length
+  return ['', ...lines, ...(more > 0 ? [screen.style.dim(`${more} more: beaver tasks --status waiting`)] : [])]
+}

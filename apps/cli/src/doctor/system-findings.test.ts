@@ -1,0 +1,125 @@
+// Each fault a running system may have, as it reports it, and what the doctor and `beaver status` say of it.
+import { describe, expect, it } from 'vitest'
+import type { StatusAnswer, TaskSummary } from '../answers.ts'
+import type { SystemReport } from '../system/examine-system.ts'
+import { systemFindings } from './system-findings.ts'
+
+const now = Date.parse('2027-01-09T12:00:00.000Z')
+const at = (secondsAgo: number): string => new Date(now - secondsAgo * 1_000).toISOString()
+
+const projection: StatusAnswer = {
+  stream: 'BEAVER_x@1',
+  sequence: 40,
+  events: 90,
+  tasks: 7,
+  tasks_broken: 0,
+  by_status: { completed: 7 },
+  waiting: 0,
+  findings: 0,
+  stream_sequence: 40,
+  behind: 0,
+  behind_since: null,
+  fault: null,
+}
+const daemonStatus = { daemon: 'daemon_1', provider: 'openai', model: 'gpt', tasks: 2, skills: [], profiles: [], workflows: [] }
+
+const sound: SystemReport = {
+  server: 'nats://127.0.0.1:4222',
+  version: '2.12.1',
+  stream: 'BEAVER_x',
+  pid: 7,
+  look: { kind: 'there', identity: 'BEAVER_x@1', lastSequence: 40 },
+  daemons: [{ daemon: 'daemon_1', tasks: 2 }],
+  daemon: { kind: 'answered', value: daemonStatus },
+  projector: { kind: 'answered', value: projection },
+  waiting: [],
+  failed: [],
+}
+const away = { kind: 'unanswered', reason: 'No projector answers. Start the system with "beaver up".' } as const
+const projector = (changes: Partial<StatusAnswer>): SystemReport['projector'] => ({ kind: 'answered', value: { ...projection, ...changes } })
+
+/** What is not ok, in short. */
+const wrong = (changes: Partial<SystemReport>): string[] =>
+  systemFindings({ ...sound, ...changes }, now).flatMap(({ status, name, says }) => (status === 'ok' ? [] : [`${status} ${name}: ${says}`]))
+
+describe('what is wrong with a system', () => {
+  it('is nothing when all answer', () => expect(wrong({})).toEqual([]))
+
+  it('is the journal alone when somebody deleted it', () => {
+    const fault = { code: 'stream_missing', message: 'The journal stream does not exist.', since: at(3) }
+    expect(wrong({ look: { kind: 'missing' }, projector: projector({ fault, stream_sequence: null, behind: null }), daemon: away })).toEqual([
+      'fail journal: The journal stream BEAVER_x does not exist: somebody deleted it. Nothing is accepted.',
+      'warn daemon: 1 daemon waits for the journal.',
+      'warn projector: answers: 7 tasks, 90 events, up to date; it waits for the journal',
+    ])
+  })
+
+  it('is a journal that was made anew', () => {
+    expect(wrong({ look: { kind: 'there', identity: 'BEAVER_x@2', lastSequence: 3 } })[0]).toMatch(/^fail journal: The journal stream BEAVER_x was made anew/)
+  })
+
+  it('is not a journal that nobody has made yet', () => {
+    expect(wrong({ look: { kind: 'missing' }, daemons: [], daemon: away, projector: away }).map((line) => line.split(':')[0])).toEqual([
+      'fail daemon',
+      'fail projector',
+    ])
+  })
+
+  it('is no daemon', () =>
+    expect(wrong({ daemons: [], daemon: { ...away, reason: 'No supervisor daemon answers. Start it.' } })).toEqual([
+      'fail daemon: No supervisor daemon answers.',
+    ]))
+
+  it('is daemons that are there and take no requests', () => {
+    expect(wrong({ daemon: away })).toEqual(['fail daemon: 1 daemon is there and takes no requests: the journal does not answer.'])
+  })
+
+  it('is one daemon of several whose journal does not answer', () => {
+    const daemons = [
+      { daemon: 'daemon_1', tasks: 2 },
+      { daemon: 'daemon_2', tasks: 3, journal_silent_ms: 12_000 },
+    ]
+    expect(wrong({ daemons })).toEqual(['warn daemon: 2 daemons answer: gpt, 5 tasks at work, 0 skills; the journal has not answered daemon_2 for 12.0 s'])
+  })
+
+  it('is a projector that is away', () => expect(wrong({ projector: away })).toEqual(['fail projector: No projector answers.']))
+
+  it('is a projector that does not go on, with why and since when', () => {
+    const fault = { code: 'internal', message: 'The disk is full. More.', since: at(60) }
+    expect(wrong({ projector: projector({ fault, behind: 12 }) })[0]).toMatch(/12 messages behind; it does not go on since .*: The disk is full\.$/)
+  })
+
+  it('is a projector that applies nothing, and none that is a moment behind', () => {
+    expect(wrong({ projector: projector({ behind: 5, behind_since: at(30) }) })).toEqual([
+      'fail projector: answers: 7 tasks, 90 events, 5 messages behind; it has applied nothing for 30.0 s',
+    ])
+    expect(wrong({ projector: projector({ behind: 5, behind_since: at(2) }) })).toEqual([])
+    expect(wrong({ projector: projector({ behind: 5_000, behind_since: at(2) }) })).toEqual([
+      'warn projector: answers: 7 tasks, 90 events, 5,000 messages behind',
+    ])
+  })
+
+  it('is seen of a projector that does not say where the journal ends', () => {
+    const { stream, sequence, events, tasks, tasks_broken } = projection
+    const older = { stream, sequence, events, tasks, tasks_broken }
+    expect(wrong({ projector: { kind: 'answered', value: older }, look: { kind: 'there', identity: 'BEAVER_x@1', lastSequence: 2_000 } })).toEqual([
+      'warn projector: answers: 7 tasks, 90 events, 1,960 messages behind',
+    ])
+  })
+
+  it('is a record that somebody changed', () => expect(wrong({ projector: projector({ tasks_broken: 1 }) })[0]).toContain('1 task with a broken record'))
+
+  it('is tasks that fail, by their failure class, within the last hour', () => {
+    const failed = (secondsAgo: number, name: 'provider_refused' | 'tool_crash', message: string): TaskSummary =>
+      ({ ended_at: at(secondsAgo), failure: { class: name, message } }) as TaskSummary
+    const tasks = [
+      failed(1, 'provider_refused', 'The key is refused. Set it.'),
+      failed(2, 'tool_crash', 'It broke.'),
+      failed(3, 'provider_refused', 'As before.'),
+      failed(9_000, 'tool_crash', 'Old.'),
+    ]
+    expect(wrong({ failed: tasks })).toEqual([
+      'warn tasks: 3 tasks failed within the last hour: 2 provider_refused (The key is refused.), 1 tool_crash (It broke.)',
+    ])
+  })
+})

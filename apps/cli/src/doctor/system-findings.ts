@@ -1,0 +1,116 @@
+// What is wrong with a running system, and what to do: from what it says of itself. Pure, so that each fault can be shown to be seen.
+// F1. A fault is said once, by the part that has it: a journal that is gone is not told as a daemon and a projector that fail too.
+import type { SystemReport } from '../system/examine-system.ts'
+import type { TaskSummary } from '../answers.ts'
+import { counted, duration, moment } from '../text/figures.ts'
+import { oneLine } from '../text/plain-text.ts'
+import { fail, type Finding, ok, warn } from './check.ts'
+
+const lagMax = 1_000
+/** A projector that is behind for longer than this, and applies nothing, stands still. */
+const stalledMs = 10_000
+const silentMsMax = 2_000
+const failedWithinMs = 3_600_000
+
+export function systemFindings(report: SystemReport, now: number): Finding[] {
+  return [checkServer(report), ...checkSync(report), ...checkJournal(report), checkDaemons(report), checkProjector(report, now), ...checkTasks(report, now)]
+}
+
+function checkServer({ server, version, pid }: SystemReport): Finding {
+  const at = `${server}, nats-server ${version}`
+  return ok('system', pid === null ? `uses ${at} with JetStream` : `runs here (process ${pid}): ${at}`)
+}
+
+function checkSync({ pid }: SystemReport): Finding[] {
+  if (pid !== null) return []
+  return [
+    warn(
+      'sync policy',
+      'a server does not tell clients how it syncs',
+      'Make sure its jetstream block says "sync_interval: always"; otherwise a power loss can lose the last seconds of the journal.',
+    ),
+  ]
+}
+
+function checkJournal({ look, stream, daemons, daemon, projector }: SystemReport): Finding[] {
+  if (look.kind === 'unknown') return [fail('journal', `The journal stream ${stream} cannot be asked: ${look.reason}.`, 'Look at the log of the nats-server.')]
+  const readModel = projector.kind === 'answered' ? projector.value.stream : null
+  if (look.kind === 'missing') {
+    if (daemons.length === 0 && daemon.kind === 'unanswered' && readModel === null) return [] // nobody has made it yet
+    return [
+      fail(
+        'journal',
+        `The journal stream ${stream} does not exist: somebody deleted it. Nothing is accepted.`,
+        'Restore it from a backup with "nats stream restore". Without one the tasks are lost: stop everything, remove the read model and start again.',
+      ),
+    ]
+  }
+  if (readModel !== null && readModel !== look.identity)
+    return [
+      fail(
+        'journal',
+        `The journal stream ${stream} was made anew: the read model shows the tasks of the stream before it.`,
+        'Restore the stream from a backup, or stop everything, remove projection-*.db in the home and start again.',
+      ),
+    ]
+  return [ok('journal', `${stream}: ${counted(look.lastSequence, 'message')}`)]
+}
+
+function checkDaemons({ daemons, daemon, look }: SystemReport): Finding {
+  const silent = daemons.filter(({ journal_silent_ms: ms = 0 }) => ms > silentMsMax)
+  if (daemon.kind === 'answered') {
+    const { model, provider, skills } = daemon.value
+    const name = provider === 'simulated' ? `simulated model (${model})` : model
+    const driven = daemons.some(({ tasks }) => tasks !== undefined) ? daemons.reduce((sum, { tasks = 0 }) => sum + tasks, 0) : daemon.value.tasks
+    const who = daemons.length > 1 ? `${counted(daemons.length, 'daemon')} answer` : `${daemon.value.daemon} answers`
+    const says = `${who}: ${name}, ${counted(driven, 'task')} at work, ${counted(skills.length, 'skill')}`
+    if (silent.length === 0) return ok('daemon', says)
+    const names = silent.map(({ daemon: id, journal_silent_ms: ms = 0 }) => `the journal has not answered ${id} for ${duration(ms)}`)
+    return warn('daemon', `${says}; ${names.join('; ')}`, 'That daemon takes no requests until it does. Look at its connection to NATS.')
+  }
+  if (daemons.length > 0 && look.kind === 'there')
+    return fail(
+      'daemon',
+      `${daemons.length === 1 ? '1 daemon is there and takes' : `${daemons.length} daemons are there and take`} no requests: the journal does not answer.`,
+      'Look at the log of the nats-server: its disk may be full or stuck.',
+    )
+  if (daemons.length > 0)
+    return warn('daemon', `${counted(daemons.length, 'daemon')} ${daemons.length === 1 ? 'waits' : 'wait'} for the journal.`, 'See above.')
+  return fail('daemon', firstSentence(daemon.reason), 'Start one with "beaver up"; tasks wait in the journal until then.')
+}
+
+function checkProjector({ projector, look }: SystemReport, now: number): Finding {
+  if (projector.kind === 'unanswered')
+    return fail('projector', firstSentence(projector.reason), 'Start it with "beaver up"; "tasks", "show" and "timeline" need it.')
+  const status = projector.value
+  const lag = status.behind ?? (look.kind === 'there' ? Math.max(0, look.lastSequence - status.sequence) : 0)
+  const upToDate = lag <= 1 ? 'up to date' : `${counted(lag, 'message')} behind`
+  const says = `answers: ${counted(status.tasks, 'task')}, ${counted(status.events, 'event')}, ${upToDate}`
+  if (status.tasks_broken > 0)
+    return fail(
+      'projector',
+      `${says}; ${counted(status.tasks_broken, 'task')} with a broken record`,
+      'Look at them with "beaver show <task>": somebody changed the journal.',
+    )
+  const { fault = null, behind_since: since = null } = status
+  if (fault !== null && (fault.code === 'stream_missing' || fault.code === 'stream_recreated') && look.kind !== 'unknown')
+    return warn('projector', `${says}; it waits for the journal`, 'See above.')
+  if (fault !== null)
+    return fail('projector', `${says}; it does not go on since ${moment(fault.since, now)}: ${firstSentence(fault.message)}`, 'Look at logs/projector.log.')
+  if (since !== null && now - Date.parse(since) > stalledMs)
+    return fail('projector', `${says}; it has applied nothing for ${duration(now - Date.parse(since))}`, 'Look at logs/projector.log, and start it again.')
+  return lag > lagMax ? warn('projector', says, 'It is catching up; look again in a moment.') : ok('projector', says)
+}
+
+/** Tasks that failed within the last hour, by failure class. A single task that fails is its owner's matter. */
+function checkTasks({ failed }: SystemReport, now: number): Finding[] {
+  const recent = failed.filter(({ ended_at: at }) => at !== null && at !== undefined && now - Date.parse(at) < failedWithinMs)
+  if (recent.length === 0) return []
+  const byClass = Map.groupBy(recent, (task) => task.failure?.class ?? 'unknown')
+  const says = [...byClass].toSorted(([, a], [, b]) => b.length - a.length).map(([name, tasks]) => `${tasks.length} ${name} (${reasonOf(tasks)})`)
+  return [warn('tasks', `${counted(recent.length, 'task')} failed within the last hour: ${says.join(', ')}`, 'Look at them: beaver tasks --status failed')]
+}
+
+const reasonOf = ([newest]: readonly TaskSummary[]): string => firstSentence(oneLine(newest?.failure?.message ?? '')).slice(0, 120)
+
+const firstSentence = (text: string): string => text.split(/(?<=\.) /)[0] ?? text

@@ -1,0 +1,18 @@
+// Options that are whole numbers, read from what a person typed.
+import { UsageError } from './failures.ts'
+
+/** Reads `--limit`: from 1 to `max`. @throws {UsageError} */
+export function wholeNumber(max: number): (text: string) => number {
+  return (text) => {
+    const n = Number(text)
+    if (!Number.isInteger(n) || n < 1 || n > max) throw new UsageError(`The option --limit needs a whole number from 1 to ${max}, not ${JSON.stringify(text)}.`)
+    return n
+  }
+}
+
+/** Reads `--port`: from 0 to 65535. @throws {UsageError} */
+export function portNumber(text: string): number {
+  const n = Number(text)
+  if (!Number.isInteger(n) || n < 0 || n > 65_535) throw new UsageError(`The option --port needs a whole number from 0 to 65535, not ${JSON.stringify(text)}.`)
+  return n
+}

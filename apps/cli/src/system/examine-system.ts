@@ -1,0 +1,77 @@
+// What a running system says of itself: the server, the journal, the daemons, the projector, the tasks. Asked once, all at the same
+// time; what it means belongs to ./system-findings.ts.
+// E1. Every question ends within `answerMsMax`, and none is asked twice. E2. What cannot be asked is a reason, never an error.
+import type { DaemonStatus } from '@beaver/client'
+import { messageOf } from '@beaver/core'
+import { type PresentDaemon, presentDaemons, shownUrl, type StreamLook, streamPulse } from '@beaver/nats'
+import type { StatusAnswer, TasksAnswer, TaskSummary } from '../answers.ts'
+import { type Connection, connect } from '../connection.ts'
+import type { FoundSystem } from './find-system.ts'
+
+/** An answer, or why there is none. */
+export type Asked<T> = { readonly kind: 'answered'; readonly value: T } | { readonly kind: 'unanswered'; readonly reason: string }
+
+export interface SystemReport {
+  readonly server: string
+  readonly version: string
+  readonly stream: string
+  /** The process of `beaver up`, when the system was found by its home. */
+  readonly pid: number | null
+  readonly look: StreamLook
+  readonly daemons: readonly PresentDaemon[]
+  /** What the daemon that answers first says. */
+  readonly daemon: Asked<DaemonStatus>
+  readonly projector: Asked<StatusAnswer>
+  /** The newest that wait, for a person or for something else, and the newest that failed. */
+  readonly waiting: readonly TaskSummary[]
+  readonly failed: readonly TaskSummary[]
+}
+
+const answerMsMax = 3_000
+const presenceMs = 400
+const shownMax = 50
+
+/** @throws {BeaverError} `unreachable`, `server_too_old` */
+export async function examineSystem(found: FoundSystem): Promise<SystemReport> {
+  await using connection = await connect(found, { daemonMs: 0 })
+  const { nc, subjects } = connection
+  const tasks = async (status: string): Promise<readonly TaskSummary[]> => {
+    const answer = await asked(connection.client.query('tasks', { status, limit: shownMax }) as Promise<TasksAnswer>)
+    return answer.kind === 'answered' ? answer.value.tasks : []
+  }
+  const [look, daemons, daemon, projector, waiting, waitingForApproval, failed] = await Promise.all([
+    streamPulse(nc, subjects.stream).look(),
+    presentDaemons(nc, subjects, { waitMs: presenceMs }),
+    asked(connection.daemonStatus(answerMsMax)),
+    asked(projectorStatus(connection)),
+    tasks('waiting'),
+    tasks('waiting_for_approval'),
+    tasks('failed'),
+  ])
+  const both = new Map([...waiting, ...waitingForApproval].map((task) => [task.task_id, task]))
+  return {
+    server: shownUrl(found.url),
+    version: nc.info?.version ?? 'of unknown version',
+    stream: subjects.stream,
+    pid: found.pid,
+    look,
+    daemons,
+    daemon,
+    projector,
+    waiting: [...both.values()].toSorted((a, b) => (a.submitted_at ?? '').localeCompare(b.submitted_at ?? '')),
+    failed,
+  }
+}
+
+const projectorStatus = async ({ client }: Connection): Promise<StatusAnswer> => (await client.query('status')) as StatusAnswer
+
+async function asked<T>(question: Promise<T>): Promise<Asked<T>> {
+  const late = new Promise<never>((_, reject) => {
+    setTimeout(() => reject(new Error(`There was no answer within ${answerMsMax / 1000} s.`)), answerMsMax).unref()
+  })
+  try {
+    return { kind: 'answered', value: await Promise.race([question, late]) }
+  } catch (error) {
+    return { kind: 'unanswered', reason: messageOf(error) }
+  }
+}

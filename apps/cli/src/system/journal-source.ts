@@ -1,0 +1,35 @@
+// Where `check` and `export` read the journal from: a running system or an export.
+// S1. Of a task that is named alone, its whole session is read: the session's order is checked too.
+import { type JournalSource, natsSource, openExport, UnreadableJournal } from '@beaver/check'
+import { BeaverError, messageOf } from '@beaver/core'
+import { findTask } from '@beaver/nats'
+import type { Connection } from '../connection.ts'
+
+/** @throws {BeaverError} `not_found` when there is no journal, or no such task */
+export async function systemJournal({ nc, subjects, tenant }: Connection, task?: string): Promise<JournalSource> {
+  const { namespace, stream, blobBucket } = subjects
+  const read = { namespace, stream, blobBucket }
+  if (task === undefined) return readable(natsSource(nc, read))
+  const log = await findTask(nc, subjects, tenant, task)
+  if (log === null) throw new BeaverError('not_found', `There is no task ${JSON.stringify(task)}. "beaver tasks" lists those there are; give the whole id.`)
+  return readable(natsSource(nc, { ...read, subjects: [subjects.session(tenant, log.session)] }))
+}
+
+/** @throws {BeaverError} `not_found` for a missing file, `invalid_arguments` for one that is no export */
+export async function exportedJournal(file: string): Promise<JournalSource> {
+  try {
+    return await openExport(file)
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') throw new BeaverError('not_found', `There is no file ${file}.`, { cause })
+    throw new BeaverError('invalid_arguments', `The export cannot be read: ${messageOf(cause)}`, { cause })
+  }
+}
+
+async function readable(source: Promise<JournalSource>): Promise<JournalSource> {
+  try {
+    return await source
+  } catch (cause) {
+    if (cause instanceof UnreadableJournal) throw new BeaverError('not_found', cause.message, { cause })
+    throw cause
+  }
+}

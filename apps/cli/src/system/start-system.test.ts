@@ -1,0 +1,61 @@
+// The real parts of a system, killed and broken: they come back, each restart is a line of up.log, and a crash loop trips.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Clock, systemClock } from '@beaver/core'
+import { loadConfig } from '@beaver/config'
+import { until } from '@beaver/testing'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { startSystem, type System, type SystemStatus } from './start-system.ts'
+
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 }) // processes start, many times
+
+/** Pauses of milliseconds in place of seconds. */
+const clock: Clock = { now: () => Date.now(), after: (delayMs, act) => systemClock.after(delayMs / 100, act) }
+const tools = JSON.parse(readFileSync(new URL('../../../../.beaver/tools/paths.json', import.meta.url), 'utf8')) as { natsServer: string }
+
+let home: string
+let system: System | null = null
+const statuses: SystemStatus[] = []
+beforeEach(async () => {
+  home = mkdtempSync(join(tmpdir(), 'beaver-up-'))
+  const config = loadConfig({ home }, { BEAVER_NATS_SERVER: tools.natsServer, BEAVER_WORKER_THREADS: '1' }, home)
+  statuses.length = 0
+  system = await startSystem(config, { clock, onStatus: (status) => statuses.push(status) })
+})
+afterEach(async () => {
+  await system?.stop()
+  rmSync(home, { recursive: true })
+})
+
+const pidOf = (name: string): number => system?.parts.find((part) => part.name === name)?.pid ?? 0
+const logged = (): Record<string, unknown>[] =>
+  readFileSync(join(home, 'logs', 'up.log'), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+
+it('starts a part that dies again, alone, and says so; it stops them in the order that drains', async () => {
+  const [nats, supervisor, projector] = [pidOf('nats-server'), pidOf('supervisor'), pidOf('projector')]
+  process.kill(nats, 'SIGKILL')
+  await until('the nats-server runs again', () => ![0, nats].includes(pidOf('nats-server')))
+  expect([pidOf('supervisor'), pidOf('projector')]).toEqual([supervisor, projector])
+  expect(logged().filter(({ child }) => child === 'nats-server')).toMatchObject([
+    { level: 'info', event: 'child_started', supervisor: 'services' },
+    { level: 'warn', event: 'child_restarting', deaths: 1 },
+    { level: 'info', event: 'child_restarted', pid: pidOf('nats-server') },
+  ])
+  await system?.stop()
+  expect(statuses.flatMap((status) => (status.kind === 'stopping' ? [status.name] : []))).toEqual(['supervisor', 'projector', 'nats-server'])
+})
+
+it('gives up a part that dies at once, again and again, and leaves nothing running', async () => {
+  const pids = ['nats-server', 'supervisor', 'projector'].map(pidOf)
+  const database = join(home, 'projection-default.db')
+  process.kill(pidOf('projector'), 'SIGKILL')
+  for (const file of [database, `${database}-wal`, `${database}-shm`]) rmSync(file, { force: true })
+  mkdirSync(database) // no start succeeds
+  await expect(system?.failed).rejects.toThrow(/^The projector died 6 times within 60 s \(last: .*\), so Beaver stops\. Its log: .*projector\.log$/)
+  expect(logged().filter(({ event }) => event === 'supervisor_escalated')).toMatchObject([{ level: 'error', child: 'projector', deaths: 6 }])
+  for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow('ESRCH')
+})

@@ -1,0 +1,15 @@
+// What a check found, for a screen: its status, its name, what it says and what to do.
+import type { Finding } from '../doctor/check.ts'
+import type { Screen } from '../screen.ts'
+import { statusPaint } from './status-paint.ts'
+import { padEnd } from './width.ts'
+import { wrapWords } from './wrap.ts'
+
+const textColumn = 21
+
+export function findingLines({ status, name, says, todo }: Finding, { style, columns }: Screen): string[] {
+  const head = `${statusPaint(status, style)(padEnd(status, 4))}  ${style.bold(padEnd(name, 13))}  `
+  const room = columns - textColumn
+  const below = [...wrapWords(says, room).slice(1), ...(todo === null || todo === '' ? [] : wrapWords(todo, room).map(style.dim))]
+  return [head + (wrapWords(says, room)[0] ?? ''), ...below.map((line) => ' '.repeat(textColumn) + line)]
+}

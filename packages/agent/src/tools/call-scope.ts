@@ -1,0 +1,20 @@
+// Whose call the running code belongs to, also in callbacks that a tool leaves behind: timers, promises, sockets.
+// S1. Code that a call started is in the scope of that call, however late it runs. S2. Code of a loop is in no scope.
+import { AsyncLocalStorage } from 'node:async_hooks'
+
+export interface CallScope {
+  readonly tool: string
+  readonly taskId: string
+  readonly runId: string
+  readonly callId: string
+  /** Ends the call with this error, if it has no result yet; returns whether it did. */
+  fail(error: unknown): boolean
+}
+
+const scopes = new AsyncLocalStorage<CallScope>()
+
+export const callScope = {
+  run: <Value>(scope: CallScope, act: () => Value): Value => scopes.run(scope, act),
+  /** `null`: no tool's code runs. */
+  current: (): CallScope | null => scopes.getStore() ?? null,
+}

@@ -1,0 +1,66 @@
+// The rules of a call of a tool: asked for, approved where it must be, started, settled with one result.
+// L1. Calls are those of the last answer: ids of earlier answers are of calls that are settled.
+import type { CheckedEvent } from './event.ts'
+import type { Report } from './rules.ts'
+import { type Call, newCall, type Run } from './trail.ts'
+
+export const callIsOpen = (call: Call): boolean => !call.settled
+
+export function takeCalls(run: Run, ids: readonly string[]): void {
+  run.calls.clear()
+  for (const id of ids) run.calls.set(id, newCall())
+}
+
+export function judgeCall(run: Run, event: CheckedEvent, runId: string, report: Report): void {
+  switch (event.type) {
+    case 'approval_requested':
+    case 'approval_granted':
+    case 'approval_denied':
+    case 'tool_call_started':
+    case 'tool_result_recorded':
+      break
+    default:
+      return
+  }
+  const callId = event.data.call_id
+  const name = `the call ${callId} of the run ${runId}`
+  const call = run.calls.get(callId)
+  if (call === undefined) return report('call_unasked', `${event.type} belongs to ${name}, which nobody asked for`)
+  switch (event.type) {
+    case 'approval_requested':
+      if (call.approval !== null) report('approval_once', `an approval of ${name} is requested a second time`)
+      call.approval ??= 'requested'
+      return
+    case 'approval_granted':
+    case 'approval_denied':
+      return decide(call, event.type === 'approval_granted' ? 'granted' : 'denied', name, report)
+    case 'tool_call_started':
+      return start(call, event.data.idempotent, name, report)
+    case 'tool_result_recorded':
+      return settle(run, call, event.data, name, report)
+    default:
+      return event satisfies never
+  }
+}
+
+function decide(call: Call, decision: 'granted' | 'denied', name: string, report: Report): void {
+  if (call.approval === null) report('approval_unasked', `${name} was ${decision}, and no approval of it had been requested`)
+  else if (call.approval !== 'requested') return report('approval_once', `${name} was ${decision}, after it had been ${call.approval}`)
+  call.approval = decision
+}
+
+function start(call: Call, idempotent: boolean, name: string, report: Report): void {
+  if (call.approval === 'denied') report('denied_started', `${name} started, after it had been denied`)
+  if (call.approval === 'requested') report('denied_started', `${name} started before anybody granted it`)
+  if (call.settled) report('call_start_once', `${name} started after it had its result`)
+  else if (call.started && !(call.idempotent && idempotent)) report('call_start_once', `${name} started a second time, and its tool is not idempotent`)
+  call.started = true
+  call.idempotent = idempotent
+}
+
+function settle(run: Run, call: Call, { success }: { readonly success: boolean }, name: string, report: Report): void {
+  if (call.settled) return report('result_once', `${name} has a second result`)
+  if (success && !call.started) report('call_unstarted', `${name} succeeded, and it never started`)
+  call.settled = true
+  if (![...run.calls.values()].some(callIsOpen)) run.due = true
+}

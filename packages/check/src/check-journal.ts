@@ -1,0 +1,233 @@
+// The check: reads a journal once, in stream order, and holds every event to the rules.
+// J1. It shares no code with the packages that write and fold the journal: two independent readers must agree.
+// J2. Memory is bounded by the open tasks, a page of messages and a few fields for each ended task. J3. It changes nothing.
+import { hash } from 'node:crypto'
+import { BlobAhead } from './blob-ahead.ts'
+import { judgeChain, judgeWriter } from './chain-rules.ts'
+import { eventOf, eventTypeOf } from './event.ts'
+import { placeOf, type LogPlace } from './layout.ts'
+import { LogSet } from './log-set.ts'
+import { readEntry, readIdClaim, type ReadEntry, type ReadRecord } from './record.ts'
+import { judgeRun } from './run-rules.ts'
+import type { Finding, Report, Rule } from './rules.ts'
+import type { JournalAbout, JournalSource, StreamMessage } from './source.ts'
+import { judgeEnd, judgeTask } from './task-rules.ts'
+import { judgeTeam } from './team-rules.ts'
+import type { Trail } from './trail.ts'
+
+export interface CheckOptions {
+  /** Only findings about this task are kept. */
+  readonly task?: string
+  /** An open task without an owner is noted when its last event is older than this. */
+  readonly openMsMax?: number
+  /** Milliseconds since 1970, for the age of open tasks. */
+  readonly now: number
+  readonly onProgress?: (progress: { readonly sequence: number; readonly events: number }) => void
+  readonly signal?: AbortSignal
+}
+
+export interface CheckSummary {
+  readonly about: JournalAbout
+  readonly messages: number
+  readonly events: number
+  readonly tasks: number
+  readonly tasks_open: number
+  readonly first_sequence: number | null
+  readonly last_sequence: number | null
+  readonly blobs_verified: number
+}
+
+/** Worth knowing, and no violation. */
+export interface Note {
+  readonly task_id: string
+  readonly session_id: string
+  readonly message: string
+}
+
+export interface CheckResult {
+  /** In stream order, at most `findingsMax`. */
+  readonly findings: readonly Finding[]
+  /** How often each rule was broken, beyond `findingsMax` too. */
+  readonly broken: Readonly<Partial<Record<Rule, number>>>
+  readonly notes: readonly Note[]
+  readonly summary: CheckSummary
+}
+
+export const findingsMax = 10_000
+const openMsDefault = 600_000
+
+/**
+ * Checks all that a source has.
+ *
+ * @throws {UnreadableJournal} when the source cannot be read at all
+ * @example const { findings } = await checkJournal(await openExport('journal.ndjson'), { now: Date.now() })
+ */
+export async function checkJournal(source: JournalSource, options: CheckOptions): Promise<CheckResult> {
+  const check = new Check(source, options)
+  for await (const page of source.pages()) {
+    options.signal?.throwIfAborted()
+    await check.take(page)
+  }
+  return check.finish()
+}
+
+type Place = Pick<Finding, 'task_id' | 'session_id' | 'taskseq' | 'sequence'>
+
+class Check {
+  readonly #source: JournalSource
+  readonly #options: CheckOptions
+  readonly #logs = new LogSet()
+  readonly #findings: Finding[] = []
+  readonly #broken: Partial<Record<Rule, number>> = {}
+  #messages = 0
+  #events = 0
+  #blobs = 0
+  #first: number | null = null
+  #last: number | null = null
+
+  constructor(source: JournalSource, options: CheckOptions) {
+    this.#source = source
+    this.#options = options
+  }
+
+  async take(page: readonly StreamMessage[]): Promise<void> {
+    const read = page.map((message) => ({ message, place: placeOf(message.subject), entry: readEntry(message.payload) }))
+    const wanted = read.flatMap(({ place, entry }) => ('log' in place && entry.kind === 'entry' ? entry.records.flatMap(blobNameOf) : []))
+    const blobs = new BlobAhead(wanted, (sha256) => this.#source.readBlob(sha256))
+    for (const { message, place, entry } of read) {
+      this.#messages++
+      this.#follow(message)
+      if ('log' in place) await this.#takeEntry(message, { ...place, entry }, blobs)
+      else if (place.kind === 'id') this.#takeIdClaim(message, place)
+      else if (place.kind === 'unknown')
+        this.#report({ ...nowhere, sequence: message.sequence }, 'subject', `the subject ${message.subject} is none of a journal`)
+    }
+    this.#options.onProgress?.({ sequence: this.#last ?? 0, events: this.#events })
+  }
+
+  finish(): CheckResult {
+    const { about } = this.#source
+    if (about.whole && (this.#last ?? 0) < about.lastSequence) {
+      const rule = about.exportedAt === null ? 'stream_gap' : 'export'
+      this.#report(nowhere, rule, `the messages after ${this.#last ?? 0} are missing, up to ${about.lastSequence}`)
+    }
+    if (about.whole) this.#logs.judgeClaims(({ task, session }) => this.#reportAt({ ...nowhere, task_id: task, session_id: session }))
+    const open = [...this.#logs.trails()].filter((trail) => trail.ended === null)
+    const summary = {
+      about,
+      messages: this.#messages,
+      events: this.#events,
+      tasks: this.#logs.size,
+      tasks_open: open.length,
+      first_sequence: this.#first,
+      last_sequence: this.#last,
+      blobs_verified: this.#blobs,
+    }
+    return { findings: this.#findings, broken: this.#broken, notes: open.flatMap((trail) => this.#noteOf(trail)), summary }
+  }
+
+  #follow({ sequence }: StreamMessage): void {
+    const expected = (this.#last ?? 0) + 1
+    if (this.#source.about.whole && sequence !== expected)
+      this.#report({ ...nowhere, sequence }, 'stream_gap', `message ${sequence} follows message ${expected - 1}`)
+    this.#first ??= sequence
+    this.#last = sequence
+  }
+
+  async #takeEntry(message: StreamMessage, { log, kind, entry }: { log: LogPlace; kind: 'accepted' | 'events'; entry: ReadEntry }, blobs: BlobAhead) {
+    const at = { task_id: log.task, session_id: log.session, taskseq: null, sequence: message.sequence }
+    const report = this.#reportAt(at)
+    const trail = this.#logs.trailOf(log, kind, report)
+    if (entry.kind === 'unreadable') {
+      trail.blind = true
+      return report('entry', `the entry is not a batch of records: ${entry.why}`)
+    }
+    if (entry.canonicalFault !== null) report('canonical', `the entry is not canonical JSON: ${entry.canonicalFault}`)
+    for (const each of entry.records) await this.#takeRecord(trail, each, blobs, this.#reportAt({ ...at, taskseq: each.record.taskseq }))
+  }
+
+  async #takeRecord(trail: Trail, read: ReadRecord, blobs: BlobAhead, report: Report): Promise<void> {
+    this.#events++
+    const { record } = read
+    const { epoch, taskseq: placesTaken } = trail.head
+    judgeChain(trail, read, report)
+    const type = eventTypeOf(record)
+    const data = await this.#dataOf(read, blobs, report)
+    if (!judgeEnd(trail, type ?? record.type, record, report)) return
+    judgeWriter(trail, record, type, epoch, report)
+    if (type === null) return report('event_type', `event ${record.taskseq} is of the type ${record.type}, which is not known`)
+    const event = eventOf(type, record, data === undefined ? {} : data.value)
+    if (typeof event === 'string') {
+      trail.blind = true
+      if (data !== undefined) report('event_data', `${type} (event ${record.taskseq}) lacks what its type needs: ${event}`)
+      return
+    }
+    judgeTask(trail, event, record, placesTaken === 0, report)
+    this.#logs.judgeOrder(trail, event, report)
+    if (trail.blind) return
+    judgeTeam(trail, event, report)
+    judgeRun(trail, event, report)
+  }
+
+  /** `undefined` when the data is in a blob that cannot be had. */
+  async #dataOf(read: ReadRecord, blobs: BlobAhead, report: Report): Promise<{ readonly value: unknown } | undefined> {
+    const { data, dataref, taskseq } = read.record
+    if (dataref === undefined) return { value: data }
+    const blob = await readBlob(read, blobs)
+    if ('rule' in blob) {
+      report(blob.rule, `event ${taskseq}: ${blob.message}`)
+      return undefined
+    }
+    this.#blobs++
+    return blob
+  }
+
+  #takeIdClaim({ sequence, payload }: StreamMessage, { tenant, task }: { tenant: string; task: string }): void {
+    const session = readIdClaim(payload)
+    const report = this.#reportAt({ task_id: task, session_id: session, taskseq: null, sequence })
+    if (session === null) report('entry', `the claim on the id ${task} names no session`)
+    else this.#logs.claimId(tenant, task, session, report)
+  }
+
+  #noteOf(trail: Trail): Note[] {
+    const { task, session } = trail.log
+    const ageMs = this.#options.now - Date.parse(trail.lastTime)
+    if (trail.owner !== null || !(ageMs > (this.#options.openMsMax ?? openMsDefault)) || !this.#isWanted(task)) return []
+    return [{ task_id: task, session_id: session, message: `is open, nobody owns it, and its last event is ${Math.round(ageMs / 60_000)} minutes old` }]
+  }
+
+  #reportAt(place: Place): Report {
+    return (rule, message) => this.#report(place, rule, message)
+  }
+
+  #report(place: Place, rule: Rule, message: string): void {
+    if (place.task_id !== null && !this.#isWanted(place.task_id)) return
+    this.#broken[rule] = (this.#broken[rule] ?? 0) + 1
+    if (this.#findings.length < findingsMax) this.#findings.push({ rule, ...place, message })
+  }
+
+  #isWanted(task: string): boolean {
+    return this.#options.task === undefined || this.#options.task === task
+  }
+}
+
+const nowhere: Place = { task_id: null, session_id: null, taskseq: null, sequence: null }
+
+async function readBlob(read: ReadRecord, blobs: BlobAhead): Promise<{ readonly value: unknown } | { readonly rule: Rule; readonly message: string }> {
+  const [name] = blobNameOf(read)
+  if (name === undefined) return { rule: 'blob_missing', message: `${read.record.dataref} names no blob` }
+  const bytes = await blobs.next(name)
+  if (bytes === null) return { rule: 'blob_missing', message: `the blob ${name} does not exist` }
+  if (hash('sha256', bytes) !== name) return { rule: 'blob_changed', message: `the blob ${name} holds other content` }
+  try {
+    return { value: JSON.parse(new TextDecoder().decode(bytes)) as unknown }
+  } catch {
+    return { rule: 'event_data', message: `the blob ${name} is not JSON` }
+  }
+}
+
+/** The name of the record's blob, if its data is in one. */
+function blobNameOf({ record }: ReadRecord): string[] {
+  const name = /^blob:sha256:([0-9a-f]{64})$/.exec(record.dataref ?? '')?.[1]
+  return name === undefined ? [] : [name]
+}

@@ -1,0 +1,96 @@
+// The events of a journal as the rules need them: which types there are, and the members of their data that rules read.
+// E1. Members that no rule reads are not looked at. E2. The table is this package's own; a test holds it to core's catalog.
+import { z } from 'zod'
+import type { WireRecord } from './record.ts'
+
+const id = z.string().min(1)
+const nothing = z.object({})
+const call = z.object({ call_id: z.string() })
+const team = z.object({ team_run_id: id })
+const node = team.extend({ node_id: id })
+const graphNode = z.object({ node_id: id, kind: z.string(), depends_on: z.array(id), quorum: z.int().nonnegative().optional() })
+export type GraphNode = z.infer<typeof graphNode>
+
+const shapes = {
+  task_submitted: z.object({ task_id: id, session_id: id, tenant: id, previous_task_id: id.nullable() }),
+  task_claimed: z.object({ daemon: id }),
+  task_released: nothing,
+  task_suspended: nothing,
+  task_log_copied: z.object({ events: z.int().nonnegative() }),
+  task_cancel_requested: nothing,
+  task_dead_lettered: nothing,
+  task_completed: nothing,
+  task_incomplete: nothing,
+  task_failed: nothing,
+  task_cancelled: nothing,
+
+  run_started: z.object({ run_id: id, team_run_id: id.nullable(), node_id: id.nullable() }),
+  run_restarted: nothing,
+  run_completed: nothing,
+  run_failed: nothing,
+  run_cancelled: nothing,
+  tool_scope_applied: nothing,
+  skill_selection_recorded: nothing,
+  skill_activation_snapshotted: nothing,
+  system_prompt_snapshotted: nothing,
+  user_message_added: nothing,
+  execution_mode_selected: nothing,
+  provider_call_failed: nothing,
+  context_compacted: nothing,
+  context_summarized: nothing,
+  assistant_message_added: z.object({ tool_calls: z.array(z.object({ id: z.string() })) }),
+  tool_call_requested: z.object({ call: z.object({ id: z.string() }) }),
+  approval_requested: call,
+  approval_granted: call,
+  approval_denied: call,
+  tool_call_started: call.extend({ idempotent: z.boolean() }),
+  tool_result_recorded: call.extend({ success: z.boolean(), error: z.string().nullable() }),
+  workspace_files_checked: nothing,
+
+  task_team_run_started: team.extend({ run_id: id.nullable(), call_id: z.string().nullable(), graph: z.object({ nodes: z.array(graphNode).min(1) }) }),
+  task_team_run_completed: team,
+  task_team_run_failed: team,
+  graph_extended: node.extend({ nodes: z.array(graphNode), edges: z.array(z.tuple([id, id])) }),
+  node_started: node.extend({ run_id: id }),
+  node_computed: node,
+  node_skipped: node,
+  node_evidence_evaluated: node,
+  node_completed: node.extend({ run_id: id }),
+  node_failed: node.extend({ run_id: id.nullable() }),
+  node_blocked: node.extend({ cause_node_id: id }),
+  node_cancel_requested: node,
+  node_cancelled: node,
+  team_diagnostic_recorded: node,
+  shared_state_changed: team,
+} as const satisfies Record<string, z.ZodType>
+
+export type EventType = keyof typeof shapes
+
+/** Every type of event that is known here. */
+export const eventTypes = Object.keys(shapes) as readonly EventType[]
+
+/** An event with the data that rules read. */
+export type CheckedEvent = { [T in EventType]: { readonly type: T; readonly runId: string | null; readonly data: z.infer<(typeof shapes)[T]> } }[EventType]
+
+/** `null` for a type that is not known here. */
+export function eventTypeOf({ type }: WireRecord): EventType | null {
+  const name = /^beaver\.(\w+)\.v1$/.exec(type)?.[1]
+  return name !== undefined && Object.hasOwn(shapes, name) ? (name as EventType) : null
+}
+
+/** The event, or why its data is not what its type needs. */
+export function eventOf(type: EventType, record: WireRecord, data: unknown): CheckedEvent | string {
+  const parsed = shapes[type].safeParse(data)
+  if (!parsed.success) return z.prettifyError(parsed.error).replaceAll(/\s+/g, ' ')
+  return { type, runId: record.runid ?? null, data: parsed.data } as CheckedEvent
+}
+
+export const terminalTypes: ReadonlySet<string> = new Set(['task_completed', 'task_incomplete', 'task_failed', 'task_cancelled'] satisfies EventType[])
+
+/** What any daemon may write into a log, for the daemon that claims the task next. */
+export const commandTypes: ReadonlySet<string> = new Set([
+  'task_cancel_requested',
+  'node_cancel_requested',
+  'approval_granted',
+  'approval_denied',
+] satisfies EventType[])

@@ -1,0 +1,7 @@
+export { type CheckOptions, checkJournal, type CheckResult, type CheckSummary, findingsMax, type Note } from './check-journal.ts'
+export { eventTypes } from './event.ts'
+export { exportLines, openExport } from './export-file.ts'
+export { type LogPlace, placeOf } from './layout.ts'
+export { natsSource, type NatsSourceOptions } from './nats-source.ts'
+export { type Finding, type Rule, rules } from './rules.ts'
+export { type JournalAbout, type JournalSource, type StreamMessage, UnreadableJournal } from './source.ts'

@@ -1,0 +1,83 @@
+// The rules of a run: it starts and ends once, and the model answers each state of its conversation once.
+// U1. The rules of its calls are call-rules.ts's.
+import { callIsOpen, judgeCall, takeCalls } from './call-rules.ts'
+import type { CheckedEvent } from './event.ts'
+import type { Report } from './rules.ts'
+import { newRun, type Run, type Trail } from './trail.ts'
+
+type RunEnd = 'run_completed' | 'run_failed' | 'run_cancelled'
+const endOf: ReadonlyMap<string, Run['status']> = new Map([
+  ['run_completed', 'completed'],
+  ['run_failed', 'failed'],
+  ['run_cancelled', 'cancelled'],
+] satisfies [RunEnd, Run['status']][])
+
+/** Events without a run are not looked at. */
+export function judgeRun(trail: Trail, event: CheckedEvent, report: Report): void {
+  if (event.type === 'run_started') return startRun(trail, event, report)
+  const { runId, type } = event
+  if (runId === null) return
+  const run = trail.runs.get(runId)
+  const end = endOf.get(type)
+  if (run === undefined) return judgeUnstarted(trail, event, runId, report)
+  if (run.status !== 'open') {
+    if (end === undefined) report('run_after_end', `${type} follows the end of the run ${runId}, which ${run.status}`)
+    else report('run_end_once', `${type} ends the run ${runId}, which had ${run.status} before`)
+    return
+  }
+  if (end !== undefined) return endRun(run, runId, end, report)
+  judgeConversation(run, event, runId, report)
+  judgeCall(run, event, runId, report)
+}
+
+function startRun(trail: Trail, { runId, data }: Extract<CheckedEvent, { type: 'run_started' }>, report: Report): void {
+  if (runId !== data.run_id) report('run_once', `the run ${data.run_id} starts in an event of the run ${runId ?? 'none'}`)
+  if (trail.runs.has(data.run_id)) return report('run_once', `the run ${data.run_id} starts a second time`)
+  trail.runs.set(data.run_id, newRun())
+  const place = data.team_run_id === null ? undefined : `${data.team_run_id} ${data.node_id ?? ''}`
+  if (trail.nodeRuns.get(data.run_id) !== place) report('run_once', `the run ${data.run_id} starts, and no node was started with it`)
+}
+
+/** A thread may be lost before the run wrote anything: then its supervisor records the failure of a run that never started. */
+function judgeUnstarted(trail: Trail, { type }: CheckedEvent, runId: string, report: Report): void {
+  if (type !== 'run_failed') return report('run_unstarted', `${type} belongs to the run ${runId}, which has not started`)
+  trail.runs.set(runId, { ...newRun(), status: 'failed' })
+}
+
+function endRun(run: Run, runId: string, end: Run['status'], report: Report): void {
+  // A run that was stopped leaves its calls; one that completed has the result of each.
+  if (end === 'completed') {
+    for (const [callId, call] of run.calls) if (!call.settled) report('call_unsettled', `the run ${runId} completed, and its call ${callId} has no result`)
+  }
+  run.status = end
+  run.calls.clear()
+}
+
+function judgeConversation(run: Run, event: CheckedEvent, runId: string, report: Report): void {
+  switch (event.type) {
+    case 'user_message_added':
+      run.due = true
+      return
+    case 'skill_selection_recorded':
+      if (run.skillsChosen) report('answer_once', `the model chose skills for the run ${runId} a second time`)
+      run.skillsChosen = true
+      return
+    case 'assistant_message_added': {
+      const ids = event.data.tool_calls.map((call) => call.id)
+      if (!run.due) judgeAnswer(run, ids, runId, report)
+      run.due = false
+      return takeCalls(run, ids)
+    }
+    case 'tool_call_requested':
+      return takeCalls(run, [event.data.call.id])
+    default:
+  }
+}
+
+/** An answer nobody waited for: to the state that was answered before, or past calls that have no result. */
+function judgeAnswer(run: Run, ids: readonly string[], runId: string, report: Report): void {
+  const open = [...run.calls].filter(([, call]) => callIsOpen(call))
+  const goesOn = open.some(([, call]) => call.started || call.approval !== null) && !ids.some((id) => run.calls.has(id))
+  if (!goesOn) return report('answer_once', `the model answered a second time in the run ${runId}, and nothing had been said to it since`)
+  for (const [callId] of open) report('call_unsettled', `the run ${runId} goes on, and its call ${callId} has no result`)
+}

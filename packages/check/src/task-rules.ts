@@ -1,0 +1,67 @@
+// The rules of a task as a whole: its first event, who owns it, its one end.
+// K1. What follows a terminal event is reported and changes nothing.
+import { type CheckedEvent, terminalTypes } from './event.ts'
+import type { WireRecord } from './record.ts'
+import type { Report } from './rules.ts'
+import type { Trail } from './trail.ts'
+
+/** Whether the event may change anything: nothing that follows the terminal event does. */
+export function judgeEnd(trail: Trail, type: string, { taskseq }: WireRecord, report: Report): boolean {
+  if (trail.ended === null) return true
+  if (terminalTypes.has(type)) report('terminal_once', `event ${taskseq} ends the task with ${type}, after ${trail.ended} had ended it`)
+  else report('after_end', `${type} (event ${taskseq}) follows ${trail.ended}`)
+  return false
+}
+
+/** `first`: the event begins the log. */
+export function judgeTask(trail: Trail, event: CheckedEvent, { source }: WireRecord, first: boolean, report: Report): void {
+  if (first !== (event.type === 'task_submitted')) report('first_event', first ? `the log begins with ${event.type}` : 'the task is submitted a second time')
+  trail.copied = trail.copiesLeft > 0
+  if (trail.copied) trail.copiesLeft--
+  switch (event.type) {
+    case 'task_log_copied':
+      trail.copiesLeft = event.data.events
+      return
+    case 'task_submitted':
+      return judgeSubmitted(trail, event.data, report)
+    case 'task_claimed':
+      if (!source.endsWith(`/${event.data.daemon}`)) report('claim', `${source} claimed the task in the name of ${event.data.daemon}`)
+      trail.owner = event.data.daemon
+      return
+    case 'task_released':
+    case 'task_suspended':
+      trail.owner = null
+      return
+    case 'task_dead_lettered':
+      trail.deadLettered = true
+      return
+    case 'task_completed':
+    case 'task_incomplete':
+    case 'task_failed':
+    case 'task_cancelled':
+      return endTask(trail, event.type, report)
+    default:
+  }
+}
+
+function judgeSubmitted(trail: Trail, data: Extract<CheckedEvent, { type: 'task_submitted' }>['data'], report: Report): void {
+  const { tenant, session, task } = trail.log
+  if (data.task_id !== task || data.session_id !== session || data.tenant !== tenant) {
+    report('identity', `${data.tenant}/${data.session_id}/${data.task_id} was submitted, and lies in the log of ${tenant}/${session}/${task}`)
+  }
+  trail.previousTask = data.previous_task_id
+}
+
+function endTask(trail: Trail, type: string, report: Report): void {
+  // A task that is given up on is ended by a daemon that never drove its runs.
+  if (!trail.deadLettered && !trail.blind) {
+    for (const [runId, run] of trail.runs) if (run.status === 'open') report('open_at_end', `${type}, and the run ${runId} has not ended`)
+    for (const [teamId, team] of trail.teams) if (!team.ended) report('open_at_end', `${type}, and the team ${teamId} has not ended`)
+  }
+  trail.ended = type
+  trail.owner = null
+  trail.runs.clear()
+  trail.teams.clear()
+  trail.teamCalls.clear()
+  trail.nodeRuns.clear()
+}

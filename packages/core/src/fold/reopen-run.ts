@@ -1,0 +1,63 @@
+// The events of one run as a retry keeps them: whole when the run completed, else up to where it can go on. Pure.
+// N1. What is kept folds to a run that thinks or acts: its next call of the model, or of its tools, is due. N2. Failed tries are left
+//     out: the retry has tries and waits of its own. N3. The order of events stays.
+import type { EventType } from '../events/catalog.ts'
+import type { RecordedEvent } from '../journal/record.ts'
+
+const ends: ReadonlySet<EventType> = new Set(['run_completed', 'run_failed', 'run_cancelled'])
+
+/** Of no use to a retry. A restart that names suspect tools is: their calls run in a cell from then on. */
+const isTrouble = (event: RecordedEvent): boolean =>
+  event.type === 'provider_call_failed' || (event.type === 'run_restarted' && (event.data.suspect_tools ?? []).length === 0)
+
+/** A run that ended and stays as it ended. */
+export function runKept(run: readonly RecordedEvent[]): RecordedEvent[] {
+  return run.filter((event) => !isTrouble(event))
+}
+
+/**
+ * A run that goes on; empty when it had not begun to think, and so begins anew.
+ *
+ * @param due calls without a result of their own from now on; what the run did after the answer that asked for one is left out
+ */
+export function runReopened(run: readonly RecordedEvent[], due: ReadonlySet<string>): RecordedEvent[] {
+  if (!run.some(({ type }) => type === 'user_message_added' || type === 'tool_call_requested')) return []
+  const last = newestAnswer(run, due)
+  const calls = new Set(last === null ? ofToolNode(run) : callsOf(last))
+  const answers = run.filter((event) => event.type === 'assistant_message_added')
+  const dropped = answers.find(({ taskseq }) => taskseq > (last?.taskseq ?? 0))
+  const kept = run.filter((event) => {
+    if (ends.has(event.type) || isTrouble(event)) return false
+    // The mode of a run was chosen by its first answer.
+    if (event.type === 'execution_mode_selected' && dropped === answers[0]) return answers.length === 0
+    if (event.type === 'tool_result_recorded' && calls.has(event.data.call_id)) {
+      // A call that was cancelled is due again: whether it took effect decides what becomes of it.
+      return event.data.error !== 'cancelled' && !due.has(event.data.call_id)
+    }
+    if (last !== null && due.size > 0 && event.taskseq > last.taskseq) return 'call_id' in event.data && calls.has(event.data.call_id ?? '')
+    return dropped === undefined || event.taskseq < dropped.taskseq
+  })
+  return withIterations(kept, run)
+}
+
+type Answer = Extract<RecordedEvent, { type: 'assistant_message_added' }>
+
+/** The newest answer that the run goes on from. One that calls nothing was its end, and no good one. */
+function newestAnswer(run: readonly RecordedEvent[], due: ReadonlySet<string>): Answer | null {
+  const calling = run.filter((event): event is Answer => event.type === 'assistant_message_added' && event.data.tool_calls.length > 0)
+  return calling.find((answer) => callsOf(answer).some((id) => due.has(id))) ?? calling.at(-1) ?? null
+}
+
+const callsOf = (answer: Answer): string[] => answer.data.tool_calls.map(({ id }) => id)
+const ofToolNode = (run: readonly RecordedEvent[]): string[] => run.flatMap((event) => (event.type === 'tool_call_requested' ? [event.data.call.id] : []))
+
+/** A run that used up its iterations could do nothing else again: it gets as many as it had. */
+function withIterations(kept: RecordedEvent[], run: readonly RecordedEvent[]): RecordedEvent[] {
+  const failed = run.find((event) => event.type === 'run_failed')
+  if (failed?.data.failure.class !== 'iterations_exhausted') return kept
+  return kept.map((event) =>
+    event.type === 'run_started'
+      ? { ...event, data: { ...event.data, max_tool_iterations: event.data.max_tool_iterations + failed.data.tool_iterations } }
+      : event,
+  )
+}

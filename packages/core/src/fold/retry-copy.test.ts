@@ -1,0 +1,309 @@
+import { describe, expect, it } from 'vitest'
+import { answer, graph, node, plain, quorum, recorded, result, runStarted, submitted } from '../../test/log.ts'
+import type { DomainEvent } from '../events/catalog.ts'
+import type { TaskId } from '../ids.ts'
+import { retryCopy } from './retry-copy.ts'
+import { foldTask, type TaskState } from './task-state.ts'
+
+const noUsage = { input_tokens: 0, output_tokens: 0, calls: 0 }
+const claimed = plain('task_claimed', { daemon: 'd1' })
+const user = (run: string): DomainEvent => plain('user_message_added', { content: 'do it' }, run)
+const begun = (run: string, nodeId?: string): DomainEvent[] => [runStarted(run, nodeId === undefined ? {} : { parent: 'root', node: nodeId }), user(run)]
+const called = (run: string, id: string, idempotent = true): DomainEvent => plain('tool_call_started', { call_id: id, tool_name: 'tool', idempotent }, run)
+const calls = (run: string, ...ids: string[]): DomainEvent =>
+  answer(
+    run,
+    null,
+    ids.map((id) => ({ id, name: 'tool' })),
+  )
+const failure = { class: 'provider_unavailable', message: 'down' } as const
+const failedTry = (run: string): DomainEvent => plain('provider_call_failed', { failure, tries: 1, retry_in_ms: 5, status: null }, run)
+const runFailed = (run: string, name: string = failure.class, tool_iterations = 0): DomainEvent =>
+  plain('run_failed', { failure: { class: name as never, message: 'down' }, tool_iterations, usage: noUsage }, run)
+const runCompleted = (run: string): DomainEvent => plain('run_completed', { finish_reason: 'stop', tool_iterations: 0, usage: noUsage }, run)
+const cancelled = (run: string, id: string): DomainEvent =>
+  plain('tool_result_recorded', { call_id: id, tool_name: 'tool', success: false, content: 'The run was cancelled.', error: 'cancelled', duration_ms: 0 }, run)
+const ended = (type: 'task_failed' | 'task_incomplete' | 'task_cancelled'): DomainEvent =>
+  plain(type, { final_output: '', outputs: [], usage: noUsage, provider: null, model: null, simulated: false, failure })
+
+const into = { taskId: 't1.retry-1' as TaskId, taskseq: 3 }
+
+/** The new task's log after its first claim, folded as a daemon folds it. */
+function retried(...old: DomainEvent[]): { copy: DomainEvent[]; task: TaskState; types: string[] } {
+  const copy = retryCopy(recorded(submitted, claimed, ...old), into)
+  return { copy, task: foldTask(recorded(submitted, claimed, ...copy)), types: copy.map(({ type }) => type) }
+}
+
+const root = ({ task }: { task: TaskState }) => task.runs.get('root')
+const nodes = ({ task }: { task: TaskState }) => Object.fromEntries([...(task.teams.get('team1')?.nodes ?? [])].map(([id, { status }]) => [id, status]))
+
+describe('a root run that failed', () => {
+  const log = [...begun('root'), calls('root', 'c1'), called('root', 'c1'), result('root', 'c1', 'tool', 'text'), failedTry('root'), runFailed('root')]
+
+  it('keeps its answers and results and is to ask again, with tries of its own', () => {
+    const retry = retried(...log, ended('task_failed'))
+    expect(root(retry)).toMatchObject({ status: 'thinking', answers: 1, tries: 0, due: { waitedMs: 0 } })
+    expect(root(retry)?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
+    expect(retry.task.ended).toBeNull()
+    expect(retry.types).toEqual([
+      'task_log_copied',
+      'run_started',
+      'user_message_added',
+      'assistant_message_added',
+      'tool_call_started',
+      'tool_result_recorded',
+    ])
+  })
+
+  it('says from where it was copied, and what was answered costs nothing', () => {
+    const [first, ...rest] = retried(...log, ended('task_failed')).copy
+    expect(first).toMatchObject({ data: { task_id: 't1', taskseq: 10, events: 5, previous_task_id: null } })
+    expect(rest.find(({ type }) => type === 'assistant_message_added')?.data).toMatchObject({ usage: noUsage, copied_from: { task_id: 't1', taskseq: 5 } })
+  })
+
+  it('a second time goes on from the first retry, and its answers are still those of the first task', () => {
+    const once = retryCopy(recorded(submitted, claimed, ...log, ended('task_failed')), into)
+    const again = retryCopy(
+      recorded(submitted, claimed, ...once, calls('root', 'c2'), result('root', 'c2', 'tool'), runFailed('root'), ended('task_failed')),
+      into,
+    )
+    expect(again.flatMap((event) => (event.type === 'assistant_message_added' ? [event.data.copied_from?.taskseq] : []))).toEqual([5, 9])
+    expect(foldTask(recorded(submitted, ...again)).runs.get('root')).toMatchObject({ status: 'thinking', answers: 2, usage: noUsage })
+  })
+
+  it('on an answer that is none is to give another', () => {
+    const retry = retried(...log.slice(0, -2), answer('root', ''), runFailed('root', 'empty_output'), ended('task_failed'))
+    expect(root(retry)).toMatchObject({ status: 'thinking', answers: 1 })
+  })
+
+  it('on its first answer chooses its mode again', () => {
+    const mode = plain(
+      'execution_mode_selected',
+      {
+        task_id: 't1',
+        attempt_index: 1,
+        execution_mode: 'single',
+        routing_source: 'main_agent_first_turn',
+        primary_template_skill: 's',
+        ignored_template_skills: [],
+        workflow_tool: null,
+        content: null,
+      },
+      'root',
+    )
+    expect(root(retried(...begun('root'), mode, answer('root', ''), runFailed('root'), ended('task_failed')))).toMatchObject({
+      executionMode: null,
+      status: 'thinking',
+    })
+    const kept = retried(...begun('root'), mode, calls('root', 'c1'), result('root', 'c1', 'tool'), runFailed('root'), ended('task_failed'))
+    expect(root(kept)).toMatchObject({ executionMode: 'single' })
+    expect(kept.copy.find(({ type }) => type === 'execution_mode_selected')?.data).toMatchObject({ task_id: 't1.retry-1' })
+  })
+
+  it('with its iterations used up gets as many again', () => {
+    const retry = retried(
+      ...begun('root'),
+      calls('root', 'c1'),
+      result('root', 'c1', 'tool'),
+      answer('root', 'forced'),
+      runFailed('root', 'iterations_exhausted', 20),
+      ended('task_failed'),
+    )
+    expect(root(retry)).toMatchObject({ status: 'thinking', start: { max_tool_iterations: 40 } })
+  })
+
+  it('before it was given anything begins anew', () => {
+    expect(retried(runStarted('root'), runFailed('root'), ended('task_failed')).task.runs.size).toBe(0)
+  })
+})
+
+describe('a call whose outcome is not known', () => {
+  it('stays as it was: begun, without a result', () => {
+    const open = retried(
+      ...begun('root'),
+      calls('root', 'c1', 'c2'),
+      called('root', 'c1', false),
+      result('root', 'c2', 'tool'),
+      runFailed('root'),
+      ended('task_failed'),
+    )
+    expect(root(open)).toMatchObject({
+      status: 'acting',
+      calls: [
+        { id: 'c1', started: true, idempotent: false, result: null },
+        { id: 'c2', result: 'ok' },
+      ],
+    })
+    const stopped = retried(...begun('root'), calls('root', 'c1'), called('root', 'c1', false), cancelled('root', 'c1'), ended('task_cancelled'))
+    expect(root(stopped)?.calls).toMatchObject([{ id: 'c1', started: true, idempotent: false, result: null }])
+  })
+})
+
+describe('a team of five of which one node failed', () => {
+  const names = ['a', 'b', 'c', 'd', 'e']
+  const of = (nodeId: string) => ({ team_run_id: 'team1', node_id: nodeId })
+  const started = (call: string | null, ...added: string[]): DomainEvent =>
+    plain('task_team_run_started', {
+      team_run_id: 'team1',
+      run_id: call === null ? null : 'root',
+      call_id: call,
+      graph: graph(...names.slice(0, 4).map((name) => node(name)), node('e', 'd'), ...added.map((name) => node(name))),
+      concurrent_nodes_max: 4,
+    } as never)
+  const completes = (nodeId: string): DomainEvent[] => [
+    plain('node_started', { ...of(nodeId), run_id: `run-${nodeId}`, input: null } as never),
+    ...begun(`run-${nodeId}`, nodeId),
+    answer(`run-${nodeId}`, `said ${nodeId}`),
+    runCompleted(`run-${nodeId}`),
+    plain('node_evidence_evaluated', { ...of(nodeId), run_id: `run-${nodeId}`, passed: true, checks: [] } as never),
+    plain('node_completed', { ...of(nodeId), run_id: `run-${nodeId}` } as never),
+  ]
+  const fails = (nodeId: string, ...before: DomainEvent[]): DomainEvent[] => [
+    plain('node_started', { ...of(nodeId), run_id: `run-${nodeId}`, input: null } as never),
+    ...begun(`run-${nodeId}`, nodeId),
+    ...before,
+    failedTry(`run-${nodeId}`),
+    runFailed(`run-${nodeId}`),
+    plain('node_failed', { ...of(nodeId), run_id: `run-${nodeId}`, failure } as never),
+  ]
+  const incomplete = plain('task_team_run_failed', { team_run_id: 'team1', outcome: 'incomplete', message: '3 of 5 nodes completed' })
+  const blocked = plain('node_blocked', { ...of('e'), cause_node_id: 'd' } as never)
+  const team = [...completes('a'), ...completes('b'), ...completes('c'), ...fails('d'), blocked, incomplete]
+
+  it('that the root called keeps what completed: the call is due again, and what the root said of the result is gone', () => {
+    const log = [...begun('root'), calls('root', 'c1', 'c2'), called('root', 'c1'), result('root', 'c2', 'tool'), started('c1'), ...team]
+    const retry = retried(
+      ...log,
+      result('root', 'c1', 'tool', 'incomplete'),
+      answer('root', 'It is incomplete.'),
+      runCompleted('root'),
+      ended('task_incomplete'),
+    )
+    expect(nodes(retry)).toEqual({ a: 'completed', b: 'completed', c: 'completed', d: 'waiting', e: 'waiting' })
+    expect(retry.task.teams.get('team1')?.outcome).toBeNull()
+    expect(root(retry)).toMatchObject({
+      status: 'acting',
+      answers: 1,
+      calls: [
+        { id: 'c1', started: true, result: null },
+        { id: 'c2', result: 'ok' },
+      ],
+    })
+    expect(retry.task.runs.get('run-a')).toMatchObject({ status: 'completed', outputText: 'said a', usage: noUsage })
+    expect(retry.task.runs.has('run-d')).toBe(false)
+  })
+
+  it('of a root that failed after it too', () => {
+    const log = [
+      ...begun('root'),
+      calls('root', 'c1'),
+      called('root', 'c1'),
+      started('c1'),
+      ...team,
+      result('root', 'c1', 'tool'),
+      runFailed('root'),
+      ended('task_failed'),
+    ]
+    expect(nodes(retried(...log))).toMatchObject({ c: 'completed', d: 'waiting' })
+  })
+
+  it('that was superseded by a later team stays as it ended', () => {
+    const second = plain('task_team_run_started', {
+      team_run_id: 'team2',
+      run_id: 'root',
+      call_id: 'c2',
+      graph: graph(node('x')),
+      concurrent_nodes_max: 1,
+    } as never)
+    const log = [...begun('root'), calls('root', 'c1'), started('c1'), ...team, result('root', 'c1', 'tool'), calls('root', 'c2'), second]
+    const done = plain('task_team_run_completed', { team_run_id: 'team2', outcome: 'complete' })
+    const retry = retried(...log, done, result('root', 'c2', 'tool'), runFailed('root'), ended('task_failed'))
+    expect([...retry.task.teams.values()].map(({ outcome }) => outcome)).toEqual(['incomplete', 'complete'])
+    expect(root(retry)).toMatchObject({ status: 'thinking', answers: 2 })
+  })
+
+  it('of a task that is a workflow goes on without a root', () => {
+    const retry = retried(started(null), ...team, ended('task_incomplete'))
+    expect(nodes(retry)).toEqual({ a: 'completed', b: 'completed', c: 'completed', d: 'waiting', e: 'waiting' })
+    expect(retry.task.rootRunId).toBeNull()
+  })
+
+  it('whose task was cancelled while nodes ran: those start afresh', () => {
+    const running = [plain('node_started', { ...of('b'), run_id: 'run-b', input: null } as never), ...begun('run-b', 'b')]
+    const requested = plain('node_cancel_requested', { ...of('c'), reason: 'x' } as never)
+    const retry = retried(
+      started(null),
+      ...completes('a'),
+      ...running,
+      requested,
+      plain('node_cancelled', { ...of('c'), reason: 'x' } as never),
+      ended('task_cancelled'),
+    )
+    expect(nodes(retry)).toEqual({ a: 'completed', b: 'waiting', c: 'waiting', d: 'waiting', e: 'waiting' })
+    expect(retry.task.teams.get('team1')?.nodes.get('c')?.cancelReason).toBeNull()
+  })
+
+  it('goes on with a node whose effect is in doubt, instead of starting it afresh', () => {
+    const doubt = [calls('run-d', 'w1'), called('run-d', 'w1', false)]
+    const retry = retried(started(null), ...completes('a'), ...fails('d', ...doubt), ended('task_incomplete'))
+    expect(nodes(retry)).toMatchObject({ a: 'completed', d: 'running' })
+    expect(retry.task.runs.get('run-d')).toMatchObject({ status: 'acting', calls: [{ id: 'w1', started: true, result: null }] })
+  })
+
+  it('keeps the state its kept nodes share, and what the graph grew by', () => {
+    const change = (run: string | null, path: string): DomainEvent =>
+      plain('shared_state_changed', { team_run_id: 'team1', run_id: run, change: { action: 'set', path, value: 1 } } as never)
+    const grown = plain('graph_extended', { ...of('a'), nodes: [node('f', 'a')], edges: [], outputs: ['e', 'f'], output: null } as never)
+    const log = [
+      started(null),
+      ...completes('a'),
+      grown,
+      change('run-a', 'kept'),
+      change(null, 'program'),
+      ...fails('d'),
+      change('run-d', 'lost'),
+      ended('task_incomplete'),
+    ]
+    const of1 = retried(...log).task.teams.get('team1')
+    expect(of1?.sharedState).toEqual({ kept: 1, program: 1 })
+    expect(of1?.nodes.get('f')?.status).toBe('waiting')
+  })
+
+  it('a verdict names the events it rests on by their new places', () => {
+    const check = { field: 'validation_rules', requirement: { kind: 'output_contains', texts: ['x'] }, status: 'passed', detail: '' }
+    const log = [
+      started(null),
+      plain('node_started', { ...of('a'), run_id: 'run-a', input: null } as never),
+      ...begun('run-a', 'a'),
+      failedTry('run-a'),
+      answer('run-a', 'x'),
+      runCompleted('run-a'),
+      plain('node_evidence_evaluated', { ...of('a'), run_id: 'run-a', passed: true, checks: [{ ...check, rests_on: [5, 7, 8] }] } as never),
+      plain('node_completed', { ...of('a'), run_id: 'run-a' } as never),
+    ]
+    const { copy } = retried(...log, ended('task_incomplete'))
+    const verdict = copy.find((event) => event.type === 'node_evidence_evaluated')
+    const placed = recorded(submitted, claimed, ...copy)
+    const at = (type: string): number => placed.find((event) => event.type === type && event.runId === 'run-a')?.taskseq ?? 0
+    expect(verdict?.data.checks[0]?.rests_on).toEqual([at('run_started'), at('assistant_message_added')])
+  })
+
+  it('a node that waited for others than the failed one is kept when they were enough', () => {
+    const start = plain('task_team_run_started', {
+      team_run_id: 'team1',
+      run_id: null,
+      call_id: null,
+      graph: graph(node('a'), node('d'), quorum(1, 'e', 'a', 'd')),
+      concurrent_nodes_max: 4,
+    } as never)
+    expect(nodes(retried(start, ...completes('a'), ...fails('d'), ...completes('e'), incomplete, ended('task_incomplete')))).toEqual({
+      a: 'completed',
+      d: 'waiting',
+      e: 'completed',
+    })
+  })
+})
+
+it('refuses a log that has not ended', () => {
+  expect(() => retryCopy(recorded(submitted, claimed), into)).toThrow('Only a task that has ended is retried.')
+})

@@ -1,0 +1,153 @@
+// What a retry keeps of an ended task: its log as events for the new task's log, from which the ordinary resume goes on. Pure.
+// Y1. What completed stays completed: answers, tool results, nodes. Nothing of it is asked for or paid again: usage is 0 in a copy.
+// Y2. A run that did not complete goes on where it stood when it is the root, or when the outcome of one of its effects is not known;
+//     any other starts afresh with its node.
+// Y3. The newest teams of the root, or of a task that is a workflow, are driven on when they are not complete; what the root did
+//     after it heard of their end is left out.
+// Y4. Ids of runs and teams stay: the copied events refer to each other by them.
+import type { DataOf, DomainEvent } from '../events/catalog.ts'
+import { noUsage } from '../chat.ts'
+import { invariant } from '../errors.ts'
+import type { TaskId } from '../ids.ts'
+import type { RecordedEvent } from '../journal/record.ts'
+import { runKept, runReopened } from './reopen-run.ts'
+import { foldTask, type TaskState } from './task-state.ts'
+import type { TeamState } from './team-state.ts'
+
+/**
+ * @param events the whole log of a task that ended, and did not complete
+ * @param into the new task; `taskseq` is the place of the first returned event in its log
+ * @returns `task_log_copied`, then what is kept, in the order of the old log
+ */
+export function retryCopy(events: readonly RecordedEvent[], into: { taskId: TaskId; taskseq: number }): DomainEvent[] {
+  const task = foldTask(events)
+  const last = events.at(-1)
+  invariant(task.submitted !== null && task.ended !== null && last !== undefined, 'Only a task that has ended is retried.')
+  const kept = keptOf(events, task)
+  const places = new Map(kept.map(({ taskseq }, index) => [taskseq, into.taskseq + 1 + index]))
+  const from = { task_id: task.submitted.task_id, taskseq: last.taskseq, hash: last.hash, previous_task_id: historyOf(task) }
+  return [
+    { type: 'task_log_copied', data: { ...from, events: kept.length } },
+    ...kept.map((event) => copyOf(event, { from: from.task_id, into: into.taskId, places })),
+  ]
+}
+
+/** The task whose history the runs continue: a retry continues that of the task it retries. */
+function historyOf({ submitted, copied }: TaskState): TaskId | null {
+  return copied === null ? (submitted?.previous_task_id ?? null) : copied.previous_task_id
+}
+
+function keptOf(events: readonly RecordedEvent[], task: TaskState): RecordedEvent[] {
+  const ofRun = Map.groupBy(
+    events.filter((event) => event.runId !== undefined),
+    (event) => event.runId as string,
+  )
+  const reopened = reopenedTeams(ofRun.get(task.rootRunId ?? '') ?? [], task)
+  /** By their place: a kept event may differ from the one in the log. */
+  const kept = new Map<number, RecordedEvent>()
+  const keep = (some: readonly RecordedEvent[]): void => some.forEach((event) => kept.set(event.taskseq, event))
+  const root = task.rootRunId === null ? [] : runReopened(ofRun.get(task.rootRunId) ?? [], reopened.calls)
+  keep(root)
+  const asked = new Set(root.flatMap((event) => (event.type === 'assistant_message_added' ? event.data.tool_calls.map(({ id }) => id) : [])))
+  for (const team of task.teams.values()) {
+    const { team_run_id: id, call_id } = team.start
+    if (call_id !== null && !asked.has(call_id)) continue
+    const ofTeam = events.filter((event) => event.runId === undefined && 'team_run_id' in event.data && event.data.team_run_id === id)
+    const ofNodes = [...task.runs.values()].filter(({ start }) => start.team_run_id === id)
+    if (!reopened.teams.has(id)) {
+      keep(ofTeam)
+      for (const { start } of ofNodes) keep(runKept(ofRun.get(start.run_id) ?? []))
+      continue
+    }
+    const runs = new Map<string, readonly RecordedEvent[]>()
+    for (const { start } of ofNodes) {
+      const node = team.nodes.get(start.node_id ?? '')
+      if (node?.runId !== start.run_id) continue
+      const own = ofRun.get(start.run_id) ?? []
+      if (node.status === 'completed') runs.set(start.run_id, runKept(own))
+      else if (effectInDoubt(own)) runs.set(start.run_id, runReopened(own, new Set()))
+    }
+    for (const own of runs.values()) keep(own)
+    keep(ofTeam.filter((event) => keptOfTeam(event, (nodeId) => nodeKept(team, nodeId, runs), runs)))
+  }
+  return [...kept.values()].toSorted((a, b) => a.taskseq - b.taskseq)
+}
+
+/** The newest teams, where they are not complete, and the calls of the root they answer. */
+function reopenedTeams(root: readonly RecordedEvent[], { teams }: TaskState): { teams: ReadonlySet<string>; calls: ReadonlySet<string> } {
+  const open = [...teams.values()].filter(({ outcome }) => outcome !== 'complete')
+  const ofCall = new Map([...teams.values()].flatMap((team) => (team.start.call_id === null ? [] : [[team.start.call_id, team] as const])))
+  const newest = root.findLast((event) => event.type === 'assistant_message_added' && event.data.tool_calls.some(({ id }) => ofCall.has(id)))
+  const calls = newest?.type === 'assistant_message_added' ? newest.data.tool_calls.map(({ id }) => id) : []
+  const reopened = open.filter(({ start }) => start.call_id === null || calls.includes(start.call_id))
+  return {
+    teams: new Set(reopened.map(({ start }) => start.team_run_id)),
+    calls: new Set(reopened.flatMap(({ start }) => (start.call_id === null ? [] : [start.call_id]))),
+  }
+}
+
+/** `started`: its run goes on, its outcome is open. */
+function nodeKept(team: TeamState, nodeId: string, runs: ReadonlyMap<string, unknown>): 'whole' | 'started' | null {
+  const node = team.nodes.get(nodeId)
+  if (node?.status === 'completed' || node?.status === 'skipped') return 'whole'
+  const runId = node?.runId ?? null
+  return runId !== null && runs.has(runId) ? 'started' : null
+}
+
+function keptOfTeam(event: RecordedEvent, kept: (nodeId: string) => 'whole' | 'started' | null, runs: ReadonlyMap<string, unknown>): boolean {
+  switch (event.type) {
+    case 'task_team_run_started':
+      return true
+    case 'task_team_run_completed':
+    case 'task_team_run_failed':
+    case 'node_cancel_requested':
+      return false
+    case 'shared_state_changed':
+      return event.data.run_id === null || runs.has(event.data.run_id)
+    case 'node_started':
+      return kept(event.data.node_id) !== null
+    default:
+      return 'node_id' in event.data && typeof event.data.node_id === 'string' && kept(event.data.node_id) === 'whole'
+  }
+}
+
+const unknownOutcomes: ReadonlySet<string | null> = new Set(['in_doubt', 'cancelled'])
+
+/** A call of it that may not be repeated had begun, and nobody knows whether it took effect. */
+function effectInDoubt(run: readonly RecordedEvent[]): boolean {
+  const begun = new Set<string>()
+  for (const event of run) {
+    if (event.type === 'tool_call_started' && !event.data.idempotent) begun.add(event.data.call_id)
+    if (event.type === 'tool_result_recorded' && !unknownOutcomes.has(event.data.error)) begun.delete(event.data.call_id)
+  }
+  return begun.size > 0
+}
+
+function copyOf(event: RecordedEvent, of: { from: TaskId; into: TaskId; places: ReadonlyMap<number, number> }): DomainEvent {
+  const data = copiedData(event, of)
+  return (event.runId === undefined ? { type: event.type, data } : { type: event.type, runId: event.runId, data }) as DomainEvent
+}
+
+function copiedData(event: RecordedEvent, { from, into, places }: Parameters<typeof copyOf>[1]): DomainEvent['data'] {
+  switch (event.type) {
+    case 'assistant_message_added':
+    case 'context_summarized':
+    case 'skill_selection_recorded':
+      return { ...event.data, usage: noUsage, copied_from: event.data.copied_from ?? { task_id: from, taskseq: event.taskseq } }
+    case 'run_completed':
+    case 'run_failed':
+    case 'run_cancelled':
+      return { ...event.data, usage: noUsage }
+    case 'execution_mode_selected':
+      return { ...event.data, task_id: into }
+    case 'node_evidence_evaluated':
+      return { ...event.data, checks: event.data.checks.map((check) => moved(check, places)) }
+    default:
+      return event.data
+  }
+}
+
+/** A verdict names the events it rests on by their place in the log. */
+function moved(check: DataOf<'node_evidence_evaluated'>['checks'][number], places: ReadonlyMap<number, number>): typeof check {
+  return { ...check, rests_on: check.rests_on.flatMap((taskseq) => places.get(taskseq) ?? []) }
+}

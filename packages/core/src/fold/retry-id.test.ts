@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest'
+import { foreignId, type TaskId } from '../ids.ts'
+import { retryIdOf } from './retry-id.ts'
+
+const retryOf = (task: string, of?: string): string =>
+  retryIdOf({
+    task_id: task as TaskId,
+    request: { text: '', workspace: '/w', skill: null, source: 'x', ...(of === undefined ? {} : { retry_of: of as TaskId }) },
+  })
+
+it('counts on from the first task', () => {
+  expect([retryOf('a'), retryOf('a.retry-1', 'a'), retryOf('a.retry-9', 'a.retry-8')]).toEqual(['a.retry-1', 'a.retry-2', 'a.retry-10'])
+})
+
+it('takes an id that only looks like a retry for what it is', () => {
+  expect(retryOf('a.retry-1')).toBe('a.retry-1.retry-1')
+})
+
+it('is an id whatever the task is called, and counts on from its hash', () => {
+  const long = '会'.repeat(128)
+  const first = retryOf(long)
+  expect(foreignId.parse(first)).toBe(first)
+  expect(retryOf(first, long)).toBe(first.replace(/1$/, '2'))
+  expect(retryOf('x'.repeat(120))).toHaveLength(128)
+})

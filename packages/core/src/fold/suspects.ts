@@ -1,0 +1,120 @@
+// Which owners a task may have killed, and with which tools. Folded from the log, because an owner that dies says nothing.
+// Who is charged for the death of a worker thread belongs to the worker pool: its main thread lives and saw what was under way.
+//
+// O1. The death of an owner is charged to the task only if the journal shows a call that had started and had no result, of a tool
+//     that ran inside the owner's process. A task that waits for the model, for a person, for a team or for its turn is not charged.
+// O2. A tool is charged once: from the next claim on its calls run in a process of their own, where they cannot kill an owner.
+// O3. A pure tool runs before its record (decision 0021), so a death inside it leaves no trace. Therefore a death while a run was
+//     about to act makes the pure tools of the task suspect, without a charge.
+// O4. The fold is pure, and an owner that let go (`task_released`, `task_suspended`) is not lost.
+import { type DomainEvent, isTerminalTaskEvent } from '../events/catalog.ts'
+
+/** The tools of a task whose calls must not run in a process or thread that others share. */
+export interface SuspectTools {
+  readonly names: readonly string[]
+  /** Pure tools are suspect too: they may have run without a record. */
+  readonly pure: boolean
+}
+
+export const noSuspects: SuspectTools = { names: [], pure: false }
+
+/** What a log says about the owners of its task that went away without letting go. */
+export interface OwnerLosses {
+  /** Owners lost so far. The last one counts as lost if it has not let go: the caller knows whether it is dead. */
+  readonly lost: number
+  /** How many of these deaths may be charged to the task. */
+  readonly charged: number
+  /** Whether the death of the last owner may be charged to the task; `false` if the last owner let go. */
+  readonly lastCharged: boolean
+  /** What a daemon that claims the task now must not run in its own process. */
+  readonly suspects: SuspectTools
+}
+
+interface Run {
+  /** Calls of the last answer without a result: by id, the tool, once the call has started in the process of the owner. */
+  readonly due: Map<string, string | null>
+}
+
+/**
+ * Reads the losses off the events of one task, in order.
+ *
+ * @example
+ * const { charged, suspects } = ownerLosses(loaded.events)
+ */
+export function ownerLosses(events: Iterable<DomainEvent>): OwnerLosses {
+  const runs = new Map<string, Run>()
+  const names = new Set<string>()
+  let owned = false
+  let [lost, charged] = [0, 0]
+  let [lastCharged, pure] = [false, false]
+
+  function lose(): void {
+    const underWay = [...runs.values()].flatMap(({ due }) => [...due.values()]).filter((tool) => tool !== null)
+    const unknown = underWay.filter((tool) => !names.has(tool))
+    for (const tool of unknown) names.add(tool)
+    pure ||= [...runs.values()].some(({ due }) => due.size === 0)
+    lost++
+    lastCharged = unknown.length > 0
+    if (lastCharged) charged++
+  }
+
+  for (const event of events) {
+    if (isTerminalTaskEvent(event.type)) {
+      owned = false
+      break
+    }
+    switch (event.type) {
+      case 'task_claimed':
+        if (owned) lose()
+        owned = true
+        break
+      case 'task_released':
+      case 'task_suspended':
+        owned = false
+        break
+      case 'run_started':
+        runs.set(event.data.run_id, { due: new Map() })
+        break
+      case 'run_restarted':
+        for (const tool of event.data.suspect_tools ?? []) names.add(tool)
+        break
+      case 'run_completed':
+      case 'run_failed':
+      case 'run_cancelled':
+        runs.delete(event.runId ?? '')
+        break
+      case 'task_team_run_started':
+        // The call waits for its team, whose runs have calls of their own.
+        callOf(runs.get(event.data.run_id ?? ''), event.data.call_id ?? '', null)
+        break
+      default:
+        evolveCalls(runs.get(event.runId ?? ''), event)
+    }
+  }
+  if (owned) lose()
+  else lastCharged = false
+  return { lost, charged, lastCharged, suspects: { names: [...names], pure } }
+}
+
+function evolveCalls(run: Run | undefined, event: DomainEvent): void {
+  if (run === undefined) return
+  switch (event.type) {
+    case 'assistant_message_added':
+      run.due.clear()
+      for (const { id } of event.data.tool_calls) run.due.set(id, null)
+      return
+    case 'tool_call_requested':
+      run.due.set(event.data.call.id, null)
+      return
+    case 'tool_call_started':
+      return callOf(run, event.data.call_id, event.data.tool_name)
+    case 'tool_result_recorded':
+      run.due.delete(event.data.call_id)
+      return
+    default:
+  }
+}
+
+function callOf(run: Run | undefined, id: string, tool: string | null): void {
+  if (run?.due.has(id) === true) run.due.set(id, tool)
+}

@@ -1,0 +1,85 @@
+// The facts of the log: one line each, with the ids by which it is searched.
+import { expect, it } from 'vitest'
+import { type LogLine, loggerOver } from '../ports/logger.ts'
+import { sessionId, taskId } from '../ids.ts'
+import { guarded, supervisionFacts, systemFacts, taskFacts } from './facts.ts'
+
+const log = { tenant: 'local', session: sessionId.parse('s'), task: taskId.parse('t') }
+const ids = { tenant: 'local', session_id: 's', task_id: 't' }
+const result = { final_output: '', outputs: [], usage: { input_tokens: 2, output_tokens: 3, calls: 1 }, provider: 'simulated', model: 'm', simulated: true }
+
+function linesOf(act: (logger: ReturnType<typeof loggerOver>) => void, level?: 'info'): LogLine[] {
+  const lines: LogLine[] = []
+  act(loggerOver((line) => lines.push(line), level))
+  return lines
+}
+
+it('tells a task that fails with its class and its message, in one line', () => {
+  const failure = { class: 'provider_refused', message: 'The key is refused.' } as const
+  expect(linesOf((logger) => taskFacts.ended(logger, log, { type: 'task_failed', data: { ...result, failure } }))).toEqual([
+    {
+      level: 'warn',
+      event: 'task_ended',
+      message: 'The task is failed: The key is refused.',
+      fields: { ...ids, status: 'failed', failure_class: 'provider_refused', failure_message: failure.message, provider: 'simulated', model: 'm', tokens: 5 },
+    },
+  ])
+})
+
+it('tells a task that completes at a level below a warning', () => {
+  expect(linesOf((logger) => taskFacts.ended(logger, log, { type: 'task_completed', data: { ...result, failure: null } }))).toMatchObject([
+    { level: 'info', message: 'The task is completed.', fields: { ...ids, status: 'completed' } },
+  ])
+})
+
+it('tells a takeover apart from a first claim', () => {
+  const claims = linesOf((logger) => {
+    taskFacts.claimed(logger, log, { daemon: 'b', epoch: 1, from: null })
+    taskFacts.claimed(logger, log, { daemon: 'b', epoch: 2, from: 'a' })
+  })
+  expect(claims).toMatchObject([
+    { level: 'info', event: 'task_claimed', fields: { epoch: 1 } },
+    { level: 'warn', event: 'task_taken_over', fields: { from: 'a', daemon: 'b' } },
+  ])
+})
+
+it('keeps what is below the level to itself', () => expect(linesOf((logger) => taskFacts.accepted(logger, log), 'info')).toEqual([]))
+
+it('says how long a connection was down', () => {
+  expect(linesOf((logger) => systemFacts.connectionUp(logger, { server: '127.0.0.1:4222', downMs: 6_140 }))).toMatchObject([
+    { message: 'The connection to NATS is back after 6.1 s.', fields: { down_ms: 6_140 } },
+  ])
+})
+
+it('names the child, its supervisor and what happens next when a supervisor gives up', () => {
+  const fields = { supervisor: 'services', child: 'projector', reason: 'exit code 1', deaths: 6, escalation: '"beaver up" stops' }
+  expect(linesOf((logger) => supervisionFacts.escalated(logger, fields))).toMatchObject([
+    {
+      level: 'error',
+      event: 'supervisor_escalated',
+      message: 'projector ended 6 times, which is too often (last: exit code 1): "beaver up" stops.',
+      fields: { supervisor: 'services', child: 'projector', deaths: 6 },
+    },
+  ])
+})
+
+it('makes one line of a callback that throws, and of one that rejects, and passes neither on', async () => {
+  const lines: LogLine[] = []
+  const logger = loggerOver((line) => lines.push(line))
+  const later = Promise.reject(new Error('later'))
+  guarded(logger, 'live output', () => JSON.parse('{'))()
+  guarded(logger, 'live output', () => later)()
+  await Promise.allSettled([later])
+  await Promise.resolve()
+  expect(lines.map(({ event, fields }) => [event, fields['where']])).toEqual([
+    ['callback_failed', 'live output'],
+    ['callback_failed', 'live output'],
+  ])
+})
+
+it('stops nobody when a line cannot be written', () => {
+  const logger = loggerOver(() => {
+    throw new Error('disk full')
+  })
+  expect(() => logger.with({ daemon: 'd' }).error('x', 'y')).not.toThrow()
+})

@@ -1,0 +1,200 @@
+// Every fact operators read in the log, one function each: its event name, its level and its sentence. docs/operating.md lists them.
+// Who finds a fact calls its function; how a line is written belongs to the adapter of the port Logger.
+// F1. One call is one line. F2. What a person has to look at is `warn` or `error`; what work does as planned is `info` or `debug`.
+import type { DataOf, TerminalTaskEvent } from '../events/catalog.ts'
+import { messageOf } from '../errors.ts'
+import type { LogId } from '../ids.ts'
+import type { LogFields, LogLevel, Logger } from '../ports/logger.ts'
+
+const of = ({ tenant, session, task }: LogId): LogFields => ({ tenant, session_id: session, task_id: task })
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
+
+/** A task, as its daemon sees it. */
+export const taskFacts = {
+  accepted: (logger: Logger, log: LogId): void => logger.debug('task_accepted', 'The task is accepted and durable.', of(log)),
+
+  /** @param from the owner that went away without a release; `null`: nobody owned the task */
+  claimed: (logger: Logger, log: LogId, { daemon, epoch, from }: { daemon: string; epoch: number; from: string | null }): void =>
+    from === null
+      ? logger.info('task_claimed', 'The daemon drives the task now.', { ...of(log), daemon, epoch })
+      : logger.warn('task_taken_over', 'The daemon takes the task over from one that went away.', { ...of(log), daemon, epoch, from }),
+
+  /** @param waitsFor `person`, `provider`, `limit` or `predecessor` */
+  suspended: (
+    logger: Logger,
+    log: LogId,
+    { daemon, waitsFor, until, reason }: { daemon: string; waitsFor: string; until: string | null; reason: string },
+  ): void => logger.info('task_suspended', `The task waits: ${reason}`, { ...of(log), daemon, waits_for: waitsFor, ...(until === null ? {} : { until }) }),
+
+  ended: (logger: Logger, log: LogId, end: { readonly type: TerminalTaskEvent; readonly data: DataOf<TerminalTaskEvent> }, fields: LogFields = {}): void => {
+    const status = end.type.slice('task_'.length)
+    const { failure, provider, model } = end.data
+    const why: LogFields = failure === null ? {} : { failure_class: failure.class, failure_message: failure.message }
+    const level: LogLevel = status === 'failed' || status === 'incomplete' ? 'warn' : 'info'
+    const message = failure === null ? `The task is ${status}.` : `The task is ${status}: ${failure.message}`
+    logger[level]('task_ended', message, {
+      ...of(log),
+      status,
+      ...why,
+      provider,
+      model,
+      tokens: end.data.usage.input_tokens + end.data.usage.output_tokens,
+      ...fields,
+    })
+  },
+
+  released: (logger: Logger, log: LogId, { daemon, reason }: { daemon: string; reason: string }): void =>
+    logger.info('task_released', `The daemon hands the task over: ${reason}`, { ...of(log), daemon }),
+
+  /** Another daemon owns the task now, or the journal refused a write. */
+  lost: (logger: Logger, log: LogId, { daemon, reason }: { daemon: string; reason: string }): void =>
+    logger.warn('task_lost', `The daemon does not own the task any more: ${reason}`, { ...of(log), daemon }),
+
+  deadLettered: (logger: Logger, log: LogId, { daemon, claims }: { daemon: string; claims: number }): void =>
+    logger.error('task_dead_lettered', `The task is given up: ${claims} owners went away without progress.`, { ...of(log), daemon, claims }),
+
+  /** The actor of a task crashed; its supervisor decides what happens next. */
+  crashed: (logger: Logger, log: LogId, { daemon, error }: { daemon: string; error: unknown }): void =>
+    logger.error('task_crashed', `The task's supervisor stopped with an error: ${messageOf(error)}`, { ...of(log), daemon, ...thrown(error) }),
+
+  /** An append that cannot succeed, and so ends the task: its real reason. */
+  appendRefused: (logger: Logger, log: LogId, { daemon, reason }: { daemon: string; reason: string }): void =>
+    logger.error('append_refused', `The journal cannot take what the task would write: ${reason}`, { ...of(log), daemon }),
+} as const
+
+/** The parts beside the tasks. */
+export const systemFacts = {
+  /** @param server without credentials */
+  connectionDown: (logger: Logger, { server }: { server: string }): void =>
+    logger.warn('nats_disconnected', 'The connection to NATS is down; it is made again as soon as the server answers.', { server }),
+
+  connectionUp: (logger: Logger, { server, downMs }: { server: string; downMs: number }): void =>
+    logger.info('nats_reconnected', `The connection to NATS is back after ${seconds(downMs)}.`, { server, down_ms: Math.round(downMs) }),
+
+  connectionClosed: (logger: Logger, { server, reason }: { server: string; reason: string }): void =>
+    logger.error('nats_closed', `The connection to NATS is closed for good: ${reason}`, { server }),
+
+  /** The server refused something that nobody waits for: a permission, a limit. */
+  connectionError: (logger: Logger, { server, reason }: { server: string; reason: string }): void =>
+    logger.warn('nats_error', `NATS reports an error: ${reason}`, { server }),
+
+  projectorStalled: (logger: Logger, { applied, last, reason }: { applied: number; last: number | null; reason: string }): void =>
+    logger.error('projector_stalled', `The projector does not go on: ${reason}`, { applied, ...(last === null ? {} : { last }) }),
+
+  projectorResumed: (logger: Logger, { applied, stalledMs }: { applied: number; stalledMs: number }): void =>
+    logger.info('projector_resumed', `The projector goes on after ${seconds(stalledMs)}.`, { applied, stalled_ms: Math.round(stalledMs) }),
+
+  streamDeleted: (logger: Logger, { stream }: { stream: string }): void =>
+    logger.error('stream_deleted', 'The journal stream does not exist any more; nothing is accepted until it is restored.', { stream }),
+
+  streamRecreated: (logger: Logger, { stream, created }: { stream: string; created: string }): void =>
+    logger.error('stream_recreated', 'The journal stream is another one than before: its tasks are not those this process knows.', { stream, created }),
+
+  streamBack: (logger: Logger, { stream }: { stream: string }): void => logger.info('stream_back', 'The journal stream is there again.', { stream }),
+
+  queueUnreadable: (logger: Logger, { error, daemon }: { error: unknown; daemon?: string }): void =>
+    logger.warn('queue_unreadable', `The task queue cannot be read: ${messageOf(error)}`, { daemon }),
+
+  /** A listener or a callback threw. @param where what it listens to */
+  callbackFailed: (logger: Logger, { where, error }: { where: string; error: unknown }): void =>
+    logger.error('callback_failed', `A listener threw: ${messageOf(error)}`, { where, ...thrown(error) }),
+
+  configurationDiagnostic: (logger: Logger, { severity, file, message }: { severity: 'error' | 'warning'; file: string | null; message: string }): void =>
+    logger[severity === 'error' ? 'error' : 'warn']('configuration_diagnostic', message, file === null ? {} : { file }),
+} as const
+
+/** What supervisors do: see ../supervision. */
+export const supervisionFacts = {
+  /** @param pauseMs until it is started again @param deaths within the period, this one included */
+  restarting: (
+    logger: Logger,
+    {
+      supervisor,
+      child,
+      reason,
+      pauseMs,
+      deaths,
+      ...fields
+    }: { supervisor: string; child: string; reason: string; pauseMs: number; deaths: number } & LogFields,
+  ): void =>
+    logger.warn('child_restarting', `${child} ended (${reason}); it is started again in ${seconds(pauseMs)}.`, {
+      ...fields,
+      supervisor,
+      child,
+      reason,
+      pause_ms: Math.round(pauseMs),
+      deaths,
+    }),
+
+  started: (
+    logger: Logger,
+    { supervisor, child, restarted, ...fields }: { supervisor: string; child: string; restarted: boolean; pid?: number | undefined } & LogFields,
+  ): void => logger.info(restarted ? 'child_restarted' : 'child_started', `${child} ${restarted ? 'runs again' : 'runs'}.`, { ...fields, supervisor, child }),
+
+  /** The intensity is exceeded: the supervisor passes the failure on. @param escalation what happens now, in words */
+  escalated: (
+    logger: Logger,
+    {
+      supervisor,
+      child,
+      reason,
+      deaths,
+      escalation,
+      ...fields
+    }: { supervisor: string; child: string; reason: string; deaths: number; escalation: string } & LogFields,
+  ): void =>
+    logger.error('supervisor_escalated', `${child} ended ${deaths === 1 ? 'once' : `${deaths} times`}, which is too often (last: ${reason}): ${escalation}.`, {
+      ...fields,
+      supervisor,
+      child,
+      reason,
+      deaths,
+    }),
+} as const
+
+/** A process of the system. */
+export const processFacts = {
+  ready: (logger: Logger, { name, info }: { name: string; info: LogFields }): void =>
+    logger.info('process_ready', `The ${name} is ready.`, { ...info, process: name }),
+
+  notStarted: (logger: Logger, { name, error }: { name: string; error: unknown }): void =>
+    logger.error('process_not_started', `The ${name} does not start: ${messageOf(error)}`, { process: name, ...thrown(error) }),
+
+  failed: (logger: Logger, { name, error }: { name: string; error: unknown }): void =>
+    logger.error('process_failed', `The ${name} cannot go on: ${messageOf(error)}`, { process: name, ...thrown(error) }),
+
+  /** Nobody caught what it threw: the process ends. */
+  crashed: (logger: Logger, { name, error }: { name: string; error: unknown }): void =>
+    logger.error('process_crashed', `The ${name} ends, because an error was not handled: ${messageOf(error)}`, { process: name, ...thrown(error) }),
+
+  stopFailed: (logger: Logger, { name, error }: { name: string; error: unknown }): void =>
+    logger.warn('process_stop_failed', `The ${name} did not stop cleanly: ${messageOf(error)}`, { process: name, ...thrown(error) }),
+
+  stoppedLate: (logger: Logger, { name, stopMsMax, still }: { name: string; stopMsMax: number; still?: string }): void =>
+    logger.error('process_stopped_late', `The ${name} did not stop within ${seconds(stopMsMax)} and was ended.`, {
+      process: name,
+      ...(still === undefined || still === '' ? {} : { still }),
+    }),
+
+  /** Of Node.js or a library: a deprecation, a listener too many. */
+  warned: (logger: Logger, { name, warning }: { name: string; warning: Error }): void =>
+    logger.warn('process_warning', `${warning.name}: ${warning.message}`, { process: name, ...thrown(warning) }),
+} as const
+
+const thrown = (error: unknown): LogFields => (error instanceof Error && error.stack !== undefined ? { stack: error.stack } : {})
+
+/**
+ * A callback that never throws: what it throws, or rejects with, is one line. For functions that a client calls, which would
+ * end its connection or its process with the error.
+ */
+export function guarded<A extends readonly unknown[]>(logger: Logger, where: string, callback: (...args: A) => unknown): (...args: A) => void {
+  const tell = (error: unknown): void => systemFacts.callbackFailed(logger, { where, error })
+  return (...args) => {
+    try {
+      const result = callback(...args)
+      if (result instanceof Promise) result.catch(tell)
+    } catch (error) {
+      tell(error)
+    }
+  }
+}

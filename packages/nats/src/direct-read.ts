@@ -1,0 +1,121 @@
+// Reading a stream by direct get: pages of stored messages without a consumer. Which messages to read is the caller's choice.
+// D1. A read leaves nothing behind on the server or in the client, however it ends: no consumer and no subscription. (The
+//     client's own `direct.getBatch` leaves a subscription for each page.)
+// D2. A page is bounded by `messagesMax` and `bytesMax`. D3. A read ends: with a page, or with an error after `silenceMsMax`
+//     without a message, or when the line to the server is cut.
+// D4. Name a subject exactly. With a wildcard the server looks through the subjects of the whole stream for each page.
+import { BeaverError, messageOf } from '@beaver/core'
+import { createInbox, type Msg, type NatsConnection, RequestError } from '@nats-io/nats-core'
+import { lineOf } from './line.ts'
+
+export interface StoredMessage {
+  readonly sequence: number
+  readonly subject: string
+  readonly payload: Uint8Array
+  /** When it was stored, RFC 3339. */
+  readonly time: string
+}
+
+export interface Page {
+  readonly messages: readonly StoredMessage[]
+  /** More messages were stored when the page was read. */
+  readonly more: boolean
+}
+
+export interface PageWanted {
+  /** The first sequence, at least 1. */
+  readonly from: number
+  /** Only messages of this subject; absent: all of the stream. */
+  readonly subject?: string | undefined
+  readonly messagesMax: number
+  /** Default 8 MiB. A page holds at least one message. */
+  readonly bytesMax?: number
+  readonly signal?: AbortSignal
+}
+
+/** Nobody serves the stream: it does not exist, or the server is starting. */
+export class StreamAbsent extends Error {}
+
+const silenceMsMax = 5_000
+const bytesMaxDefault = 8 * 1024 * 1024
+
+/**
+ * @throws {StreamAbsent} when the stream does not answer
+ * @throws {BeaverError} `unreachable` when the line is cut, `timeout` when no message comes
+ */
+export function readPage(nc: NatsConnection, stream: string, wanted: PageWanted): Promise<Page> {
+  const { from, subject, messagesMax, bytesMax = bytesMaxDefault, signal } = wanted
+  return new Promise((resolve, reject) => {
+    const messages: StoredMessage[] = []
+    let heard = 0
+    const inbox = createInbox()
+    const subscription = nc.subscribe(inbox, {
+      callback: (error, message) => {
+        heard++
+        if (error !== null) return end(error)
+        const status = message.headers?.code ?? 0
+        if (status === 0) messages.push(storedMessage(message))
+        else if (status === 204) end({ messages, more: Number(message.headers?.last('Nats-Num-Pending') ?? 0) > 0 })
+        else if (status === 404) end({ messages, more: false })
+        else if (status === 503) end(new StreamAbsent(`The stream ${stream} does not answer.`))
+        else end(new BeaverError('unreachable', `The stream ${stream} cannot be read: ${message.headers?.description ?? status}.`))
+      },
+    })
+    let heardBefore = -1
+    const timer = setInterval(() => {
+      if (heard === heardBefore) end(new BeaverError('timeout', `The stream ${stream} did not answer within ${silenceMsMax / 1000} s.`))
+      heardBefore = heard
+    }, silenceMsMax)
+    const forget = lineOf(nc).onCut((cause) => end(new BeaverError('unreachable', `The stream ${stream} cannot be read: ${cause.message}.`, { cause })))
+    const stop = (): void => end(new BeaverError('unreachable', `The read of the stream ${stream} was stopped.`))
+    signal?.addEventListener('abort', stop, { once: true })
+
+    function end(outcome: Page | Error): void {
+      clearInterval(timer)
+      forget()
+      signal?.removeEventListener('abort', stop)
+      if (!subscription.isClosed()) subscription.unsubscribe()
+      if (outcome instanceof Error) reject(outcome)
+      else resolve(outcome)
+    }
+
+    if (signal?.aborted === true) return stop()
+    const request = { seq: Math.max(1, from), batch: messagesMax, max_bytes: bytesMax, ...(subject === undefined ? {} : { next_by_subj: subject }) }
+    try {
+      nc.publish(`$JS.API.DIRECT.GET.${stream}`, JSON.stringify(request), { reply: inbox })
+    } catch (cause) {
+      end(new BeaverError('unreachable', `The stream ${stream} cannot be read: the connection is closed.`, { cause }))
+    }
+  })
+}
+
+/**
+ * The last message of a subject, from the nearest copy of the stream, which may be a moment behind; `null` when it has none.
+ * @throws {StreamAbsent} when the stream does not answer
+ * @throws {BeaverError} `unreachable`
+ */
+export async function readLast(nc: NatsConnection, stream: string, subject: string): Promise<StoredMessage | null> {
+  let message: Msg
+  try {
+    message = await lineOf(nc).request(`$JS.API.DIRECT.GET.${stream}.${subject}`, empty, { timeout: silenceMsMax })
+  } catch (cause) {
+    if (cause instanceof RequestError && cause.isNoResponders()) throw new StreamAbsent(`The stream ${stream} does not answer.`, { cause })
+    throw new BeaverError('unreachable', `The stream ${stream} cannot be read: ${messageOf(cause)}.`, { cause })
+  }
+  const status = message.headers?.code ?? 0
+  if (status === 404) return null
+  if (status !== 0) throw new BeaverError('unreachable', `The stream ${stream} cannot be read: ${message.headers?.description ?? status}.`)
+  return storedMessage(message)
+}
+
+const empty = new Uint8Array()
+
+function storedMessage(message: Msg): StoredMessage {
+  const { headers } = message
+  return {
+    sequence: Number(headers?.last('Nats-Sequence')),
+    subject: headers?.last('Nats-Subject') ?? '',
+    payload: message.data,
+    time: headers?.last('Nats-Time-Stamp') ?? '',
+  }
+}

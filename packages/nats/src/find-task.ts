@@ -1,0 +1,26 @@
+// Finding a task's log by the task's id alone: from the leader, who is never behind, or from the nearest copy, which costs less.
+import type { LogId } from '@beaver/core'
+import { jetstreamManager } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/nats-core'
+import { readLast } from './direct-read.ts'
+import { findLog, taskIdEntry } from './journal-reader.ts'
+import type { Subjects } from './subjects.ts'
+
+/** Where a task's log is; `null` when there is none. Never stale. */
+export async function findTask(nc: NatsConnection, subjects: Subjects, tenant: string, task: string): Promise<LogId | null> {
+  return findLog(await jetstreamManager(nc, { checkAPI: false }), subjects, tenant, task)
+}
+
+/**
+ * The same from the nearest copy of the stream, which may be a moment behind: for who asks again.
+ * @throws as `readLast`
+ */
+export async function findTaskNear(nc: NatsConnection, subjects: Subjects, tenant: string, task: string): Promise<LogId | null> {
+  const own = { tenant, session: task as string, task } as LogId
+  const [claim, accepted] = await Promise.all([
+    readLast(nc, subjects.stream, subjects.taskId(tenant, task)),
+    readLast(nc, subjects.stream, subjects.accepted(own)),
+  ])
+  if (accepted !== null) return own
+  return claim === null ? null : { ...own, session: taskIdEntry.parse(JSON.parse(Buffer.from(claim.payload).toString())).session }
+}

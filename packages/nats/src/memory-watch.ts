@@ -1,0 +1,117 @@
+// Watching the bucket of memories: first all values there are, then each change. What they mean is memory-store.ts's.
+// W1. Every value comes from the stream's leader, in the order in which it was written: what is seen only moves forward.
+// W2. The consumer that reads all there is, is deleted when it has done so. Changes are read one by one without a consumer, so
+//     that there is none to be deleted under the watch. W3. A watch that cannot go on ends.
+import { JetStreamApiError, DeliverPolicy, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream'
+import type { KvEntry } from '@nats-io/kv'
+import type { MsgHdrs, NatsConnection } from '@nats-io/nats-core'
+import { StreamWaker } from './stream-waker.ts'
+
+/** What there is to know of a key's value, in the bucket's own terms. */
+export type SeenValue = Pick<KvEntry, 'key' | 'revision' | 'operation' | 'json'>
+
+export interface MemoryWatch {
+  /** Resolves when the watch has ended, for whatever reason. */
+  readonly ended: Promise<void>
+  stop(): Promise<void>
+}
+
+export interface WatchedBucket {
+  readonly js: JetStreamClient
+  readonly jsm: JetStreamManager
+  readonly bucket: string
+  /** How long the first values may take. */
+  readonly readyMsMax: number
+}
+
+/** Resolves when all that was there has been seen. */
+export async function watchMemories(nc: NatsConnection, of: WatchedBucket, seen: (value: SeenValue) => void): Promise<MemoryWatch> {
+  const [stream, prefix] = [`KV_${of.bucket}`, `$KV.${of.bucket}.`]
+  const stopping = new AbortController()
+  const waker = new StreamWaker(nc, { stream, subject: `${prefix}>`, signal: stopping.signal })
+  let next: number
+  try {
+    await waker.look()
+    next = (await readAll(of, { stream, prefix }, seen)) + 1
+  } catch (error) {
+    waker.stop()
+    throw error
+  }
+  const follow = async (): Promise<void> => {
+    while (!waker.over) {
+      const end = waker.end
+      for (let change = await changeFrom(of.jsm, { stream, prefix, next }); change !== null; change = await changeFrom(of.jsm, { stream, prefix, next })) {
+        seen(change)
+        next = change.revision + 1
+        waker.read(1)
+      }
+      await waker.wait(end)
+    }
+  }
+  const ended = follow()
+    .catch(() => {})
+    .finally(() => waker.stop())
+  return {
+    ended,
+    async stop() {
+      stopping.abort()
+      await ended
+    },
+  }
+}
+
+interface Place {
+  readonly stream: string
+  readonly prefix: string
+}
+
+/** Returns the sequence of the newest value, 0 when there is none. */
+async function readAll({ js, readyMsMax }: WatchedBucket, { stream, prefix }: Place, seen: (value: SeenValue) => void): Promise<number> {
+  const consumer = await js.consumers.getPushConsumer(stream, { filter_subjects: `${prefix}>`, deliver_policy: DeliverPolicy.LastPerSubject })
+  let last = 0
+  let late = false
+  let stop = (): void => {}
+  const timer = setTimeout(() => {
+    late = true
+    stop()
+  }, readyMsMax)
+  try {
+    if ((await consumer.info(true)).num_pending === 0) return 0
+    const messages = await consumer.consume()
+    stop = () => void messages.close()
+    for await (const { subject, seq, data, headers, info } of messages) {
+      seen(valueOf({ subject, seq, data, headers }, prefix))
+      last = seq
+      if (info.pending === 0) break
+    }
+    if (late) throw new Error(`its values did not come within ${readyMsMax / 1000} s`)
+    return last
+  } finally {
+    clearTimeout(timer)
+    await consumer.delete().catch(() => {}) // it is gone already, or the server is: then it goes by itself
+  }
+}
+
+/** The first value from a sequence on; `null` when there is none yet. Asked of the leader. */
+async function changeFrom(jsm: JetStreamManager, { stream, prefix, next }: Place & { next: number }): Promise<SeenValue | null> {
+  const first: { seq: number; next_by_subj: string } = { seq: next, next_by_subj: `${prefix}>` }
+  try {
+    const found = await jsm.streams.getMessage(stream, first)
+    return found === null ? null : valueOf({ subject: found.subject, seq: found.seq, data: found.data, headers: found.header }, prefix)
+  } catch (error) {
+    if (error instanceof JetStreamApiError && error.code === messageNotFound) return null
+    throw error
+  }
+}
+
+const messageNotFound = 10_037
+
+function valueOf(of: { subject: string; seq: number; data: Uint8Array; headers: MsgHdrs | undefined }, prefix: string): SeenValue {
+  const operation = of.headers?.get('KV-Operation') ?? ''
+  return {
+    key: of.subject.slice(prefix.length),
+    revision: of.seq,
+    operation: operation === 'DEL' || operation === 'PURGE' ? operation : 'PUT',
+    json: <T>(): T => JSON.parse(Buffer.from(of.data).toString()) as T,
+  }
+}

@@ -1,0 +1,143 @@
+// The Peers port on core NATS, and the watch over the other daemons.
+// P1. A daemon whose connection is gone has no responder: that is known at once, without waiting for a lease. P2. It is asked twice
+//     before it counts as gone: a connection that is being made again has no responder for a moment. P3. A daemon asks at most
+//     `askedMax` others at a time, chosen at random, so that many daemons do not drown each other in questions.
+import { guarded, type Logger, messageOf, pause, type Peers, type PeerState, systemClock } from '@beaver/core'
+import { createInbox, type Msg, type NatsConnection, RequestError } from '@nats-io/nats-core'
+import { z } from 'zod'
+import type { Subjects } from './subjects.ts'
+
+export interface NatsPeers extends Peers {
+  /**
+   * Tells the others that this daemon is there, and watches them. `onGone` is called once for each daemon that dies. `describe`: what
+   * the daemon says of itself to who asks `presentDaemons`.
+   */
+  watch(self: string, onGone: (daemonId: string) => void, describe?: () => DaemonFigures): { leave(): void }
+}
+
+/** What a daemon says of itself, whether or not it takes requests. */
+export interface DaemonFigures {
+  /** Tasks it drives. */
+  readonly tasks?: number | undefined
+  /** For how long its journal has not answered, in milliseconds. */
+  readonly journal_silent_ms?: number | undefined
+}
+
+const presence = z.object({ daemon: z.string().min(1).max(128), leaving: z.boolean().optional() })
+const answerMsMax = 1_000
+const confirmMs = 100
+const askEveryMs = 250
+const announceEveryMs = 2_000
+const askedMax = 6
+const knownMax = 1_000
+
+export function natsPeers(nc: NatsConnection, subjects: Subjects, logger: Logger): NatsPeers {
+  async function ask(daemonId: string): Promise<PeerState> {
+    try {
+      await nc.request(subjects.daemon(daemonId), JSON.stringify({ command: 'ping' }), { timeout: answerMsMax })
+      return 'alive'
+    } catch (error) {
+      return error instanceof RequestError && error.isNoResponders() ? 'gone' : 'silent'
+    }
+  }
+
+  async function state(daemonId: string): Promise<PeerState> {
+    const first = await ask(daemonId)
+    if (first !== 'gone') return first
+    await pause(systemClock, confirmMs, new AbortController().signal)
+    return ask(daemonId)
+  }
+
+  return {
+    state,
+    watch(self, onGone, describe = () => ({})) {
+      const known = new Set<string>()
+      const asking = new Set<string>()
+      const announce = (leaving = false): void => {
+        try {
+          nc.publish(subjects.presence, JSON.stringify(leaving ? { daemon: self, leaving } : { daemon: self }))
+        } catch {
+          // The connection is closed: nobody hears it anyway.
+        }
+      }
+      const heard = (data: Uint8Array): void => {
+        const said = presence.safeParse(parsed(data))
+        if (!said.success || said.data.daemon === self) return
+        const { daemon, leaving } = said.data
+        if (leaving === true) known.delete(daemon)
+        else if (!known.has(daemon) && known.size < knownMax) {
+          known.add(daemon)
+          announce() // a newcomer is to know of this one too
+        }
+      }
+      const subscription = nc.subscribe(subjects.presence, {
+        callback: guarded(logger, 'presence of daemons', (error: Error | null, message: Msg) => {
+          if (error !== null) return
+          if (message.reply === undefined || message.reply === '') heard(message.data)
+          else message.respond(JSON.stringify({ daemon: self, ...describe() }))
+        }),
+      })
+
+      const look = async (daemonId: string): Promise<void> => {
+        if (asking.has(daemonId)) return
+        asking.add(daemonId)
+        const seen = await state(daemonId)
+        asking.delete(daemonId)
+        if (seen !== 'gone' || !known.delete(daemonId)) return
+        logger.warn('daemon_gone', 'Another daemon is gone; its tasks are looked at now.', { from: daemonId })
+        onGone(daemonId)
+      }
+      const asked = setInterval(() => {
+        for (const daemonId of some([...known], askedMax)) void look(daemonId).catch((error: unknown) => logger.warn('peer_unasked', messageOf(error)))
+      }, askEveryMs)
+      const announced = setInterval(() => announce(), announceEveryMs)
+      asked.unref()
+      announced.unref()
+      announce()
+      return {
+        leave() {
+          clearInterval(asked)
+          clearInterval(announced)
+          announce(true)
+          subscription.unsubscribe()
+        },
+      }
+    },
+  }
+}
+
+/** `count` of them, chosen at random. */
+function some(all: string[], count: number): string[] {
+  for (let i = 0; i < Math.min(count, all.length - 1); i++) {
+    const other = i + Math.floor(Math.random() * (all.length - i))
+    ;[all[i], all[other]] = [all[other] as string, all[i] as string]
+  }
+  return all.slice(0, count)
+}
+
+function parsed(data: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(data).toString())
+  } catch {
+    return null
+  }
+}
+
+const present = z.object({ daemon: z.string(), tasks: z.number().optional(), journal_silent_ms: z.number().optional() })
+export type PresentDaemon = DaemonFigures & { readonly daemon: string }
+
+/** All daemons that answer within `waitMs`, those too that take no requests because their journal does not answer. */
+export async function presentDaemons(nc: NatsConnection, subjects: Subjects, { waitMs }: { waitMs: number }): Promise<readonly PresentDaemon[]> {
+  const found = new Map<string, PresentDaemon>()
+  const inbox = createInbox()
+  const subscription = nc.subscribe(inbox, {
+    callback(error, message) {
+      const said = error === null ? present.safeParse(parsed(message.data)) : null
+      if (said?.success === true) found.set(said.data.daemon, said.data)
+    },
+  })
+  nc.publish(subjects.presence, '{}', { reply: inbox })
+  await pause(systemClock, waitMs, new AbortController().signal)
+  subscription.unsubscribe()
+  return [...found.values()].toSorted((a, b) => (a.daemon < b.daemon ? -1 : 1))
+}

@@ -1,0 +1,97 @@
+// What is known of a stream while somebody follows it: whether it is there, whether it is still the same one, where it ends.
+// S1. One look at a time for a connection and a stream, however many follow: a look costs the server one request.
+// S2. Nobody is left asleep: all who follow are woken after every look and when the line is up again.
+// S3. No timer runs when nobody follows.
+import { messageOf } from '@beaver/core'
+import type { NatsConnection } from '@nats-io/nats-core'
+import { z } from 'zod'
+import { lineOf } from './line.ts'
+
+export type StreamLook =
+  | { readonly kind: 'there'; readonly identity: string; readonly lastSequence: number }
+  | { readonly kind: 'missing' }
+  /** It could not be asked. */
+  | { readonly kind: 'unknown'; readonly reason: string }
+
+export interface StreamPulse {
+  /** The newest look; `unknown` before the first. */
+  readonly seen: StreamLook
+  /** Looks now, or waits for the look that is under way. */
+  look(): Promise<StreamLook>
+  /** Calls `wake` after each look, until the returned function is called. */
+  follow(wake: () => void): () => void
+}
+
+const pulseMs = 1_000
+const answerMsMax = 5_000
+const pulses = new WeakMap<NatsConnection, Map<string, StreamPulse>>()
+
+/** The pulse of a stream, shared by all who follow it over one connection. */
+export function streamPulse(nc: NatsConnection, stream: string): StreamPulse {
+  let known = pulses.get(nc)
+  if (known === undefined) pulses.set(nc, (known = new Map<string, StreamPulse>()))
+  let pulse = known.get(stream)
+  if (pulse === undefined) known.set(stream, (pulse = newPulse(nc, stream)))
+  return pulse
+}
+
+/** What tells a stream from another one of the same name, created later. */
+export const identityOf = (stream: string, created: string): string => `${stream}@${created}`
+
+function newPulse(nc: NatsConnection, stream: string): StreamPulse {
+  const wakes = new Set<() => void>()
+  let seen: StreamLook = { kind: 'unknown', reason: 'nobody has looked yet' }
+  let looking: Promise<StreamLook> | null = null
+  let timer: NodeJS.Timeout | null = null
+  let forget = (): void => {}
+
+  const look = (): Promise<StreamLook> => {
+    looking ??= lookAt(nc, stream).then((found) => {
+      seen = found
+      looking = null
+      for (const wake of [...wakes]) wake()
+      return found
+    })
+    return looking
+  }
+  return {
+    get seen() {
+      return seen
+    },
+    look,
+    follow(wake) {
+      wakes.add(wake)
+      if (timer === null) {
+        timer = setInterval(() => void look(), pulseMs)
+        forget = lineOf(nc).onUp(() => void look())
+      }
+      return () => {
+        wakes.delete(wake)
+        if (wakes.size > 0 || timer === null) return
+        clearInterval(timer)
+        timer = null
+        forget()
+      }
+    },
+  }
+}
+
+const info = z.union([
+  z.object({ error: z.object({ err_code: z.number().optional(), description: z.string().optional() }) }),
+  z.object({ created: z.string(), state: z.object({ last_seq: z.number() }) }),
+])
+const streamNotFound = 10_059
+
+/** Never rejects. */
+async function lookAt(nc: NatsConnection, stream: string): Promise<StreamLook> {
+  try {
+    const answer = info.parse((await lineOf(nc).request(`$JS.API.STREAM.INFO.${stream}`, empty, { timeout: answerMsMax })).json())
+    if (!('error' in answer)) return { kind: 'there', identity: identityOf(stream, answer.created), lastSequence: answer.state.last_seq }
+    if (answer.error.err_code === streamNotFound) return { kind: 'missing' }
+    return { kind: 'unknown', reason: answer.error.description ?? 'the server answered with an error' }
+  } catch (error) {
+    return { kind: 'unknown', reason: messageOf(error) }
+  }
+}
+
+const empty = new Uint8Array()

@@ -1,0 +1,50 @@
+// Tells operators what happens to the connection to NATS and to the journal stream: one line for each change, none in between.
+// W1. It only watches: nobody's work depends on it. W2. A stream that could not be asked for is not missing.
+import { type Logger, messageOf, systemFacts } from '@beaver/core'
+import type { NatsConnection } from '@nats-io/nats-core'
+import { shownUrl } from './connect.ts'
+import { streamPulse } from './stream-pulse.ts'
+
+/** @param stream whose deletion and recreation are told too; absent: only the connection is watched */
+export function watchConnection(nc: NatsConnection, logger: Logger, stream?: string): void {
+  const server = shownUrl(nc.getServer())
+  let downSince: number | null = null
+  void (async () => {
+    for await (const status of nc.status()) {
+      if (status.type === 'disconnect' && downSince === null) {
+        downSince = performance.now()
+        systemFacts.connectionDown(logger, { server })
+      } else if (status.type === 'reconnect' && downSince !== null) {
+        systemFacts.connectionUp(logger, { server, downMs: performance.now() - downSince })
+        downSince = null
+      } else if (status.type === 'error') systemFacts.connectionError(logger, { server, reason: messageOf(status.error) })
+    }
+  })()
+  const forget = stream === undefined ? () => {} : watchStream(nc, logger, stream)
+  void nc.closed().then((error) => {
+    forget()
+    if (error instanceof Error) systemFacts.connectionClosed(logger, { server, reason: error.message })
+  })
+}
+
+/** @returns a function that ends the watch */
+function watchStream(nc: NatsConnection, logger: Logger, stream: string): () => void {
+  const pulse = streamPulse(nc, stream)
+  let identity: string | null = null
+  let missing = false
+  const forget = pulse.follow(() => {
+    const { seen } = pulse
+    if (seen.kind === 'unknown') return
+    if (seen.kind === 'missing') {
+      if (!missing && identity !== null) systemFacts.streamDeleted(logger, { stream })
+      missing = true
+      return
+    }
+    if (identity !== null && identity !== seen.identity) systemFacts.streamRecreated(logger, { stream, created: seen.identity.slice(stream.length + 1) })
+    else if (missing) systemFacts.streamBack(logger, { stream })
+    missing = false
+    identity = seen.identity
+  })
+  void pulse.look()
+  return forget
+}

@@ -1,0 +1,82 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { afterEach, expect, it } from 'vitest'
+
+const entry = new URL('../test/stubborn-child.ts', import.meta.url).pathname
+const children: ChildProcess[] = []
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+})
+
+interface Child {
+  readonly process: ChildProcess
+  readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null; stderr: string }>
+}
+
+async function start(way: string): Promise<Child> {
+  const child = spawn(process.execPath, [entry, way], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
+  children.push(child)
+  let stderr = ''
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  const silent = new Promise((resolve) => child.stderr?.once('end', resolve))
+  const ended = new Promise<Awaited<Child['ended']>>((resolve) =>
+    child.once('exit', (code, signal) => void silent.then(() => resolve({ code, signal, stderr }))),
+  )
+  await new Promise((resolve) => child.once('message', resolve))
+  return { process: child, ended }
+}
+
+/** The bounds of the child are half a second and a second and a half; the rest is for a machine that has other work. */
+const msMax = 5_000
+
+it('ends when it is told to, with code 0', async () => {
+  const child = await start('at once')
+  child.process.kill('SIGTERM')
+  expect(await child.ended).toMatchObject({ code: 0, signal: null })
+})
+
+it('ends when its parent is gone', async () => {
+  const child = await start('at once')
+  child.process.disconnect()
+  expect(await child.ended).toMatchObject({ code: 0 })
+})
+
+it('a stop that hangs ends with a line that says what did not end', async () => {
+  const child = await start('a stop that hangs')
+  const begun = performance.now()
+  child.process.kill('SIGTERM')
+  const { code, stderr } = await child.ended
+  expect(code).toBe(1)
+  expect(JSON.parse(stderr.trim().split('\n').at(-1) ?? '')).toMatchObject({
+    level: 'error',
+    event: 'process_stopped_late',
+    process: 'child',
+    still: 'the journal',
+  })
+  expect(performance.now() - begun).toBeLessThan(msMax)
+})
+
+it.each(['a stop that blocks', 'a stuck thread'])('%s does not keep the process', async (way) => {
+  const child = await start(way)
+  const begun = performance.now()
+  child.process.kill('SIGTERM')
+  expect(await child.ended).toMatchObject({ signal: 'SIGKILL' })
+  expect(performance.now() - begun).toBeLessThan(msMax)
+})
+
+it('a main thread that is held up ends with a line that says so, told to or not', async () => {
+  const child = await start('a blocked main thread')
+  const { signal, stderr } = await child.ended
+  expect(signal).toBe('SIGKILL')
+  expect(stderr).toMatch(/"process_killed","message":"The child is killed: its main thread was held up for 1\.\d s\."/)
+})
+
+it('a process that was stopped for longer goes on', async () => {
+  const child = await start('at once')
+  child.process.kill('SIGSTOP')
+  await new Promise((resolve) => setTimeout(resolve, 2_500))
+  child.process.kill('SIGCONT')
+  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  expect(child.process.exitCode ?? child.process.signalCode).toBeNull()
+  child.process.kill('SIGTERM')
+  expect(await child.ended).toMatchObject({ code: 0 })
+})

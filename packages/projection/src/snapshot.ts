@@ -1,0 +1,47 @@
+// A read model as it is at one moment, for whoever compares it. Nothing is written, and nothing is brought up to date.
+// H1. All is read in one transaction: the projector may go on meanwhile.
+import { BeaverError, messageOf } from '@beaver/core'
+import { existsSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { dumpLines } from './dump.ts'
+import { applicationId, schemaVersion } from './schema.ts'
+import { sqlOn } from './sql.ts'
+
+export interface ModelSnapshot extends Disposable {
+  /** The identity of the stream it was built from. */
+  readonly stream: string
+  /** The last message that was applied. */
+  readonly sequence: number
+  /** The rows of all tables as text, in the order of `ReadModel.dump`. */
+  dump(): Iterable<string>
+  /** The task that a row with this `task_key` belongs to. */
+  taskOf(taskKey: number): { readonly task_id: string; readonly session_id: string } | null
+}
+
+/** @throws {BeaverError} `not_found` for a missing file, `invalid_configuration` for one that is no read model of this version */
+export function openSnapshot(file: string): ModelSnapshot {
+  if (!existsSync(file)) throw new BeaverError('not_found', `There is no read model ${file}.`)
+  let db: DatabaseSync | undefined
+  try {
+    db = new DatabaseSync(file, { readOnly: true, timeout: 5000 })
+    db.exec('begin')
+    const sql = sqlOn(db)
+    const version = sql.one<{ id: number; version: number }>(
+      'select application_id as id, user_version as version from pragma_application_id, pragma_user_version',
+    )
+    if (version.id !== applicationId || version.version !== schemaVersion)
+      throw new Error(`it has version ${version.version}, and this Beaver reads ${schemaVersion}`)
+    const { stream, sequence } = sql.one<{ stream: string; sequence: number }>('select stream, sequence from checkpoint')
+    const opened = db
+    return {
+      stream,
+      sequence,
+      dump: () => dumpLines(sql),
+      taskOf: (taskKey) => sql.get('select task_id, session_id from tasks where task_key = ?', [taskKey]) ?? null,
+      [Symbol.dispose]: () => opened.close(),
+    }
+  } catch (cause) {
+    db?.close()
+    throw new BeaverError('invalid_configuration', `${file} is not a read model that can be compared: ${messageOf(cause)}.`, { cause })
+  }
+}

@@ -1,0 +1,91 @@
+// A task in the hands of a daemon: what was delivered of it, and who drives it. Which task is due belongs to look.ts.
+// H1. It has at most two leases, one of the task's acceptance and one of its newest wake. All of them are renewed, and all are settled
+//     in the end. H2. A wake that comes while the task is in hand is remembered until the next look begins.
+import type { Delivery, LogId } from '@beaver/core'
+import type { SupervisedTask } from './task-supervisor.ts'
+
+export class HeldTask {
+  readonly log: LogId
+  /** Resolves when the daemon is done with the task; never rejects. */
+  over: Promise<void> = Promise.resolve()
+  #accepted: Delivery | null = null
+  #wake: Delivery | null = null
+  #newest: Delivery | null = null
+  #woken: Delivery['cause'] | null = null
+  #driver: SupervisedTask | null = null
+  #release: string | null = null
+  #done = false
+
+  constructor(log: LogId, delivery: Delivery | null) {
+    this.log = log
+    if (delivery !== null) this.lease(delivery)
+  }
+
+  /** The newest delivery; `null` when it was opened here and nothing was delivered yet. */
+  get newest(): Delivery | null {
+    return this.#newest
+  }
+
+  /** Somebody woke it since the last look began. */
+  get woken(): boolean {
+    return this.#woken !== null
+  }
+
+  /** Whether this daemon has claimed it. */
+  get driven(): boolean {
+    return this.#driver !== null
+  }
+
+  /** Takes a delivery of the task; it is renewed from now on. @returns `false` when the daemon is done with the task already */
+  lease(delivery: Delivery): boolean {
+    if (this.#done) return false
+    this.#newest = delivery
+    if (delivery.cause === 'accepted') this.#accepted = delivery
+    else {
+      this.#wake = delivery
+      this.#woken = delivery.cause
+    }
+    return true
+  }
+
+  /** A look begins: whatever woke the task before is dealt with by it. @returns why it is looked at */
+  startLook(): Delivery['cause'] {
+    const cause = this.#woken ?? 'accepted'
+    this.#woken = null
+    this.#driver = null
+    return cause
+  }
+
+  drivenBy(driver: SupervisedTask): void {
+    this.#driver = driver
+    if (this.#release !== null) driver.release(this.#release)
+  }
+
+  extend(): void {
+    this.#accepted?.extend()
+    this.#wake?.extend()
+  }
+
+  /** Nothing of it is to be delivered again. */
+  settle(): void {
+    this.#done = true
+    this.#accepted?.acknowledge()
+    this.#wake?.acknowledge()
+  }
+
+  giveBack(pauseMs: number): void {
+    this.#done = true
+    // One is enough to bring it back; the acceptance is the one that is never replaced.
+    if (this.#accepted === null) this.#wake?.giveBack(pauseMs)
+    else {
+      this.#accepted.giveBack(pauseMs)
+      this.#wake?.acknowledge()
+    }
+  }
+
+  /** Hands the task over, as soon as it is driven. */
+  release(reason: string): void {
+    this.#release = reason
+    this.#driver?.release(reason)
+  }
+}

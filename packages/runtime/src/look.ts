@@ -1,0 +1,43 @@
+// Looking at a task: what is there to be done about it? It writes nothing.
+// L1. A task starts after the one before it in its session has ended (D-47). L2. A task that waits is left alone until its time has
+//     come, somebody woke it, or something was written to it since (D-64).
+import { type BlobStore, type Delivery, eventTypeOf, isTerminalTaskEvent, type Journal, type LogId, splitBatch, type TaskId } from '@beaver/core'
+import { type LoadedTask, loadTask } from './load-task.ts'
+
+export type Look =
+  /** There is no such task. */
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'ended'; readonly loaded: LoadedTask }
+  /** The session's earlier task has not ended. That one's end wakes this one. */
+  | { readonly kind: 'follows'; readonly previous: TaskId }
+  /** It waits; its alarm goes off in `delayMs`. */
+  | { readonly kind: 'waits'; readonly delayMs: number }
+  | { readonly kind: 'due'; readonly loaded: LoadedTask }
+
+export interface LookPorts {
+  readonly journal: Journal
+  readonly blobs: BlobStore
+}
+
+/** @param known the task, when it need not be read @throws {BeaverError} `corrupt_journal`, `blob_missing` */
+export async function lookAt(log: LogId, cause: Delivery['cause'], known: LoadedTask | null, ports: LookPorts): Promise<Look> {
+  const loaded = known ?? (await loadTask(log, ports))
+  const { state, head } = loaded
+  if (state.submitted === null) return { kind: 'nothing' }
+  if (state.ended !== null) return { kind: 'ended', loaded }
+  const previous = state.submitted.previous_task_id
+  // A task that was claimed once had its turn.
+  if (previous !== null && head.epoch === 0 && !(await hasEnded({ ...log, task: previous }, ports))) return { kind: 'follows', previous }
+  if (state.suspended !== null && state.cancelReason === null && cause !== 'alarm') {
+    const delayMs = Date.parse(state.suspended.until) - ports.journal.now()
+    if (delayMs > 0) return { kind: 'waits', delayMs }
+  }
+  return { kind: 'due', loaded }
+}
+
+async function hasEnded(log: LogId, { journal }: LookPorts): Promise<boolean> {
+  const last = await journal.last(log)
+  if (last === null) return true
+  const newest = splitBatch(last.payload).at(-1)
+  return newest !== undefined && isTerminalTaskEvent(eventTypeOf(newest) ?? '')
+}

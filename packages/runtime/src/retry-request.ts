@@ -1,0 +1,45 @@
+// Taking an ended task up again. The retry is a task of its own, at the end of the same session; what it keeps of the old one is copied
+// into its log with its first claim, never here.
+// R1. Only what ended without completing is retried. R2. The retry of a task has an id made of the old one: asked for twice, it is one
+//     task. R3. The copy is made of the old log as it is verified on reading, in the same write as the claim: it is whole or not there.
+import { BeaverError, type BlobStore, type DomainEvent, foreignId, type Journal, type LogId, retryCopy, retryIdOf } from '@beaver/core'
+import { z } from 'zod'
+import { type LoadedTask, loadTask } from './load-task.ts'
+import { acceptTask, type AcceptPorts } from './task-intake.ts'
+
+export const retryRequest = z.strictObject({ task_id: foreignId })
+
+export interface Retried {
+  readonly task_id: string
+  readonly session_id: string
+  readonly retry_of: string
+}
+
+/** @throws {BeaverError} `not_found`, `conflict` for a task that runs or completed, `workspace_missing` */
+export async function retryTask({ task_id: taskId }: z.output<typeof retryRequest>, ports: AcceptPorts): Promise<Retried> {
+  const log = await ports.journal.find(ports.tenant, taskId)
+  if (log === null) throw new BeaverError('not_found', `There is no task ${taskId}. "beaver tasks" lists those there are.`)
+  const { state } = await loadTask(log, ports)
+  const { submitted, ended, status } = state
+  if (submitted === null || ended === null)
+    throw new BeaverError('conflict', `The task ${taskId} has not ended: it is ${status}. Only an ended task is retried.`)
+  if (status === 'completed') throw new BeaverError('conflict', `The task ${taskId} completed. There is nothing to retry.`)
+  const { workspace } = submitted.request
+  if ((await ports.folders.at(workspace)) !== 'folder')
+    throw new BeaverError('workspace_missing', `The folder ${workspace}, in which the task ${taskId} worked, does not exist any more.`)
+  const accepted = await acceptTask({ ...log, task: retryIdOf(submitted) }, { ...submitted.request, retry_of: log.task }, ports)
+  return { ...accepted, retry_of: log.task }
+}
+
+/** What the log of a retry begins with, behind its claim; nothing for any other task, and for one that has it. */
+export async function copiedEvents(
+  log: LogId,
+  { state, head }: LoadedTask,
+  ports: { readonly journal: Pick<Journal, 'last' | 'read'>; readonly blobs: BlobStore },
+): Promise<readonly DomainEvent[]> {
+  const of = state.submitted?.request.retry_of
+  if (of === undefined || state.copied !== null) return []
+  const old = await loadTask({ ...log, task: of }, ports)
+  // The claim comes first.
+  return retryCopy(old.events, { taskId: log.task, taskseq: head.taskseq + 2 })
+}

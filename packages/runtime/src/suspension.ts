@@ -1,0 +1,48 @@
+// When a task only waits: decided from what each of its loops is doing. Pure.
+// S1. A task is suspended only when every loop of it waits for a person, for a provider, for its turn, or for a team whose loops do.
+// S2. It is looked at again when the first of these waits is over. S3. A wait that is over soon is not worth it.
+import type { RunState } from '@beaver/core'
+
+/** What one loop does, as far as its host knows. */
+export interface LoopActivity {
+  readonly runId: string
+  /** Calls that wait for a person, and how much longer they may. */
+  readonly asked: readonly { readonly callId: string; readonly leftMs: number }[]
+  /** Calls of workflow tools whose team is under way. */
+  readonly teams: readonly string[]
+  /** It waits before it asks a provider again. */
+  readonly pause: { readonly leftMs: number; readonly waitsFor: 'provider' | 'limit'; readonly reason: string } | null
+}
+
+export interface Suspension {
+  readonly waitsFor: 'person' | 'provider' | 'limit'
+  readonly waitMs: number
+  /** For a person. */
+  readonly reason: string
+}
+
+/** Whether a loop may only wait, without a look at its run. */
+export const seemsToWait = ({ asked, teams, pause }: LoopActivity): boolean => pause !== null || asked.length > 0 || teams.length > 0
+
+/**
+ * @param loops all loops of the task that are under way
+ * @param runs as the journal has them
+ * @param waitMsMin a shorter wait is waited out
+ */
+export function suspensionOf(loops: readonly LoopActivity[], runs: ReadonlyMap<string, RunState>, waitMsMin: number): Suspension | null {
+  if (loops.length === 0 || !loops.every((loop) => onlyWaits(loop, runs.get(loop.runId)))) return null
+  const pauses = loops.flatMap(({ pause }) => (pause === null ? [] : [pause])).toSorted((a, b) => a.leftMs - b.leftMs)
+  const asked = loops.flatMap((loop) => loop.asked).toSorted((a, b) => a.leftMs - b.leftMs)
+  const waitMs = Math.ceil(Math.min(...pauses.map(({ leftMs }) => leftMs), ...asked.map(({ leftMs }) => leftMs)))
+  if (!(waitMs >= waitMsMin) || waitMs === Infinity) return null
+  const [pause] = pauses
+  if (pause !== undefined) return { waitsFor: pause.waitsFor, waitMs, reason: pause.reason }
+  return { waitsFor: 'person', waitMs, reason: asked.length === 1 ? 'One call waits for an approval.' : `${asked.length} calls wait for an approval.` }
+}
+
+function onlyWaits({ asked, teams, pause }: LoopActivity, run: RunState | undefined): boolean {
+  if (pause !== null) return true
+  const open = run?.calls.filter((call) => call.result === null) ?? []
+  const waiting = new Set([...asked.map(({ callId }) => callId), ...teams])
+  return open.length > 0 && open.every((call) => waiting.has(call.id))
+}

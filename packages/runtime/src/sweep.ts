@@ -1,0 +1,117 @@
+// The sweep: finds open tasks that nobody drives, and has them looked at. It decides nothing: who looks reads the journal.
+// S1. A task whose daemon is gone is woken at once when that is noticed. S2. A task without a daemon, that waits for nothing, is woken
+//     after a while: its delivery, its wake or its alarm was lost. S3. A daemon that is silent is left to its lease; one that is silent
+//     for longer than any lease counts as gone, because the lease may have been lost too.
+// S4. Several daemons may sweep at the same moment: a wake has a name, and wakes of one name are one.
+import { type Clock, type Logger, logKey, type LogId, messageOf, type OpenTask, type OpenTasks, pause, type Peers, type TaskQueue } from '@beaver/core'
+
+export interface SweepPorts {
+  readonly openTasks: OpenTasks
+  readonly peers: Peers
+  readonly queue: Pick<TaskQueue, 'wake'>
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly tenant: string
+  readonly daemonId: string
+  /** Whether this daemon drives the task. */
+  readonly drives: (key: string) => boolean
+}
+
+export interface Sweep {
+  /** Sweeps now. Resolves with how many tasks were woken. @param owner only tasks of this daemon, which is gone */
+  now(owner?: string): Promise<number>
+  stop(): Promise<void>
+}
+
+export interface SweepTimes {
+  /** Default 10 s. */
+  readonly everyMs?: number
+  /** How long nothing may have happened to a task that waits for nothing. Default 10 s. */
+  readonly idleMs?: number
+  /** How long a daemon may be silent before it counts as gone. Longer than the lease. Default 30 s. */
+  readonly silentMs?: number
+}
+
+const pageMax = 1_000
+/** The read model may be a moment behind the journal. */
+const againMs = [0, 150, 400, 1_000] as const
+
+export function startSweep(ports: SweepPorts, { everyMs = 10_000, idleMs = 10_000, silentMs = 30_000 }: SweepTimes = {}): Sweep {
+  const { clock, logger } = ports
+  const stopping = new AbortController()
+  let working: Promise<unknown> = Promise.resolve()
+  let failing = false
+  /** Daemons that did not answer when they were asked last, and since when. */
+  let silentSince = new Map<string, number>()
+
+  async function sweep(owner?: string): Promise<number> {
+    try {
+      const open = await ports.openTasks.list({ tenant: ports.tenant, idleMsMin: idleMs, limit: pageMax, ...(owner === undefined ? {} : { owner }) })
+      if (failing) logger.info('sweep_works', 'Open tasks can be listed again.')
+      failing = false
+      const forsaken = owner === undefined ? await withoutDaemon(open) : open
+      await Promise.all(forsaken.map((task) => wake(task)))
+      if (forsaken.length > 0) {
+        const counted = forsaken.length === 1 ? 'One open task had' : `${forsaken.length} open tasks had`
+        logger.warn('tasks_swept', `${counted} no daemon; a daemon looks at each now.`, {
+          tasks: forsaken.length,
+          ...(owner === undefined ? {} : { from: owner }),
+        })
+      }
+      return forsaken.length
+    } catch (error) {
+      if (!failing) logger.warn('sweep_failed', `Open tasks cannot be listed: ${messageOf(error)} Only leases bring tasks back meanwhile.`)
+      failing = true
+      return 0
+    }
+  }
+
+  async function withoutDaemon(open: readonly OpenTask[]): Promise<OpenTask[]> {
+    const owners = [...new Set(open.flatMap(({ owner }) => (owner === null || owner === ports.daemonId ? [] : [owner])))]
+    const states = await Promise.all(owners.map(async (owner) => ({ owner, state: await ports.peers.state(owner) })))
+    const nowMs = clock.now()
+    silentSince = new Map(states.flatMap(({ owner, state }) => (state === 'silent' ? [[owner, silentSince.get(owner) ?? nowMs]] : [])))
+    const isGone = ({ owner, state }: (typeof states)[number]): boolean => state === 'gone' || nowMs - (silentSince.get(owner) ?? nowMs) >= silentMs
+    const gone = new Set(states.filter(isGone).map(({ owner }) => owner))
+    return open.filter((task) => {
+      if (task.owner === ports.daemonId) return !ports.drives(logKey(logOf(task)))
+      return task.owner === null || gone.has(task.owner)
+    })
+  }
+
+  const logOf = ({ session_id: session, task_id: task }: OpenTask): LogId => ({ tenant: ports.tenant, session, task }) as LogId
+  const wake = (task: OpenTask): Promise<void> => ports.queue.wake(logOf(task), { name: `sweep ${task.task_id} ${task.taskseq}` })
+
+  /** One sweep after the other. */
+  function now(owner?: string): Promise<number> {
+    const swept = working.then(() => (stopping.signal.aborted ? 0 : sweep(owner)))
+    working = swept
+    return swept
+  }
+
+  async function again(owner?: string): Promise<number> {
+    let woken = 0
+    for (const pauseMs of againMs) {
+      await pause(clock, pauseMs, stopping.signal)
+      woken += await now(owner)
+    }
+    return woken
+  }
+
+  const timed = (async () => {
+    await again()
+    while (!stopping.signal.aborted) {
+      await pause(clock, everyMs, stopping.signal)
+      await now()
+    }
+  })()
+
+  return {
+    now: (owner) => (owner === undefined ? now() : again(owner)),
+    async stop() {
+      stopping.abort()
+      await timed
+      await working
+    },
+  }
+}

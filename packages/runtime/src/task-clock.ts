@@ -1,0 +1,10 @@
+// The clock of one task: it passes while a daemon drives the task, and goes on from where the journal left it (core's task-state).
+import type { Clock } from '@beaver/core'
+
+export type TaskClock = Clock
+
+/** @param clockMs the task's clock when it was claimed */
+export function taskClock(clock: Clock, clockMs: number): TaskClock {
+  const begun = clock.now()
+  return { now: () => clockMs + Math.max(0, clock.now() - begun), after: (delayMs, act) => clock.after(delayMs, act) }
+}

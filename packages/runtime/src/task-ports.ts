@@ -1,0 +1,36 @@
+// What driving a task needs of its daemon.
+import type { BlobStore, Clock, Ids, Journal, Logger, TaskQueue } from '@beaver/core'
+import type { Workflow } from '@beaver/workflows'
+import type { Admissions } from './admissions.ts'
+import type { LoopServicePorts } from './loop-services.ts'
+import type { PastTasks } from './past-tasks.ts'
+import type { TeamLimits } from './task-teams.ts'
+import type { WorkerPool } from './worker/worker-pool.ts'
+
+export interface TaskPorts extends LoopServicePorts {
+  readonly journal: Journal
+  readonly blobs: BlobStore
+  readonly queue: Pick<TaskQueue, 'wake' | 'wakeIn'>
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly pool: WorkerPool
+  readonly logger: Logger
+  readonly daemonId: string
+  readonly source: string
+  readonly limits: TaskLimits
+  /** Turns under a limit that runs wait for whose loops were dropped. */
+  readonly admissions: Admissions
+  /** What earlier tasks of a session said; shared by all tasks of the daemon. */
+  readonly past: PastTasks
+  /** The workflows a task may name. */
+  readonly findWorkflow: (name: string) => Workflow | null
+}
+
+export interface TaskLimits extends TeamLimits {
+  readonly toolIterationsMax: number
+  /** Owners a task may lose in a row, without getting on, before it is given up on. */
+  readonly ownersLostMax: number
+  /** Calls that need an approval, of a task that does not say whether somebody can answer. */
+  readonly unattended: 'wait' | 'refuse'
+  readonly approvalWaitMsMax: number
+}

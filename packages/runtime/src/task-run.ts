@@ -1,0 +1,301 @@
+// The work of one claimed task: its root loop or its workflow, its teams, its loops, its approvals. It decides nothing about the
+// task's life; that is the task supervisor's.
+// R1. The root's end and what it means for the task are written together. R2. A loop is known from its start to its end, with what it
+//     waits for. R3. What is dropped writes nothing more: its log is closed.
+import { type LoopEnd, loopEndOf, type LoopSpec, type PauseRequest } from '@beaver/agent'
+import {
+  addUsage,
+  type DomainEvent,
+  draft,
+  type ExecutionGraph,
+  noUsage,
+  pause,
+  runEnded,
+  type RunId,
+  splitBatch,
+  type TaskId,
+  type TaskRequest,
+  type TaskState,
+  type Usage,
+  waitBegan,
+  waitedMs,
+  waitEnded,
+  waitsOver,
+} from '@beaver/core'
+import type { ClaimedTask } from './claim-task.ts'
+import { eventsOfRun, loadTask } from './load-task.ts'
+import { loopHost, memoryOf, type OwnHost } from './loop-services.ts'
+import { rootSpec } from './loop-specs.ts'
+import { type DroppableLoop, type SupervisedLoop, superviseLoop } from './loop-supervisor.ts'
+import { earlierTurns, sessionHistory } from './session-history.ts'
+import type { LoopActivity } from './suspension.ts'
+import { type TaskApprovals, taskApprovals } from './task-approvals.ts'
+import { type TaskClock, taskClock } from './task-clock.ts'
+import { taskEnd, workflowEnd } from './task-end.ts'
+import type { TaskPorts } from './task-ports.ts'
+import { type TaskTeams, taskTeams } from './task-teams.ts'
+
+export interface RootEnd {
+  readonly end: LoopEnd
+  /** The task's terminal event, when it was written with the root's end. */
+  readonly terminal: DomainEvent | null
+}
+
+/** A loop that is under way. */
+interface LiveLoop {
+  readonly loop: DroppableLoop
+  readonly teamRunId: string | null
+  readonly teams: Set<string>
+  pause: (PauseRequest & { readonly untilMs: number }) | null
+}
+
+/** Between two questions to a journal that does not answer. */
+const unansweredMs = 500
+/** A shorter pause is waited out. */
+const longMs = 2_000
+
+export class TaskRun {
+  readonly #task: ClaimedTask
+  readonly #ports: TaskPorts
+  readonly #request: TaskRequest
+  readonly #approvals: TaskApprovals
+  readonly #clock: TaskClock
+  readonly #loops = new Map<string, LiveLoop>()
+  /** Something may only wait from now on. */
+  readonly #onWait: () => void
+  #teams: TaskTeams | null = null
+  #model: Pick<LoopEnd, 'provider' | 'model'> = { provider: null, model: null }
+  #usage: Usage
+  #cancelReason: string | null
+  #terminal: DomainEvent | null = null
+
+  /** @throws when the task was never submitted */
+  constructor(task: ClaimedTask, ports: TaskPorts, of: { cancelReason: string | null; onWait: () => void }) {
+    const { state, askedAtMs } = task.loaded
+    if (state.submitted === null) throw new Error(`The log of task ${task.log.task} is empty.`)
+    this.#task = task
+    this.#ports = ports
+    this.#request = state.submitted.request
+    this.#clock = taskClock(ports.clock, state.clockMs)
+    this.#usage = usageOf(state)
+    this.#cancelReason = of.cancelReason
+    this.#onWait = of.onWait
+    this.#approvals = taskApprovals(task.log, {
+      clock: { now: () => ports.journal.now(), after: ports.clock.after },
+      unattended: this.#request.approvals ?? ports.limits.unattended,
+      waitMsMax: ports.limits.approvalWaitMsMax,
+      askedAtMs,
+      append: (drafts) => task.taskLog.append(drafts),
+      load: async () => {
+        await task.taskLog.flush()
+        return (await loadTask(task.log, ports)).state
+      },
+    })
+  }
+
+  /** What ended runs used, in this claim and before. */
+  get usage(): Usage {
+    return this.#usage
+  }
+
+  /** Runs the task to the end of its root, or of its workflow. */
+  async work(): Promise<RootEnd> {
+    const { log, loaded, taskLog } = this.#task
+    const teams = await taskTeams(log, this.#request, loaded, {
+      ...this.#ports,
+      clock: this.#clock,
+      append: (drafts) => taskLog.append(drafts),
+      hold: (drafts) => taskLog.hold(drafts),
+      startLoop: (spec, host) => this.#startLoop(spec, host),
+      personWaitedMs: (id) => waitedMs(loaded.state.personWaits, id, this.#clock.now()),
+    })
+    this.#teams = teams
+    if (this.#cancelReason !== null) teams.cancel(this.#cancelReason)
+    const { workflow } = this.#request
+    const end = workflow === undefined ? await this.#runRoot(teams) : await this.#runWorkflow(workflow, teams)
+    return { end, terminal: this.#terminal }
+  }
+
+  /** What the task ends with, when its root ended like this. */
+  endOf(end: LoopEnd): DomainEvent {
+    return taskEnd(end, this.#teams?.last() ?? null, this.#usage)
+  }
+
+  cancel(reason: string): void {
+    this.#cancelReason ??= reason
+    this.#teams?.cancel(reason)
+    for (const { loop } of this.#loops.values()) loop.cancel(reason)
+  }
+
+  get teams(): TaskTeams | null {
+    return this.#teams
+  }
+
+  get approvals(): TaskApprovals {
+    return this.#approvals
+  }
+
+  /** What each loop is doing, as far as its host knows. */
+  activity(): LoopActivity[] {
+    return [...this.#loops].map(([runId, { teams, pause: paused }]) => ({
+      runId,
+      asked: this.#approvals.waiting(runId),
+      teams: [...teams],
+      pause: paused === null ? null : { leftMs: Math.max(0, paused.untilMs - this.#ports.clock.now()), waitsFor: paused.waitsFor, reason: paused.reason },
+    }))
+  }
+
+  /** Lets go of every loop: nothing of them is journaled any more. */
+  drop(why: string): void {
+    for (const [runId, { loop, pause: paused }] of this.#loops) {
+      if (paused?.admitted === true) this.#ports.admissions.keep(runId, paused.untilMs)
+      // What may be at work is stopped, and watched until it has.
+      if (paused === null) loop.cancel(why)
+      else loop.drop(why)
+    }
+    this.#approvals.close()
+  }
+
+  get loops(): number {
+    return this.#loops.size
+  }
+
+  /** Whether something of it waits for a person, or longer than a moment for a provider. */
+  get waits(): boolean {
+    return this.#approvals.count() > 0 || [...this.#loops.values()].some(({ pause: paused }) => paused !== null && paused.ms >= longMs)
+  }
+
+  /** The terminal event, once it is decided. It may not be durable yet. */
+  get terminal(): DomainEvent | null {
+    return this.#terminal
+  }
+
+  async #runRoot(teams: TaskTeams): Promise<LoopEnd> {
+    const { log, loaded, taskLog } = this.#task
+    const { state, events } = loaded
+    const known = state.rootRunId === null ? undefined : state.runs.get(state.rootRunId)
+    if (known !== undefined && runEnded(known)) return loopEndOf(known)
+    const history = await sessionHistory(log, historyOf(state), this.#ports.past)
+    const runId = known?.start.run_id ?? (this.#ports.ids.next('run') as RunId)
+    const spec = rootSpec(log, this.#request, {
+      runId,
+      history,
+      toolIterationsMax: this.#ports.limits.toolIterationsMax,
+      resume: known === undefined ? null : eventsOfRun(events, runId),
+      admitted: this.#ports.admissions.take(runId),
+    })
+    const { promise: written, resolve: ended } = Promise.withResolvers<LoopEnd>()
+    const root = this.#startLoop(spec, {
+      // What the root's end means for the task is decided here and written with it. Then the task has ended: its thread need not say so.
+      append: async (drafts, rootEnd) => {
+        if (rootEnd === null) return taskLog.append(drafts)
+        this.#terminal = taskEnd(rootEnd, teams.last(), addUsage(this.#usage, rootEnd.usage))
+        const place = await taskLog.appendLast([...drafts, draft(this.#terminal)], 'The task has ended.')
+        this.#loops.delete(runId)
+        ended(rootEnd)
+        return place
+      },
+      runTeam: async (callId, graph) => {
+        const live = this.#loops.get(runId)
+        live?.teams.add(callId)
+        try {
+          return await teams.run({ runId, callId }, graph)
+        } finally {
+          live?.teams.delete(callId)
+        }
+      },
+      sharedState: () => Promise.reject(new Error('A root agent has no shared state.')),
+    })
+    return Promise.race([root.end, written])
+  }
+
+  /** The task is a workflow: its graph was accepted with the task, and the same arguments give the same graph. */
+  async #runWorkflow({ name, arguments: args }: NonNullable<TaskRequest['workflow']>, teams: TaskTeams): Promise<LoopEnd> {
+    const { log, loaded } = this.#task
+    const { state } = loaded
+    const { findWorkflow, past } = this.#ports
+    const known = [...state.teams.values()].find(({ start }) => start.run_id === null)?.start.graph
+    const graph = known ?? (await plan())
+    if (typeof graph !== 'string') return workflowEnd(await teams.run(null, graph), { cancelled: this.#cancelReason, ...this.#model })
+    return workflowEnd({ refused: { code: 'invalid_arguments', message: graph } }, { cancelled: null, ...this.#model })
+
+    async function plan(): Promise<ExecutionGraph | string> {
+      const workflow = findWorkflow(name)
+      if (workflow === null) return `This daemon does not know the workflow ${JSON.stringify(name)}: start it with the definitions the task was accepted with.`
+      const previous = historyOf(state)
+      const planned = workflow.plan(args, { turn: await earlierTurns({ log, previous, workflow, args }, past) })
+      return planned.ok ? planned.graph : planned.error.message
+    }
+  }
+
+  #startLoop(spec: LoopSpec, own: OwnHost): SupervisedLoop {
+    const { log, taskLog, loaded } = this.#task
+    const runId = spec.start.run_id as string
+    const teamRunId = spec.start.team_run_id as string | null
+    const { personWaits } = loaded.state
+    const host = loopHost(log, spec, own, {
+      ports: this.#ports,
+      approval: (callId) => {
+        const of = { runId, teamRunId, callId }
+        waitBegan(personWaits, of, this.#clock.now())
+        this.#onWait()
+        return this.#approvals.wait(runId, callId).finally(() => waitEnded(personWaits, of, this.#clock.now()))
+      },
+      pause: (request, signal) => this.#pause(runId, request, signal),
+    })
+    const { suspects } = this.#task
+    const guarded = suspects.pure || suspects.names.length > 0 ? { ...spec, suspectTools: suspects } : spec
+    const loop = superviseLoop(guarded, host, { pool: this.#ports.pool, log: taskLog, ports: this.#ports, readMemory: () => memoryOf(log, this.#ports.memory) })
+    const live: LiveLoop = { loop, teamRunId, teams: new Set(), pause: null }
+    this.#loops.set(runId, live)
+    if (this.#cancelReason !== null) loop.cancel(this.#cancelReason)
+    const end = loop.end
+      .then((ended) => {
+        this.#usage = addUsage(this.#usage, ended.usage)
+        if (ended.model !== null) this.#model = { provider: ended.provider, model: ended.model }
+        return ended
+      })
+      .finally(() => {
+        this.#loops.delete(runId)
+        this.#approvals.ended(runId)
+        waitsOver(personWaits, { runId, teamRunId }, this.#clock.now())
+        if (this.waits) this.#onWait()
+      })
+    return { end, cancel: (reason) => loop.cancel(reason) }
+  }
+
+  async #pause(runId: string, request: PauseRequest, signal: AbortSignal): Promise<void> {
+    const live = this.#loops.get(runId)
+    if (live !== undefined) live.pause = { ...request, untilMs: this.#ports.clock.now() + request.ms }
+    if (this.waits) this.#onWait()
+    await pause(this.#ports.clock, request.ms, signal)
+    if (live !== undefined) live.pause = null
+    if (!signal.aborted && !(await this.#stillOurs(signal))) return new Promise(() => {}) // its log is closed: nobody hears of it
+  }
+
+  /**
+   * Whether this daemon still owns the task. A process that was stopped during the pause may have lost it, and would ask a model for an
+   * answer that somebody else asks for. A journal that does not answer is asked until it does.
+   */
+  async #stillOurs(signal: AbortSignal): Promise<boolean> {
+    const { log, taskLog } = this.#task
+    while (!signal.aborted && !taskLog.fenced.aborted) {
+      const last = await this.#ports.journal.last(log).catch(() => null)
+      const newest = last === null ? undefined : splitBatch(last.payload).at(-1)
+      if (newest === undefined) await pause(this.#ports.clock, unansweredMs, signal)
+      else if (newest.epoch > taskLog.epoch) taskLog.close('Another daemon owns the task now.')
+      else return true
+    }
+    return signal.aborted
+  }
+}
+
+/** The task whose history the task continues. A retry continues the history of the task it retries. */
+function historyOf({ submitted, copied }: TaskState): TaskId | null {
+  return copied === null ? (submitted?.previous_task_id ?? null) : copied.previous_task_id
+}
+
+/** What the runs before this claim used, the ended ones: those that go on report the whole of theirs. */
+function usageOf(state: TaskState): Usage {
+  return [...state.runs.values()].filter(runEnded).reduce((sum, run) => addUsage(sum, run.usage), noUsage)
+}

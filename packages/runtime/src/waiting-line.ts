@@ -1,0 +1,54 @@
+// Tasks that this daemon accepted and has no room for, in the order of acceptance.
+// W1. It is a hint: each of them is in the queue too. W2. Bounded. When it was full once, newer tasks come by the queue until the queue
+//     has been read to its end: nobody overtakes one that was accepted earlier.
+import { type Entry, logKey, type LogId } from '@beaver/core'
+
+export interface WaitingLine {
+  readonly size: number
+  /** Tasks that were accepted earlier may still be in the queue only. */
+  readonly behind: boolean
+  push(log: LogId, entry: Entry): void
+  shift(): { readonly log: LogId; readonly entry: Entry | null } | null
+  /** Takes one out, because the queue delivered it. @returns its first entry; `null` when it is not here, or was too large to keep */
+  remove(key: string): Entry | null
+  /** The queue has been read to its end. */
+  caughtUp(): void
+  clear(): void
+}
+
+const tasksMax = 10_000
+/** A larger entry is read again. */
+const keptBytesMax = 4 * 1024
+
+export function waitingLine(): WaitingLine {
+  const line = new Map<string, { readonly log: LogId; readonly entry: Entry | null }>()
+  let behind = false
+  return {
+    get size() {
+      return line.size
+    },
+    get behind() {
+      return behind
+    },
+    push(log, entry) {
+      if (line.size >= tasksMax) behind = true
+      if (behind) return
+      line.set(logKey(log), { log, entry: entry.payload.byteLength > keptBytesMax ? null : entry })
+    },
+    shift() {
+      const [first] = line
+      if (first === undefined) return null
+      line.delete(first[0])
+      return first[1]
+    },
+    remove(key) {
+      const entry = line.get(key)?.entry ?? null
+      line.delete(key)
+      return entry
+    },
+    caughtUp() {
+      if (line.size === 0) behind = false
+    },
+    clear: () => line.clear(),
+  }
+}

@@ -1,0 +1,76 @@
+// Whether a worker thread still answers. Pure: it is shown what the main thread reads at each tick, and says what it is taken for.
+// How it is ended belongs to shard.ts. The figures and how they were chosen: docs/decisions/0025.
+// H1. Time is counted in ticks of the main thread, none longer than `tickMsMax`: a main thread that was held up, or a process that
+//     was stopped, blames nobody. H2. A thread that is merely busy is left alone: silence alone must last `silentMsMax`.
+// H3. The thread keeps the deadlines of its calls itself, as long as its event loop turns; where it does not, they are kept here.
+import { beatMs, type VitalsReading } from './thread-vitals.ts'
+
+export const watchLimits = {
+  tickMs: 500,
+  tickMsMax: 1_000,
+  /** Silence after which a thread is ended if a call of it is past its deadline, or a cancel was not heard. */
+  silentMsMin: 2_500,
+  /** Silence after which it is ended although no call is at work in it. */
+  silentMsMax: 20_000,
+  /** A deadline, or a cancel, is the thread's own business for so long. */
+  graceMs: 500,
+  /** A tool that goes on after its deadline may do so, if the event loop keeps this part of its beats over `strainMs`. */
+  strainMs: 5_000,
+  strainBeats: 0.5,
+  /** How long a tool goes on after its deadline before the thread's strain counts. */
+  overdueMs: 2_000,
+} as const
+
+export interface Sight extends VitalsReading {
+  /** When the oldest cancel was sent that a loop of the thread has not answered; on the clock of `nowMs`. */
+  readonly cancelledAtMs: number | null
+}
+
+export interface ThreadWatch {
+  /** @returns why the thread is to be ended; `null`: it is well, or may become so */
+  look(sight: Sight, nowMs: number): string | null
+}
+
+export function threadWatch(): ThreadWatch {
+  /** Ticks so far, as this clock counts them. */
+  let time = 0
+  let lastMs: number | null = null
+  let lastBeats = 0
+  let silentMs = 0
+  const seen = new Map<string, number>()
+  const recent: { readonly ms: number; readonly beats: number }[] = []
+
+  return {
+    look({ beats, calls, cancelledAtMs }, nowMs) {
+      const ms = Math.min(nowMs - (lastMs ?? nowMs), watchLimits.tickMsMax)
+      const beaten = beats - lastBeats
+      lastMs = nowMs
+      lastBeats = beats
+      time += ms
+      silentMs = beaten === 0 ? silentMs + ms : 0
+      recent.push({ ms, beats: beaten })
+      while (sum(recent, 'ms') - (recent[0]?.ms ?? 0) >= watchLimits.strainMs) recent.shift()
+
+      const there = new Set(calls.map(({ place, number }) => `${place}.${number}`))
+      for (const key of seen.keys()) if (!there.has(key)) seen.delete(key)
+      for (const key of there) if (!seen.has(key)) seen.set(key, time)
+      const overdue = calls
+        .map((call) => ({ call, ms: time - (seen.get(`${call.place}.${call.number}`) ?? time) - call.timeoutMs }))
+        .toSorted((one, other) => other.ms - one.ms)[0]
+
+      const silent = `its event loop has not turned for ${(silentMs / 1000).toFixed(1)} s`
+      if (silentMs >= watchLimits.silentMsMin) {
+        if (overdue !== undefined && overdue.ms >= watchLimits.graceMs) return `${silent} and ${overdue.call.tool} is past its deadline`
+        if (cancelledAtMs !== null && nowMs - cancelledAtMs >= watchLimits.graceMs) return `${silent} and a cancel was not heard`
+        if (silentMs >= watchLimits.silentMsMax && overdue === undefined) return silent
+      }
+      const expected = sum(recent, 'ms') / beatMs
+      const strained = sum(recent, 'ms') >= watchLimits.strainMs && sum(recent, 'beats') < expected * watchLimits.strainBeats
+      if (strained && overdue !== undefined && overdue.ms >= watchLimits.overdueMs)
+        return `its event loop hardly turns, and ${overdue.call.tool} goes on ${(overdue.ms / 1000).toFixed(1)} s after its deadline`
+      return null
+    },
+  }
+}
+
+const sum = <Key extends string>(all: readonly Readonly<Record<Key, number>>[], key: Key): number => all.reduce((total, each) => total + each[key], 0)

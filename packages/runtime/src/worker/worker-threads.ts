@@ -1,0 +1,25 @@
+// The threads of a worker pool, before they serve anything. A daemon makes them first of all: they load their modules while the
+// main thread loads its own (docs/decisions/0029).
+// H1. The threads belong to the pool that is given them; until then they belong to whoever made them.
+import { Piscina } from 'piscina'
+
+export interface WorkerThreads {
+  /** The worker module; its export `shard` takes `{ port, vitals, data }` and calls `serveShard`. */
+  readonly filename: string
+  readonly threads: number
+  readonly heapMbMax: number
+}
+
+export function workerThreads({ filename, threads, heapMbMax }: WorkerThreads): Piscina {
+  return new Piscina({
+    filename,
+    name: 'shard',
+    minThreads: threads,
+    maxThreads: threads,
+    concurrentTasksPerWorker: 1,
+    atomics: 'disabled',
+    idleTimeout: Infinity,
+    recordTiming: false,
+    resourceLimits: { maxOldGenerationSizeMb: heapMbMax },
+  })
+}

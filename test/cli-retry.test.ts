@@ -1,0 +1,138 @@
+// `beaver retry` as people and scripts use it: a program, on a real system, against a real endpoint.
+import { spawn } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { checkJournal, natsSource } from '@beaver/check'
+import { until } from '@beaver/testing'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { refuse, say, use } from './support/fake-provider.ts'
+import { testServer, type TestServer } from './support/nats.ts'
+import { projectorProcess } from './support/projector.ts'
+import { only, type TestSystem, testSystem } from './support/system.ts'
+
+const entry = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url))
+let server: TestServer
+let system: TestSystem
+let projector: AsyncDisposable
+beforeAll(async () => {
+  server = await testServer()
+  system = await testSystem(server)
+  await system.daemon()
+  projector = await projectorProcess({ url: server.url, namespace: system.subjects.namespace })
+})
+afterAll(async () => {
+  await projector[Symbol.asyncDispose]()
+  await system[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+})
+
+async function beaver(...args: string[]): Promise<{ exit: number | null; out: string; err: string }> {
+  const child = spawn(process.execPath, [entry, ...args], {
+    cwd: system.workspace,
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      NODE_COMPILE_CACHE: join(tmpdir(), 'beaver-test-compile-cache'),
+      NATS_URL: server.url,
+      BEAVER_NAMESPACE: system.subjects.namespace,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const written = { out: '', err: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (written.out += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (written.err += text))
+  return new Promise((resolve) => child.once('close', (exit) => resolve({ exit, ...written })))
+}
+
+const names = ['a', 'b', 'c', 'd', 'e']
+const team = { task: 'compare', agents: names.map((name) => ({ name, instruction: `do ${name}` })) }
+let wrongKey: readonly string[] = []
+
+/** A root that calls a team of five and reports; `wrongKey` names the agents, or the tasks, whose requests are refused. */
+function answerAll(): void {
+  system.provider.answerBy(({ text, results }) => {
+    if (wrongKey.some((name) => text.includes(name))) return refuse(401, 'Incorrect API key provided')
+    const node = names.find((name) => text.includes(`do ${name}`))
+    if (node !== undefined) return say(`said ${node}`)
+    return text === 'compare them' && results.length === 0 ? use(['ConcurrentWorkflow', team]) : say('the report')
+  })
+}
+
+const known = (taskId: string): Promise<unknown> =>
+  until('the projector knows', async () => {
+    const { task } = (await system.client.query('task', { task: taskId }).catch(() => ({ task: null }))) as { task: { status: string } | null }
+    return task !== null && task.status !== 'running' && task.status !== 'submitted'
+  })
+
+it('takes a team of five with one failed node up again over HTTP: only that node is asked for, and the report', async () => {
+  answerAll()
+  wrongKey = ['do d']
+  const { task_id: taskId } = await system.client.submit({ task: 'compare them' })
+  expect((await system.ended(taskId)).at(-1)?.type).toBe('task_incomplete')
+  await known(taskId)
+  wrongKey = []
+  system.provider.forget()
+  const retried = await beaver('retry', taskId)
+  expect(retried).toMatchObject({ exit: 0, out: expect.stringContaining(`Retried as ${taskId}.retry-1\n`) })
+  const all = await system.ended(`${taskId}.retry-1`)
+  expect(all.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'the report', usage: { calls: 2 } } })
+  expect(system.provider.requests.map(({ text }) => names.find((name) => text.includes(`do ${name}`)) ?? 'root')).toEqual(['d', 'root'])
+  await known(`${taskId}.retry-1`)
+  const { task } = (await system.client.query('task', { task: `${taskId}.retry-1` })) as { task: Record<string, unknown> }
+  expect(task).toMatchObject({ status: 'completed', retry_of: taskId, agents: 6, calls: 2, chain_ok: true })
+  expect(only(all, 'task_log_copied')).toHaveLength(1)
+})
+
+it('shows and retries every task that failed, once; a completed one is refused', async () => {
+  wrongKey = ['first', 'second']
+  const failed = []
+  for (const name of ['first', 'second']) {
+    const { task_id: taskId } = await system.client.submit({ task: name })
+    await system.ended(taskId)
+    await known(taskId)
+    failed.push(taskId)
+  }
+  const dry = await beaver('retry', '--failed', '--since', '1h', '--dry-run')
+  expect(dry.exit).toBe(0)
+  for (const taskId of failed) expect(dry.out).toContain(taskId)
+  expect(dry.out).toContain('2 to retry')
+  expect(await beaver('retry', '--failed', '--since', '2099-01-01')).toMatchObject({ exit: 0, out: 'No task failed that was not retried.\n' })
+  wrongKey = ['second']
+  const some = await beaver('retry', '--failed', '--json')
+  const { tasks } = JSON.parse(some.out) as { tasks: { task_id: string; retry_of: string; error: string | null }[] }
+  expect(tasks.map(({ task_id, retry_of, error }) => [retry_of, task_id, error])).toEqual(failed.map((id) => [id, `${id}.retry-1`, null]))
+  const [one, two] = await Promise.all(tasks.map(({ task_id: id }) => system.ended(id)))
+  expect([one?.at(-1)?.type, two?.at(-1)?.type]).toEqual(['task_completed', 'task_failed'])
+  for (const { task_id: taskId } of tasks) await known(taskId)
+  // The first tasks have their retries; of those, one failed again.
+  expect((await beaver('retry', '--failed')).out).toContain(`1 of 1  ${failed[1]}.retry-1 → ${failed[1]}.retry-2\n`)
+  expect(await beaver('retry', `${failed[0]}.retry-1`)).toMatchObject({ exit: 1, err: expect.stringContaining('completed. There is nothing to retry.') })
+})
+
+it('keeps a count that had enough votes, and asks only the voter that failed', async () => {
+  wrongKey = ['vote c']
+  const agents = ['a', 'b', 'c'].map((name) => ({ name, instruction: `vote ${name}` }))
+  const workflow = { name: 'MajorityVote', arguments: { task: 'yes or no', agents, options: ['the report', 'no'] } }
+  const { task_id: taskId } = await system.client.submit({ workflow })
+  expect((await system.ended(taskId)).at(-1)?.type).toBe('task_incomplete')
+  wrongKey = []
+  system.provider.forget()
+  const { task_id: retryId } = await system.client.retry(taskId)
+  expect((await system.ended(retryId)).at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'the report' } })
+  expect(system.provider.requests).toHaveLength(1)
+})
+
+it('leaves a journal that the checker finds sound', async () => {
+  const { namespace, stream, blobBucket } = system.subjects
+  const { findings, summary } = await checkJournal(await natsSource(system.nc, { namespace, stream, blobBucket }), { now: Date.now() })
+  expect([findings, summary.tasks_open]).toEqual([[], 0])
+})
+
+it.each([
+  [['retry'], 'Name a task, or say --failed'],
+  [['retry', 'x', '--failed'], 'Name a task, or say --failed'],
+  [['retry', 'x', '--dry-run'], '--since and --dry-run go with --failed.'],
+  [['retry', '--failed', '--since', 'yesterday'], 'is no time'],
+])('%j is refused with what to say instead', async (args, words) => {
+  expect(await beaver(...args)).toMatchObject({ exit: 2, err: expect.stringContaining(words) })
+})

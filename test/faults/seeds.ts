@@ -1,0 +1,33 @@
+// Campaigns that once found a fault. `pnpm test:faults --known` runs each of them again.
+import type { FaultKind } from './plan.ts'
+
+export interface KnownSeed {
+  readonly seed: number
+  readonly kills?: number
+  readonly minutes?: number
+  readonly daemons?: number
+  readonly only?: readonly FaultKind[]
+  /** What it found. */
+  readonly found: string
+}
+
+export const knownSeeds: readonly KnownSeed[] = [
+  {
+    seed: 1,
+    kills: 3,
+    only: ['daemon_kill'],
+    found: 'One id asked for in two sessions at the same moment was two tasks, and the effects of its tools happened twice.',
+  },
+  {
+    seed: 40,
+    kills: 40,
+    found:
+      'Tasks on a thread that a tool blocked never ended; a provider outage of seconds failed tasks for good; a bad tool failed its neighbours; a one-way line held tasks up for 23 s.',
+  },
+  {
+    seed: 41,
+    kills: 15,
+    only: ['daemon_kill', 'nats_kill', 'daemon_freeze'],
+    found: 'Tasks waited for a lease after each kill: the next event took 16 s under load.',
+  },
+]

@@ -1,0 +1,224 @@
+// Simulated loops, at the port of the worker pool: they ask a model that does not exist, and run tools that only count.
+// P1. As a real loop: what is asked for is durable before it is done; a run that is taken up again goes on from its events.
+// P2. A tool that had begun when its run was lost is in doubt and does not run again.
+import type { ApprovalDecision, LoopEnd, LoopHost, LoopSpec } from '@beaver/agent'
+import { type DomainEvent, draft, event, evolveRun, type Failure, noUsage, type OpenCall, type RunState, startRun } from '@beaver/core'
+import type { WorkerPool } from '@beaver/runtime'
+import type { Life } from './life.ts'
+import type { Watch } from './watch.ts'
+
+/** What a task does, written in its text. */
+export interface Plan {
+  /** Answers with a call, before the last one. */
+  readonly steps: number
+  /** The first call waits for a person. */
+  readonly approval: boolean
+  /** Before its first answer the provider wants to be left alone for so long; 0: not. */
+  readonly pauseMs: number
+}
+
+export const planText = (plan: Plan): string => JSON.stringify(plan)
+
+type LoopOutcome = Awaited<ReturnType<WorkerPool['start']>['outcome']>
+
+const usage = { input_tokens: 1, output_tokens: 1, calls: 1 }
+const answerMsMax = 400
+
+export interface SimPool extends WorkerPool {
+  /** The thread dies, and each loop in it. */
+  lose(): void
+}
+
+export function simPool(life: Life, source: string, watch: Watch): SimPool {
+  const running = new Set<(outcome: LoopOutcome) => void>()
+  return {
+    failed: new Promise<never>(() => {}),
+    threads: 1,
+    get loops() {
+      return running.size
+    },
+    start(spec, host) {
+      const { promise: outcome, resolve } = Promise.withResolvers<LoopOutcome>()
+      const stop = new AbortController()
+      let lost = false
+      const settle = (how: LoopOutcome): void => {
+        lost ||= how.kind === 'lost'
+        running.delete(settle)
+        resolve(how)
+      }
+      running.add(settle)
+      const loop = new SimLoop({ spec, host, life, source, watch, stop: stop.signal, lost: () => lost })
+      loop.run().then(
+        (end) => lost || settle({ kind: 'ended', end }),
+        (error: Error) => lost || settle({ kind: 'broke', message: error.message }),
+      )
+      return {
+        outcome,
+        cancel: (reason) => void life.after(life.random.int(3), () => stop.abort(reason)),
+        drop(reason) {
+          settle({ kind: 'broke', message: reason })
+          lost = true // nothing it asks for is heard any more
+        },
+      }
+    },
+    offer: () => {},
+    lose: () => [...running].forEach((settle) => settle({ kind: 'lost', failureClass: 'worker_lost', message: 'The worker thread was lost.', charge: null })),
+    close: async () => {},
+  }
+}
+
+interface SimLoopOf {
+  readonly spec: LoopSpec
+  readonly host: LoopHost
+  readonly life: Life
+  readonly source: string
+  readonly watch: Watch
+  readonly stop: AbortSignal
+  readonly lost: () => boolean
+}
+
+class SimLoop {
+  readonly #of: SimLoopOf
+  readonly #plan: Plan
+  readonly #runId: string
+  #run: RunState | null = null
+
+  constructor(of: SimLoopOf) {
+    this.#of = of
+    this.#runId = of.spec.start.run_id
+    this.#plan = JSON.parse(of.spec.part.kind === 'root' ? of.spec.part.text : '{}') as Plan
+  }
+
+  async run(): Promise<LoopEnd> {
+    const { spec, stop } = this.#of
+    for (const each of spec.resume ?? []) this.#evolve(each, each.taskseq)
+    if (this.#run === null)
+      await this.#write([event('run_started', { ...spec.start, tools: ['act'] }, this.#runId), event('user_message_added', { content: 'x' }, this.#runId)])
+    for (;;) {
+      const run = this.#run as unknown as RunState
+      if (stop.aborted) return this.#end(event('run_cancelled', { reason: String(stop.reason), tool_iterations: 0, usage }, this.#runId))
+      const open = run.calls.find((call) => call.result === null)
+      if (open !== undefined) await this.#call(open)
+      else if (run.answers > this.#plan.steps)
+        return this.#end(event('run_completed', { finish_reason: 'stop', tool_iterations: run.answers, usage }, this.#runId))
+      else if (run.answers === 0 && this.#plan.pauseMs > 0 && run.tries === 0) await this.#refused()
+      else if (await this.#answer(run.answers)) return this.#endOf(null)
+    }
+  }
+
+  /** Asks the model. @returns whether the run has ended with its answer */
+  async #answer(index: number): Promise<boolean> {
+    const { watch, source, spec, life, stop } = this.#of
+    watch.asked(source, { task: spec.taskId, runId: this.#runId, index })
+    await this.#passing(life.random.chance(0.1) ? life.random.int(8_000) : life.random.int(answerMsMax))
+    if (stop.aborted) return false
+    const last = index >= this.#plan.steps
+    const answered = event(
+      'assistant_message_added',
+      {
+        content: last ? 'done' : null,
+        tool_calls: last ? [] : [{ id: `c${index}`, name: 'act', arguments: '{}' }],
+        finish_reason: last ? 'stop' : 'tool_calls',
+        usage,
+        provider_name: 'p',
+        model: 'm',
+        response_id: null,
+        duration_ms: 1,
+      },
+      this.#runId,
+    )
+    if (!last) {
+      const asks =
+        this.#plan.approval && index === 0 ? [event('approval_requested', { call_id: 'c0', tool_name: 'act', subject: '', rule: null }, this.#runId)] : []
+      await this.#write([answered, ...asks])
+      return false
+    }
+    const completed = event('run_completed', { finish_reason: 'stop', tool_iterations: index, usage }, this.#runId)
+    this.#evolve(answered, 0)
+    await this.#append([answered, completed], { ...this.#endOf(null), facts: { outputText: 'done', outputSeq: 0, tools: [] } })
+    this.#evolve(completed, 0)
+    return true
+  }
+
+  async #call(call: OpenCall): Promise<void> {
+    const { host, stop, watch, source, spec, life } = this.#of
+    if (call.started) return this.#result(call, { success: false, error: 'in_doubt' })
+    if (call.approval === 'requested') {
+      const decision = await Promise.race([this.#heard(host.approval(call.id)), this.#stopped()])
+      if (!stop.aborted) this.#evolve((decision as ApprovalDecision).event, 0)
+      return
+    }
+    if (call.approval === 'denied') return this.#result(call, { success: false, error: 'denied' })
+    await this.#write([event('tool_call_started', { call_id: call.id, tool_name: 'act', idempotent: false }, this.#runId)])
+    if (stop.aborted) return
+    watch.effect(source, { task: spec.taskId, runId: this.#runId, callId: call.id })
+    await this.#passing(life.random.int(50))
+    await this.#result(call, { success: true, error: null })
+  }
+
+  #result(call: OpenCall, of: { success: boolean; error: string | null }): Promise<void> {
+    return this.#write([event('tool_result_recorded', { call_id: call.id, tool_name: 'act', content: 'ok', duration_ms: 1, ...of }, this.#runId)])
+  }
+
+  /** The provider wants to be left alone. */
+  async #refused(): Promise<void> {
+    const { watch, source, spec, host, stop } = this.#of
+    watch.asked(source, { task: spec.taskId, runId: this.#runId, index: 0 })
+    const failure: Failure = { class: 'rate_limited', message: 'Slow down.' }
+    await this.#write([event('provider_call_failed', { failure, tries: 1, retry_in_ms: this.#plan.pauseMs, status: 429 }, this.#runId)])
+    await this.#heard(host.pause({ ms: this.#plan.pauseMs, waitsFor: 'limit', reason: 'Slow down.' }, stop))
+  }
+
+  async #write(events: readonly DomainEvent[]): Promise<void> {
+    await this.#append(events, null)
+    for (const each of events) this.#evolve(each, 0)
+  }
+
+  async #end(last: DomainEvent): Promise<LoopEnd> {
+    const cancelled = last.type === 'run_cancelled'
+    const end = this.#endOf(cancelled ? { class: 'cancelled', message: 'cancelled' } : null)
+    await this.#append([last], end)
+    return end
+  }
+
+  #endOf(failure: Failure | null): LoopEnd {
+    const outputText = failure === null ? 'done' : ''
+    const status = failure === null ? 'completed' : 'cancelled'
+    return { status, facts: { outputText, outputSeq: 0, tools: [] }, failure, usage: noUsage, provider: 'p', model: 'm' }
+  }
+
+  #append(events: readonly DomainEvent[], end: LoopEnd | null): Promise<unknown> {
+    return this.#heard(this.#of.host.append(events.map(draft), end))
+  }
+
+  /** What crosses the thread takes a moment; a thread that is lost hears nothing. */
+  async #heard<T>(answer: Promise<T>): Promise<T> {
+    const value = await answer
+    const { life } = this.#of
+    if (life.random.chance(0.3)) await this.#passing(life.random.int(2))
+    return this.#of.lost() ? new Promise(() => {}) : value
+  }
+
+  #passing(ms: number): Promise<void> {
+    const { life, lost, stop } = this.#of
+    return new Promise((resolve) => {
+      const done = (): void => {
+        timer.cancel()
+        stop.removeEventListener('abort', done)
+        if (!lost()) resolve()
+      }
+      const timer = life.after(ms, done)
+      stop.addEventListener('abort', done, { once: true })
+    })
+  }
+
+  #stopped(): Promise<void> {
+    const { stop } = this.#of
+    return new Promise((resolve) => (stop.aborted ? resolve() : stop.addEventListener('abort', () => resolve(), { once: true })))
+  }
+
+  #evolve(event: DomainEvent, taskseq: number): void {
+    if (event.type === 'run_started') this.#run = startRun(event.data)
+    else if (this.#run !== null) this.#run = evolveRun(this.#run, event, taskseq)
+  }
+}

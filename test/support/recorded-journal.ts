@@ -1,0 +1,139 @@
+// A journal that a real system wrote, exported: a tool loop, two teams, approvals, a suspension, a session, a cancel, a blob, a killed daemon.
+// And a way to change an export so that its chains hold still.
+// G1. `resealed` numbers, chains and hashes every log anew: only what the change means is wrong, never the form.
+import { createHash } from 'node:crypto'
+import { exportLines, natsSource } from '@beaver/check'
+import { AgentTeam } from '@beaver/client'
+import { canonicalJson } from '@beaver/core'
+import { held, until } from '@beaver/testing'
+import { type FakeReply, say, type SeenRequest, use } from './fake-provider.ts'
+import { only, type TestSystem } from './system.ts'
+
+export const recordedConfig = { permissions: { rules: [{ tool: 'echo', pattern: '*careful*', decision: 'ask' }] } }
+
+/** Runs the tasks, each named after what it shows, on daemons of the system. */
+export async function recordTasks(system: TestSystem): Promise<void> {
+  const slow = held<FakeReply>()
+  system.provider.answerBy((request) => answerTo(request, slow.promise))
+  const first = await system.daemon()
+  const submit = (task: string, session_id = `${task} session`): Promise<unknown> => system.client.submit({ task, task_id: task, session_id })
+  await Promise.all(['loop', 'team', 'granted', 'denied', 'suspended', 'large', 'cancelled', 'taken over'].map((task) => submit(task)))
+  for (const task of ['one', 'two', 'three']) await submit(task, 'talk')
+  await Promise.all(['granted', 'denied'].map((task) => system.reached(task, 'a call waits', (events) => only(events, 'approval_requested').length === 1)))
+  await system.client.decide('granted', { callId: 'call_0', approved: true, by: 'ada' })
+  await system.client.decide('denied', { callId: 'call_0', approved: false, by: 'ada', reason: 'no' })
+  await system.reached('suspended', 'nobody drives it', (events) => only(events, 'task_suspended').length === 1)
+  await system.client.decide('suspended', { callId: 'call_0', approved: true, by: 'ada' })
+  await until('both are asked', () => ['cancelled', 'taken over'].every((text) => system.provider.about(text).length === 1), { everyMs: 5 })
+  await system.client.cancel('cancelled', 'enough')
+  await new AgentTeam(system.client, { members: ['worker', 'checker'] }).run('Do it.')
+  await Promise.all(['loop', 'team', 'granted', 'denied', 'suspended', 'large', 'cancelled', 'three'].map((task) => system.ended(task)))
+  await system.kill(first)
+  await system.daemon()
+  slow.settle(say('late'))
+  await system.ended('taken over')
+}
+
+const agents = ['a', 'b', 'c'].map((name) => ({ name, instruction: `do ${name}` }))
+const plan = { plan: [{ member: 'worker', task: 'first' }, { member: 'checker', task: 'second', depends_on: ['worker'] }] } // prettier-ignore
+
+function answerTo({ text, results, messages }: SeenRequest, slow: Promise<FakeReply>): FakeReply | Promise<FakeReply> {
+  const agent = /^- agent: (.+)$/m.exec(messages[0]?.content ?? '')?.[1]
+  if (agent === 'Coordinator') return say(text.includes('worker #1') || /second|worked/.test(text) ? 'all done' : JSON.stringify(plan))
+  if (text.includes('<instruction>')) return say('worked')
+  switch (text) {
+    case 'loop':
+      return results.length < 2 ? use(['echo', { text: `step ${results.length}` }]) : say('looped')
+    case 'team':
+      return results.length === 0 ? use(['SequentialWorkflow', { task: 'the whole', agents }]) : say('as the team says')
+    case 'granted':
+    case 'denied':
+    case 'suspended':
+      return results.length === 0 ? use(['echo', { text: 'careful' }]) : say('decided')
+    case 'large':
+      return say('x'.repeat(70_000))
+    case 'cancelled':
+      return held<FakeReply>().promise
+    case 'taken over':
+      return slow
+    default:
+      return say(`answer to ${text}`)
+  }
+}
+
+export async function exported(system: TestSystem): Promise<string[]> {
+  const { namespace, stream, blobBucket } = system.subjects
+  const lines: string[] = []
+  const source = await natsSource(system.nc, { namespace, stream, blobBucket })
+  for await (const line of exportLines(source, new Date().toISOString())) lines.push(line)
+  return lines
+}
+
+/** A record of a journal, open to any change. */
+export interface LooseRecord {
+  type: string
+  epoch: number
+  taskseq: number
+  source: string
+  subject: string
+  id: string
+  prevhash: string
+  hash: string
+  runid?: string
+  dataref?: string
+  /** Of a record whose data is in a blob: undefined. */
+  data: Record<string, unknown>
+}
+
+export interface LooseMessage {
+  seq: number
+  time: string
+  subject: string
+  /** `null`: it is no entry of a log, and stays as it is. */
+  records: LooseRecord[] | null
+  payload: string
+}
+
+export interface LooseExport {
+  header: Record<string, unknown>
+  messages: LooseMessage[]
+  blobs: { blob: string; sha256: string; base64: string }[]
+}
+
+export function parsed(lines: readonly string[]): LooseExport {
+  const [header, ...rest] = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+  const messages = rest.filter((line) => 'seq' in line) as unknown as LooseMessage[]
+  for (const message of messages) {
+    const content: unknown = JSON.parse(message.payload)
+    message.records = Array.isArray(content) ? (content as LooseRecord[]) : null
+  }
+  return { header: header ?? {}, messages, blobs: rest.filter((line) => 'blob' in line) as unknown as LooseExport['blobs'] }
+}
+
+/** The lines of a changed export, as it stands. */
+export function written({ header, messages, blobs }: LooseExport): string[] {
+  const lines = messages.map(({ records, payload, ...message }) => JSON.stringify({ ...message, payload: records === null ? payload : canonicalJson(records) }))
+  return [JSON.stringify(header), ...lines, ...blobs.map((blob) => JSON.stringify(blob))]
+}
+
+const logOf = (subject: string): string => subject.replace(/\.(accepted|events)$/, '')
+
+/** Numbers the messages anew, and chains each log anew. */
+export function resealed(changed: LooseExport): LooseExport {
+  const heads = new Map<string, { taskseq: number; hash: string }>()
+  for (const [i, message] of changed.messages.entries()) {
+    message.seq = i + 1
+    for (const record of message.records ?? []) {
+      const log = logOf(message.subject)
+      const head = heads.get(log) ?? { taskseq: 0, hash: '0'.repeat(64) }
+      record.taskseq = head.taskseq + 1
+      record.id = `${record.subject}/${record.epoch}.${record.taskseq}`
+      record.prevhash = head.hash
+      const { hash: _, ...hashed } = record
+      record.hash = createHash('sha256').update(canonicalJson(hashed)).digest('hex')
+      heads.set(log, record)
+    }
+  }
+  changed.header['last_sequence'] = changed.messages.length
+  return changed
+}
