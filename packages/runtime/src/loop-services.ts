@@ -17,7 +17,7 @@ export interface LoopServicePorts {
 export type OwnHost = Pick<LoopHost, 'append' | 'runTeam' | 'sharedState'>
 
 /** What the task itself answers. */
-interface OfTask extends Pick<LoopHost, 'approval' | 'pause'> {
+interface OfTask extends Required<Pick<LoopHost, 'approval' | 'pause' | 'stillOurs'>> {
   readonly ports: LoopServicePorts
 }
 
@@ -27,6 +27,7 @@ export function loopHost(log: LogId, { start }: LoopSpec, own: OwnHost, of: OfTa
     ...own,
     approval: of.approval,
     pause: of.pause,
+    stillOurs: of.stillOurs,
     memory: async (change) =>
       memory === null ? { ok: false, code: 'memory_unavailable', message: 'This daemon keeps no memory.' } : await memory.change(log.tenant, change),
     searchSessions: (request) => (sessions === null ? Promise.reject(new Error('This daemon searches no sessions.')) : sessions.search(log.tenant, request)),

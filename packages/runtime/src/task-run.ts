@@ -12,7 +12,6 @@ import {
   pause,
   runEnded,
   type RunId,
-  splitBatch,
   type TaskId,
   type TaskRequest,
   type TaskState,
@@ -49,8 +48,6 @@ interface LiveLoop {
   pause: (PauseRequest & { readonly untilMs: number }) | null
 }
 
-/** Between two questions to a journal that does not answer. */
-const unansweredMs = 500
 /** A shorter pause is waited out. */
 const longMs = 2_000
 
@@ -242,6 +239,7 @@ export class TaskRun {
         return this.#approvals.wait(runId, callId).finally(() => waitEnded(personWaits, of, this.#clock.now()))
       },
       pause: (request, signal) => this.#pause(runId, request, signal),
+      stillOurs: async () => void ((await taskLog.stillOurs()) || (await taskLog.fail())),
     })
     const { suspects } = this.#task
     const guarded = suspects.pure || suspects.names.length > 0 ? { ...spec, suspectTools: suspects } : spec
@@ -270,23 +268,9 @@ export class TaskRun {
     if (this.waits) this.#onWait()
     await pause(this.#ports.clock, request.ms, signal)
     if (live !== undefined) live.pause = null
-    if (!signal.aborted && !(await this.#stillOurs(signal))) return new Promise(() => {}) // its log is closed: nobody hears of it
-  }
-
-  /**
-   * Whether this daemon still owns the task. A process that was stopped during the pause may have lost it, and would ask a model for an
-   * answer that somebody else asks for. A journal that does not answer is asked until it does.
-   */
-  async #stillOurs(signal: AbortSignal): Promise<boolean> {
-    const { log, taskLog } = this.#task
-    while (!signal.aborted && !taskLog.fenced.aborted) {
-      const last = await this.#ports.journal.last(log).catch(() => null)
-      const newest = last === null ? undefined : splitBatch(last.payload).at(-1)
-      if (newest === undefined) await pause(this.#ports.clock, unansweredMs, signal)
-      else if (newest.epoch > taskLog.epoch) taskLog.close('Another daemon owns the task now.')
-      else return true
-    }
-    return signal.aborted
+    // A process that was stopped during the pause would ask a model for an answer that somebody else asks for.
+    const ours = signal.aborted || (await this.#task.taskLog.stillOurs(signal)) || signal.aborted
+    if (!ours) return new Promise(() => {}) // its log is closed: nobody hears of it
   }
 }
 

@@ -130,6 +130,11 @@ export interface LoopHost {
    * `end` is how the run ends with these events, `null` when it goes on.
    */
   append(drafts: readonly Draft[], end: LoopEnd | null): Promise<number>
+  /**
+   * Resolves while the task is ours, rejects when it is not. Asked when an answer of the host came late: the process may have been
+   * stopped meanwhile. Absent: nobody else can own the task.
+   */
+  readonly stillOurs?: () => Promise<void>
   /** Runs a team for a workflow call; the same call again gives the same team. */
   runTeam(callId: string, graph: ExecutionGraph): Promise<TeamResult | TeamRefusal>
   /** Reads or changes the state of the run's team; a change is durable when it resolves. */

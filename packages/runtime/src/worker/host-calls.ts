@@ -26,6 +26,8 @@ function hostCall({ host, open }: Asking, call: number, ask: HostCall): Promise<
   switch (ask.of) {
     case 'append':
       return host.append(ask.drafts, ask.end)
+    case 'still_ours':
+      return (host.stillOurs?.() ?? Promise.resolve()).then(() => null)
     case 'team':
       return host.runTeam(ask.callId, ask.graph)
     case 'shared_state':

@@ -29,6 +29,7 @@ export type HostAnswer =
 /** A call of the host that has an answer. */
 export type HostCall =
   | { readonly of: 'append'; readonly drafts: readonly Draft[]; readonly end: LoopEnd | null }
+  | { readonly of: 'still_ours' }
   | { readonly of: 'team'; readonly callId: string; readonly graph: ExecutionGraph }
   | { readonly of: 'shared_state'; readonly access: SharedStateAccess }
   | { readonly of: 'approval'; readonly callId: string }

@@ -5,6 +5,7 @@ import { threadId } from 'node:worker_threads'
 import { externalTool, LoopDropped, type LoopHost, type LoopServices, runAgentLoop } from '@beaver/agent'
 import { messageOf, TransientMap } from '@beaver/core'
 import { batchedPost, type FromShard, type HostAnswer, type HostCall, type ShardPlace, type ToShard } from './protocol.ts'
+import { lateMs } from '../task-log.ts'
 import { guardThread } from './thread-guard.ts'
 import { writeVitals } from './thread-vitals.ts'
 
@@ -32,12 +33,20 @@ export function serveShard({ port, vitals }: ShardPlace, services: Omit<LoopServ
       signal?.addEventListener('abort', () => calls.has(call) && post({ kind: 'abandon', loop, call }), { once: true })
     })
 
+  /** What an append authorises is begun at once, or, when its answer came late, after another look at whose the task is. */
+  async function durable(loop: number, append: Extract<HostCall, { of: 'append' }>): Promise<number> {
+    const askedAt = performance.now()
+    const first = await ask<number>(loop, append)
+    if (append.end === null && performance.now() - askedAt > lateMs) await ask<null>(loop, { of: 'still_ours' })
+    return first
+  }
+
   function start({ loop, spec }: Extract<ToShard, { kind: 'start' }>): void {
     const cancel = new AbortController()
     cancels.set(loop, cancel)
     callsOf.set(loop, new Set())
     const host: LoopHost = {
-      append: (drafts, end) => ask(loop, { of: 'append', drafts, end }),
+      append: (drafts, end) => durable(loop, { of: 'append', drafts, end }),
       runTeam: (callId, graph) => ask(loop, { of: 'team', callId, graph }),
       sharedState: (access) => ask(loop, { of: 'shared_state', access }),
       approval: (callId) => ask(loop, { of: 'approval', callId }),

@@ -1,5 +1,7 @@
+import { pause, systemClock } from '@beaver/core'
 import { type MemoryHost, memoryHost, rootSpec, until } from '@beaver/testing'
 import { afterAll, describe, expect, it, test } from 'vitest'
+import { lateMs } from '../task-log.ts'
 import { poolPolicy } from './thread-losses.ts'
 import { type RunningLoop, startWorkerPool, type WorkerPool } from './worker-pool.ts'
 
@@ -67,6 +69,26 @@ describe('a pool of two threads', async () => {
   it('a host that refuses ends the loop as broken, with its reason', async () => {
     const host = { ...memoryHost(), append: () => Promise.reject(new Error('another daemon owns it')) }
     expect(await pool.start(rootSpec(), host).outcome).toEqual({ kind: 'broke', message: 'another daemon owns it' })
+  })
+
+  it('an append that is answered late authorises nothing before its host says that the task is still ours', async () => {
+    const host = memoryHost()
+    const asked: string[] = []
+    const late = {
+      ...host,
+      append: async (...args: Parameters<typeof host.append>) => {
+        const first = await host.append(...args)
+        await pause(systemClock, 2 * lateMs, new AbortController().signal)
+        return first
+      },
+      stillOurs: () => {
+        asked.push(host.types.at(-1) as string)
+        return Promise.reject(new Error('another daemon owns it'))
+      },
+    }
+    expect(await pool.start(rootSpec({ part: { text: 'hello' } }), late).outcome).toEqual({ kind: 'broke', message: 'another daemon owns it' })
+    expect(asked).toEqual(['user_message_added'])
+    expect(host.types).toEqual(['run_started', 'system_prompt_snapshotted', 'user_message_added'])
   })
 
   test.each([
