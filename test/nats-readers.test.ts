@@ -9,6 +9,7 @@ import { Objm } from '@nats-io/obj'
 import { hash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { testServer, type TestServer } from './support/nats.ts'
+import { tcpProxy } from './support/tcp-proxy.ts'
 
 let server: TestServer
 const closing: (() => Promise<unknown>)[] = []
@@ -170,6 +171,34 @@ describe('a blob', () => {
     await expect(blobs.get(name)).rejects.toMatchObject({ code: 'blob_corrupt', message: expect.stringContaining(name) as string })
     await (await new Objm(nc).open(subjects.blobBucket)).delete(name)
     await expect(blobs.get(name)).rejects.toMatchObject({ code: 'blob_missing', message: expect.stringContaining(name) as string })
+  })
+})
+
+describe('a blob that is stored', () => {
+  it('is there when the answer of its last message was lost', async () => {
+    const { subjects, blobs } = await opened()
+    await using line = await tcpProxy(server.port)
+    const nc = await connectNats({ url: `nats://127.0.0.1:${line.port}`, name: 'cut' })
+    closing.push(() => nc.close())
+    const writing = await natsBlobStore(nc, subjects)
+    const content = randomBytes(300_000)
+    const name = hash('sha256', content)
+    line.onceSent('Nats-Rollup', () => line.silence('down', { newToo: false }))
+    const put = writing.put(name, content)
+    await until('the entry is stored', () => blobs.get(name).then(() => true, () => false))
+    line.reset()
+    await put
+    expect(content.equals(await blobs.get(name))).toBe(true)
+  })
+
+  it('is written again when what stands there cannot be read', async () => {
+    const { nc, subjects, blobs, jsm } = await opened()
+    const content = randomBytes(300_000)
+    const name = hash('sha256', content)
+    await blobs.put(name, content)
+    await jsm.streams.purge(`OBJ_${subjects.blobBucket}`, { filter: `$O.${subjects.blobBucket}.C.>` })
+    await (await natsBlobStore(nc, subjects)).put(name, content)
+    expect(content.equals(await blobs.get(name))).toBe(true)
   })
 })
 

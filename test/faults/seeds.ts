@@ -25,6 +25,13 @@ export const knownSeeds: readonly KnownSeed[] = [
       'Tasks on a thread that a tool blocked never ended; a provider outage of seconds failed tasks for good; a bad tool failed its neighbours; a one-way line held tasks up for 23 s.',
   },
   {
+    seed: 12,
+    minutes: 1,
+    daemons: 2,
+    only: ['daemon_freeze'],
+    found: 'A blob whose last answer came after a stop lost its chunks: its task could never be read again.',
+  },
+  {
     seed: 41,
     kills: 15,
     only: ['daemon_kill', 'nats_kill', 'daemon_freeze'],

@@ -1,5 +1,5 @@
 // A TCP proxy between a client and its server, for the faults a network has: the line is cut, falls silent in one direction or in
-// both, is slow. It knows nothing of what is sent.
+// both, is slow. It knows nothing of what is sent, but for what it is told to look for.
 // X1. A silent direction keeps its bytes, as a network does that retransmits: they arrive when the line heals.
 // X2. `muteServer` is the exception: what the server sends is lost, so its connections must be cut before they are used again.
 import { createServer, connect, type AddressInfo, type Socket } from 'node:net'
@@ -17,6 +17,8 @@ export interface TcpProxy extends AsyncDisposable {
   reset(): void
   /** @param newToo connections made from now on are silent as well, as in a partition; else they get through */
   silence(silence: Silence, options: { newToo: boolean }): void
+  /** Calls `found` once, before the piece of what a client sends that holds these bytes goes on. The piece is looked at alone. */
+  onceSent(text: string, found: () => void): void
   /** From now on every piece arrives so much later. */
   delay(ms: number): void
   /** Bytes the server sent that the client never saw. */
@@ -34,6 +36,7 @@ export async function tcpProxy(targetPort: number): Promise<TcpProxy> {
   let swallowedBytes = 0
   let delayMs = 0
   let ofNew: Silence = 'none'
+  let wanted: { readonly text: string; readonly found: () => void } | null = null
 
   const forward = (bytes: Buffer, to: Socket): void => {
     const write = (): void => void (to.destroyed || to.write(bytes))
@@ -52,7 +55,13 @@ export async function tcpProxy(targetPort: number): Promise<TcpProxy> {
         upstream.destroy()
       })
     }
-    client.on('data', (bytes: Buffer) => forward(bytes, upstream))
+    client.on('data', (bytes: Buffer) => {
+      if (wanted !== null && bytes.includes(wanted.text)) {
+        wanted.found()
+        wanted = null
+      }
+      forward(bytes, upstream)
+    })
     upstream.on('data', (bytes: Buffer) => {
       if (muted) swallowedBytes += bytes.length
       else forward(bytes, client)
@@ -81,6 +90,7 @@ export async function tcpProxy(targetPort: number): Promise<TcpProxy> {
       ofNew = newToo ? silence : 'none'
       for (const line of lines) hold(line, silence)
     },
+    onceSent: (text, found) => void (wanted = { text, found }),
     delay: (ms) => void (delayMs = ms),
     get swallowedBytes() {
       return swallowedBytes

@@ -2,10 +2,13 @@
 // B1. A read makes no consumer: the object's entry and its chunks are read by direct get. (The object store client makes a
 //     consumer for each read, which lingers for 300 s; the server allows 1,000 for a stream.)
 // B2. What is given out has the SHA-256 it was asked for by. B3. A read holds no more than the object's own size, at most
-//     `blobBytesMax`, and ends within `readMsMax`.
+//     `blobBytesMax`, and ends within `triesMsMax`.
+// B4. The entry is stored after its chunks, and chunks are never deleted: an entry whose answer was lost may have been stored. (The
+//     object store client deletes the chunks then, and leaves an object that cannot be read.)
+// B5. An object that is there already is read before it is believed; one that cannot be read is written again.
 import { BeaverError, type BlobStore, messageOf, pause, systemClock } from '@beaver/core'
 import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream'
-import type { NatsConnection } from '@nats-io/nats-core'
+import { headers, type MsgHdrs, type NatsConnection, nuid } from '@nats-io/nats-core'
 import { Objm } from '@nats-io/obj'
 import { hash } from 'node:crypto'
 import { z } from 'zod'
@@ -16,37 +19,89 @@ import type { Subjects } from './subjects.ts'
 
 const knownMax = 10_000
 const blobBytesMax = 256 * 1024 * 1024
-const readMsMax = 30_000
+/** The object store's usual size. */
+const chunkBytesMax = 128 * 1024
+const triesMsMax = 30_000
+const answerMsMax = 5_000
 const retryMs = 100
 const chunksMax = 64
 
 export async function natsBlobStore(nc: NatsConnection, subjects: Subjects): Promise<BlobStore> {
   const bucket = subjects.blobBucket
-  const store = await new Objm(nc).create(bucket, { description: 'Beaver: payloads of the journal by their SHA-256' })
+  await new Objm(nc).create(bucket, { description: 'Beaver: payloads of the journal by their SHA-256' })
   const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: 5_000 })
   const known = new Set<string>()
   return {
     async put(sha256, bytes) {
       if (known.has(sha256)) return
-      const there = await store.info(sha256)
-      if (there === null || there.deleted) await store.putBlob({ name: sha256 }, bytes)
+      const name = { bucket, sha256 }
+      await untilDone(nc, name, 'written to', async (signal) => {
+        if (!(await isWhole(nc, jsm, { ...name, signal }))) await writeBlob(nc, name, bytes)
+      })
       if (known.size >= knownMax) known.clear()
       known.add(sha256)
     },
-    async get(sha256) {
-      const ending = AbortSignal.timeout(readMsMax)
-      for (;;) {
-        try {
-          return await readBlob(nc, jsm, { bucket, sha256, signal: ending })
-        } catch (error) {
-          if (error instanceof BeaverError && lasting.has(error.code)) throw error
-          if (ending.aborted || nc.isClosed()) throw unreachable(bucket, sha256, error)
-          await lineOf(nc).up(readMsMax)
-          await pause(systemClock, retryMs, ending)
-        }
-      }
+    get(sha256) {
+      const name = { bucket, sha256 }
+      return untilDone(nc, name, 'read from', (signal) => readBlob(nc, jsm, { ...name, signal }))
     },
   }
+}
+
+/** Tries again what another try may mend, for `triesMsMax` at most. */
+async function untilDone<Value>(nc: NatsConnection, { bucket, sha256 }: BlobName, how: string, act: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
+  const ending = AbortSignal.timeout(triesMsMax)
+  for (;;) {
+    try {
+      return await act(ending)
+    } catch (error) {
+      if (error instanceof BeaverError && lasting.has(error.code)) throw error
+      if (ending.aborted || nc.isClosed())
+        throw new BeaverError('unreachable', `The payload ${sha256} cannot be ${how} the blob store ${bucket}: ${messageOf(error)}`, { cause: error })
+      await lineOf(nc).up(triesMsMax)
+      await pause(systemClock, retryMs, ending)
+    }
+  }
+}
+
+async function isWhole(nc: NatsConnection, jsm: JetStreamManager, name: BlobName & { signal: AbortSignal }): Promise<boolean> {
+  try {
+    await readBlob(nc, jsm, name)
+    return true
+  } catch (error) {
+    if (error instanceof BeaverError && lasting.has(error.code)) return false
+    throw error
+  }
+}
+
+/** Writes an object as clients of object stores do: its chunks under a name of their own, then the entry that names them. */
+async function writeBlob(nc: NatsConnection, { bucket, sha256 }: BlobName, bytes: Uint8Array): Promise<void> {
+  const id = nuid.next()
+  const chunkBytes = Math.min(chunkBytesMax, nc.info?.max_payload ?? chunkBytesMax)
+  const chunks = Math.ceil(bytes.length / chunkBytes)
+  for (let i = 0; i < chunks; i++) await store(nc, `$O.${bucket}.C.${id}`, bytes.subarray(i * chunkBytes, (i + 1) * chunkBytes))
+  const entry = {
+    name: sha256,
+    options: { max_chunk_size: chunkBytes },
+    bucket,
+    nuid: id,
+    size: bytes.length,
+    chunks,
+    mtime: new Date().toISOString(),
+    digest: `SHA-256=${urlSafe(Buffer.from(sha256, 'hex'))}`,
+    deleted: false,
+  }
+  const replaces = headers()
+  replaces.set('Nats-Rollup', 'sub')
+  await store(nc, entrySubject({ bucket, sha256 }), Buffer.from(JSON.stringify(entry)), replaces)
+}
+
+const storeAnswer = z.object({ seq: z.number().optional(), error: z.object({ description: z.string() }).optional() })
+
+async function store(nc: NatsConnection, subject: string, payload: Uint8Array, hdrs?: MsgHdrs): Promise<void> {
+  const answer = await lineOf(nc).request(subject, payload, { timeout: answerMsMax, ...(hdrs === undefined ? {} : { headers: hdrs }) })
+  const { data } = storeAnswer.safeParse(jsonOf(answer.data))
+  if (data?.seq === undefined) throw new Error(data?.error?.description ?? 'the server did not say that it stored it')
 }
 
 /** Errors that another try does not mend. */
@@ -87,7 +142,7 @@ async function readBlob(nc: NatsConnection, jsm: JetStreamManager, { bucket, sha
 /** Looks at the nearest copy of the stream first; only the leader can say that there is no object. */
 async function objectOf(nc: NatsConnection, jsm: JetStreamManager, { bucket, sha256 }: BlobName): Promise<z.infer<typeof objectEntry>> {
   const stream = `OBJ_${bucket}`
-  const subject = `$O.${bucket}.M.${base64Url(sha256)}`
+  const subject = entrySubject({ bucket, sha256 })
   const near = await readLast(nc, stream, subject).catch(absentHasNone)
   const payload = near?.payload ?? (await storedMessageOf(jsm, stream, { last_by_subj: subject }))?.payload
   const parsed = payload === undefined ? null : objectEntry.safeParse(jsonOf(payload))
@@ -102,7 +157,9 @@ function absentHasNone(error: unknown): null {
 }
 
 /** With padding, as object stores write it. */
-const base64Url = (text: string): string => Buffer.from(text).toString('base64').replaceAll('+', '-').replaceAll('/', '_')
+const urlSafe = (bytes: Buffer): string => bytes.toString('base64').replaceAll('+', '-').replaceAll('/', '_')
+
+const entrySubject = ({ bucket, sha256 }: BlobName): string => `$O.${bucket}.M.${urlSafe(Buffer.from(sha256))}`
 
 function jsonOf(payload: Uint8Array): unknown {
   try {
@@ -114,6 +171,3 @@ function jsonOf(payload: Uint8Array): unknown {
 
 const corrupt = ({ bucket, sha256 }: BlobName, why: string): BeaverError =>
   new BeaverError('blob_corrupt', `The payload ${sha256} in the blob store ${bucket} is not what its name says: ${why}.`)
-
-const unreachable = (bucket: string, sha256: string, cause: unknown): BeaverError =>
-  new BeaverError('unreachable', `The payload ${sha256} cannot be read from the blob store ${bucket}: ${messageOf(cause)}`, { cause })
