@@ -28,5 +28,5 @@ it(`daemons that die, freeze and drain, and lines that fall silent, leave every 
   )
   expect(report.tasks).toBeGreaterThan(0)
   expect(Object.keys(report.faults)).not.toEqual([])
-  if (report.violations.length > 0) throw new Error(reportText(report))
+  if (report.violations.length > 0) throw new Error(reportText({ ...report, replay: `BEAVER_FAULTS_SEED=${seed} npm test -- test/faults.test.ts` }))
 }, 120_000)

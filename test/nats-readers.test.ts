@@ -185,7 +185,12 @@ describe('a blob that is stored', () => {
     const name = hash('sha256', content)
     line.onceSent('Nats-Rollup', () => line.silence('down', { newToo: false }))
     const put = writing.put(name, content)
-    await until('the entry is stored', () => blobs.get(name).then(() => true, () => false))
+    await until('the entry is stored', () =>
+      blobs.get(name).then(
+        () => true,
+        () => false,
+      ),
+    )
     line.reset()
     await put
     expect(content.equals(await blobs.get(name))).toBe(true)

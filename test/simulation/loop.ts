@@ -23,6 +23,8 @@ type LoopOutcome = Awaited<ReturnType<WorkerPool['start']>['outcome']>
 
 const usage = { input_tokens: 1, output_tokens: 1, calls: 1 }
 const answerMsMax = 400
+/** After so long a loop asks its host whether the task is still ours, as a real one does. */
+const lateMs = 500
 
 export interface SimPool extends WorkerPool {
   /** The thread dies, and each loop in it. */
@@ -82,6 +84,7 @@ class SimLoop {
   readonly #plan: Plan
   readonly #runId: string
   #run: RunState | null = null
+  #oursAt = -Infinity
 
   constructor(of: SimLoopOf) {
     this.#of = of
@@ -109,6 +112,8 @@ class SimLoop {
   /** Asks the model. @returns whether the run has ended with its answer */
   async #answer(index: number): Promise<boolean> {
     const { watch, source, spec, life, stop } = this.#of
+    await this.#untilOurs()
+    if (stop.aborted) return false
     watch.asked(source, { task: spec.taskId, runId: this.#runId, index })
     await this.#passing(life.random.chance(0.1) ? life.random.int(8_000) : life.random.int(answerMsMax))
     if (stop.aborted) return false
@@ -150,6 +155,7 @@ class SimLoop {
     }
     if (call.approval === 'denied') return this.#result(call, { success: false, error: 'denied' })
     await this.#write([event('tool_call_started', { call_id: call.id, tool_name: 'act', idempotent: false }, this.#runId)])
+    await this.#untilOurs()
     if (stop.aborted) return
     watch.effect(source, { task: spec.taskId, runId: this.#runId, callId: call.id })
     await this.#passing(life.random.int(50))
@@ -163,6 +169,8 @@ class SimLoop {
   /** The provider wants to be left alone. */
   async #refused(): Promise<void> {
     const { watch, source, spec, host, stop } = this.#of
+    await this.#untilOurs()
+    if (stop.aborted) return
     watch.asked(source, { task: spec.taskId, runId: this.#runId, index: 0 })
     const failure: Failure = { class: 'rate_limited', message: 'Slow down.' }
     await this.#write([event('provider_call_failed', { failure, tries: 1, retry_in_ms: this.#plan.pauseMs, status: 429 }, this.#runId)])
@@ -187,8 +195,19 @@ class SimLoop {
     return { status, facts: { outputText, outputSeq: 0, tools: [] }, failure, usage: noUsage, provider: 'p', model: 'm' }
   }
 
-  #append(events: readonly DomainEvent[], end: LoopEnd | null): Promise<unknown> {
-    return this.#heard(this.#of.host.append(events.map(draft), end))
+  async #append(events: readonly DomainEvent[], end: LoopEnd | null): Promise<void> {
+    const askedAt = this.#of.life.clock.now()
+    await this.#heard(this.#of.host.append(events.map(draft), end))
+    this.#oursAt = askedAt
+  }
+
+  async #untilOurs(): Promise<void> {
+    const { host, life, stop } = this.#of
+    while (!stop.aborted && life.clock.now() - this.#oursAt > lateMs) {
+      const askedAt = life.clock.now()
+      await this.#heard(Promise.resolve(host.stillOurs?.()))
+      this.#oursAt = askedAt
+    }
   }
 
   /** What crosses the thread takes a moment; a thread that is lost hears nothing. */

@@ -123,6 +123,14 @@ export const simMutations: readonly SimMutation[] = [
     replacement: "state === 'gone' || 0 * nowMs",
   },
   {
+    name: 'loss-unnoticed',
+    issue: null,
+    fault: 'a daemon that was stopped goes on with a task that it has lost',
+    file: runtime('task-log.ts'),
+    snippet: 'else if (newest.epoch <= this.epoch) return',
+    replacement: 'else if (newest.epoch <= Infinity) return',
+  },
+  {
     name: 'stale-run',
     issue: null,
     fault: 'a run is taken up again from a stale read of its log',

@@ -54,9 +54,13 @@ function judgeTakeover(task: TaskRecord, { blow, msMax, watch }: { blow: Blow; m
   const last = before.at(-1)
   const owner = ownerOf(before)
   if (last === undefined || owner !== blow.source || task.events.some((event) => isOver(event, blow.atMs + msMax))) return
+  // What it had sent before it died may land after that: it let go of the task.
+  if (task.events.some(({ type, source, atMs }) => source === blow.source && atMs > blow.atMs && isLetGo(type))) return
   if (!task.events.some(({ type, source, atMs }) => type === 'task_claimed' && source !== blow.source && atMs > blow.atMs && atMs <= blow.atMs + msMax))
     watch.broken('a lost daemon is replaced', `nobody took ${task.log.task} over within ${msMax} ms of ${blow.kind}`)
 }
+
+const isLetGo = (type: string): boolean => type === 'task_released' || type === 'task_suspended'
 
 const isOver = ({ type, atMs }: Seen, untilMs: number): boolean =>
   atMs <= untilMs && ['task_completed', 'task_failed', 'task_cancelled', 'task_incomplete'].includes(type)
@@ -65,7 +69,7 @@ function ownerOf(events: readonly Seen[]): string | null {
   let owner: string | null = null
   for (const { type, source } of events) {
     if (type === 'task_claimed') owner = source
-    if (type === 'task_released' || type === 'task_suspended') owner = null
+    if (isLetGo(type)) owner = null
   }
   return owner
 }

@@ -21,6 +21,8 @@ export interface TaskRecord {
   readonly events: Seen[]
   /** The source of each epoch's claim. */
   readonly claims: Map<number, string>
+  /** When the newest of them landed. */
+  claimedAt: number
   /** Results of calls, and answers of runs. */
   readonly results: Set<string>
   readonly answers: Map<string, number>
@@ -32,7 +34,18 @@ export interface TaskRecord {
 }
 
 export function newRecord(log: LogId, previous: string | null): TaskRecord {
-  return { log, previous, events: [], claims: new Map(), results: new Set(), answers: new Map(), asking: new Set(), started: new Map(), ended: null }
+  return {
+    log,
+    previous,
+    events: [],
+    claims: new Map(),
+    claimedAt: 0,
+    results: new Set(),
+    answers: new Map(),
+    asking: new Set(),
+    started: new Map(),
+    ended: null,
+  }
 }
 
 export function seenIn(entry: Entry): Seen[] {

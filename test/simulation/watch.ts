@@ -11,6 +11,7 @@ export type Rule =
   | 'session order'
   | 'one result a call'
   | 'no answer is asked for again'
+  | 'who lost a task notices'
   | 'no effect before its durable start'
   | 'one effect a call'
   | 'one writer an epoch'
@@ -32,6 +33,8 @@ export interface Violation {
 
 /** What others may write into the log of a task that nobody drives. */
 const commands: ReadonlySet<string> = new Set(['task_cancel_requested', 'approval_granted', 'approval_denied'])
+/** The oldest look that a loop believes, and the ways there and back. */
+const noticedMsMax = 600
 const genesis = '0'.repeat(64)
 
 export class Watch {
@@ -42,8 +45,12 @@ export class Watch {
   readonly #effects = new Map<string, number>()
   readonly #trace: (what: () => string) => unknown
 
-  constructor(trace: (what: () => string) => unknown) {
+  readonly #now: () => number
+
+  /** @param now virtual time */
+  constructor(trace: (what: () => string) => unknown, now: () => number) {
     this.#trace = trace
+    this.#now = now
   }
 
   tell(what: () => string): void {
@@ -85,6 +92,7 @@ export class Watch {
     if (event.type === 'task_claimed') {
       if (event.epoch <= (before?.epoch ?? 0)) this.broken('epochs rise', `${task.log.task}: epoch ${event.epoch} is claimed after ${before?.epoch ?? 0}`)
       task.claims.set(event.epoch, event.source)
+      task.claimedAt = this.#now()
       const previous = task.previous === null ? undefined : this.tasks.get(task.previous)
       if (previous !== undefined && previous.ended === null) this.broken('session order', `${task.log.task} is claimed before ${previous.log.task} has ended`)
       return
@@ -113,7 +121,7 @@ export class Watch {
     const owner = this.#ownerNow(task)
     if (task === undefined || ![...task.claims.values()].includes(by))
       return this.broken('nothing is asked before the claim', `${by} asks for ${of.task} without a durable claim`)
-    if (owner !== by || task.ended !== null) return void this.zombies++
+    if (owner !== by || task.ended !== null) return this.#actsLate(by, task, `asks for answer ${of.index}`)
     if ((task.answers.get(of.runId) ?? 0) > of.index)
       this.broken('no answer is asked for again', `${by}, which owns ${of.task}, asks for its answer ${of.index} again`)
   }
@@ -127,7 +135,15 @@ export class Watch {
     const times = (this.#effects.get(call) ?? 0) + 1
     this.#effects.set(call, times)
     if (times > 1) this.broken('one effect a call', `${of.callId} of ${of.task} took effect ${times} times`)
-    if (this.#ownerNow(task) !== by) this.zombies++
+    if (task !== undefined && this.#ownerNow(task) !== by) this.#actsLate(by, task, `lets ${of.callId} take effect`)
+  }
+
+  /** A daemon may act for a task that it has just lost: its last look is as old as a message takes. */
+  #actsLate(by: string, task: TaskRecord, what: string): void {
+    this.zombies++
+    if (this.#ownerNow(task) === by) return
+    const lostMs = this.#now() - task.claimedAt
+    if (lostMs > noticedMsMax) this.broken('who lost a task notices', `${by} ${what} of ${task.log.task}, which another daemon took over ${lostMs} ms ago`)
   }
 
   #ownerNow(task: TaskRecord | undefined): string | null {

@@ -42,7 +42,10 @@ export class World {
     const { seed, leaseMs } = scenario
     this.scenario = scenario
     this.scheduler = newScheduler(randomOf(seed, 'scheduler'))
-    this.watch = new Watch((what) => tracing && this.trace.push(`${String(this.scheduler.now() - worldBegins).padStart(7)} ${what()}`))
+    this.watch = new Watch(
+      (what) => tracing && this.trace.push(`${String(this.scheduler.now() - worldBegins).padStart(7)} ${what()}`),
+      () => this.scheduler.now(),
+    )
     this.#random = randomOf(seed, 'world')
     let last = 0
     this.#ids = { next: (kind) => `${kind}_${++last}` }

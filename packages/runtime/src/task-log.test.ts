@@ -5,7 +5,6 @@ import {
   type BlobStore,
   draft,
   emptyHead,
-  type Entry,
   event,
   type Journal,
   type LogId,
@@ -300,46 +299,6 @@ describe('size', () => {
     expect(first).toMatchObject({ dataref: `blob:sha256:${stored[0]}` })
     expect(first).not.toHaveProperty('data')
     expect(second?.data).toEqual({ content: 'small' })
-  })
-})
-
-describe('an append whose answer comes late (O8)', () => {
-  /** An append that is stored at once; the answer is read by a process that stood still for ten seconds, in which `meanwhile` happens. */
-  const late = (meanwhile: (writer: TaskLog, journal: Journal) => Promise<unknown>) => {
-    const journal = memoryJournal()
-    let ms = 0
-    const port: Journal = {
-      ...journal,
-      now: () => ms,
-      async append(append) {
-        const outcome = await journal.append(append)
-        if (ms === 0) await meanwhile(writer, journal)
-        ms = 10_000
-        return outcome
-      },
-    }
-    const writer = taskLog(port)
-    return { writer, journal }
-  }
-  const takenOver = async (_: TaskLog, journal: Journal) => {
-    const { payload, revision } = (await journal.last(log)) as Entry
-    const head = splitBatch(payload).at(-1) as WireRecord
-    const other = new TaskLog(log, { head, revision, epoch: 2 }, { journal, blobs: memoryBlobStore(), clock: systemClock, source: '/beaver/daemons/d2' })
-    await other.append([draft(event('task_claimed', { daemon: 'd2' }))])
-  }
-
-  it('authorises nothing when the task was taken over meanwhile, although its events were stored', async () => {
-    const { writer, journal } = late(takenOver)
-    expect(await outcome(writer.append([prompt('before the stop')]))).toBe('fenced')
-    expect(writer.fenced.aborted).toBe(true)
-    expect(await outcome(writer.append([prompt('after it')]))).toBe('fenced')
-    expect((await journal.read(log)).flatMap(({ payload }) => splitBatch(payload)).map(({ epoch }) => epoch)).toEqual([1, 2])
-  })
-
-  it('counts when the task is still ours', async () => {
-    const { writer } = late(async () => {})
-    expect(await writer.append([prompt('slow')])).toBe(1)
-    expect(await writer.append([prompt('next')])).toBe(2)
   })
 })
 

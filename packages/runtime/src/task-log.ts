@@ -5,8 +5,6 @@
 //     aborts. O4. A blob is stored before the event that refers to it. O5. Nothing follows what was appended last.
 // O6. Events given together land together, whatever their size: what does not fit one entry goes into several of one append.
 // O7. The first entry of a task that is being opened begins with its first record, and its write accepts the task.
-// O8. An append whose answer comes late authorises nothing until the log was looked at again. A process that was stopped may read
-//     the answer long after another daemon has taken the task over.
 import {
   BeaverError,
   type Blob,
@@ -33,10 +31,6 @@ export interface TaskLogPorts {
   readonly source: string
 }
 
-/** An answer that takes longer is late: the task may be somebody else's by the time it is read. */
-export const lateMs = 500
-/** So many looks whose answers all come late say that the machine is slow, not that the process was stopped. */
-const lateLooksMax = 3
 /** Between two questions to a journal that does not answer. */
 const unansweredMs = 500
 
@@ -152,21 +146,18 @@ export class TaskLog {
   }
 
   /**
-   * Whether this daemon still owns the task, by what its log ends with now. `false`: it is closed. A journal that does not answer is
-   * asked until it does, or until `signal` aborts; one that answers late is asked again.
+   * Resolves when the log ends with what this daemon wrote: the task is still ours. A journal that does not answer is asked until it does.
+   * @throws {BeaverError} `fenced` when another daemon has taken the task over
    */
-  async stillOurs(signal: AbortSignal = this.#fenced.signal): Promise<boolean> {
-    const { journal, clock } = this.#ports
-    let late = 0
-    while (!signal.aborted && !this.#fenced.signal.aborted) {
-      const askedAt = journal.now()
-      const last = await journal.last(this.log).catch(() => null)
+  async stillOurs(): Promise<void> {
+    while (!this.#fenced.signal.aborted) {
+      const last = await this.#ports.journal.last(this.log).catch(() => null)
       const newest = last === null ? undefined : splitBatch(last.payload).at(-1)
-      if (newest !== undefined && newest.epoch > this.epoch) this.close('Another daemon owns the task now.')
-      else if (newest === undefined) await pause(clock, unansweredMs, signal)
-      else if (journal.now() - askedAt <= lateMs || ++late === lateLooksMax) return true
+      if (newest === undefined) await pause(this.#ports.clock, unansweredMs, this.#fenced.signal)
+      else if (newest.epoch <= this.epoch) return
+      else this.close('Another daemon owns the task now.')
     }
-    return false
+    return this.fail()
   }
 
   #begin(): void {
@@ -191,11 +182,8 @@ export class TaskLog {
       const { taken, payloads, blobs, head } = this.#sealWaiting()
       try {
         for (const blob of blobs) await this.#ports.blobs.put(blob.sha256, blob.bytes)
-        const { journal } = this.#ports
-        const sentAt = journal.now()
-        const outcome = await (this.#opening?.write(payloads) ?? journal.append({ log: this.log, expectedRevision: this.#revision, payloads }))
-        const ours = outcome.kind === 'appended' && (journal.now() - sentAt <= lateMs || (await this.stillOurs()))
-        if (!ours) throw new BeaverError('fenced', `Another daemon owns the task ${this.log.task} now.`)
+        const outcome = await (this.#opening?.write(payloads) ?? this.#ports.journal.append({ log: this.log, expectedRevision: this.#revision, payloads }))
+        if (outcome.kind === 'fenced') throw new BeaverError('fenced', `Another daemon owns the task ${this.log.task} now.`)
         this.#opening = null
         this.#head = head
         this.#revision = outcome.revision

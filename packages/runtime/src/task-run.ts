@@ -239,7 +239,7 @@ export class TaskRun {
         return this.#approvals.wait(runId, callId).finally(() => waitEnded(personWaits, of, this.#clock.now()))
       },
       pause: (request, signal) => this.#pause(runId, request, signal),
-      stillOurs: async () => void ((await taskLog.stillOurs()) || (await taskLog.fail())),
+      stillOurs: () => taskLog.stillOurs(),
     })
     const { suspects } = this.#task
     const guarded = suspects.pure || suspects.names.length > 0 ? { ...spec, suspectTools: suspects } : spec
@@ -268,9 +268,6 @@ export class TaskRun {
     if (this.waits) this.#onWait()
     await pause(this.#ports.clock, request.ms, signal)
     if (live !== undefined) live.pause = null
-    // A process that was stopped during the pause would ask a model for an answer that somebody else asks for.
-    const ours = signal.aborted || (await this.#task.taskLog.stillOurs(signal)) || signal.aborted
-    if (!ours) return new Promise(() => {}) // its log is closed: nobody hears of it
   }
 }
 

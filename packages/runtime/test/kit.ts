@@ -54,6 +54,7 @@ function memoryPool(services: LoopServices): MemoryPool {
         lost ? new Promise(() => {}) : ask().then((value) => (lost ? new Promise(() => {}) : value))
       const heard = {
         append: (...args: Parameters<typeof host.append>) => whileAlive(() => host.append(...args)),
+        stillOurs: () => whileAlive(async () => void (await host.stillOurs?.())),
         runTeam: (...args: Parameters<typeof host.runTeam>) => whileAlive(() => host.runTeam(...args)),
         sharedState: (...args: Parameters<typeof host.sharedState>) => whileAlive(() => host.sharedState(...args)),
         approval: (callId: string) => whileAlive(() => host.approval(callId)),

@@ -6,7 +6,7 @@
 import { type DomainEvent, event, fallbackClasses, retryPauseMs } from '@beaver/core'
 import { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError, type TurnWait } from '../provider/chat-provider.ts'
 import type { ProviderBundle } from '../provider/provider-bundle.ts'
-import type { LoopWork } from './loop-work.ts'
+import { type LoopWork, untilOurs } from './loop-work.ts'
 
 export interface Question extends Pick<ChatRequest, 'messages' | 'tools'> {
   readonly providers: Pick<ProviderBundle, 'main' | 'fallback'>
@@ -68,9 +68,12 @@ async function tryOnce(
   { provider, admitted }: { provider: ChatProvider; admitted: boolean },
 ): Promise<Tried> {
   const { signal, host } = work
+  await untilOurs(work)
   if (signal.aborted) return { kind: 'cancelled' }
   const writer = live && work.live !== null ? work.live.begin(work.run().answers + 1) : null
-  const turn = live ? { admitted, waitTurn: (wait: TurnWait) => host.pause({ ...wait, waitsFor: 'limit', admitted: true }, signal) } : {}
+  const turn = live
+    ? { admitted, waitTurn: (wait: TurnWait) => host.pause({ ...wait, waitsFor: 'limit', admitted: true }, signal).then(() => untilOurs(work)) }
+    : {}
   const begun = work.services.clock.now()
   const durationMs = (): number => Math.max(0, Math.round(work.services.clock.now() - begun))
   try {

@@ -131,10 +131,10 @@ export interface LoopHost {
    */
   append(drafts: readonly Draft[], end: LoopEnd | null): Promise<number>
   /**
-   * Resolves while the task is ours, rejects when it is not. Asked when an answer of the host came late: the process may have been
-   * stopped meanwhile. Absent: nobody else can own the task.
+   * Asked before a model or a tool is: a process that was stopped may have lost the task meanwhile. Resolves while the task is ours,
+   * rejects when it is not. `null`: it was ours a moment ago. Absent: nobody else can own it.
    */
-  readonly stillOurs?: () => Promise<void>
+  readonly stillOurs?: () => Promise<unknown> | null
   /** Runs a team for a workflow call; the same call again gives the same team. */
   runTeam(callId: string, graph: ExecutionGraph): Promise<TeamResult | TeamRefusal>
   /** Reads or changes the state of the run's team; a change is durable when it resolves. */

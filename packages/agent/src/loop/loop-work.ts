@@ -30,3 +30,9 @@ export interface LoopWork {
   /** Any tool there is, whether this run has it or not. */
   isTool(name: string): boolean
 }
+
+/** Before a model or a tool is asked. @throws when the task is somebody else's by now */
+export async function untilOurs({ host, signal }: LoopWork): Promise<void> {
+  const asking = signal.aborted ? null : host.stillOurs?.()
+  if (asking !== null && asking !== undefined) await asking
+}

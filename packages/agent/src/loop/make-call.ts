@@ -1,5 +1,5 @@
 // Making a call that may be made: an ordinary tool in this thread, a workflow as a team of its host.
-// R1. Whatever goes wrong is a result the model can read. R2. A pure tool has nothing of its host that it could change or read.
+// R1. Whatever goes wrong is a result the model can read, but for the loss of the task. R2. A pure tool has nothing of its host that it could change or read.
 import { type DomainEvent, noSuspects, type SessionSearchRequest, type ToolCall } from '@beaver/core'
 import { readArgumentsText, skillsOf, type Workflow } from '@beaver/workflows'
 import { executeTool, failedResult, type ToolResult } from '../tools/execute-tool.ts'
@@ -7,13 +7,14 @@ import type { ExternalCall } from '../tools/external-tools.ts'
 import { ToolFailure } from '../tools/tool-failure.ts'
 import type { Tool, ToolContext } from '../tools/tool.ts'
 import { findIn } from './assembly.ts'
-import type { LoopWork } from './loop-work.ts'
+import { type LoopWork, untilOurs } from './loop-work.ts'
 import { resultEvent } from './result-event.ts'
 import { workflowResult } from './workflow-result.ts'
 
 /** The event of its result. */
 export async function makeCall(work: LoopWork, call: ToolCall): Promise<DomainEvent> {
   const { clock } = work.services
+  if (work.assembly.tools.get(call.name)?.pure !== true) await untilOurs(work)
   const begun = clock.now()
   const result = await resultOf(work, call)
   return resultEvent(work.start.run_id, call.id, result, Math.round(clock.now() - begun))

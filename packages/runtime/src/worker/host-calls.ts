@@ -27,7 +27,7 @@ function hostCall({ host, open }: Asking, call: number, ask: HostCall): Promise<
     case 'append':
       return host.append(ask.drafts, ask.end)
     case 'still_ours':
-      return (host.stillOurs?.() ?? Promise.resolve()).then(() => null)
+      return Promise.resolve(host.stillOurs?.()).then(() => null)
     case 'team':
       return host.runTeam(ask.callId, ask.graph)
     case 'shared_state':

@@ -5,9 +5,12 @@ import { threadId } from 'node:worker_threads'
 import { externalTool, LoopDropped, type LoopHost, type LoopServices, runAgentLoop } from '@beaver/agent'
 import { messageOf, TransientMap } from '@beaver/core'
 import { batchedPost, type FromShard, type HostAnswer, type HostCall, type ShardPlace, type ToShard } from './protocol.ts'
-import { lateMs } from '../task-log.ts'
 import { guardThread } from './thread-guard.ts'
 import { writeVitals } from './thread-vitals.ts'
+
+/** An answer that takes longer is late: the task may be somebody else's by the time it is read. */
+const lateMs = 500
+const lateLooksMax = 3
 
 /** Serves loops until the port closes. */
 export function serveShard({ port, vitals }: ShardPlace, services: Omit<LoopServices, 'suspectTools'>): Promise<void> {
@@ -33,20 +36,31 @@ export function serveShard({ port, vitals }: ShardPlace, services: Omit<LoopServ
       signal?.addEventListener('abort', () => calls.has(call) && post({ kind: 'abandon', loop, call }), { once: true })
     })
 
-  /** What an append authorises is begun at once, or, when its answer came late, after another look at whose the task is. */
-  async function durable(loop: number, append: Extract<HostCall, { of: 'append' }>): Promise<number> {
-    const askedAt = performance.now()
-    const first = await ask<number>(loop, append)
-    if (append.end === null && performance.now() - askedAt > lateMs) await ask<null>(loop, { of: 'still_ours' })
-    return first
+  /** Whether the task of a loop is ours, asked only when no answer of its host says so since a moment. */
+  function ownership(loop: number) {
+    let knownAt = -Infinity
+    const told = async <Value extends HostAnswer>(what: HostCall): Promise<Value> => {
+      const askedAt = performance.now()
+      const value = await ask<Value>(loop, what)
+      knownAt = askedAt
+      return value
+    }
+    const isKnown = (): boolean => performance.now() - knownAt <= lateMs
+    // Answers that all come late say that the machine is slow, not that the process was stopped each time.
+    const look = async (): Promise<void> => {
+      for (let looks = 1; looks <= lateLooksMax && !isKnown(); looks++) await told<null>({ of: 'still_ours' })
+    }
+    return { told, stillOurs: () => (isKnown() ? null : look()) }
   }
 
   function start({ loop, spec }: Extract<ToShard, { kind: 'start' }>): void {
     const cancel = new AbortController()
     cancels.set(loop, cancel)
     callsOf.set(loop, new Set())
+    const { told, stillOurs } = ownership(loop)
     const host: LoopHost = {
-      append: (drafts, end) => durable(loop, { of: 'append', drafts, end }),
+      append: (drafts, end) => told({ of: 'append', drafts, end }),
+      stillOurs,
       runTeam: (callId, graph) => ask(loop, { of: 'team', callId, graph }),
       sharedState: (access) => ask(loop, { of: 'shared_state', access }),
       approval: (callId) => ask(loop, { of: 'approval', callId }),

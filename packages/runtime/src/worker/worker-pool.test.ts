@@ -1,7 +1,6 @@
 import { pause, systemClock } from '@beaver/core'
 import { type MemoryHost, memoryHost, rootSpec, until } from '@beaver/testing'
 import { afterAll, describe, expect, it, test } from 'vitest'
-import { lateMs } from '../task-log.ts'
 import { poolPolicy } from './thread-losses.ts'
 import { type RunningLoop, startWorkerPool, type WorkerPool } from './worker-pool.ts'
 
@@ -71,14 +70,14 @@ describe('a pool of two threads', async () => {
     expect(await pool.start(rootSpec(), host).outcome).toEqual({ kind: 'broke', message: 'another daemon owns it' })
   })
 
-  it('an append that is answered late authorises nothing before its host says that the task is still ours', async () => {
+  it('asks no model when an append was answered late, before its host says that the task is still ours', async () => {
     const host = memoryHost()
     const asked: string[] = []
     const late = {
       ...host,
       append: async (...args: Parameters<typeof host.append>) => {
         const first = await host.append(...args)
-        await pause(systemClock, 2 * lateMs, new AbortController().signal)
+        await pause(systemClock, 1_000, new AbortController().signal)
         return first
       },
       stillOurs: () => {
