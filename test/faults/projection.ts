@@ -38,7 +38,10 @@ function sequenceOf(file: string): number {
   }
 }
 
-/** All rows as text, by table; without the position, and without the parts of a text index, which depend on how rows came in. */
+/** No functions of the journal alone: where the projector stands, and how far it has indexed. */
+const positions: ReadonlySet<string> = new Set(['checkpoint', 'text_index'])
+
+/** All rows as text, by table; without positions, and without the parts of a text index, which depend on how rows came in. */
 function rowsOf(file: string): ReadonlyMap<string, readonly string[]> {
   const db = new DatabaseSync(file, { readOnly: true })
   try {
@@ -50,7 +53,7 @@ function rowsOf(file: string): ReadonlyMap<string, readonly string[]> {
         .prepare(`select * from "${name}"`)
         .all()
         .map((row) => JSON.stringify(row))
-    return new Map((tables as { name: string }[]).filter(({ name }) => name !== 'checkpoint').map(({ name }) => [name, rows(name).toSorted()]))
+    return new Map((tables as { name: string }[]).filter(({ name }) => !positions.has(name)).map(({ name }) => [name, rows(name).toSorted()]))
   } finally {
     db.close()
   }
