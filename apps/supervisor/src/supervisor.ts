@@ -102,6 +102,21 @@ export async function startSupervisor(
   const memory = await natsMemoryStore(nc, subjects, { memory: config.memory.memory_chars_max, user: config.memory.user_chars_max })
   undo.defer(() => memory.close())
   const queue = await natsTaskQueue(nc, subjects, { leaseMs: config.daemon.lease_ms, now: () => journal.now() })
+  const clock = steadyClock
+  // Before the threads are there: what a dead daemon left is woken while they start.
+  let drives = (_key: string): boolean => false
+  const peers = natsPeers(nc, subjects, logger)
+  const sweep = startSweep({
+    openTasks: natsOpenTasks(nc, subjects),
+    peers,
+    queue,
+    clock,
+    logger,
+    tenant: config.tenant,
+    daemonId,
+    drives: (key) => drives(key),
+  })
+  undo.defer(() => sweep.stop())
   const workflowLimits = { agentsMax: config.team.agents_max, edgesMax: config.team.edges_max }
   const failurePolicies = configuredPolicies(config)
   const data: WorkerData = {
@@ -126,7 +141,6 @@ export async function startSupervisor(
   const offer = (): void => pool.offer(external.tools)
   const offered = external.onChange(offer)
   offer()
-  const clock = steadyClock
   const health = whileHealthy(nc, { silentMs: () => (nc.isClosed() ? Infinity : journal.silentMs), silentMsMax: silentMsMax(config), logger })
   undo.defer(async () => health.close())
   const findWorkflow = (name: string): Workflow | null => {
@@ -169,6 +183,7 @@ export async function startSupervisor(
     handOn: (owner, delivery) => commands.handOn(owner, delivery),
     healthy: () => health.healthy(),
   })
+  drives = (key) => daemon.tasks.has(key)
   const endings = watchEndings(nc, subjects, {
     held: (log) => daemon.tasks.has(logKey(log)),
     logger,
@@ -227,17 +242,6 @@ export async function startSupervisor(
     workflows: workflows.names,
   }))
 
-  const peers = natsPeers(nc, subjects, logger)
-  const sweep = startSweep({
-    openTasks: natsOpenTasks(nc, subjects),
-    peers,
-    queue,
-    clock,
-    logger,
-    tenant: config.tenant,
-    daemonId,
-    drives: (key) => daemon.tasks.has(key),
-  })
   const presence = peers.watch(
     daemonId,
     (gone) => void sweep.now(gone),

@@ -94,7 +94,7 @@ export async function taskTeams(log: LogId, request: TaskRequest, { state, event
       if (started >= limits.teamRunsMax) return { refused: { code: 'team_limit_reached', message: limitMessage(limits.teamRunsMax) } }
       started++
     }
-    const team = known ?? (await start(call, graph))
+    const team = known ?? start(call, graph)
     const running = drive(team)
     live.set(team.start.team_run_id, { state: team, running })
     if (cancelReason !== null) running.cancel(cancelReason)
@@ -103,7 +103,7 @@ export async function taskTeams(log: LogId, request: TaskRequest, { state, event
     return last
   }
 
-  async function start(call: TeamCall | null, graph: ExecutionGraph): Promise<TeamState> {
+  function start(call: TeamCall | null, graph: ExecutionGraph): TeamState {
     const data: DataOf<'task_team_run_started'> = {
       team_run_id: ports.ids.next('team') as TeamRunId,
       run_id: (call?.runId ?? null) as RunId | null,
@@ -111,7 +111,7 @@ export async function taskTeams(log: LogId, request: TaskRequest, { state, event
       graph,
       concurrent_nodes_max: limits.concurrentNodesMax,
     }
-    await ports.append([draft(event('task_team_run_started', data))])
+    ports.hold([draft(event('task_team_run_started', data))]) // its first nodes follow
     return startTeam(data, ports.clock.now())
   }
 

@@ -66,6 +66,8 @@ interface TeamContext {
   readonly step: (arrived: readonly NodeEnd[], cancelReason: string | null) => void
 }
 
+const isTeamEnd = (type: DomainEvent['type']): boolean => type === 'task_team_run_completed' || type === 'task_team_run_failed'
+
 const teamMachine = setup({
   types: {} as { context: TeamContext; events: TeamEvent; input: Pick<TeamContext, 'step'> },
   actions: {
@@ -78,8 +80,7 @@ const teamMachine = setup({
     takeArrived: assign({ arrived: [], dirty: false }),
   },
   guards: {
-    teamEnded: ({ event }) =>
-      event.type === 'stepped' && event.events.some((each) => each.type === 'task_team_run_completed' || each.type === 'task_team_run_failed'),
+    teamEnded: ({ event }) => event.type === 'stepped' && event.events.some(({ type }) => isTeamEnd(type)),
     moreArrived: ({ context }) => context.dirty,
   },
 }).createMachine({
@@ -114,7 +115,7 @@ export interface RunningTeam {
   nodeCancelled(nodeId: string): void
 }
 
-/** Drives a team whose `task_team_run_started` is durable. `outputs` are those of nodes that completed before (a resumed team). */
+/** Drives a team whose `task_team_run_started` is durable, or goes with its first events. `outputs` are those of nodes that completed before (a resumed team). */
 export function superviseTeam(team: TeamState, outputs: Map<string, string>, host: TeamHost): RunningTeam {
   const none = { cancel: () => {}, nodeCancelled: () => {} }
   if (team.outcome !== null) return { result: Promise.resolve(teamResult(team, outputs, host.program, null)), ...none }
@@ -128,7 +129,8 @@ export function superviseTeam(team: TeamState, outputs: Map<string, string>, hos
 
   async function step(arrived: readonly NodeEnd[], reason: string | null): Promise<void> {
     const events = stepTeam(team, arrived, { newRunId: host.newRunId, cancelReason: reason, program: host.program, graphMax: host.graphMax, outputs })
-    if (events.some((event) => event.type === 'node_started')) host.hold(events.map(draft))
+    // The first events of a node's run, or what the team's end means for who asked for it, come next and bring these along.
+    if (events.some(({ type }) => type === 'node_started' || isTeamEnd(type))) host.hold(events.map(draft))
     else if (events.length > 0) await host.append(events.map(draft))
     await Promise.resolve()
     for (const event of events) {

@@ -18,8 +18,13 @@ export function afterDeath(
     const oldest = recent.at(-restartsMax - 1) ?? now
     return { kind: 'exceeded', deaths: recent.length, againMs: periodMs === null || restartsMax === 0 ? null : oldest + periodMs - now }
   }
-  const ceiling = Math.min(backoff.pauseMsMax, backoff.pauseMsMin * 2 ** Math.max(0, recent.length - 1))
+  const ceiling = ceilingOf(Math.max(1, recent.length), backoff)
   return { kind: 'restart', deaths: recent.length, pauseMs: backoff.jitter ? Math.round(ceiling / 2 + (random * ceiling) / 2) : ceiling }
+}
+
+function ceilingOf(deaths: number, { pauseMsFirst, pauseMsMin, pauseMsMax }: Backoff): number {
+  if (pauseMsFirst === undefined) return Math.min(pauseMsMax, pauseMsMin * 2 ** (deaths - 1))
+  return deaths === 1 ? pauseMsFirst : Math.min(pauseMsMax, pauseMsMin * 2 ** (deaths - 2))
 }
 
 /** Those deaths that still count. A clock that was set back makes none count for longer than the period. */

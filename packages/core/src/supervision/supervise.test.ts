@@ -56,6 +56,16 @@ function short(action: SupervisorAction): string {
   }
 }
 
+it('what dies for the first time within the period is started again after a pause of its own', () => {
+  const of = { ...spec('one_for_one', { restartsMax: 5 }), backoff: { pauseMsFirst: 10, pauseMsMin: 100, pauseMsMax: 300, jitter: false } }
+  const deaths = [0, 1, 2, 3].flatMap((at) => [died('a', at), started('a')])
+  expect(
+    told(running(of), ...deaths)
+      .flat()
+      .filter((each) => each.startsWith('start')),
+  ).toEqual([10, 100, 200, 300].map((ms) => `start a after ${ms}`))
+})
+
 describe('one_for_one', () => {
   it('starts the child that ended again, and leaves the others alone', () => {
     expect(told(running(spec('one_for_one')), died('b'))).toEqual([['tell b death 1', 'start b after 100']])

@@ -13,7 +13,8 @@ function rowOf({ id, strategy, children, intensity, backoff, escalation }: Super
   const restarts = [...new Set(children.map(({ restart }) => restart))].join(', ')
   const within = intensity.periodMs === null ? 'in its life' : `in ${seconds(intensity.periodMs)}`
   const counted = intensity.counts === 'all_children' ? ', all together' : ''
-  const pauses = backoff.pauseMsMax === 0 ? 'none' : `${backoff.pauseMsMin}–${backoff.pauseMsMax} ms${backoff.jitter ? ', jittered' : ''}`
+  const first = backoff.pauseMsFirst === undefined ? '' : `${backoff.pauseMsFirst} ms, then `
+  const pauses = backoff.pauseMsMax === 0 ? 'none' : `${first}${backoff.pauseMsMin}–${backoff.pauseMsMax} ms${backoff.jitter ? ', jittered' : ''}`
   const cells = [
     `\`${id}\``,
     children.map((child) => child.id).join(', '),

@@ -33,6 +33,8 @@ export interface Intensity {
 
 /** The pause before a restart: it doubles with each death within the period. With `jitter` it is between a half and the whole. */
 export interface Backoff {
+  /** After the first death within the period; the pauses after it begin with `pauseMsMin`. Absent: `pauseMsMin` is the first. */
+  readonly pauseMsFirst?: number
   readonly pauseMsMin: number
   readonly pauseMsMax: number
   readonly jitter: boolean

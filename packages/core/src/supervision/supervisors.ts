@@ -8,6 +8,7 @@ export const supervisors = {
   /**
    * The parts of `beaver up`. One for one, although all use the nats-server: a daemon that is started again gives up the tasks it
    * drives and must read their logs, while its connection comes back by itself, on the same port, with what it wrote waited for.
+   * What dies for the first time in a while is started at once: tasks stand still until it is back.
    */
   services: {
     id: 'services',
@@ -18,7 +19,7 @@ export const supervisors = {
       { id: 'supervisor', restart: 'permanent' },
     ],
     intensity: { restartsMax: 5, periodMs: 60_000, counts: 'each_child' },
-    backoff: { pauseMsMin: 200, pauseMsMax: 5_000, jitter: false },
+    backoff: { pauseMsFirst: 10, pauseMsMin: 200, pauseMsMax: 5_000, jitter: false },
     escalation: { kind: 'fail', says: '"beaver up" stops everything and ends with exit code 3' },
     firstStart: 'must_succeed',
   },
