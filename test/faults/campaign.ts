@@ -84,7 +84,13 @@ export async function runCampaign(plan: CampaignPlan, say: (line: string) => voi
     const expected = operations.expected.filter(({ task }) => !campaign.voided.has(task))
     const violations = [
       ...(await checkedJournal(campaign)),
-      ...checkCampaign({ logs, expected, ledger: ledger.filter(({ key }) => !campaign.voided.has(key.split('/')[0] ?? '')), model }),
+      ...checkCampaign({
+        smallMessages: campaign.faults.max_payload !== undefined,
+        logs,
+        expected,
+        ledger: ledger.filter(({ key }) => !campaign.voided.has(key.split('/')[0] ?? '')),
+        model,
+      }),
     ]
     const projection = await projectionFault(cluster, last, 20_000)
     if (projection !== null) violations.push({ rule: 'the projection equals a rebuild', task: '', what: projection })

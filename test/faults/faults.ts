@@ -1,6 +1,7 @@
 // Each kind of fault: what it breaks, for how long, and how it is mended. When it comes, and how often, belongs to the campaign.
 // F1. A fault that returns has mended what it broke, but for a killed process, which the cluster starts again.
 // F2. Two faults at the same time never break the same part: each names the parts it needs.
+import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { NatsConnection } from '@nats-io/nats-core'
 import type { Cluster, DaemonPlace } from './cluster.ts'
@@ -166,7 +167,9 @@ function serverFault(kind: ServerFault, random: Random): Fault {
           await context.nc.request(`$JS.API.STREAM.DELETE.${context.stream}`, '', { timeout: 5_000 })
           await sleep(ms)
           for (const place of cluster.places) place.signal('SIGKILL')
-          return cluster.killProjector()
+          cluster.killProjector()
+          // It refuses a stream that was made anew, and says that its file has to go.
+          return removeModel(cluster.projectorFile)
         default:
           return kind satisfies never
       }
@@ -180,6 +183,10 @@ async function freeze(pidOf: () => number, ms: number): Promise<void> {
   process.kill(pid, 'SIGSTOP')
   await sleep(ms)
   if (pidOf() === pid) process.kill(pid, 'SIGCONT')
+}
+
+async function removeModel(file: string): Promise<void> {
+  for (const end of ['', '-wal', '-shm']) await rm(`${file}${end}`, { force: true })
 }
 
 async function deleteConsumer({ nc, stream, random }: FaultContext): Promise<void> {

@@ -25,6 +25,12 @@ export const knownSeeds: readonly KnownSeed[] = [
       'Tasks on a thread that a tool blocked never ended; a provider outage of seconds failed tasks for good; a bad tool failed its neighbours; a one-way line held tasks up for 23 s.',
   },
   {
+    seed: 7,
+    minutes: 0.7,
+    only: ['daemon_kill', 'max_payload'],
+    found: 'A task whose acceptance was too large for the server got a log all the same, which began with its end.',
+  },
+  {
     seed: 12,
     minutes: 1,
     daemons: 2,

@@ -1,6 +1,6 @@
 // Tasks that the daemon which accepts them drives at once (docs/decisions/0020).
 import type { ChatAnswer } from '@beaver/agent'
-import { type LogId, splitBatch } from '@beaver/core'
+import { BeaverError, type LogId, splitBatch } from '@beaver/core'
 import { held, says, type ScriptedProvider, scriptedProvider, until } from '@beaver/testing'
 import { expect, it } from 'vitest'
 import { leaseMs, typesOf, world, type World } from '../test/kit.ts'
@@ -49,6 +49,17 @@ it('is not driven, and asked of nobody, when its acceptance is refused; it is ac
   await passing('all is let go', () => first.tasks.size === 0)
   expect(refused).toBe(2)
   expect(provider.requests).toHaveLength(1)
+})
+
+it('whose acceptance can never be stored is refused, and nothing of it stands anywhere', async () => {
+  const { daemon, submit, journal, passing } = world()
+  const provider = oneAnswer()
+  const first = daemon({ provider })
+  journal.accept = () => Promise.reject(new BeaverError('too_large', 'The server takes no more than 4096 bytes in a message.'))
+  await expect(submit({ at: first, task_id: 't', session_id: 's' })).rejects.toMatchObject({ code: 'too_large' })
+  await passing('it is let go', () => first.tasks.size === 0)
+  expect(await journal.read({ tenant: 'local', session: 's', task: 't' } as LogId)).toEqual([])
+  expect(provider.requests).toEqual([])
 })
 
 it('whose id is taken is told so: the task there is not driven a second time', async () => {

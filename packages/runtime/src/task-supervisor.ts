@@ -80,7 +80,8 @@ export function superviseTask(task: ClaimedTask, ports: TaskPorts): SupervisedTa
   async function hopeless(error: unknown): Promise<DomainEvent | null> {
     if (!isHopeless(error)) return null
     const now = await loadTask(log, ports)
-    if (now.state.ended !== null || now.head.epoch > taskLog.epoch) return null
+    // One whose acceptance could not be written is no task: who submits it is told.
+    if (now.state.submitted === null || now.state.ended !== null || now.head.epoch > taskLog.epoch) return null
     const events = givenUp({ class: 'internal', message: `The task cannot go on: ${messageOf(error)}` }, { claims: taskLog.epoch, usage: run.usage })
     await taskLog.after(now).appendLast(events.map(draft), 'The task was given up on.')
     return events.at(-1) as DomainEvent
