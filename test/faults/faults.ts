@@ -167,6 +167,7 @@ function serverFault(kind: ServerFault, random: Random): Fault {
           await context.nc.request(`$JS.API.STREAM.DELETE.${context.stream}`, '', { timeout: 5_000 })
           await sleep(ms)
           for (const place of cluster.places) place.signal('SIGKILL')
+          context.forgetTasks() // those too whose answers were on their way
           cluster.killProjector()
           // It refuses a stream that was made anew, and says that its file has to go.
           return removeModel(cluster.projectorFile)
