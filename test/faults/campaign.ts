@@ -81,14 +81,17 @@ export async function runCampaign(plan: CampaignPlan, say: (line: string) => voi
       .split('\n')
       .filter(Boolean)
       .map((line) => JSON.parse(line) as LedgerLine)
-    const expected = operations.expected.filter(({ task }) => !campaign.voided.has(task))
+    const expected = operations.expected.filter(({ task }) => !isVoid(campaign, task))
     const violations = [
       ...(await checkedJournal(campaign)),
       ...checkCampaign({
         smallMessages: campaign.faults.max_payload !== undefined,
-        logs,
+        logs: logs.tasks
+          .values()
+          .filter(({ id }) => !isVoid(campaign, id.task))
+          .toArray(),
         expected,
-        ledger: ledger.filter(({ key }) => !campaign.voided.has(key.split('/')[0] ?? '')),
+        ledger: ledger.filter(({ key }) => !isVoid(campaign, key.split('/')[0] ?? '')),
         model,
       }),
     ]
@@ -129,9 +132,11 @@ interface Running {
   readonly faults: Partial<Record<FaultKind, number>>
   readonly skipped: string[]
   over: boolean
-  /** Tasks of a stream that the campaign deleted. */
+  /** Operations and tasks of a stream that the campaign deleted. */
   readonly voided: Set<string>
 }
+
+const isVoid = ({ voided }: Running, task: string): boolean => voided.has(task) || voided.has(task.replace(/-\d+$/, ''))
 
 const openTasks = ({ logs }: Running): number => logs.tasks.values().reduce((open, { end }) => open + (end === null ? 1 : 0), 0)
 
@@ -164,6 +169,7 @@ async function strike(campaign: Running): Promise<void> {
     random,
     submitBad: (tool) => campaign.operations.submitBad(tool, `bad-${underWay.size}-${Date.now()}-${tool.replaceAll('_', '-')}`),
     forgetTasks() {
+      for (const name of campaign.operations.begun) campaign.voided.add(name)
       for (const { task } of campaign.operations.expected) campaign.voided.add(task)
     },
   }
@@ -228,7 +234,7 @@ async function settle(campaign: Running): Promise<void> {
   const { plan, cluster, operations } = campaign
   if (!(await cluster.whole(60_000))) campaign.skipped.push('60 s after the last fault a process was still away')
   const deadline = Date.now() + plan.settleMs
-  const isOpen = ({ task, accepted }: ExpectedTask, ended: ReadonlySet<string>): boolean => accepted && !campaign.voided.has(task) && !ended.has(task)
+  const isOpen = ({ task, accepted }: ExpectedTask, ended: ReadonlySet<string>): boolean => accepted && !isVoid(campaign, task) && !ended.has(task)
   for (let round = 0; Date.now() < deadline; round++) {
     const logs = [...campaign.logs.tasks.values()]
     const ended = new Set(logs.filter(({ end }) => end !== null).map(({ id }) => id.task))

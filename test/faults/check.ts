@@ -3,7 +3,7 @@
 // K1. A violation names its task and what it breaks. K2. What the campaign itself caused is no violation: a cancelled task may
 //     end as cancelled, a task with a bad tool may fail, a task of a deleted stream is gone, one that wrote while the server took
 //     small messages only may fail for that.
-import type { Logs, TaskLog } from './logs.ts'
+import type { TaskLog } from './logs.ts'
 import type { Asked } from './model.ts'
 
 export interface Violation {
@@ -32,7 +32,7 @@ export interface LedgerLine {
 export interface CheckedCampaign {
   /** For a while the server took small messages only. */
   readonly smallMessages: boolean
-  readonly logs: Logs
+  readonly logs: readonly TaskLog[]
   readonly expected: readonly ExpectedTask[]
   readonly ledger: readonly LedgerLine[]
   readonly model: { readonly answered: ReadonlyMap<string, Asked>; readonly byQuestion: ReadonlyMap<string, readonly Asked[]> }
@@ -42,10 +42,10 @@ export interface CheckedCampaign {
 const commitMsMax = 250
 
 export function checkCampaign({ logs, expected, ledger, model, smallMessages }: CheckedCampaign): Violation[] {
-  const byTask: ReadonlyMap<string, readonly TaskLog[]> = Map.groupBy(logs.tasks.values(), ({ id }) => id.task)
+  const byTask: ReadonlyMap<string, readonly TaskLog[]> = Map.groupBy(logs, ({ id }) => id.task)
   return [
     ...expected.flatMap((task) => checkExpected(task, byTask.get(task.task) ?? [], smallMessages)),
-    ...[...logs.tasks.values()].flatMap((log) => checkLog(log, model)),
+    ...logs.flatMap((log) => checkLog(log, model)),
     ...checkLedger(ledger, byTask),
   ]
 }

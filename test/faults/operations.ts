@@ -19,6 +19,8 @@ export interface OperationCounts {
 export interface Operations {
   readonly counts: OperationCounts
   readonly expected: ExpectedTask[]
+  /** The operations that were begun, by name: a task of one has its name, or that and a number. */
+  readonly begun: ReadonlySet<string>
   /** One operation, of a kind the numbers choose. */
   one(random: Random, client: string, number: number): Promise<void>
   submitBad(tool: string, id: string): Promise<void>
@@ -44,6 +46,7 @@ const scripts: Partial<Record<OperationKind, readonly string[]>> = {
 export function operationsOn(client: BeaverClient): Operations {
   const counts: Record<string, OperationCounts[string]> = {}
   const expected: ExpectedTask[] = []
+  const begun = new Set<string>()
 
   async function counted(kind: string, ask: () => Promise<unknown>): Promise<Answer> {
     const of = (counts[kind] ??= { ok: 0, refused: 0, unknown: 0, codes: {} })
@@ -110,6 +113,7 @@ export function operationsOn(client: BeaverClient): Operations {
   async function one(random: Random, name: string, number: number): Promise<void> {
     const kind = random.weighted<OperationKind>(operationWeights)
     const id = `${name}-${number}-${kind.replaceAll('_', '-')}`
+    begun.add(id)
     const workflow = workflows[kind]
     if (workflow !== undefined) {
       const task = taskText({ op: id, tools: random.pick([[], ['ledger_write'], ['ledger_touch']]) })
@@ -143,6 +147,7 @@ export function operationsOn(client: BeaverClient): Operations {
   return {
     counts,
     expected,
+    begun,
     one,
     submitBad: async (tool, id) => void (await submit('bad_tool', { task: taskText({ op: id, tools: [tool] }), task_id: id }, true)),
     async decide(task, callId, approved) {
