@@ -62,6 +62,18 @@ it('whose acceptance can never be stored is refused, and nothing of it stands an
   expect(provider.requests).toEqual([])
 })
 
+it('that was accepted, and whose first events can never be stored, ends with the reason, claimed by the daemon that says so', async () => {
+  const { daemon, submit, ended, journal } = world()
+  const append = journal.append
+  let refused = 0
+  journal.append = (appended) =>
+    refused++ === 0 ? Promise.reject(new BeaverError('too_large', 'The server takes no more than 4096 bytes in a message.')) : append(appended)
+  const log = await submit()
+  daemon({ provider: oneAnswer() })
+  expect(typesOf(await ended(log))).toEqual(['task_submitted', 'task_claimed', 'task_dead_lettered', 'task_failed'])
+  expect((await ended(log)).at(-1)).toMatchObject({ epoch: 1, data: { failure: { message: expect.stringContaining('4096 bytes') as string } } })
+})
+
 it('whose id is taken is told so: the task there is not driven a second time', async () => {
   const { daemon, submit, ended } = world()
   const provider = oneAnswer()

@@ -83,7 +83,9 @@ export function superviseTask(task: ClaimedTask, ports: TaskPorts): SupervisedTa
     // One whose acceptance could not be written is no task: who submits it is told.
     if (now.state.submitted === null || now.state.ended !== null || now.head.epoch > taskLog.epoch) return null
     const events = givenUp({ class: 'internal', message: `The task cannot go on: ${messageOf(error)}` }, { claims: taskLog.epoch, usage: run.usage })
-    await taskLog.after(now).appendLast(events.map(draft), 'The task was given up on.')
+    // The claim goes with the first events of the task: it may be missing, too.
+    const claim = now.head.epoch < taskLog.epoch ? [event('task_claimed', { daemon: ports.daemonId })] : []
+    await taskLog.after(now).appendLast([...claim, ...events].map(draft), 'The task was given up on.')
     return events.at(-1) as DomainEvent
   }
 
