@@ -49,11 +49,12 @@ function planOf(of: {
   kills?: number | undefined
   minutes?: number | undefined
   daemons?: number | undefined
+  lease?: number | undefined
   only?: readonly FaultKind[] | undefined
 }): CampaignPlan {
   const { seed, kills, minutes, daemons = longCampaign.daemons } = of
   const ms = minutes !== undefined ? minutes * 60_000 : kills !== undefined ? kills * 6_000 + 60_000 : longCampaign.ms
-  const leaseMs = whole('lease', values.lease) ?? longCampaign.leaseMs
+  const leaseMs = whole('lease', values.lease) ?? of.lease ?? longCampaign.leaseMs
   return { ...longCampaign, seed, daemons, ms, leaseMs, ...(kills === undefined ? {} : { kills }), ...(of.only === undefined ? {} : { only: of.only }) }
 }
 

@@ -6,6 +6,8 @@ export interface KnownSeed {
   readonly kills?: number
   readonly minutes?: number
   readonly daemons?: number
+  /** `daemon.lease_ms`. */
+  readonly lease?: number
   readonly only?: readonly FaultKind[]
   /** What it found. */
   readonly found: string
@@ -36,6 +38,14 @@ export const knownSeeds: readonly KnownSeed[] = [
     daemons: 2,
     only: ['daemon_freeze'],
     found: 'A blob whose last answer came after a stop lost its chunks: its task could never be read again.',
+  },
+  {
+    seed: 3,
+    minutes: 1,
+    daemons: 2,
+    lease: 1_000,
+    only: ['daemon_kill', 'daemon_freeze', 'link_resets', 'nats_kill'],
+    found: 'A daemon that was stopped between its claim and its first question asked for answers that another daemon had by then.',
   },
   {
     seed: 41,
