@@ -44,7 +44,7 @@ export async function runCampaign(plan: CampaignPlan, say: (line: string) => voi
     providerUrl: model.url,
     random: randomOf(plan.seed, 'restarts'),
     withDisk: plan.only?.includes('disk_full') ?? false,
-    awayMs: [0, 2_500],
+    awayMs: plan.awayMs,
   })
   if (!(await cluster.whole(60_000))) throw new Error(`The processes did not start. Their logs: ${cluster.folder} (kept with BEAVER_FAULTS_KEEP=1)`)
   const subjects = subjectsOf(cluster.namespace)

@@ -1,14 +1,15 @@
-// pnpm test:faults [--seed N] [--kills N | --minutes N] [--daemons N] [--only kind,kind] [--lease ms] [--known] [--json]
+// pnpm test:faults [--seed N] [--kills N | --minutes N] [--daemons N] [--only kind,kind] [--lease ms] [--fast] [--known] [--json]
 // Runs one fault campaign over real processes, or with `--known` every campaign that once found a fault. Exit code 1: violations.
 import { parseArgs } from 'node:util'
 import { runCampaign } from './campaign.ts'
-import { type CampaignPlan, type FaultKind, faultKinds, longCampaign } from './plan.ts'
+import { type CampaignPlan, type FaultKind, faultKinds, fastPace, longCampaign } from './plan.ts'
 import { reportOf, reportText } from './report.ts'
 import { knownSeeds } from './seeds.ts'
 
-const usage = `Usage: pnpm test:faults [--seed N] [--kills N] [--minutes N] [--daemons N] [--only kind,kind] [--lease ms] [--known] [--json]
+const usage = `Usage: pnpm test:faults [--seed N] [--kills N] [--minutes N] [--daemons N] [--only kind,kind] [--lease ms] [--fast] [--known] [--json]
   --kills N     ends after N kills of daemons; --minutes N after so long (default 1)
   --only        only these faults: ${faultKinds.join(', ')}
+  --fast        faults follow each other quickly, and what has died is soon back: many kills in a short time
   --known       the campaigns that once found a fault, one after the other
 `
 
@@ -20,6 +21,7 @@ const { values } = parseArgs({
     daemons: { type: 'string' },
     only: { type: 'string' },
     lease: { type: 'string' },
+    fast: { type: 'boolean', default: false },
     known: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -55,7 +57,16 @@ function planOf(of: {
   const { seed, kills, minutes, daemons = longCampaign.daemons } = of
   const ms = minutes !== undefined ? minutes * 60_000 : kills !== undefined ? kills * 6_000 + 60_000 : longCampaign.ms
   const leaseMs = whole('lease', values.lease) ?? of.lease ?? longCampaign.leaseMs
-  return { ...longCampaign, seed, daemons, ms, leaseMs, ...(kills === undefined ? {} : { kills }), ...(of.only === undefined ? {} : { only: of.only }) }
+  return {
+    ...longCampaign,
+    ...(values.fast ? fastPace : {}),
+    seed,
+    daemons,
+    ms,
+    leaseMs,
+    ...(kills === undefined ? {} : { kills }),
+    ...(of.only === undefined ? {} : { only: of.only }),
+  }
 }
 
 const plans = values.known

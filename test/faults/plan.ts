@@ -71,6 +71,8 @@ export interface CampaignPlan {
   readonly leaseMs: number
   /** Pause between two faults, in milliseconds: from, to. */
   readonly pauseMs: readonly [number, number]
+  /** How long what has died stays away, in milliseconds: from, to. */
+  readonly awayMs: readonly [number, number]
   /** Clients that submit at the same time. */
   readonly clients: number
   /** The clients pause while so many tasks are open. */
@@ -84,10 +86,14 @@ export const longCampaign: Omit<CampaignPlan, 'seed'> = {
   ms: 60_000,
   leaseMs: 5_000,
   pauseMs: [200, 1_500],
+  awayMs: [0, 2_500],
   clients: 5,
   openTasksMax: 60,
   settleMs: 90_000,
 }
+
+/** For soaks: a kill about every second. */
+export const fastPace = { pauseMs: [50, 400], awayMs: [0, 600] } as const satisfies Partial<CampaignPlan>
 
 /** The weights of a plan. */
 export function weightsOf(plan: CampaignPlan): Readonly<Partial<Record<FaultKind, number>>> {
@@ -99,5 +105,5 @@ export function weightsOf(plan: CampaignPlan): Readonly<Partial<Record<FaultKind
 export function replayOf(plan: CampaignPlan): string {
   const length = plan.kills === undefined ? `--minutes ${plan.ms / 60_000}` : `--kills ${plan.kills}`
   const only = plan.only === undefined ? '' : ` --only ${plan.only.join(',')}`
-  return `pnpm test:faults --seed ${plan.seed} ${length} --daemons ${plan.daemons} --lease ${plan.leaseMs}${only}`
+  return `pnpm test:faults --seed ${plan.seed} ${length} --daemons ${plan.daemons} --lease ${plan.leaseMs}${plan.awayMs === fastPace.awayMs ? ' --fast' : ''}${only}`
 }
