@@ -55,6 +55,20 @@ describe('a task that waits for a person', () => {
     expect(typesOf(all).filter((type) => type === 'assistant_message_added')).toHaveLength(2)
   })
 
+  it('is let go of although its log could not be read at first: its claim is not lost by that', async () => {
+    const { daemon, submit, passing, journal, ...rest } = world()
+    const { last } = journal
+    let failing = 0
+    journal.last = (of) => (failing-- > 0 ? Promise.reject(new Error('nobody answers')) : last(of))
+    daemon({ provider: asksFirst, tools: [remove] })
+    const log = await submit({ text: 'remove it' })
+    await until('it asks', async () => typesOf(await rest.events(log)).includes('approval_requested'))
+    failing = 2
+    await passing('the reads fail', () => failing <= 0, 250)
+    await passing('it is suspended', () => waitsFor(rest, log), 250)
+    expect(typesOf(await rest.events(log)).filter((type) => type === 'task_claimed')).toHaveLength(1)
+  })
+
   it('is refused in the end by its alarm, when nobody answers', async () => {
     const { daemon, submit, ended } = world()
     daemon({ provider: asksFirst, tools: [remove], limits: { approvalWaitMsMax: 60_000 } })

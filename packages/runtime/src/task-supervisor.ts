@@ -6,7 +6,7 @@
 import { BeaverError, type DomainEvent, draft, event, type LogId, messageOf, splitBatch, taskFacts } from '@beaver/core'
 import { createActor } from 'xstate'
 import { type ClaimedTask, givenUp, isHopeless } from './claim-task.ts'
-import { loadTask } from './load-task.ts'
+import { type LoadedTask, loadTask } from './load-task.ts'
 import { seemsToWait, type Suspension, suspensionOf } from './suspension.ts'
 import type { Decision } from './task-approvals.ts'
 import { taskMachine, type TaskOutcome } from './task-machine.ts'
@@ -103,7 +103,9 @@ export function superviseTask(task: ClaimedTask, ports: TaskPorts): SupervisedTa
     if (!run.waits) return
     if (!run.activity().every(seemsToWait)) return settling.again()
     await taskLog.flush()
-    const { state, head } = await loadTask(log, ports)
+    const now = await readNow()
+    if (now === null) return settling.again()
+    const { state, head } = now
     // Somebody else wrote: another daemon took the task over, or a decision was recorded while this claim was on its way. The next write
     // would be refused, but a task that only waits writes nothing.
     if (head.epoch > taskLog.epoch || head.taskseq > taskLog.given) return taskLog.close('Somebody else wrote to it.')
@@ -111,6 +113,16 @@ export function superviseTask(task: ClaimedTask, ports: TaskPorts): SupervisedTa
     // Nothing may have happened while the log was read.
     if (wait === null || head.taskseq !== taskLog.given || run.approvals.busy()) return settling.again()
     actor.send({ type: 'suspend', wait })
+  }
+
+  /** `null`: it cannot be read at the moment. Nothing is lost by that, and nothing is to be written. */
+  async function readNow(): Promise<LoadedTask | null> {
+    try {
+      return await loadTask(log, ports)
+    } catch (error) {
+      if (isHopeless(error)) throw error
+      return null
+    }
   }
 
   async function suspend({ waitsFor, waitMs, reason }: Suspension): Promise<void> {
