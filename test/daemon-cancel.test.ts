@@ -143,7 +143,7 @@ describe('cancel', () => {
     const other = await system.daemon(lease)
     await system.kill(owner)
     await system.client.cancel(task_id, 'enough')
-    expect(told(await system.events(task_id)).at(-1)).toBe('task_cancel_requested')
+    expect(told(await system.events(task_id))).toContain('task_cancel_requested') // the next owner may have claimed it by now
     const events = await system.ended(task_id)
     expect(events.at(-1)).toMatchObject({ type: 'task_cancelled', epoch: 2 })
     expect(only(events, 'task_claimed').at(-1)?.data.daemon).toBe(other.id)
