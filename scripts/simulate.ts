@@ -4,7 +4,7 @@
 // S1. The seed is told before anything runs. S2. Exit code 0 only if every schedule holds; with `--mutations`, if each is found.
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
-import { explain, explore, type Explored } from '../test/simulation/explore.ts'
+import { explain, explore, type Explored, type Failure } from '../test/simulation/explore.ts'
 import { simMutations } from '../test/simulation/mutations.ts'
 import { runSchedule } from '../test/simulation/run.ts'
 import { scenarioOf } from '../test/simulation/scenario.ts'
@@ -46,7 +46,8 @@ async function soak(): Promise<void> {
   const line = ({ schedules: count, steps, virtualMs, zombies, failures }: Explored): string =>
     `${count.toLocaleString('en')} schedules, ${steps.toLocaleString('en')} events, ${Math.round(virtualMs / 3_600_000).toLocaleString('en')} h of virtual time, ` +
     `${zombies} acts of daemons that had lost their task, ${failures.length} failures, ${((performance.now() - since) / 1000).toFixed(0)} s`
-  const explored = await explore({ from, schedules, msMax: minutes * 60_000, failuresMax: 5, onProgress: (soFar) => void say(line(soFar)) })
+  const onFailure = ({ seed, violations }: Failure): void => void say(`FAILED: seed ${seed} breaks a rule: ${violations[0]?.rule}`)
+  const explored = await explore({ from, schedules, msMax: minutes * 60_000, failuresMax: 5, onProgress: (soFar) => void say(line(soFar)), onFailure })
   for (const failure of explored.failures) say(`\n${await explain(failure)}\nAgain: pnpm simulate --seed ${failure.seed} --show`)
   say(`\n${line(explored)}`)
   process.exitCode = explored.failures.length === 0 ? 0 : 1

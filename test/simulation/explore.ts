@@ -25,11 +25,13 @@ export interface ExploreOptions {
   /** Stops after so many that fail. Default 1. */
   readonly failuresMax?: number
   readonly onProgress?: (soFar: Explored) => void
+  /** A failure is told when it is found: what remains of a soak may take an hour. */
+  readonly onFailure?: (failure: Failure) => void
 }
 
 const progressEvery = 5_000
 
-export async function explore({ from, schedules, msMax = Infinity, failuresMax = 1, onProgress }: ExploreOptions): Promise<Explored> {
+export async function explore({ from, schedules, msMax = Infinity, failuresMax = 1, onProgress, onFailure }: ExploreOptions): Promise<Explored> {
   const until = performance.now() + msMax
   const failures: Failure[] = []
   let [run, steps, virtualMs, zombies] = [0, 0, 0, 0]
@@ -41,7 +43,11 @@ export async function explore({ from, schedules, msMax = Infinity, failuresMax =
     steps += verdict.steps
     virtualMs += verdict.virtualMs
     zombies += verdict.zombies
-    if (verdict.violations.length > 0) failures.push({ seed, violations: verdict.violations })
+    if (verdict.violations.length > 0) {
+      const failure = { seed, violations: verdict.violations }
+      failures.push(failure)
+      onFailure?.(failure)
+    }
     if (run % progressEvery === 0) onProgress?.(soFar())
   }
   return soFar()

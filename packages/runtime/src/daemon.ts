@@ -154,7 +154,12 @@ export function startDaemon(options: DaemonOptions): Daemon {
           const acceptedRevision = opening?.acceptedRevision() || seen.loaded.acceptedRevision
           opening = null
           if (outcome === 'ended') return ended(task, acceptedRevision, driven.end())
-          if (outcome === 'overtaken') return // it is not for this daemon to give it back
+          if (outcome === 'overtaken') {
+            // Another daemon drives it, and this one has nothing to give back. A wake that came meanwhile says that the other one is gone.
+            if (!task.woken) return
+            if (draining.signal.aborted) return task.giveBack(0)
+            continue
+          }
           if (outcome !== 'suspended') return task.giveBack(outcome === 'lost' ? pauseAfter(task) : 0)
           break
         }
