@@ -47,10 +47,19 @@ async function soak(): Promise<void> {
     `${count.toLocaleString('en')} schedules, ${steps.toLocaleString('en')} events, ${Math.round(virtualMs / 3_600_000).toLocaleString('en')} h of virtual time, ` +
     `${zombies} acts of daemons that had lost their task, ${failures.length} failures, ${((performance.now() - since) / 1000).toFixed(0)} s`
   const onFailure = ({ seed, violations }: Failure): void => void say(`FAILED: seed ${seed} breaks a rule: ${violations[0]?.rule}`)
-  const explored = await explore({ from, schedules, msMax: minutes * 60_000, failuresMax: 5, onProgress: (soFar) => void say(line(soFar)), onFailure })
+  const explored = await explore({
+    from,
+    schedules,
+    msMax: minutes * 60_000,
+    failuresMax: 5,
+    onProgress: (soFar) => void say(line(soFar)),
+    onFailure,
+    signal: stop.signal,
+  })
   for (const failure of explored.failures) say(`\n${await explain(failure)}\nAgain: pnpm simulate --seed ${failure.seed} --show`)
   say(`\n${line(explored)}`)
-  process.exitCode = explored.failures.length === 0 ? 0 : 1
+  if (stop.signal.aborted) say('Stopped before its end.')
+  process.exitCode = explored.failures.length === 0 && !stop.signal.aborted ? 0 : 1
 }
 
 async function show(): Promise<void> {

@@ -1,4 +1,5 @@
 // Many schedules, one after the other, from a seed on; and what is told about one that breaks a rule.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { runSchedule, type Verdict } from './run.ts'
 import { type Scenario, scenarioOf } from './scenario.ts'
 import { shrink } from './shrink.ts'
@@ -27,16 +28,20 @@ export interface ExploreOptions {
   readonly onProgress?: (soFar: Explored) => void
   /** A failure is told when it is found: what remains of a soak may take an hour. */
   readonly onFailure?: (failure: Failure) => void
+  /** Ends after the schedule that is under way. */
+  readonly signal?: AbortSignal
 }
 
 const progressEvery = 5_000
+/** A schedule takes no turn of the event loop, so that signals are heard only between schedules. */
+const turnEvery = 100
 
-export async function explore({ from, schedules, msMax = Infinity, failuresMax = 1, onProgress, onFailure }: ExploreOptions): Promise<Explored> {
+export async function explore({ from, schedules, msMax = Infinity, failuresMax = 1, onProgress, onFailure, signal }: ExploreOptions): Promise<Explored> {
   const until = performance.now() + msMax
   const failures: Failure[] = []
   let [run, steps, virtualMs, zombies] = [0, 0, 0, 0]
   const soFar = (): Explored => ({ schedules: run, steps, virtualMs, zombies, failures })
-  while (run < schedules && failures.length < failuresMax && performance.now() < until) {
+  while (run < schedules && failures.length < failuresMax && performance.now() < until && signal?.aborted !== true) {
     const seed = from + run
     const verdict = await runSchedule(scenarioOf(seed))
     run++
@@ -49,6 +54,7 @@ export async function explore({ from, schedules, msMax = Infinity, failuresMax =
       onFailure?.(failure)
     }
     if (run % progressEvery === 0) onProgress?.(soFar())
+    if (run % turnEvery === 0) await nextTurn()
   }
   return soFar()
 }

@@ -202,7 +202,6 @@ export interface SearchAnswer extends Paged {
     readonly time: string
     readonly snippet: string
   }[]
-  readonly scanned_all: boolean
 }
 
 export interface StatusAnswer {

@@ -9,7 +9,6 @@ interface Found {
   readonly hits: { task_id: string; role: string; snippet: string; taskseq: number }[]
   readonly more: boolean
   readonly next: number | null
-  readonly scanned_all: boolean
 }
 
 const stream = newStream()
@@ -85,7 +84,7 @@ describe('a query is words, never a language:', () => {
   )
 
   test.each(['', '   ', '\0', '\n\t'])('without words (%j) it finds nothing', (query) => {
-    expect(find(query)).toEqual({ hits: [], more: false, next: null, scanned_all: true })
+    expect(find(query)).toEqual({ hits: [], more: false, next: null })
   })
 
   test('any string has an answer', () => {
@@ -100,5 +99,62 @@ describe('a query is words, never a language:', () => {
       ),
       { numRuns: 300 },
     )
+  })
+})
+
+describe('a search of more texts than one answer looks at', () => {
+  const many = newStream()
+  const large: ReadModel = openReadModel(':memory:', { readBlob: many.readBlob })
+  /** Around where one answer ends and the next one begins, among others. */
+  const rare = Array.from({ length: 2_400 }, (_, i) => i).filter((i) => [3, 895, 2_399].includes(i) || Math.abs((i % 1_000) - 400) < 4)
+
+  beforeAll(async () => {
+    const { log, write } = many.log('large', { session: 'one' })
+    write(submitted(log), runStarted('r'))
+    for (let i = 0; i < 2_400; i++) write(userMessage('r', `common words ${rare.includes(i) ? 'xy' : '..'}`))
+    large.begin('S@1')
+    await large.apply(many.messages)
+  })
+
+  afterAll(() => large.close())
+
+  /** Follows `next` to the end; each answer is further back than the one before. */
+  function followed(query: string, more: JsonObject = {}): { taskseqs: number[]; answers: number } {
+    const taskseqs: number[] = []
+    let before: number | null = null
+    for (let answers = 1; ; answers++) {
+      const found = answer(large.sql, 'search', { query, limit: 100, ...more, ...(before === null ? {} : { before }) }) as unknown as Found
+      taskseqs.push(...found.hits.map((hit) => hit.taskseq))
+      if (!found.more) return { taskseqs, answers }
+      expect(found.next).toBeLessThan(before ?? Infinity)
+      before = found.next
+    }
+  }
+
+  const places = rare.map((i) => i + 3).toReversed() // after the submission and the start of the run
+
+  describe.each([
+    ['the index knows all texts', true],
+    ['the index knows some of them', false],
+  ])('when %s', (_, indexed) => {
+    beforeAll(() => {
+      if (indexed) while (large.indexTexts());
+      else large.sql.run('update text_index set position = ?', [1_900])
+    })
+
+    test.each([
+      ['a short word', 'xy', {}],
+      ['a long word and a short one', 'common xy', {}],
+      ['one session', 'common xy', { session: 'one' }],
+    ])('%s is found in all of them, once each, answer by answer', (_what, query, more) => {
+      const { taskseqs, answers } = followed(query, more)
+      expect(taskseqs).toEqual(places)
+      expect(answers).toBeGreaterThan(1)
+    })
+
+    test('a word the index answers for ends with the first answer', () => {
+      expect(followed('nowhere common').answers).toBeLessThanOrEqual(2)
+      expect(followed('common', { session: 'other' }).taskseqs).toEqual([])
+    })
   })
 })

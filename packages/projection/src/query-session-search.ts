@@ -3,8 +3,9 @@
 //     So are the results of earlier searches: they only say again what is found already.
 // S2. Any text is safe: it is words, all of which must occur (search-words.ts). S3. A limit outside of 1 to 50 is brought into it.
 // S4. Ranked among the newest `rankedMax` that match, as BM25 ranks them but for the rarity of a word: all texts that match have
-//     all words, and to count the texts that have each one takes longer than a query may. Words below three characters are looked
-//     for in the newest `scannedRowsMax` texts, and without a longer one the newest stands first.
+//     all words, and to count the texts that have each one takes longer than a query may. Of the texts that hold the longer words
+//     the newest `indexedRowsMax` are looked at. Words below three characters alone are looked for in the newest `scannedRowsMax`
+//     texts, and the newest stands first.
 import type { JsonValue } from '@beaver/core'
 import { z } from 'zod'
 import { page } from './page.ts'
@@ -19,6 +20,7 @@ const rankedMax = 500
 /** Of a text, for its rank. */
 const rankedCharsMax = 20_000
 const scannedRowsMax = 50_000
+const indexedRowsMax = 5_000
 
 /** `session`: the one that asks; left out of what is found unless `include_current`. */
 export const sessionSearch = query(
@@ -81,6 +83,8 @@ function timesIn(text: string, word: string): number {
   return times
 }
 
+const newestByIndex = `select rowid from transcript_fts where transcript_fts match ? order by rowid desc limit ${indexedRowsMax}`
+
 /** The newest texts that hold the words: `long` by the index, `short` one by one. */
 function found(
   sql: Sql,
@@ -90,15 +94,15 @@ function found(
   const indexed = long.length > 0
   return sql.all<Candidate>(
     `select transcript.position, substr(transcript.text, 1, ${rankedCharsMax}) as text, length(transcript.text) as chars
-     from ${indexed ? 'transcript_fts cross join transcript on transcript.position = transcript_fts.rowid' : 'transcript'}
+     from ${indexed ? `(${newestByIndex}) as listed cross join transcript on transcript.position = listed.rowid` : 'transcript'}
      join tasks on tasks.task_key = transcript.task_key
      left join runs on runs.task_key = transcript.task_key and runs.run_id = transcript.run_id
-     where ${indexed ? 'transcript_fts match ? and' : ''} transcript.position > ?
+     where transcript.position > ?
        ${short.map(() => "and transcript.text like ? escape '\\'").join(' ')}
        and tasks.tenant = ? and (? is null or tasks.session_id <> ?)
        and coalesce(transcript.name, '') <> 'session_search'
        and (runs.run_id is null or runs.parent_run_id is null and substr(runs.source, 1, 5) <> 'team:')
-     order by ${indexed ? 'transcript_fts.rowid' : 'transcript.position'} desc limit ?`,
+     order by ${indexed ? 'listed.rowid' : 'transcript.position'} desc limit ?`,
     [...(indexed ? [matching(long)] : []), oldest, ...short.map(pattern), of.tenant, of.without, of.without, rankedMax],
   )
 }

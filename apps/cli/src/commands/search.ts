@@ -3,17 +3,18 @@ import type { SearchAnswer } from '../answers.ts'
 import type { GlobalOptions } from '../context.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { table } from '../text/table.ts'
+import type { Connection } from '../connection.ts'
 import { ask, asking } from './query.ts'
 
 type Hit = SearchAnswer['hits'][number]
 
 export function search(
   words: readonly string[],
-  { json, ...input }: { readonly session?: string; readonly limit?: number; readonly json?: true },
+  { json, limit = 20, session }: { readonly session?: string; readonly limit?: number; readonly json?: true },
   globals: GlobalOptions,
 ): Promise<number> {
   return asking(globals, async ({ screen }, connection) => {
-    const answer = await ask<SearchAnswer>(connection, 'search', { query: words.join(' '), ...input })
+    const answer = await searched(connection, { query: words.join(' '), limit, session })
     if (json === true) return screen.json(answer)
     if (answer.hits.length === 0) return screen.print(`Nothing was said that holds ${words.map((word) => JSON.stringify(word)).join(' and ')}.`)
     const { style, columns } = screen
@@ -36,4 +37,15 @@ export function search(
     )
     if (answer.more) screen.print(style.dim('There are more; --limit 100 shows them.'))
   })
+}
+
+/** Asks until there are enough hits or no texts are left: an answer covers so many texts only. */
+async function searched(connection: Connection, input: { query: string; limit: number; session: string | undefined }): Promise<SearchAnswer> {
+  const hits: Hit[] = []
+  for (let before: number | undefined; ;) {
+    const answer = await ask<SearchAnswer>(connection, 'search', { ...input, limit: input.limit - hits.length, before })
+    hits.push(...answer.hits)
+    if (!answer.more || answer.next === null || hits.length >= input.limit) return { ...answer, hits }
+    before = answer.next
+  }
 }
