@@ -14,7 +14,7 @@ const schedules = 10_000
 const timeoutMs = 300_000
 
 /** Seeds that broke a rule before their fault was mended. */
-const seedsOfFaults = [250, 377, 1_070, 1_503, 10_414, 640_970_700]
+const seedsOfFaults = [250, 377, 1_070, 1_503, 10_414, 640_970_700, 641_090_593, 641_288_460]
 
 describe('simulated daemons', () => {
   it(

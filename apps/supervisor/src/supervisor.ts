@@ -19,7 +19,7 @@ import {
   type LogId,
   logKey,
   silentLogger,
-  splitBatch,
+  newestRecord,
   steadyClock,
   systemFacts,
   ulidIds,
@@ -189,8 +189,7 @@ export async function startSupervisor(
     logger,
     async read(log) {
       const last = await journal.last(log)
-      const newest = last === null ? undefined : splitBatch(last.payload).at(-1)
-      if (newest === undefined || !isTerminalTaskEvent(eventTypeOf(newest) ?? '')) return null
+      if (last === null || !isTerminalTaskEvent(eventTypeOf(newestRecord(last)) ?? '')) return null
       return (await loadTask(log, ports)).state.ended as DomainEvent | null
     },
   })

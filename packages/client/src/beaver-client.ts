@@ -1,20 +1,7 @@
 // A typed client of a running Beaver: what a program does over NATS, and nothing that needs a daemon's inside.
 // C1. Every call ends: with an answer or a BeaverError. C2. A watch that stops is not a cancel. C3. A daemon that dies or is started
 //     again costs time, not the answer: what may be asked again is, and a task is one task however often it is asked for.
-import {
-  type BlobStore,
-  blobOf,
-  chainFault,
-  emptyHead,
-  headAfter,
-  isTerminalTaskEvent,
-  type LiveDelta,
-  openRecord,
-  type RecordedEvent,
-  splitBatch,
-  BeaverError,
-  taskResult,
-} from '@beaver/core'
+import { type BlobStore, isTerminalTaskEvent, type LiveDelta, LogReader, type RecordedEvent, BeaverError, taskResult } from '@beaver/core'
 import { askAgain } from './ask-again.ts'
 import { followLive } from './live.ts'
 import { notFresh, withIds } from './made-ids.ts'
@@ -200,15 +187,11 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string,
   }
 
   async function* watch(taskId: string, { signal = new AbortController().signal }: { signal?: AbortSignal } = {}): AsyncGenerator<RecordedEvent> {
-    let head = emptyHead
+    let reader: LogReader | null = null
     for await (const batch of followTask(nc, subjects, { tenant, task: taskId, signal })) {
       for (const message of batch.messages) {
-        for (const record of splitBatch(message.payload)) {
-          const fault = chainFault(head, record)
-          if (fault !== null) throw new BeaverError('corrupt_journal', `The log of task ${taskId} is broken: ${fault}.`)
-          head = headAfter(record)
-          const blob = blobOf(record)
-          const event = openRecord(record, blob === null ? undefined : Buffer.from(await (await (blobs ??= natsBlobStore(nc, subjects))).get(blob)).toString())
+        reader ??= new LogReader(message.log, { get: async (sha256) => (await (blobs ??= natsBlobStore(nc, subjects))).get(sha256) })
+        for await (const event of reader.events(message)) {
           yield event
           if (isTerminalTaskEvent(event.type)) return
         }

@@ -2,26 +2,19 @@
 // S1. Tasks in the order they were accepted, the events of each in theirs, every record verified as `watch` does.
 // S2. Read as it is asked for: a page of the journal is held, never the session. S3. A session nobody used is empty, not an error.
 import {
-  BeaverError,
   type BlobStore,
-  blobOf,
-  chainFault,
-  emptyHead,
-  type Entry,
-  headAfter,
-  isTerminalTaskEvent,
-  type LogHead,
+  exchangeOf,
+  historyBound,
   type LogId,
-  openRecord,
+  LogReader,
+  type LogSource,
+  readPastTask,
   type RecordedEvent,
   type SessionId,
   sessionId,
   type SessionSearchHit,
-  splitBatch,
-  type TaskResult,
-  visibleAnswer,
   visibleEventTypes,
-  type WireRecord,
+  visibleHistory,
 } from '@beaver/core'
 import { type JournalReader, journalReader, natsSessionSearch, parseRequest, type Subjects } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -53,9 +46,10 @@ export interface Sessions {
   listRunIds(sessionId: string): Promise<readonly string[]>
   /**
    * What was asked and what was answered in the end, or why there was no answer, oldest first: as the next task is told it.
-   * Of the newest `tasksMax` tasks (default 20, at most 1,000). @throws {BeaverError} as above
+   * Of the newest `tasksMax` tasks (default 20, at most 1,000), while they have at most `charsMax` characters together (default 100,000).
+   * @throws {BeaverError} as above
    */
-  getVisibleHistory(sessionId: string, options?: { tasksMax?: number }): Promise<readonly SessionMessage[]>
+  getVisibleHistory(sessionId: string, options?: { tasksMax?: number; charsMax?: number }): Promise<readonly SessionMessage[]>
   /** In all sessions of the tenant, best first. @throws {BeaverError} `no_daemon` when no projector runs, `timeout` */
   search(query: string, options?: SearchOptions): Promise<readonly SessionSearchHit[]>
 }
@@ -73,48 +67,11 @@ export function sessionsOn(nc: NatsConnection, subjects: Subjects, tenant: strin
     }
   }
 
+  const store: Pick<BlobStore, 'get'> = { get: async (sha256) => (await blobs()).get(sha256) }
+
   async function* eventsOf(log: LogId, reader: JournalReader): AsyncGenerator<RecordedEvent> {
-    let head = emptyHead
-    for await (const entry of reader.entries(log)) {
-      for (const record of verified(log, entry, head)) {
-        head = headAfter(record)
-        yield await opened(record)
-      }
-    }
-  }
-
-  async function opened(record: WireRecord): Promise<RecordedEvent> {
-    const blob = blobOf(record)
-    return openRecord(record, blob === null ? undefined : Buffer.from(await (await blobs()).get(blob)).toString())
-  }
-
-  /** The request and its answer, from the two ends of the task's log. */
-  async function exchange(
-    log: LogId,
-    { first, last, reader }: { first: Entry; last: Entry; reader: JournalReader },
-  ): Promise<{ before: string | null; retryOf: string | null; messages: SessionMessage[] }> {
-    const [beginning] = verified(log, first, emptyHead)
-    const submitted = await opened(beginning as WireRecord)
-    if (submitted.type !== 'task_submitted') throw new BeaverError('corrupt_journal', `The log of task ${log.task} begins with ${submitted.type}.`)
-    const { previous_task_id: before, request } = submitted.data
-    const end = await ended(log, last, reader)
-    const answer = end === null ? '' : visibleAnswer(end.data as TaskResult)
-    const said: SessionMessage = { task_id: log.task, role: 'user', content: request.text, at: submitted.time }
-    return {
-      before,
-      retryOf: request.retry_of ?? null,
-      messages: end === null || answer === '' ? [] : [said, { task_id: log.task, role: 'assistant', content: answer, at: end.time }],
-    }
-  }
-
-  /** How the task ended, mostly its last event; `null` when it has not. */
-  async function ended(log: LogId, last: Entry, reader: JournalReader): Promise<RecordedEvent | null> {
-    const [next] = splitBatch(last.payload) as [WireRecord]
-    const newest = await opened(verified(log, last, { taskseq: next.taskseq - 1, epoch: next.epoch, hash: next.prevhash }).at(-1) as WireRecord)
-    if (isTerminalTaskEvent(newest.type)) return newest
-    // Open, or something was written after its end.
-    for await (const event of eventsOf(log, reader)) if (isTerminalTaskEvent(event.type)) return event
-    return null
+    const records = new LogReader(log, store)
+    for await (const entry of reader.entries(log)) yield* records.events(entry)
   }
 
   return {
@@ -128,23 +85,22 @@ export function sessionsOn(nc: NatsConnection, subjects: Subjects, tenant: strin
       for await (const event of originals(eventsOfSession(id))) if (event.type === 'run_started') runs.push(event.data.run_id)
       return runs
     },
-    async getVisibleHistory(id, { tasksMax = 20 } = {}) {
+    async getVisibleHistory(id, { tasksMax = historyBound.tasksMax, charsMax = historyBound.charsMax } = {}) {
       const session = parsed(id)
       const reader = await journalReader(nc, subjects)
-      const exchanges: SessionMessage[][] = []
-      let task: string | null = await reader.newest(tenant, session)
-      const retried = new Set<string>()
-      for (let read = 0; task !== null && read < Math.min(tasksMax, historyTasksMax); read++) {
-        const log = { tenant, session, task } as LogId
-        const [first, last] = await Promise.all([reader.first(log), reader.last(log)])
-        if (first === null || last === null) break
-        const { before, retryOf, messages } = await exchange(log, { first, last, reader })
-        if (retryOf !== null) retried.add(retryOf)
-        // A task that was retried is told by its retry alone.
-        if (!retried.has(task)) exchanges.unshift(messages)
-        task = before
-      }
-      return exchanges.flat()
+      const source: LogSource = { first: (log) => reader.first(log), last: (log) => reader.last(log), read: (log) => reader.entries(log) }
+      const exchanges = await visibleHistory(
+        await reader.newest(tenant, session),
+        async (task) => {
+          const past = await readPastTask({ tenant, session, task }, source, store)
+          return past === null ? null : exchangeOf(past)
+        },
+        { tasksMax: Math.min(tasksMax, historyTasksMax), charsMax },
+      )
+      return exchanges.flatMap(({ task, said, saidAt, answered, answeredAt }): SessionMessage[] => [
+        { task_id: task, role: 'user', content: said, at: saidAt },
+        { task_id: task, role: 'assistant', content: answered, at: answeredAt },
+      ])
     },
     search: (query, { limit = 10, exceptSession = '' } = {}) =>
       natsSessionSearch(nc, subjects).search(tenant, { query, limit, session: exceptSession, includeCurrent: exceptSession === '' }),
@@ -158,16 +114,4 @@ async function* originals(events: AsyncIterable<SessionEvent>): AsyncGenerator<S
     if (event.type === 'task_log_copied') copiedTo = { task: event.task_id, taskseq: event.taskseq + event.data.events }
     else if (event.task_id !== copiedTo.task || event.taskseq > copiedTo.taskseq) yield event
   }
-}
-
-/** The records of an entry, which follow `from`. */
-function verified(log: LogId, entry: Entry, from: LogHead): WireRecord[] {
-  let head = from
-  const records = splitBatch(entry.payload)
-  for (const record of records) {
-    const fault = chainFault(head, record) ?? (record.subject === log.task ? null : `event ${record.taskseq} is one of task ${record.subject}`)
-    if (fault !== null) throw new BeaverError('corrupt_journal', `The log of task ${log.task} is broken: ${fault}.`)
-    head = headAfter(record)
-  }
-  return records
 }

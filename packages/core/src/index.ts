@@ -106,10 +106,33 @@ export {
   type SessionTail,
 } from './journal/journal.ts'
 export {
+  type Exchange,
+  exchangeOf,
+  historyBound,
+  type HistoryBound,
+  type LogSource,
+  type PastExchange,
+  type PastTask,
+  readPastTask,
+  visibleHistory,
+} from './journal/past-task.ts'
+export {
+  blobNameOf,
+  headBefore,
+  identityFault,
+  type LogFault,
+  type LogFaultKind,
+  LogReader,
+  newestRecord,
+  type OpenedEntry,
+  type OpenedRecord,
+  openEntry,
+  placeFault,
+  type ReadBlob,
+} from './journal/read-log.ts'
+export {
   type Blob,
   batchContentType,
-  blobOf,
-  chainFault,
   type Draft,
   draft,
   emptyHead,

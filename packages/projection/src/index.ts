@@ -1,4 +1,4 @@
-export type { FindingKind, JournalMessage, ReadBlob } from './intake.ts'
+export type { FindingKind, JournalMessage } from './intake.ts'
 export { answerBytesMax } from './page.ts'
 export { answer, isQueryName, type QueryName, queries } from './queries.ts'
 export type { Around, Following, Query } from './query.ts'

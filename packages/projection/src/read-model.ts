@@ -4,13 +4,13 @@
 // M2. A read model belongs to one stream; another stream, even of the same name, is refused.
 // M3. Rows depend on the journal's messages, their order and their blobs, never on how they were batched.
 // M4. One `apply` at a time. The caller bounds a batch: its messages and their blobs are held in memory.
-import { BeaverError, eventTypeOf, invariant } from '@beaver/core'
+import { BeaverError, blobNameOf, eventTypeOf, identityFault, invariant, type OpenedRecord, type ReadBlob } from '@beaver/core'
 import { broken, judge, recordFinding } from './audit.ts'
 import { Batch, type HeldTask } from './batch.ts'
 import { openDatabase } from './database.ts'
 import { digestOf, dumpLines } from './dump.ts'
 import { foldEvent, foldLostEvent } from './fold.ts'
-import { type IncomingMessage, type IncomingRecord, type JournalMessage, type ReadBlob, referenceOf, takeIn } from './intake.ts'
+import { type IncomingMessage, type JournalMessage, takeIn } from './intake.ts'
 import { type Sql, sqlOn } from './sql.ts'
 import { indexedTo, indexTexts, lastText } from './text-index.ts'
 
@@ -160,9 +160,9 @@ function store(sql: Sql, incoming: readonly IncomingMessage[]): Applied {
     sequence = message.sequence
     counts.messages++
     const task = batch.task(message.log)
-    if (message.finding !== null) {
+    if (message.fault !== null) {
       broken(task)
-      recordFinding(sql, { taskKey: task.key, sequence, taskseq: null }, message.finding)
+      recordFinding(sql, { taskKey: task.key, sequence, taskseq: null }, message.fault)
       counts.findings++
     }
     for (const record of message.records) {
@@ -177,16 +177,16 @@ function store(sql: Sql, incoming: readonly IncomingMessage[]): Applied {
 }
 
 /** Returns how many findings there were. */
-function storeRecord(sql: Sql, task: HeldTask, { sequence, log }: IncomingMessage, incoming: IncomingRecord): number {
+function storeRecord(sql: Sql, task: HeldTask, { sequence, log }: IncomingMessage, incoming: OpenedRecord): number {
   const { record, event, dataJson } = incoming
   const at = { taskKey: task.key, sequence, taskseq: record.taskseq }
-  const verdict = judge(task, record)
+  const verdict = judge(task, log, record)
   if (verdict.finding !== null) recordFinding(sql, verdict.kind === 'repeat' ? { ...at, record } : at, verdict.finding)
   if (verdict.kind === 'repeat') return 1
   let findings = verdict.finding === null ? 0 : 1
 
-  if (incoming.finding !== null) {
-    recordFinding(sql, at, incoming.finding)
+  if (incoming.fault !== null) {
+    recordFinding(sql, at, incoming.fault)
     findings++
   }
   const type = eventTypeOf(record)
@@ -200,7 +200,7 @@ function storeRecord(sql: Sql, task: HeldTask, { sequence, log }: IncomingMessag
     runId,
     time,
     dataJson,
-    referenceOf(record),
+    blobNameOf(record),
     hash,
     sequence,
   ])
@@ -210,10 +210,10 @@ function storeRecord(sql: Sql, task: HeldTask, { sequence, log }: IncomingMessag
     if (type !== null) foldLostEvent(task, place, type)
     return findings
   }
-  if (event.type === 'task_submitted' && (event.data.task_id !== log.task || event.data.session_id !== log.session || event.data.tenant !== log.tenant)) {
+  const stranger = identityFault(log, event)
+  if (stranger !== null) {
     broken(task)
-    const named = `${event.data.tenant}/${event.data.session_id}/${event.data.task_id}`
-    recordFinding(sql, at, { kind: 'identity', message: `event ${taskseq} submits the task ${named}, which is not the task of this log` })
+    recordFinding(sql, at, stranger)
     findings++
   }
   foldEvent(task, place, event)

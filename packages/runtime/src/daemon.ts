@@ -135,7 +135,10 @@ export function startDaemon(options: DaemonOptions): Daemon {
           const { owner } = seen.loaded.state
           if (owner !== null && owner !== options.daemonId && task.newest !== null) {
             const how = (await options.handOn?.(owner, task.newest)) ?? 'gone'
-            if (how === 'taken') return
+            if (how === 'taken') {
+              if (leftToAnother(task)) return
+              continue
+            }
             if (how === 'ended') return task.settle()
             if (!isNewest) continue
           }
@@ -155,9 +158,7 @@ export function startDaemon(options: DaemonOptions): Daemon {
           opening = null
           if (outcome === 'ended') return ended(task, acceptedRevision, driven.end())
           if (outcome === 'overtaken') {
-            // Another daemon drives it, and this one has nothing to give back. A wake that came meanwhile says that the other one is gone.
-            if (!task.woken) return
-            if (draining.signal.aborted) return task.giveBack(0)
+            if (leftToAnother(task)) return
             continue
           }
           if (outcome !== 'suspended') return task.giveBack(outcome === 'lost' ? pauseAfter(task) : 0)
@@ -169,6 +170,15 @@ export function startDaemon(options: DaemonOptions): Daemon {
       // What brings it back is durable; a wake that came while it was looked at is looked at now.
       if (!task.woken || draining.signal.aborted) return task.settle()
     }
+  }
+
+  /**
+   * Whether a task that another daemon drives is left to it. Its delivery is not for this daemon to give back. A wake that came meanwhile
+   * may say that the other daemon is gone: then the task is looked at again, or given back by a daemon that is draining.
+   */
+  function leftToAnother(task: HeldTask): boolean {
+    if (task.woken && draining.signal.aborted) task.giveBack(0)
+    return !task.woken || draining.signal.aborted
   }
 
   async function ended(task: HeldTask, acceptedRevision: number, end: DomainEvent | null): Promise<void> {

@@ -1,17 +1,13 @@
-// Reading a task's log back: split, verified against its chain, blobs fetched, folded.
+// Reading a task's log back: the whole of it, verified, with its fold. How a log is read belongs to @beaver/core (read-log.ts).
 import {
   BeaverError,
   type BlobStore,
-  blobOf,
-  chainFault,
-  emptyHead,
   type Entry,
   foldTask,
-  headAfter,
   type Journal,
   type LogHead,
   type LogId,
-  openRecord,
+  LogReader,
   type RecordedEvent,
   revisionAfter,
   splitBatch,
@@ -32,7 +28,7 @@ export interface LoadedTask {
   readonly askedAtMs: ReadonlyMap<string, number>
 }
 
-/** @throws {BeaverError} `corrupt_journal`, `blob_missing` */
+/** @throws {BeaverError} `corrupt_journal`, `blob_missing`, `blob_corrupt` */
 export async function loadTask(log: LogId, ports: { journal: Pick<Journal, 'last' | 'read'>; blobs: BlobStore }): Promise<LoadedTask> {
   // A task nobody has worked on yet is one entry: the last is the whole.
   const last = await ports.journal.last(log)
@@ -54,26 +50,17 @@ async function readUpTo(last: Entry, log: LogId, journal: Pick<Journal, 'read'>)
 
 /** The task that these entries are the log of. @throws {BeaverError} as `loadTask` */
 export async function taskOf(log: LogId, entries: readonly Entry[], { blobs }: { blobs: BlobStore }): Promise<LoadedTask> {
+  const reader = new LogReader(log, blobs)
   const events: RecordedEvent[] = []
   const askedAtMs = new Map<string, number>()
-  let head = emptyHead
   for (const entry of entries) {
-    for (const record of splitBatch(entry.payload)) {
-      const fault = chainFault(head, record)
-      if (fault !== null) throw new BeaverError('corrupt_journal', `The log of task ${log.task} is broken: ${fault}.`)
-      const blob = blobOf(record)
-      const event = openRecord(record, blob === null ? undefined : Buffer.from(await blobs.get(blob)).toString())
+    for await (const event of reader.events(entry)) {
       if (event.type === 'approval_requested') askedAtMs.set(`${event.runId} ${event.data.call_id}`, entry.timeMs)
       events.push(event)
-      head = headAfter(record)
     }
   }
-  const state = foldTask(events)
-  const of = state.submitted
-  if (of !== null && (of.task_id !== log.task || of.session_id !== log.session || of.tenant !== log.tenant)) {
-    throw new BeaverError('corrupt_journal', `The log of task ${log.task} holds the events of task ${of.task_id}.`)
-  }
-  return { events, state, head, revision: revisionAfter(entries), acceptedRevision: entries[0]?.revision ?? 0, askedAtMs }
+  const { head } = reader
+  return { events, state: foldTask(events), head, revision: revisionAfter(entries), acceptedRevision: entries[0]?.revision ?? 0, askedAtMs }
 }
 
 /** The events of one run, in order. */

@@ -1,7 +1,7 @@
 // Looking at a task: what is there to be done about it? It writes nothing.
 // L1. A task starts after the one before it in its session has ended (D-47). L2. A task that waits is left alone until its time has
 //     come, somebody woke it, or something was written to it since (D-64).
-import { type BlobStore, type Delivery, eventTypeOf, isTerminalTaskEvent, type Journal, type LogId, splitBatch, type TaskId } from '@beaver/core'
+import { type BlobStore, type Delivery, eventTypeOf, isTerminalTaskEvent, type Journal, type LogId, newestRecord, type TaskId } from '@beaver/core'
 import { type LoadedTask, loadTask } from './load-task.ts'
 
 export type Look =
@@ -37,7 +37,5 @@ export async function lookAt(log: LogId, cause: Delivery['cause'], known: Loaded
 
 async function hasEnded(log: LogId, { journal }: LookPorts): Promise<boolean> {
   const last = await journal.last(log)
-  if (last === null) return true
-  const newest = splitBatch(last.payload).at(-1)
-  return newest !== undefined && isTerminalTaskEvent(eventTypeOf(newest) ?? '')
+  return last === null || isTerminalTaskEvent(eventTypeOf(newestRecord(last)) ?? '')
 }

@@ -1,32 +1,16 @@
-// The visible transcript of a session's earlier tasks, oldest first: what a root run of a later task continues from.
-// H1. Only what was said: the request and the final answer, or why there is none (AL-12). H2. Bounded: the newest tasks that fit.
-// H3. What one more task costs does not grow with the session: past-tasks.ts. H4. A task that was retried is told by its retry alone.
-import type { ChatMessage, LogId, TaskId } from '@beaver/core'
+// What a root run of a later task is told of its session, and how many turns earlier tasks took.
+// H1. What one more task costs does not grow with the session: past-tasks.ts keeps what was read.
+import { type ChatMessage, type LogId, type TaskId, visibleHistory } from '@beaver/core'
 import type { Workflow } from '@beaver/workflows'
-import { type PastTasks, saidCharsMax, turnOf } from './past-tasks.ts'
+import { type PastTasks, turnOf } from './past-tasks.ts'
 
-const tasksMax = 20
-
+/** The visible transcript of the session's earlier tasks, oldest first. @param previous the newest of them */
 export async function sessionHistory(log: LogId, previous: TaskId | null, past: PastTasks): Promise<readonly ChatMessage[]> {
-  const exchanges: ChatMessage[][] = []
-  const retried = new Set<TaskId>()
-  let chars = 0
-  for (let task = previous, read = 0; task !== null && read < tasksMax; read++) {
-    const earlier = await past.read({ ...log, task })
-    if (earlier === null) break
-    if (earlier.retryOf !== null) retried.add(earlier.retryOf)
-    const said = !retried.has(task)
-    task = earlier.previous
-    if (!said) continue
-    chars += earlier.chars
-    if (chars > saidCharsMax) break
-    if (earlier.answered !== '')
-      exchanges.unshift([
-        { role: 'user', content: earlier.said },
-        { role: 'assistant', content: earlier.answered },
-      ])
-  }
-  return exchanges.flat()
+  const exchanges = await visibleHistory(previous, (task) => past.read({ ...log, task }))
+  return exchanges.flatMap(({ said, answered }): ChatMessage[] => [
+    { role: 'user', content: said },
+    { role: 'assistant', content: answered },
+  ])
 }
 
 const turnsMax = 1_000

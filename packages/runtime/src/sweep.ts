@@ -2,7 +2,8 @@
 // S1. A task whose daemon is gone is woken at once when that is noticed. S2. A task without a daemon, that waits for nothing, is woken
 //     after a while: its delivery, its wake or its alarm was lost. S3. A daemon that is silent is left to its lease; one that is silent
 //     for longer than any lease counts as gone, because the lease may have been lost too.
-// S4. Several daemons may sweep at the same moment: a wake has a name, and wakes of one name are one.
+// S4. Several daemons may sweep at the same moment: a wake has a name, and wakes of one name are one. The name says for which reason
+//     the task is woken (the death of a daemon, or a sweep at its time): who was given the last wake may have died with it.
 import { type Clock, type Logger, logKey, type LogId, messageOf, type OpenTask, type OpenTasks, pause, type Peers, type TaskQueue } from '@beaver/core'
 
 export interface SweepPorts {
@@ -44,13 +45,14 @@ export function startSweep(ports: SweepPorts, { everyMs = 10_000, idleMs = 10_00
   /** Daemons that did not answer when they were asked last, and since when. */
   let silentSince = new Map<string, number>()
 
-  async function sweep(owner?: string): Promise<number> {
+  /** @param reason a part of the names of the wakes */
+  async function sweep(reason: string, owner?: string): Promise<number> {
     try {
       const open = await ports.openTasks.list({ tenant: ports.tenant, idleMsMin: idleMs, limit: pageMax, ...(owner === undefined ? {} : { owner }) })
       if (failing) logger.info('sweep_works', 'Open tasks can be listed again.')
       failing = false
       const forsaken = owner === undefined ? await withoutDaemon(open) : open
-      await Promise.all(forsaken.map((task) => wake(task)))
+      await Promise.all(forsaken.map((task) => wake(task, reason)))
       if (forsaken.length > 0) {
         const counted = forsaken.length === 1 ? 'One open task had' : `${forsaken.length} open tasks had`
         logger.warn('tasks_swept', `${counted} no daemon; a daemon looks at each now.`, {
@@ -80,34 +82,42 @@ export function startSweep(ports: SweepPorts, { everyMs = 10_000, idleMs = 10_00
   }
 
   const logOf = ({ session_id: session, task_id: task }: OpenTask): LogId => ({ tenant: ports.tenant, session, task }) as LogId
-  const wake = (task: OpenTask): Promise<void> => ports.queue.wake(logOf(task), { name: `sweep ${task.task_id} ${task.taskseq}` })
+  const wake = (task: OpenTask, reason: string): Promise<void> => ports.queue.wake(logOf(task), { name: `sweep ${task.task_id} ${task.taskseq} ${reason}` })
 
   /** One sweep after the other. */
-  function now(owner?: string): Promise<number> {
-    const swept = working.then(() => (stopping.signal.aborted ? 0 : sweep(owner)))
+  function now(reason: string, owner?: string): Promise<number> {
+    const swept = working.then(() => (stopping.signal.aborted ? 0 : sweep(reason, owner)))
     working = swept
     return swept
   }
 
-  async function again(owner?: string): Promise<number> {
+  const nowAndThen = (): string => `at ${Math.floor(clock.now() / everyMs)}`
+
+  async function again(reason: string, owner?: string): Promise<number> {
     let woken = 0
     for (const pauseMs of againMs) {
       await pause(clock, pauseMs, stopping.signal)
-      woken += await now(owner)
+      woken += await now(reason, owner)
     }
     return woken
   }
 
+  /** The tasks that a dead daemon drove, and then those that it was woken for because another one had died before it. */
+  async function afterDeathOf(owner: string): Promise<number> {
+    const reason = `after ${owner}`
+    return (await again(reason, owner)) + (await now(reason))
+  }
+
   const timed = (async () => {
-    await again()
+    await again(nowAndThen())
     while (!stopping.signal.aborted) {
       await pause(clock, everyMs, stopping.signal)
-      await now()
+      await now(nowAndThen())
     }
   })()
 
   return {
-    now: (owner) => (owner === undefined ? now() : again(owner)),
+    now: (owner) => (owner === undefined ? now(nowAndThen()) : afterDeathOf(owner)),
     async stop() {
       stopping.abort()
       await timed

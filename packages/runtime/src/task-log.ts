@@ -19,7 +19,7 @@ import {
   pause,
   type SealedRecord,
   sealer,
-  splitBatch,
+  newestRecord,
 } from '@beaver/core'
 import type { Opening } from './opened-task.ts'
 
@@ -152,9 +152,8 @@ export class TaskLog {
   async stillOurs(): Promise<void> {
     while (!this.#fenced.signal.aborted) {
       const last = await this.#ports.journal.last(this.log).catch(() => null)
-      const newest = last === null ? undefined : splitBatch(last.payload).at(-1)
-      if (newest === undefined) await pause(this.#ports.clock, unansweredMs, this.#fenced.signal)
-      else if (newest.epoch <= this.epoch) return
+      if (last === null) await pause(this.#ports.clock, unansweredMs, this.#fenced.signal)
+      else if (newestRecord(last).epoch <= this.epoch) return
       else this.close('Another daemon owns the task now.')
     }
     return this.fail()

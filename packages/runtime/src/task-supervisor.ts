@@ -3,7 +3,7 @@
 // K1. After a release, a suspension or a loss nothing more is written. K2. Cancel is journaled before it takes effect, and a task taken
 //     over remembers it. K3. A task that only waits is suspended: its loops are dropped, and an alarm or a wake brings it back (D-64).
 // K4. What can never succeed ends the task at once, with the reason.
-import { BeaverError, type DomainEvent, draft, event, type LogId, messageOf, splitBatch, taskFacts } from '@beaver/core'
+import { BeaverError, type DomainEvent, draft, event, type LogId, messageOf, newestRecord, taskFacts } from '@beaver/core'
 import { createActor } from 'xstate'
 import { type ClaimedTask, givenUp, isHopeless } from './claim-task.ts'
 import { type LoadedTask, loadTask } from './load-task.ts'
@@ -148,8 +148,9 @@ export function superviseTask(task: ClaimedTask, ports: TaskPorts): SupervisedTa
   async function overtaken(): Promise<boolean> {
     if (!taskLog.fenced.aborted) return false
     const last = await ports.journal.last(log)
-    const newest = last === null ? undefined : splitBatch(last.payload).at(-1)
-    return newest !== undefined && newest.epoch >= taskLog.epoch && newest.source !== ports.source
+    if (last === null) return false
+    const { epoch, source } = newestRecord(last)
+    return epoch >= taskLog.epoch && source !== ports.source
   }
 
   const lostHow = (): Promise<TaskOutcome> =>

@@ -1,0 +1,116 @@
+// An earlier task of a session, from the first and the last entry of its log; and the visible history of a session, made of such tasks.
+// P1. Two reads a task, however long its log is. What is read is verified; what lies between is verified by whoever reads the whole.
+// P2. The history is what was said: the request and the final answer, or why there is none (AL-12). The newest tasks that fit the
+//     bound, oldest first. P3. A task that was retried is told by its retry alone.
+import { BeaverError } from '../errors.ts'
+import type { DataOf, TaskResult } from '../events/catalog.ts'
+import { isTerminalTaskEvent } from '../events/catalog.ts'
+import { visibleAnswer } from '../fold/visible-answer.ts'
+import type { LogId, TaskId } from '../ids.ts'
+import type { BlobStore } from '../ports/blob-store.ts'
+import type { Entry } from './journal.ts'
+import { headBefore, LogReader } from './read-log.ts'
+import type { RecordedEvent } from './record.ts'
+
+/** Where the entries of logs come from. */
+export interface LogSource {
+  first(log: LogId): Promise<Entry | null>
+  last(log: LogId): Promise<Entry | null>
+  /** The whole log in order. */
+  read(log: LogId): Promise<Iterable<Entry>> | AsyncIterable<Entry>
+}
+
+export interface PastTask {
+  readonly submitted: DataOf<'task_submitted'>
+  /** RFC 3339. */
+  readonly submittedAt: string
+  /** `null`: it has not ended. `at`: RFC 3339. */
+  readonly end: { readonly result: TaskResult; readonly at: string } | null
+}
+
+/** `null`: there is no such log. @throws {BeaverError} `corrupt_journal`, `blob_missing`, `blob_corrupt` */
+export async function readPastTask(log: LogId, source: LogSource, blobs: Pick<BlobStore, 'get'>): Promise<PastTask | null> {
+  const [first, last] = await Promise.all([source.first(log), source.last(log)])
+  if (first === null || last === null) return null
+  for await (const event of new LogReader(log, blobs).events(first)) {
+    if (event.type !== 'task_submitted') throw new BeaverError('corrupt_journal', `The log of task ${log.task} begins with ${event.type}.`)
+    return { submitted: event.data, submittedAt: event.time, end: await endOf(log, last, source, blobs) }
+  }
+  throw new BeaverError('corrupt_journal', `The first entry of the log of task ${log.task} is empty.`)
+}
+
+async function endOf(log: LogId, last: Entry, source: LogSource, blobs: Pick<BlobStore, 'get'>): Promise<PastTask['end']> {
+  const newest = (await new LogReader(log, blobs, headBefore(last)).read(last)).at(-1)
+  if (newest !== undefined && isTerminalTaskEvent(newest.type)) return ended(newest)
+  // It is open, or something was written after its terminal event, which ended it all the same.
+  const reader = new LogReader(log, blobs)
+  for await (const entry of await source.read(log)) for await (const event of reader.events(entry)) if (isTerminalTaskEvent(event.type)) return ended(event)
+  return null
+}
+
+const ended = (event: RecordedEvent): PastTask['end'] => ({ result: event.data as TaskResult, at: event.time })
+
+/** What was asked and answered in one task. */
+export interface Exchange {
+  readonly task: TaskId
+  readonly said: string
+  /** The final output, or in one line why there is none; empty: the task has not ended, or it ended with nothing. */
+  readonly answered: string
+  /** RFC 3339; the second one is empty for a task that has not ended. */
+  readonly saidAt: string
+  readonly answeredAt: string
+}
+
+/** A task as the history of its session needs it. */
+export interface PastExchange extends Exchange {
+  /** The task before it in the session. */
+  readonly previous: TaskId | null
+  readonly retryOf: TaskId | null
+  /** Of both texts; they may be left out where they exceed every bound. */
+  readonly chars: number
+}
+
+export function exchangeOf({ submitted, submittedAt, end }: PastTask): PastExchange {
+  const { task_id: task, previous_task_id: previous, request } = submitted
+  const answered = end === null ? '' : visibleAnswer(end.result)
+  const chars = request.text.length + answered.length
+  return { task, said: request.text, answered, saidAt: submittedAt, answeredAt: end?.at ?? '', previous, retryOf: request.retry_of ?? null, chars }
+}
+
+export interface HistoryBound {
+  /** The newest tasks that are looked at. */
+  readonly tasksMax: number
+  /** UTF-16 units, of questions and answers together. */
+  readonly charsMax: number
+}
+
+/** What a task is told of its session. */
+export const historyBound: HistoryBound = { tasksMax: 20, charsMax: 100_000 }
+
+/**
+ * The exchanges of a session, oldest first. A task without an answer is left out.
+ *
+ * @param newest the session's newest task that belongs to it
+ * @param read `null`: there is no such task, and the history begins after it
+ */
+export async function visibleHistory(
+  newest: TaskId | null,
+  read: (task: TaskId) => Promise<PastExchange | null>,
+  { tasksMax, charsMax }: HistoryBound = historyBound,
+): Promise<Exchange[]> {
+  const exchanges: Exchange[] = []
+  const retried = new Set<TaskId>()
+  let chars = 0
+  for (let task = newest, looked = 0; task !== null && looked < tasksMax; looked++) {
+    const past = await read(task)
+    if (past === null) break
+    if (past.retryOf !== null) retried.add(past.retryOf)
+    const toldByRetry = retried.has(task)
+    task = past.previous
+    if (toldByRetry) continue
+    chars += past.chars
+    if (chars > charsMax) break
+    if (past.answered !== '') exchanges.unshift(past)
+  }
+  return exchanges
+}

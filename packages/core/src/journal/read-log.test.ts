@@ -1,0 +1,134 @@
+import { hash } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { plain, recorded, sealed, submitted, written } from '../../test/log.ts'
+import { BeaverError } from '../errors.ts'
+import type { LogId } from '../ids.ts'
+import { headBefore, identityFault, LogReader, newestRecord, openEntry, placeFault } from './read-log.ts'
+import { emptyHead, genesisHash, joinBatch, type SealedRecord } from './record.ts'
+
+const log = { tenant: 'default', session: 's1', task: 't1' } as LogId
+const claimed = plain('task_claimed', { daemon: 'd1' })
+const large = plain('user_message_added', { content: '长'.repeat(50_000) }, 'r1')
+const events = [submitted, claimed, large]
+
+/** The log as one entry, and a store with its blobs. */
+function written3({ tamper = (records) => records, blobs = (sha256, bytes) => [sha256, bytes] }: Tampering = {}) {
+  const records = sealed(events)
+  const store = new Map(records.flatMap(({ blob }) => (blob === null ? [] : [blobs(blob.sha256, blob.bytes)])))
+  const readBlob = async (sha256: string): Promise<Uint8Array> => {
+    const bytes = store.get(sha256)
+    if (bytes === undefined) throw new BeaverError('blob_missing', `no ${sha256}`)
+    return bytes
+  }
+  return { entry: { payload: joinBatch(tamper(records)) }, readBlob, blobs: { get: readBlob } }
+}
+interface Tampering {
+  tamper?: (records: SealedRecord[]) => SealedRecord[]
+  blobs?: (sha256: string, bytes: Uint8Array) => [string, Uint8Array]
+}
+
+/** What a tolerant reader says of the log: the first fault. */
+async function firstFault({ entry, readBlob }: ReturnType<typeof written3>) {
+  const { records, fault } = await openEntry(entry.payload, readBlob)
+  let head = emptyHead
+  for (const { record, event, fault: own } of records) {
+    const found = placeFault(log, head, record) ?? own ?? (event === null ? null : identityFault(log, event))
+    if (found !== null) return found
+    head = record
+  }
+  return fault
+}
+
+const changed = (at: number, from: string, to: string) => (records: SealedRecord[]) =>
+  records.map((record, i) => (i === at ? { ...record, text: record.text.replace(from, to) } : record))
+const strange = (task: string): SealedRecord[] => sealed(events, { ...written, subject: task })
+
+describe('an intact log', () => {
+  it('has no fault and is read to its head, with the data of blobs', async () => {
+    const at = written3()
+    expect(await firstFault(at)).toBeNull()
+    const reader = new LogReader(log, at.blobs)
+    expect(await reader.read(at.entry)).toEqual(recorded(...events))
+    expect(reader.head).toMatchObject({ taskseq: 3, epoch: 1 })
+  })
+
+  it('is read from the middle, where an entry says the log stood', async () => {
+    const [, , last] = sealed(events)
+    const { blobs } = written3()
+    const entry = { payload: joinBatch([last as SealedRecord]) }
+    const reader = new LogReader(log, blobs, headBefore(entry))
+    expect((await reader.read(entry)).map(({ taskseq, type }) => [taskseq, type])).toEqual([[3, 'user_message_added']])
+    expect(newestRecord(entry).taskseq).toBe(3)
+  })
+
+  it('is followed over entries: the first record of the next one follows the last of the one before', async () => {
+    const [first, second, third] = sealed(events) as [SealedRecord, SealedRecord, SealedRecord]
+    const { blobs } = written3()
+    const reader = new LogReader(log, blobs)
+    await reader.read({ payload: joinBatch([first, second]) })
+    expect((await reader.read({ payload: joinBatch([third]) })).map(({ taskseq }) => taskseq)).toEqual([3])
+  })
+})
+
+describe('a log with a fault', () => {
+  it.each<[string, Tampering, { kind: string; message: string }, string]>([
+    ['bytes that are no records', { tamper: () => [{ text: '{"half', blob: null }] }, { kind: 'message', message: 'not a batch' }, 'corrupt_journal'],
+    ['a changed event', { tamper: changed(1, '"d1"', '"d2"') }, { kind: 'chain', message: 'event 2 does not have the content' }, 'corrupt_journal'],
+    ['a missing event', { tamper: ([first, , third]) => [first!, third!] }, { kind: 'chain', message: 'event 3 follows event 1' }, 'corrupt_journal'],
+    [
+      'two events that changed places',
+      { tamper: ([one, two, three]) => [two!, one!, three!] },
+      { kind: 'chain', message: 'event 2 follows' },
+      'corrupt_journal',
+    ],
+    ['the records of another task', { tamper: () => strange('t2') }, { kind: 'identity', message: 'event 1 is about the task t2' }, 'corrupt_journal'],
+    ['a blob that is gone', { blobs: (_, bytes) => ['other', bytes] }, { kind: 'blob_missing', message: 'is missing' }, 'blob_missing'],
+    ['a blob with other content', { blobs: (name) => [name, Buffer.from('"x"')] }, { kind: 'blob_changed', message: 'holds other content' }, 'blob_corrupt'],
+  ])('%s: the tolerant reader names it, the strict one throws it in the same words', async (_, tampering, fault, code) => {
+    const at = written3(tampering)
+    const found = await firstFault(at)
+    expect(found).toMatchObject({ kind: fault.kind, message: expect.stringContaining(fault.message) as string })
+    const thrown = await new LogReader(log, at.blobs).read(at.entry).catch((error: unknown) => error)
+    expect(thrown).toMatchObject({ code, message: `The log of task t1 is broken: ${found?.message}.` })
+  })
+
+  it('data of another shape is a fault of its own record only', async () => {
+    const forged = chainedBy({ text: 7 })
+    const { records } = await openEntry(forged, async () => Buffer.from(''))
+    expect(records.map(({ event, fault }) => [event, fault?.kind])).toEqual([[null, 'shape']])
+    await expect(new LogReader(log, { get: async () => Buffer.from('') }).read({ payload: forged })).rejects.toMatchObject({ code: 'corrupt_journal' })
+  })
+
+  it('a type that is not known is kept by the tolerant reader and refused by the strict one', async () => {
+    const unknown = chainedBy({ until: 'noon' }, 'beaver.task_paused.v1')
+    const opened = await openEntry(unknown, async () => Buffer.from(''))
+    expect(opened.records).toMatchObject([{ event: null, fault: null, dataJson: '{"until":"noon"}' }])
+    await expect(new LogReader(log, { get: async () => Buffer.from('') }).read({ payload: unknown })).rejects.toThrow(/unknown type beaver\.task_paused\.v1/)
+  })
+
+  it('gives the events before the broken one', async () => {
+    const at = written3({ tamper: changed(2, '"r1"', '"r2"') })
+    const seen: string[] = []
+    const reading = (async () => {
+      for await (const { type } of new LogReader(log, at.blobs).events(at.entry)) seen.push(type)
+    })()
+    await expect(reading).rejects.toMatchObject({ code: 'corrupt_journal' })
+    expect(seen).toEqual(['task_submitted', 'task_claimed'])
+  })
+
+  it('a blob store that cannot be reached is no fault of the log: its error is passed on', async () => {
+    const { entry } = written3()
+    const away = async (): Promise<Uint8Array> => {
+      throw new BeaverError('unreachable', 'away')
+    }
+    await expect(openEntry(entry.payload, away)).rejects.toMatchObject({ code: 'unreachable' })
+    await expect(new LogReader(log, { get: away }).read(entry)).rejects.toMatchObject({ code: 'unreachable' })
+  })
+})
+
+/** A log of one well-chained record that no writer of this version makes. */
+function chainedBy(data: unknown, type = 'beaver.user_message_added.v1'): Uint8Array {
+  const { source, time } = written
+  const record = { data, epoch: 1, id: 't1/1.1', prevhash: genesisHash, source, specversion: '1.0', subject: 't1', taskseq: 1, time, type }
+  return Buffer.from(JSON.stringify([{ ...record, hash: hash('sha256', JSON.stringify(record)) }]))
+}
