@@ -238,6 +238,6 @@ class SimLoop {
 
   #evolve(event: DomainEvent, taskseq: number): void {
     if (event.type === 'run_started') this.#run = startRun(event.data)
-    else if (this.#run !== null) this.#run = evolveRun(this.#run, event, taskseq)
+    else if (this.#run !== null) this.#run = evolveRun(this.#run, event, { taskseq })
   }
 }

@@ -14,7 +14,7 @@ const graph = {
 function task(...events: DomainEvent[]): TaskState {
   const state = newTask()
   const team = startTeam({ team_run_id: 'team1' as never, run_id: null, call_id: null, graph, concurrent_nodes_max: 1 }, 0)
-  for (const each of events) evolveTeam(team, each, 0)
+  for (const each of events) evolveTeam(team, each, { clockMs: 0 })
   state.teams.set('team1', team)
   return state
 }

@@ -49,22 +49,13 @@ export {
   retryTimeMsMax,
   waitMsDefault,
 } from './failure/failure-policy.ts'
-export {
-  callsWait,
-  evolveRun,
-  type FilesFact,
-  type OpenCall,
-  type RunState,
-  type RunStatus,
-  runEnded,
-  skillMessage,
-  startRun,
-  type ToolFact,
-} from './fold/run-state.ts'
+export { evolveRun, type FilesFact, type OpenCall, type RunState, type RunStatus, runEnded, skillMessage, startRun, type ToolFact } from './fold/run-state.ts'
 export { noSuspects, type OwnerLosses, ownerLosses, type SuspectTools } from './fold/suspects.ts'
 export { retryCopy } from './fold/retry-copy.ts'
 export { retryIdOf } from './fold/retry-id.ts'
 export { newestExchange, resultReference } from './fold/shorten.ts'
+export { callWaits, type CallProgress, statusOfCalls } from './fold/call-status.ts'
+export type { EventPlace } from './fold/event-place.ts'
 export { type PersonWaits, waitBegan, waitedMs, waitEnded, waitsOver } from './fold/person-waits.ts'
 export { evolveTask, foldTask, lostWithoutProgress, newTask, type TaskState, type TaskStatus } from './fold/task-state.ts'
 export { evolveTeam, startTeam, type TeamNodeState, type TeamState } from './fold/team-state.ts'

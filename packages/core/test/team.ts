@@ -31,7 +31,7 @@ export function eventsOf(
 /** Steps the team and folds what follows, as its supervisor does. */
 export function step(of: TeamState, ended: readonly NodeEnd[], options: Stepping = {}): string[] {
   const events = eventsOf(of, ended, options)
-  for (const event of events) evolveTeam(of, event, 0)
+  for (const event of events) evolveTeam(of, event, { clockMs: 0 })
   return events.map(told)
 }
 

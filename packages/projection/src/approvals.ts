@@ -30,6 +30,7 @@ const subjectCharsMax = 500
 const argumentsCharsShort = 300
 const textCharsMax = 300
 
+/** Core's `callWaits` in SQL, for a run and a task that go on. A test holds the two to each other. */
 const waits = `(approval = 'requested' and tool_calls.ended_at is null and runs.ended_at is null and tasks.ended_at is null)`
 const columns = `tool_calls.*, tasks.task_id, tasks.session_id, runs.agent_name, runs.team_run_id, runs.node_id, coalesce(${waits}, 0) as waits`
 const from = 'tool_calls join tasks using (task_key) left join runs on runs.task_key = tool_calls.task_key and runs.run_id = tool_calls.run_id'
@@ -62,8 +63,7 @@ export function waitingOf(sql: Sql, taskKey: number): { readonly count: number; 
 }
 
 /** The condition for tasks of which a call waits. */
-export const somethingWaits = `exists (select 1 from tool_calls join runs using (task_key, run_id)
-  where task_key = tasks.task_key and tool_calls.ended_at is null and approval = 'requested' and runs.ended_at is null and tasks.ended_at is null)`
+export const somethingWaits = `exists (select 1 from tool_calls join runs using (task_key, run_id) where task_key = tasks.task_key and ${waits})`
 
 export function callView(row: CallRow, argumentsCharsMax: number): JsonObject {
   return {

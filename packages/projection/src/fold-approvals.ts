@@ -1,20 +1,19 @@
 // What a person was asked about a call, and what was decided.
-// A1. Like its start and its result, a decision belongs to the run's newest open call of that id.
+// A1. Like its start and its result, a decision belongs to the run's newest open call of that id. Without such a call it changes nothing.
 import type { DataOf } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
 import type { Place } from './fold.ts'
-import { statusOfCalls } from './fold-calls.ts'
+import { runStatusOfCalls } from './fold-calls.ts'
 
 export function approvalRequested(task: HeldTask, at: Place, { call_id, subject, rule }: DataOf<'approval_requested'>): void {
   const call = task.openCall(at.runId, call_id)
-  if (call !== undefined) {
-    call.approval = 'requested'
-    call.approval_subject = subject
-    call.approval_rule = rule
-    call.approval_requested_at = at.time
-    call.approval_requested_taskseq = at.taskseq
-  }
-  statusOfCalls(task, at)
+  if (call === undefined) return
+  call.approval = 'requested'
+  call.approval_subject = subject
+  call.approval_rule = rule
+  call.approval_requested_at = at.time
+  call.approval_requested_taskseq = at.taskseq
+  runStatusOfCalls(task, at)
 }
 
 export function approvalDecided(
@@ -23,11 +22,10 @@ export function approvalDecided(
   decision: { call_id: string; by: string; approval: 'granted' | 'denied'; reason: string | null },
 ): void {
   const call = task.openCall(at.runId, decision.call_id)
-  if (call !== undefined) {
-    call.approval = decision.approval
-    call.approval_by = decision.by
-    call.approval_reason = decision.reason
-    call.approval_decided_at = at.time
-  }
-  statusOfCalls(task, at)
+  if (call === undefined) return
+  call.approval = decision.approval
+  call.approval_by = decision.by
+  call.approval_reason = decision.reason
+  call.approval_decided_at = at.time
+  runStatusOfCalls(task, at)
 }

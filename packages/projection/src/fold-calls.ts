@@ -2,7 +2,7 @@
 // C1. Tokens are summed from what was recorded as used, on the run, on the task and by model alike.
 // C2. A start or a result belongs to the run's newest open call of that id; providers use ids again in later answers.
 // C3. A result nobody asked for has a row of its own.
-import type { DataOf } from '@beaver/core'
+import { type DataOf, statusOfCalls } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
 import type { Place } from './fold.ts'
 import { addUsage } from './fold-usage.ts'
@@ -104,8 +104,8 @@ export function toolResultRecorded(task: HeldTask, at: Place, result: DataOf<'to
   } else {
     Object.assign(call, outcome)
     task.endCall(call)
+    runStatusOfCalls(task, at)
   }
-  statusOfCalls(task, at)
   // The result of a tool node's call is its output.
   const run = task.run(at.runId)
   if (run !== undefined && result.success && run.output_taskseq === null) {
@@ -115,10 +115,9 @@ export function toolResultRecorded(task: HeldTask, at: Place, result: DataOf<'to
   toolMessage(task, at, result)
 }
 
-/** What a run does follows from the open calls of its last answer: it acts, waits when a person is asked about every one, or thinks again. */
-export function statusOfCalls(task: HeldTask, at: Place): void {
+/** What a run does follows from the open calls of its last answer, as core's fold has it. */
+export function runStatusOfCalls(task: HeldTask, at: Place): void {
   const run = task.run(at.runId)
   if (run === undefined || run.ended_at !== null) return
-  const open = task.openCalls(at.runId).filter((call) => call.asked_taskseq >= (run.output_taskseq ?? 0))
-  run.status = open.length === 0 ? 'thinking' : open.every((call) => call.approval === 'requested') ? 'waiting_for_approval' : 'acting'
+  run.status = statusOfCalls(task.openCalls(at.runId).filter((call) => call.asked_taskseq >= (run.output_taskseq ?? 0)))
 }

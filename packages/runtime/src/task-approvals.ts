@@ -1,7 +1,19 @@
 // The calls of one task that wait for a person, and what was decided about them.
 // A1. A decision is durable before the loop hears of it, and there is one for a call. A2. Where nobody can answer, the call is
 //     refused at once, in the configuration's name; where nobody answers in time, then.
-import { BeaverError, type Clock, type DomainEvent, type Draft, draft, event, type LogId, type OpenCall, runEnded, type TaskState } from '@beaver/core'
+import {
+  BeaverError,
+  callWaits,
+  type Clock,
+  type DomainEvent,
+  type Draft,
+  draft,
+  event,
+  type LogId,
+  type OpenCall,
+  runEnded,
+  type TaskState,
+} from '@beaver/core'
 import type { ApprovalDecision } from '@beaver/agent'
 
 /** What a person decides about a call. */
@@ -151,7 +163,7 @@ export function callWaiting(log: LogId, state: TaskState, callId: string): { rea
   const calls = [...state.runs.values()]
     .filter((run) => !runEnded(run))
     .flatMap((run) => run.calls.map((call) => ({ runId: run.start.run_id as string, call })))
-  const waiting = calls.filter(({ call }) => call.approval === 'requested' && call.result === null)
+  const waiting = calls.filter(({ call }) => callWaits(call))
   const found = waiting.filter(isNamed)
   const [only] = found
   if (found.length > 1)

@@ -162,7 +162,7 @@ export async function taskTeams(log: LogId, request: TaskRequest, { state, event
       if (!result.ok) return result
       const changed = event('shared_state_changed', { team_run_id: team.start.team_run_id, run_id: runId as RunId, change: access })
       await ports.append([draft(changed)])
-      evolveTeam(team, changed, ports.clock.now())
+      evolveTeam(team, changed, { clockMs: ports.clock.now() })
       return { ...result, state: {} } // the caller wants the value; the whole state need not cross the thread
     })
     changes = next.catch(() => {})
@@ -189,7 +189,7 @@ export async function taskTeams(log: LogId, request: TaskRequest, { state, event
       if (status !== 'waiting' && status !== 'running') throw new BeaverError('conflict', `The node ${JSON.stringify(nodeId)} has ended already: ${status}.`)
       const requested: DomainEvent = event('node_cancel_requested', { team_run_id: team.state.start.team_run_id, node_id: nodeId, reason })
       await ports.append([draft(requested)])
-      evolveTeam(team.state, requested, ports.clock.now())
+      evolveTeam(team.state, requested, { clockMs: ports.clock.now() })
       team.running.nodeCancelled(nodeId)
     },
   }

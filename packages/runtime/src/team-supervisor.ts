@@ -134,7 +134,7 @@ export function superviseTeam(team: TeamState, outputs: Map<string, string>, hos
     else if (events.length > 0) await host.append(events.map(draft))
     await Promise.resolve()
     for (const event of events) {
-      evolveTeam(team, event, host.clock.now())
+      evolveTeam(team, event, { clockMs: host.clock.now() })
       if (event.type === 'node_computed') outputs.set(event.data.node_id, event.data.output)
       // A run that completed and failed its evidence has no output (D-34).
       if (event.type === 'node_completed') outputs.set(event.data.node_id, arrived.find((end) => end.nodeId === event.data.node_id)?.facts.outputText ?? '')

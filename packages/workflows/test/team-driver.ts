@@ -50,7 +50,7 @@ export function play(graph: ExecutionGraph, answers: Answers, order: (running: n
     const next = stepTwice(team, ended, { program, outputs, runs: ran.length })
     for (const end of ended) if (end.status === 'completed') outputs.set(end.nodeId, end.facts.outputText)
     for (const event of next) {
-      evolveTeam(team, event, 0)
+      evolveTeam(team, event, { clockMs: 0 })
       if (event.type === 'node_computed') outputs.set(event.data.node_id, event.data.output)
       if (event.type !== 'node_started') continue
       const node = team.graph.nodes.find((each) => each.node_id === event.data.node_id)
@@ -72,7 +72,7 @@ export function play(graph: ExecutionGraph, answers: Answers, order: (running: n
 
 function refolded(graph: ExecutionGraph, start: Parameters<typeof startTeam>[0], events: readonly DomainEvent[]): TeamState {
   const again = startTeam({ ...start, graph: structuredClone(graph) }, 0)
-  for (const event of structuredClone(events)) evolveTeam(again, event, 0)
+  for (const event of structuredClone(events)) evolveTeam(again, event, { clockMs: 0 })
   return again
 }
 

@@ -1,19 +1,9 @@
 // One agent as a person sees it while it works, or a node of a team that is a tool's call or is computed: its state from its events.
 // A1. Like core's folds, the functions consume their argument. A2. A node's own end wins over its run's: see `evolveNode`.
-import type { DataOf, DomainEvent, ExecutionNode } from '@beaver/core'
+import { type DataOf, type DomainEvent, type ExecutionNode, type RunStatus, statusOfCalls } from '@beaver/core'
 
-export type AgentState =
-  | 'waiting'
-  | 'assembling'
-  | 'thinking'
-  | 'acting'
-  | 'waiting_for_approval'
-  | 'finalizing'
-  | 'completed'
-  | 'skipped'
-  | 'failed'
-  | 'blocked'
-  | 'cancelled'
+/** The status of its run, or that of a node without one. */
+export type AgentState = RunStatus | 'waiting' | 'skipped' | 'blocked'
 
 /** A call a person is asked about. */
 export interface AskedCall {
@@ -156,19 +146,19 @@ export function evolveAgent(agent: AgentView, event: DomainEvent, at: number): v
       agent.tools.delete(event.data.call_id)
       agent.asks.delete(event.data.call_id)
       if (!event.data.success) agent.toolCallsFailed++
-      if (agent.tools.size === 0) agent.state = agent.kind === 'tool' ? 'finalizing' : 'thinking'
-      else callsChanged(agent)
+      callsChanged(agent)
+      if (agent.state === 'thinking' && agent.kind === 'tool') agent.state = 'finalizing'
       return
     case 'approval_requested': {
       const { call_id: callId, tool_name: tool, subject } = event.data
-      if (agent.tools.has(callId)) agent.asks.set(callId, { runId: agent.runId ?? '', callId, agent: agent.name, tool, subject })
+      if (!agent.tools.has(callId)) return
+      agent.asks.set(callId, { runId: agent.runId ?? '', callId, agent: agent.name, tool, subject })
       callsChanged(agent)
       return
     }
     case 'approval_granted':
     case 'approval_denied':
-      agent.asks.delete(event.data.call_id)
-      callsChanged(agent)
+      if (agent.asks.delete(event.data.call_id)) callsChanged(agent)
       return
     case 'run_restarted':
       agent.restarts = event.data.restarts
@@ -194,9 +184,9 @@ export function evolveAgent(agent: AgentView, event: DomainEvent, at: number): v
   }
 }
 
-/** An agent waits when a person is asked about every call it has open. */
+/** What the agent does follows from its open calls, as core's fold has it. */
 function callsChanged(agent: AgentView): void {
-  if (agent.tools.size > 0) agent.state = agent.asks.size === agent.tools.size ? 'waiting_for_approval' : 'acting'
+  agent.state = statusOfCalls([...agent.tools.keys()].map((id) => ({ approval: agent.asks.has(id) ? 'requested' : null, result: null })))
 }
 
 function next({ retry_in_ms, tries }: DataOf<'provider_call_failed'>): string {

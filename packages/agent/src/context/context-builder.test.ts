@@ -107,7 +107,7 @@ describe('workerMessage', () => {
 
 describe('conversation (CB-02)', () => {
   const of = (...events: DomainEvent[]): RunState =>
-    events.reduce((run, event, i) => evolveRun(run, event, i + 1), startRun({ ...rootSpec().start, tools: [] }))
+    events.reduce((run, event, i) => evolveRun(run, event, { taskseq: i + 1 }), startRun({ ...rootSpec().start, tools: [] }))
   const begun: DomainEvent[] = [
     { type: 'skill_activation_snapshotted', runId: 'r', data: { skills: [{ name: 's', sha256: 'x', content: 'body' }] } },
     { type: 'system_prompt_snapshotted', runId: 'r', data: { content: 'prompt' } },

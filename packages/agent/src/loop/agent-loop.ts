@@ -100,7 +100,7 @@ function endWith(run: RunState, events: readonly DomainEvent[], requirements: re
   const last = events.at(-1)?.type
   if (last !== 'run_completed' && last !== 'run_failed' && last !== 'run_cancelled') return null
   return loopEndOf(
-    events.reduce((state, each) => evolveRun(state, each, 0), run),
+    events.reduce((state, each) => evolveRun(state, each, { taskseq: 0 }), run),
     requirements,
   )
 }
@@ -109,5 +109,5 @@ function endWith(run: RunState, events: readonly DomainEvent[], requirements: re
 function foldRun(events: readonly RecordedEvent[]): RunState | null {
   const [first, ...rest] = events
   if (first?.type !== 'run_started') return null
-  return rest.reduce((run, each) => evolveRun(run, each, each.taskseq), startRun(first.data))
+  return rest.reduce((run, each) => evolveRun(run, each, each), startRun(first.data))
 }

@@ -196,7 +196,7 @@ describe('call ids', () => {
       runId: 'run1',
       data: { call_id: 'call_0', tool_name: 'echo', success: true, content: '', error: null, duration_ms: 0 },
     }
-    const later = [...first, result].reduce((run, each, i) => evolveRun(run, each, i + 1), fresh)
+    const later = [...first, result].reduce((run, each, i) => evolveRun(run, each, { taskseq: i + 1 }), fresh)
     expect(ids(later, 'call_0', 'call_1')).toEqual(['call_0~1', 'call_1'])
   })
 

@@ -73,7 +73,7 @@ const journals: Record<(typeof states)[number], DomainEvent[]> = {
   waiting_for_approval: [message, answer('a', 'b'), asked('a'), asked('b')],
   finalizing: [message, answer()],
 }
-const folded = (events: readonly DomainEvent[]): RunState => events.reduce((run, event, i) => evolveRun(run, event, i + 1), startRun(start))
+const folded = (events: readonly DomainEvent[]): RunState => events.reduce((run, event, i) => evolveRun(run, event, { taskseq: i + 1 }), startRun(start))
 
 /** What a state waits for, and where it leads. Everything else leaves every state where it is. */
 const leads: Record<(typeof states)[number], Partial<Record<EventType | 'loop.resumed', { to: RunStatus; begins: string | null }>>> = {

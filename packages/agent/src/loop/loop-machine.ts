@@ -14,10 +14,11 @@
 //
 // M1. A state's entry action is its effect. The effects come with the input: the machine is made once, and an actor of it is
 //     cheap (`provide` would build the whole machine again for every loop).
-// M2. Every event is folded by core's `evolveRun`: the machine adds which events a state waits for, nothing else. An event that no
-//     state waits for may come with the next one, in `before`: a step of the machine costs more than folding.
+// M2. Every event is folded by core's `evolveRun`, and the state after it is the status that the fold gives the run: the machine adds
+//     which events a state waits for, nothing else. An event that no state waits for may come with the next one, in `before`: a
+//     step of the machine costs more than folding.
 // M3. `acting` and `waiting_for_approval` have one effect: whatever is due for each call. One under way is not begun again.
-import { callsWait, type DomainEvent, evolveRun, type RunState } from '@beaver/core'
+import { type DomainEvent, evolveRun, type RunState, type RunStatus } from '@beaver/core'
 import { assign, setup } from 'xstate'
 
 /** An event with its place in the log. */
@@ -36,28 +37,23 @@ export interface LoopContext {
   readonly effects: LoopEffects
 }
 
-const folded = (run: RunState, { recorded, taskseq }: Placed): RunState => evolveRun(run, recorded, taskseq)
+const folded = (run: RunState, { recorded, ...at }: Placed): RunState => evolveRun(run, recorded, at)
+
+/** The run after a step of the machine. */
+const after = (run: RunState, step: Exclude<LoopEvent, { type: 'loop.resumed' }>): RunState => [...(step.before ?? []), step].reduce(folded, run)
 
 export const loopMachine = setup({
   types: {} as { context: LoopContext; events: LoopEvent; input: LoopContext },
   actions: {
-    fold: assign(({ context, event }) => ('recorded' in event ? { run: [...(event.before ?? []), event].reduce(folded, context.run) } : {})),
+    fold: assign(({ context, event }) => ('recorded' in event ? { run: after(context.run, event) } : {})),
     assemble: ({ context }) => context.effects.assemble(),
     think: ({ context }) => context.effects.think(),
     act: ({ context }) => context.effects.act(),
     finalize: ({ context }) => context.effects.finalize(),
   },
   guards: {
-    callsTools: ({ event }) => event.type === 'assistant_message_added' && event.recorded.data.tool_calls.length > 0,
-    allWait: ({ context, event }) =>
-      event.type === 'approval_requested'
-        ? callsWait(context.run.calls.map((call) => (call.id === event.recorded.data.call_id ? { ...call, approval: 'requested' } : call)))
-        : event.type === 'tool_result_recorded' && callsWait(context.run.calls, event.recorded.data.call_id),
-    decided: ({ context, event }) =>
-      (event.type === 'approval_granted' || event.type === 'approval_denied') &&
-      context.run.calls.some((call) => call.result === null && call.id === event.recorded.data.call_id),
-    lastResult: ({ context, event }) =>
-      event.type === 'tool_result_recorded' && context.run.calls.every((call) => call.result !== null || call.id === event.recorded.data.call_id),
+    /** The fold says where the run goes. */
+    becomes: ({ context, event }, status: RunStatus) => 'recorded' in event && after(context.run, event).status === status,
   },
 }).createMachine({
   id: 'AgentLoop',
@@ -81,7 +77,7 @@ export const loopMachine = setup({
       entry: 'think',
       on: {
         assistant_message_added: [
-          { guard: 'callsTools', target: 'acting', actions: 'fold' },
+          { guard: { type: 'becomes', params: 'acting' }, target: 'acting', actions: 'fold' },
           { target: 'finalizing', actions: 'fold' },
         ],
         run_completed: { target: 'completed', actions: 'fold' },
@@ -91,10 +87,13 @@ export const loopMachine = setup({
     acting: {
       entry: 'act',
       on: {
-        approval_requested: [{ guard: 'allWait', target: 'waiting_for_approval', actions: 'fold' }, { actions: 'fold' }],
+        approval_requested: [
+          { guard: { type: 'becomes', params: 'waiting_for_approval' }, target: 'waiting_for_approval', actions: 'fold' },
+          { actions: 'fold' },
+        ],
         tool_result_recorded: [
-          { guard: 'lastResult', target: 'thinking', actions: 'fold' },
-          { guard: 'allWait', target: 'waiting_for_approval', actions: 'fold' },
+          { guard: { type: 'becomes', params: 'thinking' }, target: 'thinking', actions: 'fold' },
+          { guard: { type: 'becomes', params: 'waiting_for_approval' }, target: 'waiting_for_approval', actions: 'fold' },
           { actions: 'fold' },
         ],
         'loop.resumed': { target: 'acting', reenter: true },
@@ -103,9 +102,9 @@ export const loopMachine = setup({
     waiting_for_approval: {
       entry: 'act',
       on: {
-        approval_granted: [{ guard: 'decided', target: 'acting', actions: 'fold' }, { actions: 'fold' }],
-        approval_denied: [{ guard: 'decided', target: 'acting', actions: 'fold' }, { actions: 'fold' }],
-        tool_result_recorded: [{ guard: 'lastResult', target: 'thinking', actions: 'fold' }, { actions: 'fold' }],
+        approval_granted: [{ guard: { type: 'becomes', params: 'acting' }, target: 'acting', actions: 'fold' }, { actions: 'fold' }],
+        approval_denied: [{ guard: { type: 'becomes', params: 'acting' }, target: 'acting', actions: 'fold' }, { actions: 'fold' }],
+        tool_result_recorded: [{ guard: { type: 'becomes', params: 'thinking' }, target: 'thinking', actions: 'fold' }, { actions: 'fold' }],
         'loop.resumed': { target: 'waiting_for_approval', reenter: true },
       },
     },

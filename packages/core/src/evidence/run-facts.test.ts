@@ -18,7 +18,7 @@ const events = [
   answered({ id: 'c', name: 'count', arguments: '{}' }),
   called('c', 'count', 'it broke', false),
 ]
-const run: RunState = events.reduce((state, event, i) => evolveRun(state, event, i + 2), startRun(start.data as never))
+const run: RunState = events.reduce((state, event, i) => evolveRun(state, event, { taskseq: i + 2 }), startRun(start.data as never))
 const kept = (...requirements: EvidenceRequirement[]) =>
   factsOf(run, requirements).tools.map(
     (fact) => `${fact.tool}${fact.arguments === undefined ? '' : ` ${fact.arguments}`}${fact.result === undefined ? '' : ` = ${fact.result}`}`,
@@ -49,7 +49,7 @@ describe('the facts of a run', () => {
 
   it('hold the files that were looked for', () => {
     const found = [{ path: 'a', found: 'file', bytes: 1 }] as const
-    const looked = evolveRun(run, plain('workspace_files_checked', { files: [...found] }, 'r1'), 9)
+    const looked = evolveRun(run, plain('workspace_files_checked', { files: [...found] }, 'r1'), { taskseq: 9 })
     expect([factsOf(run).files, factsOf(looked, []).files]).toEqual([undefined, { taskseq: 9, found }])
   })
 })

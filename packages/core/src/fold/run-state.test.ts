@@ -12,7 +12,7 @@ const completed = plain('run_completed', { finish_reason: 'stop', tool_iteration
 /** The state after a run's log; `taskseq` as the journal gave it. */
 function folded(...events: DomainEvent[]): RunState {
   const [first, ...rest] = recorded(started, ...events)
-  return rest.reduce((run, event) => evolveRun(run, event, event.taskseq), startRun(first?.data as DataOf<'run_started'>))
+  return rest.reduce((run, event) => evolveRun(run, event, event), startRun(first?.data as DataOf<'run_started'>))
 }
 
 const status = (...events: DomainEvent[]) => folded(...events).status
@@ -139,7 +139,7 @@ describe('approvals', () => {
 
   it('of a call there is not change nothing', () => {
     const run = folded(user('hi'), two)
-    expect(evolveRun(run, asked('nobody called'), 9)).toBe(run)
+    expect(evolveRun(run, asked('nobody called'), { taskseq: 9 })).toBe(run)
   })
 })
 
@@ -225,7 +225,7 @@ it('evolveRun is pure: it changes no earlier state (S1)', () => {
   const copies: RunState[] = []
   for (const event of log) {
     copies.push(structuredClone(states.at(-1) as RunState))
-    states.push(evolveRun(states.at(-1) as RunState, event, event.taskseq))
+    states.push(evolveRun(states.at(-1) as RunState, event, event))
   }
   expect(states.slice(0, -1)).toEqual(copies)
 })

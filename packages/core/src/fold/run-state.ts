@@ -1,12 +1,14 @@
 // The state of one run, folded from its events: what an AgentLoop is rebuilt from, and what prompts and screens are views of.
-// S1. `evolveRun` is pure. S2. A run ends once: what follows its end changes nothing.
+// S1. `evolveRun` is pure: it gives a new state and changes no earlier one. S2. A run ends once: what follows its end changes nothing.
 // S3. `calls` holds the tool calls of the last answer until all have a result; then the results join `messages` in call
 //     order, whatever the order in which they came.
 // S4. What was left out of the conversation or summarised stays so: `messages` is what the model is told from then on.
 import { addUsage, type ChatMessage, noUsage, type ToolCall, type Usage } from '../chat.ts'
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
 import type { Failure } from '../failure/failure-class.ts'
+import { statusOfCalls } from './call-status.ts'
 import { type DueCall, failedOnce, nothingFailed } from './due-call.ts'
+import type { EventPlace } from './event-place.ts'
 import { compacted, summarized } from './shorten.ts'
 
 export type RunStatus = 'assembling' | 'thinking' | 'acting' | 'waiting_for_approval' | 'finalizing' | 'completed' | 'failed' | 'cancelled'
@@ -120,8 +122,8 @@ export function skillMessage(skill: { name: string; content: string }): ChatMess
   return { role: 'user', content: `<activated_skill name=${JSON.stringify(skill.name)}>\n${skill.content}\n</activated_skill>` }
 }
 
-/** The state after an event of this run. `taskseq` is the event's place in the log. Events that do not concern it change nothing. */
-export function evolveRun(run: RunState, event: DomainEvent, taskseq: number): RunState {
+/** The state after an event of this run. Events that do not concern it change nothing. */
+export function evolveRun(run: RunState, event: DomainEvent, { taskseq }: Pick<EventPlace, 'taskseq'>): RunState {
   if (runEnded(run)) return run
   switch (event.type) {
     case 'system_prompt_snapshotted':
@@ -185,15 +187,7 @@ const openCall = (call: ToolCall): OpenCall => ({ ...call, started: false, idemp
 function withCall(run: RunState, callId: string, change: Partial<OpenCall>): RunState {
   if (!run.calls.some((call) => call.id === callId)) return run
   const calls = run.calls.map((call) => (call.id === callId ? { ...call, ...change } : call))
-  return { ...run, calls, status: statusOf(calls) }
-}
-
-const statusOf = (calls: readonly OpenCall[]): RunStatus => (callsWait(calls) ? 'waiting_for_approval' : 'acting')
-
-/** Whether every call without a result waits for a person. @param settled the id of a call that counts as having one */
-export function callsWait(calls: readonly OpenCall[], settled: string | null = null): boolean {
-  const open = calls.filter((call) => call.result === null && call.id !== settled)
-  return open.length > 0 && open.every((call) => call.approval === 'requested')
+  return { ...run, calls, status: statusOfCalls(calls) }
 }
 
 function answered(run: RunState, answer: DataOf<'assistant_message_added'>, taskseq: number): RunState {
@@ -225,9 +219,10 @@ function resultRecorded(run: RunState, result: DataOf<'tool_result_recorded'>, t
   const calls = run.calls.map((call) => (call.id === result.call_id ? { ...call, result: result.content } : call))
   const { tool_name: tool, success, content } = result
   const facts = [...run.facts, { taskseq, tool, success, askedSeq: run.outputSeq, arguments: asked.arguments, result: content }]
-  if (calls.some((call) => call.result === null)) return { ...run, calls, facts, status: statusOf(calls) }
+  const status = statusOfCalls(calls)
+  if (status !== 'thinking') return { ...run, calls, facts, status }
   const results = calls.map((call): ChatMessage => ({ role: 'tool', tool_call_id: call.id, content: call.result ?? '' }))
   // The result of a tool node's call is its output.
   const output = run.messages.length === 0 && result.success ? { outputText: result.content, outputSeq: taskseq } : {}
-  return { ...run, ...output, status: 'thinking', calls: [], facts, messages: [...run.messages, ...results] }
+  return { ...run, ...output, status, calls: [], facts, messages: [...run.messages, ...results] }
 }

@@ -6,7 +6,7 @@ import { newestExchange, resultReference } from './shorten.ts'
 
 function folded(...events: DomainEvent[]): RunState {
   const [first, ...rest] = recorded(runStarted('r1'), ...events)
-  return rest.reduce((run, event) => evolveRun(run, event, event.taskseq), startRun(first?.data as DataOf<'run_started'>))
+  return rest.reduce((run, event) => evolveRun(run, event, event), startRun(first?.data as DataOf<'run_started'>))
 }
 const usage = { input_tokens: 7, output_tokens: 3, calls: 1 }
 const begun = [plain('system_prompt_snapshotted', { content: 'prompt' }, 'r1'), plain('user_message_added', { content: 'hi' }, 'r1')]
@@ -44,7 +44,7 @@ describe('context_summarized', () => {
   })
 
   it('may be summarised itself, with what came after it', () => {
-    const next = [...exchange('d'), summarized(3)].reduce((state, event, i) => evolveRun(state, event, 20 + i), run)
+    const next = [...exchange('d'), summarized(3)].reduce((state, event, i) => evolveRun(state, event, { taskseq: 20 + i }), run)
     expect(contents(next).slice(2)).toEqual(['user: <summary_of_earlier_work>\nshort\n</summary_of_earlier_work>', 'assistant: null', 'tool: text of d'])
     expect(next.summarizedCallIds).toEqual(['a', 'b', 'c'])
   })

@@ -1,6 +1,6 @@
 // The state of a task, folded from its log: what a daemon takes over from another, and where every view begins.
-// T1. The fold of a log is the same wherever and however often it is done. T2. `evolveTask` consumes its argument: the
-//     state belongs to whoever folds (a log may hold thousands of runs, and copying their map per event would be quadratic).
+// T1. The fold of a log is the same wherever and however often it is done. T2. The state belongs to whoever folds: `evolveTask`
+//     consumes it (event-place.ts).
 // T3. A task ends once: what follows its terminal event changes nothing. T4. A task has a clock of its own, which passes while a daemon
 //     drives it and while it waits for a provider. Only times that one daemon wrote are compared, so that no wrong clock matters.
 import type { DataOf, EventType, TerminalTaskEvent } from '../events/catalog.ts'
@@ -58,8 +58,8 @@ export function newTask(): TaskState {
 }
 
 export function foldTask(events: Iterable<RecordedEvent>): TaskState {
-  const task = newTask()
-  for (const event of events) evolveTask(task, event)
+  let task = newTask()
+  for (const event of events) task = evolveTask(task, event)
   return task
 }
 
@@ -83,43 +83,43 @@ const progress: ReadonlySet<EventType> = new Set([
 /** Whether the owner the task has now would count as lost without progress. */
 export const lostWithoutProgress = (task: TaskState): boolean => task.owner !== null && !task.progressed
 
-/** Brings `task` up to date with one more event. */
-export function evolveTask(task: TaskState, event: RecordedEvent): void {
-  if (task.ended !== null) return
+/** The state after one more event. It consumes `task`. */
+export function evolveTask(task: TaskState, event: RecordedEvent): TaskState {
+  if (task.ended !== null) return task
   passTime(task, event)
   task.suspended = event.type === 'task_suspended' ? event.data : null
   if (isTerminalTaskEvent(event.type)) {
     task.status = event.type.slice('task_'.length) as TaskStatus
     task.ended = { type: event.type, data: event.data as DataOf<TerminalTaskEvent> }
-    return
+    return task
   }
   switch (event.type) {
     case 'task_submitted':
       task.submitted = event.data
-      return
+      return task
     case 'task_claimed':
       task.ownersLost = task.owner === null || task.progressed ? 0 : task.ownersLost + 1
       task.progressed = false
       task.owner = event.data.daemon
       task.status = 'running'
-      return
+      return task
     case 'task_released':
     case 'task_suspended':
       task.owner = null
-      return
+      return task
     case 'task_cancel_requested':
       task.cancelReason ??= event.data.reason
-      return
+      return task
     case 'task_log_copied':
       task.copied = event.data
-      return
+      return task
     case 'run_started':
       task.runs.set(event.data.run_id, startRun(event.data))
       if (event.data.team_run_id === null) task.rootRunId = event.data.run_id
-      return
+      return task
     case 'task_team_run_started':
       task.teams.set(event.data.team_run_id, startTeam(event.data, task.clockMs))
-      return
+      return task
     case 'node_started':
     case 'node_computed':
     case 'node_completed':
@@ -133,19 +133,20 @@ export function evolveTask(task: TaskState, event: RecordedEvent): void {
     case 'task_team_run_completed':
     case 'task_team_run_failed': {
       const team = task.teams.get(event.data.team_run_id)
-      if (team === undefined) return
+      if (team === undefined) return task
       if (progress.has(event.type)) task.progressed = true
-      evolveTeam(team, event, task.clockMs)
-      return
+      evolveTeam(team, event, { clockMs: task.clockMs })
+      return task
     }
     default: {
       const run = event.runId === undefined ? undefined : task.runs.get(event.runId)
-      if (run === undefined) return
+      if (run === undefined) return task
       if (progress.has(event.type)) task.progressed = true
-      const evolved = evolveRun(run, event, event.taskseq)
+      const evolved = evolveRun(run, event, event)
       task.runs.set(run.start.run_id, evolved)
       countPersonWait(task, run, event)
       if (runEnded(evolved)) waitsOver(task.personWaits, { runId: run.start.run_id, teamRunId: run.start.team_run_id }, task.clockMs)
+      return task
     }
   }
 }

@@ -1,7 +1,8 @@
-// The state of one team run, folded from its events. Like the task's, it is owned by whoever folds: `evolveTeam` consumes it.
+// The state of one team run, folded from its events. Like the task's it is owned by whoever folds (event-place.ts).
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
 import type { Failure } from '../failure/failure-class.ts'
 import type { ExecutionGraph } from '../graph/execution-graph.ts'
+import type { EventPlace } from './event-place.ts'
 import { type NodeState, waitingNode } from '../graph/schedule.ts'
 import { grow } from '../graph/team-program.ts'
 import type { JsonObject } from '../json.ts'
@@ -40,11 +41,11 @@ export function startTeam(start: DataOf<'task_team_run_started'>, atMs: number):
   return { start, startedAtMs: atMs, graph: start.graph, nodes: new Map(nodes), sharedState: start.graph.shared_state ?? {}, outcome: null, message: null }
 }
 
-/** Brings `team` up to date with one more of its events; others change nothing. `atMs`: when, by the task's clock. */
-export function evolveTeam(team: TeamState, event: DomainEvent, atMs: number): void {
+/** The state after an event of this team. It consumes `team`. Events that do not concern it change nothing. */
+export function evolveTeam(team: TeamState, event: DomainEvent, { clockMs }: Pick<EventPlace, 'clockMs'>): TeamState {
   switch (event.type) {
     case 'node_started':
-      return setNode(team, event.data.node_id, { status: 'running', runId: event.data.run_id, input: event.data.input, startedAtMs: atMs })
+      return setNode(team, event.data.node_id, { status: 'running', runId: event.data.run_id, input: event.data.input, startedAtMs: clockMs })
     case 'node_computed':
       return setNode(team, event.data.node_id, { status: 'completed', output: event.data.output })
     case 'node_completed':
@@ -62,24 +63,26 @@ export function evolveTeam(team: TeamState, event: DomainEvent, atMs: number): v
     case 'graph_extended':
       team.graph = grow(team.graph, event.data)
       for (const node of event.data.nodes) team.nodes.set(node.node_id, newNode)
-      return
+      return team
     case 'shared_state_changed': {
       const changed = changeSharedState(team.sharedState, event.data.change)
       if (changed.ok) team.sharedState = changed.state
-      return
+      return team
     }
     case 'task_team_run_completed':
       team.outcome = event.data.outcome
-      return
+      return team
     case 'task_team_run_failed':
       team.outcome = event.data.outcome
       team.message = event.data.message
-      return
+      return team
     default:
+      return team
   }
 }
 
-function setNode(team: TeamState, nodeId: string, change: Partial<TeamNodeState>): void {
+function setNode(team: TeamState, nodeId: string, change: Partial<TeamNodeState>): TeamState {
   const node = team.nodes.get(nodeId)
   if (node !== undefined) team.nodes.set(nodeId, { ...node, ...change })
+  return team
 }

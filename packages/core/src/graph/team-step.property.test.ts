@@ -105,7 +105,7 @@ function drive({ nodes, behaviours, ends, together, places, cancelNodeAt, cancel
         expect(depends.filter((id) => !ended.has(of.nodes.get(id)?.status ?? ''))).toEqual([])
         running.push({ nodeId: each.data.node_id, runId: each.data.run_id })
       }
-      evolveTeam(of, each, 0)
+      evolveTeam(of, each, { clockMs: 0 })
       events.push(each)
     }
   }
@@ -151,7 +151,7 @@ it('every team ends, every node ends once and after what it depends on, and the 
       expect(events.filter((each) => each.type.startsWith('task_team_run'))).toEqual([events.at(-1)])
 
       const again = team(graph(...given_.nodes), given_.places)
-      for (const each of events) evolveTeam(again, each, 0)
+      for (const each of events) evolveTeam(again, each, { clockMs: 0 })
       expect(again).toEqual(of)
 
       const statuses = [...of.nodes.values()].map((each) => each.status)

@@ -172,7 +172,7 @@ describe('cancel', () => {
   it('of one waiting node cancels it at once, blocks what depends on it, and the team is incomplete', () => {
     const chain = team(graph(node('a'), node('b', 'a'), node('c', 'b'), node('d')))
     step(chain, [])
-    evolveTeam(chain, cancelNode('b'), 0)
+    evolveTeam(chain, cancelNode('b'), { clockMs: 0 })
     expect(step(chain, [])).toEqual(['node_cancelled b', 'node_blocked c by b'])
     expect(step(chain, [completed('a'), completed('d')])).toEqual(['node_completed a', 'node_completed d', 'task_team_run_failed incomplete'])
     expect(chain.message).toBe('2 of 4 nodes completed; blocked: c; cancelled: b')
@@ -181,14 +181,14 @@ describe('cancel', () => {
   it('of one waiting node says why', () => {
     const chain = team(graph(node('a'), node('b', 'a')))
     step(chain, [])
-    evolveTeam(chain, cancelNode('b'), 0)
+    evolveTeam(chain, cancelNode('b'), { clockMs: 0 })
     expect(eventsOf(chain, [])).toMatchObject([{ type: 'node_cancelled', data: { node_id: 'b', reason: 'not needed' } }])
   })
 
   it('of one running node waits for its run to end', () => {
     const two = team(graph(node('a'), node('b')))
     step(two, [])
-    evolveTeam(two, cancelNode('a'), 0)
+    evolveTeam(two, cancelNode('a'), { clockMs: 0 })
     expect(step(two, [])).toEqual([])
     expect(step(two, [cancelled('a')])).toEqual(['node_cancelled a'])
     expect(step(two, [completed('b')])).toEqual(['node_completed b', 'task_team_run_failed incomplete'])
@@ -198,7 +198,7 @@ describe('cancel', () => {
     const two = team(graph(node('a'), node('b', 'a')))
     step(two, [])
     step(two, [completed('a')])
-    evolveTeam(two, cancelNode('a'), 0)
+    evolveTeam(two, cancelNode('a'), { clockMs: 0 })
     expect(step(two, [])).toEqual([])
     expect(step(two, [completed('b')])).toEqual(['node_completed b', 'task_team_run_completed complete'])
   })

@@ -68,7 +68,7 @@ export function takeEvent(journal: TeamJournal, event: DomainEvent, time: string
 function ofTeam(journal: TeamJournal, event: DomainEvent, time: string): void {
   const { team } = journal
   if (team === null || !('team_run_id' in event.data) || event.data.team_run_id !== team.start.team_run_id) return
-  evolveTeam(team, event, atMs(time))
+  evolveTeam(team, event, { clockMs: atMs(time) })
   if (event.type === 'node_computed') journal.outputs.set(event.data.node_id, event.data.output)
   if (event.type === 'node_completed') {
     journal.outputs.set(event.data.node_id, journal.texts.get(event.data.run_id) ?? '')
