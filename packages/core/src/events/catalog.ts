@@ -1,5 +1,5 @@
 // Every event a journal may hold: its name, version and the shape of its data. Past tense, immutable, versioned.
-// E1. A type is never changed, only followed by a next version and an upcaster. E2. Field names are snake_case: they are data.
+// E1. What was written is read for ever: who changes a shape adds a step to upcast.ts, and test/golden holds them to it. E2. Field names are snake_case: they are data.
 // E3. What another event already says is not said again: outputs are the content of an `assistant_message_added`.
 import { z } from 'zod'
 import { toolCall, usage } from '../chat.ts'

@@ -7,10 +7,12 @@ import { hash as digest } from 'node:crypto'
 import { z } from 'zod'
 import { BeaverError } from '../errors.ts'
 import { type DataOf, type DomainEvent, type EventType, eventData } from '../events/catalog.ts'
+import { eventVersions } from '../events/upcast.ts'
 import { canonicalJson } from '../json.ts'
 
 export const inlineBytesMax = 64 * 1024
 export const batchContentType = 'application/cloudevents-batch+json'
+const versions = eventVersions()
 export const genesisHash = '0'.repeat(64)
 
 /** An event with its place in the log. */
@@ -98,7 +100,7 @@ export function sealer(written: Written): (head: LogHead, event: Draft) => Seale
     const after =
       `"id":${canonicalJson(idOf(written, taskseq))},"prevhash":"${head.hash}",` +
       (event.runId === undefined ? '' : `"runid":${canonicalJson(event.runId)},`) +
-      `${source}${taskseq},"time":"${written.time}","type":"beaver.${event.type}.v1"}`
+      `${source}${taskseq},"time":"${written.time}","type":"${versions.wireTypeOf(event.type)}"}`
     const hash = digest('sha256', before + after)
     return { record: { text: `${before}"hash":"${hash}",${after}`, blob }, head: { taskseq, epoch: written.epoch, hash } }
   }
@@ -209,19 +211,17 @@ export function blobOf(record: WireRecord): string | null {
 
 /** `run_started` of `beaver.run_started.v1`; `null` for a type this version does not know. */
 export function eventTypeOf(record: WireRecord): EventType | null {
-  return knownTypes.get(record.type) ?? null
+  return versions.eventTypeOf(record.type)
 }
 
-const knownTypes: ReadonlyMap<string, EventType> = new Map(Object.keys(eventData).map((name) => [['beaver', name, 'v1'].join('.'), name as EventType]))
-
 /**
- * The typed event of a record whose blob, if it has one, was fetched.
+ * The typed event of a record whose blob, if it has one, was fetched; data of an older version is brought to the newest one (upcast.ts).
  * @throws {BeaverError} `corrupt_journal` for an unknown type or data of another shape
  */
 export function openRecord(record: WireRecord, blobText?: string): RecordedEvent {
   const type = eventTypeOf(record)
   if (type === null) throw new BeaverError('corrupt_journal', `Event ${record.taskseq} has the unknown type ${record.type}; a newer Beaver wrote it`)
-  const parsed = eventData[type].safeParse(blobText === undefined ? record.data : readBlob(record, blobText))
+  const parsed = eventData[type].safeParse(versions.newest(record.type, blobText === undefined ? record.data : readBlob(record, blobText)))
   if (!parsed.success) {
     throw new BeaverError('corrupt_journal', `Event ${record.taskseq} (${type}) does not have the shape of its type: ${z.prettifyError(parsed.error)}`)
   }

@@ -1,0 +1,88 @@
+// The golden journals: logs as earlier versions wrote them. Every later version reads them all, and nobody edits them.
+// When the catalog grows, a new file joins them: it is written by hand or by a script that is thrown away, and listed here.
+import { hash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import type { ZodObject } from 'zod'
+import { eventData, type EventType } from '../events/catalog.ts'
+import { eventVersions } from '../events/upcast.ts'
+import { foldTask } from '../fold/task-state.ts'
+import { type LogId, logKey } from '../ids.ts'
+import { LogReader } from './read-log.ts'
+import type { RecordedEvent, WireRecord } from './record.ts'
+
+const files = { 'journal-2026-11.ndjson': 'dfe5318dfef943ed4a973f915ca6bdd2fd8ffbd017bb67cf303180af84faad41' }
+
+type Line = { readonly blob: string; readonly text: string } | { readonly log: LogId; readonly entry: readonly WireRecord[] }
+const textOf = (file: string): string => readFileSync(new URL(`../../test/golden/${file}`, import.meta.url), 'utf8')
+const lines = Object.keys(files).flatMap((file) =>
+  textOf(file)
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Line),
+)
+const blobs = new Map(lines.flatMap((line) => ('blob' in line ? [[line.blob, line.text] as const] : [])))
+const entries = lines.flatMap((line) => ('log' in line ? [line] : []))
+const records = entries.flatMap(({ entry }) => entry)
+const dataOf = ({ data, dataref }: WireRecord): unknown =>
+  dataref === undefined ? data : JSON.parse(blobs.get(dataref.slice('blob:sha256:'.length)) ?? 'null')
+
+/** Every log, as a daemon of this version reads it. */
+async function read(): Promise<Map<string, RecordedEvent[]>> {
+  const logs = new Map<string, { reader: LogReader; events: RecordedEvent[] }>()
+  for (const { log, entry } of entries) {
+    const of = logs.get(logKey(log)) ?? { reader: new LogReader(log, { get: async (sha256) => Buffer.from(blobs.get(sha256) ?? '') }), events: [] }
+    logs.set(logKey(log), of)
+    of.events.push(...(await of.reader.read({ payload: Buffer.from(JSON.stringify(entry)) })))
+  }
+  return new Map([...logs].map(([, { events }]) => [events[0]?.type === 'task_submitted' ? events[0].data.task_id : '', events]))
+}
+
+it.each(Object.entries(files))('%s was not edited', (file, sha256) => expect(hash('sha256', textOf(file))).toBe(sha256))
+
+it('every record is read, and keeps all of its data', async () => {
+  const versions = eventVersions()
+  const events = [...(await read()).values()].flat()
+  expect(events).toHaveLength(records.length)
+  const byHash = new Map(events.map((event) => [event.hash, event.data]))
+  for (const record of records)
+    expect({ type: record.type, data: byHash.get(record.hash) }).toEqual({ type: record.type, data: versions.newest(record.type, dataOf(record)) })
+})
+
+describe('the golden journals hold', () => {
+  it.each(Object.keys(eventData) as EventType[])('%s, with each of its fields', (type) => {
+    const ofType = records.filter((record) => eventVersions().eventTypeOf(record.type) === type)
+    expect(ofType.length).toBeGreaterThan(0)
+    const fields = new Set(ofType.flatMap((record) => Object.keys(eventVersions().newest(record.type, dataOf(record)) as object)))
+    expect([...fields].toSorted()).toEqual(Object.keys((eventData[type] as ZodObject).shape).toSorted())
+  })
+})
+
+it('the tasks are what they were', async () => {
+  const told = [...(await read())].map(([task, events]) => {
+    const { status, runs, teams } = foldTask(events)
+    const nodes = [...teams.values()].flatMap((team) => [...team.nodes].map(([name, node]) => `${name} ${node.status}`))
+    return [task, status, [...runs.values()].map((run) => `${run.start.agent_name} ${run.status}`).join(', '), nodes.join(', ')]
+  })
+  expect(told).toEqual([
+    ['task-single', 'completed', 'root completed', ''],
+    [
+      'task-team',
+      'incomplete',
+      'root completed, gather completed, write completed, check completed',
+      'gather completed, check failed, write completed, publish blocked',
+    ],
+    [
+      'task-workflow',
+      'incomplete',
+      'find completed, stop cancelled, item-1 completed, item-2 completed',
+      'split completed, find completed, branch skipped, stop cancelled, tail blocked, end failed, item-1 completed, item-2 completed',
+    ],
+    ['task-approvals', 'completed', 'root completed', ''],
+    ['task-waits', 'running', 'root waiting_for_approval', ''],
+    ['task-complete-team', 'completed', 'root completed, one completed', 'one completed'],
+    ['task-failed', 'failed', 'root failed', ''],
+    ['task-retry', 'cancelled', 'root cancelled', ''],
+    ['task-dead', 'failed', '', ''],
+  ])
+})
