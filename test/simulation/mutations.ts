@@ -24,8 +24,8 @@ export const simMutations: readonly SimMutation[] = [
     from: 5,
     fault: 'a task that only waits is not let go of',
     file: runtime('task-supervisor.ts'),
-    snippet: "actor.send({ type: 'suspend', wait })",
-    replacement: 'settling.again()',
+    snippet: "this.#actor.send({ type: 'suspend', wait })",
+    replacement: 'settler.again()',
   },
   {
     name: 'follower-holds-slot',
@@ -35,7 +35,7 @@ export const simMutations: readonly SimMutation[] = [
     file: runtime('daemon.ts'),
     snippet: "        case 'follows':\n          break",
     replacement:
-      "        case 'follows':\n          await pause(clock, 200, draining.signal)\n          if (!draining.signal.aborted) continue\n          break",
+      "        case 'follows':\n          await pause(this.#options.clock, 200, this.#draining.signal)\n          if (!this.#isDraining) continue\n          break",
   },
   {
     name: 'lease-of-silent-journal',
@@ -43,8 +43,8 @@ export const simMutations: readonly SimMutation[] = [
     from: 326,
     fault: 'leases are renewed while the journal does not answer',
     file: runtime('daemon.ts'),
-    snippet: 'if (options.healthy?.() !== false) for (const task of held.values()) task.extend()',
-    replacement: 'for (const task of held.values()) task.extend()',
+    snippet: 'if (this.#healthy) for (const task of this.#held.values()) task.extend()',
+    replacement: 'for (const task of this.#held.values()) task.extend()',
   },
   {
     name: 'dead-not-swept',
@@ -103,7 +103,7 @@ export const simMutations: readonly SimMutation[] = [
     issue: null,
     fault: 'a task is suspended without an alarm',
     file: runtime('task-supervisor.ts'),
-    snippet: 'await ports.queue.wakeIn(log, waitMs)',
+    snippet: 'await queue.wakeIn(this.log, waitMs)',
     replacement: 'await Promise.resolve()',
   },
   {
@@ -127,8 +127,8 @@ export const simMutations: readonly SimMutation[] = [
     issue: null,
     fault: 'a wake is forgotten that comes while the task is left to another daemon',
     file: runtime('daemon.ts'),
-    snippet: 'return !task.woken || draining.signal.aborted',
-    replacement: 'return true',
+    snippet: "if (!task.woken) return 'done'",
+    replacement: "if (task.log !== null) return 'done'",
   },
   {
     name: 'wake-died-with-its-daemon',
@@ -176,7 +176,7 @@ export const simMutations: readonly SimMutation[] = [
     issue: null,
     fault: 'a delivery is taken without room for it',
     file: runtime('daemon.ts'),
-    snippet: 'if (draining.signal.aborted || room() <= 0) return delivery.giveBack(fullPauseMs)',
-    replacement: 'if (draining.signal.aborted) return delivery.giveBack(fullPauseMs)',
+    snippet: 'if (this.#isDraining || this.#room <= 0) return delivery.giveBack(fullPauseMs)',
+    replacement: 'if (this.#isDraining) return delivery.giveBack(fullPauseMs)',
   },
 ]

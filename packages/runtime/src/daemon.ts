@@ -20,7 +20,7 @@ import {
 import { admissions } from './admissions.ts'
 import { claimTask } from './claim-task.ts'
 import { HeldTask } from './held-task.ts'
-import { taskOf } from './load-task.ts'
+import { type LoadedTask, taskOf } from './load-task.ts'
 import { lookAt } from './look.ts'
 import { openedTask, type Opening } from './opened-task.ts'
 import { pastTasks } from './past-tasks.ts'
@@ -70,240 +70,302 @@ const pullMs = 5_000
 const brokenQueueMs = 500
 
 export function startDaemon(options: DaemonOptions): Daemon {
-  const { clock, queue, logger } = options
-  const ports: TaskPorts = { ...options, past: pastTasks(options), admissions: admissions(clock) }
+  const daemon = new DaemonSupervisor(options)
+  return {
+    tasks: daemon.tasks,
+    open: (log, opening) => daemon.open(log, opening),
+    enqueue: (log, first) => daemon.enqueue(log, first),
+    takeOver: (delivery) => daemon.takeOver(delivery),
+    drain: (graceMs) => daemon.drain(graceMs),
+  }
+}
+
+class DaemonSupervisor implements Daemon {
+  readonly tasks = new TransientMap<string, SupervisedTask>()
+  readonly #options: DaemonOptions
+  readonly #ports: TaskPorts
   /** Every task that is looked at or driven. */
-  const held = new TransientMap<string, HeldTask>()
-  const tasks = new TransientMap<string, SupervisedTask>()
+  readonly #held = new TransientMap<string, HeldTask>()
   /** Tasks that were opened here and ended before they were delivered. */
-  const endedEarly = new Set<string>()
-  const line = waitingLine()
-  const draining = new AbortController()
-  const wakers = new Set<() => void>()
+  readonly #endedEarly = new Set<string>()
+  readonly #line = waitingLine()
+  readonly #draining = new AbortController()
+  readonly #wakers = new Set<() => void>()
+  #heartbeat: { cancel(): void }
+  readonly #taking: Promise<unknown>
 
-  const room = (): number => options.tasksMax - held.size
-
-  function take(delivery: Delivery): void {
-    const key = logKey(delivery.log)
-    const known = held.get(key)
-    if (known?.lease(delivery) === true) return
-    if (delivery.cause === 'accepted' && endedEarly.delete(key)) return delivery.acknowledge()
-    if (draining.signal.aborted || room() <= 0) return delivery.giveBack(fullPauseMs)
-    const first = line.remove(key)
-    hold(delivery.log, delivery, { opening: null, first: delivery.deliveries === 1 ? (delivery.first ?? first) : null })
+  constructor(options: DaemonOptions) {
+    this.#options = options
+    this.#ports = { ...options, past: pastTasks(options), admissions: admissions(options.clock) }
+    this.#heartbeat = this.#beatLater()
+    this.#taking = Promise.all([this.#takeTasks('accepted'), this.#takeTasks('woken')])
   }
 
-  function hold(log: LogId, delivery: Delivery | null, from: { opening: Opening | null; first: Entry | null }): HeldTask {
+  open(log: LogId, opening: Opening): { readonly over: Promise<unknown> } | null {
+    if (this.#isDraining || this.#room <= 0 || this.#line.size > 0 || this.#line.behind || this.#held.has(logKey(log))) return null
+    return { over: this.#hold(log, null, { opening, first: null }).over }
+  }
+
+  enqueue(log: LogId, first: Entry): void {
+    if (this.#isDraining || this.#held.has(logKey(log))) return
+    this.#line.push(log, first)
+    this.#next()
+  }
+
+  takeOver(delivery: Delivery): Exclude<HandedOn, 'gone'> {
+    const key = logKey(delivery.log)
+    if (delivery.cause === 'accepted' && this.#endedEarly.delete(key)) return 'ended'
+    const known = this.#held.get(key)
+    if (known?.driven !== true || !known.lease(delivery)) return 'refused'
+    delivery.extend()
+    return 'taken'
+  }
+
+  async drain(graceMs: number): Promise<void> {
+    this.#draining.abort()
+    this.#line.clear()
+    this.#next()
+    await this.#taking
+    const all = (): Promise<unknown> => Promise.all([...this.#held.values()].map((task) => task.over))
+    const grace = new AbortController() // its timer would keep a program alive that embeds the daemon
+    await Promise.race([all(), pause(this.#options.clock, graceMs, grace.signal)])
+    grace.abort()
+    for (const task of this.#held.values()) task.release('The daemon is shutting down.')
+    await all()
+    this.#heartbeat.cancel()
+  }
+
+  get #isDraining(): boolean {
+    return this.#draining.signal.aborted
+  }
+
+  get #room(): number {
+    return this.#options.tasksMax - this.#held.size
+  }
+
+  get #healthy(): boolean {
+    return this.#options.healthy?.() !== false
+  }
+
+  #take(delivery: Delivery): void {
+    const key = logKey(delivery.log)
+    const known = this.#held.get(key)
+    if (known?.lease(delivery) === true) return
+    if (delivery.cause === 'accepted' && this.#endedEarly.delete(key)) return delivery.acknowledge()
+    if (this.#isDraining || this.#room <= 0) return delivery.giveBack(fullPauseMs)
+    const first = this.#line.remove(key)
+    this.#hold(delivery.log, delivery, { opening: null, first: delivery.deliveries === 1 ? (delivery.first ?? first) : null })
+  }
+
+  #hold(log: LogId, delivery: Delivery | null, from: { opening: Opening | null; first: Entry | null }): HeldTask {
     const task = new HeldTask(log, delivery)
     const key = logKey(log)
-    held.set(key, task)
-    task.over = pursue(task, from)
-      .catch((error: unknown) => broken(task, error))
+    this.#held.set(key, task)
+    task.over = this.#pursue(task, from)
+      .catch((error: unknown) => this.#broken(task, error))
       .finally(() => {
-        if (held.get(key) === task) held.delete(key)
-        next()
+        if (this.#held.get(key) === task) this.#held.delete(key)
+        this.#next()
       })
     return task
   }
 
   /** Looks at the task, and drives it when that is due; again when it was woken meanwhile. */
-  async function pursue(task: HeldTask, from: { opening: Opening | null; first: Entry | null }): Promise<void> {
+  async #pursue(task: HeldTask, from: { opening: Opening | null; first: Entry | null }): Promise<void> {
     const { log } = task
     const { first } = from
     /** Until the first claim: what is claimed again later is in the journal. */
     let { opening } = from
     /** The task as its first entry tells it: that may not be the newest. */
-    let known = opening !== null ? openedTask(opening) : first === null ? null : await taskOf(log, [first], options)
+    let known = opening !== null ? openedTask(opening) : first === null ? null : await taskOf(log, [first], this.#options)
     for (;;) {
       const cause = task.startLook()
       const isNewest = known === null || opening !== null
-      const seen = await lookAt(log, cause, known, options)
+      const seen = await lookAt(log, cause, known, this.#options)
       known = null
       switch (seen.kind) {
         case 'nothing':
           return task.settle()
         case 'ended':
-          await wakeNext(log, seen.loaded.acceptedRevision)
-          options.onEnded(log, null)
+          await this.#wakeNext(log, seen.loaded.acceptedRevision)
+          this.#options.onEnded(log, null)
           return task.settle()
         case 'waits':
-          await queue.wakeIn(log, seen.delayMs)
+          await this.#options.queue.wakeIn(log, seen.delayMs)
           break
         case 'follows':
           break
         case 'due': {
-          const { owner } = seen.loaded.state
-          if (owner !== null && owner !== options.daemonId && task.newest !== null) {
-            const how = (await options.handOn?.(owner, task.newest)) ?? 'gone'
-            if (how === 'taken') {
-              if (leftToAnother(task)) return
-              continue
-            }
-            if (how === 'ended') return task.settle()
-            if (!isNewest) continue
-          }
-          const claim = await claimTask(log, seen.loaded, opening, ports)
-          if (claim.kind === 'given_up') {
-            taskFacts.deadLettered(logger, log, { daemon: options.daemonId, claims: seen.loaded.state.ownersLost })
-            await ended(task, seen.loaded.acceptedRevision, claim.end)
-            return
-          }
-          taskFacts.claimed(logger, log, { daemon: options.daemonId, epoch: claim.task.taskLog.epoch, from: owner })
-          const driven = superviseTask(claim.task, ports)
-          tasks.set(logKey(log), driven)
-          task.drivenBy(driven)
-          const outcome = await driven.outcome
-          tasks.delete(logKey(log))
-          const acceptedRevision = opening?.acceptedRevision() || seen.loaded.acceptedRevision
+          const how = await this.#driveOrHandOn(task, seen.loaded, { opening, isNewest })
           opening = null
-          if (outcome === 'ended') return ended(task, acceptedRevision, driven.end())
-          if (outcome === 'overtaken') {
-            if (leftToAnother(task)) return
-            continue
-          }
-          if (outcome !== 'suspended') return task.giveBack(outcome === 'lost' ? pauseAfter(task) : 0)
+          if (how === 'done') return
+          if (how === 'look_again') continue
           break
         }
         default:
           return seen satisfies never
       }
       // What brings it back is durable; a wake that came while it was looked at is looked at now.
-      if (!task.woken || draining.signal.aborted) return task.settle()
+      if (!task.woken || this.#isDraining) return task.settle()
+    }
+  }
+
+  /** A task that is due: it is its owner's, if that lives, and this daemon's otherwise. `waits`: it was driven and is suspended. */
+  async #driveOrHandOn(task: HeldTask, loaded: LoadedTask, of: { opening: Opening | null; isNewest: boolean }): Promise<'done' | 'look_again' | 'waits'> {
+    const { owner } = loaded.state
+    if (owner !== null && owner !== this.#options.daemonId && task.newest !== null) {
+      const how = (await this.#options.handOn?.(owner, task.newest)) ?? 'gone'
+      if (how === 'taken') return this.#leftToAnother(task)
+      if (how === 'ended') {
+        task.settle()
+        return 'done'
+      }
+      if (!of.isNewest) return 'look_again'
+    }
+    return this.#drive(task, loaded, of.opening)
+  }
+
+  async #drive(task: HeldTask, loaded: LoadedTask, opening: Opening | null): Promise<'done' | 'look_again' | 'waits'> {
+    const { log } = task
+    const { daemonId: daemon, logger } = this.#options
+    const claim = await claimTask(log, loaded, opening, this.#ports)
+    if (claim.kind === 'given_up') {
+      taskFacts.deadLettered(logger, log, { daemon, claims: loaded.state.ownersLost })
+      await this.#ended(task, loaded.acceptedRevision, claim.end)
+      return 'done'
+    }
+    taskFacts.claimed(logger, log, { daemon, epoch: claim.task.taskLog.epoch, from: loaded.state.owner })
+    const driven = superviseTask(claim.task, this.#ports)
+    this.tasks.set(logKey(log), driven)
+    task.drivenBy(driven)
+    const outcome = await driven.outcome
+    this.tasks.delete(logKey(log))
+    switch (outcome) {
+      case 'ended':
+        await this.#ended(task, opening?.acceptedRevision() || loaded.acceptedRevision, driven.end())
+        return 'done'
+      case 'overtaken':
+        return this.#leftToAnother(task)
+      case 'suspended':
+        return 'waits'
+      case 'lost':
+        task.giveBack(pauseAfter(task))
+        return 'done'
+      case 'released':
+        task.giveBack(0)
+        return 'done'
+      default:
+        return outcome satisfies never
     }
   }
 
   /**
-   * Whether a task that another daemon drives is left to it. Its delivery is not for this daemon to give back. A wake that came meanwhile
-   * may say that the other daemon is gone: then the task is looked at again, or given back by a daemon that is draining.
+   * A task that another daemon drives is left to it: its delivery is not for this daemon to give back. A wake that came meanwhile may
+   * say that the other daemon is gone: then the task is looked at again, or given back by a daemon that is draining.
    */
-  function leftToAnother(task: HeldTask): boolean {
-    if (task.woken && draining.signal.aborted) task.giveBack(0)
-    return !task.woken || draining.signal.aborted
+  #leftToAnother(task: HeldTask): 'done' | 'look_again' {
+    if (!task.woken) return 'done'
+    if (!this.#isDraining) return 'look_again'
+    task.giveBack(0)
+    return 'done'
   }
 
-  async function ended(task: HeldTask, acceptedRevision: number, end: DomainEvent | null): Promise<void> {
+  async #ended(task: HeldTask, acceptedRevision: number, end: DomainEvent | null): Promise<void> {
     const { log } = task
-    if (end !== null) tellEnd(log, end)
-    options.onEnded(log, end)
-    if (task.newest === null) rememberEnded(logKey(log))
-    await wakeNext(log, acceptedRevision)
+    if (end !== null) this.#tellEnd(log, end)
+    this.#options.onEnded(log, end)
+    if (task.newest === null) this.#rememberEnded(logKey(log))
+    await this.#wakeNext(log, acceptedRevision)
     task.settle()
   }
 
-  function tellEnd(log: LogId, end: DomainEvent): void {
+  #tellEnd(log: LogId, end: DomainEvent): void {
+    const { daemonId: daemon, logger } = this.#options
     if (end.type === 'task_completed' || end.type === 'task_incomplete' || end.type === 'task_failed' || end.type === 'task_cancelled')
-      taskFacts.ended(logger, log, end, { daemon: options.daemonId })
+      taskFacts.ended(logger, log, end, { daemon })
   }
 
   /** The session's next task may begin. It is woken before this one is acknowledged, so that nobody forgets it. */
-  async function wakeNext(log: LogId, acceptedRevision: number): Promise<void> {
-    const following = await options.journal.next(log, acceptedRevision)
+  async #wakeNext(log: LogId, acceptedRevision: number): Promise<void> {
+    const { journal, queue } = this.#options
+    const following = await journal.next(log, acceptedRevision)
     if (following !== null) await queue.wake({ ...log, task: following })
   }
 
-  function broken(task: HeldTask, error: unknown): void {
+  #broken(task: HeldTask, error: unknown): void {
+    const { daemonId: daemon, logger } = this.#options
     const fencedOff = (error as { code?: unknown }).code === 'fenced'
-    if (!fencedOff) taskFacts.crashed(logger, task.log, { daemon: options.daemonId, error })
+    if (!fencedOff) taskFacts.crashed(logger, task.log, { daemon, error })
     task.giveBack(fencedOff ? pauseMsMin : pauseAfter(task))
   }
 
-  /** What breaks again and again is tried ever more seldom. */
-  const pauseAfter = ({ newest }: HeldTask): number => Math.min(pauseMsMax, pauseMsMin * 2 ** Math.min(10, newest?.deliveries ?? 1))
-
   /** Its delivery may have gone to another daemon: the oldest are forgotten. */
-  function rememberEnded(key: string): void {
-    if (endedEarly.size >= endedMax) endedEarly.delete(endedEarly.values().next().value as string)
-    endedEarly.add(key)
+  #rememberEnded(key: string): void {
+    if (this.#endedEarly.size >= endedMax) this.#endedEarly.delete(this.#endedEarly.values().next().value as string)
+    this.#endedEarly.add(key)
   }
 
   /** There may be room: those who wait in line come first, then the queue. */
-  function next(): void {
-    while (room() > 0 && !draining.signal.aborted) {
-      const first = line.shift()
+  #next(): void {
+    while (this.#room > 0 && !this.#isDraining) {
+      const first = this.#line.shift()
       if (first === null) break
-      if (!held.has(logKey(first.log))) hold(first.log, null, { opening: null, first: first.entry })
+      if (!this.#held.has(logKey(first.log))) this.#hold(first.log, null, { opening: null, first: first.entry })
     }
-    for (const wake of [...wakers]) wake()
+    for (const wake of [...this.#wakers]) wake()
   }
 
-  async function takeTasks(of: 'accepted' | 'woken'): Promise<void> {
+  async #takeTasks(of: 'accepted' | 'woken'): Promise<void> {
+    const { clock, daemonId: daemon, logger } = this.#options
     /** What was wrong when the queue was read last: told once. */
     let told: string | null = null
-    while (!draining.signal.aborted) {
-      const free = line.size > 0 ? 0 : room()
-      if (free <= 0 || options.healthy?.() === false) {
-        await roomOrPause()
+    while (!this.#isDraining) {
+      const free = this.#line.size > 0 ? 0 : this.#room
+      if (free <= 0 || !this.#healthy) {
+        await this.#roomOrPause()
         continue
       }
-      const deliveriesMax = of === 'accepted' ? free : Math.min(free, wakesMax)
       try {
-        let given = 0
-        for await (const delivery of queue.pull({ of, deliveriesMax, waitMs: pullMs, signal: draining.signal })) {
-          given++
-          take(delivery)
-        }
+        await this.#pull(of, of === 'accepted' ? free : Math.min(free, wakesMax))
         told = null
-        if (of === 'accepted' && given < deliveriesMax) line.caughtUp()
       } catch (error) {
         const fault = messageOf(error)
-        if (fault !== told) systemFacts.queueUnreadable(logger, { error, daemon: options.daemonId })
+        if (fault !== told) systemFacts.queueUnreadable(logger, { error, daemon })
         told = fault
-        await pause(clock, brokenQueueMs, draining.signal)
+        await pause(clock, brokenQueueMs, this.#draining.signal)
       }
     }
+  }
+
+  async #pull(of: 'accepted' | 'woken', deliveriesMax: number): Promise<void> {
+    let given = 0
+    for await (const delivery of this.#options.queue.pull({ of, deliveriesMax, waitMs: pullMs, signal: this.#draining.signal })) {
+      given++
+      this.#take(delivery)
+    }
+    if (of === 'accepted' && given < deliveriesMax) this.#line.caughtUp()
   }
 
   /** Resolves when a task was let go of; while the journal does not answer, after a moment. */
-  function roomOrPause(): Promise<void> {
+  #roomOrPause(): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
-        wakers.delete(done)
+        this.#wakers.delete(done)
         timer.cancel()
         resolve()
       }
-      const timer = clock.after(options.healthy?.() === false ? fullPauseMs : pullMs, done)
-      wakers.add(done)
+      const timer = this.#options.clock.after(this.#healthy ? pullMs : fullPauseMs, done)
+      this.#wakers.add(done)
     })
   }
 
-  const beat = (): void => {
-    if (options.healthy?.() !== false) for (const task of held.values()) task.extend()
-    heartbeat = clock.after(options.leaseMs / 3, beat)
-  }
-  let heartbeat = clock.after(options.leaseMs / 3, beat)
-  const taking = Promise.all([takeTasks('accepted'), takeTasks('woken')])
-
-  return {
-    tasks,
-    open(log, opening) {
-      if (draining.signal.aborted || room() <= 0 || line.size > 0 || line.behind || held.has(logKey(log))) return null
-      return { over: hold(log, null, { opening, first: null }).over }
-    },
-    enqueue(log, first) {
-      if (draining.signal.aborted || held.has(logKey(log))) return
-      line.push(log, first)
-      next()
-    },
-    takeOver(delivery) {
-      const key = logKey(delivery.log)
-      if (delivery.cause === 'accepted' && endedEarly.delete(key)) return 'ended'
-      const known = held.get(key)
-      if (known?.driven !== true || !known.lease(delivery)) return 'refused'
-      delivery.extend()
-      return 'taken'
-    },
-    async drain(graceMs) {
-      draining.abort()
-      line.clear()
-      next()
-      await taking
-      const all = (): Promise<unknown> => Promise.all([...held.values()].map((task) => task.over))
-      const grace = new AbortController() // its timer would keep a program alive that embeds the daemon
-      await Promise.race([all(), pause(clock, graceMs, grace.signal)])
-      grace.abort()
-      for (const task of held.values()) task.release('The daemon is shutting down.')
-      await all()
-      heartbeat.cancel()
-    },
+  #beatLater(): { cancel(): void } {
+    return this.#options.clock.after(this.#options.leaseMs / 3, () => {
+      if (this.#healthy) for (const task of this.#held.values()) task.extend()
+      this.#heartbeat = this.#beatLater()
+    })
   }
 }
+
+/** What breaks again and again is tried ever more seldom. */
+const pauseAfter = ({ newest }: HeldTask): number => Math.min(pauseMsMax, pauseMsMin * 2 ** Math.min(10, newest?.deliveries ?? 1))
