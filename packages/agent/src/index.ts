@@ -40,6 +40,7 @@ export { type LoadedSkills, loadSkills, parseSkill } from './skills/load-skills.
 export type { GuidanceAgent, Skill, WorkflowGuidance } from './skills/skill.ts'
 export { type SkillPlace, skillPlaces } from './skills/skill-places.ts'
 export { listSupportFiles, type SupportFiles } from './skills/support-files.ts'
+export { isFullHeap } from './tools/cell/full-heap.ts'
 export { type CallScope, callScope } from './tools/call-scope.ts'
 export { executeTool, failedResult, type ToolResult } from './tools/execute-tool.ts'
 export { defineTool, type Isolation, type Tool, type ToolContext, type ToolDefinition, ToolFailure, ToolInputError } from './tools/tool.ts'

@@ -17,7 +17,7 @@
 // M2. Every event is folded by core's `evolveRun`: the machine adds which events a state waits for, nothing else. An event that no
 //     state waits for may come with the next one, in `before`: a step of the machine costs more than folding.
 // M3. `acting` and `waiting_for_approval` have one effect: whatever is due for each call. One under way is not begun again.
-import { callsWait, type DomainEvent, evolveRun, type RunState } from '@beaver/core'
+import { callsWait, type DataOf, type DomainEvent, evolveRun, type RunState } from '@beaver/core'
 import { assign, setup } from 'xstate'
 
 /** An event with its place in the log. */
@@ -33,6 +33,8 @@ export type LoopEffects = Readonly<Record<'assemble' | 'think' | 'act' | 'finali
 
 export interface LoopContext {
   readonly run: RunState
+  /** The last result of a tool that is on record; `null`: there is none. The fold keeps its text, but not its code. */
+  readonly lastResult: DataOf<'tool_result_recorded'> | null
   readonly effects: LoopEffects
 }
 
@@ -41,7 +43,11 @@ const folded = (run: RunState, { recorded, taskseq }: Placed): RunState => evolv
 export const loopMachine = setup({
   types: {} as { context: LoopContext; events: LoopEvent; input: LoopContext },
   actions: {
-    fold: assign(({ context, event }) => ('recorded' in event ? { run: [...(event.before ?? []), event].reduce(folded, context.run) } : {})),
+    fold: assign(({ context, event }) => {
+      if (!('recorded' in event)) return {}
+      const run = [...(event.before ?? []), event].reduce(folded, context.run)
+      return event.type === 'tool_result_recorded' ? { run, lastResult: event.recorded.data } : { run }
+    }),
     assemble: ({ context }) => context.effects.assemble(),
     think: ({ context }) => context.effects.think(),
     act: ({ context }) => context.effects.act(),

@@ -4,7 +4,7 @@
 //     is ended, and lost when it has ended. D3. One that cannot be ended is lost after `endMsMax` and reported as `stuck`: only
 //     the end of the process stops it.
 import { MessageChannel, type Worker } from 'node:worker_threads'
-import type { LoopEnd, LoopHost, LoopSpec } from '@beaver/agent'
+import { isFullHeap, type LoopEnd, type LoopHost, type LoopSpec } from '@beaver/agent'
 import { type FailureClass, messageOf, TransientMap } from '@beaver/core'
 import { abandonAll, answerCall } from './host-calls.ts'
 import { type Charge, chargeFor } from './loss.ts'
@@ -61,6 +61,14 @@ export interface ShardOptions {
   readonly onLost: (loss: Loss) => void
 }
 
+/** How a thread ended. @param failureClass of its loops; absent: `worker_lost` */
+interface Death {
+  readonly reason: string
+  readonly failureClass?: FailureClass
+  /** It could not be ended and still runs. */
+  readonly stuck?: boolean
+}
+
 /** How long a thread may take to end. */
 const endMsMax = 3_000
 
@@ -80,8 +88,8 @@ export function newShard({ run, threadOf, onLost }: ShardOptions): Shard {
 
   port.on('message', (messages: readonly FromShard[]) => messages.forEach(receive))
   run({ port: port2, vitals: shared }).then(
-    () => lose('its code ended'),
-    (error: unknown) => lose(messageOf(error)),
+    () => lose({ reason: 'its code ended' }),
+    (error: unknown) => lose({ reason: messageOf(error), failureClass: isFullHeap(error) ? 'out_of_memory' : 'worker_lost' }),
   )
 
   function receive(message: FromShard): void {
@@ -115,7 +123,7 @@ export function newShard({ run, threadOf, onLost }: ShardOptions): Shard {
     }
   }
 
-  function lose(reason: string, stuck = false): void {
+  function lose({ reason, failureClass = 'worker_lost', stuck = false }: Death): void {
     if (lost) return
     lost = true
     port.close()
@@ -123,7 +131,6 @@ export function newShard({ run, threadOf, onLost }: ShardOptions): Shard {
     const all = [...loops.values()]
     loops.clear()
     const message = `The worker thread was lost: ${ending ?? reason}`
-    const failureClass = /memory limit|OUT_OF_MEMORY/i.test(reason) ? 'out_of_memory' : 'worker_lost'
     onLost({ thread, message, charge, stuck, loops: all, charged: all.filter(({ id }) => charge.loops.has(id)) })
     for (const loop of all) {
       abandonAll(loop)
@@ -133,12 +140,12 @@ export function newShard({ run, threadOf, onLost }: ShardOptions): Shard {
 
   function end(reason: string): void {
     ending = reason
-    const timer = setTimeout(() => lose(reason, true), endMsMax)
+    const timer = setTimeout(() => lose({ reason, stuck: true }), endMsMax)
     void threadOf(thread)
       ?.terminate()
       .then(() => {
         clearTimeout(timer)
-        lose(reason)
+        lose({ reason })
       })
   }
 

@@ -120,8 +120,8 @@ describe('a pool of one thread', async () => {
     await underWay(innocent)
     const killer = start(pool, 'fill the heap')
     expect([await killer.outcome, await innocent.outcome]).toMatchObject([
-      { kind: 'lost', message: expect.stringMatching(/memory/i) as string },
-      { kind: 'lost' },
+      { kind: 'lost', failureClass: 'out_of_memory', message: expect.stringMatching(/memory/i) as string },
+      { kind: 'lost', failureClass: 'out_of_memory' },
     ])
     expect(await start(pool, 'after').outcome).toMatchObject({ kind: 'ended' })
   })

@@ -4,10 +4,10 @@
 import { fileURLToPath } from 'node:url'
 import { startGroup } from '../process/process-group.ts'
 import { type CellAnswer, type CellCall, type CellStarted, cellGraceMs, cellHeapMbMax } from './cell-call.ts'
-import { abortOf, boundedOutput, outOfMemory } from './cell-end.ts'
+import { abortOf, boundedOutput } from './cell-end.ts'
+import { fullHeapListener, outOfMemory } from './full-heap.ts'
 
 const entry = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? './process-entry.ts' : './process-entry.js', import.meta.url))
-const heapIsFull = 'JavaScript heap out of memory'
 
 export interface ProcessCellOptions {
   readonly env: Record<string, string>
@@ -21,10 +21,11 @@ export async function runInProcess(call: CellCall, { env, onStart }: ProcessCell
   const group = startGroup(process.execPath, [`--max-old-space-size=${cellHeapMbMax}`, entry], { cwd: call.at.workspace, env, ipc: true })
   const { child } = group
   const print = boundedOutput()
+  const hearsFullHeap = fullHeapListener()
   let full = false
   child.stdout?.on('data', print)
   child.stderr?.on('data', (chunk: Buffer) => {
-    full ||= chunk.includes(heapIsFull)
+    full = hearsFullHeap(chunk)
     print(chunk)
   })
   let answer: CellAnswer | null = null
