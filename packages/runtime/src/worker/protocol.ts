@@ -1,6 +1,16 @@
 // What crosses the threads: plain data, several messages a post. One port per shard, all its loops on it.
 import type { MessagePort } from 'node:worker_threads'
-import type { Draft, ExecutionGraph, LiveDelta, MemoryAnswer, MemoryChange, SessionSearchHit, SessionSearchRequest, SharedStateResult } from '@beaver/core'
+import type {
+  Draft,
+  ExecutionGraph,
+  LiveDelta,
+  LogLine,
+  MemoryAnswer,
+  MemoryChange,
+  SessionSearchHit,
+  SessionSearchRequest,
+  SharedStateResult,
+} from '@beaver/core'
 import type {
   ApprovalDecision,
   ExternalCall,
@@ -59,6 +69,8 @@ export type ToShard =
 export type FromShard =
   /** `tools`: by the numbers under which the thread lists them in its vitals. */
   | { readonly kind: 'ready'; readonly thread: number; readonly tools: readonly string[] }
+  /** A fact for the log, which the main thread writes: it knows the secrets no line may show. */
+  | { readonly kind: 'log'; readonly line: LogLine }
   | { readonly kind: 'call'; readonly loop: number; readonly call: number; readonly ask: HostCall }
   /** The answer of the call is not waited for any more. */
   | { readonly kind: 'abandon'; readonly loop: number; readonly call: number }

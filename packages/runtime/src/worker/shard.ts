@@ -5,7 +5,7 @@
 //     the end of the process stops it.
 import { MessageChannel, type Worker } from 'node:worker_threads'
 import { isFullHeap, type LoopEnd, type LoopHost, type LoopSpec } from '@beaver/agent'
-import { type FailureClass, messageOf, TransientMap } from '@beaver/core'
+import { type FailureClass, type Logger, messageOf, TransientMap } from '@beaver/core'
 import { abandonAll, answerCall } from './host-calls.ts'
 import { type Charge, chargeFor } from './loss.ts'
 import { batchedPost, type FromShard, type ShardPlace, type ToShard } from './protocol.ts'
@@ -59,6 +59,8 @@ export interface ShardOptions {
   readonly run: (place: ShardPlace) => Promise<unknown>
   readonly threadOf: (id: number) => Worker | undefined
   readonly onLost: (loss: Loss) => void
+  /** Writes what the thread has to say. */
+  readonly logger: Logger
 }
 
 /** How a thread ended. @param failureClass of its loops; absent: `worker_lost` */
@@ -72,7 +74,7 @@ interface Death {
 /** How long a thread may take to end. */
 const endMsMax = 3_000
 
-export function newShard({ run, threadOf, onLost }: ShardOptions): Shard {
+export function newShard({ run, threadOf, onLost, logger }: ShardOptions): Shard {
   const { port1: port, port2 } = new MessageChannel()
   const shared = newVitals()
   const vitals = new Int32Array(shared)
@@ -96,6 +98,10 @@ export function newShard({ run, threadOf, onLost }: ShardOptions): Shard {
     if (message.kind === 'ready') {
       ;({ thread, tools } = message)
       return isReady()
+    }
+    if (message.kind === 'log') {
+      const { level, event, message: text, fields } = message.line
+      return logger[level](event, text, fields)
     }
     const loop = loops.get(message.loop)
     if (ending !== null) return

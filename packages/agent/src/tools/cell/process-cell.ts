@@ -4,7 +4,7 @@
 import { fileURLToPath } from 'node:url'
 import { startGroup } from '../process/process-group.ts'
 import { type CellAnswer, type CellCall, type CellStarted, cellGraceMs, cellHeapMbMax } from './cell-call.ts'
-import { abortOf, boundedOutput } from './cell-end.ts'
+import { abortOf, cellPrints } from './cell-end.ts'
 import { fullHeapListener, outOfMemory } from './full-heap.ts'
 
 const entry = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? './process-entry.ts' : './process-entry.js', import.meta.url))
@@ -20,13 +20,13 @@ export async function runInProcess(call: CellCall, { env, onStart }: ProcessCell
   signal.throwIfAborted()
   const group = startGroup(process.execPath, [`--max-old-space-size=${cellHeapMbMax}`, entry], { cwd: call.at.workspace, env, ipc: true })
   const { child } = group
-  const print = boundedOutput()
+  const prints = cellPrints()
   const hearsFullHeap = fullHeapListener()
   let full = false
-  child.stdout?.on('data', print)
+  child.stdout?.on('data', prints.hear)
   child.stderr?.on('data', (chunk: Buffer) => {
     full = hearsFullHeap(chunk)
-    print(chunk)
+    prints.hear(chunk)
   })
   let answer: CellAnswer | null = null
   let grace: NodeJS.Timeout | undefined
@@ -44,6 +44,7 @@ export async function runInProcess(call: CellCall, { env, onStart }: ProcessCell
   send(call)
   const { exitCode, signal: endedBy, error } = await group.ended
   clearTimeout(grace)
+  prints.end()
   signal.removeEventListener('abort', onAbort)
   signal.throwIfAborted()
   if (answer !== null) return answer

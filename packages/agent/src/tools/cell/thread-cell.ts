@@ -4,7 +4,7 @@
 import { Worker } from 'node:worker_threads'
 import { thrownText } from '../tool-failure.ts'
 import { type CellAnswer, type CellCall, cellGraceMs, cellHeapMbMax } from './cell-call.ts'
-import { abortOf, boundedOutput } from './cell-end.ts'
+import { abortOf, cellPrints } from './cell-end.ts'
 import { isFullHeap, outOfMemory } from './full-heap.ts'
 
 const entry = new URL(import.meta.url.endsWith('.ts') ? './thread-entry.ts' : './thread-entry.js', import.meta.url)
@@ -19,9 +19,9 @@ export function runInThread(call: CellCall, signal: AbortSignal): Promise<CellAn
     stderr: true,
     resourceLimits: { maxOldGenerationSizeMb: cellHeapMbMax, maxYoungGenerationSizeMb: 32 },
   })
-  const print = boundedOutput()
-  worker.stdout.on('data', print)
-  worker.stderr.on('data', print)
+  const prints = cellPrints()
+  worker.stdout.on('data', prints.hear).once('end', prints.end)
+  worker.stderr.on('data', prints.hear).once('end', prints.end)
   let answer: CellAnswer | null = null
   let grace: NodeJS.Timeout | undefined
   const end = (how: CellAnswer): void => {
