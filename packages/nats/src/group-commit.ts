@@ -4,7 +4,7 @@
 //     same expectation: it lands once, because a second landing is refused, and a refusal is checked against what is there.
 // G4. Bounds: `batchMessagesMax` messages and `batchBytesMax` bytes a batch (a larger unit is one of its own), `unitMessagesMax`
 //     messages a unit, one batch under way, `outcomeWaitMs` per write, `giveUpMs` in all.
-import { BeaverError, messageOf } from '@beaver/core'
+import { BeaverError, type Clock, messageOf, pause, steadyClock } from '@beaver/core'
 import { headers, InvalidArgumentError, type Msg, type NatsConnection, RequestError } from '@nats-io/nats-core'
 import { lineOf } from './line.ts'
 
@@ -65,6 +65,7 @@ const unitMessagesMax = 1_000
 const outcomeWaitMs = 5_000
 const giveUpMs = 60_000
 const retryPauseMs = 100
+const never = new AbortController().signal
 
 export interface GroupCommitStream {
   readonly name: string
@@ -72,7 +73,7 @@ export interface GroupCommitStream {
   exists(): Promise<boolean>
 }
 
-export function groupCommit(nc: NatsConnection, stream: GroupCommitStream): GroupCommit {
+export function groupCommit(nc: NatsConnection, stream: GroupCommitStream, clock: Clock = steadyClock): GroupCommit {
   const queue: Pending[] = []
   const waiters: (() => void)[] = []
   /** Those under way, and since when they wait. */
@@ -137,7 +138,7 @@ export function groupCommit(nc: NatsConnection, stream: GroupCommitStream): Grou
 
   async function settle(pending: Pending): Promise<void> {
     let fault: unknown
-    while (performance.now() - pending.since < giveUpMs && !nc.isClosed()) {
+    while (clock.now() - pending.since < giveUpMs && !nc.isClosed()) {
       try {
         await line.up(outcomeWaitMs)
         const ack = await send(pending.unit)
@@ -154,7 +155,7 @@ export function groupCommit(nc: NatsConnection, stream: GroupCommitStream): Grou
           return pending.reject(new BeaverError('stream_missing', `The journal stream ${stream.name} does not exist: somebody deleted it.`, { cause: error }))
         fault = error
       }
-      await new Promise((resolve) => setTimeout(resolve, retryPauseMs))
+      await pause(clock, retryPauseMs, never)
     }
     pending.reject(new BeaverError('unreachable', `The journal could not be written for ${giveUpMs / 1000} s: ${messageOf(fault)}`, { cause: fault }))
   }
@@ -197,12 +198,12 @@ export function groupCommit(nc: NatsConnection, stream: GroupCommitStream): Grou
       new Promise((resolve, reject) => {
         if (writes.length > unitMessagesMax)
           return reject(new BeaverError('internal', `The journal cannot write ${writes.length} messages together; ${unitMessagesMax} is the most.`))
-        queue.push({ unit: writes, touches, since: performance.now(), resolve, reject })
+        queue.push({ unit: writes, touches, since: clock.now(), resolve, reject })
         schedule()
       }),
     get waitingMs() {
       const oldest = Math.min(...open.values(), queue[0]?.since ?? Infinity)
-      return oldest === Infinity ? 0 : performance.now() - oldest
+      return oldest === Infinity ? 0 : clock.now() - oldest
     },
     settled: () => (!underWay && queue.length === 0 ? Promise.resolve() : new Promise((resolve) => void waiters.push(resolve))),
   }
