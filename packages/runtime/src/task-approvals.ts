@@ -42,7 +42,7 @@ export interface TaskApprovals {
   close(): void
 }
 
-export const approver = 'beaver'
+const approver = 'beaver'
 
 export function taskApprovals(log: LogId, ports: ApprovalPorts): TaskApprovals {
   const waiting = new Map<
