@@ -130,6 +130,7 @@ export {
 } from './journal/record.ts'
 export type { Delivery, TaskQueue, Wake } from './journal/task-queue.ts'
 export { canonicalJson, type JsonObject, type JsonValue, jsonObject, jsonValue } from './json.ts'
+export { isOn, type Optimisation, optimisations, switchOff } from './optimisations.ts'
 export { guarded, processFacts, supervisionFacts, systemFacts, taskFacts, threadFacts } from './log/facts.ts'
 export { hideSecrets } from './log/hide-secrets.ts'
 export { changeMemory, type MemoryLimits } from './memory/change-memory.ts'

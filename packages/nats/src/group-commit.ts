@@ -4,7 +4,7 @@
 //     same expectation: it lands once, because a second landing is refused, and a refusal is checked against what is there.
 // G4. Bounds: `batchMessagesMax` messages and `batchBytesMax` bytes a batch (a larger unit is one of its own), `unitMessagesMax`
 //     messages a unit, one batch under way, `outcomeWaitMs` per write, `giveUpMs` in all.
-import { BeaverError, type Clock, messageOf, pause, steadyClock } from '@beaver/core'
+import { BeaverError, type Clock, isOn, messageOf, pause, steadyClock } from '@beaver/core'
 import { headers, InvalidArgumentError, type Msg, type NatsConnection, RequestError } from '@nats-io/nats-core'
 import { lineOf } from './line.ts'
 
@@ -59,6 +59,8 @@ const bytesOf = (unit: readonly Write[]): number => unit.reduce((sum, write) => 
 
 const wrongLastSequence = new Set([10_071, 10_164])
 const batchMessagesMax = 200
+/** Of a batch; with the switch `group_commit` off each unit is written alone. */
+const messagesMax = (): number => (isOn('group_commit') ? batchMessagesMax : 1)
 const batchBytesMax = 8 * 1024 * 1024
 /** What the server takes as one batch. */
 const unitMessagesMax = 1_000
@@ -97,7 +99,7 @@ export function groupCommit(nc: NatsConnection, stream: GroupCommitStream, clock
     const touched = new Set<string>()
     let messages = 0
     let bytes = 0
-    while (queue.length > 0 && messages < batchMessagesMax) {
+    while (queue.length > 0 && messages < messagesMax()) {
       const next = queue[0] as Pending
       const full = messages + next.unit.length > batchMessagesMax || bytes + bytesOf(next.unit) > batchBytesMax
       if (messages > 0 && (full || next.touches.some((name) => touched.has(name)))) break

@@ -1,5 +1,6 @@
 // What crosses the threads: plain data, several messages a post. One port per shard, all its loops on it.
 import type { MessagePort } from 'node:worker_threads'
+import { isOn } from '@beaver/core'
 import type {
   Draft,
   ExecutionGraph,
@@ -83,8 +84,9 @@ interface Postable {
   postMessage(value: unknown): void
 }
 
-/** Collects what one callback of the event loop and what it leads to send, and posts it as one array. */
+/** Collects what one callback of the event loop and what it leads to send, and posts it as one array; with the switch `batched_posts` off, one by one. */
 export function batchedPost<Message>(port: Postable): (message: Message) => void {
+  if (!isOn('batched_posts')) return (message) => port.postMessage([message])
   let outbox: Message[] = []
   return (message) => {
     outbox.push(message)
