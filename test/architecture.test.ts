@@ -20,6 +20,7 @@ import {
   stdoutWrites,
   subjectTexts,
   undeclaredImports,
+  wordsOfErrors,
 } from './architecture/rules.ts'
 import {
   computedImports,
@@ -35,6 +36,7 @@ import {
   table,
   testRow,
   typeEscapes,
+  wordsRead,
 } from './architecture/table.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
@@ -222,6 +224,24 @@ describe('the Clock', () => {
     expect(clockBypasses(planted('packages/nats/src/line.ts', 'export {}'), idle)).toEqual([
       'packages/nats/src/line.ts needs no exception for setTimeout any more',
     ])
+  })
+})
+
+describe('the words of an error', () => {
+  it('decide nothing, but where whoever wrote them gives no code', () => expect(wordsOfErrors(files, wordsRead)).toEqual([]))
+
+  it.each([
+    ['/timeout/.test(message)'],
+    ['/timeout/.test(messageOf(error))'],
+    [`error.message.includes('x')`],
+    [`reason.startsWith('x')`],
+    ['pattern.exec(event.data.reason)'],
+  ])('may not be looked into: %s', (text) => expect(wordsOfErrors(planted('packages/nats/src/planted.ts', text), [])).toHaveLength(1))
+
+  it('may be changed, and other texts read', () => {
+    expect(
+      wordsOfErrors(planted('packages/nats/src/planted.ts', `message.replace('a', 'b')\nconst x = /x/.test(name) || messages.includes(message)`), []),
+    ).toEqual([])
   })
 })
 

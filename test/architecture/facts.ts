@@ -29,7 +29,7 @@ export interface FunctionSize extends Located {
 }
 
 export interface Use extends Located {
-  /** `process.env`, `Date.now`, `new Date()`, `console.log`, `setTimeout`, `node:crypto.randomUUID`, … */
+  /** `words of message` where the text of an error is looked into; `process.env`, `Date.now`, `new Date()`, `console.log`, `setTimeout`, `node:crypto.randomUUID`, … */
   readonly name: string
 }
 
@@ -89,6 +89,8 @@ export function factsOf(path: string, text: string): Facts {
       case 'CallExpression': {
         const [first] = node['arguments'] as Node[]
         if (nameOf(node['callee']) === 'require') imports.push({ line, specifier: literalOf(first), names: ['*'] })
+        const words = wordsLookedInto(node)
+        if (words !== null) uses.push({ line, name: `words of ${words}` })
         if (nameOf(node['callee']) === 'Date') uses.push({ line, name: 'Date()' })
         break
       }
@@ -147,6 +149,27 @@ function visit(node: Node, parent: Node | null, enter: (node: Node, parent: Node
 
 function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string'
+}
+
+const errorTexts = new Set(['message', 'reason', 'stderr', 'messageOf'])
+const asksPattern = new Set(['test', 'exec'])
+const asksText = new Set(['includes', 'startsWith', 'endsWith', 'match', 'matchAll', 'search', 'indexOf'])
+
+/** The text of an error that a call looks for words in, by its name; `null`: it does not. */
+function wordsLookedInto(call: Node): string | null {
+  const callee = call['callee']
+  if (!isNode(callee) || callee.type !== 'MemberExpression') return null
+  const method = propertyOf(callee) ?? ''
+  const [first] = call['arguments'] as Node[]
+  const text = asksText.has(method) ? textOf(callee['object']) : asksPattern.has(method) ? textOf(first) : null
+  return text !== null && errorTexts.has(text) ? text : null
+}
+
+/** The last name of an expression: of `error.message` it is `message`, of `messageOf(error)` it is `messageOf`. */
+function textOf(node: unknown): string | null {
+  if (!isNode(node)) return null
+  if (node.type === 'CallExpression') return textOf(node['callee'])
+  return node.type === 'MemberExpression' ? propertyOf(node) : nameOf(node)
 }
 
 const functionTypes = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression'])

@@ -169,6 +169,16 @@ export function impureUses(files: readonly Facts[], exceptions: readonly Excepti
   )
 }
 
+/** What went wrong is told apart by codes and typed fields, never by the words of a message. */
+export function wordsOfErrors(files: readonly Facts[], exceptions: readonly Exception[]): string[] {
+  const sources = files.filter(({ path }) => packageOf(path) !== null && !isTest(path) && !path.startsWith('packages/testing/'))
+  return except(
+    sources.flatMap((file) => file.uses.filter(({ name }) => name.startsWith('words of ')).map(({ name, line }) => ({ path: file.path, line, what: name }))),
+    exceptions,
+    'decides by the',
+  )
+}
+
 const times = new Set([
   'new Date()',
   'Date()',
