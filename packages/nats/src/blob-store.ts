@@ -13,7 +13,7 @@ import { Objm } from '@nats-io/obj'
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { readLast, readPage, StreamAbsent } from './direct-read.ts'
-import { messageOf as storedMessageOf } from './journal-reader.ts'
+import { storedMessageOf } from './journal-reader.ts'
 import { lineOf } from './line.ts'
 import type { Subjects } from './subjects.ts'
 
