@@ -6,7 +6,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type BeaverClient, connectBeaver } from '@beaver/client'
+import { switchOff } from '@beaver/core'
 import { startEmbeddedServer } from '@beaver/nats'
+
+// For the nats-server, which is started here; the processes of Beaver read the variable themselves.
+switchOff(process.env['BEAVER_SWITCH_OFF'])
 
 export interface BenchedBeaver {
   readonly client: BeaverClient

@@ -1,46 +1,34 @@
 // The architecture, held to test/architecture/table.ts. Each rule is also shown a planted fault, so that it is known to see.
-import { globSync, readFileSync } from 'node:fs'
-import { posix } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { type Facts, factsOf } from './architecture/facts.ts'
 import {
+  clockBypasses,
   cyclesOf,
   environmentReads,
   escapesBeyond,
   importsBeyondTable,
   impureUses,
   longFiles,
-  type Manifest,
   type Package,
   packagesBeyondTable,
   privateImports,
   stdoutWrites,
   subjectTexts,
   undeclaredImports,
+  wordsOfErrors,
 } from './architecture/rules.ts'
-import { computedImports, environmentReaders, impurities, stdoutWriters, subjectBuilders, table, testRow, typeEscapes } from './architecture/table.ts'
-
-const root = fileURLToPath(new URL('../', import.meta.url))
-const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8')
-const listed = (pattern: string): string[] =>
-  globSync(pattern, { cwd: root, exclude: (path) => /(?:^|\/)(?:node_modules|dist|\.beaver)(?:\/|$)/.test(path) })
-    .map((path) => path.replaceAll('\\', '/'))
-    .toSorted()
-
-const files = listed('{packages,apps,test,bench,scripts}/**/*.{ts,mjs}').map((path) => factsOf(path, read(path)))
-const packages = listed('{packages,apps}/*/package.json').map((path): Package => {
-  const folder = posix.dirname(path)
-  const { references } = JSON.parse(read(`${folder}/tsconfig.json`)) as { references: { path: string }[] }
-  return { folder, manifest: JSON.parse(read(path)) as Manifest, references: references.map((reference) => posix.join(folder, reference.path)) }
-})
-
-const core: Package = {
-  folder: 'packages/core',
-  manifest: { name: '@beaver/core', dependencies: { zod: '1' }, exports: { '.': './src/index.ts' } },
-  references: [],
-}
-const planted = (path: string, text: string): readonly Facts[] => [factsOf(path, text)]
+import {
+  computedImports,
+  environmentReaders,
+  impurities,
+  realTime,
+  stdoutWriters,
+  subjectBuilders,
+  table,
+  testRow,
+  typeEscapes,
+  wordsRead,
+} from './architecture/table.ts'
+import { core, files, packages, planted } from './architecture/workspace.ts'
 
 describe('the table of packages', () => {
   it('was held to all packages and sources, not to an empty list', () => {
@@ -181,6 +169,48 @@ describe('time and randomness', () => {
         planted('packages/core/src/planted.ts', `import { createHash } from 'node:crypto'\nexport const at = new Date(0)\nconst said = { setTimeout: 1 }`),
         [],
       ),
+    ).toEqual([])
+  })
+})
+
+describe('the Clock', () => {
+  it('is gone around only where real time is watched', () => expect(clockBypasses(files, realTime)).toEqual([]))
+
+  it.each([
+    ['new Date()'],
+    ['Date.now()'],
+    ['performance.now()'],
+    ['process.hrtime.bigint()'],
+    ['setTimeout(act, 1)'],
+    ['AbortSignal.timeout(1)'],
+    [`import { setTimeout as sleep } from 'node:timers/promises'`],
+  ])('is not gone around by %s', (text) => {
+    expect(clockBypasses(planted('packages/nats/src/planted.ts', text), [])).toHaveLength(1)
+    expect(clockBypasses(planted('packages/nats/src/planted.test.ts', text), [])).toEqual([])
+  })
+
+  it('may be gone around no longer than something needs it', () => {
+    const idle = [{ path: 'packages/nats/src/line.ts', what: 'setTimeout', why: 'planted' }]
+    expect(clockBypasses(planted('packages/nats/src/line.ts', 'export {}'), idle)).toEqual([
+      'packages/nats/src/line.ts needs no exception for setTimeout any more',
+    ])
+  })
+})
+
+describe('the words of an error', () => {
+  it('decide nothing, but where whoever wrote them gives no code', () => expect(wordsOfErrors(files, wordsRead)).toEqual([]))
+
+  it.each([
+    ['/timeout/.test(message)'],
+    ['/timeout/.test(messageOf(error))'],
+    [`error.message.includes('x')`],
+    [`reason.startsWith('x')`],
+    ['pattern.exec(event.data.reason)'],
+  ])('may not be looked into: %s', (text) => expect(wordsOfErrors(planted('packages/nats/src/planted.ts', text), [])).toHaveLength(1))
+
+  it('may be changed, and other texts read', () => {
+    expect(
+      wordsOfErrors(planted('packages/nats/src/planted.ts', `message.replace('a', 'b')\nconst x = /x/.test(name) || messages.includes(message)`), []),
     ).toEqual([])
   })
 })

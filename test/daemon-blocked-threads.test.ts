@@ -73,7 +73,7 @@ it('a thread that is merely busy for two seconds is left alone', async () => {
   const daemon = await system.daemon()
   const events = await system.ended((await system.client.submit({ task: 'patient: busy' })).task_id)
   expect(events.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'read was busy' } })
-  expect(daemon.stderr).not.toContain('BeaverWorker')
+  expect(daemon.stderr).not.toContain('thread_lost')
 })
 
 it('a cancel frees a thread whose tool would be allowed to go on for minutes', async () => {

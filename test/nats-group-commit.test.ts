@@ -1,7 +1,8 @@
 // Group commit and the journal on a real nats-server, through the faults a network and a server have.
-import type { BeaverError, LogId } from '@beaver/core'
+import { type BeaverError, type LogId, switchOff } from '@beaver/core'
 import { connectNats, natsJournal, type NatsJournal, subjectsOf } from '@beaver/nats'
 import { held, until } from '@beaver/testing'
+import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { createServer, type AddressInfo, type Server } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -49,6 +50,23 @@ describe('a batch', () => {
     const outcomes = await Promise.all([accept(one), accept(two)])
     expect(outcomes.map(({ kind }) => kind)).toEqual(['accepted', 'tail_moved'])
     expect(await textsOf(two)).toEqual([])
+  })
+
+  it('is one unit where a bench has switched the optimisation off', async () => {
+    const batchesOf = async (all: readonly LogId[]): Promise<number> => {
+      await Promise.all(all.map((log) => journal.append({ log, expectedRevision: 0, payloads: [bytes('x')] })))
+      const jsm = await jetstreamManager(nc)
+      const stored = await Promise.all(all.map((log) => jsm.direct.getMessage(subjects.stream, { last_by_subj: subjects.events(log) })))
+      return new Set(stored.flatMap((message) => message?.header.get('Nats-Batch-Id') || [])).size
+    }
+    const fresh = (): LogId[] => Array.from({ length: 30 }, () => freshLog())
+    expect(await batchesOf(fresh())).toBeGreaterThan(0)
+    switchOff('group_commit')
+    try {
+      expect(await batchesOf(fresh())).toBe(0)
+    } finally {
+      switchOff(undefined)
+    }
   })
 
   it('of more messages than one batch holds is written whole', async () => {

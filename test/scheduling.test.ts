@@ -1,7 +1,8 @@
 // Under Linux the threads of a system's processes wake without interrupting each other (docs/decisions/0023).
 import { readdirSync, readFileSync } from 'node:fs'
+import { switchOff } from '@beaver/core'
 import { scheduleAsBatch } from '@beaver/process'
-import { expect, it } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import { testServer } from './support/nats.ts'
 import { projectorProcess } from './support/projector.ts'
 import { testSystem } from './support/system.ts'
@@ -29,6 +30,15 @@ it('nats-server, daemon and projector are scheduled as batch, every thread of th
   expect(policiesOf(server.pid)).toEqual(batch)
   expect(policiesOf(daemon.pid)).toEqual(batch)
   expect(policiesOf(projector.pid)).toEqual(batch)
+})
+
+afterEach(() => switchOff(undefined))
+
+it('a process keeps its policy where a bench has switched the optimisation off', async () => {
+  await using server = await testServer()
+  switchOff('batch_scheduling')
+  await using plain = await testServer()
+  expect([policiesOf(server.pid), policiesOf(plain.pid)]).toEqual([batch, new Set(linux ? [0] : [])])
 })
 
 it('a process that is not there is told of by false', async () => {

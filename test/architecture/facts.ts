@@ -10,10 +10,26 @@ export interface Located {
 export interface Import extends Located {
   /** `null`: computed, so nobody can say what it reaches. */
   readonly specifier: string | null
+  /** What it takes, by the names that the other module exports; `*`: all, or what only running it tells. */
+  readonly names: readonly string[]
+}
+
+/** A name that other modules can import. */
+export interface Export extends Located {
+  readonly name: string
+  readonly kind: 'value' | 'type'
+  /** For a re-export where it comes from, and its name there; `null`: it is defined here. */
+  readonly from: { readonly specifier: string; readonly name: string } | null
+}
+
+export interface FunctionSize extends Located {
+  /** As it is declared, assigned or keyed; of any other `<callback>`. */
+  readonly name: string
+  readonly lines: number
 }
 
 export interface Use extends Located {
-  /** `process.env`, `Date.now`, `new Date()`, `console.log`, `setTimeout`, `node:crypto.randomUUID`, … */
+  /** `words of message` where the text of an error is looked into; `process.env`, `Date.now`, `new Date()`, `console.log`, `setTimeout`, `node:crypto.randomUUID`, … */
   readonly name: string
 }
 
@@ -29,6 +45,8 @@ export interface Facts {
   readonly imports: readonly Import[]
   readonly uses: readonly Use[]
   readonly texts: readonly Text[]
+  readonly exports: readonly Export[]
+  readonly functions: readonly FunctionSize[]
   /** Ways around the types: `any`, `as never`, `as unknown as`, `@ts-…`. */
   readonly escapes: readonly Use[]
 }
@@ -36,12 +54,14 @@ export interface Facts {
 type Node = { readonly type: string; readonly start: number; readonly end: number } & Readonly<Record<string, unknown>>
 
 const timers = new Set(['setTimeout', 'setInterval', 'setImmediate'])
-const watchedObjects = new Set(['process', 'console', 'Date', 'Math', 'performance', 'crypto', 'Temporal'])
+const watchedObjects = new Set(['AbortSignal', 'process', 'console', 'Date', 'Math', 'performance', 'crypto', 'Temporal'])
 const tsComment = /@ts-(?:ignore|expect-error|nocheck)/g
 
 /** @param path decides what the rules say about the file; the file need not exist */
 export function factsOf(path: string, text: string): Facts {
   const imports: Import[] = []
+  const exports: Export[] = []
+  const functions: FunctionSize[] = []
   const uses: Use[] = []
   const texts: Text[] = []
   const escapes: Use[] = []
@@ -51,6 +71,9 @@ export function factsOf(path: string, text: string): Facts {
 
   const enter = (node: Node, parent: Node | null): void => {
     const line = lineAt(node)
+    if (functionTypes.has(node.type) && isNode(node['body']))
+      functions.push({ line, name: functionName(node, parent), lines: lineNumber(lineStarts, node.end - 1) - line + 1 })
+    if (node.type.startsWith('Export')) exports.push(...exportsOf(node).map((each) => ({ line, ...each })))
     switch (node.type) {
       case 'ImportDeclaration':
       case 'ExportAllDeclaration':
@@ -59,13 +82,15 @@ export function factsOf(path: string, text: string): Facts {
       case 'TSImportType':
         if (isNode(node['source'])) {
           const specifier = literalOf(node['source'])
-          imports.push({ line, specifier })
+          imports.push({ line, specifier, names: namesTaken(node) })
           if (specifier !== null && node.type === 'ImportDeclaration') uses.push(...namesFrom(specifier, node).map((name) => ({ line, name })))
         }
         break
       case 'CallExpression': {
         const [first] = node['arguments'] as Node[]
-        if (nameOf(node['callee']) === 'require') imports.push({ line, specifier: literalOf(first) })
+        if (nameOf(node['callee']) === 'require') imports.push({ line, specifier: literalOf(first), names: ['*'] })
+        const words = wordsLookedInto(node)
+        if (words !== null) uses.push({ line, name: `words of ${words}` })
         if (nameOf(node['callee']) === 'Date') uses.push({ line, name: 'Date()' })
         break
       }
@@ -112,7 +137,7 @@ export function factsOf(path: string, text: string): Facts {
   for (const { 0: name, index } of text.matchAll(tsComment)) {
     if (!quoted.some(({ start, end }) => start <= index && index < end)) escapes.push({ line: lineNumber(lineStarts, index), name })
   }
-  return { path, lines: text.split('\n').length - (text.endsWith('\n') ? 1 : 0), imports, uses, texts, escapes }
+  return { path, lines: text.split('\n').length - (text.endsWith('\n') ? 1 : 0), imports, uses, texts, exports, functions, escapes }
 }
 
 function visit(node: Node, parent: Node | null, enter: (node: Node, parent: Node | null) => void): void {
@@ -124,6 +149,90 @@ function visit(node: Node, parent: Node | null, enter: (node: Node, parent: Node
 
 function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string'
+}
+
+const errorTexts = new Set(['message', 'reason', 'stderr', 'messageOf'])
+const asksPattern = new Set(['test', 'exec'])
+const asksText = new Set(['includes', 'startsWith', 'endsWith', 'match', 'matchAll', 'search', 'indexOf'])
+
+/** The text of an error that a call looks for words in, by its name; `null`: it does not. */
+function wordsLookedInto(call: Node): string | null {
+  const callee = call['callee']
+  if (!isNode(callee) || callee.type !== 'MemberExpression') return null
+  const method = propertyOf(callee) ?? ''
+  const [first] = call['arguments'] as Node[]
+  const text = asksText.has(method) ? textOf(callee['object']) : asksPattern.has(method) ? textOf(first) : null
+  return text !== null && errorTexts.has(text) ? text : null
+}
+
+/** The last name of an expression: of `error.message` it is `message`, of `messageOf(error)` it is `messageOf`. */
+function textOf(node: unknown): string | null {
+  if (!isNode(node)) return null
+  if (node.type === 'CallExpression') return textOf(node['callee'])
+  return node.type === 'MemberExpression' ? propertyOf(node) : nameOf(node)
+}
+
+const functionTypes = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression'])
+
+/** What an import, a re-export or an `import('…')` takes. */
+function namesTaken(node: Node): string[] {
+  switch (node.type) {
+    case 'ImportDeclaration':
+      return (node['specifiers'] as Node[]).map((each) =>
+        each.type === 'ImportSpecifier' ? (textName(each['imported']) ?? '*') : each.type === 'ImportDefaultSpecifier' ? 'default' : '*',
+      )
+    case 'ExportNamedDeclaration':
+      return (node['specifiers'] as Node[]).map((each) => textName(each['local']) ?? '*')
+    case 'TSImportType':
+      return [textName(node['qualifier']) ?? '*']
+    default:
+      return ['*']
+  }
+}
+
+/** The names a declaration or a list of exports makes known. */
+function exportsOf(node: Node): Omit<Export, 'line'>[] {
+  if (node.type === 'ExportDefaultDeclaration') return [{ name: 'default', kind: 'value', from: null }]
+  if (node.type !== 'ExportNamedDeclaration') return []
+  const specifier = literalOf(node['source'])
+  const listed = (node['specifiers'] as Node[]).map((each): Omit<Export, 'line'> => ({
+    name: textName(each['exported']) ?? '*',
+    kind: node['exportKind'] === 'type' || each['exportKind'] === 'type' ? 'type' : 'value',
+    from: specifier === null ? null : { specifier, name: textName(each['local']) ?? '*' },
+  }))
+  const declaration = node['declaration']
+  if (!isNode(declaration)) return listed
+  const declared = declaration.type === 'VariableDeclaration' ? (declaration['declarations'] as Node[]).map((each) => each['id']) : [declaration['id']]
+  const kind = declaration.type.startsWith('TS') ? 'type' : 'value'
+  return declared.flatMap((each) => namesIn(each).map((name) => ({ name, kind, from: null })))
+}
+
+/** The names a declared identifier or pattern binds. */
+function namesIn(node: unknown): string[] {
+  const name = nameOf(node)
+  if (name !== null) return [name]
+  if (!isNode(node)) return []
+  const parts =
+    node.type === 'ObjectPattern'
+      ? (node['properties'] as Node[]).map((each) => each['value'])
+      : node.type === 'ArrayPattern'
+        ? (node['elements'] as unknown[])
+        : []
+  return parts.flatMap(namesIn)
+}
+
+function functionName(node: Node, parent: Node | null): string {
+  const own = nameOf(node['id'])
+  if (own !== null || parent === null) return own ?? '<callback>'
+  if (parent.type === 'VariableDeclarator') return nameOf(parent['id']) ?? '<callback>'
+  return ['MethodDefinition', 'Property', 'PropertyDefinition'].includes(parent.type) ? (textName(parent['key']) ?? '<callback>') : '<callback>'
+}
+
+/** Of an identifier, a private name or a quoted name. */
+function textName(node: unknown): string | null {
+  if (!isNode(node)) return null
+  if (node.type === 'PrivateIdentifier') return `#${node['name'] as string}`
+  return nameOf(node) ?? literalOf(node)
 }
 
 /** What an import takes from a Node.js module, as the use it is. */

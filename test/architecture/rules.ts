@@ -169,6 +169,44 @@ export function impureUses(files: readonly Facts[], exceptions: readonly Excepti
   )
 }
 
+/** What went wrong is told apart by codes and typed fields, never by the words of a message. */
+export function wordsOfErrors(files: readonly Facts[], exceptions: readonly Exception[]): string[] {
+  const sources = files.filter(({ path }) => packageOf(path) !== null && !isTest(path) && !path.startsWith('packages/testing/'))
+  return except(
+    sources.flatMap((file) => file.uses.filter(({ name }) => name.startsWith('words of ')).map(({ name, line }) => ({ path: file.path, line, what: name }))),
+    exceptions,
+    'decides by the',
+  )
+}
+
+const times = new Set([
+  'new Date()',
+  'Date()',
+  'Date.now',
+  'Date.*',
+  'performance.now',
+  'performance.*',
+  'process.hrtime',
+  'setTimeout',
+  'setInterval',
+  'AbortSignal.timeout',
+  'node:timers.*',
+  'node:timers/promises.setTimeout',
+  'node:timers/promises.*',
+])
+
+/** Packages that take a Clock read time and wait by it. Core and workflows are held to more, by `impureUses`. */
+export function clockBypasses(files: readonly Facts[], exceptions: readonly Exception[]): string[] {
+  const sources = files.filter(({ path }) => clocked.has(packageOf(path) ?? '') && !isTest(path))
+  return except(
+    sources.flatMap((file) => file.uses.filter(({ name }) => times.has(name)).map(({ name, line }) => ({ path: file.path, line, what: name }))),
+    exceptions,
+    'goes around the Clock by',
+  )
+}
+
+const clocked = new Set(['agent', 'mcp', 'nats', 'projection', 'providers', 'runtime'].map((name) => `packages/${name}`))
+
 // `beaver.task_submitted.v1` is the type of a record, `beaver.config.json` a file.
 const noSubject = /^beaver\.(?:[a-z_]+\.v\d+|config\.json)$/
 
@@ -206,7 +244,7 @@ export function longFiles(files: readonly Facts[]): string[] {
 }
 
 /** A test file, or what only tests use. */
-function isTest(path: string): boolean {
+export function isTest(path: string): boolean {
   return path.endsWith('.test.ts') || /^(?:(?:packages|apps)\/[^/]+\/)?test\//.test(path)
 }
 
@@ -225,7 +263,7 @@ function isSelf(specifier: string, folder: string): boolean {
   return packageName(specifier) === `@beaver/${folder.split('/')[1] ?? ''}`
 }
 
-function packageName(specifier: string): string {
+export function packageName(specifier: string): string {
   return specifier
     .split('/')
     .slice(0, specifier.startsWith('@') ? 2 : 1)

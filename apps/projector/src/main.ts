@@ -1,12 +1,13 @@
 // The projector as a process. `beaver up` starts it; by hand: `NATS_URL=… node apps/projector/src/main.ts`.
 import { loadConfig, secretsOf } from '@beaver/config'
-import { BeaverError } from '@beaver/core'
+import { BeaverError, switchOff } from '@beaver/core'
 import { runAsChild, stderrLogger } from '@beaver/process'
 import { startProjector } from './projector.ts'
 
 /** Nothing is lost: what was not applied is read again. */
 const stopMsMax = 4_500
 
+switchOff(process.env['BEAVER_SWITCH_OFF'])
 await runAsChild('projector', async () => {
   const config = loadConfig()
   if (config.nats_url === undefined)

@@ -133,6 +133,7 @@ export async function startSupervisor(
     ...threadOptions(config),
     data,
     made: threads,
+    logger,
   })
   undo.defer(() => pool.close())
   const taken = [...toolset.tools, ...(embedded?.tools ?? [])].map(({ name }) => name)

@@ -8,7 +8,7 @@ import { call, findTask, parseRequest, serve, type Subjects } from '@beaver/nats
 import { type HandedOn, loadTask, type SupervisedTask, TaskLog, type TaskLogPorts } from '@beaver/runtime'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
-import type { Serving } from './while-healthy.ts'
+import type { GatedService } from './while-healthy.ts'
 import { cancelEvent, cancelRequest } from './cancel-request.ts'
 import { decidedEvent, decisionOf, decisionRequest } from './decision-request.ts'
 
@@ -37,7 +37,7 @@ export interface TaskCommandsOf {
   readonly daemonId: string
   readonly ports: TaskLogPorts & { readonly clock: Clock }
   /** Serves a subject while the journal answers. */
-  readonly serving: Serving
+  readonly serving: GatedService
   /** The task, when this daemon drives it. */
   held(log: LogId): SupervisedTask | undefined
   /** Takes the lease of a task this daemon drives. */

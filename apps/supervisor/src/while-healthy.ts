@@ -8,10 +8,10 @@ import type { NatsConnection } from '@nats-io/nats-core'
 type Handler = (request: unknown) => Promise<unknown>
 
 /** Serves a subject from now on, while the journal answers. */
-export type Serving = (subject: string, handle: Handler, options?: { openMax?: number }) => { stop(): Promise<void> }
+export type GatedService = (subject: string, handle: Handler, options?: { openMax?: number }) => { stop(): Promise<void> }
 
 export interface WhileHealthy {
-  readonly serving: Serving
+  readonly serving: GatedService
   /** Whether the journal answers. */
   healthy(): boolean
   close(): void

@@ -1,6 +1,6 @@
 // The worker thread's composition root: builds what all loops of the thread share, then serves its shard.
 import { loadSkills, loadToolset, type PermissionRule, type ToolsetPlaces } from '@beaver/agent'
-import { type FailurePolicies, systemClock } from '@beaver/core'
+import { type FailurePolicies, switchOff, systemClock } from '@beaver/core'
 import { providerBundle } from '@beaver/providers'
 import { guardThread, serveShard, type ShardPlace } from '@beaver/runtime/worker'
 import type { WorkflowLimits } from '@beaver/workflows'
@@ -19,6 +19,7 @@ export interface WorkerData {
 
 /** Called by Piscina, once a thread; ends when the port closes. */
 export async function shard({ data, ...place }: ShardPlace & { readonly data: WorkerData }): Promise<void> {
+  switchOff(process.env['BEAVER_SWITCH_OFF'])
   guardThread()
   const { skills } = await loadSkills(data.skillFolders)
   // What is wrong with them the daemon has told.

@@ -34,6 +34,10 @@ async function misbehave({ what, size = 0 }: z.output<typeof input>, context: To
       const held: number[][] = []
       for (;;) held.push(Array.from({ length: 100_000 }, (_, i) => i))
     }
+    case 'print':
+      process.stdout.write('to stdout\n\nwithout')
+      await new Promise((resolve) => process.stdout.write(' an end', resolve))
+      return 'printed'
     case 'exit':
       return process.exit(7)
     case 'uncaught':

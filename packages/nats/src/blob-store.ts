@@ -6,14 +6,14 @@
 // B4. The entry is stored after its chunks, and chunks are never deleted: an entry whose answer was lost may have been stored. (The
 //     object store client deletes the chunks then, and leaves an object that cannot be read.)
 // B5. An object that is there already is read before it is believed; one that cannot be read is written again.
-import { BeaverError, type BlobStore, messageOf, pause, systemClock } from '@beaver/core'
+import { BeaverError, type BlobStore, type Clock, messageOf, pause, systemClock } from '@beaver/core'
 import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream'
 import { headers, type MsgHdrs, type NatsConnection, nuid } from '@nats-io/nats-core'
 import { Objm } from '@nats-io/obj'
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { readLast, readPage, StreamAbsent } from './direct-read.ts'
-import { messageOf as storedMessageOf } from './journal-reader.ts'
+import { storedMessageOf } from './journal-reader.ts'
 import { lineOf } from './line.ts'
 import type { Subjects } from './subjects.ts'
 
@@ -26,7 +26,7 @@ const answerMsMax = 5_000
 const retryMs = 100
 const chunksMax = 64
 
-export async function natsBlobStore(nc: NatsConnection, subjects: Subjects): Promise<BlobStore> {
+export async function natsBlobStore(nc: NatsConnection, subjects: Subjects, clock: Clock = systemClock): Promise<BlobStore> {
   const bucket = subjects.blobBucket
   await new Objm(nc).create(bucket, { description: 'Beaver: payloads of the journal by their SHA-256' })
   const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: 5_000 })
@@ -36,7 +36,7 @@ export async function natsBlobStore(nc: NatsConnection, subjects: Subjects): Pro
       if (known.has(sha256)) return
       const name = { bucket, sha256 }
       await untilDone(nc, name, 'written to', async (signal) => {
-        if (!(await isWhole(nc, jsm, { ...name, signal }))) await writeBlob(nc, name, bytes)
+        if (!(await isWhole(nc, jsm, { ...name, signal }))) await writeBlob(nc, name, bytes, clock)
       })
       if (known.size >= knownMax) known.clear()
       known.add(sha256)
@@ -75,7 +75,7 @@ async function isWhole(nc: NatsConnection, jsm: JetStreamManager, name: BlobName
 }
 
 /** Writes an object as clients of object stores do: its chunks under a name of their own, then the entry that names them. */
-async function writeBlob(nc: NatsConnection, { bucket, sha256 }: BlobName, bytes: Uint8Array): Promise<void> {
+async function writeBlob(nc: NatsConnection, { bucket, sha256 }: BlobName, bytes: Uint8Array, clock: Clock): Promise<void> {
   const id = nuid.next()
   const chunkBytes = Math.min(chunkBytesMax, nc.info?.max_payload ?? chunkBytesMax)
   const chunks = Math.ceil(bytes.length / chunkBytes)
@@ -87,7 +87,7 @@ async function writeBlob(nc: NatsConnection, { bucket, sha256 }: BlobName, bytes
     nuid: id,
     size: bytes.length,
     chunks,
-    mtime: new Date().toISOString(),
+    mtime: new Date(clock.now()).toISOString(),
     digest: `SHA-256=${urlSafe(Buffer.from(sha256, 'hex'))}`,
     deleted: false,
   }

@@ -92,16 +92,14 @@ export async function startEmbeddedServer(options: { binary: string; dataDir: st
     await sleep(5)
   }
   await stop()
-  const log = await readFile(logFile, 'utf8').catch(() => '')
-  const last = log
-    .trim()
-    .split('\n')
-    .filter((line) => /\[(FTL|ERR)\]/.test(line))
-    .at(-1)
-  throw new BeaverError(
-    'start_failed',
-    `The embedded nats-server did not start${last === undefined ? '' : `: ${last.replace(/^.*\[(FTL|ERR)\] /, '')}`}. Its log: ${logFile}`,
-  )
+  const last = lastErrorIn(await readFile(logFile, 'utf8').catch(() => ''))
+  throw new BeaverError('start_failed', `The embedded nats-server did not start${last === null ? '' : `: ${last}`}. Its log: ${logFile}`)
+}
+
+/** What nats-server said last of what went wrong; `null`: nothing. Its log is text, in which only the mark of a line tells its level. */
+export function lastErrorIn(log: string): string | null {
+  const errors = log.split('\n').flatMap((line) => /\[(?:FTL|ERR)\] (.*)$/.exec(line)?.[1] ?? [])
+  return errors.at(-1)?.trim() ?? null
 }
 
 /** Ends the server with its parent: reads the pipe (descriptor 3) until it closes. */

@@ -4,7 +4,7 @@
 //     same expectation: it lands once, because a second landing is refused, and a refusal is checked against what is there.
 // G4. Bounds: `batchMessagesMax` messages and `batchBytesMax` bytes a batch (a larger unit is one of its own), `unitMessagesMax`
 //     messages a unit, one batch under way, `outcomeWaitMs` per write, `giveUpMs` in all.
-import { BeaverError, messageOf } from '@beaver/core'
+import { BeaverError, type Clock, isOn, messageOf, pause, steadyClock } from '@beaver/core'
 import { headers, InvalidArgumentError, type Msg, type NatsConnection, RequestError } from '@nats-io/nats-core'
 import { lineOf } from './line.ts'
 
@@ -59,12 +59,15 @@ const bytesOf = (unit: readonly Write[]): number => unit.reduce((sum, write) => 
 
 const wrongLastSequence = new Set([10_071, 10_164])
 const batchMessagesMax = 200
+/** Of a batch; with the switch `group_commit` off each unit is written alone. */
+const messagesMax = (): number => (isOn('group_commit') ? batchMessagesMax : 1)
 const batchBytesMax = 8 * 1024 * 1024
 /** What the server takes as one batch. */
 const unitMessagesMax = 1_000
 const outcomeWaitMs = 5_000
 const giveUpMs = 60_000
 const retryPauseMs = 100
+const never = new AbortController().signal
 
 export interface GroupCommitStream {
   readonly name: string
@@ -72,7 +75,7 @@ export interface GroupCommitStream {
   exists(): Promise<boolean>
 }
 
-export function groupCommit(nc: NatsConnection, stream: GroupCommitStream): GroupCommit {
+export function groupCommit(nc: NatsConnection, stream: GroupCommitStream, clock: Clock = steadyClock): GroupCommit {
   const queue: Pending[] = []
   const waiters: (() => void)[] = []
   /** Those under way, and since when they wait. */
@@ -96,7 +99,7 @@ export function groupCommit(nc: NatsConnection, stream: GroupCommitStream): Grou
     const touched = new Set<string>()
     let messages = 0
     let bytes = 0
-    while (queue.length > 0 && messages < batchMessagesMax) {
+    while (queue.length > 0 && messages < messagesMax()) {
       const next = queue[0] as Pending
       const full = messages + next.unit.length > batchMessagesMax || bytes + bytesOf(next.unit) > batchBytesMax
       if (messages > 0 && (full || next.touches.some((name) => touched.has(name)))) break
@@ -137,7 +140,7 @@ export function groupCommit(nc: NatsConnection, stream: GroupCommitStream): Grou
 
   async function settle(pending: Pending): Promise<void> {
     let fault: unknown
-    while (performance.now() - pending.since < giveUpMs && !nc.isClosed()) {
+    while (clock.now() - pending.since < giveUpMs && !nc.isClosed()) {
       try {
         await line.up(outcomeWaitMs)
         const ack = await send(pending.unit)
@@ -154,7 +157,7 @@ export function groupCommit(nc: NatsConnection, stream: GroupCommitStream): Grou
           return pending.reject(new BeaverError('stream_missing', `The journal stream ${stream.name} does not exist: somebody deleted it.`, { cause: error }))
         fault = error
       }
-      await new Promise((resolve) => setTimeout(resolve, retryPauseMs))
+      await pause(clock, retryPauseMs, never)
     }
     pending.reject(new BeaverError('unreachable', `The journal could not be written for ${giveUpMs / 1000} s: ${messageOf(fault)}`, { cause: fault }))
   }
@@ -197,12 +200,12 @@ export function groupCommit(nc: NatsConnection, stream: GroupCommitStream): Grou
       new Promise((resolve, reject) => {
         if (writes.length > unitMessagesMax)
           return reject(new BeaverError('internal', `The journal cannot write ${writes.length} messages together; ${unitMessagesMax} is the most.`))
-        queue.push({ unit: writes, touches, since: performance.now(), resolve, reject })
+        queue.push({ unit: writes, touches, since: clock.now(), resolve, reject })
         schedule()
       }),
     get waitingMs() {
       const oldest = Math.min(...open.values(), queue[0]?.since ?? Infinity)
-      return oldest === Infinity ? 0 : performance.now() - oldest
+      return oldest === Infinity ? 0 : clock.now() - oldest
     },
     settled: () => (!underWay && queue.length === 0 ? Promise.resolve() : new Promise((resolve) => void waiters.push(resolve))),
   }

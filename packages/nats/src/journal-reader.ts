@@ -28,13 +28,13 @@ export async function journalReader(nc: NatsConnection, subjects: Subjects): Pro
   const { stream } = subjects
   const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: 10_000 })
   const newest = (tenant: string, session: SessionId): Promise<Found | null> =>
-    messageOf(jsm, stream, { last_by_subj: subjects.sessionAccepted(tenant, session) })
+    storedMessageOf(jsm, stream, { last_by_subj: subjects.sessionAccepted(tenant, session) })
   return {
     async *tasks(tenant, session) {
       for await (const { subject } of messagesOf(nc, stream, subjects.sessionAccepted(tenant, session))) yield logOf(subject).task
     },
     entries: (log) => entriesOf(nc, subjects, log),
-    first: (log) => messageOf(jsm, stream, { last_by_subj: subjects.accepted(log) }),
+    first: (log) => storedMessageOf(jsm, stream, { last_by_subj: subjects.accepted(log) }),
     last: (log) => lastEntry(jsm, subjects, log),
     async newest(tenant, session) {
       const last = await newest(tenant, session)
@@ -46,7 +46,7 @@ export async function journalReader(nc: NatsConnection, subjects: Subjects): Pro
 
 /** Where the log of a task is, by its id alone; `null` when there is none. */
 export async function findLog(jsm: JetStreamManager, subjects: Subjects, tenant: string, task: string): Promise<LogId | null> {
-  const claim = await messageOf(jsm, subjects.stream, { last_by_subj: subjects.taskIdClaims(tenant, task) })
+  const claim = await storedMessageOf(jsm, subjects.stream, { last_by_subj: subjects.taskIdClaims(tenant, task) })
   if (claim === null) return null
   const session = claim.subject === subjects.taskId(tenant, task) ? taskIdEntry.parse(JSON.parse(Buffer.from(claim.payload).toString())).session : task
   return { tenant, session, task } as LogId
@@ -54,7 +54,7 @@ export async function findLog(jsm: JetStreamManager, subjects: Subjects, tenant:
 
 /** The last entry of a log. Asked of the stream's leader. */
 export const lastEntry = (jsm: JetStreamManager, subjects: Subjects, log: LogId): Promise<Entry | null> =>
-  messageOf(jsm, subjects.stream, { last_by_subj: subjects.log(log) })
+  storedMessageOf(jsm, subjects.stream, { last_by_subj: subjects.log(log) })
 
 /** An entry, and under which subject it was found. */
 export interface Found extends Entry {
@@ -62,7 +62,7 @@ export interface Found extends Entry {
 }
 
 /** The last message of a subject, or the first from a sequence on. Asked of the stream's leader. */
-export async function messageOf(
+export async function storedMessageOf(
   jsm: JetStreamManager,
   stream: string,
   which: { last_by_subj: string } | { seq: number; next_by_subj: string },

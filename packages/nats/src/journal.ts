@@ -8,7 +8,7 @@ import type { Acceptance, AcceptOutcome, Entry, Journal, LogId } from '@beaver/c
 import type { JetStreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { type GroupCommit, groupCommit, type Write, type WriteUnit } from './group-commit.ts'
-import { entriesOf, findLog, isNotFound, lastEntry, messageOf } from './journal-reader.ts'
+import { entriesOf, findLog, isNotFound, lastEntry, storedMessageOf } from './journal-reader.ts'
 import { type ServerClock, serverClock } from './server-clock.ts'
 import { ensureJournalStream } from './stream.ts'
 import { logOf, type Subjects } from './subjects.ts'
@@ -32,7 +32,7 @@ export async function natsJournal(nc: NatsConnection, subjects: Subjects): Promi
   const commits: GroupCommit = groupCommit(nc, {
     name: subjects.stream,
     async lastMessage(subject) {
-      const found = await messageOf(jsm, subjects.stream, { last_by_subj: subject })
+      const found = await storedMessageOf(jsm, subjects.stream, { last_by_subj: subject })
       return found === null ? null : { sequence: found.revision, payload: found.payload }
     },
     exists: () => streamExists(jsm, subjects.stream),
@@ -56,14 +56,14 @@ export async function natsJournal(nc: NatsConnection, subjects: Subjects): Promi
     },
     find: (tenant, task) => findLog(jsm, subjects, tenant, task),
     async sessionTail(tenant, session) {
-      const last = await messageOf(jsm, subjects.stream, { last_by_subj: subjects.sessionAccepted(tenant, session) })
+      const last = await storedMessageOf(jsm, subjects.stream, { last_by_subj: subjects.sessionAccepted(tenant, session) })
       return last === null ? { task: null, revision: 0 } : { task: logOf(last.subject).task, revision: last.revision }
     },
     async next({ tenant, session }, acceptedRevision) {
-      const found = await messageOf(jsm, subjects.stream, { seq: acceptedRevision + 1, next_by_subj: subjects.sessionAccepted(tenant, session) })
+      const found = await storedMessageOf(jsm, subjects.stream, { seq: acceptedRevision + 1, next_by_subj: subjects.sessionAccepted(tenant, session) })
       return found === null ? null : logOf(found.subject).task
     },
-    first: (log) => messageOf(jsm, subjects.stream, { last_by_subj: subjects.accepted(log) }),
+    first: (log) => storedMessageOf(jsm, subjects.stream, { last_by_subj: subjects.accepted(log) }),
     last: (log) => lastEntry(jsm, subjects, log),
     async read(log) {
       const entries: Entry[] = []

@@ -1,21 +1,21 @@
 // Tells operators what happens to the connection to NATS and to the journal stream: one line for each change, none in between.
 // W1. It only watches: nobody's work depends on it. W2. A stream that could not be asked for is not missing.
-import { type Logger, messageOf, systemFacts } from '@beaver/core'
+import { type Clock, type Logger, messageOf, steadyClock, systemFacts } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { shownUrl } from './connect.ts'
 import { streamPulse } from './stream-pulse.ts'
 
 /** @param stream whose deletion and recreation are told too; absent: only the connection is watched */
-export function watchConnection(nc: NatsConnection, logger: Logger, stream?: string): void {
+export function watchConnection(nc: NatsConnection, logger: Logger, stream?: string, clock: Clock = steadyClock): void {
   const server = shownUrl(nc.getServer())
   let downSince: number | null = null
   void (async () => {
     for await (const status of nc.status()) {
       if (status.type === 'disconnect' && downSince === null) {
-        downSince = performance.now()
+        downSince = clock.now()
         systemFacts.connectionDown(logger, { server })
       } else if (status.type === 'reconnect' && downSince !== null) {
-        systemFacts.connectionUp(logger, { server, downMs: performance.now() - downSince })
+        systemFacts.connectionUp(logger, { server, downMs: clock.now() - downSince })
         downSince = null
       } else if (status.type === 'error') systemFacts.connectionError(logger, { server, reason: messageOf(status.error) })
     }

@@ -44,8 +44,8 @@ export async function runAsChild(name: string, start: () => Promise<StartedChild
     await scheduleAsBatch(process.pid) // before `start` makes threads
     const started = await start()
     child = started
-    watchdog = startWatchdog(name, started.blockedMsMax ?? blockedMsMaxDefault)
     logger = started.logger ?? logger
+    watchdog = startWatchdog({ name, blockedMsMax: started.blockedMsMax ?? blockedMsMaxDefault, logger })
     started.failed.catch((error: unknown) => {
       processFacts.failed(logger, { name, error })
       end(1)

@@ -2,6 +2,7 @@
 // G1. Silence is counted in the thread's own turns, none longer than a second: a process that was stopped, or a machine that was
 //     asleep, is not ended for it. G2. It ends the process by SIGKILL, because everything gentler needs the main thread.
 import { Worker } from 'node:worker_threads'
+import { type Logger, processFacts } from '@beaver/core'
 
 /** What the main thread and the watchdog share, by index. */
 const [beatsAt, endMsAt, words] = [0, 1, 2] as const
@@ -18,8 +19,15 @@ interface Watchdog {
   endWithin(ms: number): void
 }
 
+interface WatchdogOptions {
+  /** Of the process, as its log names it. */
+  readonly name: string
+  readonly blockedMsMax: number
+  readonly logger: Logger
+}
+
 /** Starts the watchdog and the beats of this thread. It does not keep the process. */
-export function startWatchdog(name: string, blockedMsMax: number): Watchdog {
+export function startWatchdog({ name, blockedMsMax, logger }: WatchdogOptions): Watchdog {
   const shared = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT * words)
   const view = new Int32Array(shared)
   setInterval(() => Atomics.add(view, beatsAt, 1), beatMs).unref()
@@ -32,6 +40,6 @@ export function startWatchdog(name: string, blockedMsMax: number): Watchdog {
   })
   worker.unref()
   // Without a watchdog the process works as well.
-  worker.on('error', (error: Error) => process.emitWarning(`The watchdog ended: ${error.message}`, 'BeaverProcess'))
+  worker.on('error', (error) => processFacts.watchdogEnded(logger, { name, error }))
   return { endWithin: (ms) => void Atomics.store(view, endMsAt, ms) }
 }

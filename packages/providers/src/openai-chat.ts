@@ -5,15 +5,15 @@
 //     the server echoes it. O4. What the server sends is checked before it is believed (chat-completion.ts, chat-stream.ts).
 // O5. Tools have their encoded names on the wire, in the schemas and in the history alike, and their own everywhere else (D-13).
 // O6. A streamed answer is the one the whole would have been; a server that does not stream is read whole.
-import { type ChatAnswer, type ChatProvider, type ChatRequest, toolNameAtProvider, toolNamesFromProvider, type ToolSchema } from '@beaver/agent'
+import type { ChatAnswer, ChatProvider, ChatRequest } from '@beaver/agent'
 import type { ChatMessage } from '@beaver/core'
-import type OpenAI from 'openai'
 import { type CallWatch, watchCall } from './call-watch.ts'
 import { type AnswerPlace, readChatCompletion } from './chat-completion.ts'
 import { chatStream } from './chat-stream.ts'
 import type { HttpAnswer } from './http-post.ts'
 import { openAiEndpoint, type OpenAiEndpointOptions } from './openai-endpoint.ts'
 import { providerErrorOf, refusesStreamOptions } from './provider-failure.ts'
+import { type AnswerForm, requestBody, toolNameIn } from './request-body.ts'
 import { bodyText, eventsOf, isEventStream } from './response-body.ts'
 
 export interface OpenAiChatOptions extends OpenAiEndpointOptions {
@@ -39,7 +39,7 @@ export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
     const answering: AnswerPlace = {
       ...place,
       earlierCalls: () => callsIn(request.messages),
-      toolName: (wire) => toolsOf(request.tools).nameOf(wire),
+      toolName: (wire) => toolNameIn(request.tools, wire),
     }
     try {
       const { onText } = request
@@ -54,7 +54,7 @@ export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
     }
   }
 
-  function send(request: ChatRequest, watch: CallWatch, how: Parameters<typeof requestBody>[2]): Promise<HttpAnswer> {
+  function send(request: ChatRequest, watch: CallWatch, how: AnswerForm): Promise<HttpAnswer> {
     return post('/chat/completions', requestBody(model, request, how), watch.controller.signal)
   }
 
@@ -104,45 +104,6 @@ function whileRead({ onRead }: ChatRequest, read: () => ChatAnswer): ChatAnswer 
     return read()
   } finally {
     over?.()
-  }
-}
-
-interface WireTools {
-  readonly text: string
-  /** The tool a name of the provider's stands for. */
-  readonly nameOf: (name: string) => string
-}
-
-/** The tools of a loop are the same at every call, and the larger part of a short request: their text is made once. */
-const wireTools = new WeakMap<readonly ToolSchema[], WireTools>()
-
-function requestBody(model: string, request: ChatRequest, how: { stream?: true; stream_options?: { include_usage: true } }): string {
-  const body = JSON.stringify({ model, messages: request.messages.map(wireMessage), ...how } satisfies OpenAI.ChatCompletionCreateParams)
-  return request.tools.length === 0 ? body : `${body.slice(0, -1)},"tools":${toolsOf(request.tools).text}}`
-}
-
-function toolsOf(tools: readonly ToolSchema[]): WireTools {
-  const known = wireTools.get(tools)
-  if (known !== undefined) return known
-  const wire = tools.map(({ name, description, parameters }): OpenAI.ChatCompletionTool => ({
-    type: 'function',
-    function: { name: toolNameAtProvider(name), description, parameters },
-  }))
-  const made = { text: JSON.stringify(wire), nameOf: toolNamesFromProvider(tools) }
-  wireTools.set(tools, made)
-  return made
-}
-
-function wireMessage(message: ChatMessage): OpenAI.ChatCompletionMessageParam {
-  if (message.role !== 'assistant' || message.tool_calls === undefined) return message as OpenAI.ChatCompletionMessageParam
-  return {
-    role: 'assistant',
-    content: message.content,
-    tool_calls: message.tool_calls.map((call) => ({
-      id: call.id,
-      type: 'function',
-      function: { name: toolNameAtProvider(call.name), arguments: call.arguments },
-    })),
   }
 }
 

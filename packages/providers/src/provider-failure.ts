@@ -5,6 +5,7 @@ import { ProviderError } from '@beaver/agent'
 import type { FailureClass } from '@beaver/core'
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai/core/error'
 import { retryAfterMs } from './retry-after.ts'
+import { saysNeverConnected, saysNoStreamOptions, saysOverflow, saysQuotaUsedUp, type ServerError, statusSaidBy } from './server-words.ts'
 
 /** The endpoint as messages name it. */
 export interface AnsweringPlace {
@@ -41,15 +42,11 @@ export function providerErrorOf(error: unknown, place: CallPlace): ProviderError
   }
   const cause = deepest(error)
   const reason = place.redact(reasonOf(cause))
-  const what = neverConnected.test(codeOf(cause))
+  const what = saysNeverConnected(codeOf(cause))
     ? `cannot be reached: ${reason}. Check that it runs and that the base URL is right.`
     : `broke off the connection before its answer was whole: ${reason}.`
   return new ProviderError('provider_unavailable', `${endpoint} ${what}`)
 }
-
-/** Codes of Node.js, undici and OpenSSL for a connection that did not come about. */
-const neverConnected =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|(ERR_SSL|ERR_TLS|CERT|UNABLE_TO)_\w+|\w*SELF_SIGNED\w*)$/
 
 /** The client's types say `any`. Without a status the error came among the events of a stream. */
 interface AnswerError extends Error {
@@ -68,11 +65,7 @@ export function errorInAnswer(value: unknown, place: AnsweringPlace): ProviderEr
 
 /** Does the server refuse the wish for usage in a stream? Older ones do not know it. */
 export function refusesStreamOptions(error: unknown): boolean {
-  return (
-    error instanceof APIError &&
-    (error.status === 400 || error.status === 422) &&
-    /stream_options|include_usage/.test(`${text(field(error, 'param'))} ${error.message}`)
-  )
+  return error instanceof APIError && (error.status === 400 || error.status === 422) && saysNoStreamOptions(text(field(error, 'param')), error.message)
 }
 
 function inTheMiddle(status: number, error: unknown, place: AnsweringPlace): ProviderError {
@@ -90,16 +83,13 @@ interface Refusal {
 
 function refused(status: number, refusal: Refusal, place: AnsweringPlace): ProviderError {
   const said = place.redact(refusal.said)
-  const { failureClass, explanation } = classify(status, refusal.codes, said, place)
+  const { failureClass, explanation } = classify(status, { codes: refusal.codes, message: said }, place)
   const where = refusal.shown ? `(HTTP ${status})` : '(told instead of an answer)'
   const message = `The endpoint ${place.host} ${explanation} ${where}${said === '' ? '.' : `. It says: ${said}`}`
   return new ProviderError(failureClass, message, { status: refusal.shown ? status : null, retryAfterMs: retryAfterMs(refusal.headers) })
 }
 
-const overflow =
-  /context[_ ](length|window|size)|maximum context|(prompt|input|request).{0,40}\b(too long|too large|too many tokens)|too many (input )?tokens|exceeds? the maximum number of tokens/i
-
-function classify(status: number, codes: string, said: string, place: AnsweringPlace): { failureClass: FailureClass; explanation: string } {
+function classify(status: number, error: ServerError, place: AnsweringPlace): { failureClass: FailureClass; explanation: string } {
   switch (status) {
     case 401:
     case 403:
@@ -116,32 +106,20 @@ function classify(status: number, codes: string, said: string, place: AnsweringP
     case 413:
       return { failureClass: 'context_overflow', explanation: 'finds the request too large' }
     case 429:
-      return /insufficient_quota/.test(codes)
+      return saysQuotaUsedUp(error)
         ? { failureClass: 'provider_refused', explanation: 'refused because the quota is used up: check the plan and billing of the account' }
         : { failureClass: 'rate_limited', explanation: 'limits the rate of requests' }
     default:
       if (status >= 500) return { failureClass: 'provider_unavailable', explanation: 'failed' }
-      if (overflow.test(codes) || overflow.test(said))
-        return { failureClass: 'context_overflow', explanation: `says that the conversation is too long for the model ${place.model}` }
+      if (saysOverflow(error)) return { failureClass: 'context_overflow', explanation: `says that the conversation is too long for the model ${place.model}` }
       return { failureClass: 'provider_refused', explanation: 'refused the request' }
   }
 }
 
-/** What the codes of an error mean, where it came without a status of its own. */
-const statusOfCode: readonly (readonly [RegExp, number])[] = [
-  [/insufficient_quota|rate_?limit|too_many_requests/i, 429],
-  [/invalid_api_key|authentication|permission/i, 401],
-  [/not_found/i, 404],
-  [/timeout/i, 408],
-  [/server_error|overloaded|unavailable|internal/i, 500],
-  [/invalid_request|context_length|content_policy/i, 400],
-]
-
 /** The HTTP status an error in an answer stands for: its own number, else by its codes. */
 function statusIn(error: object): number | null {
   for (const number of [field(error, 'status'), field(error, 'code')].map(Number)) if (Number.isInteger(number) && number >= 400 && number <= 599) return number
-  const codes = codesOf(error)
-  return statusOfCode.find(([pattern]) => pattern.test(codes))?.[1] ?? null
+  return statusSaidBy({ codes: codesOf(error) })
 }
 
 const codesOf = (error: unknown): string => `${text(field(error, 'code'))} ${text(field(error, 'type'))}`

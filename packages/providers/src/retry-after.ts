@@ -1,7 +1,8 @@
 // The server's wish when to come back: `retry-after-ms`, or `Retry-After` in seconds or as an HTTP date.
+import { systemClock } from '@beaver/core'
 
 /** In milliseconds; `null` when there is no wish or it cannot be read. A date is read against the server's own `Date`, if it gave one. */
-export function retryAfterMs(headers: Headers | undefined, now: () => number = Date.now): number | null {
+export function retryAfterMs(headers: Headers | undefined, now: () => number = systemClock.now): number | null {
   if (headers === undefined) return null
   const ms = numberIn(headers.get('retry-after-ms'))
   if (ms !== null) return ms

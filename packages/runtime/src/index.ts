@@ -3,7 +3,7 @@ export { type Daemon, type DaemonOptions, type HandedOn, startDaemon } from './d
 export { type LoadedTask, loadTask } from './load-task.ts'
 export { startSweep, type Sweep } from './sweep.ts'
 export { type IntakePorts, type Submitted, type SubmitRequest, submitRequest, submitTask } from './task-intake.ts'
-export { approver, callWaiting, type Decision, decisionEvent } from './task-approvals.ts'
+export { callWaiting, type Decision, decisionEvent } from './task-approvals.ts'
 export { TaskLog, type TaskLogPorts } from './task-log.ts'
 export type { TaskLimits, TaskPorts } from './task-ports.ts'
 export { type SupervisedTask } from './task-supervisor.ts'

@@ -4,18 +4,13 @@
 //     for longer than any lease counts as gone, because the lease may have been lost too.
 // S4. Several daemons may sweep at the same moment: a wake has a name, and wakes of one name are one. The name says for which reason
 //     the task is woken (the death of a daemon, or a sweep at its time): who was given the last wake may have died with it.
-import { type Clock, type Logger, logKey, type LogId, messageOf, type OpenTask, type OpenTasks, pause, type Peers, type TaskQueue } from '@beaver/core'
+import { type Logger, messageOf, type OpenTask, type OpenTasks, pause, type TaskQueue } from '@beaver/core'
+import { type ForsakenPorts, forsakenTasks, logOf } from './forsaken-tasks.ts'
 
-export interface SweepPorts {
+export interface SweepPorts extends ForsakenPorts {
   readonly openTasks: OpenTasks
-  readonly peers: Peers
   readonly queue: Pick<TaskQueue, 'wake'>
-  readonly clock: Clock
   readonly logger: Logger
-  readonly tenant: string
-  readonly daemonId: string
-  /** Whether this daemon drives the task. */
-  readonly drives: (key: string) => boolean
 }
 
 export interface Sweep {
@@ -42,8 +37,7 @@ export function startSweep(ports: SweepPorts, { everyMs = 10_000, idleMs = 10_00
   const stopping = new AbortController()
   let working: Promise<unknown> = Promise.resolve()
   let failing = false
-  /** Daemons that did not answer when they were asked last, and since when. */
-  let silentSince = new Map<string, number>()
+  const forsakenOf = forsakenTasks(ports, { silentMs })
 
   /** @param reason a part of the names of the wakes */
   async function sweep(reason: string, owner?: string): Promise<number> {
@@ -51,15 +45,9 @@ export function startSweep(ports: SweepPorts, { everyMs = 10_000, idleMs = 10_00
       const open = await ports.openTasks.list({ tenant: ports.tenant, idleMsMin: idleMs, limit: pageMax, ...(owner === undefined ? {} : { owner }) })
       if (failing) logger.info('sweep_works', 'Open tasks can be listed again.')
       failing = false
-      const forsaken = owner === undefined ? await withoutDaemon(open) : open
+      const forsaken = owner === undefined ? await forsakenOf(open) : open
       await Promise.all(forsaken.map((task) => wake(task, reason)))
-      if (forsaken.length > 0) {
-        const counted = forsaken.length === 1 ? 'One open task had' : `${forsaken.length} open tasks had`
-        logger.warn('tasks_swept', `${counted} no daemon; a daemon looks at each now.`, {
-          tasks: forsaken.length,
-          ...(owner === undefined ? {} : { from: owner }),
-        })
-      }
+      if (forsaken.length > 0) tellSwept(logger, forsaken.length, owner)
       return forsaken.length
     } catch (error) {
       if (!failing) logger.warn('sweep_failed', `Open tasks cannot be listed: ${messageOf(error)} Only leases bring tasks back meanwhile.`)
@@ -68,21 +56,8 @@ export function startSweep(ports: SweepPorts, { everyMs = 10_000, idleMs = 10_00
     }
   }
 
-  async function withoutDaemon(open: readonly OpenTask[]): Promise<OpenTask[]> {
-    const owners = [...new Set(open.flatMap(({ owner }) => (owner === null || owner === ports.daemonId ? [] : [owner])))]
-    const states = await Promise.all(owners.map(async (owner) => ({ owner, state: await ports.peers.state(owner) })))
-    const nowMs = clock.now()
-    silentSince = new Map(states.flatMap(({ owner, state }) => (state === 'silent' ? [[owner, silentSince.get(owner) ?? nowMs]] : [])))
-    const isGone = ({ owner, state }: (typeof states)[number]): boolean => state === 'gone' || nowMs - (silentSince.get(owner) ?? nowMs) >= silentMs
-    const gone = new Set(states.filter(isGone).map(({ owner }) => owner))
-    return open.filter((task) => {
-      if (task.owner === ports.daemonId) return !ports.drives(logKey(logOf(task)))
-      return task.owner === null || gone.has(task.owner)
-    })
-  }
-
-  const logOf = ({ session_id: session, task_id: task }: OpenTask): LogId => ({ tenant: ports.tenant, session, task }) as LogId
-  const wake = (task: OpenTask, reason: string): Promise<void> => ports.queue.wake(logOf(task), { name: `sweep ${task.task_id} ${task.taskseq} ${reason}` })
+  const wake = (task: OpenTask, reason: string): Promise<void> =>
+    ports.queue.wake(logOf(ports.tenant, task), { name: `sweep ${task.task_id} ${task.taskseq} ${reason}` })
 
   /** One sweep after the other. */
   function now(reason: string, owner?: string): Promise<number> {
@@ -124,4 +99,9 @@ export function startSweep(ports: SweepPorts, { everyMs = 10_000, idleMs = 10_00
       await working
     },
   }
+}
+
+function tellSwept(logger: Logger, tasks: number, owner: string | undefined): void {
+  const counted = tasks === 1 ? 'One open task had' : `${tasks} open tasks had`
+  logger.warn('tasks_swept', `${counted} no daemon; a daemon looks at each now.`, { tasks, ...(owner === undefined ? {} : { from: owner }) })
 }

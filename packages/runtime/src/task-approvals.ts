@@ -54,7 +54,7 @@ export interface TaskApprovals {
   close(): void
 }
 
-export const approver = 'beaver'
+const approver = 'beaver'
 
 export function taskApprovals(log: LogId, ports: ApprovalPorts): TaskApprovals {
   const waiting = new Map<

@@ -11,16 +11,19 @@ import {
   seal,
   sealedEvent,
   splitBatch,
+  switchOff,
   systemClock,
   type WireRecord,
 } from '@beaver/core'
 import { type Held, held, memoryBlobStore, memoryJournal, until } from '@beaver/testing'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import type { Opening } from './opened-task.ts'
 import { TaskLog } from './task-log.ts'
 
 const log = { tenant: 'local', session: 's', task: 't' } as LogId
 const prompt = (content: string) => draft(event('system_prompt_snapshotted', { content }, 'run1'))
+
+afterEach(() => switchOff(undefined))
 
 /** A journal whose appends wait until the test lets them through. */
 function gated() {
@@ -141,6 +144,18 @@ describe('appending', () => {
     expect(await writer.append([prompt('a')])).toBe(2)
     expect(textsOf(await journal.records())).toEqual(['claim', 'a'])
     expect(journal.appended).toHaveLength(1)
+  })
+
+  it('nothing is held back where a bench has switched that off, and the order stays', async () => {
+    switchOff('held_events')
+    const journal = gated()
+    journal.open()
+    const writer = taskLog(journal.port)
+    expect(writer.hold([prompt('claim')])).toBe(1)
+    await writer.settled()
+    expect(journal.appended).toHaveLength(1)
+    expect(await writer.append([prompt('a')])).toBe(2)
+    expect(textsOf(await journal.records())).toEqual(['claim', 'a'])
   })
 
   it('what is held back knows its place, and a flush writes it, alone or behind what is under way', async () => {

@@ -12,6 +12,7 @@ import {
   type Clock,
   type Draft,
   invariant,
+  isOn,
   type Journal,
   joinBatch,
   type LogHead,
@@ -116,14 +117,16 @@ export class TaskLog {
 
   /**
    * Keeps events back until the next append: they go first in it, in the same message. Gives the `taskseq` of the first.
-   * For events that authorise nothing before that append.
+   * For events that authorise nothing before that append. With the switch `held_events` off they are written at once.
    * @throws {BeaverError} `fenced`
    */
   hold(drafts: readonly Draft[]): number {
     if (this.#fenced.signal.aborted) throw this.#fenced.signal.reason as Error
     if (this.#closed !== null) throw this.#closedError(this.#closed)
     const first = this.#next(drafts)
-    this.#waiting.push({ drafts, held: true, first, resolve: () => {}, reject: () => {} })
+    const held = isOn('held_events')
+    this.#waiting.push({ drafts, held, first, resolve: () => {}, reject: () => {} })
+    if (!held) this.#begin()
     return first
   }
 

@@ -8,11 +8,11 @@ import { parseFlow } from './flow.ts'
 import { renamedAdvice } from './field-names.ts'
 import { isRecord, nearJson } from './json-text.ts'
 import { edgeLimitFault, teamGraph, teamTopology } from './team-graph.ts'
-import { defineWorkflow } from './workflow.ts'
+import { workflowOf } from './workflow.ts'
 import { refuse } from './workflow-error.ts'
 import { copiedCharsMax, quote } from './wording.ts'
 
-export const agentRearrange = defineWorkflow({
+export const agentRearrange = workflowOf({
   name: 'AgentRearrange',
   description:
     'Runs agents in steps written as a flow text; the agents of a step run at the same time, and each gets the outputs of all agents of the step before. ' +

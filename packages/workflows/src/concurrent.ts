@@ -2,9 +2,9 @@
 import { z } from 'zod'
 import { agentsFault, agentsField, placed, taskField } from './agent-spec.ts'
 import { teamGraph, teamTopology } from './team-graph.ts'
-import { defineWorkflow } from './workflow.ts'
+import { workflowOf } from './workflow.ts'
 
-export const concurrentWorkflow = defineWorkflow({
+export const concurrentWorkflow = workflowOf({
   name: 'ConcurrentWorkflow',
   description:
     'Runs agents at the same time; none sees what another does, and the result holds the output of each. Choose it only for truly independent work: ' +

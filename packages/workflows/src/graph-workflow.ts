@@ -10,11 +10,11 @@ import { z } from 'zod'
 import { agentsFault, agentsField, placed, taskField } from './agent-spec.ts'
 import { edgeListFault } from './edge-list.ts'
 import { edgeLimitFault, teamGraph, teamTopology } from './team-graph.ts'
-import { defineWorkflow } from './workflow.ts'
+import { workflowOf } from './workflow.ts'
 import { type Refusal, refuse } from './workflow-error.ts'
 import { didYouMean, quote, quoteAll } from './wording.ts'
 
-export const graphWorkflow = defineWorkflow({
+export const graphWorkflow = workflowOf({
   name: 'GraphWorkflow',
   description:
     'Runs agents along edges you give: an agent starts when all agents that lead to it have ended, and gets their outputs. ' +

@@ -8,7 +8,7 @@ import { agentsFault, agentsField, type PlacedAgent, placed, taskField, workflow
 import { asSettings, builtGraph, codeStep, countField, sizeFault } from './growing-team.ts'
 import { groupChatProgram } from './group-chat-program.ts'
 import { type Chat, closingNodes, failedTurnsMax, isOpenEnded, speakerInTurn, stageNodes, turnNode } from './group-chat-turns.ts'
-import { defineWorkflow } from './workflow.ts'
+import { workflowOf } from './workflow.ts'
 import { type Refusal, refuse } from './workflow-error.ts'
 import { quote } from './wording.ts'
 
@@ -29,7 +29,7 @@ const input = z.strictObject({
 })
 type Args = z.output<typeof input>
 
-export const groupChat = defineWorkflow({
+export const groupChat = workflowOf({
   name: 'GroupChat',
   description:
     'Lets agents discuss: they speak one after the other, each hearing all earlier turns, for several rounds. The result is the text of the last turn, ' +

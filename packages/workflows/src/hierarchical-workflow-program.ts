@@ -15,7 +15,8 @@ import {
   managerNode,
   workerNode,
 } from './hierarchical-workflow-rounds.ts'
-import { readJsonAnswer } from './json-answer.ts'
+import { jsonIn, readJsonAnswer } from './json-answer.ts'
+import { isRecord } from './json-text.ts'
 import { didYouMean, quote, quoteAll } from './wording.ts'
 
 export const hierarchicalProgram: TeamProgram = {
@@ -114,7 +115,8 @@ function needsOf(team: TeamView, { workers }: Hierarchy, delegations: readonly D
 function faultOf(output: string, read: ReturnType<typeof readJsonAnswer<typeof decision>>): string {
   if (read.ok) return ''
   const form = 'Answer with {"delegations": [{"worker": "…", "instruction": "…", "depends_on": []}]} or {"final": "…"}, and nothing else.'
-  const near = readJsonAnswer(output, decision.options[/"delegations"/.test(output) ? 1 : 0])
+  const delegates = jsonIn(output).some((value) => isRecord(value) && 'delegations' in value)
+  const near = readJsonAnswer(output, decision.options[delegates ? 1 : 0])
   return `${near.ok ? read.fault : near.fault} ${form} Each depends_on holds at most ${dependenciesMax} names.`
 }
 

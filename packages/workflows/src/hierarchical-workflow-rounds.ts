@@ -19,7 +19,7 @@ export const dependenciesMax = 32
 
 const filled = z.string().refine((text) => text.trim() !== '', 'is blank')
 
-export const delegation = z.strictObject({
+const delegation = z.strictObject({
   id: filled.optional(),
   worker: z.string(),
   instruction: filled,

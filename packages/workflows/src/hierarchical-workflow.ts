@@ -6,12 +6,12 @@ import { agentsFault, placed, taskField, workflowAgentSpec } from './agent-spec.
 import { asSettings, builtGraph, countField, sizeFault } from './growing-team.ts'
 import { hierarchicalProgram } from './hierarchical-workflow-program.ts'
 import { managerNode } from './hierarchical-workflow-rounds.ts'
-import { defineWorkflow } from './workflow.ts'
+import { workflowOf } from './workflow.ts'
 
 const roundsMax = 20
 const delegationsMax = 50
 
-export const hierarchicalWorkflow = defineWorkflow({
+export const hierarchicalWorkflow = workflowOf({
   name: 'HierarchicalWorkflow',
   description:
     'A manager splits the task, delegates parts to named workers in rounds, sees their outputs and failures, and delegates again or writes the result. ' +

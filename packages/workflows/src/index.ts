@@ -1,24 +1,13 @@
-export { agentNameCharsMax, agentNameFault } from './agent-name.ts'
-export { agentRearrange } from './agent-rearrange.ts'
-export { type WorkflowAgentSpec, workflowAgentSpec } from './agent-spec.ts'
+export { type WorkflowAgentSpec } from './agent-spec.ts'
 export { agentTeam } from './agent-team/agent-team.ts'
-export {
-  type MemberProfile,
-  readTeamConfiguration,
-  type Strategy,
-  type TeamConfiguration,
-  teamConfiguration,
-  withMemberProfiles,
-} from './agent-team/configuration.ts'
+export { type MemberProfile, readTeamConfiguration, type TeamStrategy, type TeamConfiguration, withMemberProfiles } from './agent-team/configuration.ts'
 export type { Interaction } from './agent-team/member-nodes.ts'
-export type { FollowOptions } from './agent-team/team-journal.ts'
+export type { TeamFollowOptions } from './agent-team/team-journal.ts'
 export { type TeamReport, teamReport } from './agent-team/team-report.ts'
-export { type TeamStream, type TeamStreamEvent, teamStream, teamStreamOf } from './agent-team/team-stream.ts'
-export { concurrentWorkflow } from './concurrent.ts'
+export { type TeamStream, type TeamStreamEvent, teamStream } from './agent-team/team-stream.ts'
 export type { DefinitionDiagnostic, WorkflowDefinitionFile, WorkflowDefinitionInput } from './definitions/definition-file.ts'
 export { definitionPrefix, definitionWorkflow } from './definitions/definition-workflow.ts'
 export { checkLibrary, type DefinitionLibrary } from './definitions/library.ts'
-export { definitionProgram } from './definitions/program.ts'
 export { readDefinition } from './definitions/read-definition.ts'
 export { graphWorkflow } from './graph-workflow.ts'
 export { skillsOf } from './growing-team.ts'
@@ -26,7 +15,6 @@ export { groupChat } from './group-chat.ts'
 export { hierarchicalWorkflow } from './hierarchical-workflow.ts'
 export { majorityVote } from './majority-vote.ts'
 export { graphToMermaid } from './mermaid.ts'
-export { mixtureOfAgents } from './mixture-of-agents.ts'
 export {
   createTeamWorkflowTools,
   findTaskWorkflow,
@@ -39,5 +27,5 @@ export {
 } from './registry.ts'
 export { readArgumentsText } from './read-arguments.ts'
 export { sequentialWorkflow } from './sequential.ts'
-export { defaultWorkflowLimits, type PlanOptions, type PlanResult, type Workflow, type WorkflowLimits } from './workflow.ts'
+export { type PlanOptions, type PlanResult, type Workflow, type WorkflowLimits } from './workflow.ts'
 export { type Refusal, type WorkflowError, type WorkflowErrorCode, workflowErrorCodes } from './workflow-error.ts'

@@ -7,7 +7,7 @@ import { agentsFault, type PlacedAgent, taskField, workflowAgentSpec, type Workf
 import { asSettings, builtGraph, codeStep, countField, sizeFault, stepId, stepNode } from './growing-team.ts'
 import { majorityVoteProgram } from './majority-vote-program.ts'
 import { sameAnswer, voteInstruction } from './majority-vote-tally.ts'
-import { defineWorkflow } from './workflow.ts'
+import { workflowOf } from './workflow.ts'
 import { type Refusal, refuse } from './workflow-error.ts'
 import { quote } from './wording.ts'
 
@@ -29,7 +29,7 @@ const input = z.strictObject({
 })
 type Args = z.output<typeof input>
 
-export const majorityVote = defineWorkflow({
+export const majorityVote = workflowOf({
   name: 'MajorityVote',
   description:
     'Gets several independent answers to one question and finds the one that most give: code counts them, and with options the count alone decides. ' +

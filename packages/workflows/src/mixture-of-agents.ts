@@ -6,11 +6,11 @@ import { agentsFault, agentsField, placed, taskField, workflowAgentSpec } from '
 import { renamedAdvice } from './field-names.ts'
 import { isRecord } from './json-text.ts'
 import { edgeLimitFault, teamGraph, teamTopology } from './team-graph.ts'
-import { defineWorkflow } from './workflow.ts'
+import { workflowOf } from './workflow.ts'
 import { refuse } from './workflow-error.ts'
 import { example, quote } from './wording.ts'
 
-export const mixtureOfAgents = defineWorkflow({
+export const mixtureOfAgents = workflowOf({
   name: 'MixtureOfAgents',
   description:
     'Runs experts at the same time on the same task, then an aggregator that gets the outputs of all experts and writes one result. ' +

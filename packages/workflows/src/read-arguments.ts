@@ -45,10 +45,18 @@ export function readArgumentsText(text: string): { readonly ok: true; readonly v
 function textFault(text: string, reason: string): string {
   const near = nearJson(text)
   if (near !== null) return `The arguments are not JSON: there is ${near.faults.join(' and ')}. Send the object alone${example(near.value, ': ')}.`
-  const [, position] = /at position (\d+)/.exec(reason) ?? []
-  if (/unexpected end|unterminated/i.test(reason) || Number(position) >= text.trimEnd().length)
+  if (endsInTheMiddle(text, reason))
     return `The arguments are not JSON: they end in the middle, after ${text.length} characters. Send them whole; use fewer agents or shorter instructions if they are too long.`
   return `The arguments are not JSON (${reason}). Send one JSON object such as ${object}.`
+}
+
+/**
+ * Whether JSON.parse came to the end of the text and wanted more. V8 gives its SyntaxError no code, so that its words have to do;
+ * where they change, the advice is less good, and nothing else depends on it.
+ */
+function endsInTheMiddle(text: string, reason: string): boolean {
+  const [, position] = /at position (\d+)/.exec(reason) ?? []
+  return /unexpected end|unterminated/i.test(reason) || Number(position) >= text.trimEnd().length
 }
 
 const object = '{"task": "…", "agents": [{"name": "…", "instruction": "…"}]}'

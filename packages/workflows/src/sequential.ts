@@ -3,9 +3,9 @@ import type { Edge } from '@beaver/core'
 import { z } from 'zod'
 import { agentsFault, agentsField, placed, taskField } from './agent-spec.ts'
 import { edgeLimitFault, teamGraph, teamTopology } from './team-graph.ts'
-import { defineWorkflow } from './workflow.ts'
+import { workflowOf } from './workflow.ts'
 
-export const sequentialWorkflow = defineWorkflow({
+export const sequentialWorkflow = workflowOf({
   name: 'SequentialWorkflow',
   description:
     'Runs agents one after the other; each gets the output of the agent before it. Choose it when every step needs the step before: ' +

@@ -52,7 +52,7 @@ export interface WorkflowDefinition<Input extends z.ZodType> {
 }
 
 /** A workflow from its schema and its builder. */
-export function defineWorkflow<Input extends z.ZodType>({ name, description, input, shapeFault, build, program }: WorkflowDefinition<Input>): Workflow {
+export function workflowOf<Input extends z.ZodType>({ name, description, input, shapeFault, build, program }: WorkflowDefinition<Input>): Workflow {
   // Made when they are first asked for: a daemon that starts needs none of them.
   let whole: JsonObject | null = null
   let parameters: JsonObject | null = null

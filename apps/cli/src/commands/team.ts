@@ -1,7 +1,7 @@
 // `beaver team run`: runs an AgentTeam from its configuration file, like any other task. With --json its stream of events (D-50).
 import { readFile } from 'node:fs/promises'
 import { BeaverError, messageOf, type RecordedEvent } from '@beaver/core'
-import { readTeamConfiguration, type Strategy, teamReport, teamStream } from '@beaver/workflows'
+import { readTeamConfiguration, type TeamStrategy, teamReport, teamStream } from '@beaver/workflows'
 import type { GlobalOptions } from '../context.ts'
 import type { JsonLines } from '../follow/present-task.ts'
 import { runRequest } from './run.ts'
@@ -9,7 +9,7 @@ import { readTask, type TaskOptions } from './task-input.ts'
 
 export interface TeamOptions extends Pick<TaskOptions, 'session' | 'workspace' | 'taskId'> {
   readonly file: string
-  readonly strategy?: Strategy
+  readonly strategy?: TeamStrategy
   readonly up?: true
   readonly quiet?: true
   readonly json?: true

@@ -13,6 +13,11 @@ export interface TaskEnd {
 
 export type Followed = { readonly kind: 'ended'; readonly end: TaskEnd } | { readonly kind: 'stopped' }
 
+/** What following needs of a connection. */
+export interface FollowedSystem extends Pick<Connection, 'daemonStatus'> {
+  readonly client: Pick<Connection['client'], 'watch' | 'deltas'>
+}
+
 export interface FollowOptions {
   readonly signal: AbortSignal
   onEvent(event: RecordedEvent): void
@@ -31,7 +36,7 @@ const goneMs = 1_000
 const silenceMsMax = 60_000
 
 /** @throws {BeaverError} `not_found`, `no_daemon`, `unreachable`, `corrupt_journal` */
-export async function followTask(connection: Connection, taskId: string, options: FollowOptions): Promise<Followed> {
+export async function followTask(connection: FollowedSystem, taskId: string, options: FollowOptions): Promise<Followed> {
   const over = new AbortController()
   const signal = AbortSignal.any([options.signal, over.signal])
   const given: { up: Error | null } = { up: null }
@@ -63,7 +68,7 @@ export async function followTask(connection: Connection, taskId: string, options
       return { kind: 'ended', end: { task_id: taskId, session_id: sessionId, status, result: event.data as TaskResult } }
     }
   } catch (error) {
-    if (given.up === null && !options.signal.aborted) throw noJournal(error)
+    if (given.up === null && !options.signal.aborted) throw seen ? error : noJournal(error)
   } finally {
     clearTimeout(first)
     clearInterval(gone)
@@ -76,7 +81,11 @@ export async function followTask(connection: Connection, taskId: string, options
 }
 
 /** Live words are hints: that they cannot be had is no failure. */
-async function hear(connection: Connection, taskId: string, { signal, onDelta }: { signal: AbortSignal; onDelta: (delta: LiveDelta) => void }): Promise<void> {
+async function hear(
+  connection: FollowedSystem,
+  taskId: string,
+  { signal, onDelta }: { signal: AbortSignal; onDelta: (delta: LiveDelta) => void },
+): Promise<void> {
   try {
     for await (const delta of until(connection.client.deltas(taskId, { signal }), signal)) onDelta(delta)
   } catch {
@@ -104,7 +113,7 @@ async function* until<T>(items: AsyncGenerator<T>, signal: AbortSignal): AsyncGe
 }
 
 /** Asks for a daemon while nothing happens; gives up when none answered for `silenceMsMax`. */
-function watchdog(connection: Connection, tell: { onNotice(notice: string | null): void; giveUp(error: Error): void }): { alive(): void; stop(): void } {
+function watchdog(connection: FollowedSystem, tell: { onNotice(notice: string | null): void; giveUp(error: Error): void }): { alive(): void; stop(): void } {
   let lastAlive = Date.now()
   let asking = false
   let troubled = false
@@ -131,8 +140,8 @@ function watchdog(connection: Connection, tell: { onNotice(notice: string | null
   return { alive, stop: () => clearInterval(timer) }
 }
 
-/** A server without a journal is told as what it is to a person. */
+/** A server without a journal, where nothing has been read yet, is one on which no system was ever started. */
 function noJournal(error: unknown): unknown {
-  if (error instanceof BeaverError || !/stream not found|no responders|jetstream/i.test(messageOf(error))) return error
+  if (!(error instanceof BeaverError && error.code === 'stream_missing')) return error
   return new BeaverError('no_daemon', 'This NATS server holds no Beaver journal yet. Start the system with "beaver up".', { cause: error })
 }

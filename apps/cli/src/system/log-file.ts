@@ -20,7 +20,10 @@ export function openLog(file: string): number {
   return openSync(file, 'a', 0o600)
 }
 
-/** The last line that says something: the message of an error in the log, or of an uncaught one without its stack. `null`: there is none. */
+/**
+ * The last line that says something: the message of an error in the log, or of an uncaught one without its stack. `null`: there is none.
+ * A process that dies before it has a logger leaves what Node.js prints of an error that nobody caught, which is text only.
+ */
 export async function lastLine(file: string): Promise<string | null> {
   const text = await readFile(file, 'utf8').catch(() => '')
   const lines = text

@@ -1,5 +1,6 @@
+import { switchOff } from '@beaver/core'
 import { calls, memoryHost, says, toolSpec, until } from '@beaver/testing'
-import { describe, expect, it, test } from 'vitest'
+import { afterEach, describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { begin, probe, results, resumed, toolMessages, turns } from '../../test/loop-kit.ts'
 import { defineTool, type Tool, type ToolContext } from '../tools/tool.ts'
@@ -12,6 +13,8 @@ const pure = (name: string, run: (n: number, context: ToolContext) => unknown): 
 }
 const double = () => pure('double', (n) => 2 * n)
 
+afterEach(() => switchOff(undefined))
+
 describe('a call of a pure tool', () => {
   it('has its result in one entry with the answer that made it, and the model reads it', async () => {
     const { end, host, provider } = begin({ replies: [calls(['double', { n: 4 }]), says('8')], tools: [double()] })
@@ -20,6 +23,17 @@ describe('a call of a pure tool', () => {
       ['run_started', 'system_prompt_snapshotted', 'user_message_added'],
       ['assistant_message_added', 'tool_call_started', 'tool_result_recorded'],
       ['assistant_message_added', 'run_completed'],
+    ])
+    expect(toolMessages(provider)).toEqual([['c1', '8']])
+  })
+
+  it('is made after it is recorded where a bench has switched the optimisation off', async () => {
+    switchOff('pure_tools_ahead')
+    const { end, host, provider } = begin({ replies: [calls(['double', { n: 4 }]), says('8')], tools: [double()] })
+    expect((await end).status).toBe('completed')
+    expect(host.entries.map((entry) => entry.map(({ type }) => type)).slice(1, 3)).toEqual([
+      ['assistant_message_added', 'tool_call_started'],
+      ['tool_result_recorded'],
     ])
     expect(toolMessages(provider)).toEqual([['c1', '8']])
   })

@@ -32,6 +32,20 @@ describe('the run of a tool node', () => {
     expect(await loop.end).toMatchObject({ status: 'failed', failure: { class: 'tool_timeout' } })
   })
 
+  it('is taken up after its call timed out, and fails as timed out', async () => {
+    const hangs = probe('hangs', () => new Promise(() => {}))
+    const host = memoryHost()
+    const first = begin({ replies: [], tools: [hangs], spec: toolSpec({ part: { tool: 'hangs' } }), host })
+    host.hold('run_failed')
+    await until('it runs', () => hangs.calls.length === 1)
+    first.clock.advance(1_000)
+    await until('its end waits', () => host.waiting.length === 1)
+    const crashed = memoryHost({ entries: host.entries })
+    const again = begin({ replies: [], tools: [hangs], host: crashed, spec: toolSpec({ part: { tool: 'hangs' }, resume: crashed.events }) })
+    expect(await again.end).toMatchObject({ status: 'failed', failure: { class: 'tool_timeout' } })
+    expect(hangs.calls).toHaveLength(1)
+  })
+
   it('is cancelled while its tool runs', async () => {
     const hangs = probe('hangs', () => new Promise(() => {}))
     const loop = begin({ replies: [], tools: [hangs], spec: toolSpec({ part: { tool: 'hangs' } }) })

@@ -49,6 +49,7 @@ export function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopH
         return had
       },
       run: () => actor.getSnapshot().context.run,
+      lastResult: () => actor.getSnapshot().context.lastResult,
       async record(events) {
         const first = await host.append(events.map(draft), endWith(work.run(), events, requirements))
         for (const step of stepsOf(events, first)) actor.send(step)
@@ -59,6 +60,7 @@ export function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopH
     const settleCalls = callSettler(work, new Set(initial.calls.filter((call) => call.started).map((call) => call.id)))
     const input: LoopContext = {
       run: initial,
+      lastResult: spec.resume?.findLast((each) => each.type === 'tool_result_recorded')?.data ?? null,
       effects: {
         assemble: () => effect(['assembling'], () => assemble(work, known !== null)),
         think: () => effect(['thinking'], (run) => think(work, run)),

@@ -55,7 +55,7 @@ function live(context?: { run: RunState; value: RunStatus }) {
     act: () => begun.push('act'),
     finalize: () => begun.push('finalize'),
   }
-  const input: LoopContext = { run: context?.run ?? startRun(start), effects }
+  const input: LoopContext = { run: context?.run ?? startRun(start), lastResult: null, effects }
   const actor = createActor(
     loopMachine,
     context === undefined ? { input } : { input, snapshot: loopMachine.resolveState({ value: context.value, context: input }) },
@@ -151,7 +151,7 @@ describe('states × events', () => {
   const types = [...(Object.keys(eventData) as EventType[]), 'loop.resumed' as const]
 
   test.each(states)('%s waits for what the table says, and for nothing else', (state) => {
-    const context: LoopContext = { run: folded(journals[state]), effects: { assemble() {}, think() {}, act() {}, finalize() {} } }
+    const context: LoopContext = { run: folded(journals[state]), lastResult: null, effects: { assemble() {}, think() {}, act() {}, finalize() {} } }
     const snapshot = loopMachine.resolveState({ value: state, context })
     const got = types.map((type) => {
       const [next, actions] = transition(loopMachine, snapshot, type === 'loop.resumed' ? { type } : sent(foreign(type)))

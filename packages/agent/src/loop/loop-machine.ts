@@ -18,7 +18,7 @@
 //     which events a state waits for, nothing else. An event that no state waits for may come with the next one, in `before`: a
 //     step of the machine costs more than folding.
 // M3. `acting` and `waiting_for_approval` have one effect: whatever is due for each call. One under way is not begun again.
-import { type DomainEvent, evolveRun, type RunState, type RunStatus } from '@beaver/core'
+import { type DataOf, type DomainEvent, evolveRun, type RunState, type RunStatus } from '@beaver/core'
 import { assign, setup } from 'xstate'
 
 /** An event with its place in the log. */
@@ -34,6 +34,8 @@ export type LoopEffects = Readonly<Record<'assemble' | 'think' | 'act' | 'finali
 
 export interface LoopContext {
   readonly run: RunState
+  /** The last result of a tool that is on record; `null`: there is none. The fold keeps its text, but not its code. */
+  readonly lastResult: DataOf<'tool_result_recorded'> | null
   readonly effects: LoopEffects
 }
 
@@ -45,7 +47,11 @@ const after = (run: RunState, step: Exclude<LoopEvent, { type: 'loop.resumed' }>
 export const loopMachine = setup({
   types: {} as { context: LoopContext; events: LoopEvent; input: LoopContext },
   actions: {
-    fold: assign(({ context, event }) => ('recorded' in event ? { run: after(context.run, event) } : {})),
+    fold: assign(({ context, event }) => {
+      if (!('recorded' in event)) return {}
+      const run = after(context.run, event)
+      return event.type === 'tool_result_recorded' ? { run, lastResult: event.recorded.data } : { run }
+    }),
     assemble: ({ context }) => context.effects.assemble(),
     think: ({ context }) => context.effects.think(),
     act: ({ context }) => context.effects.act(),

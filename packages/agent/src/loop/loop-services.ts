@@ -1,5 +1,5 @@
 // What all loops of a worker share: whom they may ask, what there is to call, and the bounds they keep to.
-import type { Clock, FailurePolicies } from '@beaver/core'
+import type { Clock, FailurePolicies, Logger } from '@beaver/core'
 import type { Workflow, WorkflowLimits } from '@beaver/workflows'
 import type { AgentProfile } from '../profile/agent-profile.ts'
 import type { ProviderBundle } from '../provider/provider-bundle.ts'
@@ -31,4 +31,6 @@ export interface LoopServices {
   readonly suspectTools?: ReadonlySet<string>
   /** Bounds of the graph a workflow call asks for; what is absent is as `defaultWorkflowLimits` says. */
   readonly workflowLimits?: Partial<WorkflowLimits>
+  /** Absent: nobody hears what tools print in cells or throw too late. */
+  readonly logger?: Logger
 }

@@ -23,6 +23,8 @@ export interface LoopWork {
   takeAdmission(): boolean
   /** As the machine has it now. */
   run(): RunState
+  /** The last result of a tool that is on record; `null`: there is none. */
+  lastResult(): DataOf<'tool_result_recorded'> | null
   /** Makes events durable; then the machine moves by them. */
   record(events: readonly DomainEvent[]): Promise<void>
   /** The machine moves by an event that is durable already. */

@@ -25,7 +25,8 @@ function resultOf(work: LoopWork, call: ToolCall): Promise<ToolResult> {
   const workflow = findIn(assembly.workflows, call.name)
   if (workflow !== undefined) return runWorkflow(work, workflow, call)
   const tool = assembly.tools.get(call.name)
-  const limits = { timeoutMs: services.toolTimeoutMs, signal, clock: services.clock, suspicions: suspicionsOf(work, tool), works: work.host.works }
+  const { toolTimeoutMs: timeoutMs, clock, logger } = services
+  const limits = { timeoutMs, signal, clock, logger, suspicions: suspicionsOf(work, tool), works: work.host.works }
   return executeTool(tool, call, { ...placeOf(work, call), ...(tool?.pure === true ? nothingOfHost(tool) : ofHost(work, call)) }, limits)
 }
 

@@ -3,7 +3,7 @@
 // F1. Only a call that may begin at once: one that a person decides about, or that is refused, goes its ordinary way.
 // F2. A result that is there before the present callback ends is recorded in one entry with the call, which saves a write. For one
 //     that is not nobody waits: the call is recorded as begun, and its result when it comes.
-import type { DomainEvent } from '@beaver/core'
+import { type DomainEvent, isOn } from '@beaver/core'
 import type { LoopWork } from './loop-work.ts'
 import type { Tool } from '../tools/tool.ts'
 import { makeCall, suspicionsOf } from './make-call.ts'
@@ -24,8 +24,8 @@ export async function withPureResults(work: LoopWork, events: readonly DomainEve
   return [...events, ...calls.flatMap(({ id }) => results.get(id) ?? [])]
 }
 
-/** A suspect tool is recorded first, so that the journal names it if it takes its process along. */
-const mayRunAhead = (work: LoopWork, tool: Tool | undefined): boolean => tool?.pure === true && suspicionsOf(work, tool) === 0
+/** A suspect tool is recorded first, so that the journal names it if it takes its process along. So is every one with the switch `pure_tools_ahead` off. */
+const mayRunAhead = (work: LoopWork, tool: Tool | undefined): boolean => isOn('pure_tools_ahead') && tool?.pure === true && suspicionsOf(work, tool) === 0
 
 function callsOf(each: DomainEvent) {
   if (each.type === 'assistant_message_added') return each.data.tool_calls

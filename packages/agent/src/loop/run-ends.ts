@@ -1,6 +1,6 @@
 // How a run ends: completed on an answer that is one, else failed with what stopped it. Pure.
 // N1. An empty, cut-off, refused or forced answer is no success (D-35, SCH-07). N2. An end counts the usage of the answer it comes with.
-import { addUsage, type DomainEvent, event, type Failure, noUsage, type RunState, type Usage } from '@beaver/core'
+import { addUsage, type DataOf, type DomainEvent, event, type Failure, noUsage, type RunState, type Usage } from '@beaver/core'
 import type { ChatAnswer } from '../provider/chat-provider.ts'
 import type { GivenUp } from './ask-provider.ts'
 import { rawToolCall } from './raw-tool-call.ts'
@@ -43,18 +43,11 @@ export function finalEvents(run: RunState, answer: Pick<ChatAnswer, 'content' | 
   return [event('run_completed', ended, run.start.run_id)]
 }
 
-/** How the run of a tool node ends, once its one call has a result. */
-export function afterToolNode(run: RunState): DomainEvent[] {
-  const result = run.facts.at(-1)
-  if (result?.success === true) return [event('run_completed', { finish_reason: 'stop', tool_iterations: 0, usage: run.usage }, run.start.run_id)]
-  const message = toolMessage(run)
-  const failureClass = /"error":"tool_timeout"/.test(message) ? 'tool_timeout' : 'tool_crash'
-  return failWith(run, { class: failureClass, message: `The tool ${result?.tool ?? ''} failed: ${message}` })
-}
-
-function toolMessage(run: RunState): string {
-  const content = run.messages.at(-1)?.content ?? ''
-  return content.length > 1000 ? `${content.slice(0, 1000)}…` : content
+/** How the run of a tool node ends, once its one call has this result. */
+export function afterToolNode(run: RunState, { success, tool_name, content, error }: DataOf<'tool_result_recorded'>): DomainEvent[] {
+  if (success) return [event('run_completed', { finish_reason: 'stop', tool_iterations: 0, usage: run.usage }, run.start.run_id)]
+  const message = content.length > 1000 ? `${content.slice(0, 1000)}…` : content
+  return failWith(run, { class: error === 'tool_timeout' ? 'tool_timeout' : 'tool_crash', message: `The tool ${tool_name} failed: ${message}` })
 }
 
 /** A provider call that failed for good: `last` is the try that is not on record yet, `error` what the run fails with. */

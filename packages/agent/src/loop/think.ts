@@ -2,7 +2,7 @@
 // T1. Nothing is asked that is on record. T2. When the iterations are used up the model is asked once more, without tools, to answer
 //     from what it knows: the answer is kept, the run fails (SCH-07). T3. The request follows from the run's record alone, so that a
 //     run that is taken up again sends the same.
-import type { ChatMessage, RunState, ToolCall } from '@beaver/core'
+import { BeaverError, type ChatMessage, type DataOf, type RunState, type ToolCall } from '@beaver/core'
 import { conversation } from '../context/context-builder.ts'
 import { routingOf } from './activation.ts'
 import { askProvider, type Asked } from './ask-provider.ts'
@@ -21,7 +21,7 @@ const forcedMessage: ChatMessage = {
 
 export async function think(work: LoopWork, entered: RunState): Promise<void> {
   if (work.signal.aborted) return cancel(work)
-  if (work.spec.part.kind === 'tool') return work.record(afterToolNode(entered))
+  if (work.spec.part.kind === 'tool') return work.record(afterToolNode(entered, resultOfToolNode(work)))
   if (work.assembly.profileMissing !== null) return work.record(profileMissing(entered, work.assembly.profileMissing))
   const forced = entered.toolIterations >= entered.start.max_tool_iterations
   for (let run = entered; ; run = work.run()) {
@@ -67,6 +67,13 @@ function answered(work: LoopWork, run: RunState, { answer, provider, durationMs 
     isTool: work.isTool,
     completesLater: work.files.length > 0,
   })
+}
+
+/** The machine enters `thinking` in a tool node only when its one call has a result. */
+function resultOfToolNode(work: LoopWork): DataOf<'tool_result_recorded'> {
+  const result = work.lastResult()
+  if (result === null) throw new BeaverError('internal', `The tool node ${work.start.run_id} ends without a result of its call.`)
+  return result
 }
 
 const cancel = (work: LoopWork): Promise<void> => work.record([runCancelled(work.run(), cancelReason(work.signal))])

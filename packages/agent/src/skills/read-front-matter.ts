@@ -83,16 +83,20 @@ function withQuotes(yaml: string): string {
   )
 }
 
+/**
+ * What is wrong, for a person. The parser has a code for most faults. It has none for too many aliases, and one code for two ways to
+ * write a block where none can be: only these two are told apart by its words.
+ */
 function whatOf(error: unknown): string {
   if (!(error instanceof YAMLParseError)) {
     const message = messageOf(error)
     return message.includes('alias count') ? `its aliases unfold to too much (more than ${aliasesMax} uses)` : plain(message)
   }
-  if (error.message.startsWith('Maximum call stack')) return 'it is nested too deeply'
+  if (error.code === 'RESOURCE_EXHAUSTION') return 'it is nested too deeply'
   const line = error.linePos?.[0].line
   // The first line of the file is the mark.
   const where = line === undefined ? '' : ` (line ${line + 1})`
-  if (error.message.startsWith('Nested mappings are not allowed in compact')) return `a value that holds ": " must stand in quotes${where}`
+  if (error.code === 'BLOCK_AS_IMPLICIT_KEY' && error.message.startsWith('Nested mappings')) return `a value that holds ": " must stand in quotes${where}`
   if (error.code === 'DUPLICATE_KEY') return `a field stands in it twice${where}`
   return `${plain(error.message)}${where}`
 }

@@ -1,12 +1,15 @@
 // Whose call the running code belongs to, also in callbacks that a tool leaves behind: timers, promises, sockets.
 // S1. Code that a call started is in the scope of that call, however late it runs. S2. Code of a loop is in no scope.
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Logger } from '@beaver/core'
 
 export interface CallScope {
   readonly tool: string
   readonly taskId: string
   readonly runId: string
   readonly callId: string
+  /** Has the ids of the call in each line. */
+  readonly logger: Logger
   /** Ends the call with this error, if it has no result yet; returns whether it did. */
   fail(error: unknown): boolean
 }

@@ -3,7 +3,7 @@
 //     what is too long is cut, and says so. X3. A call that has a result has ended, for the loop: what its tool does later is not heard.
 //     X4. A call that runs in this thread is marked from its beginning until its tool is done, so that whoever watches the thread
 //     knows what it may be held up by. X5. A call of a suspect tool runs in a cell.
-import type { Clock } from '@beaver/core'
+import { type Clock, type Logger, silentLogger } from '@beaver/core'
 import type { LoopHost } from '../loop/loop-spec.ts'
 import { type CallScope, callScope } from './call-scope.ts'
 import { readCallArguments } from './call-arguments.ts'
@@ -32,6 +32,8 @@ export interface CallLimits {
   readonly suspicions?: number
   /** Told when the call begins to run in this thread, and through what it returns when nothing of it runs any more. */
   readonly works?: LoopHost['works']
+  /** Hears what the tool prints in a cell, and what it throws too late; absent: nobody. */
+  readonly logger?: Logger | undefined
 }
 
 /** How often a built-in tool may be under way when its thread is lost; one of the user's runs in a cell after the first time. */
@@ -62,7 +64,8 @@ export async function executeTool(
     end(error as Error)
     return open
   }
-  const scope: CallScope = { tool: tool.name, taskId, runId, callId, fail }
+  const logger = (limits.logger ?? silentLogger).with({ task_id: taskId, run_id: runId, call_id: callId, tool: tool.name })
+  const scope: CallScope = { tool: tool.name, taskId, runId, callId, logger, fail }
   // What the tool does when its signal aborts belongs to the call.
   const abort = (reason: unknown): void => {
     callScope.run(scope, () => stop.abort(reason))

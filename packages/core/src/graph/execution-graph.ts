@@ -48,11 +48,11 @@ export const agentNode = z.object({
 export type AgentNode = z.infer<typeof agentNode>
 
 /** One call of one tool, without a model. Its output is the tool's result. */
-export const toolNode = z.object({ kind: z.literal('tool'), ...place, tool: z.string(), arguments: jsonObject })
+const toolNode = z.object({ kind: z.literal('tool'), ...place, tool: z.string(), arguments: jsonObject })
 export type ToolNode = z.infer<typeof toolNode>
 
 /** Computed by the program of the graph's workflow, at once and without an effect. */
-export const codeNode = z.object({ kind: z.literal('code'), ...place, operation: z.string() })
+const codeNode = z.object({ kind: z.literal('code'), ...place, operation: z.string() })
 export type CodeNode = z.infer<typeof codeNode>
 
 export const executionNode = z.discriminatedUnion('kind', [agentNode, toolNode, codeNode])

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { type LogLine, loggerOver } from '../ports/logger.ts'
 import { sessionId, taskId } from '../ids.ts'
-import { guarded, supervisionFacts, systemFacts, taskFacts } from './facts.ts'
+import { guarded, processFacts, supervisionFacts, systemFacts, taskFacts, threadFacts } from './facts.ts'
 
 const log = { tenant: 'local', session: sessionId.parse('s'), task: taskId.parse('t') }
 const ids = { tenant: 'local', session_id: 's', task_id: 't' }
@@ -40,6 +40,23 @@ it('tells a takeover apart from a first claim', () => {
   expect(claims).toMatchObject([
     { level: 'info', event: 'task_claimed', fields: { epoch: 1 } },
     { level: 'warn', event: 'task_taken_over', fields: { from: 'a', daemon: 'b' } },
+  ])
+})
+
+it('tells of a lost thread the suspects and some of the charged runs, and as an error when it does not end', () => {
+  const charged = Array.from({ length: 7 }, (_, i) => ({ task: 't', run: `r${i}` }))
+  const loss = { thread: 3, reason: 'The worker thread was lost: x', suspects: ['grep'], charged, runs: 9 }
+  const fields = { thread: 3, suspect_tools: ['grep'], charged: 7, charged_runs: ['t/r0', 't/r1', 't/r2', 't/r3', 't/r4'], runs: 9 }
+  const lines = linesOf((logger) => [false, true].forEach((stuck) => threadFacts.lost(logger, { ...loss, stuck })))
+  expect(lines).toEqual([
+    { level: 'warn', event: 'thread_lost', message: 'The worker thread was lost: x; its runs start again from the journal.', fields },
+    { level: 'error', event: 'thread_lost', message: 'The worker thread was lost: x; the thread does not end.', fields },
+  ])
+})
+
+it('tells that the watchdog of a process ended, by the name of the process', () => {
+  expect(linesOf((logger) => processFacts.watchdogEnded(logger, { name: 'supervisor', error: new Error('no memory') }))).toMatchObject([
+    { level: 'warn', event: 'process_unwatched', message: 'The watchdog of the supervisor ended: no memory', fields: { process: 'supervisor' } },
   ])
 })
 

@@ -103,6 +103,52 @@ export const systemFacts = {
     logger[severity === 'error' ? 'error' : 'warn']('configuration_diagnostic', message, file === null ? {} : { file }),
 } as const
 
+/** The threads and cells in which agents and their tools run. */
+export const threadFacts = {
+  /**
+   * A worker thread is gone: its runs start again from the journal.
+   * @param suspects tools that were at work in it @param charged the runs that are charged for it, of which the line shows some
+   * @param stuck it could not be ended: the process has to end
+   */
+  lost: (
+    logger: Logger,
+    {
+      thread,
+      reason,
+      suspects,
+      charged,
+      runs,
+      stuck,
+    }: { thread: number; reason: string; suspects: readonly string[]; charged: readonly RunPlace[]; runs: number; stuck: boolean },
+  ): void =>
+    logger[stuck ? 'error' : 'warn']('thread_lost', stuck ? `${reason}; the thread does not end.` : `${reason}; its runs start again from the journal.`, {
+      thread,
+      suspect_tools: suspects,
+      charged: charged.length,
+      charged_runs: charged.slice(0, shownMax).map(({ task, run }) => `${task}/${run}`),
+      runs,
+    }),
+
+  /** What a tool left behind threw when its call had a result already. @param logger with the ids of the call */
+  threwLate: (logger: Logger, { error }: { error: unknown }): void =>
+    logger.warn('tool_threw_late', `The tool threw after its call had ended: ${messageOf(error)}`, thrown(error)),
+
+  /** A line that a tool printed in a cell. @param logger with the ids of the call */
+  printed: (logger: Logger, { line }: { line: string }): void => logger.info('tool_printed', line),
+
+  /** The rest of what the cell prints is dropped. @param logger with the ids of the call */
+  printedTooMuch: (logger: Logger, { linesMax, bytesMax }: { linesMax: number; bytesMax: number }): void =>
+    logger.warn('tool_print_cut', `The tool printed more than ${linesMax} lines or ${bytesMax} bytes; the rest is dropped.`),
+} as const
+
+interface RunPlace {
+  readonly task: string
+  readonly run: string
+}
+
+/** How many runs a line names. */
+const shownMax = 5
+
 /** What supervisors do: see ../supervision. */
 export const supervisionFacts = {
   /** @param pauseMs until it is started again @param deaths within the period, this one included */
@@ -175,6 +221,10 @@ export const processFacts = {
       process: name,
       ...(still === undefined || still === '' ? {} : { still }),
     }),
+
+  /** Without it nothing ends a process whose main thread is held up; it works as well otherwise. */
+  watchdogEnded: (logger: Logger, { name, error }: { name: string; error: unknown }): void =>
+    logger.warn('process_unwatched', `The watchdog of the ${name} ended: ${messageOf(error)}`, { process: name, ...thrown(error) }),
 
   /** Of Node.js or a library: a deprecation, a listener too many. */
   warned: (logger: Logger, { name, warning }: { name: string; warning: Error }): void =>

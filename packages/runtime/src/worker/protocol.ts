@@ -1,6 +1,17 @@
 // What crosses the threads: plain data, several messages a post. One port per shard, all its loops on it.
 import type { MessagePort } from 'node:worker_threads'
-import type { Draft, ExecutionGraph, LiveDelta, MemoryAnswer, MemoryChange, SessionSearchHit, SessionSearchRequest, SharedStateResult } from '@beaver/core'
+import { isOn } from '@beaver/core'
+import type {
+  Draft,
+  ExecutionGraph,
+  LiveDelta,
+  LogLine,
+  MemoryAnswer,
+  MemoryChange,
+  SessionSearchHit,
+  SessionSearchRequest,
+  SharedStateResult,
+} from '@beaver/core'
 import type {
   ApprovalDecision,
   ExternalCall,
@@ -59,6 +70,8 @@ export type ToShard =
 export type FromShard =
   /** `tools`: by the numbers under which the thread lists them in its vitals. */
   | { readonly kind: 'ready'; readonly thread: number; readonly tools: readonly string[] }
+  /** A fact for the log, which the main thread writes: it knows the secrets no line may show. */
+  | { readonly kind: 'log'; readonly line: LogLine }
   | { readonly kind: 'call'; readonly loop: number; readonly call: number; readonly ask: HostCall }
   /** The answer of the call is not waited for any more. */
   | { readonly kind: 'abandon'; readonly loop: number; readonly call: number }
@@ -71,8 +84,9 @@ interface Postable {
   postMessage(value: unknown): void
 }
 
-/** Collects what one callback of the event loop and what it leads to send, and posts it as one array. */
+/** Collects what one callback of the event loop and what it leads to send, and posts it as one array; with the switch `batched_posts` off, one by one. */
 export function batchedPost<Message>(port: Postable): (message: Message) => void {
+  if (!isOn('batched_posts')) return (message) => port.postMessage([message])
   let outbox: Message[] = []
   return (message) => {
     outbox.push(message)

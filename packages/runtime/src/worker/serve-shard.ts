@@ -3,7 +3,7 @@
 //     were when it began. S4. What a tool leaves behind and throws later ends its call, not the thread (thread-guard.ts).
 import { threadId } from 'node:worker_threads'
 import { externalTool, LoopDropped, type LoopHost, type LoopServices, runAgentLoop } from '@beaver/agent'
-import { messageOf, TransientMap } from '@beaver/core'
+import { loggerOver, messageOf, TransientMap } from '@beaver/core'
 import { batchedPost, type FromShard, type HostAnswer, type HostCall, type ShardPlace, type ToShard } from './protocol.ts'
 import { guardThread } from './thread-guard.ts'
 import { writeVitals } from './thread-vitals.ts'
@@ -13,7 +13,7 @@ const lateMs = 500
 const lateLooksMax = 3
 
 /** Serves loops until the port closes. */
-export function serveShard({ port, vitals }: ShardPlace, services: Omit<LoopServices, 'suspectTools'>): Promise<void> {
+export function serveShard({ port, vitals }: ShardPlace, services: Omit<LoopServices, 'suspectTools' | 'logger'>): Promise<void> {
   guardThread()
   const tools = services.tools.map(({ name }) => name)
   const watched = writeVitals(new Int32Array(vitals), tools)
@@ -25,7 +25,8 @@ export function serveShard({ port, vitals }: ShardPlace, services: Omit<LoopServ
   let lastCall = 0
 
   const suspectTools = new Set<string>()
-  let offered: LoopServices = { ...services, suspectTools }
+  const logger = loggerOver((line) => post({ kind: 'log', line }))
+  let offered: LoopServices = { ...services, suspectTools, logger }
 
   const ask = <Value extends HostAnswer>(loop: number, what: HostCall, signal?: AbortSignal): Promise<Value> =>
     new Promise<Value>((resolve, reject) => {
@@ -93,7 +94,7 @@ export function serveShard({ port, vitals }: ShardPlace, services: Omit<LoopServ
       case 'drop':
         return cancels.get(message.loop)?.abort(new LoopDropped(message.reason))
       case 'external_tools':
-        offered = { ...services, suspectTools, tools: [...services.tools, ...message.tools.map(externalTool)] }
+        offered = { ...offered, tools: [...services.tools, ...message.tools.map(externalTool)] }
         return
       case 'suspect_tools':
         suspectTools.clear()

@@ -4,8 +4,8 @@
 //     is ended, and lost when it has ended. D3. One that cannot be ended is lost after `endMsMax` and reported as `stuck`: only
 //     the end of the process stops it.
 import { MessageChannel, type Worker } from 'node:worker_threads'
-import type { LoopEnd, LoopHost, LoopSpec } from '@beaver/agent'
-import { type FailureClass, messageOf, TransientMap } from '@beaver/core'
+import { isFullHeap, type LoopEnd, type LoopHost, type LoopSpec } from '@beaver/agent'
+import { type FailureClass, type Logger, messageOf, TransientMap } from '@beaver/core'
 import { abandonAll, answerCall } from './host-calls.ts'
 import { type Charge, chargeFor } from './loss.ts'
 import { batchedPost, type FromShard, type ShardPlace, type ToShard } from './protocol.ts'
@@ -59,12 +59,22 @@ export interface ShardOptions {
   readonly run: (place: ShardPlace) => Promise<unknown>
   readonly threadOf: (id: number) => Worker | undefined
   readonly onLost: (loss: Loss) => void
+  /** Writes what the thread has to say. */
+  readonly logger: Logger
+}
+
+/** How a thread ended. @param failureClass of its loops; absent: `worker_lost` */
+interface Death {
+  readonly reason: string
+  readonly failureClass?: FailureClass
+  /** It could not be ended and still runs. */
+  readonly stuck?: boolean
 }
 
 /** How long a thread may take to end. */
 const endMsMax = 3_000
 
-export function newShard({ run, threadOf, onLost }: ShardOptions): Shard {
+export function newShard({ run, threadOf, onLost, logger }: ShardOptions): Shard {
   const { port1: port, port2 } = new MessageChannel()
   const shared = newVitals()
   const vitals = new Int32Array(shared)
@@ -80,14 +90,18 @@ export function newShard({ run, threadOf, onLost }: ShardOptions): Shard {
 
   port.on('message', (messages: readonly FromShard[]) => messages.forEach(receive))
   run({ port: port2, vitals: shared }).then(
-    () => lose('its code ended'),
-    (error: unknown) => lose(messageOf(error)),
+    () => lose({ reason: 'its code ended' }),
+    (error: unknown) => lose({ reason: messageOf(error), failureClass: isFullHeap(error) ? 'out_of_memory' : 'worker_lost' }),
   )
 
   function receive(message: FromShard): void {
     if (message.kind === 'ready') {
       ;({ thread, tools } = message)
       return isReady()
+    }
+    if (message.kind === 'log') {
+      const { level, event, message: text, fields } = message.line
+      return logger[level](event, text, fields)
     }
     const loop = loops.get(message.loop)
     if (ending !== null) return
@@ -115,7 +129,7 @@ export function newShard({ run, threadOf, onLost }: ShardOptions): Shard {
     }
   }
 
-  function lose(reason: string, stuck = false): void {
+  function lose({ reason, failureClass = 'worker_lost', stuck = false }: Death): void {
     if (lost) return
     lost = true
     port.close()
@@ -123,7 +137,6 @@ export function newShard({ run, threadOf, onLost }: ShardOptions): Shard {
     const all = [...loops.values()]
     loops.clear()
     const message = `The worker thread was lost: ${ending ?? reason}`
-    const failureClass = /memory limit|OUT_OF_MEMORY/i.test(reason) ? 'out_of_memory' : 'worker_lost'
     onLost({ thread, message, charge, stuck, loops: all, charged: all.filter(({ id }) => charge.loops.has(id)) })
     for (const loop of all) {
       abandonAll(loop)
@@ -133,12 +146,12 @@ export function newShard({ run, threadOf, onLost }: ShardOptions): Shard {
 
   function end(reason: string): void {
     ending = reason
-    const timer = setTimeout(() => lose(reason, true), endMsMax)
+    const timer = setTimeout(() => lose({ reason, stuck: true }), endMsMax)
     void threadOf(thread)
       ?.terminate()
       .then(() => {
         clearTimeout(timer)
-        lose(reason)
+        lose({ reason })
       })
   }
 

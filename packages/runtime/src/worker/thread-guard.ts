@@ -1,12 +1,12 @@
 // Keeps a thread alive that many loops share when the code of a tool would end it: by an error in what a call left behind, or by
 // process.exit. A thread that dies all the same (a full heap, a crash) is the pool's business.
-// G1. An error that no one catches ends the call it belongs to, if that call has no result yet, and is told on stderr otherwise.
+// G1. An error that no one catches ends the call it belongs to, if that call has no result yet, and is a line of the log otherwise.
 // G2. An error that belongs to no call is a defect of ours, or of a module as it loads: it ends the thread as ever.
 // G3. Code of a call can end neither the thread nor the daemon by the functions of `process`: it gets an error instead.
 import { syncBuiltinESMExports } from 'node:module'
 import { isMainThread } from 'node:worker_threads'
 import { callScope } from '@beaver/agent'
-import { messageOf } from '@beaver/core'
+import { threadFacts } from '@beaver/core'
 
 let guarded = false
 
@@ -40,8 +40,7 @@ function belongsToCall(error: unknown): boolean {
   const scope = callScope.current()
   if (scope === null) return false
   const ended = scope.fail(error)
-  if (!ended)
-    process.emitWarning(`The tool ${scope.tool} threw after its call had ended (task ${scope.taskId}, run ${scope.runId}): ${messageOf(error)}`, 'BeaverTool')
+  if (!ended) threadFacts.threwLate(scope.logger, { error })
   return true
 }
 

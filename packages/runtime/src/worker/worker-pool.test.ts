@@ -1,4 +1,4 @@
-import { pause, systemClock } from '@beaver/core'
+import { loggerOver, type LogLine, pause, silentLogger, systemClock } from '@beaver/core'
 import { type MemoryHost, memoryHost, rootSpec, until } from '@beaver/testing'
 import { afterAll, describe, expect, it, test } from 'vitest'
 import { poolPolicy } from './thread-losses.ts'
@@ -8,8 +8,8 @@ const moduleOf = (name: string): string => new URL(`../../test/${name}.ts`, impo
 const pools: WorkerPool[] = []
 afterAll(() => Promise.all(pools.map((pool) => pool.close())))
 
-async function poolOf(threads: number, policy = poolPolicy): Promise<WorkerPool> {
-  const pool = await startWorkerPool({ filename: moduleOf('test-worker'), threads, heapMbMax: 32, data: {}, policy })
+async function poolOf(threads: number, { policy = poolPolicy, logger = silentLogger } = {}): Promise<WorkerPool> {
+  const pool = await startWorkerPool({ filename: moduleOf('test-worker'), threads, heapMbMax: 32, data: {}, policy, logger })
   pools.push(pool)
   return pool
 }
@@ -113,17 +113,19 @@ describe('a pool of two threads', async () => {
 })
 
 describe('a pool of one thread', async () => {
-  const pool = await poolOf(1)
+  const lines: LogLine[] = []
+  const pool = await poolOf(1, { logger: loggerOver((line) => lines.push(line)) })
 
   it('whose heap is full loses its loops as out of memory, and goes on', async () => {
     const innocent = start(pool, 'wait')
     await underWay(innocent)
     const killer = start(pool, 'fill the heap')
     expect([await killer.outcome, await innocent.outcome]).toMatchObject([
-      { kind: 'lost', message: expect.stringMatching(/memory/i) as string },
-      { kind: 'lost' },
+      { kind: 'lost', failureClass: 'out_of_memory', message: expect.stringMatching(/memory/i) as string },
+      { kind: 'lost', failureClass: 'out_of_memory' },
     ])
     expect(await start(pool, 'after').outcome).toMatchObject({ kind: 'ended' })
+    expect(lines).toMatchObject([{ level: 'warn', event: 'thread_lost', fields: { runs: 2, charged: 0, suspect_tools: [] } }])
   })
 
   it('a loop started while no thread is there waits for the next one: it is not lost', async () => {
@@ -162,7 +164,7 @@ describe('a pool that cannot start says so at once', () => {
   })
 
   it('threads that die too often make the pool fail: its supervisor decides', async () => {
-    const pool = await poolOf(1, { ...poolPolicy, intensity: { ...poolPolicy.intensity, restartsMax: 2 } })
+    const pool = await poolOf(1, { policy: { ...poolPolicy, intensity: { ...poolPolicy.intensity, restartsMax: 2 } } })
     const failed = pool.failed.catch((error: Error) => error.message)
     for (let deaths = 0; deaths < 3; deaths++) expect((await start(pool, 'exit').outcome).kind).toBe('lost')
     expect(await failed).toContain('Worker threads died 3 times')

@@ -8,7 +8,7 @@
 import type { Worker } from 'node:worker_threads'
 import type { Piscina } from 'piscina'
 import type { ExternalTool, LoopHost, LoopSpec } from '@beaver/agent'
-import { BeaverError, messageOf } from '@beaver/core'
+import { BeaverError, type Logger, messageOf, silentLogger } from '@beaver/core'
 import { type Loss, newShard, type LoopOutcome, type PlacedLoop, type Shard } from './shard.ts'
 import { tellLoss } from './tell-loss.ts'
 import { type PoolPolicy, poolPolicy, threadLosses } from './thread-losses.ts'
@@ -44,6 +44,8 @@ export interface WorkerPoolOptions extends WorkerThreads {
   readonly made?: Piscina | undefined
   /** Default: the row `worker_pool` of the supervisors. */
   readonly policy?: PoolPolicy
+  /** Default: nobody hears of a lost thread, or of what tools print in cells. */
+  readonly logger?: Logger
 }
 
 const startMsMax = 30_000
@@ -63,6 +65,7 @@ class ThreadPool implements WorkerPool {
   readonly #fail: (error: Error) => void
   readonly #piscina: Piscina
   readonly #data: unknown
+  readonly #logger: Logger
   readonly #shards = new Set<Shard>()
   /** Loops for which there is no thread at the moment. */
   readonly #waiting = new Set<(shard: Shard | null) => void>()
@@ -81,6 +84,7 @@ class ThreadPool implements WorkerPool {
     this.failed = promise
     this.#fail = reject
     this.#data = options.data
+    this.#logger = options.logger ?? silentLogger
     this.#losses = threadLosses(options.policy ?? poolPolicy)
     this.#piscina = options.made ?? workerThreads(options)
     this.#piscina.on('error', (error) => this.#giveUp(new BeaverError('start_failed', `A worker thread cannot start: ${messageOf(error)}`, { cause: error })))
@@ -163,6 +167,7 @@ class ThreadPool implements WorkerPool {
       run: (place) => this.#piscina.run({ ...place, data: this.#data }, { name: 'shard', transferList: [place.port] as never }),
       threadOf: (id) => (this.#piscina.threads as Worker[]).find(({ threadId }) => threadId === id),
       onLost: (loss) => this.#lose(shard, loss),
+      logger: this.#logger,
     })
     await shard.ready
     this.#shards.add(shard)
@@ -181,7 +186,7 @@ class ThreadPool implements WorkerPool {
   #lose(shard: Shard, loss: Loss): void {
     this.#shards.delete(shard)
     if (this.#state === 'closed') return
-    tellLoss(loss)
+    tellLoss(this.#logger, loss)
     const nowMs = performance.now()
     if (this.#suspects.add(loss.charge.ownTools, nowMs)) for (const each of this.#shards) each.send({ kind: 'suspect_tools', tools: this.#suspects.names() })
     if (loss.stuck) return this.#failWhenCharged(loss)

@@ -3,7 +3,7 @@
 // T1. `max_steps` bounds what is built, and a configuration that needs more from the start is refused.
 import type { NodeSequel, TeamProgram } from '@beaver/core'
 import { asSettings, builtGraph, failuresOf, sizeFault, withFailures } from '../growing-team.ts'
-import { defineWorkflow, type PlanResult, type Workflow, type WorkflowLimits } from '../workflow.ts'
+import { workflowOf, type PlanResult, type Workflow, type WorkflowLimits } from '../workflow.ts'
 import { quote } from '../wording.ts'
 import { type Refusal, refuse } from '../workflow-error.ts'
 import {
@@ -53,7 +53,7 @@ function withPlan({ shares_state }: TeamSettings, sequel: NodeSequel): NodeSeque
   return value.length === 0 ? sequel : { ...sequel, stateChanges: [{ action: 'set', path: 'coordination_plan', value }] }
 }
 
-const defined = defineWorkflow({
+const defined = workflowOf({
   name: 'AgentTeam',
   description: 'Runs a configured team: leader_worker, round_robin, broadcast or sequential.',
   input: teamConfiguration,

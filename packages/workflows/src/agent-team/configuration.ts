@@ -13,7 +13,7 @@ import { isRecord } from '../json-text.ts'
 import { quote } from '../wording.ts'
 
 export const strategies = ['leader_worker', 'round_robin', 'broadcast', 'sequential'] as const
-export type Strategy = (typeof strategies)[number]
+export type TeamStrategy = (typeof strategies)[number]
 
 const filled = z.string().refine((text) => text.trim() !== '', 'is blank: write some text')
 

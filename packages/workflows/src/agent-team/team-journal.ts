@@ -26,7 +26,7 @@ export interface TeamJournal {
   end: TaskResult | null
 }
 
-export interface FollowOptions {
+export interface TeamFollowOptions {
   /** Default: the first team of the task. */
   readonly teamRunId?: string
   /** The program of its workflow, where that has a say in the result. */
@@ -44,7 +44,7 @@ export const newTeamJournal = (): TeamJournal => ({
 })
 
 /** Takes one more event in. `time`: when it was written, RFC 3339; `''` when that is not known. */
-export function takeEvent(journal: TeamJournal, event: DomainEvent, time: string, { teamRunId }: FollowOptions): void {
+export function takeEvent(journal: TeamJournal, event: DomainEvent, time: string, { teamRunId }: TeamFollowOptions): void {
   if (isTerminalTaskEvent(event.type)) journal.end = event.data as TaskResult
   switch (event.type) {
     case 'task_submitted':
@@ -78,7 +78,7 @@ function ofTeam(journal: TeamJournal, event: DomainEvent, time: string): void {
 }
 
 /** What the team hands back, as far as it got. */
-export function resultOf({ team, outputs }: TeamJournal, { program = null }: FollowOptions): { final_output: string; outputs: NodeOutput[] } {
+export function resultOf({ team, outputs }: TeamJournal, { program = null }: TeamFollowOptions): { final_output: string; outputs: NodeOutput[] } {
   return team === null ? { final_output: '', outputs: [] } : teamOutput(team, outputs, program)
 }
 

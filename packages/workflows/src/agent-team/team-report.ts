@@ -1,7 +1,7 @@
 // What a team run was, read from the journal: the answer of `run` and of the API (API-02). Pure.
 import type { DomainEvent } from '@beaver/core'
 import { type Interaction, interactionsOf, isWork } from './member-nodes.ts'
-import { type FollowOptions, newTeamJournal, resultOf, takeEvent } from './team-journal.ts'
+import { type TeamFollowOptions, newTeamJournal, resultOf, takeEvent } from './team-journal.ts'
 
 export interface TeamReport {
   readonly success: boolean
@@ -18,7 +18,7 @@ export interface TeamReport {
 }
 
 /** @param events of one task, from its first on, with the times at which they were written */
-export function teamReport(events: Iterable<DomainEvent & { readonly time: string }>, options: FollowOptions = {}): TeamReport {
+export function teamReport(events: Iterable<DomainEvent & { readonly time: string }>, options: TeamFollowOptions = {}): TeamReport {
   const journal = newTeamJournal()
   for (const event of events) takeEvent(journal, event, event.time, options)
   const { team, outputs, completedAt, diagnostics, end } = journal

@@ -6,7 +6,7 @@
 import type { AgentNode, DomainEvent, Failure, LiveDelta, NodeOutput } from '@beaver/core'
 import { teamSettings } from './member-nodes.ts'
 import { type Piece, type SaidText, saidText } from './said-text.ts'
-import { type FollowOptions, newTeamJournal, resultOf, takeEvent, type TeamJournal } from './team-journal.ts'
+import { type TeamFollowOptions, newTeamJournal, resultOf, takeEvent, type TeamJournal } from './team-journal.ts'
 
 interface Ids {
   readonly task_id: string | null
@@ -47,7 +47,7 @@ export interface TeamStream {
 }
 
 /** Follows one team run from the first event of its task on. */
-export function teamStream(options: FollowOptions = {}): TeamStream {
+export function teamStream(options: TeamFollowOptions = {}): TeamStream {
   const journal = newTeamJournal()
   const open = new Map<string, MemberIds>()
   const said = saidText()
@@ -90,7 +90,7 @@ export function teamStream(options: FollowOptions = {}): TeamStream {
  * @param events of one task, from its first on
  * @example [...teamStreamOf(events)].at(-1)?.type // 'team_run_completed'
  */
-export function* teamStreamOf(events: Iterable<DomainEvent>, options: FollowOptions = {}): Generator<TeamStreamEvent> {
+export function* teamStreamOf(events: Iterable<DomainEvent>, options: TeamFollowOptions = {}): Generator<TeamStreamEvent> {
   const stream = teamStream(options)
   for (const event of events) yield* stream.next(event)
 }
@@ -136,7 +136,7 @@ function memberEvents(journal: TeamJournal, open: Map<string, MemberIds>, event:
   }
 }
 
-function terminalEvent(journal: TeamJournal, event: DomainEvent, options: FollowOptions): TeamStreamEvent | null {
+function terminalEvent(journal: TeamJournal, event: DomainEvent, options: TeamFollowOptions): TeamStreamEvent | null {
   const { team, end } = journal
   const ids = idsOf(journal)
   if (team?.outcome === 'complete') return { type: 'team_run_completed', ...ids, ...resultOf(journal, options) }

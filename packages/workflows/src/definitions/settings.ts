@@ -25,7 +25,7 @@ export type Binding = z.infer<typeof binding>
 export const mapping = z.object({ items: z.string(), max_items: z.number().optional() })
 
 /** How the text of an item becomes its value in the list: what a model or a tool wrote is taken for a structure or for a text. */
-export const itemReading = z.enum(['structure', 'text', 'json'])
+const itemReading = z.enum(['structure', 'text', 'json'])
 export type ItemReading = z.infer<typeof itemReading>
 
 /** By operation, beside the binding. */

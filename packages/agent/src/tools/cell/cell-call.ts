@@ -28,5 +28,6 @@ export interface CellAbort {
 export const cellGraceMs = 200
 /** Objects of a cell; what lies outside V8's heap (buffers) is not counted. */
 export const cellHeapMbMax = 256
-/** What a cell prints goes to our standard error, as far as this. */
+/** What a cell prints goes to the log, as far as this. */
 export const cellOutputBytesMax = 65_536
+export const cellLinesMax = 200

@@ -1,18 +1,51 @@
 // What both kinds of cells have in common at their end.
+import { type Logger, silentLogger, threadFacts } from '@beaver/core'
+import { callScope } from '../call-scope.ts'
 import { thrownText } from '../tool-failure.ts'
-import { type CellAbort, type CellAnswer, type CellCall, cellHeapMbMax, cellOutputBytesMax } from './cell-call.ts'
+import { type CellAbort, cellLinesMax, cellOutputBytesMax } from './cell-call.ts'
 
 export const abortOf = (signal: AbortSignal): CellAbort => ({ abort: thrownText(signal.reason) })
 
-export function outOfMemory({ tool }: CellCall): CellAnswer {
-  return { kind: 'failure', code: 'out_of_memory', message: `${tool} used more than ${cellHeapMbMax} MB and was stopped. Ask it for less at once.` }
+/** Takes what a cell prints, on both of its outputs, into the log of the daemon. */
+export interface CellPrints {
+  hear(chunk: Buffer): void
+  /** The cell has ended: what it printed without an end of line is told. */
+  end(): void
 }
 
-/** Takes what a cell prints to our standard error: the daemon's log. */
-export function boundedOutput(write: (chunk: Buffer) => void = (chunk) => void process.stderr.write(chunk)): (chunk: Buffer) => void {
-  let room = cellOutputBytesMax
-  return (chunk) => {
-    if (room > 0) write(chunk.subarray(0, room))
-    room -= chunk.length
+/** One line of the log for each line a cell prints, as far as `cellOutputBytesMax` and `cellLinesMax`. @param logger default: that of the call */
+export function cellPrints(logger: Logger = callScope.current()?.logger ?? silentLogger): CellPrints {
+  const decoder = new TextDecoder()
+  let [bytesLeft, linesLeft] = [cellOutputBytesMax, cellLinesMax]
+  let rest = ''
+  let cut = false
+  const tell = (line: string): void => {
+    if (line.trim() === '' || cut) return
+    if (linesLeft-- > 0) threadFacts.printed(logger, { line })
+    else cutOff()
+  }
+  const cutOff = (): void => {
+    cut = true
+    threadFacts.printedTooMuch(logger, { linesMax: cellLinesMax, bytesMax: cellOutputBytesMax })
+  }
+  const tellWhole = (): void => {
+    const lines = rest.split('\n')
+    rest = lines.pop() ?? ''
+    lines.forEach(tell)
+  }
+  return {
+    hear(chunk) {
+      if (cut) return
+      rest += decoder.decode(chunk.subarray(0, bytesLeft), { stream: true })
+      bytesLeft -= chunk.length
+      tellWhole()
+      if (bytesLeft >= 0) return
+      tell(rest)
+      if (!cut) cutOff()
+    },
+    end() {
+      tell(rest)
+      rest = ''
+    },
   }
 }

@@ -3,13 +3,13 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { systemClock } from '@beaver/core'
+import { type Logger, loggerOver, type LogLine, systemClock } from '@beaver/core'
 import { toolContext, until } from '@beaver/testing'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { executeTool, type ToolResult } from '../execute-tool.ts'
 import { loadTools } from '../load-tools.ts'
 import type { Tool } from '../tool.ts'
-import { boundedOutput } from './cell-end.ts'
+import { cellPrints } from './cell-end.ts'
 
 let tools: readonly Tool[]
 beforeAll(async () => {
@@ -45,11 +45,14 @@ interface Call {
   readonly size?: number
   readonly timeoutMs?: number
   readonly signal?: AbortSignal
+  readonly logger?: Logger
 }
-function call(isolation: string, what: string, { size, timeoutMs = 20_000, signal = new AbortController().signal }: Call = {}): Promise<ToolResult> {
+
+function call(isolation: string, what: string, { size, timeoutMs = 20_000, signal = new AbortController().signal, logger }: Call = {}): Promise<ToolResult> {
   const tool = tools.find(({ name }) => name === `in_${isolation}`)
   const args = { what, ...(size === undefined ? {} : { size }) }
-  return executeTool(tool, { name: `in_${isolation}`, arguments: JSON.stringify(args) }, toolContext({ workspace }), { timeoutMs, signal, clock: systemClock })
+  const limits = { timeoutMs, signal, clock: systemClock, logger }
+  return executeTool(tool, { name: `in_${isolation}`, arguments: JSON.stringify(args) }, toolContext({ workspace }), limits)
 }
 
 describe.each(['thread', 'process'])('a %s of its own', (isolation) => {
@@ -135,9 +138,34 @@ it('more calls than there may be cells wait for their turn', async () => {
   expect(results.map(({ content }) => content)).toEqual(Array.from({ length: 10 }, (_, i) => `call ${i}`))
 })
 
-it('what a cell prints is bounded', async () => {
-  const printed: Buffer[] = []
-  const print = boundedOutput((chunk) => printed.push(chunk))
-  for (let i = 0; i < 100; i++) print(Buffer.alloc(10_000))
-  expect(Buffer.concat(printed)).toHaveLength(65_536)
+describe('what a cell prints', () => {
+  const listen = () => {
+    const lines: LogLine[] = []
+    return { lines, logger: loggerOver((line) => lines.push(line)) }
+  }
+
+  it.each(['thread', 'process'])('in a %s is a line of the log each, with the ids of the call', async (isolation) => {
+    const { lines, logger } = listen()
+    await call(isolation, 'print', { logger })
+    await until('its outputs have ended', () => lines.length === 2)
+    const fields = { task_id: 'task1', run_id: 'run1', call_id: 'call1', tool: `in_${isolation}` }
+    expect(lines).toEqual(['to stdout', 'without an end'].map((message) => ({ level: 'info', event: 'tool_printed', message, fields })))
+  })
+
+  it('is bounded in bytes', () => {
+    const { lines, logger } = listen()
+    const { hear } = cellPrints(logger)
+    for (let i = 0; i < 100; i++) hear(Buffer.alloc(10_000, 'x'))
+    expect(lines.map(({ event, message }) => [event, event === 'tool_printed' ? message.length : 0])).toEqual([
+      ['tool_printed', 65_536],
+      ['tool_print_cut', 0],
+    ])
+  })
+
+  it('is bounded in lines', () => {
+    const { lines, logger } = listen()
+    const { hear } = cellPrints(logger)
+    for (let i = 0; i < 1_000; i++) hear(Buffer.from('x\n'))
+    expect([lines.length, lines.at(-2)?.event, lines.at(-1)?.event]).toEqual([201, 'tool_printed', 'tool_print_cut'])
+  })
 })

@@ -4,10 +4,10 @@
 import { fileURLToPath } from 'node:url'
 import { startGroup } from '../process/process-group.ts'
 import { type CellAnswer, type CellCall, type CellStarted, cellGraceMs, cellHeapMbMax } from './cell-call.ts'
-import { abortOf, boundedOutput, outOfMemory } from './cell-end.ts'
+import { abortOf, cellPrints } from './cell-end.ts'
+import { fullHeapListener, outOfMemory } from './full-heap.ts'
 
 const entry = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? './process-entry.ts' : './process-entry.js', import.meta.url))
-const heapIsFull = 'JavaScript heap out of memory'
 
 export interface ProcessCellOptions {
   readonly env: Record<string, string>
@@ -20,12 +20,13 @@ export async function runInProcess(call: CellCall, { env, onStart }: ProcessCell
   signal.throwIfAborted()
   const group = startGroup(process.execPath, [`--max-old-space-size=${cellHeapMbMax}`, entry], { cwd: call.at.workspace, env, ipc: true })
   const { child } = group
-  const print = boundedOutput()
+  const prints = cellPrints()
+  const hearsFullHeap = fullHeapListener()
   let full = false
-  child.stdout?.on('data', print)
+  child.stdout?.on('data', prints.hear)
   child.stderr?.on('data', (chunk: Buffer) => {
-    full ||= chunk.includes(heapIsFull)
-    print(chunk)
+    full = hearsFullHeap(chunk)
+    prints.hear(chunk)
   })
   let answer: CellAnswer | null = null
   let grace: NodeJS.Timeout | undefined
@@ -43,6 +44,7 @@ export async function runInProcess(call: CellCall, { env, onStart }: ProcessCell
   send(call)
   const { exitCode, signal: endedBy, error } = await group.ended
   clearTimeout(grace)
+  prints.end()
   signal.removeEventListener('abort', onAbort)
   signal.throwIfAborted()
   if (answer !== null) return answer

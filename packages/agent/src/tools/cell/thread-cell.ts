@@ -4,7 +4,8 @@
 import { Worker } from 'node:worker_threads'
 import { thrownText } from '../tool-failure.ts'
 import { type CellAnswer, type CellCall, cellGraceMs, cellHeapMbMax } from './cell-call.ts'
-import { abortOf, boundedOutput, outOfMemory } from './cell-end.ts'
+import { abortOf, cellPrints } from './cell-end.ts'
+import { isFullHeap, outOfMemory } from './full-heap.ts'
 
 const entry = new URL(import.meta.url.endsWith('.ts') ? './thread-entry.ts' : './thread-entry.js', import.meta.url)
 
@@ -18,9 +19,9 @@ export function runInThread(call: CellCall, signal: AbortSignal): Promise<CellAn
     stderr: true,
     resourceLimits: { maxOldGenerationSizeMb: cellHeapMbMax, maxYoungGenerationSizeMb: 32 },
   })
-  const print = boundedOutput()
-  worker.stdout.on('data', print)
-  worker.stderr.on('data', print)
+  const prints = cellPrints()
+  worker.stdout.on('data', prints.hear).once('end', prints.end)
+  worker.stderr.on('data', prints.hear).once('end', prints.end)
   let answer: CellAnswer | null = null
   let grace: NodeJS.Timeout | undefined
   const end = (how: CellAnswer): void => {
@@ -33,9 +34,7 @@ export function runInThread(call: CellCall, signal: AbortSignal): Promise<CellAn
   }
   worker.once('message', (sent: CellAnswer) => end(sent))
   worker.once('messageerror', (error: Error) => end({ kind: 'crash', message: thrownText(error) }))
-  worker.once('error', (error: NodeJS.ErrnoException) =>
-    end(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? outOfMemory(call) : { kind: 'crash', message: thrownText(error) }),
-  )
+  worker.once('error', (error: Error) => end(isFullHeap(error) ? outOfMemory(call) : { kind: 'crash', message: thrownText(error) }))
   signal.addEventListener('abort', onAbort, { once: true })
   if (signal.aborted) onAbort()
   return new Promise((resolve, reject) => {

@@ -1,0 +1,36 @@
+import type { ChatRequest } from '@beaver/agent'
+import { switchOff } from '@beaver/core'
+import { afterEach, describe, expect, it } from 'vitest'
+import { requestBody, toolNameIn } from './request-body.ts'
+
+afterEach(() => switchOff(undefined))
+
+const tool = (name: string) => ({ name, description: `"${name}"}`, parameters: { type: 'object', properties: {} } })
+const request: Pick<ChatRequest, 'messages' | 'tools'> = {
+  messages: [
+    { role: 'user', content: 'say {"tools":[]}' },
+    { role: 'assistant', content: null, tool_calls: [{ id: 'c', name: 'workflow:x', arguments: '{}' }] },
+  ],
+  tools: [tool('echo'), tool('workflow:x')],
+}
+
+describe('the body of a request', () => {
+  it.each([{}, { stream: true, stream_options: { include_usage: true } }] as const)(
+    'is the same value whether the text of its tools is reused or not: %j',
+    (form) => {
+      const twice = [requestBody('m', request, form), requestBody('m', request, form)]
+      switchOff('tool_text')
+      const plain = JSON.parse(requestBody('m', request, form)) as unknown
+      expect(twice.map((each) => JSON.parse(each) as unknown)).toEqual([plain, plain])
+      expect(plain).toMatchObject({ model: 'm', ...form, tools: [{ function: { name: 'echo' } }, { type: 'function' }] })
+    },
+  )
+
+  it('names no tools where there are none', () => expect(JSON.parse(requestBody('m', { ...request, tools: [] }, {}))).not.toHaveProperty('tools'))
+
+  it('has tools under names that a provider takes, which lead back to their own', () => {
+    const { tools } = JSON.parse(requestBody('m', request, {})) as { tools: { function: { name: string } }[] }
+    expect(tools[1]?.function.name).toMatch(/^[a-zA-Z0-9_-]+$/)
+    expect(toolNameIn(request.tools, tools[1]?.function.name ?? '')).toBe('workflow:x')
+  })
+})
