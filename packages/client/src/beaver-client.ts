@@ -15,10 +15,11 @@ import {
   BeaverError,
   taskResult,
 } from '@beaver/core'
+import { queryContracts, type QueryInput, type QueryName, type QueryOutput } from '@beaver/contracts'
 import { askAgain } from './ask-again.ts'
 import { followLive } from './live.ts'
 import { notFresh, withIds } from './made-ids.ts'
-import { call, connectNats, followTask, lineOf, natsBlobStore, presentDaemons, streamPulse, type Subjects, subjectsOf } from '@beaver/nats'
+import { call, connectNats, followTask, lineOf, natsBlobStore, presentDaemons, readAnswer, streamPulse, type Subjects, subjectsOf } from '@beaver/nats'
 import { type Sessions, sessionsOn } from './sessions.ts'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
@@ -121,10 +122,18 @@ export interface BeaverClient extends AsyncDisposable {
   status(options?: { timeoutMs?: number }): Promise<DaemonStatus>
   /** Sessions read back from the journal. */
   readonly sessions: Sessions
-  /** Asks the projector. @throws {BeaverError} `no_daemon` when no projector runs, `not_found`, `invalid_arguments` */
-  query(name: string, input?: Record<string, unknown>): Promise<unknown>
+  /**
+   * Asks the projector. `docs/wire-reference.md` lists the queries with their inputs and answers.
+   * @throws {BeaverError} `no_daemon` when no projector runs, `not_found`, `invalid_arguments`; `internal` for an answer of another shape
+   * @example const { tasks } = await beaver.query('tasks', { status: 'failed' })
+   */
+  query<Name extends QueryWithoutInput>(name: Name): Promise<QueryOutput<Name>>
+  query<Name extends QueryName>(name: Name, input: QueryInput<Name>): Promise<QueryOutput<Name>>
   close(): Promise<void>
 }
+
+/** The queries of which no field is required: their input may be left out. */
+type QueryWithoutInput = { [Name in QueryName]: Record<string, never> extends QueryInput<Name> ? Name : never }[QueryName]
 
 const answerMsMax = 10_000
 const submitMsMax = 30_000
@@ -234,7 +243,8 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string,
     watch,
     status: async ({ timeoutMs = answerMsMax } = {}) => daemonStatus.parse(await call(nc, subjects.service('status'), {}, { timeoutMs, whom: supervisor })),
     sessions: sessionsOn(nc, subjects, tenant, () => (blobs ??= natsBlobStore(nc, subjects))),
-    query: (name, input = {}) => ask(subjects.query(name), input, 'projector'),
+    query: async <Name extends QueryName>(name: Name, input?: QueryInput<Name>) =>
+      readAnswer(queryContracts[name].output, await ask(subjects.query(name), input ?? {}, 'projector'), 'projector'),
     close,
     [Symbol.asyncDispose]: close,
   }
