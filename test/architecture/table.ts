@@ -27,7 +27,7 @@ export const table: Readonly<Record<string, Row>> = {
 
   // The supervisors. They see the journal, the queue and the blobs through ports only: no NATS here.
   'packages/runtime': {
-    packages: ['core', 'workflows', 'agent'],
+    packages: ['core', 'contracts', 'workflows', 'agent'],
     modules: ['xstate', 'piscina', 'zod'],
     node: ['fs/promises', 'module', 'path', 'worker_threads'],
   },
@@ -42,7 +42,7 @@ export const table: Readonly<Record<string, Row>> = {
   'packages/check': { packages: [], modules: ['@nats-io/nats-core', 'zod'], node: ['crypto', 'fs', 'fs/promises'] },
   'packages/projection': { packages: ['core', 'contracts'], modules: ['zod'], node: ['crypto', 'fs', 'sqlite'] },
   // The client is a NATS client, and subjects are built in packages/nats only. workflows reads a team's configuration and journal.
-  'packages/client': { packages: ['core', 'contracts', 'nats', 'workflows'], modules: ['@nats-io/nats-core', 'zod'], node: [] },
+  'packages/client': { packages: ['core', 'contracts', 'nats', 'workflows'], modules: ['@nats-io/nats-core'], node: [] },
 
   // Model Context Protocol, both sides. Its server forwards calls through a port: it never boots a runtime.
   'packages/mcp': {
@@ -82,7 +82,7 @@ export const table: Readonly<Record<string, Row>> = {
     node: 'any',
   },
   'apps/supervisor': {
-    packages: ['core', 'agent', 'runtime', 'nats', 'config', 'process', 'providers', 'mcp', 'workflows'],
+    packages: ['core', 'contracts', 'agent', 'runtime', 'nats', 'config', 'process', 'providers', 'mcp', 'workflows'],
     modules: ['@nats-io/nats-core', 'zod'],
     node: 'any',
   },

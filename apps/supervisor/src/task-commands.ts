@@ -3,14 +3,15 @@
 // C2. A task may be claimed, handed over or lost meanwhile: then its new owner is asked, a bounded number of times.
 // C3. The delivery of a task, which is its lease, may come to another daemon than the one that accepted and claimed it: it is
 //     handed on to that one.
+import { cancelRequest, decisionRequest } from '@beaver/contracts'
 import { BeaverError, type Clock, type Delivery, type DomainEvent, draft, foreignId, type LogId, type TaskState, pause } from '@beaver/core'
 import { call, findTask, parseRequest, serve, type Subjects } from '@beaver/nats'
 import { type HandedOn, loadTask, type SupervisedTask, TaskLog, type TaskLogPorts } from '@beaver/runtime'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
-import type { Serving } from './while-healthy.ts'
-import { cancelEvent, cancelRequest } from './cancel-request.ts'
-import { decidedEvent, decisionOf, decisionRequest } from './decision-request.ts'
+import type { ServeRequest } from './serve-requests.ts'
+import { cancelEvent } from './cancel-request.ts'
+import { decidedEvent, decisionOf } from './decision-request.ts'
 
 /** Whether the daemon is there. */
 const pingCommand = z.strictObject({ command: z.literal('ping') })
@@ -36,8 +37,8 @@ export interface TaskCommandsOf {
   readonly tenant: string
   readonly daemonId: string
   readonly ports: TaskLogPorts & { readonly clock: Clock }
-  /** Serves a subject while the journal answers. */
-  readonly serving: Serving
+  /** Serves a request while the journal answers. */
+  readonly serveRequest: ServeRequest
   /** The task, when this daemon drives it. */
   held(log: LogId): SupervisedTask | undefined
   /** Takes the lease of a task this daemon drives. */
@@ -61,14 +62,12 @@ export interface TaskCommands {
 }
 
 /** Serves the commands until `stop`. */
-export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held, takeOver, wake, serving }: TaskCommandsOf): TaskCommands {
-  const cancel = serving(subjects.service('task.cancel'), async (request) => {
-    const asked = parseRequest(cancelRequest, request, 'cancel request')
+export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held, takeOver, wake, serveRequest }: TaskCommandsOf): TaskCommands {
+  const cancel = serveRequest('task.cancel', async (asked) => {
     await carryOut({ ...asked, command: 'cancel' })
     return { task_id: asked.task_id, node_id: asked.node_id ?? null }
   })
-  const decide = serving(subjects.service('task.decide'), async (request) => {
-    const asked = parseRequest(decisionRequest, request, 'decision')
+  const decide = serveRequest('task.decide', async (asked) => {
     await carryOut({ ...asked, command: 'decide' })
     return { task_id: asked.task_id, call_id: asked.call_id, approved: asked.approved }
   })

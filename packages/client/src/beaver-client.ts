@@ -13,38 +13,26 @@ import {
   type RecordedEvent,
   splitBatch,
   BeaverError,
-  taskResult,
 } from '@beaver/core'
-import { queryContracts, type QueryInput, type QueryName, type QueryOutput } from '@beaver/contracts'
+import type { DaemonStatus, QueryInput, QueryName, QueryOutput, RetriedTask, SubmittedTask, SubmitTask, TaskOutcome } from '@beaver/contracts'
 import { askAgain } from './ask-again.ts'
 import { followLive } from './live.ts'
 import { notFresh, withIds } from './made-ids.ts'
-import { call, connectNats, followTask, lineOf, natsBlobStore, presentDaemons, readAnswer, streamPulse, type Subjects, subjectsOf } from '@beaver/nats'
+import {
+  type AskAt,
+  askDaemon,
+  askProjector,
+  connectNats,
+  followTask,
+  lineOf,
+  natsBlobStore,
+  presentDaemons,
+  streamPulse,
+  type Subjects,
+  subjectsOf,
+} from '@beaver/nats'
 import { type Sessions, sessionsOn } from './sessions.ts'
 import type { NatsConnection } from '@nats-io/nats-core'
-import { z } from 'zod'
-
-export interface SubmitTask {
-  /** What to do, in words. */
-  readonly task?: string | undefined
-  /** Instead of `task`: a workflow to run as it is, without a root agent. `name` as in the inventory of a profile: `GraphWorkflow`, `workflow:summarize`. */
-  readonly workflow?: { readonly name: string; readonly arguments: Readonly<Record<string, unknown>> } | undefined
-  readonly task_id?: string | undefined
-  readonly session_id?: string | undefined
-  /** Absolute path of the folder the agents may work in. */
-  readonly workspace?: string | undefined
-  readonly skill?: string | undefined
-  /** The profile of the root agent; absent: the daemon's default. */
-  readonly profile?: string | undefined
-  readonly source?: string | undefined
-  /** Answers are streamed and published live, for `deltas`. */
-  readonly stream?: boolean | undefined
-  /** What becomes of calls that need an approval: `refuse` where nobody can answer. Default: as the daemon is configured. */
-  readonly approvals?: 'wait' | 'refuse' | undefined
-  /** For the record: a name for the task, and whom it is for. */
-  readonly title?: string | undefined
-  readonly user_id?: string | undefined
-}
 
 /** What a person decides about a call that waits for an approval. */
 export interface CallDecision {
@@ -56,28 +44,6 @@ export interface CallDecision {
   /** For the model, of a denied call. */
   readonly reason?: string | undefined
 }
-
-const submitted = z.object({ task_id: z.string(), session_id: z.string() })
-export type SubmittedTask = z.infer<typeof submitted>
-
-const taskOutcome = taskResult.extend({ task_id: z.string(), session_id: z.string(), status: z.enum(['completed', 'incomplete', 'failed', 'cancelled']) })
-export type TaskOutcome = z.infer<typeof taskOutcome>
-
-const retried = submitted.extend({ retry_of: z.string() })
-export type RetriedTask = z.infer<typeof retried>
-
-const daemonStatus = z.object({
-  daemon: z.string(),
-  provider: z.string(),
-  model: z.string(),
-  /** Tasks it holds now. */
-  tasks: z.number(),
-  skills: z.array(z.object({ name: z.string(), description: z.string() })),
-  profiles: z.array(z.string()),
-  /** What a task may name as its workflow. */
-  workflows: z.array(z.string()),
-})
-export type DaemonStatus = z.infer<typeof daemonStatus>
 
 export interface BeaverClient extends AsyncDisposable {
   /**
@@ -163,44 +129,31 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string,
   let blobs: Promise<BlobStore> | null = null
   const line = lineOf(nc)
   const closed = (): boolean => nc.isClosed() || line.downMs > daemonMs
-  const supervisor = 'supervisor daemon'
+  const at = (timeoutMs: number): AskAt => ({ nc, subjects, timeoutMs })
   /** Daemons that are there take no requests without a journal. */
   const why = async (): Promise<BeaverError | null> => {
     if (line.downMs > 0 || (await streamPulse(nc, subjects.stream).look()).kind !== 'missing') return null
     const there = await presentDaemons(nc, subjects, { waitMs: presenceMs })
     return there.length === 0 ? null : new BeaverError('stream_missing', `The journal stream ${subjects.stream} does not exist: somebody deleted it.`)
   }
-  const ask = (subject: string, request: unknown, whom: string): Promise<unknown> =>
-    askAgain(() => call(nc, subject, request, { timeoutMs: answerMsMax, whom }), {
-      repeatable: false,
-      daemonMs,
-      withinMs: answerMsMax,
-      closed,
-      ...(whom === supervisor ? { why } : {}),
-    })
+  const once = { repeatable: false, daemonMs, withinMs: answerMsMax, closed }
+  const oftener = { repeatable: true, daemonMs, withinMs: submitMsMax, closed }
 
-  async function submit(request: SubmitTask): Promise<SubmittedTask> {
+  function submit(request: SubmitTask): Promise<SubmittedTask> {
     const task = withIds(request)
-    const once = (unanswered: number, leftMs: number): Promise<unknown> =>
-      call(nc, subjects.service('task.submit'), unanswered === 0 ? task : notFresh(task), { timeoutMs: Math.min(answerMsMax, leftMs), whom: supervisor })
-    return submitted.parse(await askAgain(once, { repeatable: true, daemonMs, withinMs: submitMsMax, closed, why }))
-  }
-
-  async function retry(taskId: string): Promise<RetriedTask> {
-    const once = (_: number, leftMs: number): Promise<unknown> =>
-      call(nc, subjects.service('task.retry'), { task_id: taskId }, { timeoutMs: Math.min(answerMsMax, leftMs), whom: supervisor })
-    return retried.parse(await askAgain(once, { repeatable: true, daemonMs, withinMs: submitMsMax, closed }))
+    return askAgain((unanswered, leftMs) => askDaemon(at(Math.min(answerMsMax, leftMs)), 'task.submit', unanswered === 0 ? task : notFresh(task)), {
+      ...oftener,
+      why,
+    })
   }
 
   async function run(request: SubmitTask, { timeoutMs = runMsMax }: { timeoutMs?: number } = {}): Promise<TaskOutcome> {
     const task = withIds(request)
-    const once = (unanswered: number, leftMs: number): Promise<unknown> =>
-      call(nc, subjects.service('task.run'), unanswered === 0 ? task : notFresh(task), {
-        timeoutMs: Math.min(askAgainMs * 2 ** unanswered, leftMs),
-        whom: supervisor,
-      })
     try {
-      return taskOutcome.parse(await askAgain(once, { repeatable: true, daemonMs, withinMs: timeoutMs, closed, why }))
+      return await askAgain(
+        (unanswered, leftMs) => askDaemon(at(Math.min(askAgainMs * 2 ** unanswered, leftMs)), 'task.run', unanswered === 0 ? task : notFresh(task)),
+        { ...oftener, withinMs: timeoutMs, why },
+      )
     } catch (cause) {
       if (!(cause instanceof BeaverError && cause.code === 'timeout')) throw cause
       const message = `The task ${task.task_id} was not answered within ${timeoutMs / 1000} s. If it was accepted it goes on: ask again with its id, or watch it.`
@@ -234,17 +187,20 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string,
   return {
     submit,
     run,
-    cancel: async (taskId, reason, { nodeId } = {}) =>
-      void (await ask(subjects.service('task.cancel'), { task_id: taskId, reason, node_id: nodeId }, supervisor)),
-    retry,
-    decide: async (taskId, { callId, approved, by, reason }) =>
-      void (await ask(subjects.service('task.decide'), { task_id: taskId, call_id: callId, approved, by, reason }, supervisor)),
+    cancel: async (taskId, reason, { nodeId } = {}) => {
+      const asked = { task_id: taskId, reason, node_id: nodeId }
+      await askAgain(() => askDaemon(at(answerMsMax), 'task.cancel', asked), { ...once, why })
+    },
+    retry: (taskId) => askAgain((_, leftMs) => askDaemon(at(Math.min(answerMsMax, leftMs)), 'task.retry', { task_id: taskId }), oftener),
+    decide: async (taskId, { callId, approved, by, reason }) => {
+      const asked = { task_id: taskId, call_id: callId, approved, by, reason }
+      await askAgain(() => askDaemon(at(answerMsMax), 'task.decide', asked), { ...once, why })
+    },
     deltas: (taskId, { signal }) => followLive(nc, subjects.liveAnySession(tenant, taskId), signal),
     watch,
-    status: async ({ timeoutMs = answerMsMax } = {}) => daemonStatus.parse(await call(nc, subjects.service('status'), {}, { timeoutMs, whom: supervisor })),
+    status: ({ timeoutMs = answerMsMax } = {}) => askDaemon(at(timeoutMs), 'status', {}),
     sessions: sessionsOn(nc, subjects, tenant, () => (blobs ??= natsBlobStore(nc, subjects))),
-    query: async <Name extends QueryName>(name: Name, input?: QueryInput<Name>) =>
-      readAnswer(queryContracts[name].output, await ask(subjects.query(name), input ?? {}, 'projector'), 'projector'),
+    query: <Name extends QueryName>(name: Name, input?: QueryInput<Name>) => askAgain(() => askProjector(at(answerMsMax), name, input), once),
     close,
     [Symbol.asyncDispose]: close,
   }

@@ -1,7 +1,7 @@
 // The OpenTasks port, asked of the projector: its query `open_tasks`.
 import type { OpenTasks } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
-import { askProjector } from './ask-projector.ts'
+import { askProjector } from './ask-by-contract.ts'
 import type { Subjects } from './subjects.ts'
 
 const answerMsMax = 5_000
@@ -10,7 +10,7 @@ export function natsOpenTasks(nc: NatsConnection, subjects: Subjects): OpenTasks
   return {
     async list({ tenant, owner, idleMsMin, limit }) {
       const input = { tenant, needs_daemon: true, idle_ms_min: idleMsMin, limit, ...(owner === undefined ? {} : { owner }) }
-      return (await askProjector(nc, subjects, 'open_tasks', input, answerMsMax)).tasks
+      return (await askProjector({ nc, subjects, timeoutMs: answerMsMax }, 'open_tasks', input)).tasks
     },
   }
 }

@@ -116,13 +116,3 @@ export function parseRequest<T>(schema: z.ZodType<T>, request: unknown, what: st
   const list = problems.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ')
   throw new BeaverError('invalid_arguments', `The ${what} is not valid: ${list}`, { problems })
 }
-
-/**
- * Reads an answer by its contract.
- * @throws {BeaverError} `internal` when it does not fit: the two sides are of different versions
- */
-export function readAnswer<Answer>(schema: z.ZodType<Answer>, answered: unknown, whom: string): Answer {
-  const parsed = schema.safeParse(answered)
-  if (parsed.success) return parsed.data
-  throw new BeaverError('internal', `The ${whom} gave an answer of an unknown shape; it may be of another version: ${z.prettifyError(parsed.error)}`)
-}

@@ -1,7 +1,7 @@
 // The SessionSearch port, asked of the projector: its query `session_search`.
 import type { SessionSearch } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
-import { askProjector } from './ask-projector.ts'
+import { askProjector } from './ask-by-contract.ts'
 import type { Subjects } from './subjects.ts'
 
 const answerMsMax = 10_000
@@ -10,7 +10,7 @@ export function natsSessionSearch(nc: NatsConnection, subjects: Subjects): Sessi
   return {
     async search(tenant, { query, limit, session, includeCurrent }) {
       const input = { tenant, query, limit, session_id: session, include_current: includeCurrent }
-      return (await askProjector(nc, subjects, 'session_search', input, answerMsMax)).hits
+      return (await askProjector({ nc, subjects, timeoutMs: answerMsMax }, 'session_search', input)).hits
     },
   }
 }
