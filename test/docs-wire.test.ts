@@ -10,7 +10,7 @@ it('the committed page is what the generator makes', () => {
   expect(page === wireReference(), 'Run "pnpm docs:wire" and commit the page.').toBe(true)
 })
 
-it('the page has a section for every request, query, live message and event', () => {
+it('the page has a section for every request, query, live message, event and command', () => {
   const titles = new Set([...page.matchAll(/^### (?:\w+ )?(\S+)$/gm)].map(([, name]) => name))
   expect(wireEntries().filter(({ name }) => !titles.has(name))).toEqual([])
 })

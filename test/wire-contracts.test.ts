@@ -1,5 +1,5 @@
 // The answers of a real daemon, held to their contracts in both directions: the schema accepts them and drops nothing of them.
-import { type RequestInput, requestContracts, type RequestName, type RequestOutput } from '@beaver/contracts'
+import { daemonContracts, type RequestInput, requestContracts, type RequestName, type RequestOutput } from '@beaver/contracts'
 import { call } from '@beaver/nats'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { refuse, say, use } from './support/fake-provider.ts'
@@ -56,4 +56,14 @@ it('a daemon answers task.run and task.retry as their contracts say', async () =
 
 it('a daemon answers status as its contract says', async () => {
   expect((await ask('status', {})).workflows).toContain('GraphWorkflow')
+})
+
+it('a daemon answers another daemon as the contract says', async () => {
+  const { daemon } = await ask('status', {})
+  const sent = await call(system.nc, system.subjects.daemon(daemon), { command: 'ping' }, { timeoutMs: 5_000, whom: 'daemon' })
+  expect(daemonContracts.ping.output.parse(sent)).toStrictEqual(sent)
+  const log = { tenant: 'local', session_id: 'nobody', task_id: 'nobody' }
+  const lease = { command: 'lease', ...log, cause: 'woken', deliveries: 1, lease: '$JS.ACK.nowhere' }
+  const handed = await call(system.nc, system.subjects.daemon(daemon), lease, { timeoutMs: 5_000, whom: 'daemon' })
+  expect(daemonContracts.lease.output.parse(handed)).toStrictEqual(handed)
 })

@@ -7,7 +7,7 @@ import { subjectsOf } from '@beaver/nats'
 const log: LogId = { tenant: 'TENANT', session: sessionId.parse('SESSION'), task: taskId.parse('TASK') }
 const subjects = subjectsOf('NAMESPACE')
 const shown = (subject: string): string =>
-  `\`${subject.replace('NAMESPACE', '<namespace>').replace('TENANT', '<tenant>').replace('SESSION', '<session_id>').replace('TASK', '<task_id>')}\``
+  `\`${subject.replace('NAMESPACE', '<namespace>').replace('TENANT', '<tenant>').replace('SESSION', '<session_id>').replace('TASK', '<task_id>').replace('DAEMON', '<daemon>')}\``
 
 const liveSubjects: Readonly<Record<string, string>> = { live: subjects.live(log), ended: subjects.ended(log) }
 
@@ -30,6 +30,9 @@ export function wireReference(): string {
     '## Events',
     `The journal is the stream \`${subjects.stream.replace('NAMESPACE', '<namespace>')}\`. The first entry of a log has the subject ${shown(subjects.accepted(log))}, all later ones ${shown(subjects.events(log))}. Each message is a JSON array of CloudEvents; \`type\` is \`beaver.<event>.v1\`, and \`data\` has the fields below.`,
     ...of('event').flatMap((entry) => section(entry, null)),
+    '## Between daemons',
+    'These are for the daemons themselves and may change with any version. The commands go to the subject of one daemon.',
+    ...of('daemon').flatMap((entry) => section(entry, entry.name === 'presence' ? subjects.presence : subjects.daemon('DAEMON'))),
     '## Shapes',
     'What several answers hold.',
     ...[...shapes].flatMap(([name, schema]) => [`### Shape ${name}`, ...sentence(schema['description']), ...fieldTable(schema)]),
@@ -47,7 +50,7 @@ const introduction = [
 function section({ name, kind, says, schemas }: WireEntry, subject: string | null): string[] {
   const title = kind === 'event' ? name : `${kind[0]?.toUpperCase()}${kind.slice(1)} ${name}`
   const parts = Object.entries(schemas).flatMap(([role, schema]) =>
-    role === 'data' || role === 'message' ? fieldTable(schema) : [`${role === 'input' ? 'Input' : 'Answer'}:`, ...fieldTable(schema)],
+    Object.keys(schemas).length === 1 ? fieldTable(schema) : [`${role[0]?.toUpperCase()}${role.slice(1)}:`, ...fieldTable(schema)],
   )
   return [`### ${title}`, ...(subject === null ? [] : [shown(subject)]), says, ...parts]
 }

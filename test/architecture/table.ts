@@ -83,7 +83,7 @@ export const table: Readonly<Record<string, Row>> = {
   },
   'apps/supervisor': {
     packages: ['core', 'contracts', 'agent', 'runtime', 'nats', 'config', 'process', 'providers', 'mcp', 'workflows'],
-    modules: ['@nats-io/nats-core', 'zod'],
+    modules: ['@nats-io/nats-core'],
     node: 'any',
   },
   // A composition root for programs of one's own: the library's face.

@@ -5,14 +5,19 @@ import { eventData, liveDelta } from '@beaver/core'
 import { z } from 'zod'
 import type { Contract } from './contract.ts'
 import { eventSays } from './event-says.ts'
+import { presenceAnswer, presenceMessage } from './presence.ts'
 import { queryContracts } from './queries/queries.ts'
+import { daemonContracts } from './requests/daemon-commands.ts'
 import { requestContracts } from './requests/requests.ts'
 
 /** A JSON Schema as plain data. */
 export type WireSchema = Readonly<Record<string, unknown>>
 
-/** `request`: any daemon answers. `query`: the projector answers. `live`: published while a task runs, not journaled. `event`: journaled. */
-export type WireKind = 'request' | 'query' | 'live' | 'event'
+/**
+ * `request`: any daemon answers. `query`: the projector answers. `live`: published while a task runs, not journaled. `event`: journaled.
+ * `daemon`: between daemons alone.
+ */
+export type WireKind = 'request' | 'query' | 'live' | 'event' | 'daemon'
 
 export interface WireEntry {
   /** Unique among those of its kind. */
@@ -24,7 +29,7 @@ export interface WireEntry {
   readonly schemas: Readonly<Record<string, WireSchema>>
 }
 
-/** Every request, query, live message and event, in that order. */
+/** Every request, query, live message, event and message between daemons, in that order. */
 export function wireEntries(): readonly WireEntry[] {
   const asked = (kind: WireKind, table: Readonly<Record<string, Contract>>): WireEntry[] =>
     Object.entries(table).map(([name, { says, input, output }]) => ({
@@ -49,11 +54,18 @@ export function wireEntries(): readonly WireEntry[] {
       schemas: {},
     },
     ...Object.entries(eventData).map(([name, data]): WireEntry => ({ name, kind: 'event', says: sayingOf(name), schemas: { data: jsonSchemaOf(data) } })),
+    ...asked('daemon', daemonContracts),
+    {
+      name: 'presence',
+      kind: 'daemon',
+      says: 'A daemon is there or goes away. A message with a reply subject asks every daemon what it drives.',
+      schemas: { message: jsonSchemaOf(presenceMessage), answer: jsonSchemaOf(presenceAnswer) },
+    },
   ]
 }
 
 /** What the sections of the document are called. */
-export const wireSections: Readonly<Record<WireKind, string>> = { request: 'requests', query: 'queries', live: 'live', event: 'events' }
+export const wireSections: Readonly<Record<WireKind, string>> = { request: 'requests', query: 'queries', live: 'live', event: 'events', daemon: 'daemons' }
 
 /** All schemas as one document: a section for each kind, and in it each name. */
 export function wireDocument(entries: readonly WireEntry[] = wireEntries()): Record<string, Record<string, object>> {

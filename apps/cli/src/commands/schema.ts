@@ -34,7 +34,7 @@ export function entryNamed(typed: string, entries: readonly WireEntry[]): WireEn
   if (only !== undefined && found.length === 1) return only
   if (only !== undefined) {
     const names = found.map(({ kind, name }) => `${kind}.${name}`).join(' or ')
-    throw new BeaverError('invalid_arguments', `${JSON.stringify(typed)} is the name of a request and of a query. Say which: ${names}.`)
+    throw new BeaverError('invalid_arguments', `Several schemas have the name ${JSON.stringify(typed)}. Say which: ${names}.`)
   }
   const byKind = Object.entries(wireSections).map(
     ([kind, title]) => `${title}: ${entries.flatMap((entry) => (entry.kind === kind ? [entry.name] : [])).join(', ')}`,
