@@ -1,11 +1,12 @@
 // `pnpm build`: JavaScript and types of all packages and apps in their `dist`, and the tarballs that would be published.
-// B1. `dist` holds what `src` gives and nothing older. B2. What is checked are the tarballs, in a folder outside the
+// B1. `dist` holds what `src` gives and nothing older, and that of contracts the JSON Schemas. B2. What is checked are the tarballs, in a folder outside the
 //     workspace, as copies: there Node.js strips no types and `publishConfig` holds. B3. Nothing is fetched.
 import { execFile } from 'node:child_process'
 import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
+import { wireDocument } from '@beaver/contracts'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { consumerEmbedding, consumerProgram, consumerTypes } from './lib/consumer.ts'
@@ -40,6 +41,7 @@ const since = performance.now()
 try {
   await step('compile', () => run(node, [join(root, 'node_modules/typescript/bin/tsc'), '-b', '--force', ...packages.map(({ dir }) => dir)]))
   await step('dist', () => collect(packages.flatMap(checkDist)))
+  await step('schemas', writeSchemas)
   await step('pack', packAll)
   await step('publint', lintAll)
   await step('import', importAsConsumer)
@@ -76,6 +78,11 @@ function checkDist({ dir, manifest }: Package): string[] {
         .map((target) => `${manifest.name}: dist/${file} refers to ${target}`)
     })
   return [...missing, ...unresolved]
+}
+
+/** The JSON Schemas of the wire as one file of the published package: for programs in other languages. */
+function writeSchemas(): void {
+  writeFileSync(join(root, 'packages', 'contracts', 'dist', 'wire.schema.json'), `${JSON.stringify(wireDocument(), null, 2)}\n`)
 }
 
 async function packAll(): Promise<void> {

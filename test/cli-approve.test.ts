@@ -88,7 +88,7 @@ describe('a call that waits', () => {
     await system.daemon()
     const { task_id } = await system.client.submit({ task: 'say both' })
     await system.reached(task_id, 'both wait', (events) => only(events, 'approval_requested').length === 2)
-    await until('the projector knows', async () => ((await system.client.query('approvals')) as { calls: unknown[] }).calls.length === 2, { withinMs: 10_000 })
+    await until('the projector knows', async () => (await system.client.query('approvals')).calls.length === 2, { withinMs: 10_000 })
     const ids = only(await system.events(task_id), 'approval_requested').map((event) => event.data.call_id)
     await using unnamed = beaver(system, 'approve', task_id, '--json')
     const refused = await unnamed.ended

@@ -23,7 +23,7 @@ beforeAll(async () => {
   await system.daemon()
   for (const task of ['loop', 'talk']) await system.client.submit({ task, task_id: task, session_id: 's' })
   await system.ended('talk')
-  const talk = async (): Promise<boolean> => ((await system.client.query('task', { task: 'talk' })) as { task: { status: string } }).task.status === 'completed'
+  const talk = async (): Promise<boolean> => (await system.client.query('task', { task_id: 'talk' })).task.status === 'completed'
   await until('the projector has it', () => talk().catch(() => false), { everyMs: 20 })
 })
 afterAll(async () => {

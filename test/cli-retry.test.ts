@@ -60,7 +60,7 @@ function answerAll(): void {
 
 const known = (taskId: string): Promise<unknown> =>
   until('the projector knows', async () => {
-    const { task } = (await system.client.query('task', { task: taskId }).catch(() => ({ task: null }))) as { task: { status: string } | null }
+    const { task } = await system.client.query('task', { task_id: taskId }).catch(() => ({ task: null }))
     return task !== null && task.status !== 'running' && task.status !== 'submitted'
   })
 
@@ -78,7 +78,7 @@ it('takes a team of five with one failed node up again over HTTP: only that node
   expect(all.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'the report', usage: { calls: 2 } } })
   expect(system.provider.requests.map(({ text }) => names.find((name) => text.includes(`do ${name}`)) ?? 'root')).toEqual(['d', 'root'])
   await known(`${taskId}.retry-1`)
-  const { task } = (await system.client.query('task', { task: `${taskId}.retry-1` })) as { task: Record<string, unknown> }
+  const { task } = await system.client.query('task', { task_id: `${taskId}.retry-1` })
   expect(task).toMatchObject({ status: 'completed', retry_of: taskId, agents: 6, calls: 2, chain_ok: true })
   expect(only(all, 'task_log_copied')).toHaveLength(1)
 })

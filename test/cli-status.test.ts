@@ -51,8 +51,8 @@ it('says what works, what waits and what failed, and of each part that is taken 
   await system.reached(asking?.task_id ?? '', 'a person is asked', (events) => events.some(({ type }) => type === 'approval_requested'))
 
   await until('the projector has seen all', async () => {
-    const { by_status: seen } = (await system.client.query('status')) as { by_status: Record<string, number> }
-    const { tasks } = (await system.client.query('tasks', { status: 'waiting_for_approval' })) as { tasks: unknown[] }
+    const { by_status: seen } = await system.client.query('status')
+    const { tasks } = await system.client.query('tasks', { status: 'waiting_for_approval' })
     return seen['completed'] === 1 && seen['failed'] === 1 && tasks.length === 1
   })
   const sound = await status()

@@ -135,13 +135,13 @@ async function timeQueries(bench: Bench, lastTask: string): Promise<QueryTimes> 
       .padStart(10, '0')}`
   const inputs: Readonly<Record<string, (i: number) => Record<string, unknown>>> = {
     tasks: () => ({}),
-    task: (i) => ({ task: anyTask(i) }),
+    task: (i) => ({ task_id: anyTask(i) }),
     approvals: () => ({}),
-    timeline: (i) => ({ task: anyTask(i) }),
-    events: (i) => ({ task: anyTask(i) }),
+    timeline: (i) => ({ task_id: anyTask(i) }),
+    events: (i) => ({ task_id: anyTask(i) }),
     search: (i) => ({ query: ['revenue match', 'stream of the', 'quorum', 'no such words'][i % 4] }),
     session_search: (i) => ({ query: ['revenue match', 'stream', 'quorum budget', 'no such words'][i % 4], tenant: 'local' }),
-    audit: (i) => ({ task: anyTask(i) }),
+    audit: (i) => ({ task_id: anyTask(i) }),
     status: () => ({}),
     open_tasks: () => ({ tenant: 'local', idle_ms_min: 30_000 }),
   }

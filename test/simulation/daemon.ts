@@ -1,17 +1,7 @@
 // A daemon of a simulated world: the real supervisors of packages/runtime, over ports whose messages travel through the scheduler.
+import { type SubmitRequest, submitRequest, type SubmittedTask } from '@beaver/contracts'
 import { type Delivery, type Ids, type LogId, type Peers, silentLogger, type TaskQueue } from '@beaver/core'
-import {
-  type Daemon,
-  type HandedOn,
-  type IntakePorts,
-  startDaemon,
-  startSweep,
-  type Submitted,
-  type SubmitRequest,
-  submitRequest,
-  submitTask,
-  type Sweep,
-} from '@beaver/runtime'
+import { type Daemon, type HandedOn, type IntakePorts, startDaemon, startSweep, submitTask, type Sweep } from '@beaver/runtime'
 import { carryOut, type Command } from './commands.ts'
 import { Life, type LifeOptions } from './life.ts'
 import { type SimPool, simPool } from './loop.ts'
@@ -30,7 +20,7 @@ export interface SimDaemon {
   /** The lies it is told about others. */
   readonly lies: { gone: number; silent: number }
   draining: boolean
-  submit(request: SubmitRequest): Promise<Submitted>
+  submit(request: SubmitRequest): Promise<SubmittedTask>
   command(log: LogId, command: Command): Promise<void>
   drain(graceMs: number): Promise<void>
 }

@@ -254,6 +254,19 @@ export const commands: readonly CommandSpec[] = [
         .action((workflow: string, options: { file: string }) => run(async (globals) => (await import('./commands/plan.ts')).plan(workflow, options, globals))),
   },
   {
+    name: 'schema',
+    usage: 'schema [name]',
+    group: 'Look',
+    says: 'Print the JSON Schema of a request, a query or an event',
+    example: 'beaver schema task.submit',
+    more: 'Without a name: lists what goes over the wire. No system is needed.',
+    build: (command, run) =>
+      command
+        .argument('[name]', 'a request, a query, a live message or an event; "query.status" where a request has the name too')
+        .addOption(json('print one line of JSON; without a name: every schema as one document'))
+        .action((name: string | undefined, options: object) => run(async (globals) => (await import('./commands/schema.ts')).schema(name, options, globals))),
+  },
+  {
     name: 'tools',
     usage: 'tools list|schema',
     group: 'Look',

@@ -4,9 +4,10 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '@beaver/config'
+import { queryContracts } from '@beaver/contracts'
 import { type Logger, silentLogger } from '@beaver/core'
 import { connectNats, ensureJournalStream, natsBlobStore, serve, streamIdentity, subjectsOf, watchConnection } from '@beaver/nats'
-import { answer, openReadModel, queries } from '@beaver/projection'
+import { answer, openReadModel } from '@beaver/projection'
 import { followIntoModel } from './follow.ts'
 
 export interface Projector {
@@ -36,7 +37,7 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
 
   const following = followIntoModel(nc, { subjects, model, identity, signal: stopping.signal }, { logger })
   following.over.catch(() => {}) // told through `failed`
-  const services = Object.keys(queries).map((name) =>
+  const services = Object.keys(queryContracts).map((name) =>
     serve(nc, subjects.query(name), async (request) => answer(model.sql, name, request, name === 'status' ? { following: await following.state() } : {})),
   )
 

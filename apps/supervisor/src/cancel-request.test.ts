@@ -1,6 +1,7 @@
+import { cancelRequest } from '@beaver/contracts'
 import { type DomainEvent, event, evolveTeam, type ExecutionGraph, newTask, startTeam, type TaskState } from '@beaver/core'
 import { describe, expect, it } from 'vitest'
-import { cancelEvent, cancelRequest } from './cancel-request.ts'
+import { cancelEvent } from './cancel-request.ts'
 
 const log = { tenant: 't', session: 's', task: 'task1' } as never
 const graph = {

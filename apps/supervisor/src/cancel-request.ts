@@ -1,14 +1,6 @@
-// A request to cancel a task, or one node of a team of it, and what it is for a task that nobody drives at the moment.
-import { BeaverError, type DomainEvent, event, foreignId, type LogId, type TaskState } from '@beaver/core'
-import { z } from 'zod'
-
-export const cancelRequest = z.strictObject({
-  task_id: foreignId,
-  reason: z.string().min(1).max(1_000).default('Cancelled on request.'),
-  /** Absent: the whole task. */
-  node_id: z.string().min(1).max(200).optional(),
-})
-export type CancelRequest = z.infer<typeof cancelRequest>
+// What a request to cancel becomes for a task that nobody drives at the moment.
+import type { CancelRequest } from '@beaver/contracts'
+import { BeaverError, type DomainEvent, event, type LogId, type TaskState } from '@beaver/core'
 
 /**
  * The event that asks for it, for whoever claims the task next.

@@ -3,15 +3,31 @@
 //     another's announcement (a hint), else from a look at the journal: a lost hint costs time, never the answer.
 // E3. Who waits when the daemon goes away is told so: the task goes on elsewhere, and can be asked for again.
 // E4. A task that waits for long is looked at ever more seldom.
-import { BeaverError, type DomainEvent, guarded, type Logger, type LogId, logKey, TransientMap } from '@beaver/core'
+import { BeaverError, type DomainEvent, guarded, type Logger, type LogId, logKey, type TaskState, TransientMap } from '@beaver/core'
 import { logOf, type Subjects } from '@beaver/nats'
 import type { NatsConnection, Subscription } from '@nats-io/nats-core'
 
+/** How a task ended. */
+type TaskEnd = NonNullable<TaskState['ended']>
+
+/** The event as the end of a task; `null` when it is none. */
+export function endOf(event: DomainEvent | null): TaskEnd | null {
+  switch (event?.type) {
+    case 'task_completed':
+    case 'task_incomplete':
+    case 'task_failed':
+    case 'task_cancelled':
+      return event
+    default:
+      return null
+  }
+}
+
 export interface Endings {
   /** @throws {BeaverError} `no_daemon` when this daemon goes away first */
-  wait(log: LogId): Promise<DomainEvent>
+  wait(log: LogId): Promise<TaskEnd>
   /** This daemon ended a task; `end` when it knows how. */
-  ended(log: LogId, end: DomainEvent | null): void
+  ended(log: LogId, end: TaskEnd | null): void
   close(): void
 }
 
@@ -21,7 +37,7 @@ const hintMs = 50
 
 interface Wait {
   readonly log: LogId
-  readonly told: PromiseWithResolvers<DomainEvent>
+  readonly told: PromiseWithResolvers<TaskEnd>
   lookAt: number
   lookMs: number
 }
@@ -29,15 +45,15 @@ interface Wait {
 export function watchEndings(
   nc: NatsConnection,
   subjects: Subjects,
-  of: { held: (log: LogId) => boolean; read: (log: LogId) => Promise<DomainEvent | null>; logger: Logger },
+  of: { held: (log: LogId) => boolean; read: (log: LogId) => Promise<TaskEnd | null>; logger: Logger },
 ): Endings {
   const waiting = new TransientMap<string, Wait>()
   let hints: Subscription | null = null
 
-  function settle(log: LogId, end: DomainEvent | null): void {
+  function settle(log: LogId, end: TaskEnd | null): void {
     const key = logKey(log)
     if (!waiting.has(key)) return
-    const tell = (known: DomainEvent | null): void => {
+    const tell = (known: TaskEnd | null): void => {
       if (known === null) return
       waiting.get(key)?.told.resolve(known)
       waiting.delete(key)
@@ -70,7 +86,7 @@ export function watchEndings(
     wait(log) {
       const wait = waiting.get(logKey(log)) ?? {
         log,
-        told: Promise.withResolvers<DomainEvent>(),
+        told: Promise.withResolvers<TaskEnd>(),
         lookAt: performance.now() + hintMs,
         lookMs: lookMsMin,
       }

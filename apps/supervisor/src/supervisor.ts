@@ -11,7 +11,6 @@ import {
 } from '@beaver/agent'
 import { type Config, configuredPolicies } from '@beaver/config'
 import {
-  type DomainEvent,
   eventTypeOf,
   isTerminalTaskEvent,
   type LiveDelta,
@@ -33,17 +32,17 @@ import {
   natsPeers,
   natsSessionSearch,
   natsTaskQueue,
-  parseRequest,
   subjectsOf,
   watchConnection,
 } from '@beaver/nats'
-import { loadTask, retryRequest, retryTask, startDaemon, startSweep, startWorkerPool, submitRequest, submitTask, workspaceFolders } from '@beaver/runtime'
+import { loadTask, retryTask, startDaemon, startSweep, startWorkerPool, submitTask, workspaceFolders } from '@beaver/runtime'
 import type { Workflow } from '@beaver/workflows'
 import { whileHealthy } from './while-healthy.ts'
 import { externalToolsOf } from './external-tools-of.ts'
 import { type daemonThreads, threadOptions } from './daemon-threads.ts'
-import { watchEndings } from './endings.ts'
+import { endOf, watchEndings } from './endings.ts'
 import { chooseModel } from './model.ts'
+import { serveRequests } from './serve-requests.ts'
 import { serveTaskCommands } from './task-commands.ts'
 import type { WorkerData } from './worker.ts'
 
@@ -54,6 +53,8 @@ export interface Supervisor {
   stop(): Promise<void>
 }
 
+/** What `task.run` calls each end of a task. */
+const endedAs = { task_completed: 'completed', task_incomplete: 'incomplete', task_failed: 'failed', task_cancelled: 'cancelled' } as const
 const stopMsMax = 2_000
 const runsMax = 10_000
 
@@ -178,7 +179,7 @@ export async function startSupervisor(
       approvalWaitMsMax: config.permissions.wait_ms_max,
     },
     onEnded(log, end) {
-      endings.ended(log, end)
+      endings.ended(log, endOf(end))
       if (!nc.isClosed()) nc.publish(subjects.ended(log))
     },
     handOn: (owner, delivery) => commands.handOn(owner, delivery),
@@ -191,7 +192,7 @@ export async function startSupervisor(
     async read(log) {
       const last = await journal.last(log)
       if (last === null || !isTerminalTaskEvent(eventTypeOf(newestRecord(last)) ?? '')) return null
-      return (await loadTask(log, ports)).state.ended as DomainEvent | null
+      return (await loadTask(log, ports)).state.ended
     },
   })
 
@@ -207,39 +208,39 @@ export async function startSupervisor(
     open: daemon.open,
     enqueue: daemon.enqueue,
   }
-  const { serving } = health
-  const submit = serving(subjects.service('task.submit'), (request) => submitTask(parseRequest(submitRequest, request, 'task'), intake))
+  const serveRequest = serveRequests(health.serving, subjects)
+  const submit = serveRequest('task.submit', (task) => submitTask(task, intake))
   /** Submit and wait: answered with the result when the task has ended. */
-  const runTask = serving(
-    subjects.service('task.run'),
-    async (request) => {
-      const submitted = await submitTask(parseRequest(submitRequest, request, 'task'), intake)
+  const runTask = serveRequest(
+    'task.run',
+    async (task) => {
+      const submitted = await submitTask(task, intake)
       const log = { tenant: config.tenant, session: submitted.session_id, task: submitted.task_id } as LogId
       const { type, data } = await endings.wait(log)
-      return { ...submitted, status: type.slice('task_'.length), ...data }
+      return { ...submitted, status: endedAs[type], ...data }
     },
     { openMax: runsMax },
   )
-  const retry = serving(subjects.service('task.retry'), (request) => retryTask(parseRequest(retryRequest, request, 'retry request'), intake))
+  const retry = serveRequest('task.retry', (asked) => retryTask(asked, intake))
   const commands = serveTaskCommands({
     nc,
     subjects,
     tenant: config.tenant,
     daemonId,
     ports,
-    serving,
+    serveRequest,
     wake: (log) => queue.wake(log),
     held: (log) => daemon.tasks.get(logKey(log)),
     takeOver: (delivery) => daemon.takeOver(queue.adopt(delivery)),
   })
-  const status = serving(subjects.service('status'), async () => ({
+  const status = serveRequest('status', async () => ({
     daemon: daemonId,
     provider: model.choice.provider,
     model: model.choice.model,
     tasks: daemon.tasks.size,
     skills: skills.map(({ name, description }) => ({ name, description })),
     profiles: intake.profileNames,
-    workflows: workflows.names,
+    workflows: [...workflows.names],
   }))
 
   const presence = peers.watch(

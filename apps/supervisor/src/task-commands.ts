@@ -3,32 +3,14 @@
 // C2. A task may be claimed, handed over or lost meanwhile: then its new owner is asked, a bounded number of times.
 // C3. The delivery of a task, which is its lease, may come to another daemon than the one that accepted and claimed it: it is
 //     handed on to that one.
-import { BeaverError, type Clock, type Delivery, type DomainEvent, draft, foreignId, type LogId, type TaskState, pause } from '@beaver/core'
+import { daemonCommand, daemonContracts, type TaskCommand } from '@beaver/contracts'
+import { BeaverError, type Clock, type Delivery, type DomainEvent, draft, type LogId, type TaskState, pause } from '@beaver/core'
 import { call, findTask, parseRequest, serve, type Subjects } from '@beaver/nats'
 import { type HandedOn, loadTask, type SupervisedTask, TaskLog, type TaskLogPorts } from '@beaver/runtime'
 import type { NatsConnection } from '@nats-io/nats-core'
-import { z } from 'zod'
-import type { GatedService } from './while-healthy.ts'
-import { cancelEvent, cancelRequest } from './cancel-request.ts'
-import { decidedEvent, decisionOf, decisionRequest } from './decision-request.ts'
-
-/** Whether the daemon is there. */
-const pingCommand = z.strictObject({ command: z.literal('ping') })
-/** The delivery of a task, as one daemon hands it on to the owner. */
-const leaseCommand = z.strictObject({
-  command: z.literal('lease'),
-  cause: z.enum(['accepted', 'woken', 'alarm']),
-  log: z.strictObject({ tenant: foreignId, session: foreignId, task: foreignId }),
-  deliveries: z.int().positive(),
-  lease: z.string(),
-})
-/** As one daemon hands it on to the owner. */
-const taskCommand = z.discriminatedUnion('command', [
-  cancelRequest.extend({ command: z.literal('cancel') }),
-  decisionRequest.extend({ command: z.literal('decide') }),
-])
-type TaskCommand = z.infer<typeof taskCommand>
-const handedOn = z.object({ how: z.enum(['taken', 'ended', 'refused']) })
+import type { ServeRequest } from './serve-requests.ts'
+import { cancelEvent } from './cancel-request.ts'
+import { decidedEvent, decisionOf } from './decision-request.ts'
 
 export interface TaskCommandsOf {
   readonly nc: NatsConnection
@@ -36,8 +18,8 @@ export interface TaskCommandsOf {
   readonly tenant: string
   readonly daemonId: string
   readonly ports: TaskLogPorts & { readonly clock: Clock }
-  /** Serves a subject while the journal answers. */
-  readonly serving: GatedService
+  /** Serves a request while the journal answers. */
+  readonly serveRequest: ServeRequest
   /** The task, when this daemon drives it. */
   held(log: LogId): SupervisedTask | undefined
   /** Takes the lease of a task this daemon drives. */
@@ -61,22 +43,23 @@ export interface TaskCommands {
 }
 
 /** Serves the commands until `stop`. */
-export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held, takeOver, wake, serving }: TaskCommandsOf): TaskCommands {
-  const cancel = serving(subjects.service('task.cancel'), async (request) => {
-    const asked = parseRequest(cancelRequest, request, 'cancel request')
+export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held, takeOver, wake, serveRequest }: TaskCommandsOf): TaskCommands {
+  const cancel = serveRequest('task.cancel', async (asked) => {
     await carryOut({ ...asked, command: 'cancel' })
     return { task_id: asked.task_id, node_id: asked.node_id ?? null }
   })
-  const decide = serving(subjects.service('task.decide'), async (request) => {
-    const asked = parseRequest(decisionRequest, request, 'decision')
+  const decide = serveRequest('task.decide', async (asked) => {
     await carryOut({ ...asked, command: 'decide' })
     return { task_id: asked.task_id, call_id: asked.call_id, approved: asked.approved }
   })
   /** What another daemon hands on, because the task is ours. */
   const own = serve(nc, subjects.daemon(daemonId), async (request) => {
-    const asked = parseRequest(z.union([taskCommand, leaseCommand, pingCommand]), request, 'command')
+    const asked = parseRequest(daemonCommand, request, 'command')
     if (asked.command === 'ping') return { daemon: daemonId }
-    if (asked.command === 'lease') return { how: takeOver({ ...asked, log: asked.log as LogId }) }
+    if (asked.command === 'lease') {
+      const { tenant, session_id, task_id, deliveries, lease, cause } = asked
+      return { how: takeOver({ log: { tenant, session: session_id, task: task_id }, deliveries, lease, cause }) }
+    }
     const task = held(await findLog(asked.task_id))
     if (task === undefined) throw new BeaverError('fenced', `This daemon does not own the task ${asked.task_id}.`)
     await carryOutOwn(task, asked)
@@ -118,9 +101,10 @@ export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held,
   }
 
   async function handOn(owner: string, { log, deliveries, lease, cause }: Delivery): Promise<HandedOn> {
-    const asked = { command: 'lease', log, deliveries, lease, cause }
+    const { tenant, session: session_id, task: task_id } = log
+    const asked = { command: 'lease', tenant, session_id, task_id, deliveries, lease, cause }
     try {
-      const answer = handedOn.parse(await call(nc, subjects.daemon(owner), asked, { timeoutMs: leaseMsMax, whom: 'owner of the task' }))
+      const answer = daemonContracts.lease.output.parse(await call(nc, subjects.daemon(owner), asked, { timeoutMs: leaseMsMax, whom: 'owner of the task' }))
       return answer.how
     } catch {
       return 'gone' // or it does not answer: the task needs another owner

@@ -2,7 +2,8 @@
 // A1. A run is a task of its own: it survives us. A2. `runStream` ends with exactly one terminal event (D-50).
 import { BeaverError, type RecordedEvent } from '@beaver/core'
 import { readTeamConfiguration, type TeamConfiguration, type TeamReport, teamReport, type TeamStreamEvent, teamStream } from '@beaver/workflows'
-import type { BeaverClient, SubmitTask, SubmittedTask } from './beaver-client.ts'
+import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
+import type { BeaverClient } from './beaver-client.ts'
 import { followTask } from './follow-task.ts'
 
 export interface TeamRunOptions {

@@ -1,36 +1,26 @@
 // A typed client of a running Beaver: what a program does over NATS, and nothing that needs a daemon's inside.
 // C1. Every call ends: with an answer or a BeaverError. C2. A watch that stops is not a cancel. C3. A daemon that dies or is started
 //     again costs time, not the answer: what may be asked again is, and a task is one task however often it is asked for.
-import { type BlobStore, isTerminalTaskEvent, type LiveDelta, LogReader, type RecordedEvent, BeaverError, taskResult } from '@beaver/core'
+import { type BlobStore, isTerminalTaskEvent, type LiveDelta, LogReader, type RecordedEvent, BeaverError } from '@beaver/core'
+import type { DaemonStatus, QueryInput, QueryName, QueryOutput, RetriedTask, SubmittedTask, SubmitTask, TaskOutcome } from '@beaver/contracts'
 import { askAgain } from './ask-again.ts'
 import { followLive } from './live.ts'
 import { notFresh, withIds } from './made-ids.ts'
-import { call, connectNats, followTask, lineOf, natsBlobStore, presentDaemons, streamPulse, type Subjects, subjectsOf } from '@beaver/nats'
+import {
+  type AskAt,
+  askDaemon,
+  askProjector,
+  connectNats,
+  followLog,
+  lineOf,
+  natsBlobStore,
+  presentDaemons,
+  streamPulse,
+  type Subjects,
+  subjectsOf,
+} from '@beaver/nats'
 import { type Sessions, sessionsOn } from './sessions.ts'
 import type { NatsConnection } from '@nats-io/nats-core'
-import { z } from 'zod'
-
-export interface SubmitTask {
-  /** What to do, in words. */
-  readonly task?: string | undefined
-  /** Instead of `task`: a workflow to run as it is, without a root agent. `name` as in the inventory of a profile: `GraphWorkflow`, `workflow:summarize`. */
-  readonly workflow?: { readonly name: string; readonly arguments: Readonly<Record<string, unknown>> } | undefined
-  readonly task_id?: string | undefined
-  readonly session_id?: string | undefined
-  /** Absolute path of the folder the agents may work in. */
-  readonly workspace?: string | undefined
-  readonly skill?: string | undefined
-  /** The profile of the root agent; absent: the daemon's default. */
-  readonly profile?: string | undefined
-  readonly source?: string | undefined
-  /** Answers are streamed and published live, for `deltas`. */
-  readonly stream?: boolean | undefined
-  /** What becomes of calls that need an approval: `refuse` where nobody can answer. Default: as the daemon is configured. */
-  readonly approvals?: 'wait' | 'refuse' | undefined
-  /** For the record: a name for the task, and whom it is for. */
-  readonly title?: string | undefined
-  readonly user_id?: string | undefined
-}
 
 /** What a person decides about a call that waits for an approval. */
 export interface CallDecision {
@@ -42,28 +32,6 @@ export interface CallDecision {
   /** For the model, of a denied call. */
   readonly reason?: string | undefined
 }
-
-const submitted = z.object({ task_id: z.string(), session_id: z.string() })
-export type SubmittedTask = z.infer<typeof submitted>
-
-const taskOutcome = taskResult.extend({ task_id: z.string(), session_id: z.string(), status: z.enum(['completed', 'incomplete', 'failed', 'cancelled']) })
-export type TaskOutcome = z.infer<typeof taskOutcome>
-
-const retried = submitted.extend({ retry_of: z.string() })
-export type RetriedTask = z.infer<typeof retried>
-
-const daemonStatus = z.object({
-  daemon: z.string(),
-  provider: z.string(),
-  model: z.string(),
-  /** Tasks it holds now. */
-  tasks: z.number(),
-  skills: z.array(z.object({ name: z.string(), description: z.string() })),
-  profiles: z.array(z.string()),
-  /** What a task may name as its workflow. */
-  workflows: z.array(z.string()),
-})
-export type DaemonStatus = z.infer<typeof daemonStatus>
 
 export interface BeaverClient extends AsyncDisposable {
   /**
@@ -108,10 +76,18 @@ export interface BeaverClient extends AsyncDisposable {
   status(options?: { timeoutMs?: number }): Promise<DaemonStatus>
   /** Sessions read back from the journal. */
   readonly sessions: Sessions
-  /** Asks the projector. @throws {BeaverError} `no_daemon` when no projector runs, `not_found`, `invalid_arguments` */
-  query(name: string, input?: Record<string, unknown>): Promise<unknown>
+  /**
+   * Asks the projector. `docs/wire-reference.md` lists the queries with their inputs and answers.
+   * @throws {BeaverError} `no_daemon` when no projector runs, `not_found`, `invalid_arguments`; `internal` for an answer of another shape
+   * @example const { tasks } = await beaver.query('tasks', { status: 'failed' })
+   */
+  query<Name extends QueryWithoutInput>(name: Name): Promise<QueryOutput<Name>>
+  query<Name extends QueryName>(name: Name, input: QueryInput<Name>): Promise<QueryOutput<Name>>
   close(): Promise<void>
 }
+
+/** The queries of which no field is required: their input may be left out. */
+type QueryWithoutInput = { [Name in QueryName]: Record<string, never> extends QueryInput<Name> ? Name : never }[QueryName]
 
 const answerMsMax = 10_000
 const submitMsMax = 30_000
@@ -141,44 +117,31 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string,
   let blobs: Promise<BlobStore> | null = null
   const line = lineOf(nc)
   const closed = (): boolean => nc.isClosed() || line.downMs > daemonMs
-  const supervisor = 'supervisor daemon'
+  const at = (timeoutMs: number): AskAt => ({ nc, subjects, timeoutMs })
   /** Daemons that are there take no requests without a journal. */
   const why = async (): Promise<BeaverError | null> => {
     if (line.downMs > 0 || (await streamPulse(nc, subjects.stream).look()).kind !== 'missing') return null
     const there = await presentDaemons(nc, subjects, { waitMs: presenceMs })
     return there.length === 0 ? null : new BeaverError('stream_missing', `The journal stream ${subjects.stream} does not exist: somebody deleted it.`)
   }
-  const ask = (subject: string, request: unknown, whom: string): Promise<unknown> =>
-    askAgain(() => call(nc, subject, request, { timeoutMs: answerMsMax, whom }), {
-      repeatable: false,
-      daemonMs,
-      withinMs: answerMsMax,
-      closed,
-      ...(whom === supervisor ? { why } : {}),
-    })
+  const once = { repeatable: false, daemonMs, withinMs: answerMsMax, closed }
+  const oftener = { repeatable: true, daemonMs, withinMs: submitMsMax, closed }
 
-  async function submit(request: SubmitTask): Promise<SubmittedTask> {
+  function submit(request: SubmitTask): Promise<SubmittedTask> {
     const task = withIds(request)
-    const once = (unanswered: number, leftMs: number): Promise<unknown> =>
-      call(nc, subjects.service('task.submit'), unanswered === 0 ? task : notFresh(task), { timeoutMs: Math.min(answerMsMax, leftMs), whom: supervisor })
-    return submitted.parse(await askAgain(once, { repeatable: true, daemonMs, withinMs: submitMsMax, closed, why }))
-  }
-
-  async function retry(taskId: string): Promise<RetriedTask> {
-    const once = (_: number, leftMs: number): Promise<unknown> =>
-      call(nc, subjects.service('task.retry'), { task_id: taskId }, { timeoutMs: Math.min(answerMsMax, leftMs), whom: supervisor })
-    return retried.parse(await askAgain(once, { repeatable: true, daemonMs, withinMs: submitMsMax, closed }))
+    return askAgain((unanswered, leftMs) => askDaemon(at(Math.min(answerMsMax, leftMs)), 'task.submit', unanswered === 0 ? task : notFresh(task)), {
+      ...oftener,
+      why,
+    })
   }
 
   async function run(request: SubmitTask, { timeoutMs = runMsMax }: { timeoutMs?: number } = {}): Promise<TaskOutcome> {
     const task = withIds(request)
-    const once = (unanswered: number, leftMs: number): Promise<unknown> =>
-      call(nc, subjects.service('task.run'), unanswered === 0 ? task : notFresh(task), {
-        timeoutMs: Math.min(askAgainMs * 2 ** unanswered, leftMs),
-        whom: supervisor,
-      })
     try {
-      return taskOutcome.parse(await askAgain(once, { repeatable: true, daemonMs, withinMs: timeoutMs, closed, why }))
+      return await askAgain(
+        (unanswered, leftMs) => askDaemon(at(Math.min(askAgainMs * 2 ** unanswered, leftMs)), 'task.run', unanswered === 0 ? task : notFresh(task)),
+        { ...oftener, withinMs: timeoutMs, why },
+      )
     } catch (cause) {
       if (!(cause instanceof BeaverError && cause.code === 'timeout')) throw cause
       const message = `The task ${task.task_id} was not answered within ${timeoutMs / 1000} s. If it was accepted it goes on: ask again with its id, or watch it.`
@@ -188,7 +151,7 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string,
 
   async function* watch(taskId: string, { signal = new AbortController().signal }: { signal?: AbortSignal } = {}): AsyncGenerator<RecordedEvent> {
     let reader: LogReader | null = null
-    for await (const batch of followTask(nc, subjects, { tenant, task: taskId, signal })) {
+    for await (const batch of followLog(nc, subjects, { tenant, task: taskId, signal })) {
       for (const message of batch.messages) {
         reader ??= new LogReader(message.log, { get: async (sha256) => (await (blobs ??= natsBlobStore(nc, subjects))).get(sha256) })
         for await (const event of reader.events(message)) {
@@ -208,16 +171,20 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string,
   return {
     submit,
     run,
-    cancel: async (taskId, reason, { nodeId } = {}) =>
-      void (await ask(subjects.service('task.cancel'), { task_id: taskId, reason, node_id: nodeId }, supervisor)),
-    retry,
-    decide: async (taskId, { callId, approved, by, reason }) =>
-      void (await ask(subjects.service('task.decide'), { task_id: taskId, call_id: callId, approved, by, reason }, supervisor)),
+    cancel: async (taskId, reason, { nodeId } = {}) => {
+      const asked = { task_id: taskId, reason, node_id: nodeId }
+      await askAgain(() => askDaemon(at(answerMsMax), 'task.cancel', asked), { ...once, why })
+    },
+    retry: (taskId) => askAgain((_, leftMs) => askDaemon(at(Math.min(answerMsMax, leftMs)), 'task.retry', { task_id: taskId }), oftener),
+    decide: async (taskId, { callId, approved, by, reason }) => {
+      const asked = { task_id: taskId, call_id: callId, approved, by, reason }
+      await askAgain(() => askDaemon(at(answerMsMax), 'task.decide', asked), { ...once, why })
+    },
     deltas: (taskId, { signal }) => followLive(nc, subjects.liveAnySession(tenant, taskId), signal),
     watch,
-    status: async ({ timeoutMs = answerMsMax } = {}) => daemonStatus.parse(await call(nc, subjects.service('status'), {}, { timeoutMs, whom: supervisor })),
+    status: ({ timeoutMs = answerMsMax } = {}) => askDaemon(at(timeoutMs), 'status', {}),
     sessions: sessionsOn(nc, subjects, tenant, () => (blobs ??= natsBlobStore(nc, subjects))),
-    query: (name, input = {}) => ask(subjects.query(name), input, 'projector'),
+    query: <Name extends QueryName>(name: Name, input?: QueryInput<Name>) => askAgain(() => askProjector(at(answerMsMax), name, input), once),
     close,
     [Symbol.asyncDispose]: close,
   }

@@ -64,7 +64,7 @@ export async function* followJournal(nc: NatsConnection, subjects: Subjects, { f
  * The entries of one task's log from the first on, whatever its session. A task that does not exist yet is waited for.
  * Ends and throws as `followJournal`.
  */
-export async function* followTask(
+export async function* followLog(
   nc: NatsConnection,
   subjects: Subjects,
   { tenant, task, signal }: { tenant: string; task: string; signal: AbortSignal },

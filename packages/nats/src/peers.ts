@@ -2,9 +2,9 @@
 // P1. A daemon whose connection is gone has no responder: that is known at once, without waiting for a lease. P2. It is asked twice
 //     before it counts as gone: a connection that is being made again has no responder for a moment. P3. A daemon asks at most
 //     `askedMax` others at a time, chosen at random, so that many daemons do not drown each other in questions.
+import { presenceAnswer, presenceMessage } from '@beaver/contracts'
 import { guarded, type Logger, messageOf, pause, type Peers, type PeerState, systemClock } from '@beaver/core'
 import { createInbox, type Msg, type NatsConnection, RequestError } from '@nats-io/nats-core'
-import { z } from 'zod'
 import type { Subjects } from './subjects.ts'
 
 export interface NatsPeers extends Peers {
@@ -23,7 +23,6 @@ export interface DaemonFigures {
   readonly journal_silent_ms?: number | undefined
 }
 
-const presence = z.object({ daemon: z.string().min(1).max(128), leaving: z.boolean().optional() })
 const answerMsMax = 1_000
 const confirmMs = 100
 const askEveryMs = 250
@@ -61,7 +60,7 @@ export function natsPeers(nc: NatsConnection, subjects: Subjects, logger: Logger
         }
       }
       const heard = (data: Uint8Array): void => {
-        const said = presence.safeParse(parsed(data))
+        const said = presenceMessage.safeParse(parsed(data))
         if (!said.success || said.data.daemon === self) return
         const { daemon, leaving } = said.data
         if (leaving === true) known.delete(daemon)
@@ -123,7 +122,6 @@ function parsed(data: Uint8Array): unknown {
   }
 }
 
-const present = z.object({ daemon: z.string(), tasks: z.number().optional(), journal_silent_ms: z.number().optional() })
 export type PresentDaemon = DaemonFigures & { readonly daemon: string }
 
 /** All daemons that answer within `waitMs`, those too that take no requests because their journal does not answer. */
@@ -132,7 +130,7 @@ export async function presentDaemons(nc: NatsConnection, subjects: Subjects, { w
   const inbox = createInbox()
   const subscription = nc.subscribe(inbox, {
     callback(error, message) {
-      const said = error === null ? present.safeParse(parsed(message.data)) : null
+      const said = error === null ? presenceAnswer.safeParse(parsed(message.data)) : null
       if (said?.success === true) found.set(said.data.daemon, said.data)
     },
   })

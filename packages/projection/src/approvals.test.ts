@@ -1,8 +1,8 @@
-import { type DomainEvent, event, type JsonObject } from '@beaver/core'
+import { type DomainEvent, event } from '@beaver/core'
 import { describe, expect, test } from 'vitest'
 import { approvalTask } from '../test/approval-fixture.ts'
 import { answer as said, type LogWriter, newStream, runStarted, submitted, toolResult, toolStarted } from '../test/journal-fixture.ts'
-import { answer } from './queries.ts'
+import { answer } from '../test/checked-answer.ts'
 import { openReadModel, type ReadModel } from './read-model.ts'
 
 async function modelOf(write: (stream: ReturnType<typeof newStream>) => void): Promise<ReadModel> {
@@ -24,9 +24,9 @@ describe('a call that a person is asked about', () => {
       approvalTask(stream.log('done'))
       approvalTask(stream.log('open'), { open: true })
     })
-    const waiting = answer(model.sql, 'approvals', {}) as { calls: JsonObject[] }
+    const waiting = answer(model.sql, 'approvals', {})
     expect(waiting).toMatchObject({ task_id: null, more: false })
-    expect(waiting.calls.map((each) => [each['task_id'], each['call_id'], each['subject'], each['state']])).toEqual([
+    expect(waiting.calls.map((each) => [each.task_id, each.call_id, each.subject, each.state])).toEqual([
       ['open', 'c1', 'ls -la', 'waiting'],
       ['open', 'c2', 'rm -rf build', 'waiting'],
     ])
@@ -37,8 +37,8 @@ describe('a call that a person is asked about', () => {
       arguments: '{"command":"ls -la"}',
       rule: 'run_command',
     })
-    expect(answer(model.sql, 'approvals', { task: 'op', limit: 1 })).toMatchObject({ task_id: 'open', calls: [{ call_id: 'c1' }], more: true })
-    expect(answer(model.sql, 'approvals', { task: 'done' })).toMatchObject({ calls: [] })
+    expect(answer(model.sql, 'approvals', { task_id: 'op', limit: 1 })).toMatchObject({ task_id: 'open', calls: [{ call_id: 'c1' }], more: true })
+    expect(answer(model.sql, 'approvals', { task_id: 'done' })).toMatchObject({ calls: [] })
     expect(answer(model.sql, 'approvals', { tenant: 'other' })).toMatchObject({ calls: [] })
   })
 
@@ -47,14 +47,14 @@ describe('a call that a person is asked about', () => {
       approvalTask(stream.log('done'))
       approvalTask(stream.log('open'), { open: true })
     })
-    const { tasks } = answer(model.sql, 'tasks', { status: 'waiting_for_approval' }) as { tasks: JsonObject[] }
+    const { tasks } = answer(model.sql, 'tasks', { status: 'waiting_for_approval' })
     expect(tasks).toMatchObject([{ task_id: 'open', status: 'running', waiting: 2, waits_for: { call_id: 'c1', tool: 'run_command' } }])
-    expect(answer(model.sql, 'task', { task: 'done' })).toMatchObject({ task: { waiting: 0, waits_for: null } })
+    expect(answer(model.sql, 'task', { task_id: 'done' })).toMatchObject({ task: { waiting: 0, waits_for: null } })
   })
 
   test('is kept with who decided what, and why', async () => {
     using model = await modelOf((stream) => approvalTask(stream.log('t')))
-    expect(answer(model.sql, 'task', { task: 't' })).toMatchObject({
+    expect(answer(model.sql, 'task', { task_id: 't' })).toMatchObject({
       approvals: [
         { call_id: 'c1', state: 'granted', by: 'anna', reason: null },
         { call_id: 'c2', state: 'denied', by: 'ben', reason: 'not that folder' },
@@ -89,7 +89,7 @@ describe('a call that a person is asked about', () => {
       log.write(asked('a'), event('run_cancelled', { reason: 'enough', tool_iterations: 0, usage }, 'r'))
     })
     expect(answer(model.sql, 'approvals', {})).toMatchObject({ calls: [] })
-    expect(answer(model.sql, 'task', { task: 't' })).toMatchObject({ task: { waiting: 0 }, approvals: [{ state: 'left' }] })
+    expect(answer(model.sql, 'task', { task_id: 't' })).toMatchObject({ task: { waiting: 0 }, approvals: [{ state: 'left' }] })
     expect(answer(model.sql, 'tasks', { status: 'waiting_for_approval' })).toMatchObject({ tasks: [] })
   })
 
@@ -120,9 +120,9 @@ describe('a call that a person is asked about', () => {
       )
       for (const id of ids) log.write(event('approval_requested', { call_id: id, tool_name: 'x', subject: '长'.repeat(5_000), rule: '长'.repeat(5_000) }, 'r'))
     })
-    for (const name of ['approvals', 'tasks', 'task']) {
+    for (const name of ['approvals', 'tasks', 'task'] as const) {
       const size = Buffer.byteLength(
-        JSON.stringify(answer(model.sql, name, name === 'tasks' ? {} : { task: 't', ...(name === 'approvals' ? { limit: 200 } : {}) })),
+        JSON.stringify(answer(model.sql, name, name === 'tasks' ? {} : { task_id: 't', ...(name === 'approvals' ? { limit: 200 } : {}) })),
       )
       expect({ name, fits: size < 1024 * 1024 }).toEqual({ name, fits: true })
     }

@@ -1,28 +1,31 @@
 // The calls a person is asked about: those that wait, and those that were decided.
 // A1. What waits is asked by a run that goes on, in a task that goes on: a run that ended asks nothing any more.
-import type { JsonObject } from '@beaver/core'
+import type { AskedCallAnswer } from '@beaver/contracts'
+import type { CallRow, TaskRow } from './row-types.ts'
 import type { Sql } from './sql.ts'
 import { clip, excerpt } from './text.ts'
 
-export interface CallRow {
-  readonly task_key: number
-  readonly task_id: string
-  readonly session_id: string
-  readonly run_id: string | null
+type Call = Pick<
+  CallRow,
+  | 'task_key'
+  | 'run_id'
+  | 'call_id'
+  | 'tool'
+  | 'arguments'
+  | 'approval_subject'
+  | 'approval_rule'
+  | 'approval_requested_at'
+  | 'approval_by'
+  | 'approval_reason'
+  | 'approval_decided_at'
+>
+/** A call that was asked about, with the names around it. */
+export interface AskedRow extends Call, Pick<TaskRow, 'task_id' | 'session_id'> {
   readonly agent_name: string | null
   readonly team_run_id: string | null
   readonly node_id: string | null
-  readonly call_id: string
-  readonly tool: string
-  readonly arguments: string | null
   readonly approval: string
-  readonly approval_subject: string | null
-  readonly approval_rule: string | null
-  readonly approval_requested_at: string | null
   readonly approval_requested_taskseq: number
-  readonly approval_by: string | null
-  readonly approval_reason: string | null
-  readonly approval_decided_at: string | null
   readonly waits: number
 }
 
@@ -36,8 +39,8 @@ const columns = `tool_calls.*, tasks.task_id, tasks.session_id, runs.agent_name,
 const from = 'tool_calls join tasks using (task_key) left join runs on runs.task_key = tool_calls.task_key and runs.run_id = tool_calls.run_id'
 
 /** What waits, of one task or of all; oldest first. One row more than `limit`, when there are more. */
-export function waitingCalls(sql: Sql, of: { taskKey: number | null; tenant: string | null }, limit: number): CallRow[] {
-  return sql.all<CallRow>(
+export function waitingCalls(sql: Sql, of: { taskKey: number | null; tenant: string | null }, limit: number): AskedRow[] {
+  return sql.all<AskedRow>(
     `select ${columns} from ${from} where tool_calls.ended_at is null and (?1 is null or tool_calls.task_key = ?1) and (?2 is null or tenant = ?2) and ${waits}
      order by tool_calls.task_key, approval_requested_taskseq limit ?3`,
     [of.taskKey, of.tenant, limit + 1],
@@ -45,8 +48,8 @@ export function waitingCalls(sql: Sql, of: { taskKey: number | null; tenant: str
 }
 
 /** Every call of a task that was asked about, those that wait first. */
-export function approvalsOf(sql: Sql, taskKey: number, limit: number): JsonObject[] {
-  const rows = sql.all<CallRow>(
+export function approvalsOf(sql: Sql, taskKey: number, limit: number): AskedCallAnswer[] {
+  const rows = sql.all<AskedRow>(
     `select ${columns} from ${from} where tool_calls.task_key = ? and approval is not null order by waits desc, approval_requested_taskseq limit ?`,
     [taskKey, limit],
   )
@@ -54,7 +57,7 @@ export function approvalsOf(sql: Sql, taskKey: number, limit: number): JsonObjec
 }
 
 /** How many calls of a task wait, and the first of them. */
-export function waitingOf(sql: Sql, taskKey: number): { readonly count: number; readonly first: JsonObject | null } {
+export function waitingOf(sql: Sql, taskKey: number): { readonly count: number; readonly first: AskedCallAnswer | null } {
   const { n } = sql.one<{ n: number }>(`select count(*) as n from ${from} where tool_calls.task_key = ? and tool_calls.ended_at is null and ${waits}`, [
     taskKey,
   ])
@@ -65,7 +68,7 @@ export function waitingOf(sql: Sql, taskKey: number): { readonly count: number; 
 /** The condition for tasks of which a call waits. */
 export const somethingWaits = `exists (select 1 from tool_calls join runs using (task_key, run_id) where task_key = tasks.task_key and ${waits})`
 
-export function callView(row: CallRow, argumentsCharsMax: number): JsonObject {
+export function callView(row: AskedRow, argumentsCharsMax: number): AskedCallAnswer {
   return {
     task_id: row.task_id,
     session_id: row.session_id,

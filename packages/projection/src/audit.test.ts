@@ -2,7 +2,7 @@ import { event, joinBatch, type SealedRecord } from '@beaver/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type LogWriter, newStream, result, singleTask, submitted, teamTask, userMessage, workflowTask } from '../test/journal-fixture.ts'
-import { answer } from './queries.ts'
+import { answer } from '../test/checked-answer.ts'
 import { type Applied, openReadModel, type ReadModel } from './read-model.ts'
 
 interface Scene {
@@ -45,7 +45,7 @@ describe('a changed event', () => {
       last_taskseq: 4,
     })
     expect(model.sql.get('select data from events where taskseq = 3')).toEqual({ data: '{"content":"pay 99"}' })
-    expect(answer(model.sql, 'task', { task: 'task-1' })).toMatchObject({ chain_ok: false, findings: [{ kind: 'chain', taskseq: 3 }] })
+    expect(answer(model.sql, 'task', { task_id: 'task-1' })).toMatchObject({ chain_ok: false, findings: [{ kind: 'chain', taskseq: 3 }] })
     expect(answer(model.sql, 'audit', {})).toMatchObject({ intact: false, tasks_broken: 1 })
   })
 
@@ -162,7 +162,7 @@ test('an event of an unknown type is stored as it came and is no finding', async
   using _ = model
   expect(report.findings).toBe(0)
   expect(model.sql.get('select type, data from events where taskseq = 3')).toEqual({ type: 'beaver.task_paused.v1', data: '{"until":"noon"}' })
-  const timeline = answer(model.sql, 'timeline', { task: 'task-1' }) as { events: { text: string }[] }
+  const timeline = answer(model.sql, 'timeline', { task_id: 'task-1' })
   expect(timeline.events[2]?.text).toBe('Event 3 (beaver.task_paused.v1) is of a type this version does not know.')
 })
 
@@ -226,7 +226,7 @@ describe('blobs', () => {
     expect(findings(model)).toEqual([{ kind: 'blob_missing', taskseq: 3, sequence: 5 }])
     expect(model.sql.get('select data from events where taskseq = 3')).toEqual({ data: null })
     expect(chainOk(model)).toBe(1)
-    expect(answer(model.sql, 'audit', { task: 'task-1' })).toMatchObject({ intact: false, tasks_broken: 0 })
+    expect(answer(model.sql, 'audit', { task_id: 'task-1' })).toMatchObject({ intact: false, tasks_broken: 0 })
   })
 
   test('that hold other content are a finding and are not shown', async () => {

@@ -1,8 +1,10 @@
+import { isQueryName, queryContracts, type QueryName, type QueryOutput } from '@beaver/contracts'
 import { event, type JsonObject } from '@beaver/core'
 import { describe, expect, test } from 'vitest'
 import { answer as said, graphOf, newStream, result, runStarted, singleTask, submitted, teamTask, userMessage, workflowTask } from '../test/journal-fixture.ts'
+import { answer } from '../test/checked-answer.ts'
 import { answerBytesMax } from './page.ts'
-import { answer, queries } from './queries.ts'
+import { answer as answerOf } from './queries.ts'
 import { openReadModel, type ReadModel } from './read-model.ts'
 
 type Stream = ReturnType<typeof newStream>
@@ -14,7 +16,7 @@ async function modelOf(stream: Stream): Promise<ReadModel> {
   return model
 }
 
-const ids = (of: unknown): unknown[] => (of as { tasks: { task_id: string }[] }).tasks.map((task) => task.task_id)
+const ids = (of: QueryOutput<'tasks'>): string[] => of.tasks.map((task) => task.task_id)
 const refusal = (code: string, message: string): unknown => expect.objectContaining({ code, message: expect.stringContaining(message) })
 
 describe('every query', () => {
@@ -23,15 +25,15 @@ describe('every query', () => {
     teamTask(stream.log('task-1'))
     using model = await modelOf(stream)
     const keys = new Set<string>()
-    const inputs: Record<string, JsonObject> = {
-      task: { task: 'task-1' },
-      timeline: { task: 'task-1' },
-      events: { task: 'task-1' },
+    const inputs: Partial<Record<QueryName, JsonObject>> = {
+      task: { task_id: 'task-1' },
+      timeline: { task_id: 'task-1' },
+      events: { task_id: 'task-1' },
       search: { query: 'report' },
       session_search: { query: 'report', tenant: 'local' },
       open_tasks: { tenant: 'local' },
     }
-    for (const name of Object.keys(queries)) {
+    for (const name of Object.keys(queryContracts).filter(isQueryName)) {
       const given = answer(model.sql, name, inputs[name] ?? {})
       const text = JSON.stringify(given, (key, value: unknown) => (keys.add(key), value))
       expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(given)))
@@ -45,8 +47,8 @@ describe('every query', () => {
       ['tasks', { limit: 0 }, 'limit'],
       ['tasks', { limit: 201 }, 'limit'],
       ['tasks', { status: 'lost' }, 'status'],
-      ['task', {}, 'task'],
-      ['events', { task: 'x', after: -1 }, 'after'],
+      ['task', {}, 'task_id'],
+      ['events', { task_id: 'x', after: -1 }, 'after'],
       ['search', { query: 7 }, 'query'],
     ] as const
     for (const [name, input, path] of refused) {
@@ -55,7 +57,7 @@ describe('every query', () => {
       )
     }
     expect(() => answer(model.sql, 'tasks', { sesion: 'x' })).toThrow(refusal('invalid_arguments', 'sesion'))
-    expect(() => answer(model.sql, 'toString', {})).toThrow(refusal('invalid_arguments', 'There is no query "toString"'))
+    expect(() => answerOf(model.sql, 'toString', {})).toThrow(refusal('invalid_arguments', 'There is no query "toString"'))
   })
 
   test('answers on an empty read model', async () => {
@@ -64,7 +66,7 @@ describe('every query', () => {
     expect(answer(model.sql, 'status', {})).toMatchObject({ stream: null, sequence: 0, tasks: 0, by_status: {}, findings: 0 })
     expect(answer(model.sql, 'audit', {})).toMatchObject({ intact: true, findings: [], heads: [] })
     expect(answer(model.sql, 'search', { query: 'x' })).toMatchObject({ hits: [] })
-    expect(() => answer(model.sql, 'task', { task: 'x' })).toThrow(refusal('not_found', '"x"'))
+    expect(() => answer(model.sql, 'task', { task_id: 'x' })).toThrow(refusal('not_found', '"x"'))
   })
 })
 
@@ -76,7 +78,7 @@ describe('tasks', () => {
     const seen: unknown[] = []
     let before: number | null = null
     do {
-      const given = answer(model.sql, 'tasks', { limit: 3, ...(before === null ? {} : { before }) }) as { next: number | null; more: boolean }
+      const given: QueryOutput<'tasks'> = answer(model.sql, 'tasks', { limit: 3, ...(before === null ? {} : { before }) })
       expect(given.more).toBe(given.next !== null)
       seen.push(...ids(given))
       before = given.next
@@ -90,9 +92,9 @@ describe('tasks', () => {
     teamTask(stream.log('b'))
     stream.log('c').write(submitted(stream.log('c').log))
     using model = await modelOf(stream)
-    expect(ids(answer(model.sql, 'tasks', { session: '会话' }))).toEqual(['a'])
+    expect(ids(answer(model.sql, 'tasks', { session_id: '会话' }))).toEqual(['a'])
     expect(ids(answer(model.sql, 'tasks', { status: 'incomplete' }))).toEqual(['b'])
-    expect(ids(answer(model.sql, 'tasks', { status: 'submitted', session: 'web:test' }))).toEqual(['c'])
+    expect(ids(answer(model.sql, 'tasks', { status: 'submitted', session_id: 'web:test' }))).toEqual(['c'])
     expect(ids(answer(model.sql, 'tasks', { tenant: 'other' }))).toEqual([])
   })
 
@@ -100,7 +102,7 @@ describe('tasks', () => {
     const stream = newStream()
     singleTask(stream.log('a'), { text: '字'.repeat(500) })
     using model = await modelOf(stream)
-    const { tasks } = answer(model.sql, 'tasks', {}) as { tasks: JsonObject[] }
+    const { tasks } = answer(model.sql, 'tasks', {})
     expect(tasks[0]).toMatchObject({
       text: '字'.repeat(200),
       status: 'completed',
@@ -118,11 +120,11 @@ describe('task', () => {
     const stream = newStream()
     teamTask(stream.log('task-1'))
     using model = await modelOf(stream)
-    const given = answer(model.sql, 'task', { task: 'task-1' }) as { runs: { run_id: string; teams: { nodes: JsonObject[] }[] }[] }
+    const given = answer(model.sql, 'task', { task_id: 'task-1' })
     expect(given).toMatchObject({ final_output: 'The report is incomplete.', chain_ok: true, findings: [], outputs: [{ node_id: 'publish', output: '' }] })
     expect(given.runs.map((run) => run.run_id)).toEqual(['root-run'])
     const nodes = given.runs[0]!.teams[0]!.nodes
-    expect(nodes.map((node) => [node['node_id'], node['status'], (node['run'] as { run_id: string } | null)?.run_id])).toEqual([
+    expect(nodes.map((node) => [node.node_id, node.status, node.run?.run_id])).toEqual([
       ['gather', 'completed', 'run-gather'],
       ['check', 'failed', 'run-check'],
       ['write', 'completed', 'run-write'],
@@ -144,7 +146,7 @@ describe('task', () => {
     const stream = newStream()
     workflowTask(stream.log('task-w'))
     using model = await modelOf(stream)
-    const given = answer(model.sql, 'task', { task: 'task-w' }) as { task: JsonObject; runs: unknown[]; teams: { nodes: JsonObject[] }[]; failures: unknown[] }
+    const given = answer(model.sql, 'task', { task_id: 'task-w' })
     expect(given).toMatchObject({ runs: [], chain_ok: true, task: { workflow: 'workflow:map', profile: 'analyst', root_run_id: null, agents: 4 } })
     const [team] = given.teams
     expect(team).toMatchObject({
@@ -158,7 +160,7 @@ describe('task', () => {
       shared_state: { seen: 2, names: ['item-1', 'item-2'] },
       shared_state_changes: 4,
     })
-    const told = team!.nodes.map((node) => [node['node_id'], node['kind'], node['status'], (node['run'] as { run_id: string } | null)?.run_id ?? null])
+    const told = team!.nodes.map((node) => [node.node_id, node.kind, node.status, node.run?.run_id ?? null])
     expect(told).toEqual([
       ['split', 'code', 'completed', null],
       ['find', 'tool', 'completed', 'run-find'],
@@ -169,7 +171,7 @@ describe('task', () => {
       ['item-1', 'agent', 'completed', 'run-item-1'],
       ['item-2', 'agent', 'completed', 'run-item-2'],
     ])
-    const node = (id: string): unknown => team!.nodes.find((each) => each['node_id'] === id)
+    const node = (id: string): unknown => team!.nodes.find((each) => each.node_id === id)
     expect(node('split')).toMatchObject({ operation: 'map', output: '["x","y"]', output_chars: 9, added_after: null })
     expect(node('find')).toMatchObject({ tool: 'read_file', run: { output: 'found it', tool_calls: 1 } })
     expect(node('branch')).toMatchObject({ skip_reason: 'The condition does not hold.' })
@@ -182,7 +184,7 @@ describe('task', () => {
     const stream = newStream()
     for (const id of ['task_ab1', 'task_ab2', 'task_ab', '任务一']) singleTask(stream.log(id))
     using model = await modelOf(stream)
-    const found = (task: string): unknown => (answer(model.sql, 'task', { task }) as { task: JsonObject }).task['task_id']
+    const found = (task: string): unknown => answer(model.sql, 'task', { task_id: task }).task.task_id
     expect(found('task_ab2')).toBe('task_ab2')
     expect(found('task_ab')).toBe('task_ab')
     expect(found('任')).toBe('任务一')
@@ -196,8 +198,8 @@ describe('task', () => {
     singleTask(stream.log('same', { session: 'a' }))
     singleTask(stream.log('same', { session: 'b' }))
     using model = await modelOf(stream)
-    expect(() => answer(model.sql, 'task', { task: 'same' })).toThrow(refusal('invalid_arguments', 'local/a/same, local/b/same. Name the session.'))
-    expect(answer(model.sql, 'task', { task: 'same', session: 'b' })).toMatchObject({ task: { session_id: 'b' } })
+    expect(() => answer(model.sql, 'task', { task_id: 'same' })).toThrow(refusal('invalid_arguments', 'local/a/same, local/b/same. Name the session.'))
+    expect(answer(model.sql, 'task', { task_id: 'same', session_id: 'b' })).toMatchObject({ task: { session_id: 'b' } })
   })
 
   test('of the greatest team fits one message and says that there is more', async () => {
@@ -222,7 +224,7 @@ describe('task', () => {
       ),
     )
     using model = await modelOf(stream)
-    const given = answer(model.sql, 'task', { task: 'big', limit: 512 }) as { runs: { teams: { nodes: unknown[] }[] }[] }
+    const given = answer(model.sql, 'task', { task_id: 'big', limit: 512 })
     expect(Buffer.byteLength(JSON.stringify(given))).toBeLessThan(1024 * 1024)
     expect(given).toMatchObject({ more: true, final_output_chars: 100_000 })
     expect(given.runs[0]!.teams[0]!.nodes.length).toBeGreaterThan(100)
@@ -239,7 +241,7 @@ describe('task', () => {
       runStarted('d', { parent: 'nobody' }),
     )
     using model = await modelOf(stream)
-    const text = JSON.stringify(answer(model.sql, 'task', { task: 't' }))
+    const text = JSON.stringify(answer(model.sql, 'task', { task_id: 't' }))
     for (const id of ['a', 'b', 'c', 'd']) expect(text.split(`"run_id":"${id}"`).length - 1).toBe(1)
   })
 })
@@ -249,9 +251,9 @@ describe('events', () => {
     const stream = newStream()
     singleTask(stream.log('t'))
     using model = await modelOf(stream)
-    const first = answer(model.sql, 'events', { task: 't', limit: 4 }) as { events: JsonObject[]; next: number }
-    const rest = answer(model.sql, 'events', { task: 't', after: first.next }) as { events: JsonObject[]; more: boolean }
-    expect([...first.events, ...rest.events].map((each) => each['taskseq'])).toEqual(Array.from({ length: 11 }, (_, n) => n + 1))
+    const first = answer(model.sql, 'events', { task_id: 't', limit: 4 })
+    const rest = answer(model.sql, 'events', { task_id: 't', after: first.next })
+    expect([...first.events, ...rest.events].map((each) => each.taskseq)).toEqual(Array.from({ length: 11 }, (_, n) => n + 1))
     expect(rest.more).toBe(false)
     expect(first.events[0]).toMatchObject({ type: 'task_submitted', epoch: 0, data: { task_id: 't' }, sequence: 1 })
   })
@@ -263,9 +265,9 @@ describe('events', () => {
     for (let n = 0; n < 30; n++) log.write(userMessage('r', `${n}${'x'.repeat(60_000)}`))
     log.write(userMessage('r', 'y'.repeat(2_000_000)))
     using model = await modelOf(stream)
-    const seen: JsonObject[] = []
+    const seen: QueryOutput<'events'>['events'] = []
     for (let after: number | null = 0; after !== null;) {
-      const given = answer(model.sql, 'events', { task: 't', after }) as { events: JsonObject[]; next: number | null }
+      const given: QueryOutput<'events'> = answer(model.sql, 'events', { task_id: 't', after })
       expect(Buffer.byteLength(JSON.stringify(given))).toBeLessThan(answerBytesMax + 1024)
       seen.push(...given.events)
       after = given.next
@@ -297,12 +299,12 @@ test('audit gives the head of each log, to be compared with the journal', async 
   singleTask(a)
   singleTask(b)
   using model = await modelOf(stream)
-  const heads = (input: JsonObject): unknown => (answer(model.sql, 'audit', input) as JsonObject)['heads']
+  const heads = (input: JsonObject): unknown => answer(model.sql, 'audit', input).heads
   expect(heads({})).toMatchObject([
     { task_id: 'b', hash: b.head.hash },
     { task_id: 'a', hash: a.head.hash, last_taskseq: 11, epoch: 1, chain_ok: true },
   ])
-  expect(heads({ task: 'a' })).toMatchObject([{ task_id: 'a' }])
+  expect(heads({ task_id: 'a' })).toMatchObject([{ task_id: 'a' }])
   expect(answer(model.sql, 'audit', { limit: 1 })).toMatchObject({ intact: true, more_heads: true, next_head: 2 })
   expect(heads({ limit: 1, before: 2 })).toMatchObject([{ task_id: 'a' }])
 })

@@ -1,6 +1,9 @@
 // The table of queries: what the query service serves, by name. Every answer is plain JSON with snake_case keys.
 // Q1. An input is validated before a query runs; unknown fields are refused. Q2. A query changes nothing. Q3. Answers are bounded.
-import { BeaverError, type JsonValue, systemClock } from '@beaver/core'
+// Q4. An answer is not validated here: the compiler holds each query to its contract, the tests hold real answers to it, and the
+//     client reads each answer by it. A check of every answer would cost more than most queries do.
+import { isQueryName, queryContracts, type QueryName, type QueryOutput } from '@beaver/contracts'
+import { BeaverError, systemClock } from '@beaver/core'
 import { z } from 'zod'
 import type { Around, Query } from './query.ts'
 import { approvals } from './query-approvals.ts'
@@ -15,12 +18,17 @@ import { tasks } from './query-tasks.ts'
 import { timeline } from './query-timeline.ts'
 import type { Sql } from './sql.ts'
 
-export const queries = { tasks, task, approvals, timeline, events, search, session_search: sessionSearch, audit, status, open_tasks: openTasks } as const
-
-export type QueryName = keyof typeof queries
-
-export function isQueryName(name: string): name is QueryName {
-  return Object.hasOwn(queries, name)
+const queries: { readonly [Name in QueryName]: Query<Name> } = {
+  tasks,
+  task,
+  approvals,
+  timeline,
+  events,
+  search,
+  session_search: sessionSearch,
+  audit,
+  status,
+  open_tasks: openTasks,
 }
 
 /**
@@ -30,15 +38,18 @@ export function isQueryName(name: string): name is QueryName {
  *   `not_found` when the task is not there
  * @example answer(model.sql, 'tasks', { status: 'failed', limit: 5 })
  */
-export function answer(sql: Sql, name: string, input: unknown, around: Partial<Around> = {}): JsonValue {
+export function answer(sql: Sql, name: string, input: unknown, around: Partial<Around> = {}): QueryOutput<QueryName> {
   if (!isQueryName(name)) {
     throw new BeaverError('invalid_arguments', `There is no query ${JSON.stringify(name)}. Queries: ${Object.keys(queries).join(', ')}.`)
   }
-  const asked: Query = queries[name] as unknown as Query
-  const parsed = asked.input.safeParse(input ?? {})
+  return answerTo(sql, name, input, { now: () => systemClock.now(), following: null, ...around })
+}
+
+function answerTo<Name extends QueryName>(sql: Sql, name: Name, input: unknown, around: Around): QueryOutput<Name> {
+  const parsed = queryContracts[name].input.safeParse(input ?? {})
   if (!parsed.success) {
     const problems = parsed.error.issues.map((issue) => ({ path: issue.path.join('.'), message: issue.message }))
     throw new BeaverError('invalid_arguments', `The input of the query ${name} is not valid: ${z.prettifyError(parsed.error)}`, { problems })
   }
-  return asked.run(sql, parsed.data, { now: () => systemClock.now(), following: null, ...around })
+  return queries[name](sql, parsed.data, around)
 }

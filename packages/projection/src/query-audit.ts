@@ -1,9 +1,9 @@
 // `audit`: is the record intact? What the audit found, and the head of each log, to be compared with the journal's own.
-import type { JsonObject, JsonValue } from '@beaver/core'
-import { z } from 'zod'
-import { findTask, taskName } from './find-task.ts'
+import type { QueryOutput } from '@beaver/contracts'
+import { findTask } from './find-task.ts'
 import { type Page, page } from './page.ts'
-import { cursor, limitOf, query } from './query.ts'
+import type { Query } from './query.ts'
+import type { TaskRow } from './row-types.ts'
 import type { Sql, SqlValue } from './sql.ts'
 import { clip } from './text.ts'
 
@@ -19,44 +19,28 @@ interface FindingRow {
   readonly record: string | null
 }
 
-interface HeadRow {
-  readonly task_key: number
-  readonly tenant: string
-  readonly session_id: string
-  readonly task_id: string
-  readonly status: string
-  readonly last_taskseq: number
-  readonly epoch: number
-  readonly head_hash: string
-  readonly chain_ok: number
-}
+type HeadRow = Pick<TaskRow, 'task_key' | 'tenant' | 'session_id' | 'task_id' | 'status' | 'last_taskseq' | 'epoch' | 'head_hash' | 'chain_ok'>
 
-/** Findings, oldest first, after `after`; heads, newest task first, before `before`. Without `task`, of all tasks. */
-export const audit = query(
-  z.strictObject({
-    ...taskName,
-    task: taskName.task.optional(),
-    after: cursor.default(0),
-    before: cursor.optional(),
-    limit: limitOf({ usual: 100, max: 500 }),
-  }),
-  (sql, input) => {
-    const taskKey = input.task === undefined ? null : findTask(sql, { ...input, task: input.task }).task_key
-    const scope = { taskKey, tenant: input.tenant ?? null, session: input.session ?? null, limit: input.limit }
-    const findings = findingsOf(sql, { ...scope, after: input.after })
-    const heads = headsOf(sql, { ...scope, before: input.before ?? null })
-    return {
-      intact: countOf(sql, 'audit_findings join tasks using (task_key)', scope) === 0,
-      tasks_broken: countOf(sql, 'tasks', scope, 'chain_ok = 0'),
-      findings: findings.items,
-      more_findings: findings.more,
-      next_finding: findings.next,
-      heads: heads.items,
-      more_heads: heads.more,
-      next_head: heads.next,
-    }
-  },
-)
+type Finding = QueryOutput<'audit'>['findings'][number]
+type Head = QueryOutput<'audit'>['heads'][number]
+
+/** Findings, oldest first, after `after`; heads, newest task first, before `before`. Without `task_id`, of all tasks. */
+export const audit: Query<'audit'> = (sql, input) => {
+  const taskKey = input.task_id === undefined ? null : findTask(sql, { ...input, task_id: input.task_id }).task_key
+  const scope = { taskKey, tenant: input.tenant ?? null, session: input.session_id ?? null, limit: input.limit }
+  const findings = findingsOf(sql, { ...scope, after: input.after })
+  const heads = headsOf(sql, { ...scope, before: input.before ?? null })
+  return {
+    intact: countOf(sql, 'audit_findings join tasks using (task_key)', scope) === 0,
+    tasks_broken: countOf(sql, 'tasks', scope, 'chain_ok = 0'),
+    findings: findings.items,
+    more_findings: findings.more,
+    next_finding: findings.next,
+    heads: heads.items,
+    more_heads: heads.more,
+    next_head: heads.next,
+  }
+}
 
 interface Scope {
   readonly taskKey: number | null
@@ -81,7 +65,7 @@ function countOf(sql: Sql, from: string, scope: Scope, condition = 'true'): numb
   return sql.one<{ n: number }>(`select count(*) as n from ${from} where ${where} and ${condition}`, values).n
 }
 
-export function findingsOf(sql: Sql, wanted: Scope & { after: number }): Page<JsonValue> {
+export function findingsOf(sql: Sql, wanted: Scope & { after: number }): Page<Finding> {
   const { where, values } = inScope(wanted)
   const rows = sql.each<FindingRow>(
     `select audit_findings.*, tenant, session_id, task_id from audit_findings join tasks using (task_key)
@@ -91,7 +75,7 @@ export function findingsOf(sql: Sql, wanted: Scope & { after: number }): Page<Js
   return page(rows, wanted.limit, { item: findingView, cursor: (row) => row.finding_id })
 }
 
-function findingView(row: FindingRow): JsonObject {
+function findingView(row: FindingRow): Finding {
   return {
     finding_id: row.finding_id,
     task_id: row.task_id,
@@ -105,14 +89,14 @@ function findingView(row: FindingRow): JsonObject {
   }
 }
 
-function headsOf(sql: Sql, wanted: Scope & { before: number | null }): Page<JsonValue> {
+function headsOf(sql: Sql, wanted: Scope & { before: number | null }): Page<Head> {
   const { where, values } = inScope(wanted)
   const rows = sql.each<HeadRow>(
     `select task_key, tenant, session_id, task_id, status, last_taskseq, epoch, head_hash, chain_ok from tasks
      where ${where} ${wanted.before === null ? '' : 'and task_key < ?'} order by task_key desc limit ?`,
     [...values, ...(wanted.before === null ? [] : [wanted.before]), wanted.limit + 1],
   )
-  const item = (row: HeadRow): JsonValue => ({
+  const item = (row: HeadRow): Head => ({
     task_id: row.task_id,
     session_id: row.session_id,
     tenant: row.tenant,

@@ -1,9 +1,9 @@
 // `events`: the journal of one task as it was written.
+import type { EventItem } from '@beaver/contracts'
 import type { JsonValue } from '@beaver/core'
-import { z } from 'zod'
-import { findTask, taskName } from './find-task.ts'
+import { findTask } from './find-task.ts'
 import { page } from './page.ts'
-import { cursor, limitOf, query } from './query.ts'
+import type { Query } from './query.ts'
 
 /** Data above this is left out of the answer; `data_bytes` says how much it is. */
 const dataBytesMax = 512 * 1024
@@ -21,7 +21,7 @@ interface EventRow {
 }
 
 /** Events after the `taskseq` `after`, in order. */
-export const events = query(z.strictObject({ ...taskName, after: cursor.default(0), limit: limitOf({ usual: 500, max: 2000 }) }), (sql, input) => {
+export const events: Query<'events'> = (sql, input) => {
   const found = findTask(sql, input)
   const rows = sql.each<EventRow>('select * from events where task_key = ? and taskseq > ? order by taskseq limit ?', [
     found.task_key,
@@ -30,9 +30,9 @@ export const events = query(z.strictObject({ ...taskName, after: cursor.default(
   ])
   const { items, more, next } = page(rows, input.limit, { item: eventView, cursor: (row) => row.taskseq })
   return { task_id: found.task_id, session_id: found.session_id, tenant: found.tenant, events: items, more, next }
-})
+}
 
-function eventView(row: EventRow): JsonValue {
+function eventView(row: EventRow): EventItem {
   const bytes = row.data === null ? 0 : Buffer.byteLength(row.data)
   return {
     taskseq: row.taskseq,

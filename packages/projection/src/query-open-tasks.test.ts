@@ -1,8 +1,8 @@
 import { event, foldTask, openRecord, splitBatch, type TaskState } from '@beaver/core'
 import { describe, expect, test } from 'vitest'
 import { type LogWriter, newStream, result, submitted } from '../test/journal-fixture.ts'
+import { answer } from '../test/checked-answer.ts'
 import type { JournalMessage } from './intake.ts'
-import { answer } from './queries.ts'
 import { openReadModel, type ReadModel } from './read-model.ts'
 
 interface OpenTask {
@@ -35,11 +35,7 @@ async function scene(): Promise<{ model: ReadModel; messages: readonly JournalMe
 }
 
 const asked = (model: ReadModel, input: Record<string, unknown> = {}, now = Date.parse('2026-01-02T00:00:00.000Z')) =>
-  answer(model.sql, 'open_tasks', { tenant: 'local', ...input }, { now: () => now }) as unknown as {
-    tasks: OpenTask[]
-    more: boolean
-    applied_sequence: number
-  }
+  answer(model.sql, 'open_tasks', { tenant: 'local', ...input }, { now: () => now })
 const idsOf = (found: { tasks: OpenTask[] }): string[] => found.tasks.map((task) => task.task_id)
 
 describe('open_tasks', () => {

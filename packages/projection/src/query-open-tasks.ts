@@ -1,22 +1,13 @@
 // `open_tasks`: the tasks of a tenant that have not ended, for the daemons' sweep. The one that was quiet for longest comes first.
 // O1. Its cost depends on how many it gives out, not on how many tasks there are. O2. It is as old as `applied_sequence`: who
 //     acts on it reads the task's log first.
-import { z } from 'zod'
 import { page } from './page.ts'
-import { limitOf, query } from './query.ts'
+import type { Query } from './query.ts'
+import type { TaskRow } from './row-types.ts'
 import type { SqlValue } from './sql.ts'
 
-interface OpenRow {
-  readonly task_id: string
-  readonly session_id: string
-  readonly daemon: string | null
-  readonly epoch: number
-  readonly last_taskseq: number
+type OpenRow = Pick<TaskRow, 'task_id' | 'session_id' | 'daemon' | 'epoch' | 'last_taskseq' | 'status' | 'waits_for' | 'wake_at' | 'previous_task_id'> & {
   readonly last_event_at: string
-  readonly status: string
-  readonly waits_for: string | null
-  readonly wake_at: string | null
-  readonly previous_task_id: string | null
 }
 
 const aheadMsMax = 60_000
@@ -33,40 +24,31 @@ const forsaken = `(daemon is not null or (
  * `owner`: only tasks that this daemon owns. `idle_ms_min`: only tasks whose last event is at least this old. `needs_daemon`: only
  * tasks that have a daemon, whatever its state, and those without one that nothing says to wait; `idle_ms_min` is for the latter.
  */
-export const openTasks = query(
-  z.strictObject({
-    tenant: z.string().min(1).max(128),
-    owner: z.string().min(1).max(256).optional(),
-    idle_ms_min: z.int().nonnegative().optional(),
-    needs_daemon: z.boolean().default(false),
-    limit: limitOf({ usual: 100, max: 1_000 }),
-  }),
-  (sql, { tenant, owner, idle_ms_min, needs_daemon, limit }, { now }) => {
-    const where = ['tenant = ?', 'ended_at is null', 'last_event_at is not null']
-    const values: SqlValue[] = [tenant]
-    if (owner !== undefined) {
-      where.push('daemon = ?')
-      values.push(owner)
-    }
-    const quietSince = new Date(now() - (idle_ms_min ?? 0)).toISOString()
-    if (needs_daemon) {
-      where.push(forsaken)
-      // A time ahead of ours was written by a clock that is wrong: it says nothing.
-      values.push(quietSince, new Date(now() + aheadMsMax).toISOString(), quietSince)
-    } else if (idle_ms_min !== undefined) {
-      where.push('last_event_at <= ?')
-      values.push(quietSince)
-    }
-    const index = owner === undefined ? 'tasks_open' : 'tasks_open_by_owner'
-    const rows = sql.each<OpenRow>(
-      `select task_id, session_id, daemon, epoch, last_taskseq, last_event_at, status, waits_for, wake_at, previous_task_id
+export const openTasks: Query<'open_tasks'> = (sql, { tenant, owner, idle_ms_min, needs_daemon, limit }, { now }) => {
+  const where = ['tenant = ?', 'ended_at is null', 'last_event_at is not null']
+  const values: SqlValue[] = [tenant]
+  if (owner !== undefined) {
+    where.push('daemon = ?')
+    values.push(owner)
+  }
+  const quietSince = new Date(now() - (idle_ms_min ?? 0)).toISOString()
+  if (needs_daemon) {
+    where.push(forsaken)
+    // A time ahead of ours was written by a clock that is wrong: it says nothing.
+    values.push(quietSince, new Date(now() + aheadMsMax).toISOString(), quietSince)
+  } else if (idle_ms_min !== undefined) {
+    where.push('last_event_at <= ?')
+    values.push(quietSince)
+  }
+  const index = owner === undefined ? 'tasks_open' : 'tasks_open_by_owner'
+  const rows = sql.each<OpenRow>(
+    `select task_id, session_id, daemon, epoch, last_taskseq, last_event_at, status, waits_for, wake_at, previous_task_id
        from tasks indexed by ${index} where ${where.join(' and ')} order by last_event_at limit ?`,
-      [...values, limit + 1],
-    )
-    const { items, more } = page(rows, limit, {
-      item: ({ daemon, last_taskseq, ...row }) => ({ ...row, owner: daemon, taskseq: last_taskseq }),
-      cursor: () => 0,
-    })
-    return { tasks: items, more, applied_sequence: sql.get<{ sequence: number }>('select sequence from checkpoint')?.sequence ?? 0 }
-  },
-)
+    [...values, limit + 1],
+  )
+  const { items, more } = page(rows, limit, {
+    item: ({ daemon, last_taskseq, ...row }) => ({ ...row, owner: daemon, taskseq: last_taskseq }),
+    cursor: () => 0,
+  })
+  return { tasks: items, more, applied_sequence: sql.get<{ sequence: number }>('select sequence from checkpoint')?.sequence ?? 0 }
+}

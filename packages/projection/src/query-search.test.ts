@@ -1,20 +1,15 @@
+import type { SearchAnswer } from '@beaver/contracts'
 import type { JsonObject } from '@beaver/core'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { answer as said, newStream, runStarted, singleTask, submitted, teamTask, toolResult, userMessage } from '../test/journal-fixture.ts'
-import { answer } from './queries.ts'
+import { answer } from '../test/checked-answer.ts'
 import { openReadModel, type ReadModel } from './read-model.ts'
-
-interface Found {
-  readonly hits: { task_id: string; role: string; snippet: string; taskseq: number }[]
-  readonly more: boolean
-  readonly next: number | null
-}
 
 const stream = newStream()
 const model: ReadModel = openReadModel(':memory:', { readBlob: stream.readBlob })
-const find = (query: string, more: JsonObject = {}): Found => answer(model.sql, 'search', { query, ...more }) as unknown as Found
-const tasksOf = (found: Found): string[] => [...new Set(found.hits.map((hit) => hit.task_id))]
+const find = (query: string, more: JsonObject = {}): SearchAnswer => answer(model.sql, 'search', { query, ...more })
+const tasksOf = (found: SearchAnswer): string[] => [...new Set(found.hits.map((hit) => hit.task_id))]
 
 beforeAll(async () => {
   singleTask(stream.log('zh', { session: '会话' }), { text: '请统计季度销售额', final: '季度销售额共计四十二万元。', tool: '华东 12\n华南 30' })
@@ -67,7 +62,7 @@ describe('search finds', () => {
     const rest = find('report', { limit: 2, before: first.next! })
     expect([first.hits.length, first.more, rest.hits.length, rest.more]).toEqual([2, true, 1, false])
     expect([...first.hits, ...rest.hits].map((hit) => hit.taskseq)).toEqual([32, 19, 5])
-    expect(find('report', { session: '会话' }).hits).toEqual([])
+    expect(find('report', { session_id: '会话' }).hits).toEqual([])
   })
 })
 
@@ -123,7 +118,7 @@ describe('a search of more texts than one answer looks at', () => {
     const taskseqs: number[] = []
     let before: number | null = null
     for (let answers = 1; ; answers++) {
-      const found = answer(large.sql, 'search', { query, limit: 100, ...more, ...(before === null ? {} : { before }) }) as unknown as Found
+      const found: SearchAnswer = answer(large.sql, 'search', { query, limit: 100, ...more, ...(before === null ? {} : { before }) })
       taskseqs.push(...found.hits.map((hit) => hit.taskseq))
       if (!found.more) return { taskseqs, answers }
       expect(found.next).toBeLessThan(before ?? Infinity)
@@ -145,7 +140,7 @@ describe('a search of more texts than one answer looks at', () => {
     test.each([
       ['a short word', 'xy', {}],
       ['a long word and a short one', 'common xy', {}],
-      ['one session', 'common xy', { session: 'one' }],
+      ['one session', 'common xy', { session_id: 'one' }],
     ])('%s is found in all of them, once each, answer by answer', (_what, query, more) => {
       const { taskseqs, answers } = followed(query, more)
       expect(taskseqs).toEqual(places)
@@ -154,7 +149,7 @@ describe('a search of more texts than one answer looks at', () => {
 
     test('a word the index answers for ends with the first answer', () => {
       expect(followed('nowhere common').answers).toBeLessThanOrEqual(2)
-      expect(followed('common', { session: 'other' }).taskseqs).toEqual([])
+      expect(followed('common', { session_id: 'other' }).taskseqs).toEqual([])
     })
   })
 })

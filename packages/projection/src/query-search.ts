@@ -4,10 +4,9 @@
 // S3. The trigram index answers for words of three characters and more. Where it cannot decide alone (a shorter word, a tenant, a
 //     session, texts that are not indexed yet), one answer looks at `looksMax` texts at most: it takes no longer however large the
 //     read model is. An answer that stops there has `more`, with fewer hits than were asked for or none, and goes on at `next`.
-import type { JsonValue } from '@beaver/core'
-import { z } from 'zod'
+import type { SearchAnswer } from '@beaver/contracts'
 import { page } from './page.ts'
-import { cursor, limitOf, query } from './query.ts'
+import type { Query } from './query.ts'
 import { matching, pattern, snippet, wordsOf } from './search-words.ts'
 import type { Sql } from './sql.ts'
 import { indexedTo, lastText } from './text-index.ts'
@@ -30,33 +29,24 @@ interface HitRow {
 }
 
 /** `before` is the `next` of the page before. */
-export const search = query(
-  z.strictObject({
-    query: z.string().max(1000),
-    tenant: z.string().max(128).optional(),
-    session: z.string().max(128).optional(),
-    limit: limitOf({ usual: 20, max: 100 }),
-    before: cursor.optional(),
-  }),
-  (sql, input) => {
-    const { all: words, long, short } = wordsOf(input.query)
-    if (words.length === 0) return { hits: [], more: false, next: null }
-    const before = Math.min(input.before ?? Infinity, lastText(sql) + 1)
-    const where = { tenant: input.tenant ?? null, session: input.session ?? null, limit: input.limit + 1 }
-    const decided = short.length === 0 && where.tenant === null && where.session === null
-    // Newer than what is indexed, or with no word that the index knows: these texts are looked at one by one.
-    const indexed = long.length > 0 ? indexedTo(sql) : 0
-    const oldest = Math.max(indexed, before - 1 - looksMax)
-    const [candidates, looked] =
-      oldest > indexed ? [[], oldest] : byIndex(sql, long, { before: Math.min(before, indexed + 1), max: decided ? input.limit + 1 : looksMax })
-    const rows = function* (): Generator<HitRow> {
-      if (before > oldest + 1) yield* matches(sql, { ...where, words, after: oldest, before })
-      if (candidates.length > 0) yield* matches(sql, { ...where, words: short, positions: candidates })
-    }
-    const { items, more, next } = page(rows(), input.limit, { item: (row) => hitView(row, words), cursor: (row) => row.position })
-    return more || looked === 0 ? { hits: items, more, next } : { hits: items, more: true, next: looked + 1 }
-  },
-)
+export const search: Query<'search'> = (sql, input) => {
+  const { all: words, long, short } = wordsOf(input.query)
+  if (words.length === 0) return { hits: [], more: false, next: null }
+  const before = Math.min(input.before ?? Infinity, lastText(sql) + 1)
+  const where = { tenant: input.tenant ?? null, session: input.session_id ?? null, limit: input.limit + 1 }
+  const decided = short.length === 0 && where.tenant === null && where.session === null
+  // Newer than what is indexed, or with no word that the index knows: these texts are looked at one by one.
+  const indexed = long.length > 0 ? indexedTo(sql) : 0
+  const oldest = Math.max(indexed, before - 1 - looksMax)
+  const [candidates, looked] =
+    oldest > indexed ? [[], oldest] : byIndex(sql, long, { before: Math.min(before, indexed + 1), max: decided ? input.limit + 1 : looksMax })
+  const rows = function* (): Generator<HitRow> {
+    if (before > oldest + 1) yield* matches(sql, { ...where, words, after: oldest, before })
+    if (candidates.length > 0) yield* matches(sql, { ...where, words: short, positions: candidates })
+  }
+  const { items, more, next } = page(rows(), input.limit, { item: (row) => hitView(row, words), cursor: (row) => row.position })
+  return more || looked === 0 ? { hits: items, more, next } : { hits: items, more: true, next: looked + 1 }
+}
 
 /** The newest texts before a position that hold the words, at most so many, and the position up to which there may be others; 0: there are none. */
 function byIndex(sql: Sql, words: readonly string[], { before, max }: { before: number; max: number }): [positions: readonly number[], upTo: number] {
@@ -100,7 +90,7 @@ function matches(sql: Sql, wanted: Wanted): Iterable<HitRow> {
   )
 }
 
-function hitView(row: HitRow, words: readonly string[]): JsonValue {
+function hitView(row: HitRow, words: readonly string[]): SearchAnswer['hits'][number] {
   return {
     task_id: row.task_id,
     session_id: row.session_id,

@@ -1,22 +1,16 @@
+import type { QueryOutput } from '@beaver/contracts'
 import type { JsonObject } from '@beaver/core'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { answer as said, newStream, runStarted, singleTask, submitted, teamTask, toolResult, userMessage } from '../test/journal-fixture.ts'
-import { answer } from './queries.ts'
+import { answer } from '../test/checked-answer.ts'
 import { openReadModel, type ReadModel } from './read-model.ts'
 
-interface Hit {
-  readonly session_id: string
-  readonly task_id: string
-  readonly role: string
-  readonly excerpt: string
-  readonly at: string
-}
+type Hit = QueryOutput<'session_search'>['hits'][number]
 
 const stream = newStream()
 const model: ReadModel = openReadModel(':memory:', { readBlob: stream.readBlob })
-const find = (query: string, more: JsonObject = {}): Hit[] =>
-  (answer(model.sql, 'session_search', { query, tenant: 'local', ...more }) as unknown as { hits: Hit[] }).hits
+const find = (query: string, more: JsonObject = {}): Hit[] => answer(model.sql, 'session_search', { query, tenant: 'local', ...more }).hits
 const tasksOf = (hits: Hit[]): string[] => [...new Set(hits.map((hit) => hit.task_id))]
 
 beforeAll(async () => {
@@ -48,7 +42,7 @@ afterAll(() => model.close())
 
 describe('session_search finds', () => {
   test('what was asked and answered in other sessions, with its place, its time and the text around the match', () => {
-    expect(find('四十二', { session: 'mine' })).toEqual([
+    expect(find('四十二', { session_id: 'mine' })).toEqual([
       {
         session_id: '会话',
         task_id: 'zh',
@@ -77,9 +71,9 @@ describe('session_search finds', () => {
 
 describe('session_search leaves out', () => {
   test('the session that asks, unless it asks for itself too', () => {
-    expect(find('销售额', { session: '会话' })).toEqual([])
-    expect(tasksOf(find('销售额', { session: '会话', include_current: true })).toSorted()).toEqual(['zh', 'zh2'])
-    expect(tasksOf(find('元', { session: '会话' }))).toEqual([])
+    expect(find('销售额', { session_id: '会话' })).toEqual([])
+    expect(tasksOf(find('销售额', { session_id: '会话', include_current: true })).toSorted()).toEqual(['zh', 'zh2'])
+    expect(tasksOf(find('元', { session_id: '会话' }))).toEqual([])
   })
 
   test('the results of earlier searches, not those of other tools', () => {

@@ -6,15 +6,14 @@
 //     all words, and to count the texts that have each one takes longer than a query may. Of the texts that hold the longer words
 //     the newest `indexedRowsMax` are looked at. Words below three characters alone are looked for in the newest `scannedRowsMax`
 //     texts, and the newest stands first.
-import type { JsonValue } from '@beaver/core'
-import { z } from 'zod'
+import type { QueryOutput } from '@beaver/contracts'
 import { page } from './page.ts'
-import { query } from './query.ts'
+import type { Query } from './query.ts'
 import { matching, pattern, snippet, type Words, wordsOf } from './search-words.ts'
 import type { Sql } from './sql.ts'
 import { indexedTo, lastText } from './text-index.ts'
 
-const limits = { usual: 10, min: 1, max: 50 }
+const limits = { min: 1, max: 50 }
 const excerptCharsMax = 320
 const rankedMax = 500
 /** Of a text, for its rank. */
@@ -22,27 +21,16 @@ const rankedCharsMax = 20_000
 const scannedRowsMax = 50_000
 const indexedRowsMax = 5_000
 
-/** `session`: the one that asks; left out of what is found unless `include_current`. */
-export const sessionSearch = query(
-  z.strictObject({
-    query: z.string().max(1000),
-    tenant: z.string().min(1).max(128),
-    session: z.string().max(128).optional(),
-    include_current: z.boolean().default(false),
-    limit: z
-      .number()
-      .default(limits.usual)
-      .transform((limit) => Math.trunc(Math.min(limits.max, Math.max(limits.min, limit)))),
-  }),
-  (sql, input) => {
-    const words = wordsOf(input.query)
-    if (words.all.length === 0) return { hits: [] }
-    const without = input.include_current ? null : (input.session ?? null)
-    const best = candidates(sql, words, { tenant: input.tenant, without }).slice(0, input.limit)
-    const { items } = page(best, input.limit, { item: (found) => hitView(sql, found, words.all), cursor: (found) => found.position })
-    return { hits: items }
-  },
-)
+/** `session_id`: the one that asks; left out of what is found unless `include_current`. */
+export const sessionSearch: Query<'session_search'> = (sql, input) => {
+  const limit = Math.trunc(Math.min(limits.max, Math.max(limits.min, input.limit)))
+  const words = wordsOf(input.query)
+  if (words.all.length === 0) return { hits: [] }
+  const without = input.include_current ? null : (input.session_id ?? null)
+  const best = candidates(sql, words, { tenant: input.tenant, without }).slice(0, limit)
+  const { items } = page(best, limit, { item: (found) => hitView(sql, found, words.all), cursor: (found) => found.position })
+  return { hits: items }
+}
 
 interface Candidate {
   readonly position: number
@@ -107,15 +95,17 @@ function found(
   )
 }
 
+type Hit = QueryOutput<'session_search'>['hits'][number]
+
 interface HitRow {
   readonly session_id: string
   readonly task_id: string
-  readonly role: string
+  readonly role: Hit['role']
   readonly text: string
   readonly time: string
 }
 
-function hitView(sql: Sql, { position }: Candidate, words: readonly string[]): JsonValue {
+function hitView(sql: Sql, { position }: Candidate, words: readonly string[]): Hit {
   const row = sql.one<HitRow>(
     `select tasks.session_id, tasks.task_id, transcript.role, transcript.text, events.time from transcript
      join tasks on tasks.task_key = transcript.task_key

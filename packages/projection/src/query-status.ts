@@ -1,7 +1,6 @@
 // `status`: where the projector stands, whether it goes on, and how many tasks there are.
-import type { JsonObject } from '@beaver/core'
-import { z } from 'zod'
-import { type Following, query } from './query.ts'
+import type { ProjectorStatus } from '@beaver/contracts'
+import type { Following, Query } from './query.ts'
 import { schemaVersion } from './schema.ts'
 import { indexedTo, lastText } from './text-index.ts'
 
@@ -9,7 +8,7 @@ import { indexedTo, lastText } from './text-index.ts'
  * `sequence` is the last message that was applied, `stream_sequence` the journal's last one, `behind` how many lie between.
  * `texts_behind`: texts that searches find without the index still. `behind_since`: since when there is something to apply and nothing was. `fault`: why it does not go on, with what to do.
  */
-export const status = query(z.strictObject({}), (sql, _input, { following }) => {
+export const status: Query<'status'> = (sql, _input, { following }) => {
   const at = sql.get<{ stream: string; sequence: number; events: number }>('select stream, sequence, events from checkpoint')
   const byStatus = sql.all<{ status: string; n: number }>('select status, n from task_counts order by status')
   return {
@@ -25,9 +24,12 @@ export const status = query(z.strictObject({}), (sql, _input, { following }) => 
     schema_version: schemaVersion,
     ...followingView(following, at?.sequence ?? 0),
   }
-})
+}
 
-function followingView(following: Following | null, sequence: number): JsonObject {
+function followingView(
+  following: Following | null,
+  sequence: number,
+): Pick<ProjectorStatus, 'stream_sequence' | 'behind' | 'moved_at' | 'behind_since' | 'fault'> {
   const end = following?.streamSequence ?? null
   return {
     stream_sequence: end,

@@ -1,13 +1,13 @@
 // `task`: one task whole. What was asked, who did what, what came out, what failed, and whether the record is intact.
 // T1. Long texts are cut, and their full length stands beside them; the whole text is in `events`.
 // T2. The answer fits one message, whatever the task: a tree that is too large is shown with fewer nodes and `more`.
-import type { JsonObject, JsonValue } from '@beaver/core'
-import { z } from 'zod'
+import type { TaskAnswer } from '@beaver/contracts'
+import type { FailureClass } from '@beaver/core'
 import { approvalsOf } from './approvals.ts'
 import { findingsOf } from './query-audit.ts'
-import { findTask, taskName } from './find-task.ts'
-import { limitOf, query } from './query.ts'
-import { failureView, taskSummary } from './query-tasks.ts'
+import { findTask } from './find-task.ts'
+import type { Query } from './query.ts'
+import { failureMessage, taskSummary } from './query-tasks.ts'
 import type { TaskRow } from './row-types.ts'
 import { type RunTree, runTree } from './run-tree.ts'
 import type { Sql } from './sql.ts'
@@ -23,7 +23,7 @@ const findingsMax = 20
 const runsBytesMax = 400 * 1024
 
 /** `limit`: nodes of all teams together. */
-export const task = query(z.strictObject({ ...taskName, limit: limitOf({ usual: 200, max: 512 }) }), (sql, input) => {
+export const task: Query<'task'> = (sql, input) => {
   const { task_key: key } = findTask(sql, input)
   const row = sql.one<TaskRow>('select * from tasks where task_key = ?', [key])
   const { runs, teams, more } = boundedTree(sql, key, input.limit)
@@ -42,7 +42,7 @@ export const task = query(z.strictObject({ ...taskName, limit: limitOf({ usual: 
     findings: findings.items,
     more_findings: findings.more,
   }
-})
+}
 
 function boundedTree(sql: Sql, key: number, limit: number): RunTree {
   for (let nodesMax = limit; ; nodesMax = Math.ceil(nodesMax / 2)) {
@@ -51,7 +51,7 @@ function boundedTree(sql: Sql, key: number, limit: number): RunTree {
   }
 }
 
-function taskDetail(sql: Sql, row: TaskRow): JsonObject {
+function taskDetail(sql: Sql, row: TaskRow): TaskAnswer['task'] {
   return {
     ...taskSummary(sql, row, textCharsMax),
     workspace: row.workspace,
@@ -70,7 +70,7 @@ function taskDetail(sql: Sql, row: TaskRow): JsonObject {
   }
 }
 
-function outputsOf(row: TaskRow): JsonValue[] {
+function outputsOf(row: TaskRow): TaskAnswer['outputs'] {
   const outputs = row.outputs === null ? [] : (JSON.parse(row.outputs) as { node_id: string; output: string }[])
   const charsMax = Math.max(100, Math.floor(outputsCharsMax / Math.max(1, outputs.length)))
   return outputs.map(({ node_id, output }) => ({ node_id, output: clip(output, charsMax), output_chars: output.length }))
@@ -80,12 +80,12 @@ interface FailureRow {
   readonly scope: string
   readonly id: string
   readonly name: string
-  readonly failure_class: string
+  readonly failure_class: FailureClass
   readonly failure_message: string | null
 }
 
 /** What failed, from the inside out: runs, nodes, the task. */
-function failuresOf(sql: Sql, row: TaskRow): JsonValue[] {
+function failuresOf(sql: Sql, row: TaskRow): TaskAnswer['failures'] {
   const rows = sql.all<FailureRow>(
     `select 'run' as scope, run_id as id, agent_name as name, failure_class, failure_message, 0 as rank, started_taskseq as place
        from runs where task_key = ?1 and failure_class is not null
@@ -96,5 +96,5 @@ function failuresOf(sql: Sql, row: TaskRow): JsonValue[] {
      order by rank, place, id limit ?2`,
     [row.task_key, failuresMax],
   )
-  return rows.map((failed) => ({ scope: failed.scope, id: failed.id, name: failed.name, ...failureView(failed) }))
+  return rows.map((failed) => ({ scope: failed.scope, id: failed.id, name: failed.name, class: failed.failure_class, message: failureMessage(failed) }))
 }

@@ -1,53 +1,40 @@
 // `tasks`: what was asked of the system, newest first. And the view of one task that other answers show too.
-import type { JsonObject } from '@beaver/core'
-import { z } from 'zod'
+import type { TaskSummary } from '@beaver/contracts'
+import type { Failure } from '@beaver/core'
 import { somethingWaits, waitingOf } from './approvals.ts'
 import { page } from './page.ts'
-import { cursor, limitOf, query } from './query.ts'
+import type { Query } from './query.ts'
 import type { TaskRow } from './row-types.ts'
 import { type Sql, truth } from './sql.ts'
 import { clip, millisBetween } from './text.ts'
 import { usageOfTask } from './usage.ts'
 
-/** `waiting`: without a daemon until something wakes it. `waiting_for_approval`: open, and a call of it waits for a person. */
-const taskStatus = z.enum(['submitted', 'running', 'waiting', 'waiting_for_approval', 'completed', 'incomplete', 'failed', 'cancelled'])
-
 /** Newest first. `before` is the `next` of the page before. */
-export const tasks = query(
-  z.strictObject({
-    tenant: z.string().max(128).optional(),
-    session: z.string().max(128).optional(),
-    status: taskStatus.optional(),
-    /** Ended at this time, or later: RFC 3339, UTC. */
-    ended_since: z.iso.datetime().optional(),
-    /** `false`: only those of which there is no retry. */
-    retried: z.boolean().optional(),
-    limit: limitOf({ usual: 20, max: 200 }),
-    before: cursor.optional(),
-  }),
-  (sql, { tenant = null, session = null, status = null, ended_since: since = null, retried = null, limit, before = null }) => {
-    const where: string[] = []
-    const values: (string | number)[] = []
-    const only = (condition: string, value: string | number | null): void => {
-      if (value === null) return
-      where.push(condition)
-      values.push(value)
-    }
-    only('tenant = ?', tenant)
-    only('session_id = ?', session)
-    if (status === 'waiting_for_approval') where.push(somethingWaits)
-    else if (status === 'waiting') where.push('waits_for is not null')
-    else only(status === 'running' ? 'waits_for is null and status = ?' : 'status = ?', status)
-    only('ended_at >= ?', since)
-    if (retried !== null)
-      where.push(`${retried ? '' : 'not '}exists (select 1 from tasks as retry where retry.retry_of = tasks.task_id and retry.tenant = tasks.tenant)`)
-    only('task_key < ?', before)
-    const filter = where.length === 0 ? '' : `where ${where.join(' and ')}`
-    const rows = sql.each<TaskRow>(`select * from tasks ${filter} order by task_key desc limit ?`, [...values, limit + 1])
-    const { items, more, next } = page(rows, limit, { item: (row) => taskSummary(sql, row), cursor: (row) => row.task_key })
-    return { tasks: items, more, next }
-  },
-)
+export const tasks: Query<'tasks'> = (
+  sql,
+  { tenant = null, session_id: session = null, status = null, ended_since: since = null, retried = null, limit, before = null },
+) => {
+  const where: string[] = []
+  const values: (string | number)[] = []
+  const only = (condition: string, value: string | number | null): void => {
+    if (value === null) return
+    where.push(condition)
+    values.push(value)
+  }
+  only('tenant = ?', tenant)
+  only('session_id = ?', session)
+  if (status === 'waiting_for_approval') where.push(somethingWaits)
+  else if (status === 'waiting') where.push('waits_for is not null')
+  else only(status === 'running' ? 'waits_for is null and status = ?' : 'status = ?', status)
+  only('ended_at >= ?', since)
+  if (retried !== null)
+    where.push(`${retried ? '' : 'not '}exists (select 1 from tasks as retry where retry.retry_of = tasks.task_id and retry.tenant = tasks.tenant)`)
+  only('task_key < ?', before)
+  const filter = where.length === 0 ? '' : `where ${where.join(' and ')}`
+  const rows = sql.each<TaskRow>(`select * from tasks ${filter} order by task_key desc limit ?`, [...values, limit + 1])
+  const { items, more, next } = page(rows, limit, { item: (row) => taskSummary(sql, row), cursor: (row) => row.task_key })
+  return { tasks: items, more, next }
+}
 
 const textCharsMax = 200
 const failureCharsMax = 1000
@@ -57,7 +44,7 @@ const failureCharsMax = 1000
  * ends. `waiting`: how many of its calls wait for a person; `waits_for`: the first of them. `wait`: what the task itself waits for,
  * without a daemon.
  */
-export function taskSummary(sql: Sql, row: TaskRow, charsMax: number = textCharsMax): JsonObject {
+export function taskSummary(sql: Sql, row: TaskRow, charsMax: number = textCharsMax): TaskSummary {
   const waiting = row.ended_at === null ? waitingOf(sql, row.task_key) : { count: 0, first: null }
   return {
     task_id: row.task_id,
@@ -90,6 +77,8 @@ export function taskSummary(sql: Sql, row: TaskRow, charsMax: number = textChars
 /** A task that waits without a daemon is shown as that, with what it waits for: `waiting_for_provider`. */
 const statusOf = (row: TaskRow): string => (row.ended_at === null && row.waits_for !== null ? `waiting_for_${row.waits_for}` : row.status)
 
-export function failureView(row: { failure_class: string | null; failure_message: string | null }): JsonObject | null {
-  return row.failure_class === null ? null : { class: row.failure_class, message: clip(row.failure_message ?? '', failureCharsMax) }
+export function failureView(row: Pick<TaskRow, 'failure_class' | 'failure_message'>): Failure | null {
+  return row.failure_class === null ? null : { class: row.failure_class, message: failureMessage(row) }
 }
+
+export const failureMessage = (row: Pick<TaskRow, 'failure_message'>): string => clip(row.failure_message ?? '', failureCharsMax)

@@ -1,21 +1,19 @@
+import type { QueryOutput } from '@beaver/contracts'
 import { type DomainEvent, event, eventData, type EventType, type JsonObject } from '@beaver/core'
 import { describe as group, expect, test } from 'vitest'
 import { approvalTask } from '../test/approval-fixture.ts'
 import { newStream, runStarted, singleTask, submitted, teamTask, workflowTask } from '../test/journal-fixture.ts'
+import { answer } from '../test/checked-answer.ts'
 import { describe } from './describe.ts'
-import { answer } from './queries.ts'
 import { openReadModel } from './read-model.ts'
 
-async function timelineOf(
-  write: (stream: ReturnType<typeof newStream>) => void,
-  input: JsonObject = { task: 't' },
-): Promise<{ events: JsonObject[]; more: boolean; next: number | null }> {
+async function timelineOf(write: (stream: ReturnType<typeof newStream>) => void, input: JsonObject = { task_id: 't' }): Promise<QueryOutput<'timeline'>> {
   const stream = newStream()
   write(stream)
   using model = openReadModel(':memory:', { readBlob: stream.readBlob })
   model.begin('S@1')
   await model.apply(stream.messages)
-  return answer(model.sql, 'timeline', input) as { events: JsonObject[]; more: boolean; next: number | null }
+  return answer(model.sql, 'timeline', input)
 }
 
 group('the timeline', () => {
@@ -116,8 +114,8 @@ group('the timeline', () => {
 
   test('has one item an event, in order, page by page', async () => {
     const write = (stream: ReturnType<typeof newStream>): void => singleTask(stream.log('t'))
-    const first = await timelineOf(write, { task: 't', limit: 5 })
-    const rest = await timelineOf(write, { task: 't', after: first.next })
+    const first = await timelineOf(write, { task_id: 't', limit: 5 })
+    const rest = await timelineOf(write, { task_id: 't', after: first.next })
     expect([...first.events, ...rest.events].map((item) => item['taskseq'])).toEqual(Array.from({ length: 11 }, (_, n) => n + 1))
     expect(first.more).toBe(true)
   })

@@ -1,11 +1,11 @@
 // `timeline`: the process projection (PP-02). One item an event, in the order of the journal, in words for people.
 // T1. Every event has an item: one whose type or data this version cannot read says so.
-import { type DomainEvent, eventData, type EventType, type JsonObject } from '@beaver/core'
-import { z } from 'zod'
+import type { TimelineItem } from '@beaver/contracts'
+import { type DomainEvent, eventData, type EventType } from '@beaver/core'
 import { describe, type Surroundings, type Told } from './describe.ts'
-import { findTask, taskName } from './find-task.ts'
+import { findTask } from './find-task.ts'
 import { page } from './page.ts'
-import { cursor, limitOf, query } from './query.ts'
+import type { Query } from './query.ts'
 import type { Sql } from './sql.ts'
 import { millisBetween } from './text.ts'
 
@@ -35,7 +35,7 @@ interface Context {
 }
 
 /** Items after the `taskseq` `after`. `offset_ms` counts from the task's submission. */
-export const timeline = query(z.strictObject({ ...taskName, after: cursor.default(0), limit: limitOf({ usual: 500, max: 2000 }) }), (sql, input) => {
+export const timeline: Query<'timeline'> = (sql, input) => {
   const found = findTask(sql, input)
   const context = contextOf(sql, found)
   const rows = sql.each<EventRow>('select taskseq, type, run_id, time, data from events where task_key = ? and taskseq > ? order by taskseq limit ?', [
@@ -45,9 +45,9 @@ export const timeline = query(z.strictObject({ ...taskName, after: cursor.defaul
   ])
   const { items, more, next } = page(rows, input.limit, { item: (row) => itemOf(row, context), cursor: (row) => row.taskseq })
   return { task_id: found.task_id, session_id: found.session_id, tenant: found.tenant, events: items, more, next }
-})
+}
 
-function itemOf(row: EventRow, context: Context): JsonObject {
+function itemOf(row: EventRow, context: Context): TimelineItem {
   const event = readable(row)
   const data: Partial<Record<string, unknown>> = event?.data ?? {}
   const runId = row.run_id ?? (typeof data['run_id'] === 'string' ? data['run_id'] : context.rootRunId)

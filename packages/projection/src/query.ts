@@ -1,6 +1,7 @@
-// What a query is: an input that is validated, and a pure function of the read model to plain JSON with snake_case keys.
-import type { JsonValue } from '@beaver/core'
-import { z } from 'zod'
+// What a query is: a pure function of the read model, from the input that its contract says to the answer that its contract says.
+// The schemas are in @beaver/contracts, because the client reads them too. The types here follow from them: a field that is renamed
+// on one side alone does not compile.
+import type { QueryName, QueryOutput, QueryRead } from '@beaver/contracts'
 import type { Sql } from './sql.ts'
 
 /** What the process that follows the journal knows beside its rows. */
@@ -22,17 +23,4 @@ export interface Around {
   readonly following: Following | null
 }
 
-export interface Query<Input extends z.ZodType = z.ZodType> {
-  readonly input: Input
-  run(sql: Sql, input: z.output<Input>, around: Around): JsonValue
-}
-
-export function query<Input extends z.ZodType>(input: Input, run: (sql: Sql, input: z.output<Input>, around: Around) => JsonValue): Query<Input> {
-  return { input, run }
-}
-
-/** How many rows; a page may hold fewer and still have `more`. */
-export const limitOf = (limits: { usual: number; max: number }): z.ZodDefault<z.ZodInt> => z.int().min(1).max(limits.max).default(limits.usual)
-
-/** A place in a list: the `next` of the page before. */
-export const cursor = z.int().nonnegative()
+export type Query<Name extends QueryName> = (sql: Sql, input: QueryRead<Name>, around: Around) => QueryOutput<Name>

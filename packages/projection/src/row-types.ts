@@ -1,5 +1,6 @@
 // The rows of the tables that a batch holds in memory: their columns, in TypeScript, and what a new row has in them.
 // R1. They mirror schema.ts; a test holds them to it. R2. The rows are mutable: they belong to the batch that holds them.
+import type { FailureClass } from '@beaver/core'
 
 /** A row of `tasks`. */
 export interface TaskRow {
@@ -34,7 +35,7 @@ export interface TaskRow {
   provider: string | null
   model: string | null
   simulated: number | null
-  failure_class: string | null
+  failure_class: FailureClass | null
   failure_message: string | null
   final_output: string | null
   outputs: string | null
@@ -77,7 +78,7 @@ export interface RunRow {
   finish_reason: string | null
   output: string | null
   output_taskseq: number | null
-  failure_class: string | null
+  failure_class: FailureClass | null
   failure_message: string | null
 }
 

@@ -3,8 +3,10 @@
 // R1. Every run appears once: in its node, else under its parent's `other_runs`, else as a root (a parent nobody knows, a
 //     circle that only a forged journal can hold). R2. At most `nodesMax` nodes; `more` says that some were left out, and then
 //     runs without a place in what is shown are left out too.
-import type { JsonObject, JsonValue } from '@beaver/core'
+import type { CheckAnswer, NodeAnswer, RunAnswer, TeamAnswer } from '@beaver/contracts'
+import type { FailureClass, JsonValue } from '@beaver/core'
 import { failureView } from './query-tasks.ts'
+import type { RunRow } from './row-types.ts'
 import { type Sql, truth } from './sql.ts'
 import { clip, millisBetween } from './text.ts'
 import { firstCallTokens, parsedOrNull, usageOfRuns } from './usage.ts'
@@ -16,37 +18,7 @@ const sharedStateCharsMax = 10_000
 const textCharsMax = 200
 const requirementCharsMax = 2_010
 
-interface RunRow {
-  readonly run_id: string
-  readonly parent_run_id: string | null
-  readonly agent_name: string
-  readonly node_id: string | null
-  readonly team_run_id: string | null
-  readonly attempt_index: number
-  readonly status: string
-  readonly started_at: string
-  readonly ended_at: string | null
-  readonly tool_iterations: number
-  readonly restarts: number
-  readonly input_tokens: number
-  readonly output_tokens: number
-  readonly calls: number
-  readonly provider: string | null
-  readonly model: string | null
-  readonly execution_mode: string | null
-  readonly skills: string
-  readonly skill_selection: string | null
-  readonly context: string | null
-  readonly results_compacted: number
-  readonly history_dropped: number
-  readonly summaries: number
-  readonly finish_reason: string | null
-  readonly output: string | null
-  readonly failure_class: string | null
-  readonly failure_message: string | null
-  readonly tool_calls: number
-  readonly tool_calls_failed: number
-}
+type RunOfTree = RunRow & { readonly tool_calls: number; readonly tool_calls_failed: number }
 
 interface TeamRow {
   readonly team_run_id: string
@@ -82,7 +54,7 @@ interface NodeRow {
   readonly run_id: string | null
   readonly evidence_passed: number | null
   readonly evidence_taskseq: number | null
-  readonly failure_class: string | null
+  readonly failure_class: FailureClass | null
   readonly failure_message: string | null
   readonly cause_node_id: string | null
   readonly started_at: string | null
@@ -93,7 +65,7 @@ interface CheckRow {
   readonly taskseq: number
   readonly field: string
   readonly requirement: string
-  readonly status: string
+  readonly status: CheckAnswer['status']
   readonly detail: string
   readonly rests_on: string
 }
@@ -107,7 +79,7 @@ interface DiagnosticRow {
 }
 
 interface Parts {
-  readonly runs: readonly RunRow[]
+  readonly runs: readonly RunOfTree[]
   readonly teamsOf: ReadonlyMap<string | null, TeamRow[]>
   readonly nodesOf: ReadonlyMap<string, NodeRow[]>
   readonly checksAt: ReadonlyMap<number, CheckRow[]>
@@ -115,9 +87,9 @@ interface Parts {
 }
 
 export interface RunTree {
-  readonly runs: JsonValue[]
+  readonly runs: RunAnswer[]
   /** Those no run called for. */
-  readonly teams: JsonValue[]
+  readonly teams: TeamAnswer[]
   /** Some were left out. */
   readonly more: boolean
 }
@@ -129,19 +101,19 @@ export function runTree(sql: Sql, taskKey: number, nodesMax: number): RunTree {
   const shown = new Set<string>()
   const used: Used = { usageOf: usageOfRuns(sql, taskKey), firstTokens: firstCallTokens(sql, taskKey) }
 
-  const viewOf = (run: RunRow): JsonObject => {
+  const viewOf = (run: RunOfTree): RunAnswer => {
     shown.add(run.run_id)
     const teams = (parts.teamsOf.get(run.run_id) ?? []).map(teamOf)
     const others = (childrenOf.get(run.run_id) ?? []).flatMap((child) => (shown.has(child.run_id) || (more && child.node_id !== null) ? [] : [viewOf(child)]))
     return { ...runView(run, used), teams, ...(others.length > 0 ? { other_runs: others } : {}) }
   }
-  const nodeOf = (node: NodeRow): JsonObject => {
+  const nodeOf = (node: NodeRow): NodeAnswer => {
     const run = node.run_id === null ? undefined : byId.get(node.run_id)
     const checks = node.evidence_taskseq === null ? [] : (parts.checksAt.get(node.evidence_taskseq) ?? [])
     return { ...nodeView(node, checks), run: run === undefined || shown.has(run.run_id) ? null : viewOf(run) }
   }
 
-  const teamOf = (team: TeamRow): JsonObject =>
+  const teamOf = (team: TeamRow): TeamAnswer =>
     teamView(team, (parts.nodesOf.get(team.team_run_id) ?? []).map(nodeOf), parts.diagnosticsOf.get(team.team_run_id) ?? [])
 
   const teams = (parts.teamsOf.get(null) ?? []).map(teamOf)
@@ -152,7 +124,7 @@ export function runTree(sql: Sql, taskKey: number, nodesMax: number): RunTree {
 
 /** The rows of the tree; with more than `nodesMax` nodes, the first of them and their runs. */
 function read(sql: Sql, key: number, nodesMax: number): { parts: Parts; more: boolean } {
-  const runs = sql.all<RunRow>(
+  const runs = sql.all<RunOfTree>(
     `select runs.*, count(tool_calls.call_id) as tool_calls, count(case when tool_calls.success = 0 then 1 end) as tool_calls_failed
      from runs left join tool_calls on tool_calls.task_key = runs.task_key and tool_calls.run_id = runs.run_id
      where runs.task_key = ? group by runs.run_id order by runs.started_taskseq limit ?`,
@@ -204,7 +176,7 @@ interface Used {
   readonly firstTokens: ReturnType<typeof firstCallTokens>
 }
 
-function runView(run: RunRow, { usageOf, firstTokens }: Used): JsonObject {
+function runView(run: RunOfTree, { usageOf, firstTokens }: Used): Omit<RunAnswer, 'teams' | 'other_runs'> {
   return {
     run_id: run.run_id,
     parent_run_id: run.parent_run_id,
@@ -214,7 +186,7 @@ function runView(run: RunRow, { usageOf, firstTokens }: Used): JsonObject {
     attempt_index: run.attempt_index,
     status: run.status,
     execution_mode: run.execution_mode,
-    skills: JSON.parse(run.skills) as JsonValue,
+    skills: JSON.parse(run.skills) as string[],
     skill_selection: parsedOrNull(run.skill_selection),
     context: parsedOrNull(run.context),
     first_input_tokens: firstTokens.get(run.run_id) ?? null,
@@ -241,7 +213,7 @@ function runView(run: RunRow, { usageOf, firstTokens }: Used): JsonObject {
   }
 }
 
-function teamView(team: TeamRow, nodes: JsonObject[], diagnostics: readonly DiagnosticRow[]): JsonObject {
+function teamView(team: TeamRow, nodes: NodeAnswer[], diagnostics: readonly DiagnosticRow[]): TeamAnswer {
   return {
     team_run_id: team.team_run_id,
     run_id: team.run_id,
@@ -253,7 +225,7 @@ function teamView(team: TeamRow, nodes: JsonObject[], diagnostics: readonly Diag
     started_at: team.started_at,
     ended_at: team.ended_at,
     duration_ms: millisBetween(team.started_at, team.ended_at),
-    output_nodes: JSON.parse(team.outputs) as JsonValue,
+    output_nodes: JSON.parse(team.outputs) as string[],
     node_count: team.nodes,
     node_count_at_start: team.nodes_at_start,
     nodes,
@@ -263,11 +235,11 @@ function teamView(team: TeamRow, nodes: JsonObject[], diagnostics: readonly Diag
   }
 }
 
-function nodeView(node: NodeRow, checks: readonly CheckRow[]): JsonObject {
+function nodeView(node: NodeRow, checks: readonly CheckRow[]): Omit<NodeAnswer, 'run'> {
   return {
     node_id: node.node_id,
     kind: node.kind,
-    depends_on: JSON.parse(node.depends_on) as JsonValue,
+    depends_on: JSON.parse(node.depends_on) as string[],
     quorum: node.quorum,
     added_after: node.added_after,
     use_skill: node.use_skill,

@@ -1,8 +1,8 @@
-import { event, type JsonObject } from '@beaver/core'
+import { event } from '@beaver/core'
 import { expect, test } from 'vitest'
 import { approvalTask } from '../test/approval-fixture.ts'
 import { answer as said, newStream, runStarted, submitted, teamTask } from '../test/journal-fixture.ts'
-import { answer } from './queries.ts'
+import { answer } from '../test/checked-answer.ts'
 import { openReadModel, type ReadModel } from './read-model.ts'
 
 async function modelOf(write: (stream: ReturnType<typeof newStream>) => void): Promise<ReadModel> {
@@ -21,7 +21,7 @@ const byModel = [
 
 test('the choice of a skill and summaries count, each by the model that was asked', async () => {
   using model = await modelOf((stream) => approvalTask(stream.log('t')))
-  const given = answer(model.sql, 'task', { task: 't' }) as { task: JsonObject; runs: JsonObject[] }
+  const given = answer(model.sql, 'task', { task_id: 't' })
   expect(given.task).toMatchObject({ input_tokens: 420, output_tokens: 12, calls: 4, usage_by_model: byModel })
   expect(given.runs[0]).toMatchObject({ input_tokens: 420, usage_by_model: byModel, model: 'small' })
   expect(model.sql.all('select purpose, success, provider, model from provider_calls order by taskseq')).toEqual([
@@ -35,7 +35,7 @@ test('the choice of a skill and summaries count, each by the model that was aske
 
 test('a run tells what its first prompt was made of, beside what the provider counted, and what was left out later', async () => {
   using model = await modelOf((stream) => approvalTask(stream.log('t')))
-  const { runs } = answer(model.sql, 'task', { task: 't' }) as { runs: JsonObject[] }
+  const { runs } = answer(model.sql, 'task', { task_id: 't' })
   expect(runs[0]).toMatchObject({
     context: [
       { part: 'base', tokens_estimated: 400 },
@@ -64,9 +64,7 @@ test('of very many models some are named, and the sum stays whole', async () => 
       if (answered.type === 'assistant_message_added') log.write(event(answered.type, { ...answered.data, model: `m${n}` }, 'r'))
     }
   })
-  const { task } = answer(model.sql, 'task', { task: 't' }) as {
-    task: { input_tokens: number; usage_by_model: { model: string | null; input_tokens: number }[] }
-  }
+  const { task } = answer(model.sql, 'task', { task_id: 't' })
   expect(task.usage_by_model).toHaveLength(13)
   expect(task.usage_by_model.at(-1)).toMatchObject({ model: null, input_tokens: 280 })
   expect(task.usage_by_model.reduce((total, used) => total + used.input_tokens, 0)).toBe(task.input_tokens)

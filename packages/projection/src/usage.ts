@@ -1,5 +1,5 @@
 // What was used of each model, by task or by run; and what the first prompt of a run was made of.
-import type { JsonObject, JsonValue } from '@beaver/core'
+import type { ModelUsage } from '@beaver/contracts'
 import type { Sql, SqlValue } from './sql.ts'
 
 interface UsageRow {
@@ -14,7 +14,7 @@ interface UsageRow {
 /** Models named; what the others used stands in one more item without a name, so that a sum of all is whole. */
 const modelsMax = 12
 
-export function usageOfTask(sql: Sql, taskKey: number): JsonObject[] {
+export function usageOfTask(sql: Sql, taskKey: number): ModelUsage[] {
   const rows = sql.all<UsageRow>(
     `select '' as run_id, provider, model, sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens, sum(calls) as calls
      from model_usage where task_key = ? group by provider, model order by min(rowid)`,
@@ -24,9 +24,12 @@ export function usageOfTask(sql: Sql, taskKey: number): JsonObject[] {
 }
 
 /** By run. */
-export function usageOfRuns(sql: Sql, taskKey: number): (runId: string) => JsonObject[] {
+export function usageOfRuns(sql: Sql, taskKey: number): (runId: string) => ModelUsage[] {
   const byRun = new Map<string, UsageRow[]>()
-  for (const row of sql.each<UsageRow>('select * from model_usage where task_key = ? order by rowid', [taskKey])) {
+  for (const row of sql.each<UsageRow>(
+    'select run_id, provider, model, input_tokens, output_tokens, calls from model_usage where task_key = ? order by rowid',
+    [taskKey],
+  )) {
     const rows = byRun.get(row.run_id)
     if (rows === undefined) byRun.set(row.run_id, [row])
     else rows.push(row)
@@ -34,7 +37,7 @@ export function usageOfRuns(sql: Sql, taskKey: number): (runId: string) => JsonO
   return (runId) => bounded(byRun.get(runId) ?? [])
 }
 
-function bounded(rows: readonly UsageRow[]): JsonObject[] {
+function bounded(rows: readonly UsageRow[]): ModelUsage[] {
   const rest = rows.slice(modelsMax)
   const sum = (of: 'input_tokens' | 'output_tokens' | 'calls'): number => rest.reduce((total, row) => total + row[of], 0)
   const others = { run_id: '', provider: null, model: null, input_tokens: sum('input_tokens'), output_tokens: sum('output_tokens'), calls: sum('calls') }
@@ -50,4 +53,5 @@ export function firstCallTokens(sql: Sql, taskKey: number): ReadonlyMap<SqlValue
   return new Map(rows.flatMap((row) => (row.input_tokens === null ? [] : [[row.run_id, row.input_tokens] as const])))
 }
 
-export const parsedOrNull = (text: string | null): JsonValue => (text === null ? null : (JSON.parse(text) as JsonValue))
+/** A column that holds JSON, as the fold of this package wrote it. */
+export const parsedOrNull = <T>(text: string | null): T | null => (text === null ? null : (JSON.parse(text) as T))

@@ -2,21 +2,13 @@
 // into its log with its first claim, never here.
 // R1. Only what ended without completing is retried. R2. The retry of a task has an id made of the old one: asked for twice, it is one
 //     task. R3. The copy is made of the old log as it is verified on reading, in the same write as the claim: it is whole or not there.
-import { BeaverError, type BlobStore, type DomainEvent, foreignId, type Journal, type LogId, retryCopy, retryIdOf } from '@beaver/core'
-import { z } from 'zod'
+import type { RequestRead, RetriedTask } from '@beaver/contracts'
+import { BeaverError, type BlobStore, type DomainEvent, type Journal, type LogId, retryCopy, retryIdOf } from '@beaver/core'
 import { type LoadedTask, loadTask } from './load-task.ts'
 import { acceptTask, type AcceptPorts } from './task-intake.ts'
 
-export const retryRequest = z.strictObject({ task_id: foreignId })
-
-export interface Retried {
-  readonly task_id: string
-  readonly session_id: string
-  readonly retry_of: string
-}
-
 /** @throws {BeaverError} `not_found`, `conflict` for a task that runs or completed, `workspace_missing` */
-export async function retryTask({ task_id: taskId }: z.output<typeof retryRequest>, ports: AcceptPorts): Promise<Retried> {
+export async function retryTask({ task_id: taskId }: RequestRead<'task.retry'>, ports: AcceptPorts): Promise<RetriedTask> {
   const log = await ports.journal.find(ports.tenant, taskId)
   if (log === null) throw new BeaverError('not_found', `There is no task ${taskId}. "beaver tasks" lists those there are.`)
   const { state } = await loadTask(log, ports)

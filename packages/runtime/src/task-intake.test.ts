@@ -1,3 +1,4 @@
+import { type SubmitRequest, submitRequest, type SubmittedTask } from '@beaver/contracts'
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +8,7 @@ import { findWorkflow } from '@beaver/workflows'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { workspaceFolders } from './workspace-folders.ts'
 import { loadTask } from './load-task.ts'
-import { type IntakePorts, type Submitted, submitRequest, type SubmitRequest, submitTask } from './task-intake.ts'
+import { type IntakePorts, submitTask } from './task-intake.ts'
 
 let folder = ''
 beforeAll(async () => {
@@ -38,12 +39,12 @@ function intake(over: Partial<IntakePorts> = {}) {
   }
   return {
     ports,
-    submit: (request: SubmitRequest): Promise<Submitted> => submitTask(submitRequest.parse(request), ports),
-    stateOf: async (of: Submitted): Promise<TaskState> => foldTask((await loadTask(logOf(of), ports)).events),
+    submit: (request: SubmitRequest): Promise<SubmittedTask> => submitTask(submitRequest.parse(request), ports),
+    stateOf: async (of: SubmittedTask): Promise<TaskState> => foldTask((await loadTask(logOf(of), ports)).events),
   }
 }
 
-const logOf = ({ task_id, session_id }: Submitted): LogId => ({ tenant: 'local', session: session_id, task: task_id }) as LogId
+const logOf = ({ task_id, session_id }: SubmittedTask): LogId => ({ tenant: 'local', session: session_id, task: task_id }) as LogId
 const refusal = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
     (value) => `accepted ${JSON.stringify(value)}`,

@@ -5,6 +5,7 @@
 // I3. A task is for a root agent (`task`, with `skill` and `profile`) or is a workflow (`workflow`), never both. A workflow's
 //     graph is built before the task is accepted: what would be refused later is refused now.
 import { isAbsolute } from 'node:path'
+import type { RequestRead, SubmittedTask } from '@beaver/contracts'
 import {
   type AcceptOutcome,
   BeaverError,
@@ -15,7 +16,6 @@ import {
   emptyHead,
   type ErrorCode,
   event,
-  foreignId,
   type Ids,
   type Journal,
   type JsonObject,
@@ -32,52 +32,10 @@ import {
   type TaskRequest,
 } from '@beaver/core'
 import { type Refusal, skillsOf, type Workflow } from '@beaver/workflows'
-import { z } from 'zod'
 import type { Daemon } from './daemon.ts'
 import { loadTask } from './load-task.ts'
 import { openedAcceptance, type Opening } from './opened-task.ts'
 import type { WorkspaceFolders } from './workspace-folders.ts'
-
-const submitFields = z.strictObject({
-  /** What to do, in words. */
-  task: z.string().max(1_000_000).optional(),
-  /** Instead of `task`: a workflow to run as it is, without a root agent. */
-  workflow: z.strictObject({ name: z.string(), arguments: z.record(z.string(), z.unknown()) }).optional(),
-  /** Makes a repeated request harmless; made up when absent. */
-  task_id: foreignId.optional(),
-  session_id: foreignId.optional(),
-  /** What was made up just now by who asks, and so is not looked for: the task's id, or the session's too. */
-  fresh: z.enum(['task', 'session']).optional(),
-  /** The folder the agents may work in; absolute. */
-  workspace: z.string().optional(),
-  /** The name of a skill to activate. */
-  skill: z.string().optional(),
-  /** The name of the root agent's profile. */
-  profile: z.string().optional(),
-  source: z.string().max(128).optional(),
-  /** Answers are streamed and published live: for somebody who follows. */
-  stream: z.boolean().optional(),
-  /** What becomes of calls that need an approval: `refuse` where nobody can answer. Default: as the daemon is configured. */
-  approvals: z.enum(['wait', 'refuse']).optional(),
-  /** For the record: a name for the task, and whom it is for. */
-  title: z.string().min(1).max(200).optional(),
-  user_id: foreignId.optional(),
-})
-export const submitRequest = submitFields
-  .refine((request) => request.task !== undefined || request.workflow !== undefined, {
-    path: ['task'],
-    message: 'is required, or "workflow" instead of it',
-  })
-  .refine(({ fresh, task_id, session_id }) => fresh === undefined || (task_id !== undefined && (fresh === 'task' || session_id !== undefined)), {
-    path: ['fresh'],
-    message: 'says that "task_id" was made up just now, and with "session" that "session_id" was too: give them',
-  })
-export type SubmitRequest = z.input<typeof submitRequest>
-
-export interface Submitted {
-  readonly task_id: string
-  readonly session_id: string
-}
 
 export interface IntakePorts {
   readonly journal: Journal
@@ -106,7 +64,7 @@ export interface IntakePorts {
 const tailTriesMax = 20
 
 /** @throws {BeaverError} `invalid_arguments`, `workspace_missing`, `unknown_skill`, `unknown_profile`, `unknown_workflow`, `conflict` */
-export async function submitTask(request: z.output<typeof submitRequest>, ports: IntakePorts): Promise<Submitted> {
+export async function submitTask(request: RequestRead<'task.submit'>, ports: IntakePorts): Promise<SubmittedTask> {
   const { journal, tenant } = ports
   const task = await validated(request, ports)
   const there = request.task_id === undefined || request.fresh !== undefined ? null : await journal.find(tenant, request.task_id)
@@ -127,7 +85,7 @@ export type AcceptPorts = Pick<IntakePorts, 'journal' | 'blobs' | 'clock' | 'log
  * @param of.newSession the session was made up just now
  * @throws {BeaverError} `conflict`
  */
-export async function acceptTask(log: LogId, task: TaskRequest, ports: AcceptPorts, { newSession = false } = {}): Promise<Submitted> {
+export async function acceptTask(log: LogId, task: TaskRequest, ports: AcceptPorts, { newSession = false } = {}): Promise<SubmittedTask> {
   const { journal, tenant } = ports
   for (let tries = 0; tries < tailTriesMax; tries++) {
     // A session that was made up just now has no tail.
@@ -145,7 +103,7 @@ export async function acceptTask(log: LogId, task: TaskRequest, ports: AcceptPor
 }
 
 /** A request for an id that names a task already. @throws {BeaverError} `conflict` when it is another request, or for another session */
-async function repeated(there: LogId, asked: LogId, task: TaskRequest, ports: AcceptPorts): Promise<Submitted> {
+async function repeated(there: LogId, asked: LogId, task: TaskRequest, ports: AcceptPorts): Promise<SubmittedTask> {
   if (there.session !== asked.session)
     throw new BeaverError('conflict', `The task id ${there.task} is taken in the session ${there.session}. Use another id, or none.`)
   const { state } = await loadTask(there, ports)
@@ -172,7 +130,7 @@ async function acceptOnly(log: LogId, record: SealedRecord, tail: SessionTail, p
   return outcome
 }
 
-type Requested = z.output<typeof submitRequest>
+type Requested = RequestRead<'task.submit'>
 
 async function validated(request: Requested, ports: IntakePorts): Promise<TaskRequest> {
   const work = request.workflow === undefined ? agentWork(request, ports) : workflowWork(request, request.workflow, ports)

@@ -21,7 +21,7 @@ export interface SupervisedTask {
   readonly outcome: Promise<TaskOutcome>
   /** How it ended, when this daemon wrote the terminal event. */
   end(): DomainEvent | null
-  /** Journals the request; resolves when it is durable. @throws {BeaverError} `conflict` */
+  /** Journals the request; resolves when it is durable. @throws {BeaverError} `conflict`; `fenced` when this daemon let go of the task meanwhile */
   cancel(reason: string): Promise<void>
   /** Cancels one node of a running team; what depends on it is blocked. @throws {BeaverError} `not_found`, `conflict` */
   cancelNode(nodeId: string, reason: string): Promise<void>
@@ -75,6 +75,7 @@ class TaskSupervisor implements SupervisedTask {
   }
 
   async cancel(reason: string): Promise<void> {
+    this.#mustBeDriven()
     if (this.#ended || this.#run.terminal !== null) throw new BeaverError('conflict', `The task ${this.log.task} has ended already.`)
     await this.#taskLog.append([draft(event('task_cancel_requested', { reason }))])
     this.#actor.send({ type: 'cancel', reason })
@@ -82,12 +83,14 @@ class TaskSupervisor implements SupervisedTask {
   }
 
   async cancelNode(nodeId: string, reason: string): Promise<void> {
+    this.#mustBeDriven()
     const { teams } = this.#run
     if (this.#ended || teams === null) throw new BeaverError('conflict', `The task ${this.log.task} has no running team.`)
     await teams.cancelNode(nodeId, reason)
   }
 
   async decide(decision: Decision): Promise<void> {
+    this.#mustBeDriven()
     if (this.#ended) throw new BeaverError('conflict', `The task ${this.log.task} has no call that waits for an approval.`)
     await this.#run.approvals.decide(decision)
   }
@@ -97,8 +100,12 @@ class TaskSupervisor implements SupervisedTask {
   }
 
   get #ended(): boolean {
-    const { status, context } = this.#actor.getSnapshot()
-    return context.terminal !== null || status !== 'active'
+    return this.#actor.getSnapshot().context.terminal !== null
+  }
+
+  /** A task that was let go of is not over: who asks looks for its owner again. */
+  #mustBeDriven(): void {
+    if (!this.#ended && this.#actor.getSnapshot().status !== 'active') throw new BeaverError('fenced', `This daemon let go of the task ${this.log.task}.`)
   }
 
   /** Resolves when the machine has ended and nothing of the task is held. */

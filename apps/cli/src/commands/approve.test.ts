@@ -1,19 +1,29 @@
+import type { AskedCallAnswer } from '@beaver/contracts'
 import { expect, test } from 'vitest'
-import type { WaitingCall } from '../answers.ts'
 import { chooseCall } from './approve.ts'
 
-const call = (call_id: string, run_id = 'run_1'): WaitingCall => ({
+const call = (call_id: string, run_id = 'run_1'): AskedCallAnswer => ({
   task_id: 't',
+  session_id: 's',
   run_id,
   agent_name: 'Root agent',
+  node_id: null,
   call_id,
   tool: 'x',
   subject: '',
+  rule: null,
+  arguments: null,
+  state: 'waiting',
   requested_at: null,
+  taskseq: 9,
+  by: null,
+  reason: null,
+  decided_at: null,
 })
-const found = (typed: string | undefined, ...calls: WaitingCall[]): string[] => chooseCall(calls, typed).found.map((each) => `${each.run_id}/${each.call_id}`)
+const found = (typed: string | undefined, ...calls: AskedCallAnswer[]): string[] =>
+  chooseCall(calls, typed).found.map((each) => `${each.run_id}/${each.call_id}`)
 
-test.each<[string, string | undefined, WaitingCall[], string[]]>([
+test.each<[string, string | undefined, AskedCallAnswer[], string[]]>([
   ['left out: all that wait', undefined, [call('a'), call('b')], ['run_1/a', 'run_1/b']],
   ['a whole id wins over a beginning', 'call_1', [call('call_1'), call('call_10')], ['run_1/call_1']],
   ['the beginning of an id', 'call_2', [call('call_1'), call('call_22')], ['run_1/call_22']],

@@ -1,7 +1,7 @@
 // `beaver approve` and `beaver deny`: decide about a call that waits for a person; the decision is in the journal when this ends.
 // A1. A call is named by its id, by the beginning of it, or not at all where only one waits; what could mean several is refused.
+import type { AskedCallAnswer, QueryOutput } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
-import type { ApprovalsAnswer, WaitingCall } from '../answers.ts'
 import { commandName } from '../command-name.ts'
 import { type Connection, connect } from '../connection.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'
@@ -48,9 +48,9 @@ async function decide(
 const listMax = 200
 
 /** What the projector knows to wait; `null` when it does not know the task, or none runs. */
-async function waitingIn({ client }: Connection, task?: string): Promise<ApprovalsAnswer | null> {
+async function waitingIn({ client }: Connection, task?: string): Promise<QueryOutput<'approvals'> | null> {
   try {
-    return (await client.query('approvals', { task, limit: listMax })) as ApprovalsAnswer
+    return await client.query('approvals', { task_id: task, limit: listMax })
   } catch (error) {
     if (task !== undefined && error instanceof BeaverError && (error.code === 'not_found' || error.code === 'no_daemon')) return null
     throw error
@@ -58,7 +58,7 @@ async function waitingIn({ client }: Connection, task?: string): Promise<Approva
 }
 
 /** How the daemon is to be told of the call. What is not known here is passed on as it was typed: the daemon knows best. */
-async function callOf(connection: Connection, taskId: string, typed: string | undefined): Promise<{ name: string; call: WaitingCall | null }> {
+async function callOf(connection: Connection, taskId: string, typed: string | undefined): Promise<{ name: string; call: AskedCallAnswer | null }> {
   const answer = await waitingIn(connection, taskId)
   const { found, exact } = chooseCall(answer?.calls ?? [], typed)
   const [only] = found
@@ -74,13 +74,16 @@ async function callOf(connection: Connection, taskId: string, typed: string | un
 }
 
 /** The calls that may be meant. `exact`: by a whole id. */
-export function chooseCall(calls: readonly WaitingCall[], typed: string | undefined): { readonly found: readonly WaitingCall[]; readonly exact: boolean } {
+export function chooseCall(
+  calls: readonly AskedCallAnswer[],
+  typed: string | undefined,
+): { readonly found: readonly AskedCallAnswer[]; readonly exact: boolean } {
   if (typed === undefined) return { found: calls, exact: false }
   const whole = calls.filter((call) => typed === call.call_id || typed === `${call.run_id}/${call.call_id}`)
   return whole.length > 0 ? { found: whole, exact: true } : { found: calls.filter((call) => call.call_id.startsWith(typed)), exact: false }
 }
 
-function several(taskId: string, found: readonly WaitingCall[], exact: boolean): BeaverError {
+function several(taskId: string, found: readonly AskedCallAnswer[], exact: boolean): BeaverError {
   const problems = found.map((call) => ({
     path: nameOfCall(call, found),
     message: `${oneLine(call.agent_name ?? 'an agent')} asks to call ${whatIsAsked(call)}`,
@@ -89,7 +92,7 @@ function several(taskId: string, found: readonly WaitingCall[], exact: boolean):
   return new BeaverError('invalid_arguments', `${counted(found.length, 'call')} of the task ${taskId} wait for an approval. ${which}`, { problems })
 }
 
-const nameOfCall = (call: WaitingCall, among: readonly WaitingCall[]): string =>
+const nameOfCall = (call: AskedCallAnswer, among: readonly AskedCallAnswer[]): string =>
   nameOf(
     { runId: call.run_id ?? '', callId: call.call_id },
     among.map((each) => ({ callId: each.call_id })),
@@ -115,8 +118,8 @@ async function list(connection: Connection, screen: Screen, { json, approved }: 
   return 0
 }
 
-export function waitingTable(calls: readonly WaitingCall[], screen: Pick<Screen, 'columns' | 'style'>, now: number): string[] {
-  return table<WaitingCall>(
+export function waitingTable(calls: readonly AskedCallAnswer[], screen: Pick<Screen, 'columns' | 'style'>, now: number): string[] {
+  return table<AskedCallAnswer>(
     [
       { title: 'TASK', cell: (call) => oneLine(call.task_id) },
       { title: 'CALL', cell: (call) => oneLine(call.call_id), paint: screen.style.cyan },

@@ -1,16 +1,16 @@
 // `beaver events`: the journal of a task as it was written.
-import type { EventItem } from '../answers.ts'
+import type { EventItem } from '@beaver/contracts'
 import type { GlobalOptions } from '../context.ts'
 import type { Screen } from '../screen.ts'
 import { bytes, moment } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { table } from '../text/table.ts'
-import { asking, pages } from './query.ts'
+import { ask, asking, pages } from './query.ts'
 
 export function events(task: string, options: { readonly limit?: number; readonly json?: true }, globals: GlobalOptions): Promise<number> {
   return asking(globals, async ({ screen }, connection) => {
     const items: EventItem[] = []
-    for await (const page of pages<EventItem>(connection, 'events', { task }, options.limit)) {
+    for await (const page of pages((place) => ask(connection, 'events', { task_id: task, ...place }), options)) {
       if (options.json === true) for (const item of page) screen.json(item)
       else items.push(...page)
     }

@@ -2,7 +2,6 @@
 // counts as the whole id.
 import { BeaverError } from '@beaver/core'
 import type { Connection } from '../connection.ts'
-import type { TaskAnswer } from '../answers.ts'
 
 export interface NamedTask {
   readonly taskId: string
@@ -13,7 +12,7 @@ export interface NamedTask {
 /** @throws {BeaverError} `invalid_arguments` when several tasks may be meant */
 export async function findTask({ client }: Connection, typed: string): Promise<NamedTask> {
   try {
-    const answer = (await client.query('task', { task: typed, limit: 1 })) as TaskAnswer
+    const answer = await client.query('task', { task_id: typed, limit: 1 })
     return { taskId: answer.task.task_id, known: true }
   } catch (error) {
     if (!(error instanceof BeaverError) || error.code === 'invalid_arguments') throw error

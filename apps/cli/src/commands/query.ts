@@ -1,6 +1,6 @@
 // Asking the projector: one answer, or the pages of a long one.
+import type { QueryInput, QueryName, QueryOutput } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
-import type { Paged } from '../answers.ts'
 import { type Connection, connect } from '../connection.ts'
 import { type Context, contextOf, type GlobalOptions } from '../context.ts'
 import { findSystem } from '../system/find-system.ts'
@@ -14,14 +14,14 @@ export async function asking(globals: GlobalOptions, show: (context: Context, co
 }
 
 /** @throws {BeaverError} `no_daemon` when no projector runs, `not_found`, `invalid_arguments` */
-export async function ask<Answer>({ client }: Connection, name: string, input: Record<string, unknown>): Promise<Answer> {
+export async function ask<Name extends QueryName>({ client }: Connection, name: Name, input: QueryInput<Name>): Promise<QueryOutput<Name>> {
   try {
-    return (await client.query(name, input)) as Answer
+    return await client.query(name, input)
   } catch (error) {
-    if (error instanceof BeaverError && error.code === 'not_found') {
+    if (error instanceof BeaverError && error.code === 'not_found' && 'task_id' in input) {
       throw new BeaverError(
         'not_found',
-        `There is no task ${JSON.stringify(input['task'])}. "beaver tasks" lists those there are; a task submitted just now takes a moment to appear.`,
+        `There is no task ${JSON.stringify(input.task_id)}. "beaver tasks" lists those there are; a task submitted just now takes a moment to appear.`,
         { cause: error },
       )
     }
@@ -31,14 +31,23 @@ export async function ask<Answer>({ client }: Connection, name: string, input: R
 
 const pageRows = 500
 
-/** The items of all pages, up to `limit`. Asks for the next page when it is wanted. */
-export async function* pages<Item>(connection: Connection, name: string, input: Record<string, unknown>, limit = Infinity): AsyncGenerator<Item[]> {
+interface Page<Item> {
+  readonly events: Item[]
+  readonly more: boolean
+  readonly next: number | null
+}
+
+/** The items of all pages behind `after`, up to `limit`. Asks for the next page when it is wanted. */
+export async function* pages<Item>(
+  askPage: (page: { after: number; limit: number }) => Promise<Page<Item>>,
+  { limit = Infinity, after = 0 }: { readonly limit?: number | undefined; readonly after?: number },
+): AsyncGenerator<Item[]> {
   let left = limit
-  for (let after = 0; left > 0;) {
-    const answer = await ask<Paged & { events: Item[] }>(connection, name, { ...input, after, limit: Math.min(pageRows, left) })
+  for (let place = after; left > 0;) {
+    const answer = await askPage({ after: place, limit: Math.min(pageRows, left) })
     yield answer.events
     left -= answer.events.length
     if (!answer.more || answer.next === null) return
-    after = answer.next
+    place = answer.next
   }
 }

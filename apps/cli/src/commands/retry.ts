@@ -1,7 +1,7 @@
 // `beaver retry`: takes a task that ended without completing up again, or all that failed since some time.
 // R1. A task that cannot be retried stops none of the others. R2. What was retried once is not retried again by --failed: its retry is.
+import type { QueryOutput, TaskSummary } from '@beaver/contracts'
 import { BeaverError, messageOf } from '@beaver/core'
-import type { TasksAnswer, TaskSummary } from '../answers.ts'
 import { commandName } from '../command-name.ts'
 import { connect, type Connection } from '../connection.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'
@@ -50,11 +50,16 @@ const pageMax = 200
 /** Every task that failed or is incomplete, and has no retry yet; oldest first. */
 async function failedTasks(connection: Connection, since: string | null): Promise<TaskSummary[]> {
   const found: TaskSummary[] = []
-  for (const status of ['failed', 'incomplete']) {
+  for (const status of ['failed', 'incomplete'] as const) {
     let before: number | null = null
     do {
-      const asked: Record<string, unknown> = { status, retried: false, limit: pageMax, ...(since === null ? {} : { ended_since: since }) }
-      const page: TasksAnswer = await ask<TasksAnswer>(connection, 'tasks', before === null ? asked : { ...asked, before })
+      const page: QueryOutput<'tasks'> = await ask(connection, 'tasks', {
+        status,
+        retried: false,
+        limit: pageMax,
+        ended_since: since ?? undefined,
+        before: before ?? undefined,
+      })
       found.push(...page.tasks)
       before = page.next
     } while (before !== null)

@@ -1,5 +1,5 @@
 // `beaver search`: words in what was said in all tasks.
-import type { SearchAnswer } from '../answers.ts'
+import type { SearchAnswer } from '@beaver/contracts'
 import type { GlobalOptions } from '../context.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { table } from '../text/table.ts'
@@ -14,7 +14,7 @@ export function search(
   globals: GlobalOptions,
 ): Promise<number> {
   return asking(globals, async ({ screen }, connection) => {
-    const answer = await searched(connection, { query: words.join(' '), limit, session })
+    const answer = await searched(connection, { query: words.join(' '), limit, session_id: session })
     if (json === true) return screen.json(answer)
     if (answer.hits.length === 0) return screen.print(`Nothing was said that holds ${words.map((word) => JSON.stringify(word)).join(' and ')}.`)
     const { style, columns } = screen
@@ -40,10 +40,10 @@ export function search(
 }
 
 /** Asks until there are enough hits or no texts are left: an answer covers so many texts only. */
-async function searched(connection: Connection, input: { query: string; limit: number; session: string | undefined }): Promise<SearchAnswer> {
+async function searched(connection: Connection, input: { query: string; limit: number; session_id: string | undefined }): Promise<SearchAnswer> {
   const hits: Hit[] = []
   for (let before: number | undefined; ;) {
-    const answer = await ask<SearchAnswer>(connection, 'search', { ...input, limit: input.limit - hits.length, before })
+    const answer = await ask(connection, 'search', { ...input, limit: input.limit - hits.length, before })
     hits.push(...answer.hits)
     if (!answer.more || answer.next === null || hits.length >= input.limit) return { ...answer, hits }
     before = answer.next

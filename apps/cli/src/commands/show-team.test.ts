@@ -1,22 +1,34 @@
+import type { AskedCallAnswer, NodeAnswer, RunAnswer, TaskAnswer, TeamAnswer } from '@beaver/contracts'
 import { describe, expect, test } from 'vitest'
-import type { NodeAnswer, RunAnswer, TaskAnswer, TeamAnswer } from '../answers.ts'
 import { styleOf, symbolsOf } from '../text/style.ts'
 import { textWidth } from '../text/width.ts'
 import { taskLines } from './show.ts'
 
 const run: RunAnswer = {
   run_id: 'run_x',
+  parent_run_id: null,
   agent_name: 'x',
+  node_id: null,
   team_run_id: 'team',
+  attempt_index: 1,
+  execution_mode: null,
   status: 'completed',
   started_at: '',
+  ended_at: null,
   duration_ms: 1_500,
+  tool_iterations: 0,
   tool_calls: 0,
   tool_calls_failed: 0,
   restarts: 0,
   input_tokens: 10,
   output_tokens: 5,
+  calls: 1,
   usage_by_model: [],
+  provider: null,
+  model: null,
+  finish_reason: null,
+  output: null,
+  output_chars: 0,
   skills: [],
   skill_selection: null,
   context: null,
@@ -32,9 +44,14 @@ const node = (node_id: string, status: string, more: Partial<NodeAnswer> = {}): 
   status,
   kind: 'agent',
   depends_on: [],
+  quorum: null,
   added_after: null,
+  use_skill: null,
   tool: null,
   operation: null,
+  run_id: null,
+  started_at: null,
+  ended_at: null,
   duration_ms: null,
   evidence_passed: null,
   evidence: [],
@@ -48,6 +65,14 @@ const node = (node_id: string, status: string, more: Partial<NodeAnswer> = {}): 
   ...more,
 })
 const team: TeamAnswer = {
+  team_run_id: 'team',
+  run_id: null,
+  call_id: null,
+  task: 'Map the list',
+  started_at: '',
+  ended_at: null,
+  duration_ms: null,
+  output_nodes: ['end'],
   workflow: 'workflow:map',
   status: 'incomplete',
   message: null,
@@ -67,14 +92,37 @@ const team: TeamAnswer = {
     node('item', 'completed', { added_after: 'split', run }),
   ],
 }
+const asked: AskedCallAnswer = {
+  task_id: 't1',
+  session_id: 's',
+  run_id: 'r',
+  agent_name: 'Root agent',
+  node_id: null,
+  call_id: 'c',
+  tool: 'run_command',
+  subject: '',
+  rule: null,
+  arguments: null,
+  state: 'waiting',
+  requested_at: null,
+  taskseq: 9,
+  by: null,
+  reason: null,
+  decided_at: null,
+}
 const answer: TaskAnswer = {
   task: {
     task_id: 't1',
     session_id: 's',
+    tenant: 'local',
     status: 'incomplete',
+    wait: null,
     text: 'Map the list',
     skill: null,
+    retry_of: null,
     submitted_at: null,
+    started_at: null,
+    ended_at: null,
     elapsed_ms: null,
     agents: 1,
     input_tokens: 10,
@@ -89,6 +137,10 @@ const answer: TaskAnswer = {
     failure: null,
     chain_ok: true,
     workspace: null,
+    source: null,
+    previous_task_id: null,
+    root_run_id: null,
+    dead_lettered: false,
     daemon: null,
     claims: 1,
     cancel_reason: null,
@@ -111,6 +163,7 @@ const answer: TaskAnswer = {
   failures: [],
   chain_ok: true,
   findings: [],
+  more_findings: false,
 }
 const screen = (columns: number) => ({ columns, style: styleOf(false), symbols: symbolsOf({ utf8: true, turning: false }), interactive: false })
 const options = { now: 0, all: false, prices: {}, command: 'beaver' }
@@ -202,10 +255,9 @@ test('what agents cost is said, and what was left out of their conversations', (
 })
 
 test('what waits is shown with the commands that answer, then what was decided by whom', () => {
-  const call = { task_id: 't1', run_id: 'r', agent_name: 'Root agent', tool: 'run_command', requested_at: null, taskseq: 9, by: null, reason: null }
   const approvals = [
-    { ...call, call_id: 'c2', subject: 'rm -rf build', state: 'waiting' },
-    { ...call, call_id: 'c1', subject: 'ls', state: 'denied', by: 'ben', reason: 'not now' },
+    { ...asked, call_id: 'c2', subject: 'rm -rf build', state: 'waiting' },
+    { ...asked, call_id: 'c1', subject: 'ls', state: 'denied', by: 'ben', reason: 'not now' },
   ]
   const lines = taskLines({ ...answer, task: { ...answer.task, status: 'running', waiting: 1 }, approvals }, screen(100), options)
   expect(section('Approvals', lines)).toEqual([
@@ -218,7 +270,7 @@ test('what waits is shown with the commands that answer, then what was decided b
 
 test('what a person is asked, and what was decided, is shown to its end', () => {
   const subject = `sh -c '${'echo a line; '.repeat(40)}rm -rf /'`
-  const call = { task_id: 't1', run_id: 'r', agent_name: 'root', tool: 'run_command', requested_at: null, taskseq: 9, by: 'ann', reason: null, subject }
+  const call = { ...asked, agent_name: 'root', by: 'ann', subject }
   for (const state of ['waiting', 'granted']) {
     const shown = section('Approvals', taskLines({ ...answer, approvals: [{ ...call, call_id: 'c', state }] }, screen(80), options))
     expect(shown.join(' ').replaceAll(/\s+/g, ' ')).toContain(subject)

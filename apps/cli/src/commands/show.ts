@@ -1,5 +1,5 @@
 // `beaver show`: one task whole. What was asked, who did what, on what evidence, what failed and why, and what came out.
-import type { EventItem, TaskAnswer } from '../answers.ts'
+import type { TaskAnswer } from '@beaver/contracts'
 import { commandName } from '../command-name.ts'
 import type { Connection } from '../connection.ts'
 import type { GlobalOptions } from '../context.ts'
@@ -14,14 +14,14 @@ import { padEnd } from '../text/width.ts'
 import { keptLines } from '../view/render-kept.ts'
 import { approvalLines, contextLines } from '../view/show-parts.ts'
 import { runLines, teamLines, topPrefix } from '../view/show-tree.ts'
-import { ask, asking, pages } from './query.ts'
+import { ask, asking } from './query.ts'
 
 /** As many as the projector answers with. */
 const nodesMax = 512
 
 export function show(task: string, options: { readonly limit?: number; readonly all?: true; readonly json?: true }, globals: GlobalOptions): Promise<number> {
   return asking(globals, async ({ config, screen }, connection) => {
-    const answer = await ask<TaskAnswer>(connection, 'task', { task, limit: options.limit ?? (options.all === true ? nodesMax : undefined) })
+    const answer = await ask(connection, 'task', { task_id: task, limit: options.limit ?? (options.all === true ? nodesMax : undefined) })
     const final_output = await wholeOutput(connection, answer)
     if (options.json === true) return screen.json({ ...answer, final_output })
     const shown = { now: Date.now(), all: options.all === true, prices: config.prices, command: commandName() }
@@ -33,8 +33,10 @@ export function show(task: string, options: { readonly limit?: number; readonly 
 async function wholeOutput(connection: Connection, answer: TaskAnswer): Promise<string | null> {
   const cut = answer.final_output
   if (cut === null || cut.length >= answer.final_output_chars) return cut
-  for await (const page of pages<EventItem>(connection, 'events', { task: answer.task.task_id, after: answer.task.last_taskseq - 1 }, 1)) {
-    const { final_output } = (page.at(-1)?.data ?? {}) as { final_output?: unknown }
+  const { task_id, last_taskseq } = answer.task
+  const last = await ask(connection, 'events', { task_id, after: last_taskseq - 1, limit: 1 })
+  for (const { data } of last.events) {
+    const { final_output } = (data ?? {}) as { final_output?: unknown }
     if (typeof final_output === 'string') return final_output
   }
   return cut

@@ -1,6 +1,6 @@
 // `beaver status`: what runs, what is at work, what waits and for what, and what is wrong. 0 when nothing is, 1 otherwise.
+import type { TaskSummary } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
-import type { TaskSummary } from '../answers.ts'
 import { type Context, contextOf, type GlobalOptions } from '../context.ts'
 import type { Finding } from '../doctor/check.ts'
 import { serverAway } from '../doctor/check-system.ts'
@@ -48,7 +48,7 @@ function answerOf({ server, version, stream, look, daemons, daemon, projector, w
     model: daemon.kind === 'answered' ? { provider: daemon.value.provider, model: daemon.value.model } : null,
     projector: projector.kind === 'answered' ? projector.value : null,
     waiting: waiting.map((task) => ({ task_id: task.task_id, session_id: task.session_id, ...waitOf(task) })),
-    failed: failed.map(({ task_id, session_id, ended_at = null, failure }) => ({ task_id, session_id, ended_at, failure })),
+    failed: failed.map(({ task_id, session_id, ended_at, failure }) => ({ task_id, session_id, ended_at, failure })),
   }
 }
 
@@ -78,19 +78,19 @@ function daemonLines({ daemons, daemon }: SystemReport): string[] {
 
 function projectorLine({ projector }: SystemReport): string {
   if (projector.kind === 'unanswered') return 'away'
-  const { events, behind = 0, findings = 0 } = projector.value
+  const { events, behind, findings } = projector.value
   return `${counted(events, 'event')}, ${(behind ?? 0) <= 1 ? 'up to date' : `${count(behind ?? 0)} behind`}, ${counted(findings, 'finding')}`
 }
 
 function tasksLine({ projector }: SystemReport, { style }: Screen): string {
   if (projector.kind === 'unanswered') return 'unknown: the projector is away'
-  const { by_status: byStatus = {}, tasks, waiting = 0 } = projector.value
+  const { by_status: byStatus, tasks, waiting } = projector.value
   const parts = Object.entries(byStatus).map(([name, n]) => statusPaint(name, style)(`${count(n)} ${name}`))
   return tasks === 0 ? 'none yet' : [...parts, ...(waiting > 0 ? [`${count(waiting)} of them waiting`] : [])].join(', ')
 }
 
 /** What a task waits for: a person's decision about a call, or what its suspension says. */
-function waitOf({ wait = null, waits_for: call }: TaskSummary): { readonly waits_for: string; readonly until: string | null; readonly reason: string } {
+function waitOf({ wait, waits_for: call }: TaskSummary): { readonly waits_for: string; readonly until: string | null; readonly reason: string } {
   if (call !== null) return { waits_for: 'person', until: wait?.until ?? null, reason: `${call.tool} ${oneLine(call.subject)}` }
   return { waits_for: wait?.for ?? 'unknown', until: wait?.until ?? null, reason: oneLine(wait?.reason ?? '') }
 }

@@ -1,5 +1,5 @@
 // `beaver tasks`: what was asked of the system, newest first.
-import type { TasksAnswer, TaskSummary } from '../answers.ts'
+import type { TaskStatusFilter, TaskSummary } from '@beaver/contracts'
 import { commandName } from '../command-name.ts'
 import type { GlobalOptions } from '../context.ts'
 import type { Screen } from '../screen.ts'
@@ -12,18 +12,18 @@ import { answerLines, questionLines } from '../view/render-asked.ts'
 import { ask, asking } from './query.ts'
 
 interface TasksOptions {
-  readonly status?: string
+  readonly status?: TaskStatusFilter
   readonly session?: string
   readonly limit?: number
   readonly json?: true
 }
 
-export function tasks({ json, ...input }: TasksOptions, globals: GlobalOptions): Promise<number> {
+export function tasks({ json, status, session, limit }: TasksOptions, globals: GlobalOptions): Promise<number> {
   return asking(globals, async ({ config, screen }, connection) => {
-    const answer = await ask<TasksAnswer>(connection, 'tasks', { ...input })
+    const answer = await ask(connection, 'tasks', { status, session_id: session, limit })
     if (json === true) return screen.json(answer)
     if (answer.tasks.length === 0)
-      return screen.print(input.status === undefined && input.session === undefined ? 'No tasks yet. Submit one: beaver run "…"' : 'No such tasks.')
+      return screen.print(status === undefined && session === undefined ? 'No tasks yet. Submit one: beaver run "…"' : 'No such tasks.')
     screen.print(...tasksTable(answer.tasks, screen, { now: Date.now(), prices: config.prices }), ...waitingLines(answer.tasks, screen, commandName()))
     if (answer.more) screen.print(screen.style.dim(`There are more; --limit ${Math.min(200, answer.tasks.length * 5)} shows them.`))
   })

@@ -1,17 +1,17 @@
 // `beaver timeline`: what happened in a task, in words.
-import type { TimelineItem } from '../answers.ts'
+import type { TimelineItem } from '@beaver/contracts'
 import type { GlobalOptions } from '../context.ts'
 import type { Screen } from '../screen.ts'
 import { duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { table } from '../text/table.ts'
 import { cutToWidth } from '../text/width.ts'
-import { asking, pages } from './query.ts'
+import { ask, asking, pages } from './query.ts'
 
 export function timeline(task: string, options: { readonly limit?: number; readonly json?: true }, globals: GlobalOptions): Promise<number> {
   return asking(globals, async ({ screen }, connection) => {
     const items: TimelineItem[] = []
-    for await (const page of pages<TimelineItem>(connection, 'timeline', { task }, options.limit)) {
+    for await (const page of pages((place) => ask(connection, 'timeline', { task_id: task, ...place }), options)) {
       if (options.json === true) for (const item of page) screen.json(item)
       else items.push(...page)
     }

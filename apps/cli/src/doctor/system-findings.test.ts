@@ -1,13 +1,13 @@
 // Each fault a running system may have, as it reports it, and what the doctor and `beaver status` say of it.
+import type { ProjectorStatus, TaskSummary } from '@beaver/contracts'
 import { describe, expect, it } from 'vitest'
-import type { StatusAnswer, TaskSummary } from '../answers.ts'
 import type { SystemReport } from '../system/examine-system.ts'
 import { systemFindings } from './system-findings.ts'
 
 const now = Date.parse('2027-01-09T12:00:00.000Z')
 const at = (secondsAgo: number): string => new Date(now - secondsAgo * 1_000).toISOString()
 
-const projection: StatusAnswer = {
+const projection: ProjectorStatus = {
   stream: 'BEAVER_x@1',
   sequence: 40,
   events: 90,
@@ -16,8 +16,11 @@ const projection: StatusAnswer = {
   by_status: { completed: 7 },
   waiting: 0,
   findings: 0,
+  texts_behind: 0,
+  schema_version: 1,
   stream_sequence: 40,
   behind: 0,
+  moved_at: null,
   behind_since: null,
   fault: null,
 }
@@ -36,7 +39,7 @@ const sound: SystemReport = {
   failed: [],
 }
 const away = { kind: 'unanswered', reason: 'No projector answers. Start the system with "beaver up".' } as const
-const projector = (changes: Partial<StatusAnswer>): SystemReport['projector'] => ({ kind: 'answered', value: { ...projection, ...changes } })
+const projector = (changes: Partial<ProjectorStatus>): SystemReport['projector'] => ({ kind: 'answered', value: { ...projection, ...changes } })
 
 /** What is not ok, in short. */
 const wrong = (changes: Partial<SystemReport>): string[] =>
@@ -100,9 +103,8 @@ describe('what is wrong with a system', () => {
   })
 
   it('is seen of a projector that does not say where the journal ends', () => {
-    const { stream, sequence, events, tasks, tasks_broken } = projection
-    const older = { stream, sequence, events, tasks, tasks_broken }
-    expect(wrong({ projector: { kind: 'answered', value: older }, look: { kind: 'there', identity: 'BEAVER_x@1', lastSequence: 2_000 } })).toEqual([
+    const silent = projector({ stream_sequence: null, behind: null })
+    expect(wrong({ projector: silent, look: { kind: 'there', identity: 'BEAVER_x@1', lastSequence: 2_000 } })).toEqual([
       'warn projector: answers: 7 tasks, 90 events, 1,960 messages behind',
     ])
   })

@@ -1,7 +1,7 @@
 // What is wrong with a running system, and what to do: from what it says of itself. Pure, so that each fault can be shown to be seen.
 // F1. A fault is said once, by the part that has it: a journal that is gone is not told as a daemon and a projector that fail too.
+import type { TaskSummary } from '@beaver/contracts'
 import type { SystemReport } from '../system/examine-system.ts'
-import type { TaskSummary } from '../answers.ts'
 import { counted, duration, moment } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { fail, type Finding, ok, warn } from './check.ts'
@@ -92,7 +92,7 @@ function checkProjector({ projector, look }: SystemReport, now: number): Finding
       `${says}; ${counted(status.tasks_broken, 'task')} with a broken record`,
       'Look at them with "beaver show <task>": somebody changed the journal.',
     )
-  const { fault = null, behind_since: since = null } = status
+  const { fault, behind_since: since } = status
   if (fault !== null && (fault.code === 'stream_missing' || fault.code === 'stream_recreated') && look.kind !== 'unknown')
     return warn('projector', `${says}; it waits for the journal`, 'See above.')
   if (fault !== null)

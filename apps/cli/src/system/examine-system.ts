@@ -1,11 +1,11 @@
 // What a running system says of itself: the server, the journal, the daemons, the projector, the tasks. Asked once, all at the same
 // time; what it means belongs to ./system-findings.ts.
 // E1. Every question ends within `answerMsMax`, and none is asked twice. E2. What cannot be asked is a reason, never an error.
+import type { ProjectorStatus, TaskStatusFilter, TaskSummary } from '@beaver/contracts'
 import type { DaemonStatus } from '@beaver/client'
 import { messageOf } from '@beaver/core'
 import { type PresentDaemon, presentDaemons, shownUrl, type StreamLook, streamPulse } from '@beaver/nats'
-import type { StatusAnswer, TasksAnswer, TaskSummary } from '../answers.ts'
-import { type Connection, connect } from '../connection.ts'
+import { connect } from '../connection.ts'
 import type { FoundSystem } from './find-system.ts'
 
 /** An answer, or why there is none. */
@@ -21,7 +21,7 @@ export interface SystemReport {
   readonly daemons: readonly PresentDaemon[]
   /** What the daemon that answers first says. */
   readonly daemon: Asked<DaemonStatus>
-  readonly projector: Asked<StatusAnswer>
+  readonly projector: Asked<ProjectorStatus>
   /** The newest that wait, for a person or for something else, and the newest that failed. */
   readonly waiting: readonly TaskSummary[]
   readonly failed: readonly TaskSummary[]
@@ -35,15 +35,15 @@ const shownMax = 50
 export async function examineSystem(found: FoundSystem): Promise<SystemReport> {
   await using connection = await connect(found, { daemonMs: 0 })
   const { nc, subjects } = connection
-  const tasks = async (status: string): Promise<readonly TaskSummary[]> => {
-    const answer = await asked(connection.client.query('tasks', { status, limit: shownMax }) as Promise<TasksAnswer>)
+  const tasks = async (status: TaskStatusFilter): Promise<readonly TaskSummary[]> => {
+    const answer = await asked(connection.client.query('tasks', { status, limit: shownMax }))
     return answer.kind === 'answered' ? answer.value.tasks : []
   }
   const [look, daemons, daemon, projector, waiting, waitingForApproval, failed] = await Promise.all([
     streamPulse(nc, subjects.stream).look(),
     presentDaemons(nc, subjects, { waitMs: presenceMs }),
     asked(connection.daemonStatus(answerMsMax)),
-    asked(projectorStatus(connection)),
+    asked(connection.client.query('status')),
     tasks('waiting'),
     tasks('waiting_for_approval'),
     tasks('failed'),
@@ -62,8 +62,6 @@ export async function examineSystem(found: FoundSystem): Promise<SystemReport> {
     failed,
   }
 }
-
-const projectorStatus = async ({ client }: Connection): Promise<StatusAnswer> => (await client.query('status')) as StatusAnswer
 
 async function asked<T>(question: Promise<T>): Promise<Asked<T>> {
   const late = new Promise<never>((_, reject) => {

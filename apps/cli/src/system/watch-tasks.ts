@@ -1,7 +1,7 @@
 // One line for each task accepted and each ended, for the screen of `beaver up`. Cheap: it listens to the two hints a task
 // gives and asks the projector for the rest; it never reads journals.
 // W1. A line lost is only a line lost: nothing depends on it. W2. Questions are bundled: at most one is open.
-import type { TasksAnswer, TaskSummary } from '../answers.ts'
+import type { TaskSummary } from '@beaver/contracts'
 import type { Connection } from '../connection.ts'
 import type { Screen } from '../screen.ts'
 import { counted, duration } from '../text/figures.ts'
@@ -30,7 +30,7 @@ export function watchTasks({ nc, subjects, client }: Connection, print: (line: s
   const subscriptions = [subjects.acceptances, subjects.anyEnded].map((subject) => nc.subscribe(subject, { callback: hint }))
 
   async function ask(): Promise<void> {
-    const answer = (await client.query('tasks', { limit: newestMax }).catch(() => null)) as TasksAnswer | null
+    const answer = await client.query('tasks', { limit: newestMax }).catch(() => null)
     if (stopped) return
     const news = (answer?.tasks ?? []).filter((task) => Date.parse(task.submitted_at ?? '') >= startedAt || isOpen(said.get(task.task_id))).toReversed()
     const told = news.filter(tell).length

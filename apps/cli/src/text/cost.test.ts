@@ -1,5 +1,5 @@
+import type { ModelUsage } from '@beaver/contracts'
 import { describe, expect, test } from 'vitest'
-import type { ModelUsage } from '../answers.ts'
 import { costCell, costOfAll, costText, usdText } from './cost.ts'
 
 const used = (model: string | null, input_tokens = 1_000_000, output_tokens = 0): ModelUsage => ({

@@ -1,7 +1,7 @@
 // What model calls cost, as people read it.
 // C1. What is not known is said to be unknown, never counted as nothing: a sum with an unknown part is "at least".
+import type { ModelUsage } from '@beaver/contracts'
 import { costOf, type Price } from '@beaver/core'
-import type { ModelUsage } from '../answers.ts'
 import { oneLine } from './plain-text.ts'
 
 export interface Cost {

@@ -1,5 +1,5 @@
 // Parts of `beaver show` beside the tree: what first prompts are made of, and what a person was asked.
-import type { ApprovalAnswer, NodeAnswer, RunAnswer, TaskAnswer, TeamAnswer } from '../answers.ts'
+import type { AskedCallAnswer, NodeAnswer, RunAnswer, TaskAnswer, TeamAnswer } from '@beaver/contracts'
 import type { Screen } from '../screen.ts'
 import { count } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
@@ -78,7 +78,7 @@ export function approvalLines({ task, approvals }: Pick<TaskAnswer, 'task' | 'ap
 }
 
 /** `✔ anna allowed run_command: ls -la (root, event 12)` */
-function decidedLine(each: ApprovalAnswer, { symbols }: Surface): string {
+function decidedLine(each: AskedCallAnswer, { symbols }: Surface): string {
   const by = oneLine(each.by ?? 'somebody')
   const asked = whatIsAsked(each)
   const where = `(${oneLine(each.agent_name ?? 'an agent')}, event ${each.taskseq})`

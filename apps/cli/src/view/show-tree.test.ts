@@ -1,5 +1,5 @@
+import type { CheckAnswer } from '@beaver/contracts'
 import { expect, test } from 'vitest'
-import type { CheckAnswer } from '../answers.ts'
 import { styleOf, symbolsOf } from '../text/style.ts'
 import { textWidth } from '../text/width.ts'
 import { checkLine } from './show-tree.ts'

@@ -1,8 +1,8 @@
 // The agents of a task that is looked back at, as lines: who did what, on what evidence, at what cost, and why it ended so.
 // T1. A long list of nodes is folded unless `all`: those that did not complete first, and a count of the others.
 // T2. A line fits the columns of a terminal; where there is none, what a model made is cut all the same.
+import type { CheckAnswer, NodeAnswer, RunAnswer, TeamAnswer } from '@beaver/contracts'
 import type { Failure } from '@beaver/core'
-import type { CheckAnswer, NodeAnswer, RunAnswer, TeamAnswer } from '../answers.ts'
 import type { Screen } from '../screen.ts'
 import { costOfAll, type Prices, usdText } from '../text/cost.ts'
 import { count, counted, duration } from '../text/figures.ts'
@@ -31,7 +31,7 @@ export function runLines(run: RunAnswer, prefix: Prefix, surface: Surface): stri
 
 /** The skills it has, and how they were found. */
 function skillFacts({ skills, skill_selection: selection }: RunAnswer): string[] {
-  const named = skills.map((skill) => oneLine(String(skill)))
+  const named = skills.map((skill) => oneLine(skill))
   if (named.length === 0) return (selection?.failure ?? null) === null ? [] : [`no skill could be chosen: ${oneLine(selection?.failure ?? '', 200)}`]
   return [`skill ${named.join(', ')}${selection === null ? '' : ` (chosen of ${count(selection.candidates)})`}`]
 }

@@ -1,0 +1,43 @@
+// What daemons ask each other at `beaver.<namespace>.daemon.<daemon>`: the subject of one daemon, which answers as the owner of a task.
+// D1. These are for the daemons of one version alone: a client asks any daemon by the requests beside them.
+import { foreignId, sessionId, taskId } from '@beaver/core'
+import { z } from 'zod'
+import { contract } from '../contract.ts'
+import { count, taskIdField } from '../fields.ts'
+import { cancelRequest } from './cancel.ts'
+import { decisionRequest } from './decide.ts'
+
+const obeyed = z.object({ task_id: taskIdField })
+
+const ping = contract('Whether the daemon is there.', {
+  input: z.strictObject({ command: z.literal('ping') }),
+  output: z.object({ daemon: z.string() }),
+})
+const lease = contract('Hands the delivery of a task, which is its lease, on to the daemon that claimed the task.', {
+  input: z.strictObject({
+    command: z.literal('lease'),
+    tenant: foreignId,
+    session_id: sessionId,
+    task_id: taskId,
+    cause: z.enum(['accepted', 'woken', 'alarm']).describe('Why the task is delivered.'),
+    deliveries: count.min(1).describe('How often the task was delivered.'),
+    lease: z.string().describe('Where the delivery is acknowledged.'),
+  }),
+  output: z.object({ how: z.enum(['taken', 'ended', 'refused']) }),
+})
+const cancel = contract('Hands a request to cancel on to the owner of the task. "fenced": it does not own the task.', {
+  input: cancelRequest.extend({ command: z.literal('cancel') }),
+  output: obeyed,
+})
+const decide = contract('Hands a decision about a call on to the owner of the task. "fenced": it does not own the task.', {
+  input: decisionRequest.extend({ command: z.literal('decide') }),
+  output: obeyed,
+})
+
+/** The contracts of the commands between daemons. */
+export const daemonContracts = { ping, lease, cancel, decide } as const
+
+/** Any command between daemons. */
+export const daemonCommand = z.discriminatedUnion('command', [ping.input, lease.input, cancel.input, decide.input])
+/** A command about a task, as its owner reads it. */
+export type TaskCommand = z.output<typeof cancel.input> | z.output<typeof decide.input>

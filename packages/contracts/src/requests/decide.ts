@@ -1,0 +1,26 @@
+// `task.decide`: a person's decision about a call that waits for an approval.
+import { foreignId } from '@beaver/core'
+import { z } from 'zod'
+import { contract } from '../contract.ts'
+import { taskIdField } from '../fields.ts'
+
+/** Ids are the provider's: some carry a signature. */
+const callIdCharsMax = 100_000
+
+export const decisionRequest = z.strictObject({
+  task_id: foreignId.describe('The id of the task.'),
+  call_id: z
+    .string()
+    .min(1)
+    .max(callIdCharsMax)
+    .describe('The id of the call, as in the event approval_requested; <run_id>/<call_id> where several runs have a call of that id.'),
+  approved: z.boolean().describe('true: the call goes on; false: it is refused, and the model is told.'),
+  by: z.string().trim().min(1).max(200).describe('Who decides; it goes into the journal.'),
+  reason: z.string().max(1_000).default('No reason was given.').describe('For the model, about a call that is refused.'),
+})
+export type DecisionRequest = z.infer<typeof decisionRequest>
+
+export const decide = contract('Decides about a call that waits for an approval. Answered when the decision is in the journal.', {
+  input: decisionRequest,
+  output: z.object({ task_id: taskIdField, call_id: z.string(), approved: z.boolean() }),
+})

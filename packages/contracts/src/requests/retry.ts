@@ -1,0 +1,19 @@
+// `task.retry`: to take a task up again that ended without completing.
+import { foreignId } from '@beaver/core'
+import { z } from 'zod'
+import { contract } from '../contract.ts'
+import { taskIdField } from '../fields.ts'
+import { submittedFields } from './submit.ts'
+
+const retried = z.object({
+  ...submittedFields,
+  task_id: taskIdField.describe('The id of the new task.'),
+  retry_of: taskIdField.describe('The id of the old task.'),
+})
+/** The task that takes another one up again. */
+export type RetriedTask = z.infer<typeof retried>
+
+export const retry = contract('Takes a task up again that failed, is incomplete or was cancelled. The same request again gives the same answer.', {
+  input: z.strictObject({ task_id: foreignId.describe('The id of the task that ended.') }),
+  output: retried,
+})

@@ -1,0 +1,49 @@
+// Asking a daemon or the projector, and reading the answer by its contract: here an answer gets its type.
+import {
+  queryContracts,
+  type QueryInput,
+  type QueryName,
+  type QueryOutput,
+  requestContracts,
+  type RequestInput,
+  type RequestName,
+  type RequestOutput,
+} from '@beaver/contracts'
+import { BeaverError } from '@beaver/core'
+import type { NatsConnection } from '@nats-io/nats-core'
+import { z } from 'zod'
+import { call } from './rpc.ts'
+import type { Subjects } from './subjects.ts'
+
+/** Where to ask, and for how long to wait for the answer. */
+export interface AskAt {
+  readonly nc: NatsConnection
+  readonly subjects: Subjects
+  readonly timeoutMs: number
+}
+
+/** Asks any daemon. @throws {BeaverError} as `call`; `internal` for an answer of another shape */
+export async function askDaemon<Name extends RequestName>(
+  { nc, subjects, timeoutMs }: AskAt,
+  name: Name,
+  input: RequestInput<Name>,
+): Promise<RequestOutput<Name>> {
+  const whom = 'supervisor daemon'
+  return readAnswer(requestContracts[name].output, await call(nc, subjects.service(name), input, { timeoutMs, whom }), whom)
+}
+
+/** Asks the projector; `undefined` stands for an input without fields. @throws {BeaverError} as `call`; `internal` for an answer of another shape */
+export async function askProjector<Name extends QueryName>(
+  { nc, subjects, timeoutMs }: AskAt,
+  name: Name,
+  input: QueryInput<Name> | undefined,
+): Promise<QueryOutput<Name>> {
+  const whom = 'projector'
+  return readAnswer(queryContracts[name].output, await call(nc, subjects.query(name), input ?? {}, { timeoutMs, whom }), whom)
+}
+
+function readAnswer<Answer>(schema: z.ZodType<Answer>, answered: unknown, whom: string): Answer {
+  const parsed = schema.safeParse(answered)
+  if (parsed.success) return parsed.data
+  throw new BeaverError('internal', `The ${whom} gave an answer of an unknown shape; it may be of another version: ${z.prettifyError(parsed.error)}`)
+}
