@@ -1,4 +1,5 @@
-import { event, joinBatch, type SealedRecord } from '@beaver/core'
+import { canonicalJson, event, type JsonObject, joinBatch, type SealedRecord, type WireRecord } from '@beaver/core'
+import { hash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type LogWriter, newStream, result, singleTask, submitted, teamTask, userMessage, workflowTask } from '../test/journal-fixture.ts'
@@ -156,7 +157,12 @@ test('a log moved under the name of another task is a finding', async () => {
 test('an event of an unknown type is stored as it came and is no finding', async () => {
   const at = scene()
   // A newer Beaver seals a type this version has never heard of.
-  at.log.put(at.log.sealed({ type: 'task_paused', data: { until: 'noon' } } as never))
+  const { text } = at.log.sealed(event('task_cancel_requested', { reason: 'later' }))
+  const { hash: _hash, ...record } = JSON.parse(text) as WireRecord
+  const later = { ...record, type: 'beaver.task_paused.v1', data: { until: 'noon' } }
+  const head = hash('sha256', canonicalJson(later as unknown as JsonObject))
+  at.log.put({ text: canonicalJson({ ...later, hash: head } as unknown as JsonObject), blob: null })
+  at.log.head = { ...at.log.head, hash: head }
   at.log.write(event('task_completed', result()))
   const { model, report } = await applied(at)
   using _ = model

@@ -3,6 +3,7 @@
 //     add here the step that makes the data of the version before into it. A step is pure, and is never changed afterwards.
 // U3. Steps are taken in one place, on reading (record.ts). Hashes and what the journal shows as written stay those of the old version.
 // U4. A version that is higher than the newest one known was written by a newer Beaver: its type is not known.
+import { invariant } from '../errors.ts'
 import type { JsonValue } from '../json.ts'
 import type { EventType } from './catalog.ts'
 import { eventData } from './catalog.ts'
@@ -36,7 +37,11 @@ export function eventVersions(steps: Upcasts = upcasts): EventVersions {
     }
   }
   return {
-    wireTypeOf: (type) => written.get(type) as string,
+    wireTypeOf(type) {
+      const name = written.get(type)
+      invariant(name !== undefined, `There is no event type ${type}.`)
+      return name
+    },
     eventTypeOf: (wireType) => known.get(wireType)?.type ?? null,
     newest: (wireType, data) => (known.get(wireType)?.left ?? []).reduce<unknown>((older, step) => step(older as JsonValue), data),
   }
