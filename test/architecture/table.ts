@@ -236,8 +236,6 @@ export const longFunctionsKnown: readonly LongFunction[] = [
   { path: 'packages/projection/src/describe.ts', name: 'describe', lines: 257 },
   { path: 'packages/projection/src/fold.ts', name: 'foldEvent', lines: 99 },
   { path: 'packages/providers/src/gate/endpoint-gate.ts', name: 'endpointGate', lines: 99 },
-  { path: 'packages/runtime/src/task-approvals.ts', name: 'taskApprovals', lines: 91 },
-  { path: 'packages/runtime/src/task-teams.ts', name: 'taskTeams', lines: 116 },
   { path: 'packages/runtime/src/worker/serve-shard.ts', name: 'serveShard', lines: 107 },
   { path: 'packages/runtime/src/worker/shard.ts', name: 'newShard', lines: 114 },
   { path: 'packages/service/src/open-task.ts', name: 'openTask', lines: 86 },

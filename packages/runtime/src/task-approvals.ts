@@ -56,95 +56,127 @@ export interface TaskApprovals {
 
 const approver = 'beaver'
 
-export function taskApprovals(log: LogId, ports: ApprovalPorts): TaskApprovals {
-  const waiting = new Map<
-    string,
-    PromiseWithResolvers<ApprovalDecision> & { readonly runId: string; readonly callId: string; deadline: { cancel(): void } | null }
-  >()
-  const decided = new Map<string, ApprovalDecision>()
-  let turn: Promise<unknown> = Promise.resolve()
-  let reading: Promise<unknown> = Promise.resolve()
-  let next: Promise<TaskState> | null = null
-  const keyOf = (runId: string, callId: string): string => `${runId} ${callId}`
+interface Wait extends PromiseWithResolvers<ApprovalDecision> {
+  readonly runId: string
+  readonly callId: string
+  deadline: { cancel(): void } | null
+}
 
-  const askedAtMs = new Map(ports.askedAtMs)
-  let acting = 0
-  /** Of the time a person has: it began when the call was asked for, whoever drove the task then. */
-  function leftMs(key: string): number {
-    const begun = askedAtMs.get(key) ?? ports.clock.now()
-    return Math.max(0, Math.min(ports.waitMsMax, begun + ports.waitMsMax - ports.clock.now()))
+const keyOf = (runId: string, callId: string): string => `${runId} ${callId}`
+
+export function taskApprovals(log: LogId, ports: ApprovalPorts): TaskApprovals {
+  return new CallsThatWait(log, ports)
+}
+
+class CallsThatWait implements TaskApprovals {
+  readonly #log: LogId
+  readonly #ports: ApprovalPorts
+  readonly #waiting = new Map<string, Wait>()
+  readonly #decided = new Map<string, ApprovalDecision>()
+  /** When calls asked, by the task's clock. */
+  readonly #askedAtMs: Map<string, number>
+  /** The decision that is recorded last, of those begun. */
+  #turn: Promise<unknown> = Promise.resolve()
+  #acting = 0
+  #reading: Promise<unknown> = Promise.resolve()
+  /** A reading that has not begun. */
+  #next: Promise<TaskState> | null = null
+
+  constructor(log: LogId, ports: ApprovalPorts) {
+    this.#log = log
+    this.#ports = ports
+    this.#askedAtMs = new Map(ports.askedAtMs)
   }
 
-  async function record(runId: string, decision: Decision): Promise<void> {
+  wait(runId: string, callId: string): Promise<ApprovalDecision> {
+    const key = keyOf(runId, callId)
+    const known = this.#decided.get(key)
+    if (known !== undefined) return Promise.resolve(known)
+    const asked = this.#waiting.get(key)
+    if (asked !== undefined) return asked.promise
+    const { clock, unattended, waitMsMax } = this.#ports
+    const wait: Wait = { ...Promise.withResolvers<ApprovalDecision>(), runId, callId, deadline: null }
+    this.#waiting.set(key, wait)
+    if (!this.#askedAtMs.has(key)) this.#askedAtMs.set(key, clock.now())
+    const refuse = (reason: string): void =>
+      void this.#inTurn(() => this.#record(runId, { callId, approved: false, by: approver, reason })).catch((error: unknown) => wait.reject(error as Error))
+    if (unattended === 'refuse') refuse('Nobody is there who could approve it.')
+    else wait.deadline = clock.after(this.#leftMs(key), () => refuse(`Nobody answered within ${waitMsMax / 1000} s.`))
+    return wait.promise
+  }
+
+  async decide(decision: Decision): Promise<void> {
+    const state = await this.#readAgain()
+    return this.#inTurn(async () => {
+      const { runId, call } = callWaiting(this.#log, state, decision.callId)
+      if (this.#decided.has(keyOf(runId, call.id))) throw alreadyDecided(call.id)
+      await this.#record(runId, { ...decision, callId: call.id })
+    })
+  }
+
+  ended(runId: string): void {
+    for (const [key, wait] of this.#waiting) {
+      if (wait.runId !== runId) continue
+      wait.deadline?.cancel()
+      this.#waiting.delete(key)
+    }
+  }
+
+  waiting(runId: string): { readonly callId: string; readonly leftMs: number }[] {
+    const ofRun = [...this.#waiting].filter(([key, wait]) => wait.runId === runId && !this.#decided.has(key))
+    return ofRun.map(([key, { callId }]) => ({ callId, leftMs: this.#leftMs(key) }))
+  }
+
+  count(): number {
+    return this.#waiting.size
+  }
+
+  busy(): boolean {
+    return this.#acting > 0
+  }
+
+  close(): void {
+    for (const { deadline } of this.#waiting.values()) deadline?.cancel()
+    this.#waiting.clear()
+  }
+
+  /** Of the time a person has: it began when the call was asked for, whichever daemon drove the task then. */
+  #leftMs(key: string): number {
+    const { clock, waitMsMax } = this.#ports
+    const begun = this.#askedAtMs.get(key) ?? clock.now()
+    return Math.max(0, Math.min(waitMsMax, begun + waitMsMax - clock.now()))
+  }
+
+  async #record(runId: string, decision: Decision): Promise<void> {
     const key = keyOf(runId, decision.callId)
-    if (decided.has(key)) return
+    if (this.#decided.has(key)) return
     const made = decisionEvent(runId, decision)
-    const taskseq = await ports.append([draft(made)])
+    const taskseq = await this.#ports.append([draft(made)])
     const settled = { event: made as ApprovalDecision['event'], taskseq }
-    decided.set(key, settled)
-    waiting.get(key)?.deadline?.cancel()
-    waiting.get(key)?.resolve(settled)
-    waiting.delete(key)
+    this.#decided.set(key, settled)
+    const wait = this.#waiting.get(key)
+    wait?.deadline?.cancel()
+    wait?.resolve(settled)
+    this.#waiting.delete(key)
   }
 
   /** One decision after the other: two people may answer at once. */
-  function inTurn(act: () => Promise<void>): Promise<void> {
-    acting++
-    const acted = turn.then(act).finally(() => acting--)
-    turn = acted.catch(() => {})
+  #inTurn(act: () => Promise<void>): Promise<void> {
+    this.#acting++
+    const acted = this.#turn.then(act).finally(() => this.#acting--)
+    this.#turn = acted.catch(() => {})
     return acted
   }
 
-  /** A reading that begins after now. Who asks before it begins shares it: hundreds of decisions must not read the log each. */
-  function readAgain(): Promise<TaskState> {
-    next ??= reading.then(() => {
-      next = null
-      const state = ports.load()
-      reading = state.catch(() => {})
+  /** A reading that begins after now. All who ask before it begins share it: hundreds of decisions must not read the log each. */
+  #readAgain(): Promise<TaskState> {
+    this.#next ??= this.#reading.then(() => {
+      this.#next = null
+      const state = this.#ports.load()
+      this.#reading = state.catch(() => {})
       return state
     })
-    return next
-  }
-
-  return {
-    wait(runId, callId) {
-      const key = keyOf(runId, callId)
-      const known = decided.get(key)
-      if (known !== undefined) return Promise.resolve(known)
-      const asked = waiting.get(key)
-      if (asked !== undefined) return asked.promise
-      const wait = { ...Promise.withResolvers<ApprovalDecision>(), runId, callId, deadline: null as { cancel(): void } | null }
-      waiting.set(key, wait)
-      if (!askedAtMs.has(key)) askedAtMs.set(key, ports.clock.now())
-      const refuse = (reason: string): void =>
-        void inTurn(() => record(runId, { callId, approved: false, by: approver, reason })).catch((error: unknown) => wait.reject(error as Error))
-      if (ports.unattended === 'refuse') refuse('Nobody is there who could approve it.')
-      else wait.deadline = ports.clock.after(leftMs(key), () => refuse(`Nobody answered within ${ports.waitMsMax / 1000} s.`))
-      return wait.promise
-    },
-    async decide(decision) {
-      const state = await readAgain()
-      return inTurn(async () => {
-        const { runId, call } = callWaiting(log, state, decision.callId)
-        if (decided.has(keyOf(runId, call.id))) throw alreadyDecided(call.id)
-        await record(runId, { ...decision, callId: call.id })
-      })
-    },
-    ended(runId) {
-      for (const [key, wait] of waiting) {
-        if (wait.runId !== runId) continue
-        wait.deadline?.cancel()
-        waiting.delete(key)
-      }
-    },
-    waiting: (runId) =>
-      [...waiting].flatMap(([key, wait]) => (wait.runId === runId && !decided.has(key) ? [{ callId: wait.callId, leftMs: leftMs(key) }] : [])),
-    count: () => waiting.size,
-    busy: () => acting > 0,
-    close() {
-      for (const { deadline } of waiting.values()) deadline?.cancel()
-      waiting.clear()
-    },
+    return this.#next
   }
 }
 

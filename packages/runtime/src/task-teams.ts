@@ -1,9 +1,8 @@
 // The teams of one task: each started once, driven to its end, its nodes run as loops, its shared state kept.
 // G1. A workflow call that is asked for again finds the team it started. G2. At most `teamRunsMax` teams a task (D-06);
-//     a `workflow:` tool is a tool, bounded by the iterations of its run. G3. Changes of a shared state follow one another.
+//     a `workflow:` tool is a tool, bounded by the iterations of its run.
 import {
   BeaverError,
-  changeSharedState,
   type Clock,
   type DataOf,
   type DomainEvent,
@@ -15,23 +14,22 @@ import {
   type Ids,
   type LogId,
   type NodeEnd,
-  readSharedState,
   runEnded,
   type RunId,
-  type SharedStateResult,
   startTeam,
   type TaskRequest,
   type TaskState,
   type TeamRunId,
   type TeamState,
 } from '@beaver/core'
-import { type LoopEnd, loopEndOf, type LoopSpec, type SharedStateAccess, type TeamRefusal, type TeamResult } from '@beaver/agent'
+import { type LoopEnd, loopEndOf, type LoopSpec, type TeamRefusal, type TeamResult } from '@beaver/agent'
 import { isWorkflowTool, programOf } from '@beaver/workflows'
 import type { Admissions } from './admissions.ts'
 import { eventsOfRun, type LoadedTask } from './load-task.ts'
 import type { OwnHost } from './loop-services.ts'
 import { nodeSpec } from './loop-specs.ts'
 import type { SupervisedLoop } from './loop-supervisor.ts'
+import { SharedStateChanges } from './shared-state-changes.ts'
 import { type NodeRun, type RunningTeam, superviseTeam } from './team-supervisor.ts'
 
 export interface TeamLimits {
@@ -78,62 +76,123 @@ interface LiveTeam {
   readonly running: RunningTeam
 }
 
-export async function taskTeams(log: LogId, request: TaskRequest, { state, events }: LoadedTask, ports: TaskTeamsPorts): Promise<TaskTeams> {
-  const { limits } = ports
-  const live = new Map<string, LiveTeam>()
-  const calls = new Map<string, Promise<TeamResult | TeamRefusal>>()
-  let started = [...state.teams.values()].filter(({ start }) => isWorkflowTool(start.graph.workflow)).length
-  let cancelReason: string | null = null
-  let last: TeamResult | null = null
-  let changes: Promise<unknown> = Promise.resolve()
-  for (const team of state.teams.values()) if (team.outcome !== null) last = await drive(team).result
+export async function taskTeams(log: LogId, request: TaskRequest, loaded: LoadedTask, ports: TaskTeamsPorts): Promise<TaskTeams> {
+  const teams = new TeamsOfTask(log, request, loaded, ports)
+  await teams.tellEnded()
+  return teams
+}
 
-  async function run(call: TeamCall | null, graph: ExecutionGraph): Promise<TeamResult | TeamRefusal> {
-    const known = [...state.teams.values()].find(({ start }) => start.run_id === (call?.runId ?? null) && start.call_id === (call?.callId ?? null))
-    if (known === undefined && isWorkflowTool(graph.workflow)) {
-      if (started >= limits.teamRunsMax) return { refused: { code: 'team_limit_reached', message: limitMessage(limits.teamRunsMax) } }
-      started++
-    }
-    const team = known ?? start(call, graph)
-    const running = drive(team)
-    live.set(team.start.team_run_id, { state: team, running })
-    if (cancelReason !== null) running.cancel(cancelReason)
-    last = await running.result
-    live.delete(team.start.team_run_id)
-    return last
+class TeamsOfTask implements TaskTeams {
+  readonly #log: LogId
+  readonly #request: TaskRequest
+  readonly #loaded: LoadedTask
+  readonly #ports: TaskTeamsPorts
+  readonly #live = new Map<string, LiveTeam>()
+  /** What was asked for by each call of the root run. */
+  readonly #asked = new Map<string, Promise<TeamResult | TeamRefusal>>()
+  readonly #sharedState: SharedStateChanges
+  /** Teams of workflow tools, which are bounded. */
+  #started: number
+  #cancelReason: string | null = null
+  #last: TeamResult | null = null
+
+  constructor(log: LogId, request: TaskRequest, loaded: LoadedTask, ports: TaskTeamsPorts) {
+    this.#log = log
+    this.#request = request
+    this.#loaded = loaded
+    this.#ports = ports
+    this.#sharedState = new SharedStateChanges(ports)
+    this.#started = this.#known.filter(({ start }) => isWorkflowTool(start.graph.workflow)).length
   }
 
-  function start(call: TeamCall | null, graph: ExecutionGraph): TeamState {
+  /** Works out the results of the teams that have ended in the journal. */
+  async tellEnded(): Promise<void> {
+    for (const team of this.#known) if (team.outcome !== null) this.#last = await this.#drive(team).result
+  }
+
+  last(): TeamResult | null {
+    return this.#last
+  }
+
+  run(call: TeamCall | null, graph: ExecutionGraph): Promise<TeamResult | TeamRefusal> {
+    // A root that was started again in another thread asks again for a team that runs, or has ended, already.
+    const key = call === null ? '' : `${call.runId} ${call.callId}`
+    const team = this.#asked.get(key) ?? this.#run(call, graph)
+    this.#asked.set(key, team)
+    return team
+  }
+
+  cancel(reason: string): void {
+    this.#cancelReason ??= reason
+    for (const { running } of this.#live.values()) running.cancel(reason)
+  }
+
+  async cancelNode(nodeId: string, reason: string): Promise<void> {
+    const team = [...this.#live.values()].find((each) => each.state.nodes.has(nodeId))
+    if (team === undefined) throw new BeaverError('not_found', `No running team of the task ${this.#log.task} has a node ${JSON.stringify(nodeId)}.`)
+    const status = team.state.nodes.get(nodeId)?.status
+    if (status !== 'waiting' && status !== 'running') throw new BeaverError('conflict', `The node ${JSON.stringify(nodeId)} has ended already: ${status}.`)
+    const requested: DomainEvent = event('node_cancel_requested', { team_run_id: team.state.start.team_run_id, node_id: nodeId, reason })
+    await this.#ports.append([draft(requested)])
+    evolveTeam(team.state, requested, { clockMs: this.#ports.clock.now() })
+    team.running.nodeCancelled(nodeId)
+  }
+
+  get #known(): TeamState[] {
+    return [...this.#loaded.state.teams.values()]
+  }
+
+  async #run(call: TeamCall | null, graph: ExecutionGraph): Promise<TeamResult | TeamRefusal> {
+    const { teamRunsMax } = this.#ports.limits
+    const known = this.#known.find(({ start }) => start.run_id === (call?.runId ?? null) && start.call_id === (call?.callId ?? null))
+    if (known === undefined && isWorkflowTool(graph.workflow)) {
+      if (this.#started >= teamRunsMax) return { refused: { code: 'team_limit_reached', message: limitMessage(teamRunsMax) } }
+      this.#started++
+    }
+    const team = known ?? this.#start(call, graph)
+    const running = this.#drive(team)
+    this.#live.set(team.start.team_run_id, { state: team, running })
+    if (this.#cancelReason !== null) running.cancel(this.#cancelReason)
+    this.#last = await running.result
+    this.#live.delete(team.start.team_run_id)
+    return this.#last
+  }
+
+  #start(call: TeamCall | null, graph: ExecutionGraph): TeamState {
+    const { ids, limits, hold, clock } = this.#ports
     const data: DataOf<'task_team_run_started'> = {
-      team_run_id: ports.ids.next('team') as TeamRunId,
+      team_run_id: ids.next('team') as TeamRunId,
       run_id: (call?.runId ?? null) as RunId | null,
       call_id: call?.callId ?? null,
       graph,
       concurrent_nodes_max: limits.concurrentNodesMax,
     }
-    ports.hold([draft(event('task_team_run_started', data))]) // its first nodes follow
-    return startTeam(data, ports.clock.now())
+    hold([draft(event('task_team_run_started', data))]) // its first nodes follow
+    return startTeam(data, clock.now())
   }
 
-  function drive(team: TeamState): RunningTeam {
-    return superviseTeam(team, outputsOf(state, team.start.team_run_id), {
-      append: ports.append,
-      hold: ports.hold,
-      newRunId: () => ports.ids.next('run'),
-      runNode: (node) => runNode(team, node),
-      clock: ports.clock,
-      personWaitedMs: ports.personWaitedMs,
+  #drive(team: TeamState): RunningTeam {
+    const { append, hold, ids, clock, personWaitedMs, limits } = this.#ports
+    return superviseTeam(team, outputsOf(this.#loaded.state, team.start.team_run_id), {
+      append,
+      hold,
+      newRunId: () => ids.next('run'),
+      runNode: (node) => this.#runNode(team, node),
+      clock,
+      personWaitedMs,
       program: programOf(team.graph.workflow),
       graphMax: limits.graphMax,
       deadlines: { teamMs: limits.teamDeadlineMs, nodeMs: limits.nodeDeadlineMs },
     })
   }
 
-  function runNode(team: TeamState, { node, runId, input, dependencies, taken }: NodeRun): { end: Promise<NodeEnd>; cancel(reason: string): void } {
+  #runNode(team: TeamState, { node, runId, input, dependencies, taken }: NodeRun): { end: Promise<NodeEnd>; cancel(reason: string): void } {
+    const { append, hold, startLoop, limits, admissions } = this.#ports
+    const { state, events } = this.#loaded
     const known = taken ? state.runs.get(runId) : undefined
     const nodeEnd = (end: LoopEnd): NodeEnd => ({ nodeId: node.node_id, runId, status: end.status, facts: end.facts, failure: end.failure })
     if (known !== undefined && runEnded(known)) return { end: Promise.resolve(nodeEnd(loopEndOf(known))), cancel: () => {} }
-    const spec = nodeSpec(log, request, {
+    const spec = nodeSpec(this.#log, this.#request, {
       node,
       runId,
       input,
@@ -144,54 +203,15 @@ export async function taskTeams(log: LogId, request: TaskRequest, { state, event
       sharedState: team.graph.shared_state !== undefined,
       toolIterationsMax: limits.nodeToolIterationsMax,
       resume: known === undefined ? null : eventsOfRun(events, runId),
-      admitted: ports.admissions.take(runId),
+      admitted: admissions.take(runId),
     })
-    const loop = ports.startLoop(spec, {
+    const loop = startLoop(spec, {
       // A node's end authorises nothing by itself: it goes with what its team makes of it.
-      append: async (drafts, end) => (end === null ? ports.append(drafts) : ports.hold(drafts)),
+      append: async (drafts, end) => (end === null ? append(drafts) : hold(drafts)),
       runTeam: () => Promise.reject(new Error('A worker has no workflow tools.')),
-      sharedState: (access) => sharedState(team, runId, access),
+      sharedState: (access) => this.#sharedState.access(team, runId, access),
     })
     return { end: loop.end.then(nodeEnd), cancel: (reason) => loop.cancel(reason) }
-  }
-
-  function sharedState(team: TeamState, runId: string, access: SharedStateAccess): Promise<SharedStateResult> {
-    const next = changes.then(async (): Promise<SharedStateResult> => {
-      if (access.action === 'get') return { ok: true, state: team.sharedState, value: readSharedState(team.sharedState, access.path) ?? null }
-      const result = changeSharedState(team.sharedState, access)
-      if (!result.ok) return result
-      const changed = event('shared_state_changed', { team_run_id: team.start.team_run_id, run_id: runId as RunId, change: access })
-      await ports.append([draft(changed)])
-      evolveTeam(team, changed, { clockMs: ports.clock.now() })
-      return { ...result, state: {} } // the caller wants the value; the whole state need not cross the thread
-    })
-    changes = next.catch(() => {})
-    return next
-  }
-
-  return {
-    last: () => last,
-    // A root that was started again in another thread asks again for a team that runs, or has ended, already.
-    run(call, graph) {
-      const key = call === null ? '' : `${call.runId} ${call.callId}`
-      const team = calls.get(key) ?? run(call, graph)
-      calls.set(key, team)
-      return team
-    },
-    cancel(reason) {
-      cancelReason ??= reason
-      for (const { running } of live.values()) running.cancel(reason)
-    },
-    async cancelNode(nodeId, reason) {
-      const team = [...live.values()].find((each) => each.state.nodes.has(nodeId))
-      if (team === undefined) throw new BeaverError('not_found', `No running team of the task ${log.task} has a node ${JSON.stringify(nodeId)}.`)
-      const status = team.state.nodes.get(nodeId)?.status
-      if (status !== 'waiting' && status !== 'running') throw new BeaverError('conflict', `The node ${JSON.stringify(nodeId)} has ended already: ${status}.`)
-      const requested: DomainEvent = event('node_cancel_requested', { team_run_id: team.state.start.team_run_id, node_id: nodeId, reason })
-      await ports.append([draft(requested)])
-      evolveTeam(team.state, requested, { clockMs: ports.clock.now() })
-      team.running.nodeCancelled(nodeId)
-    },
   }
 }
 
