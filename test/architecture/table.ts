@@ -136,7 +136,7 @@ export const typeEscapes: readonly (Exception & { readonly times: number })[] = 
     times: 1,
     why: 'readdir with encoding buffer gives names as buffers; its types do not say so',
   },
-  { path: 'packages/runtime/src/worker/serve-shard.ts', what: 'as never', times: 1, why: 'a reply, whose call the other side knows the type of' },
+  { path: 'packages/runtime/src/worker/asked-calls.ts', what: 'as never', times: 1, why: 'a reply, whose call the other side knows the type of' },
   {
     path: 'packages/runtime/src/worker/worker-pool.ts',
     what: 'as never',
@@ -182,7 +182,7 @@ export const realTime: readonly Exception[] = [
   ...each('providers/src/provider-bundle.ts', ['process.hrtime'], 'makes a Clock that all threads share'),
   ...each('providers/src/simulated/process.ts', ['setTimeout'], 'starts and ends a process'),
   ...each('providers/src/simulated/server.ts', ['node:timers/promises.setTimeout'], 'is a server that takes its time'),
-  ...each('runtime/src/worker/serve-shard.ts', ['performance.now'], 'notices that its process was stopped'),
+  ...each('runtime/src/worker/ownership.ts', ['performance.now'], 'notices that its process was stopped'),
   ...each('runtime/src/worker/shard.ts', ['performance.now', 'setTimeout'], 'watches and ends a thread'),
   ...each('runtime/src/worker/thread-vitals.ts', ['setInterval'], 'tells that the event loop of a thread turns'),
   ...each('runtime/src/worker/worker-pool.ts', ['performance.now', 'setInterval', 'setTimeout'], 'watches and starts threads'),
@@ -236,8 +236,6 @@ export const longFunctionsKnown: readonly LongFunction[] = [
   { path: 'packages/projection/src/describe.ts', name: 'describe', lines: 257 },
   { path: 'packages/projection/src/fold.ts', name: 'foldEvent', lines: 99 },
   { path: 'packages/providers/src/gate/endpoint-gate.ts', name: 'endpointGate', lines: 99 },
-  { path: 'packages/runtime/src/worker/serve-shard.ts', name: 'serveShard', lines: 107 },
-  { path: 'packages/runtime/src/worker/shard.ts', name: 'newShard', lines: 114 },
   { path: 'packages/service/src/open-task.ts', name: 'openTask', lines: 86 },
 ]
 

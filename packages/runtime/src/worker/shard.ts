@@ -3,7 +3,7 @@
 // D1. A thread is lost once; each of its loops is then told so once, and whether it is charged. D2. A thread that does not answer
 //     is ended, and lost when it has ended. D3. One that cannot be ended is lost after `endMsMax` and reported as `stuck`: only
 //     the end of the process stops it.
-import { MessageChannel, type Worker } from 'node:worker_threads'
+import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads'
 import { isFullHeap, type LoopEnd, type LoopHost, type LoopSpec } from '@beaver/agent'
 import { type FailureClass, type Logger, messageOf, TransientMap } from '@beaver/core'
 import { abandonAll, answerCall } from './host-calls.ts'
@@ -74,54 +74,107 @@ interface Death {
 /** How long a thread may take to end. */
 const endMsMax = 3_000
 
-export function newShard({ run, threadOf, onLost, logger }: ShardOptions): Shard {
-  const { port1: port, port2 } = new MessageChannel()
-  const shared = newVitals()
-  const vitals = new Int32Array(shared)
-  const watch = threadWatch()
-  const loops = new TransientMap<number, PlacedLoop>()
-  const send = batchedPost<ToShard>(port)
-  const { promise: ready, resolve: isReady } = Promise.withResolvers<void>()
-  let thread = 0
-  let tools: readonly string[] = []
+export function newShard(options: ShardOptions): Shard {
+  return new ThreadShard(options)
+}
+
+class ThreadShard implements Shard {
+  readonly loops = new TransientMap<number, PlacedLoop>()
+  readonly ready: Promise<void>
+  readonly send: (message: ToShard) => void
+  readonly #options: ShardOptions
+  readonly #port: MessagePort
+  readonly #vitals: Int32Array
+  readonly #watch = threadWatch()
+  readonly #isReady: () => void
+  #thread = 0
+  #tools: readonly string[] = []
   /** Why the thread is being ended; `null`: it is not. */
-  let ending: string | null = null
-  let lost = false
+  #ending: string | null = null
+  #lost = false
 
-  port.on('message', (messages: readonly FromShard[]) => messages.forEach(receive))
-  run({ port: port2, vitals: shared }).then(
-    () => lose({ reason: 'its code ended' }),
-    (error: unknown) => lose({ reason: messageOf(error), failureClass: isFullHeap(error) ? 'out_of_memory' : 'worker_lost' }),
-  )
+  constructor(options: ShardOptions) {
+    this.#options = options
+    const { port1, port2 } = new MessageChannel()
+    const shared = newVitals()
+    this.#port = port1
+    this.#vitals = new Int32Array(shared)
+    this.send = batchedPost<ToShard>(port1)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.ready = promise
+    this.#isReady = resolve
+    port1.on('message', (messages: readonly FromShard[]) => messages.forEach((message) => this.#receive(message)))
+    options.run({ port: port2, vitals: shared }).then(
+      () => this.#lose({ reason: 'its code ended' }),
+      (error: unknown) => this.#lose({ reason: messageOf(error), failureClass: isFullHeap(error) ? 'out_of_memory' : 'worker_lost' }),
+    )
+  }
 
-  function receive(message: FromShard): void {
+  start(loop: PlacedLoop): void {
+    this.loops.set(loop.id, loop)
+    this.send({ kind: 'start', loop: loop.id, spec: loop.spec })
+  }
+
+  cancel(id: number, reason: string): void {
+    const loop = this.loops.get(id)
+    if (loop === undefined) return
+    loop.cancelledAtMs ??= performance.now()
+    this.send({ kind: 'cancel', loop: id, reason })
+  }
+
+  drop(id: number, reason: string): void {
+    const loop = this.loops.get(id)
+    if (loop === undefined) return
+    this.loops.delete(id)
+    this.send({ kind: 'drop', loop: id, reason })
+    abandonAll(loop)
+    loop.settle({ kind: 'broke', message: reason })
+  }
+
+  look(nowMs: number): boolean {
+    if (this.#ending !== null || this.#lost) return false
+    const cancelled = [...this.loops.values()].flatMap((loop) => loop.cancelledAtMs ?? [])
+    const cancelledAtMs = cancelled.length === 0 ? null : Math.min(...cancelled)
+    const reason = this.#watch.look({ ...readVitals(this.#vitals, this.#tools), cancelledAtMs }, nowMs)
+    if (reason === null) return true
+    this.#end(reason)
+    return false
+  }
+
+  close(): void {
+    this.#port.close()
+  }
+
+  #receive(message: FromShard): void {
     if (message.kind === 'ready') {
-      ;({ thread, tools } = message)
-      return isReady()
+      this.#thread = message.thread
+      this.#tools = message.tools
+      return this.#isReady()
     }
     if (message.kind === 'log') {
       const { level, event, message: text, fields } = message.line
-      return logger[level](event, text, fields)
+      return this.#options.logger[level](event, text, fields)
     }
-    const loop = loops.get(message.loop)
-    if (ending !== null) return
-    if (loop === undefined) {
-      // It was let go of: nothing is done for it any more, and what it asks has an answer.
-      if (message.kind === 'call') send({ kind: 'reply', call: message.call, ok: false, message: 'The loop was let go of.' })
-      return
-    }
+    if (this.#ending !== null) return
+    const loop = this.loops.get(message.loop)
+    if (loop !== undefined) this.#receiveFrom(loop, message)
+    // It was let go of: nothing is done for it any more, and what it asks has an answer.
+    else if (message.kind === 'call') this.send({ kind: 'reply', call: message.call, ok: false, message: 'The loop was let go of.' })
+  }
+
+  #receiveFrom(loop: PlacedLoop, message: Exclude<FromShard, { kind: 'ready' | 'log' }>): void {
     switch (message.kind) {
       case 'call':
-        return answerCall(loop, message, send)
+        return answerCall(loop, message, this.send)
       case 'abandon':
         return loop.open.get(message.call)?.abort()
       case 'delta':
         return loop.host.delta(message.delta)
       case 'ended':
-        loops.delete(message.loop)
+        this.loops.delete(message.loop)
         return loop.settle({ kind: 'ended', end: message.end })
       case 'broke':
-        loops.delete(message.loop)
+        this.loops.delete(message.loop)
         abandonAll(loop)
         return loop.settle({ kind: 'broke', message: message.message })
       default:
@@ -129,62 +182,30 @@ export function newShard({ run, threadOf, onLost, logger }: ShardOptions): Shard
     }
   }
 
-  function lose({ reason, failureClass = 'worker_lost', stuck = false }: Death): void {
-    if (lost) return
-    lost = true
-    port.close()
-    const charge = chargeFor(readVitals(vitals, tools))
-    const all = [...loops.values()]
-    loops.clear()
-    const message = `The worker thread was lost: ${ending ?? reason}`
-    onLost({ thread, message, charge, stuck, loops: all, charged: all.filter(({ id }) => charge.loops.has(id)) })
+  #lose({ reason, failureClass = 'worker_lost', stuck = false }: Death): void {
+    if (this.#lost) return
+    this.#lost = true
+    this.#port.close()
+    const charge = chargeFor(readVitals(this.#vitals, this.#tools))
+    const all = [...this.loops.values()]
+    this.loops.clear()
+    const message = `The worker thread was lost: ${this.#ending ?? reason}`
+    this.#options.onLost({ thread: this.#thread, message, charge, stuck, loops: all, charged: all.filter(({ id }) => charge.loops.has(id)) })
     for (const loop of all) {
       abandonAll(loop)
       loop.settle({ kind: 'lost', failureClass, message, charge: charge.loops.get(loop.id) ?? null })
     }
   }
 
-  function end(reason: string): void {
-    ending = reason
-    const timer = setTimeout(() => lose({ reason, stuck: true }), endMsMax)
-    void threadOf(thread)
+  #end(reason: string): void {
+    this.#ending = reason
+    const timer = setTimeout(() => this.#lose({ reason, stuck: true }), endMsMax)
+    void this.#options
+      .threadOf(this.#thread)
       ?.terminate()
       .then(() => {
         clearTimeout(timer)
-        lose({ reason })
+        this.#lose({ reason })
       })
-  }
-
-  return {
-    loops,
-    ready,
-    send,
-    start(loop) {
-      loops.set(loop.id, loop)
-      send({ kind: 'start', loop: loop.id, spec: loop.spec })
-    },
-    cancel(id, reason) {
-      const loop = loops.get(id)
-      if (loop === undefined) return
-      loop.cancelledAtMs ??= performance.now()
-      send({ kind: 'cancel', loop: id, reason })
-    },
-    drop(id, reason) {
-      const loop = loops.get(id)
-      if (loop === undefined) return
-      loops.delete(id)
-      send({ kind: 'drop', loop: id, reason })
-      abandonAll(loop)
-      loop.settle({ kind: 'broke', message: reason })
-    },
-    look(nowMs) {
-      if (ending !== null || lost) return false
-      const cancelled = [...loops.values()].flatMap((loop) => loop.cancelledAtMs ?? [])
-      const reason = watch.look({ ...readVitals(vitals, tools), cancelledAtMs: cancelled.length === 0 ? null : Math.min(...cancelled) }, nowMs)
-      if (reason === null) return true
-      end(reason)
-      return false
-    },
-    close: () => port.close(),
   }
 }
