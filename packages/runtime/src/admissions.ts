@@ -1,6 +1,7 @@
-// Turns under a limit that runs of this daemon have reserved and wait for elsewhere: their loops were dropped, and the limits they
-// were counted in are in this process's memory. Nothing of it is journaled: without this process the reservation is gone as well.
-// A1. A turn is used once. A2. One that nobody came for within `lateMs` is forgotten: a late call takes a turn like any other.
+// Turns under a rate limit that a daemon has reserved for runs that wait without a loop. Such a run was dropped from its thread, and the
+// limit counts its turn in the memory of this process. Nothing here is journaled: when the process ends, the reservation ends with it.
+// A1. A turn is used once.
+// A2. A turn that nobody uses within `lateMs` is forgotten. A call that comes later takes a new turn.
 import { type Clock, TransientMap } from '@beaver/core'
 
 export interface Admissions {

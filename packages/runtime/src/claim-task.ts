@@ -1,9 +1,10 @@
-// Claiming a task: from here on this daemon is the one that writes its log.
-// C1. Each claim has an epoch higher than every earlier one. C2. Nothing of the task takes effect before its claim is durable.
-// C3. A task that killed its owners again and again is given up on, with the reason, in the same write. An owner is charged to it only
-//     when a call of a tool was under way; one that died while the task waited says nothing about the task, unless that happens
-//     without end.
-// C4. The first claim of a retry brings what it keeps of the task it retries, in the same write.
+// Claiming a task: after a claim, this daemon is the only one that writes the task's log.
+// C1. Each claim has a higher epoch than every earlier claim.
+// C2. Nothing of the task takes effect before its claim is durable.
+// C3. A task that loses too many owners is given up, with the reason, in the same write as the claim. A lost owner is charged to the task
+//     only if a tool call was under way. An owner that dies while the task waits proves nothing against the task, unless it happens
+//     again and again without progress.
+// C4. The first claim of a retry also writes what the retry keeps of the old task, in the same write.
 import {
   type BeaverError,
   type DomainEvent,

@@ -1,9 +1,12 @@
-// DaemonSupervisor: takes tasks while it has room, keeps their leases, drains on request. One a process.
-// D1. A task is acknowledged only after its terminal event, or when something else is sure to bring it back: an alarm, a wake, the end
-//     of the task before it. D2. At most `tasksMax` tasks are driven at once; one that only waits is none of them (D-64).
-// D3. A drained daemon has handed over or finished every task it held. D4. A task it accepts it may drive before the queue delivers it;
-//     the delivery, which is the lease, then comes to it, or to another daemon, which hands it on. D5. What it accepts and has no room
-//     for it drives in the order of acceptance. D6. Leases are renewed only while the journal answers.
+// DaemonSupervisor: takes tasks while it has room, renews their leases, and drains on request. A process has one.
+// D1. A delivery is acknowledged only after the task's terminal event, or after something else is sure to bring the task back: an alarm,
+//     a wake, or the end of the task before it.
+// D2. At most `tasksMax` tasks are held at once. A task that only waits is not held (D-64).
+// D3. A daemon that has drained holds no task: each one has ended or was handed over.
+// D4. A daemon may drive a task that it accepted before the queue delivers it. The delivery is the lease; if it comes to another daemon,
+//     that daemon hands it to the owner.
+// D5. Accepted tasks for which there is no room are driven in the order in which they were accepted.
+// D6. Leases are renewed only while the journal answers.
 import {
   type Delivery,
   type DomainEvent,

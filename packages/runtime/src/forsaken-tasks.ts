@@ -1,6 +1,7 @@
-// Which open tasks nobody drives. It asks the daemons that are named as owners, and decides nothing else.
-// F1. A task without an owner is forsaken, and one whose owner is gone. F2. A daemon that is silent may live: it counts as gone when it
-//     was silent for longer than any lease. F3. A task of this daemon's own is forsaken when this daemon does not drive it.
+// Finds the open tasks that no daemon drives. It asks the daemons that the read model names as owners, and does nothing else.
+// F1. A task is forsaken if it has no owner, or if its owner is gone.
+// F2. A daemon that does not answer may still live. It counts as gone only after it was silent for longer than any lease.
+// F3. A task that the read model gives to this daemon is forsaken if this daemon does not drive it.
 import { type Clock, logKey, type LogId, type OpenTask, type Peers } from '@beaver/core'
 
 export interface ForsakenPorts {

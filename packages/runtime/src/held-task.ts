@@ -1,6 +1,6 @@
-// A task in the hands of a daemon: what was delivered of it, and who drives it. Which task is due belongs to look.ts.
-// H1. It has at most two leases, one of the task's acceptance and one of its newest wake. All of them are renewed, and all are settled
-//     in the end. H2. A wake that comes while the task is in hand is remembered until the next look begins.
+// A task that a daemon holds: its deliveries, and the supervisor that drives it. Whether the task is due is decided in look.ts.
+// H1. A task has at most two leases: that of its acceptance and that of its newest wake. Both are renewed, and both are settled in the end.
+// H2. A wake that comes while the task is held is remembered until the next look begins.
 import type { Delivery, LogId } from '@beaver/core'
 import type { SupervisedTask } from './task-supervisor.ts'
 

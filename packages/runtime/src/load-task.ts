@@ -1,4 +1,4 @@
-// Reading a task's log back: the whole of it, verified, with its fold. How a log is read belongs to @beaver/core (read-log.ts).
+// Loads a task from its log: the whole log, verified, and its fold. How a log is read is defined in @beaver/core (read-log.ts).
 import {
   BeaverError,
   type BlobStore,

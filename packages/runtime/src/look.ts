@@ -1,6 +1,6 @@
-// Looking at a task: what is there to be done about it? It writes nothing.
-// L1. A task starts after the one before it in its session has ended (D-47). L2. A task that waits is left alone until its time has
-//     come, somebody woke it, or something was written to it since (D-64).
+// Looks at a task and says what is to be done with it. It writes nothing.
+// L1. A task starts after the task before it in its session has ended (D-47).
+// L2. A task that waits is left alone until its time has come, until somebody wakes it, or until something is written to its log (D-64).
 import { type BlobStore, type Delivery, eventTypeOf, isTerminalTaskEvent, type Journal, type LogId, newestRecord, type TaskId } from '@beaver/core'
 import { type LoadedTask, loadTask } from './load-task.ts'
 

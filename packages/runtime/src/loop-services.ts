@@ -1,5 +1,5 @@
-// What the loops of a task ask of the daemon's process besides their log, their teams and their team's state.
-// V1. What is not there is told to the model as that; it fails no run.
+// What the loops of a task ask of the daemon's process, besides their log, their teams and the shared state of their team.
+// V1. If a service is unavailable, the model is told so; the run does not fail.
 import { emptyMemory, type FailurePolicies, type LiveDelta, type LogId, type MemoryStore, messageOf, type SessionSearch } from '@beaver/core'
 import type { ExternalTools, LoopHost, LoopSpec } from '@beaver/agent'
 

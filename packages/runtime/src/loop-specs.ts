@@ -1,4 +1,4 @@
-// What the loops of a task are started with: the root's spec from the request, a node's from its place in the graph. Pure.
+// The specifications that loops are started with: the root's is made from the request, a node's from its place in the graph. Pure.
 import {
   type AgentNode,
   type ChatMessage,

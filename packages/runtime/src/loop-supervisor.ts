@@ -1,8 +1,8 @@
-// Runs one loop to its end, whatever happens to the thread it runs in.
-// R1. A lost loop is started again from the journal: without limit and without a record if the loss is not charged to it, because
-//     the pool bounds those; otherwise as `mayRestart` says.
-// R2. Nothing is written for a run that stands ended in the journal. R3. Rejects only when the task is no longer ours, or when
-//     this daemon has no threads left to run it in.
+// Runs one loop to its end, whatever happens to the thread in which it runs.
+// R1. A loop whose thread is lost is started again from the journal. If the loss is not charged to the loop, there is no limit here and
+//     no record, because the pool bounds such losses. If it is charged, `mayRestart` decides.
+// R2. Nothing is written for a run that has ended in the journal.
+// R3. It rejects only if the task no longer belongs to this daemon, or if the daemon has no threads left.
 import { BeaverError, type DomainEvent, draft, event, type FailureClass, type FailurePolicies, failurePolicies, noUsage, runEnded } from '@beaver/core'
 import { type LoopEnd, type LoopHost, loopEndOf, type LoopSpec } from '@beaver/agent'
 import { eventsOfRun, loadTask } from './load-task.ts'

@@ -1,6 +1,6 @@
-// A task that the daemon which accepts it drives at once: it need not come back by the queue (docs/decisions/0020).
-// T1. What it writes first goes with its acceptance, in one step: nothing of it stands anywhere before. T2. When the acceptance is
-//     refused, or nothing was written, nothing had begun: the task is accepted as any other.
+// A task that is driven by the daemon that accepts it, at once and without the queue (docs/decisions/0020).
+// T1. The first entries of the task and its acceptance are one write: before it, nothing of the task exists.
+// T2. If the acceptance is refused, or if nothing was written, nothing has begun, and the task is accepted like any other.
 import { type AcceptOutcome, type AppendOutcome, foldTask, headAfter, type RecordedEvent, type SealedRecord } from '@beaver/core'
 import type { LoadedTask } from './load-task.ts'
 

@@ -1,6 +1,7 @@
-// The earlier tasks of sessions, kept in memory: what each asked and answered, and which turn it took.
-// P1. An ended task never changes, so it is read once: the newest used are kept, at most `tasksMax` and `charsMax` characters.
-// P2. How a past task is read belongs to @beaver/core (past-task.ts).
+// The earlier tasks of sessions, kept in memory: what each task asked and answered, and which turn it took.
+// P1. An ended task never changes, so it is read once. The tasks that were used last are kept: at most `tasksMax` tasks and `charsMax`
+//     characters.
+// P2. How an earlier task is read is defined in @beaver/core (past-task.ts).
 import { type BlobStore, exchangeOf, historyBound, type Journal, type LogId, logKey, type PastExchange, type PastTask, readPastTask } from '@beaver/core'
 import type { Workflow } from '@beaver/workflows'
 

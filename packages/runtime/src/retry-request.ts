@@ -1,7 +1,8 @@
-// Taking an ended task up again. The retry is a task of its own, at the end of the same session; what it keeps of the old one is copied
-// into its log with its first claim, never here.
-// R1. Only what ended without completing is retried. R2. The retry of a task has an id made of the old one: asked for twice, it is one
-//     task. R3. The copy is made of the old log as it is verified on reading, in the same write as the claim: it is whole or not there.
+// Retries an ended task. The retry is a new task at the end of the same session. What it keeps of the old task is copied into its log with
+// its first claim, not here.
+// R1. Only a task that ended without completing can be retried.
+// R2. The id of a retry is derived from the old task, so that a repeated request names the same retry.
+// R3. The copy is made from the verified log and written together with the claim: it is whole, or it does not exist.
 import type { RequestRead, RetriedTask } from '@beaver/contracts'
 import { BeaverError, type BlobStore, type DomainEvent, type Journal, type LogId, retryCopy, retryIdOf } from '@beaver/core'
 import { type LoadedTask, loadTask } from './load-task.ts'

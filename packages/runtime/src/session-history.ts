@@ -1,5 +1,5 @@
-// What a root run of a later task is told of its session, and how many turns earlier tasks took.
-// H1. What one more task costs does not grow with the session: past-tasks.ts keeps what was read.
+// What the root run of a task is told about its session, and how many turns earlier tasks took.
+// H1. The cost of one more task does not grow with the session, because past-tasks.ts keeps what was read.
 import { type ChatMessage, type LogId, type TaskId, visibleHistory } from '@beaver/core'
 import type { Workflow } from '@beaver/workflows'
 import { type PastTasks, turnOf } from './past-tasks.ts'

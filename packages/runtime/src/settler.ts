@@ -1,4 +1,4 @@
-// When a task that seems to wait is looked at: after a while, and then ever more seldom.
+// Decides when a task that seems to wait is looked at: first after a short pause, then after longer and longer ones.
 import type { Clock } from '@beaver/core'
 
 const pauseMsMin = 1_000

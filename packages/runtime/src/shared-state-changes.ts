@@ -1,5 +1,6 @@
-// What the members of a team ask of the state they share (D-51): reads, and changes that are journaled before they take effect.
-// C1. One after the other, over all teams of the task: parallel members lose no update. A change that does not fit is refused.
+// Reads and changes of the state that the members of a team share (D-51). A change is journaled before it takes effect.
+// C1. Accesses follow one another, over all teams of the task, so that parallel members lose no update. A change that does not fit the
+//     state is refused.
 import {
   changeSharedState,
   type Clock,

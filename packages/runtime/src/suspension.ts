@@ -1,6 +1,7 @@
-// When a task only waits: decided from what each of its loops is doing. Pure.
-// S1. A task is suspended only when every loop of it waits for a person, for a provider, for its turn, or for a team whose loops do.
-// S2. It is looked at again when the first of these waits is over. S3. A wait that is over soon is not worth it.
+// Decides whether a task only waits, from what each of its loops is doing. Pure.
+// S1. A task is suspended only if each of its loops waits: for a person, for a provider, for its turn, or for a team whose loops all wait.
+// S2. The task is looked at again when the first of these waits is over.
+// S3. A wait that is nearly over is not worth a suspension.
 import type { RunState } from '@beaver/core'
 
 /** What one loop does, as far as its host knows. */

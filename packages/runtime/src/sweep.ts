@@ -1,9 +1,11 @@
-// The sweep: finds open tasks that nobody drives, and has them looked at. It decides nothing: who looks reads the journal.
-// S1. A task whose daemon is gone is woken at once when that is noticed. S2. A task without a daemon, that waits for nothing, is woken
-//     after a while: its delivery, its wake or its alarm was lost. S3. A daemon that is silent is left to its lease; one that is silent
-//     for longer than any lease counts as gone, because the lease may have been lost too.
-// S4. Several daemons may sweep at the same moment: a wake has a name, and wakes of one name are one. The name says for which reason
-//     the task is woken (the death of a daemon, or a sweep at its time): who was given the last wake may have died with it.
+// The sweep: finds open tasks that no daemon drives, and wakes them. It decides nothing else: the daemon that takes the wake reads the
+// journal and decides.
+// S1. When a daemon's death is noticed, its tasks are woken at once.
+// S2. A task without a daemon that waits for nothing is woken after a while: its delivery, its wake or its alarm was lost.
+// S3. The tasks of a daemon that does not answer are left to their leases. After a silence longer than any lease the daemon counts as
+//     gone, because the lease may have been lost too.
+// S4. Several daemons may sweep at the same moment. Each wake has a name, and the queue keeps one wake of a name. The name contains the
+//     reason (the death of a certain daemon, or the time of the sweep), because the daemon that took the last wake may have died with it.
 import { type Logger, messageOf, type OpenTask, type OpenTasks, pause, type TaskQueue } from '@beaver/core'
 import { type ForsakenPorts, forsakenTasks, logOf } from './forsaken-tasks.ts'
 

@@ -1,6 +1,6 @@
-// The calls of one task that wait for a person, and what was decided about them.
-// A1. A decision is durable before the loop hears of it, and there is one for a call. A2. Where nobody can answer, the call is
-//     refused at once, in the configuration's name; where nobody answers in time, then.
+// The calls of one task that wait for a person, and the decisions about them.
+// A1. A decision is durable before the loop hears of it, and each call has one decision.
+// A2. If nobody can answer, the call is refused at once, in the name of the configuration. If nobody answers in time, it is refused then.
 import {
   BeaverError,
   callWaits,

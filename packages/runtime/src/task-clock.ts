@@ -1,4 +1,4 @@
-// The clock of one task: it passes while a daemon drives the task, and goes on from where the journal left it (core's task-state).
+// The clock of one task. It runs while a daemon drives the task, and continues from the time that the journal gives (task-state.ts in core).
 import type { Clock } from '@beaver/core'
 
 export type TaskClock = Clock

@@ -1,5 +1,5 @@
-// What a task ends with, decided from how its root ended and what its last team gave. Pure.
-// N1. Never a silent success: an empty final output is not `completed`; neither is a task whose team is not complete (D-35).
+// Decides what a task ends with, from how its root ended and from the result of its last team. Pure.
+// N1. Success is never silent: a task with an empty final output does not complete, and neither does one whose team is incomplete (D-35).
 import { type DomainEvent, event, type Failure, noUsage, type TaskResult, type Usage } from '@beaver/core'
 import type { LoopEnd, TeamRefusal, TeamResult } from '@beaver/agent'
 

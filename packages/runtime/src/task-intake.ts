@@ -1,9 +1,9 @@
-// Accepting a task: validated first, then durable, then answered. Nothing of a refused request is stored.
-// I1. The same id with the same request gives the same answer; with another request, or in another session, `conflict`: an id names
-//     one task of its tenant, also when several sessions take it at the very same time.
-// I2. Tasks of one session form a chain: each names the one accepted before it (D-47).
-// I3. A task is for a root agent (`task`, with `skill` and `profile`) or is a workflow (`workflow`), never both. A workflow's
-//     graph is built before the task is accepted: what would be refused later is refused now.
+// Accepts a task: it is validated first, then made durable, then answered. Nothing of a refused request is stored.
+// I1. The same id with the same request gives the same answer. With another request, or in another session, it gives `conflict`. An id
+//     names one task of its tenant, even if several sessions use it at the same moment.
+// I2. The tasks of a session form a chain: each task names the one that was accepted before it (D-47).
+// I3. A task is for a root agent (`task`, with `skill` and `profile`) or it is a workflow (`workflow`), never both. The graph of a workflow
+//     is built before the task is accepted, so that a bad graph is refused at once.
 import { isAbsolute } from 'node:path'
 import type { RequestRead, SubmittedTask } from '@beaver/contracts'
 import {

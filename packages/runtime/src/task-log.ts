@@ -1,10 +1,12 @@
-// TaskLog: the one writer of an owned task's log. It seals events into the chain and appends them behind the fence.
-// O1. At most one append is in flight; what comes meanwhile, or by the same callback of the event loop, goes with the next one.
-// O2. Events keep the order they were given in.
-// O3. The first refused append means another daemon owns the task: everything waiting is rejected with `fenced`, and `fenced`
-//     aborts. O4. A blob is stored before the event that refers to it. O5. Nothing follows what was appended last.
-// O6. Events given together land together, whatever their size: what does not fit one entry goes into several of one append.
-// O7. The first entry of a task that is being opened begins with its first record, and its write accepts the task.
+// TaskLog: the only writer of the log of a task that this daemon owns. It seals events into the chain and appends them behind the fence.
+// O1. At most one append is under way. Events that come meanwhile, or in the same callback of the event loop, go with the next append.
+// O2. Events keep the order in which they were given.
+// O3. The first append that is refused means that another daemon owns the task. Everything that waits is rejected with `fenced`, and the
+//     signal `fenced` aborts.
+// O4. A blob is stored before the event that refers to it.
+// O5. Nothing follows the events of `appendLast`.
+// O6. Events that are given together are stored together, whatever their size: if one entry is too small, one append writes several.
+// O7. If the task is being opened, its first entry begins with its first record, and writing that entry accepts the task.
 import {
   BeaverError,
   type Blob,

@@ -1,4 +1,4 @@
-// What driving a task needs of its daemon.
+// What the supervisor of a task needs from its daemon.
 import type { BlobStore, Clock, Ids, Journal, Logger, TaskQueue } from '@beaver/core'
 import type { Workflow } from '@beaver/workflows'
 import type { Admissions } from './admissions.ts'

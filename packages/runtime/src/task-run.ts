@@ -1,7 +1,8 @@
-// The work of one claimed task: its root loop or its workflow, its teams, its loops, its approvals. It decides nothing about the
-// task's life; that is the task supervisor's.
-// R1. The root's end and what it means for the task are written together. R2. A loop is known from its start to its end, with what it
-//     waits for. R3. What is dropped writes nothing more: its log is closed.
+// The work of one claimed task: its root loop or its workflow, its teams, its loops and its approvals. When the task ends, waits or is
+// handed over is decided in task-supervisor.ts.
+// R1. The end of the root and the end of the task are written together.
+// R2. Each loop is known from its start to its end, with what it waits for.
+// R3. A loop that was dropped writes nothing more, because its log is closed.
 import { type LoopEnd, loopEndOf, type LoopSpec, type PauseRequest } from '@beaver/agent'
 import {
   addUsage,

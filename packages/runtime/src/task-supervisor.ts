@@ -1,9 +1,10 @@
-// TaskSupervisor: the life of one claimed task, to its terminal event or until this daemon lets go of it. It runs in the daemon's main
-// thread. Its states and their data are in task-machine.ts, and what they begin is here. What the task does is in task-run.ts; whether
-// it may be driven at all was decided before, in look.ts and claim-task.ts.
-// K1. After a release, a suspension or a loss nothing more is written. K2. Cancel is journaled before it takes effect, and a task taken
-//     over remembers it. K3. A task that only waits is suspended: its loops are dropped, and an alarm or a wake brings it back (D-64).
-// K4. What can never succeed ends the task at once, with the reason.
+// TaskSupervisor: drives one claimed task to its terminal event, or until this daemon lets go of it. It runs in the daemon's main thread.
+// Its states and their data are in task-machine.ts, and their effects are here. The task's work is in task-run.ts. Whether the task may be
+// driven is decided before, in look.ts and claim-task.ts.
+// K1. After a release, a suspension or a loss, nothing more is written.
+// K2. A cancel is journaled before it takes effect, and the next owner of the task obeys it.
+// K3. A task that only waits is suspended: its loops are dropped, and an alarm or a wake brings it back (D-64).
+// K4. If the events of a task can never be written, the task ends at once with the reason.
 import { BeaverError, type DomainEvent, draft, event, type LogId, messageOf, newestRecord, taskFacts } from '@beaver/core'
 import { type ActorRefFrom, createActor } from 'xstate'
 import { type ClaimedTask, givenUp, isHopeless } from './claim-task.ts'

@@ -1,6 +1,7 @@
-// The teams of one task: each started once, driven to its end, its nodes run as loops, its shared state kept.
-// G1. A workflow call that is asked for again finds the team it started. G2. At most `teamRunsMax` teams a task (D-06);
-//     a `workflow:` tool is a tool, bounded by the iterations of its run.
+// The teams of one task: each is started once and driven to its end, and its nodes run as loops.
+// G1. A workflow call that is asked for again finds the team that it started.
+// G2. A task has at most `teamRunsMax` teams of workflow tools (D-06). A `workflow:` tool is an ordinary tool, which the iterations of its
+//     run bound.
 import {
   BeaverError,
   type Clock,

@@ -1,8 +1,9 @@
-// TeamSupervisor: interprets one ExecutionGraph; each team run has one. Its states are in team-machine.ts.
-// T1. What it decides is core's `stepTeam`. The first append of a loop carries the events that start it, in the same message: until
-//     then the loop only assembles. T2. Runs that end in one turn of the event loop, or while a step is being written, are one step.
-// T3. It ends once, with the team's result.
-// T4. A node that overran its deadline failed, whatever its loop says of being cancelled. A team that overran its own is stopped.
+// TeamSupervisor: interprets one ExecutionGraph. Each team run has one supervisor. Its states are in team-machine.ts.
+// T1. Core's `stepTeam` decides. The first append of a loop carries the events that start the loop, in the same message: until then the
+//     loop only assembles its context.
+// T2. Runs that end in one turn of the event loop, or while a step is being written, belong to one step.
+// T3. A team ends once, with its result.
+// T4. A node that exceeds its deadline fails, even if its loop reports that it was cancelled. A team that exceeds its deadline is stopped.
 import {
   type Clock,
   draft,

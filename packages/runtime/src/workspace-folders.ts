@@ -1,6 +1,7 @@
-// What stands at a path that a task names as its workspace.
-// W1. A folder that was there is taken to be there for `trustedMs`: a client that submits hundreds of tasks a second names the same
-//     one each time. What was not there is looked at again every time. W2. Bounded.
+// Checks the folder that a task names as its workspace.
+// W1. A folder that exists is trusted to exist for `trustedMs`, because a client that submits hundreds of tasks a second names the same
+//     folder each time. A folder that does not exist is looked for again each time.
+// W2. The memory of folders is bounded.
 import { stat } from 'node:fs/promises'
 import type { Clock } from '@beaver/core'
 

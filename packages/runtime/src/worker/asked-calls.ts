@@ -1,5 +1,6 @@
-// What the loops of this thread asked of the main thread, and who waits for which answer.
-// A1. An answer settles its call once; one that nobody waits for any more is dropped. A2. Nothing is kept of a loop that has ended.
+// The calls that the loops of this thread have sent to the main thread, and the promises that wait for the answers.
+// A1. An answer settles its call once. An answer that nobody waits for is dropped.
+// A2. Nothing is kept of a loop that has ended.
 import { TransientMap } from '@beaver/core'
 import type { FromShard, HostAnswer, HostCall, ToShard } from './protocol.ts'
 

@@ -1,4 +1,5 @@
-// Whether the task of a loop is still this daemon's (docs/decisions/0032). It is asked only when no answer of the host has said so lately.
+// Checks whether the task of a loop still belongs to this daemon (docs/decisions/0032). The host is asked only if none of its answers has
+// said so recently.
 import type { HostAnswer, HostCall } from './protocol.ts'
 
 /** An answer that takes longer is late: the task may be somebody else's by the time it is read. */

@@ -1,4 +1,5 @@
-// What crosses the threads: plain data, several messages a post. One port per shard, all its loops on it.
+// The messages between the main thread and a worker thread: plain data, several messages in one post. A shard has one port, which all of
+// its loops share.
 import type { MessagePort } from 'node:worker_threads'
 import { isOn } from '@beaver/core'
 import type {

@@ -1,6 +1,8 @@
-// The worker's side of a shard: many AgentLoops in one thread, each a promise that mostly waits.
-// S1. A loop that breaks takes no other with it. S2. The shard ends when its port closes. S3. A loop has the external tools there
-//     were when it began. S4. What a tool leaves behind and throws later ends its call, not the thread (thread-guard.ts).
+// The worker's side of a shard: many AgentLoops in one thread. Each loop is a promise that waits most of the time.
+// S1. A loop that breaks does not harm the others.
+// S2. The shard ends when its port closes.
+// S3. A loop keeps the external tools that were offered when it began.
+// S4. If a tool leaves something behind that throws later, its call fails, not the thread (thread-guard.ts).
 import { threadId } from 'node:worker_threads'
 import { externalTool, LoopDropped, type LoopHost, type LoopServices, runAgentLoop } from '@beaver/agent'
 import { loggerOver, messageOf, TransientMap } from '@beaver/core'

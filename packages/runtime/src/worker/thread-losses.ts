@@ -1,6 +1,6 @@
-// How the worker pool replaces its threads: the row `worker_pool` of core's supervisors, over the losses of one pool.
-// P1. A loss that can be charged to a suspect does not count for the intensity: the suspect runs in a cell from then on, which
-//     ends it. P2. Every loss of the period makes the pause longer, whoever is charged.
+// Decides how the worker pool replaces its threads. It applies the row `worker_pool` of core's supervisors to the losses of one pool.
+// P1. A loss that is charged to a suspect does not count for the intensity: the suspect runs in a cell from then on, which ends the series.
+// P2. Every loss within the period makes the next pause longer, whoever is charged.
 import { afterDeath, supervisors, type SupervisorSpec } from '@beaver/core'
 
 export type PoolPolicy = Pick<SupervisorSpec, 'intensity' | 'backoff'>

@@ -1,8 +1,9 @@
-// Whether a worker thread still answers. Pure: it is shown what the main thread reads at each tick, and says what it is taken for.
-// How it is ended belongs to shard.ts. The figures and how they were chosen: docs/decisions/0025.
-// H1. Time is counted in ticks of the main thread, none longer than `tickMsMax`: a main thread that was held up, or a process that
-//     was stopped, blames nobody. H2. A thread that is merely busy is left alone: silence alone must last `silentMsMax`.
-// H3. The thread keeps the deadlines of its calls itself, as long as its event loop turns; where it does not, they are kept here.
+// Decides whether a worker thread still answers. Pure: it is shown what the main thread reads at each tick. How a thread is ended is decided
+// in shard.ts. docs/decisions/0025 explains the figures.
+// H1. Time is counted in ticks of the main thread, and no tick counts for more than `tickMsMax`. So a main thread that was held up, or a
+//     process that was stopped, blames no worker.
+// H2. A thread that is busy is left alone: only a silence of `silentMsMax` counts.
+// H3. The thread keeps the deadlines of its calls while its event loop turns. When it does not turn, they are kept here.
 import { beatMs, type VitalsReading } from './thread-vitals.ts'
 
 export const watchLimits = {

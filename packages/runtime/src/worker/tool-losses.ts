@@ -1,6 +1,6 @@
-// Which of the user's tools cost the daemon so many threads that nobody's calls of them run in a shared thread any more.
-// T1. A tool that was under way in `lossesMax` lost threads of `periodMs` is suspect until the daemon ends. Innocent tools that are
-//     called as often become suspect too: their calls cost more, and still have their results.
+// Remembers which of the user's tools have cost so many threads that their calls no longer run in a shared thread.
+// T1. A tool that was under way in `lossesMax` lost threads within `periodMs` is suspect until the daemon ends. An innocent tool that is
+//     called as often becomes suspect too: its calls cost more, and still have their results.
 
 const toolPolicy = { lossesMax: 3, periodMs: 600_000 } as const
 
