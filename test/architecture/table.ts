@@ -60,24 +60,42 @@ export const table: Readonly<Record<string, Row>> = {
   'packages/testing': { packages: ['core', 'agent'], modules: ['vitest'], node: 'any' },
 
   // Composition roots: they choose the adapters.
-  'apps/cli': {
-    // agent: it lists the tools, definitions and profiles of the configuration without a system.
-    packages: ['core', 'contracts', 'workflows', 'agent', 'nats', 'client', 'config', 'process', 'projection', 'mcp', 'check', 'supervisor', 'projector'],
-    modules: ['commander', 'picocolors'],
-    node: 'any',
-  },
-  'apps/supervisor': {
-    packages: ['core', 'contracts', 'agent', 'runtime', 'nats', 'config', 'process', 'providers', 'mcp', 'workflows'],
+  'packages/daemon': {
+    packages: ['core', 'contracts', 'workflows', 'agent', 'providers', 'mcp', 'nats', 'runtime', 'config'],
     modules: ['@nats-io/nats-core'],
-    node: 'any',
+    node: ['v8'],
   },
-  // A composition root for programs of one's own: the library's face.
+  'packages/projector': { packages: ['core', 'contracts', 'nats', 'config', 'projection'], modules: [], node: ['fs', 'path', 'timers/promises'] },
+  // For programs of one's own: the library's face.
   'packages/service': {
-    packages: ['core', 'agent', 'workflows', 'client', 'config', 'nats', 'supervisor', 'projector'],
+    packages: ['core', 'agent', 'workflows', 'client', 'config', 'nats', 'daemon', 'projector'],
     modules: [],
     node: 'any',
   },
-  'apps/projector': { packages: ['core', 'contracts', 'nats', 'config', 'process', 'projection'], modules: [], node: 'any' },
+
+  // Entries of processes. Nobody imports them.
+  'apps/cli': {
+    // agent: it lists the tools, definitions and profiles of the configuration without a system.
+    packages: [
+      'core',
+      'contracts',
+      'workflows',
+      'agent',
+      'nats',
+      'client',
+      'config',
+      'process',
+      'projection',
+      'mcp',
+      'check',
+      'supervisor-app',
+      'projector-app',
+    ],
+    modules: ['commander', 'picocolors'],
+    node: 'any',
+  },
+  'apps/supervisor': { packages: ['core', 'config', 'process', 'daemon'], modules: [], node: 'any' },
+  'apps/projector': { packages: ['core', 'config', 'process', 'projector'], modules: [], node: 'any' },
 }
 
 /** What tests may import besides. aimock is a fake provider that others wrote; zod gives the tools that tests define their input. */
@@ -99,6 +117,8 @@ export const computedImports: readonly Exception[] = [
 export const environmentReaders: readonly Exception[] = [
   { path: 'packages/config/src/config.ts', what: 'process.env', why: 'the default of the argument `env`' },
   { path: 'packages/service/src/options.ts', what: 'process.env', why: 'the default of the option `env`' },
+  { path: 'packages/daemon/src/worker.ts', what: 'process.env', why: 'the entry of a thread: like an app, it reads which optimisations are off' },
+  { path: 'packages/daemon/src/external-tools-of.ts', what: 'process.env', why: 'MCP servers get the variables that the configuration names' },
   {
     path: 'packages/providers/src/http-post.ts',
     what: 'process.env',
@@ -195,14 +215,14 @@ function each(path: string, uses: readonly string[], why: string): Exception[] {
 /** What a row names although nothing imports it. */
 export const reachedOtherwise: readonly Exception[] = [
   { path: 'packages/agent', what: 'html-to-text', why: 'a cell requires it, and nothing else loads it' },
-  { path: 'apps/cli', what: '@beaver/supervisor', why: '`up` starts its entry' },
-  { path: 'apps/cli', what: '@beaver/projector', why: '`up` starts its entry' },
+  { path: 'apps/cli', what: '@beaver/supervisor-app', why: '`up` starts its entry' },
+  { path: 'apps/cli', what: '@beaver/projector-app', why: '`up` starts its entry' },
 ]
 
 /** Values that are exported for somebody outside of this repository. `*`: whatever the file exports. */
 export const exportedForOthers: readonly Exception[] = [
   { path: 'packages/service/src/index.ts', what: '*', why: 'programs that embed Beaver import it' },
-  { path: 'apps/supervisor/src/worker.ts', what: 'shard', why: 'Piscina calls it by its name' },
+  { path: 'packages/daemon/src/worker.ts', what: 'shard', why: 'Piscina calls it by its name' },
   { path: 'packages/agent/src/tools/builtin/html-text.ts', what: 'htmlToTextTool', why: 'a cell finds it by the URL of the module' },
   { path: 'packages/testing/src/index.ts', what: 'memoryMemoryStore', why: 'the twin of a port, for whoever tests against it' },
 ]
@@ -221,8 +241,8 @@ export interface LongFunction {
 export const longFunctionsKnown: readonly LongFunction[] = [
   { path: 'apps/cli/src/system/start-system.ts', name: 'startSystem', lines: 94 },
   { path: 'apps/cli/src/view/tell-event.ts', name: 'saying', lines: 111 },
-  { path: 'apps/projector/src/follow.ts', name: 'followIntoModel', lines: 84 },
-  { path: 'apps/supervisor/src/supervisor.ts', name: 'startSupervisor', lines: 205 },
+  { path: 'packages/projector/src/follow.ts', name: 'followIntoModel', lines: 84 },
+  { path: 'packages/daemon/src/supervisor.ts', name: 'startSupervisor', lines: 205 },
   { path: 'packages/agent/src/loop/agent-loop.ts', name: 'runAgentLoop', lines: 77 },
   { path: 'packages/agent/src/loop/agent-loop.ts', name: '<callback>', lines: 75 },
   { path: 'packages/client/src/beaver-client.ts', name: 'clientOn', lines: 76 },

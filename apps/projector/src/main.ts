@@ -2,7 +2,7 @@
 import { loadConfig, secretsOf } from '@beaver/config'
 import { BeaverError, switchOff } from '@beaver/core'
 import { runAsChild, stderrLogger } from '@beaver/process'
-import { startProjector } from './projector.ts'
+import { startProjector } from '@beaver/projector'
 
 /** Nothing is lost: what was not applied is read again. */
 const stopMsMax = 4_500

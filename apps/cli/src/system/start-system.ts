@@ -104,7 +104,7 @@ export async function startSystem(
     }
     const env = serviceEnvironment(config, natsUrl)
     const service = (name: string, stopMsMax: number): ServiceSpec =>
-      serviceProcess({ name, packageName: `@beaver/${name}`, env, logFile: join(config.home, 'logs', `${name}.log`), startMsMax: serviceStartMsMax, stopMsMax })
+      serviceProcess({ name, env, logFile: join(config.home, 'logs', `${name}.log`), startMsMax: serviceStartMsMax, stopMsMax })
     if (!signal.aborted) {
       // Together, in the order of the table: they stop in the reverse order.
       const ready = await Promise.allSettled([
