@@ -88,6 +88,17 @@ describe('the table of packages', () => {
     ])
   })
 
+  it('lets a row name one export of a package, and refuses the others', () => {
+    const row = { packages: ['core/ids'], modules: [], node: [] }
+    const imports = (specifier: string) => importsBeyondTable(planted('packages/x/src/planted.ts', `import '${specifier}'`), { 'packages/x': row }, testRow)
+    expect(imports('@beaver/core/ids')).toEqual([])
+    expect(imports('@beaver/core')).toHaveLength(1)
+    expect(imports('@beaver/core/ids/more')).toHaveLength(1)
+    const x: Package = { folder: 'packages/x', manifest: { name: '@beaver/x', dependencies: { '@beaver/core': '1' } }, references: ['packages/core'] }
+    expect(packagesBeyondTable([core, x], { 'packages/core': table['packages/core']!, 'packages/x': row })).toEqual([])
+    expect(cyclesOf({ 'packages/core': { packages: ['x'], modules: [], node: [] }, 'packages/x': row })).toHaveLength(1)
+  })
+
   it('refuses a row that leads back', () => {
     const row = (...names: string[]) => ({ packages: names, modules: [], node: [] })
     expect(cyclesOf({ 'packages/a': row('b'), 'packages/b': row('c'), 'packages/c': row('b') })).toEqual(['packages/b → packages/c → packages/b'])

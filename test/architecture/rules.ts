@@ -47,7 +47,8 @@ export function packagesBeyondTable(packages: readonly Package[], table: Table):
       const row = table[folder]
       if (row === undefined) return [`${folder} does not stand in the table`]
       const declared = Object.keys(manifest.dependencies ?? {})
-      const beyond = declared.filter((name) => !allows(row, name)).map((name) => `${folder}/package.json declares ${name}`)
+      const allowed = new Set([...row.packages.map((each) => packageName(`@beaver/${each}`)), ...row.modules])
+      const beyond = declared.filter((name) => !allowed.has(name)).map((name) => `${folder}/package.json declares ${name}`)
       const siblings = declared.filter((name) => name.startsWith('@beaver/'))
       const referred = references.map(nameOf)
       const unlike =
@@ -94,7 +95,7 @@ export function undeclaredImports(files: readonly Facts[], packages: readonly Pa
 
 /** Rows that lead back to themselves: the direction is one way. */
 export function cyclesOf(table: Table): string[] {
-  const folderOf = (name: string): string => `packages/${name}`
+  const folderOf = (name: string): string => `packages/${name.split('/')[0]}`
   const seen = new Set<string>()
   const walk = (folder: string, way: readonly string[]): string[] => {
     if (way.includes(folder)) return [[...way.slice(way.indexOf(folder)), folder].join(' → ')]
@@ -276,7 +277,8 @@ function packageOf(path: string): string | null {
 function allows(row: Row, specifier: string): boolean {
   if (specifier.startsWith('node:')) return row.node === 'any' || row.node.includes(specifier.slice('node:'.length))
   const name = packageName(specifier)
-  return name.startsWith('@beaver/') ? row.packages.includes(name.slice('@beaver/'.length)) : row.modules.includes(name)
+  if (!name.startsWith('@beaver/')) return row.modules.includes(name)
+  return [name, specifier].some((each) => row.packages.includes(each.slice('@beaver/'.length)))
 }
 
 /** Only a package can be: nobody imports an app. */

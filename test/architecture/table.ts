@@ -3,7 +3,7 @@
 
 /** What one package may import in its sources. */
 export interface Row {
-  /** Packages of this workspace. */
+  /** Packages of this workspace; `platform/scheduling`: that export of one alone. */
   readonly packages: readonly string[]
   /** From the registry. */
   readonly modules: readonly string[]
@@ -34,7 +34,8 @@ export const table: Readonly<Record<string, Row>> = {
 
   // Adapters, one technology each.
   'packages/nats': {
-    packages: ['core', 'contracts', 'process'],
+    // How the operating system schedules the nats-server it starts; the configuration is for composition roots.
+    packages: ['core', 'contracts', 'platform/scheduling'],
     modules: ['@nats-io/jetstream', '@nats-io/kv', '@nats-io/nats-core', '@nats-io/obj', '@nats-io/transport-node', 'zod'],
     node: 'any',
   },
@@ -51,24 +52,22 @@ export const table: Readonly<Record<string, Row>> = {
     node: 'any',
   },
 
-  // For the apps: reading the configuration and who holds a home.
-  'packages/config': { packages: ['core'], modules: ['zod'], node: ['fs', 'os', 'path'] },
-  // A process's tie to its parent, how the operating system schedules it, and what it says on standard error.
-  'packages/process': { packages: ['core'], modules: [], node: ['child_process', 'fs', 'module', 'util', 'worker_threads'] },
+  // What a process needs from its machine. For composition roots.
+  'packages/platform': { packages: ['core'], modules: ['zod'], node: ['child_process', 'fs', 'module', 'os', 'path', 'util', 'v8', 'worker_threads'] },
 
   // Twins, contract suites, a scripted model: for tests.
   'packages/testing': { packages: ['core', 'agent'], modules: ['vitest'], node: 'any' },
 
   // Composition roots: they choose the adapters.
   'packages/daemon': {
-    packages: ['core', 'contracts', 'workflows', 'agent', 'providers', 'mcp', 'nats', 'runtime', 'config'],
+    packages: ['core', 'contracts', 'workflows', 'agent', 'providers', 'mcp', 'nats', 'runtime', 'platform'],
     modules: ['@nats-io/nats-core'],
-    node: ['v8'],
+    node: [],
   },
-  'packages/projector': { packages: ['core', 'contracts', 'nats', 'config', 'projection'], modules: [], node: ['fs', 'path', 'timers/promises'] },
+  'packages/projector': { packages: ['core', 'contracts', 'nats', 'platform', 'projection'], modules: [], node: ['fs', 'path', 'timers/promises'] },
   // For programs of one's own: the library's face.
   'packages/service': {
-    packages: ['core', 'agent', 'workflows', 'client', 'config', 'nats', 'daemon', 'projector'],
+    packages: ['core', 'agent', 'workflows', 'client', 'nats', 'platform', 'daemon', 'projector'],
     modules: [],
     node: 'any',
   },
@@ -76,26 +75,12 @@ export const table: Readonly<Record<string, Row>> = {
   // Entries of processes. Nobody imports them.
   'apps/cli': {
     // agent: it lists the tools, definitions and profiles of the configuration without a system.
-    packages: [
-      'core',
-      'contracts',
-      'workflows',
-      'agent',
-      'nats',
-      'client',
-      'config',
-      'process',
-      'projection',
-      'mcp',
-      'check',
-      'supervisor-app',
-      'projector-app',
-    ],
+    packages: ['core', 'contracts', 'workflows', 'agent', 'nats', 'client', 'platform', 'projection', 'mcp', 'check', 'supervisor-app', 'projector-app'],
     modules: ['commander', 'picocolors'],
     node: 'any',
   },
-  'apps/supervisor': { packages: ['core', 'config', 'process', 'daemon'], modules: [], node: 'any' },
-  'apps/projector': { packages: ['core', 'config', 'process', 'projector'], modules: [], node: 'any' },
+  'apps/supervisor': { packages: ['core', 'platform', 'daemon'], modules: [], node: 'any' },
+  'apps/projector': { packages: ['core', 'platform', 'projector'], modules: [], node: 'any' },
 }
 
 /** What tests may import besides. aimock is a fake provider that others wrote; zod gives the tools that tests define their input. */
@@ -115,7 +100,7 @@ export const computedImports: readonly Exception[] = [
 ]
 
 export const environmentReaders: readonly Exception[] = [
-  { path: 'packages/config/src/config.ts', what: 'process.env', why: 'the default of the argument `env`' },
+  { path: 'packages/platform/src/config/config.ts', what: 'process.env', why: 'the default of the argument `env`' },
   { path: 'packages/service/src/options.ts', what: 'process.env', why: 'the default of the option `env`' },
   { path: 'packages/daemon/src/worker.ts', what: 'process.env', why: 'the entry of a thread: like an app, it reads which optimisations are off' },
   { path: 'packages/daemon/src/external-tools-of.ts', what: 'process.env', why: 'MCP servers get the variables that the configuration names' },

@@ -1,7 +1,6 @@
 // The projector as a process. `beaver up` starts it; by hand: `NATS_URL=… node apps/projector/src/main.ts`.
-import { loadConfig, secretsOf } from '@beaver/config'
 import { BeaverError, switchOff } from '@beaver/core'
-import { runAsChild, stderrLogger } from '@beaver/process'
+import { loadConfig, runAsChild, secretsOf, stderrLogger } from '@beaver/platform'
 import { startProjector } from '@beaver/projector'
 
 /** Nothing is lost: what was not applied is read again. */
