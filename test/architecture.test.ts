@@ -1,6 +1,7 @@
 // The architecture, held to test/architecture/table.ts. Each rule is also shown a planted fault, so that it is known to see.
 import { describe, expect, it } from 'vitest'
 import {
+  appsReached,
   clockBypasses,
   cyclesOf,
   environmentReads,
@@ -76,7 +77,7 @@ describe('the table of packages', () => {
     expect(packagesBeyondTable([core, { ...core, folder: 'packages/extra' }], small)).toEqual(['packages/extra does not stand in the table'])
     expect(packagesBeyondTable([], small)).toEqual(['packages/core stands in the table and is no package'])
     expect(packagesBeyondTable([{ ...core, references: ['packages/nats'] }], small)).toEqual([
-      'packages/core/tsconfig.json refers to [nats], package.json declares []',
+      'packages/core/tsconfig.json refers to [packages/nats], package.json declares []',
     ])
   })
 
@@ -85,6 +86,17 @@ describe('the table of packages', () => {
     expect(undeclaredImports(planted('packages/core/src/planted.ts', `import { z } from 'zod'`), [bare])).toEqual([
       'packages/core/src/planted.ts:1 imports zod, which packages/core/package.json does not declare',
     ])
+  })
+
+  it('lets a row name one export of a package, and refuses the others', () => {
+    const row = { packages: ['core/ids'], modules: [], node: [] }
+    const imports = (specifier: string) => importsBeyondTable(planted('packages/x/src/planted.ts', `import '${specifier}'`), { 'packages/x': row }, testRow)
+    expect(imports('@beaver/core/ids')).toEqual([])
+    expect(imports('@beaver/core')).toHaveLength(1)
+    expect(imports('@beaver/core/ids/more')).toHaveLength(1)
+    const x: Package = { folder: 'packages/x', manifest: { name: '@beaver/x', dependencies: { '@beaver/core': '1' } }, references: ['packages/core'] }
+    expect(packagesBeyondTable([core, x], { 'packages/core': table['packages/core']!, 'packages/x': row })).toEqual([])
+    expect(cyclesOf({ 'packages/core': { packages: ['x'], modules: [], node: [] }, 'packages/x': row })).toHaveLength(1)
   })
 
   it('refuses a row that leads back', () => {
@@ -112,6 +124,25 @@ describe('another package', () => {
   })
 })
 
+describe('an app', () => {
+  const app: Package = { folder: 'apps/daemon', manifest: { name: '@beaver/daemon-app', exports: { '.': './src/main.ts' } }, references: [] }
+
+  it('is started, and neither imported nor needed by a package', () => expect(appsReached(files, packages)).toEqual([]))
+
+  it.each([
+    ['a package', 'packages/service/src/planted.ts', `import { start } from '@beaver/daemon-app'`],
+    ['a package in a test', 'packages/service/src/planted.test.ts', `import { start } from '@beaver/daemon-app/start'`],
+    ['a package when it needs it', 'packages/service/src/planted.ts', `export const load = () => import('@beaver/daemon-app')`],
+    ['another app', 'apps/cli/src/planted.ts', `import '@beaver/daemon-app'`],
+  ])('may not be imported by %s', (_, path, text) => expect(appsReached(planted(path, text), [app])).toHaveLength(1))
+
+  it('may be declared by an app that starts it, and by no package', () => {
+    const declares = (folder: string): Package => ({ folder, manifest: { name: '@beaver/x', dependencies: { [app.manifest.name]: '1' } }, references: [] })
+    expect(appsReached([], [app, declares('apps/cli')])).toEqual([])
+    expect(appsReached([], [app, declares('packages/service')])).toEqual(['packages/service/package.json declares the app @beaver/daemon-app'])
+  })
+})
+
 describe('the environment', () => {
   it('is read by apps only', () => expect(environmentReads(files, environmentReaders)).toEqual([]))
 
@@ -136,8 +167,8 @@ describe('stdout', () => {
     [`const { stdout } = process`],
     [`import { stdout } from 'node:process'`],
     [`console['error']('here')`],
-  ])('refuses the supervisor %s', (text) => {
-    expect(stdoutWrites(planted('apps/supervisor/src/planted.ts', text), [])).toHaveLength(1)
+  ])('refuses the daemon %s', (text) => {
+    expect(stdoutWrites(planted('packages/daemon/src/planted.ts', text), [])).toHaveLength(1)
     expect(stdoutWrites(planted('apps/cli/src/planted.ts', text), [])).toEqual([])
   })
 })
@@ -221,7 +252,7 @@ describe('subjects', () => {
   it.each([['const s = `beaver.${namespace}.journal.>`'], [`const s = 'beaver.default.query.tasks'`], [`const s = 'beaver.' + name`]])(
     'are refused elsewhere: %s',
     (text) => {
-      expect(subjectTexts(planted('apps/projector/src/planted.ts', text), [])).toHaveLength(1)
+      expect(subjectTexts(planted('packages/projector/src/planted.ts', text), [])).toHaveLength(1)
     },
   )
 

@@ -1,7 +1,7 @@
 // Under Linux the threads of a system's processes wake without interrupting each other (docs/decisions/0023).
 import { readdirSync, readFileSync } from 'node:fs'
 import { switchOff } from '@beaver/core'
-import { scheduleAsBatch } from '@beaver/process'
+import { scheduleAsBatch } from '@beaver/platform/scheduling'
 import { afterEach, expect, it } from 'vitest'
 import { testServer } from './support/nats.ts'
 import { projectorProcess } from './support/projector.ts'

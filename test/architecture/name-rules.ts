@@ -25,7 +25,7 @@ export function longFunctions(files: readonly Facts[], listed: readonly LongFunc
 export function idleRows(files: readonly Facts[], table: Readonly<Record<string, Row>>, testRow: Row, otherwise: readonly Exception[] = []): string[] {
   const unused = (name: string, row: Row, of: readonly Facts[]): string[] => {
     const imported = new Set(of.flatMap(({ imports }) => imports.map(({ specifier }) => specifier ?? '')))
-    const reached = new Set([...imported].map((specifier) => (specifier.startsWith('node:') ? specifier : packageName(specifier))))
+    const reached = new Set([...imported].flatMap((specifier) => (specifier.startsWith('node:') ? specifier : [specifier, packageName(specifier)])))
     const listed = [...row.packages.map((each) => `@beaver/${each}`), ...row.modules, ...(row.node === 'any' ? [] : row.node.map((each) => `node:${each}`))]
     const isExcepted = (each: string): boolean => otherwise.some(({ path, what }) => path === name && what === each)
     return listed.flatMap((each) => {

@@ -39,6 +39,7 @@ export function importsBeyondTable(files: readonly Facts[], table: Table, testRo
 
 /** A package declares nothing its row does not name, and refers to exactly the packages it declares. */
 export function packagesBeyondTable(packages: readonly Package[], table: Table): string[] {
+  const nameOf = (folder: string): string => packages.find((each) => each.folder === folder)?.manifest.name ?? folder
   const missing = Object.keys(table).filter((folder) => packages.every((each) => each.folder !== folder))
   return [
     ...missing.map((folder) => `${folder} stands in the table and is no package`),
@@ -46,15 +47,35 @@ export function packagesBeyondTable(packages: readonly Package[], table: Table):
       const row = table[folder]
       if (row === undefined) return [`${folder} does not stand in the table`]
       const declared = Object.keys(manifest.dependencies ?? {})
-      const beyond = declared.filter((name) => !allows(row, name)).map((name) => `${folder}/package.json declares ${name}`)
-      const siblings = declared.filter((name) => name.startsWith('@beaver/')).map((name) => name.slice('@beaver/'.length))
-      const referred = references.map((reference) => reference.split('/')[1] ?? '')
+      const allowed = new Set([...row.packages.map((each) => packageName(`@beaver/${each}`)), ...row.modules])
+      const beyond = declared.filter((name) => !allowed.has(name)).map((name) => `${folder}/package.json declares ${name}`)
+      const siblings = declared.filter((name) => name.startsWith('@beaver/'))
+      const referred = references.map(nameOf)
       const unlike =
         siblings.toSorted().join() === referred.toSorted().join()
           ? []
           : [`${folder}/tsconfig.json refers to [${referred.toSorted().join(', ')}], package.json declares [${siblings.toSorted().join(', ')}]`]
       return [...beyond, ...unlike]
     }),
+  ]
+}
+
+/** An app is an entry that is started. No package needs one, and nothing imports one: what others use is in a package. */
+export function appsReached(files: readonly Facts[], packages: readonly Package[]): string[] {
+  const apps = new Set(packages.filter(({ folder }) => folder.startsWith('apps/')).map(({ manifest }) => manifest.name))
+  return [
+    ...packages
+      .filter(({ folder }) => folder.startsWith('packages/'))
+      .flatMap(({ folder, manifest }) =>
+        Object.keys(manifest.dependencies ?? {})
+          .filter((name) => apps.has(name))
+          .map((name) => `${folder}/package.json declares the app ${name}`),
+      ),
+    ...files.flatMap(({ path, imports }) =>
+      imports
+        .filter(({ specifier }) => specifier !== null && apps.has(packageName(specifier)))
+        .map(({ specifier, line }) => `${path}:${line} imports the app ${specifier}`),
+    ),
   ]
 }
 
@@ -74,7 +95,7 @@ export function undeclaredImports(files: readonly Facts[], packages: readonly Pa
 
 /** Rows that lead back to themselves: the direction is one way. */
 export function cyclesOf(table: Table): string[] {
-  const folderOf = (name: string): string => Object.keys(table).find((folder) => folder.endsWith(`/${name}`)) ?? name
+  const folderOf = (name: string): string => `packages/${name.split('/')[0]}`
   const seen = new Set<string>()
   const walk = (folder: string, way: readonly string[]): string[] => {
     if (way.includes(folder)) return [[...way.slice(way.indexOf(folder)), folder].join(' → ')]
@@ -256,11 +277,13 @@ function packageOf(path: string): string | null {
 function allows(row: Row, specifier: string): boolean {
   if (specifier.startsWith('node:')) return row.node === 'any' || row.node.includes(specifier.slice('node:'.length))
   const name = packageName(specifier)
-  return name.startsWith('@beaver/') ? row.packages.includes(name.slice('@beaver/'.length)) : row.modules.includes(name)
+  if (!name.startsWith('@beaver/')) return row.modules.includes(name)
+  return [name, specifier].some((each) => row.packages.includes(each.slice('@beaver/'.length)))
 }
 
+/** Only a package can be: nobody imports an app. */
 function isSelf(specifier: string, folder: string): boolean {
-  return packageName(specifier) === `@beaver/${folder.split('/')[1] ?? ''}`
+  return packageName(specifier).replace('@beaver/', 'packages/') === folder
 }
 
 export function packageName(specifier: string): string {

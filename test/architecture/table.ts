@@ -3,7 +3,7 @@
 
 /** What one package may import in its sources. */
 export interface Row {
-  /** Packages of this workspace. */
+  /** Packages of this workspace; `platform/scheduling`: that export of one alone. */
   readonly packages: readonly string[]
   /** From the registry. */
   readonly modules: readonly string[]
@@ -34,7 +34,8 @@ export const table: Readonly<Record<string, Row>> = {
 
   // Adapters, one technology each.
   'packages/nats': {
-    packages: ['core', 'contracts', 'process'],
+    // How the operating system schedules the nats-server it starts; the configuration is for composition roots.
+    packages: ['core', 'contracts', 'platform/scheduling'],
     modules: ['@nats-io/jetstream', '@nats-io/kv', '@nats-io/nats-core', '@nats-io/obj', '@nats-io/transport-node', 'zod'],
     node: 'any',
   },
@@ -51,33 +52,35 @@ export const table: Readonly<Record<string, Row>> = {
     node: 'any',
   },
 
-  // For the apps: reading the configuration and who holds a home.
-  'packages/config': { packages: ['core'], modules: ['zod'], node: ['fs', 'os', 'path'] },
-  // A process's tie to its parent, how the operating system schedules it, and what it says on standard error.
-  'packages/process': { packages: ['core'], modules: [], node: ['child_process', 'fs', 'module', 'util', 'worker_threads'] },
+  // What a process needs from its machine. For composition roots.
+  'packages/platform': { packages: ['core'], modules: ['zod'], node: ['child_process', 'fs', 'module', 'os', 'path', 'util', 'v8', 'worker_threads'] },
 
   // Twins, contract suites, a scripted model: for tests.
   'packages/testing': { packages: ['core', 'agent'], modules: ['vitest'], node: 'any' },
 
   // Composition roots: they choose the adapters.
-  'apps/cli': {
-    // agent: it lists the tools, definitions and profiles of the configuration without a system.
-    packages: ['core', 'contracts', 'workflows', 'agent', 'nats', 'client', 'config', 'process', 'projection', 'mcp', 'check', 'supervisor', 'projector'],
-    modules: ['commander', 'picocolors'],
-    node: 'any',
-  },
-  'apps/supervisor': {
-    packages: ['core', 'contracts', 'agent', 'runtime', 'nats', 'config', 'process', 'providers', 'mcp', 'workflows'],
+  'packages/daemon': {
+    packages: ['core', 'contracts', 'workflows', 'agent', 'providers', 'mcp', 'nats', 'runtime', 'platform'],
     modules: ['@nats-io/nats-core'],
-    node: 'any',
+    node: [],
   },
-  // A composition root for programs of one's own: the library's face.
+  'packages/projector': { packages: ['core', 'contracts', 'nats', 'platform', 'projection'], modules: [], node: ['fs', 'path', 'timers/promises'] },
+  // For programs of one's own: the library's face.
   'packages/service': {
-    packages: ['core', 'agent', 'workflows', 'client', 'config', 'nats', 'supervisor', 'projector'],
+    packages: ['core', 'agent', 'workflows', 'client', 'nats', 'platform', 'daemon', 'projector'],
     modules: [],
     node: 'any',
   },
-  'apps/projector': { packages: ['core', 'contracts', 'nats', 'config', 'process', 'projection'], modules: [], node: 'any' },
+
+  // Entries of processes. Nobody imports them.
+  'apps/cli': {
+    // agent: it lists the tools, definitions and profiles of the configuration without a system.
+    packages: ['core', 'contracts', 'workflows', 'agent', 'nats', 'client', 'platform', 'projection', 'mcp', 'check', 'supervisor-app', 'projector-app'],
+    modules: ['commander', 'picocolors'],
+    node: 'any',
+  },
+  'apps/supervisor': { packages: ['core', 'platform', 'daemon'], modules: [], node: 'any' },
+  'apps/projector': { packages: ['core', 'platform', 'projector'], modules: [], node: 'any' },
 }
 
 /** What tests may import besides. aimock is a fake provider that others wrote; zod gives the tools that tests define their input. */
@@ -97,8 +100,10 @@ export const computedImports: readonly Exception[] = [
 ]
 
 export const environmentReaders: readonly Exception[] = [
-  { path: 'packages/config/src/config.ts', what: 'process.env', why: 'the default of the argument `env`' },
+  { path: 'packages/platform/src/config/config.ts', what: 'process.env', why: 'the default of the argument `env`' },
   { path: 'packages/service/src/options.ts', what: 'process.env', why: 'the default of the option `env`' },
+  { path: 'packages/daemon/src/worker.ts', what: 'process.env', why: 'the entry of a thread: like an app, it reads which optimisations are off' },
+  { path: 'packages/daemon/src/external-tools-of.ts', what: 'process.env', why: 'MCP servers get the variables that the configuration names' },
   {
     path: 'packages/providers/src/http-post.ts',
     what: 'process.env',
@@ -195,14 +200,14 @@ function each(path: string, uses: readonly string[], why: string): Exception[] {
 /** What a row names although nothing imports it. */
 export const reachedOtherwise: readonly Exception[] = [
   { path: 'packages/agent', what: 'html-to-text', why: 'a cell requires it, and nothing else loads it' },
-  { path: 'apps/cli', what: '@beaver/supervisor', why: '`up` starts its entry' },
-  { path: 'apps/cli', what: '@beaver/projector', why: '`up` starts its entry' },
+  { path: 'apps/cli', what: '@beaver/supervisor-app', why: '`up` starts its entry' },
+  { path: 'apps/cli', what: '@beaver/projector-app', why: '`up` starts its entry' },
 ]
 
 /** Values that are exported for somebody outside of this repository. `*`: whatever the file exports. */
 export const exportedForOthers: readonly Exception[] = [
   { path: 'packages/service/src/index.ts', what: '*', why: 'programs that embed Beaver import it' },
-  { path: 'apps/supervisor/src/worker.ts', what: 'shard', why: 'Piscina calls it by its name' },
+  { path: 'packages/daemon/src/worker.ts', what: 'shard', why: 'Piscina calls it by its name' },
   { path: 'packages/agent/src/tools/builtin/html-text.ts', what: 'htmlToTextTool', why: 'a cell finds it by the URL of the module' },
   { path: 'packages/testing/src/index.ts', what: 'memoryMemoryStore', why: 'the twin of a port, for whoever tests against it' },
 ]
@@ -221,8 +226,8 @@ export interface LongFunction {
 export const longFunctionsKnown: readonly LongFunction[] = [
   { path: 'apps/cli/src/system/start-system.ts', name: 'startSystem', lines: 94 },
   { path: 'apps/cli/src/view/tell-event.ts', name: 'saying', lines: 111 },
-  { path: 'apps/projector/src/follow.ts', name: 'followIntoModel', lines: 84 },
-  { path: 'apps/supervisor/src/supervisor.ts', name: 'startSupervisor', lines: 205 },
+  { path: 'packages/projector/src/follow.ts', name: 'followIntoModel', lines: 84 },
+  { path: 'packages/daemon/src/supervisor.ts', name: 'startSupervisor', lines: 205 },
   { path: 'packages/agent/src/loop/agent-loop.ts', name: 'runAgentLoop', lines: 77 },
   { path: 'packages/agent/src/loop/agent-loop.ts', name: '<callback>', lines: 75 },
   { path: 'packages/client/src/beaver-client.ts', name: 'clientOn', lines: 76 },

@@ -1,4 +1,4 @@
-// A command about a task, as apps/supervisor carries it out, without NATS: the owner journals it; without a living owner it is written
+// A command about a task, as packages/daemon carries it out, without NATS: the owner journals it; without a living owner it is written
 // into the log, for whoever claims the task next.
 import { BeaverError, type DomainEvent, draft, event, type LogId, logKey, pause, type TaskQueue } from '@beaver/core'
 import { callWaiting, type Daemon, decisionEvent, loadTask, TaskLog, type TaskLogPorts } from '@beaver/runtime'

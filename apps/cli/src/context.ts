@@ -1,5 +1,5 @@
 // What every command starts from: its configuration and its screen.
-import { type Config, loadConfig } from '@beaver/config'
+import { type Config, loadConfig } from '@beaver/platform'
 import { type Screen, screenOf } from './screen.ts'
 
 export interface GlobalOptions {

@@ -1,5 +1,5 @@
 // Which model the configuration leads to, as a person may read it. The key itself is never part of it.
-import type { Config } from '@beaver/config'
+import type { Config } from '@beaver/platform'
 
 export interface ModelInUse {
   readonly simulated: boolean

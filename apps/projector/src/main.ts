@@ -1,8 +1,7 @@
 // The projector as a process. `beaver up` starts it; by hand: `NATS_URL=… node apps/projector/src/main.ts`.
-import { loadConfig, secretsOf } from '@beaver/config'
 import { BeaverError, switchOff } from '@beaver/core'
-import { runAsChild, stderrLogger } from '@beaver/process'
-import { startProjector } from './projector.ts'
+import { loadConfig, runAsChild, secretsOf, stderrLogger } from '@beaver/platform'
+import { startProjector } from '@beaver/projector'
 
 /** Nothing is lost: what was not applied is read again. */
 const stopMsMax = 4_500

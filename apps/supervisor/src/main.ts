@@ -2,7 +2,7 @@
 // M1. A daemon's start is a pause of its tasks after a crash, so what takes long goes on side by side: the worker threads load
 //     their modules while this thread loads its own, and compiled code is kept for the next start (docs/decisions/0029).
 import { enableCompileCache } from 'node:module'
-import { setV8Flags } from './v8-flags.ts'
+import { setV8Flags } from '@beaver/platform/v8-flags'
 
 const { env } = process
 // The names are those of core's `optimisations`, which is not loaded yet.
@@ -10,10 +10,9 @@ if (!(env['BEAVER_SWITCH_OFF'] ?? '').split(',').includes('v8_flags')) setV8Flag
 // Where NODE_COMPILE_CACHE names no folder, the system's folder for temporary files.
 enableCompileCache()
 
-const [{ loadConfig, secretsOf }, { BeaverError, switchOff }, { runAsChild, stderrLogger }] = await Promise.all([
-  import('@beaver/config'),
+const [{ BeaverError, switchOff }, { loadConfig, runAsChild, secretsOf, stderrLogger }] = await Promise.all([
   import('@beaver/core'),
-  import('@beaver/process'),
+  import('@beaver/platform'),
 ])
 
 switchOff(env['BEAVER_SWITCH_OFF'])
@@ -27,9 +26,9 @@ await runAsChild('supervisor', async () => {
   const config = loadConfig()
   if (config.nats_url === undefined)
     throw new BeaverError('invalid_configuration', 'The supervisor needs a NATS server: set NATS_URL. ("beaver up" does it for you.)')
-  const { daemonThreads } = await import('./daemon-threads.ts')
+  const { daemonThreads } = await import('@beaver/daemon/threads')
   const threads = daemonThreads(config)
-  const { startSupervisor } = await import('./supervisor.ts')
+  const { startSupervisor } = await import('@beaver/daemon')
   const logger = stderrLogger({ level: config.log.level, secrets: secretsOf(config, env) })
   const supervisor = await startSupervisor(config, config.nats_url, { logger, threads })
   const stopMsMax = config.daemon.drain_ms + stopMs

@@ -7,7 +7,7 @@ import { openSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BeaverError, messageOf } from '@beaver/core'
-import { scheduleAsBatch } from '@beaver/process'
+import { scheduleAsBatch } from '@beaver/platform/scheduling'
 import { compareVersions, serverVersionMin } from './connect.ts'
 import { promisify } from 'node:util'
 

@@ -4,8 +4,8 @@
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { AgentProfileInput, ExternalTools, Tool } from '@beaver/agent'
-import { type Config, type ConfigFile, loadConfig } from '@beaver/config'
 import { type Logger, loggerOver } from '@beaver/core'
+import { type Config, type ConfigFile, loadConfig } from '@beaver/platform'
 import { defineProfile, defineWorkflow, type WorkflowInput } from './definitions.ts'
 import { ownTools } from './own-tools.ts'
 

@@ -1,6 +1,6 @@
 // `beaver doctor`: checks what Beaver needs, one line each, with what to do. 0 when nothing fails, 1 otherwise.
-import { loadConfig } from '@beaver/config'
 import { BeaverError } from '@beaver/core'
+import { loadConfig } from '@beaver/platform'
 import type { GlobalOptions } from '../context.ts'
 import { type Finding, fail, ok } from '../doctor/check.ts'
 import { checkLoaded } from '../doctor/check-loaded.ts'

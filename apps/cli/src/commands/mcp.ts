@@ -3,8 +3,8 @@
 // P2. It ends when its client is gone or on a signal; tasks of open calls are cancelled first.
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { loadConfig } from '@beaver/config'
 import { isMcpCategory, mcpCategories, serveMcpHttp, serveMcpStdio, type Serving, workflowServers } from '@beaver/mcp'
+import { loadConfig } from '@beaver/platform'
 import type { GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
 import { listenForInterrupts } from '../interrupts.ts'

@@ -1,7 +1,7 @@
 // What a daemon here would load: skills, tools, workflow definitions, profiles, MCP servers. Each fault with its file.
 import { type LoadDiagnostic, loadSkills, skillPlaces } from '@beaver/agent'
-import type { Config } from '@beaver/config'
 import { BeaverError } from '@beaver/core'
+import type { Config } from '@beaver/platform'
 import { counted } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { toolsetOf } from '../toolset.ts'

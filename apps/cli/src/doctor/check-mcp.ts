@@ -1,8 +1,8 @@
 // The MCP servers of the configuration: whether each could be started or asked. None is.
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
-import type { Config } from '@beaver/config'
 import { messageOf } from '@beaver/core'
+import type { Config } from '@beaver/platform'
 import { counted } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { type Finding, ok, warn } from './check.ts'

@@ -1,5 +1,5 @@
 // The models: which ones, and whether their endpoints answer. Nothing is asked of them, and a key is never shown.
-import type { Config, EndpointConfig } from '@beaver/config'
+import type { Config, EndpointConfig } from '@beaver/platform'
 import { type ModelConfig, modelInUse } from '../model.ts'
 import { fail, type Finding, ok, warn } from './check.ts'
 

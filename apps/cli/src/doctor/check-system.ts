@@ -1,6 +1,6 @@
 // The running system, if there is one: examined, and what is wrong with it.
-import type { Config } from '@beaver/config'
 import { messageOf } from '@beaver/core'
+import type { Config } from '@beaver/platform'
 import { examineSystem } from '../system/examine-system.ts'
 import { type FoundSystem, lookForSystem } from '../system/find-system.ts'
 import { fail, type Finding, ok } from './check.ts'

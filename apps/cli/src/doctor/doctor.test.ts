@@ -1,4 +1,4 @@
-import { loadConfig } from '@beaver/config'
+import { loadConfig } from '@beaver/platform'
 import { rmSync } from 'node:fs'
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'

@@ -1,9 +1,9 @@
 // The daemon behind the MCP server: each call is a task, submitted, followed to its end, cancelled when the client does.
 // D1. No call hangs: without a system it fails at once, and when the system is gone it fails within a bound.
 // D2. Each call looks for the system anew: it may have been started, or started again, since the last.
-import type { Config } from '@beaver/config'
 import { BeaverError, messageOf } from '@beaver/core'
 import type { CallError, WorkflowCaller, WorkflowCallResult } from '@beaver/mcp'
+import type { Config } from '@beaver/platform'
 import { type Connection, connect } from '../connection.ts'
 import { followTask } from '../follow/follow-task.ts'
 import { type FoundSystem, hasEnded, lookForSystem } from '../system/find-system.ts'

@@ -1,7 +1,7 @@
 // A system for one task: the one that runs in this home, the server that is configured, or one started just for this task.
 // B1. What was running already is left as it was.
-import { type Config, HomeInUse } from '@beaver/config'
 import { BeaverError } from '@beaver/core'
+import { type Config, HomeInUse } from '@beaver/platform'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from '../connection.ts'
 import { type FoundSystem, lookForSystem } from './find-system.ts'

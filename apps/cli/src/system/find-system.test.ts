@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loadConfig, writeSystemFile } from '@beaver/config'
+import { loadConfig, writeSystemFile } from '@beaver/platform'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { findSystem } from './find-system.ts'
 

@@ -1,6 +1,6 @@
 // How a command finds the system: --nats-url over NATS_URL over the configuration file over what runs in this home.
-import { type Config, readSystemFile } from '@beaver/config'
 import { BeaverError } from '@beaver/core'
+import { type Config, readSystemFile } from '@beaver/platform'
 
 export interface FoundSystem {
   readonly url: string

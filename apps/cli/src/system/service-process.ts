@@ -10,9 +10,8 @@ import { lastLine, openLog } from './log-file.ts'
 import type { Service, ServiceSpec } from './service.ts'
 
 export interface ServiceOptions {
+  /** The entry of its app is run: of `supervisor` that of the package `@beaver/supervisor-app`. */
   readonly name: string
-  /** The package whose entry is run: `@beaver/supervisor`. */
-  readonly packageName: string
   readonly env: Readonly<Record<string, string>>
   readonly logFile: string
   readonly startMsMax: number
@@ -28,7 +27,7 @@ type Said = { readonly kind: 'ready'; readonly info: Record<string, unknown> } |
 async function startService(options: ServiceOptions, signal: AbortSignal): Promise<Service> {
   const { name, logFile } = options
   const log = openLog(logFile)
-  const entry = fileURLToPath(import.meta.resolve(options.packageName))
+  const entry = fileURLToPath(import.meta.resolve(`@beaver/${name}-app`))
   const child = spawn(process.execPath, [entry], { stdio: ['ignore', log, log, 'ipc'], detached: true, env: { ...process.env, ...options.env } })
   closeSync(log)
 

@@ -5,10 +5,9 @@
 // How often a part is started again stands in core's table `supervisors`; each restart is a line of logs/up.log.
 import { appendFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Config, lockHome, removeSystemFile, writeSystemFile } from '@beaver/config'
 import { BeaverError, type Clock, type Logger, startSupervision, type Supervision, supervisors, systemClock } from '@beaver/core'
 import { connectNats, findNatsServer } from '@beaver/nats'
-import { stderrLogger } from '@beaver/process'
+import { type Config, lockHome, removeSystemFile, stderrLogger, writeSystemFile } from '@beaver/platform'
 import { rotateLog } from './log-file.ts'
 import { natsProcess } from './nats-process.ts'
 import { serviceProcess } from './service-process.ts'
@@ -104,7 +103,7 @@ export async function startSystem(
     }
     const env = serviceEnvironment(config, natsUrl)
     const service = (name: string, stopMsMax: number): ServiceSpec =>
-      serviceProcess({ name, packageName: `@beaver/${name}`, env, logFile: join(config.home, 'logs', `${name}.log`), startMsMax: serviceStartMsMax, stopMsMax })
+      serviceProcess({ name, env, logFile: join(config.home, 'logs', `${name}.log`), startMsMax: serviceStartMsMax, stopMsMax })
     if (!signal.aborted) {
       // Together, in the order of the table: they stop in the reverse order.
       const ready = await Promise.allSettled([

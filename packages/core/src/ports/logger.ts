@@ -1,5 +1,5 @@
 // The Logger port: what operators read. One fact a call; the journal stays the record of what happened.
-// Where the lines go belongs to the adapter (@beaver/process); which facts there are stands in ../log/facts.ts.
+// Where the lines go belongs to the adapter (@beaver/platform); which facts there are stands in ../log/facts.ts.
 // L1. A call never throws and never waits. L2. An adapter hides secrets: a caller may pass a text that others wrote.
 // L3. `event` is a constant in snake_case, so that lines can be searched by it; what varies stands in the fields.
 import type { JsonValue } from '../json.ts'

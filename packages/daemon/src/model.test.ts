@@ -1,9 +1,9 @@
-import { type Config, loadConfig } from '@beaver/config'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Clock, loggerOver, type LogLine, systemClock } from '@beaver/core'
+import { type Config, loadConfig } from '@beaver/platform'
 import { until } from '@beaver/testing'
 import { chooseModel, configuredChoice } from './model.ts'
 

@@ -9,7 +9,6 @@ import {
   taskWorkflows,
   type ToolsetPlaces,
 } from '@beaver/agent'
-import { type Config, configuredPolicies } from '@beaver/config'
 import {
   eventTypeOf,
   isTerminalTaskEvent,
@@ -35,6 +34,7 @@ import {
   subjectsOf,
   watchConnection,
 } from '@beaver/nats'
+import { type Config, configuredPolicies } from '@beaver/platform'
 import { loadTask, retryTask, startDaemon, startSweep, startWorkerPool, submitTask, workspaceFolders } from '@beaver/runtime'
 import type { Workflow } from '@beaver/workflows'
 import { whileHealthy } from './while-healthy.ts'

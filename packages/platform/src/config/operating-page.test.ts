@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { type FailureClass, type FailurePolicy, failurePolicies, outageClasses, retryTimeMsMax } from '@beaver/core'
 import { configFile, variables } from './config.ts'
 
-const page = readFileSync(new URL('../../../docs/operating.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../../../docs/operating.md', import.meta.url), 'utf8')
 
 /** The table of keys, by key: the environment variable and the default as they are written. */
 const documented = new Map(

@@ -1,6 +1,6 @@
 // The daemon's worker threads as the configuration wants them. What they serve is told by the worker pool.
 // It imports little, so that the threads begin to load their modules before the main thread has loaded its own.
-import type { Config } from '@beaver/config'
+import type { Config } from '@beaver/platform'
 import { type WorkerThreads, workerThreads } from '@beaver/runtime/threads'
 
 export const threadOptions = ({ daemon }: Pick<Config, 'daemon'>): WorkerThreads => ({

@@ -1,6 +1,6 @@
 // A child process that does not end when it is told to, in the way its argument names.
 import { Worker } from 'node:worker_threads'
-import { runAsChild } from '../src/index.ts'
+import { runAsChild } from '../src/process/lifeline.ts'
 
 const way = process.argv[2]
 const never = new Promise<never>(() => {})

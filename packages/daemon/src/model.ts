@@ -2,8 +2,8 @@
 // How often the simulated model is started again stands in core's table `supervisors`.
 // M1. A key goes to the endpoint it was given for. An endpoint without a key of its own gets OPENAI_API_KEY only where the main
 //     one is. M2. The simulated model stands alone: nothing falls back on it, chooses or embeds for it.
-import type { Config, EndpointConfig } from '@beaver/config'
 import { type Clock, type Logger, type RunningChild, silentLogger, startSupervision, supervisors, systemClock, systemFacts } from '@beaver/core'
+import type { Config, EndpointConfig } from '@beaver/platform'
 import {
   type EndpointChoice,
   gateBuffer,

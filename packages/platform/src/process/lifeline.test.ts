@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { afterEach, expect, it } from 'vitest'
 
-const entry = new URL('../test/stubborn-child.ts', import.meta.url).pathname
+const entry = new URL('../../test/stubborn-child.ts', import.meta.url).pathname
 const children: ChildProcess[] = []
 afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL')

@@ -1,8 +1,8 @@
 // The tools of the daemon's own process: those of the configured MCP servers, and those of a program that embeds it.
 // E1. What is not configured is not loaded: the MCP client is a large part of a daemon's start.
 import type { ExternalTools } from '@beaver/agent'
-import type { Config } from '@beaver/config'
 import { type Logger, silentLogger } from '@beaver/core'
+import type { Config } from '@beaver/platform'
 
 export interface OwnedExternalTools extends ExternalTools {
   /** Ends the connections made here. */

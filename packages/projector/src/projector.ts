@@ -3,10 +3,10 @@
 //     that is made anew, or deleted, under a running projector is told, and the queries go on (follow.ts).
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from '@beaver/config'
 import { queryContracts } from '@beaver/contracts'
 import { type Logger, silentLogger } from '@beaver/core'
 import { connectNats, ensureJournalStream, natsBlobStore, serve, streamIdentity, subjectsOf, watchConnection } from '@beaver/nats'
+import type { Config } from '@beaver/platform'
 import { answer, openReadModel } from '@beaver/projection'
 import { followIntoModel } from './follow.ts'
 

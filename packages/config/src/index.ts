@@ -1,5 +1,0 @@
-export { type Config, type ConfigFile, type EndpointConfig, type ConfigFlags, loadConfig } from './config.ts'
-export { HomeInUse, isAlive, lockHome, startOf } from './home-lock.ts'
-export { configuredPolicies } from './retries.ts'
-export { secretsOf } from './secrets.ts'
-export { readSystemFile, removeSystemFile, type SystemFile, writeSystemFile } from './system-file.ts'

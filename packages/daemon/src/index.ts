@@ -1,0 +1,1 @@
+export { startSupervisor, type Supervisor, type SupervisorParts } from './supervisor.ts'

@@ -1,0 +1,7 @@
+export { type Config, type ConfigFile, type ConfigFlags, type EndpointConfig, loadConfig } from './config/config.ts'
+export { configuredPolicies } from './config/retries.ts'
+export { secretsOf } from './config/secrets.ts'
+export { HomeInUse, isAlive, lockHome, startOf } from './home/home-lock.ts'
+export { readSystemFile, removeSystemFile, type SystemFile, writeSystemFile } from './home/system-file.ts'
+export { runAsChild, type StartedChild } from './process/lifeline.ts'
+export { stderrLogger, type StderrLoggerOptions } from './process/stderr-logger.ts'

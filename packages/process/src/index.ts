@@ -1,3 +1,0 @@
-export { runAsChild, type StartedChild } from './lifeline.ts'
-export { scheduleAsBatch } from './scheduling.ts'
-export { stderrLogger, type StderrLoggerOptions } from './stderr-logger.ts'

@@ -1,0 +1,1 @@
+export { startProjector, type Projector } from './projector.ts'
