@@ -2,9 +2,11 @@
 // said so recently.
 import type { HostAnswer, HostCall } from './protocol.ts'
 
-/** An answer that takes longer is late: the task may be somebody else's by the time it is read. */
+/** An answer that takes longer is late: the task may belong to another daemon by the time it is read. */
 const lateMs = 500
-const lateLooksMax = 3
+/** On a slow machine every answer is late. Then an answer counts that is not slower than others were: at most so late. */
+const slowMsMax = 2_000
+const looksMax = 20
 
 export type AskHost = <Value extends HostAnswer>(what: HostCall) => Promise<Value>
 
@@ -15,18 +17,26 @@ export interface Ownership {
   stillOurs(): Promise<void> | null
 }
 
-export function ownership(ask: AskHost): Ownership {
+/** @param nowMs a clock that goes on while the process is stopped */
+export function ownership(ask: AskHost, nowMs: () => number = () => performance.now()): Ownership {
   let knownAt = -Infinity
   const told: AskHost = async (what) => {
-    const askedAt = performance.now()
+    const askedAt = nowMs()
     const value = await ask<never>(what)
     knownAt = askedAt
     return value
   }
-  const isKnown = (): boolean => performance.now() - knownAt <= lateMs
-  // Answers that all come late say that the machine is slow, not that the process was stopped each time.
+  const isKnown = (): boolean => nowMs() - knownAt <= lateMs
   const look = async (): Promise<void> => {
-    for (let looks = 1; looks <= lateLooksMax && !isKnown(); looks++) await told<null>({ of: 'still_ours' })
+    let fastestMs = Infinity
+    for (let looks = 1; looks <= looksMax; looks++) {
+      const askedAt = nowMs()
+      await told<null>({ of: 'still_ours' })
+      const tookMs = nowMs() - askedAt
+      // A process that was stopped reads one answer late, and the next one in time. A slow machine reads all of them late.
+      if (tookMs <= Math.max(lateMs, fastestMs === Infinity ? 0 : Math.min(2 * fastestMs, slowMsMax))) return
+      fastestMs = Math.min(fastestMs, tookMs)
+    }
   }
   return { told, stillOurs: () => (isKnown() ? null : look()) }
 }

@@ -1,0 +1,37 @@
+// The requests by which tasks come in, and the status of the daemon.
+import type { RequestOutput } from '@beaver/contracts'
+import type { LogId } from '@beaver/core'
+import { type IntakePorts, retryTask, submitTask } from '@beaver/runtime'
+import type { Endings } from './endings.ts'
+import type { ServeRequest } from './serve-requests.ts'
+
+/** What `task.run` calls each end of a task. */
+const endedAs = { task_completed: 'completed', task_incomplete: 'incomplete', task_failed: 'failed', task_cancelled: 'cancelled' } as const
+const runsMax = 10_000
+
+export interface IntakeRequestsOf {
+  readonly serveRequest: ServeRequest
+  readonly intake: IntakePorts
+  readonly endings: Pick<Endings, 'wait'>
+  readonly status: () => RequestOutput<'status'>
+}
+
+/** Serves them until `stop`. */
+export function serveIntake({ serveRequest, intake, endings, status }: IntakeRequestsOf): { stop(): Promise<unknown> } {
+  const served = [
+    serveRequest('task.submit', (task) => submitTask(task, intake)),
+    serveRequest(
+      'task.run',
+      async (task) => {
+        const submitted = await submitTask(task, intake)
+        const log = { tenant: intake.tenant, session: submitted.session_id, task: submitted.task_id } as LogId
+        const { type, data } = await endings.wait(log)
+        return { ...submitted, status: endedAs[type], ...data }
+      },
+      { openMax: runsMax },
+    ),
+    serveRequest('task.retry', (asked) => retryTask(asked, intake)),
+    serveRequest('status', async () => status()),
+  ]
+  return { stop: () => Promise.all(served.map((each) => each.stop())) }
+}
