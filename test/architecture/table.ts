@@ -229,7 +229,6 @@ export const longFunctionsKnown: readonly LongFunction[] = [
   { path: 'packages/core/src/supervision/start-supervision.ts', name: 'startSupervision', lines: 106 },
   { path: 'packages/mcp/src/client/child-transport.ts', name: 'childTransport', lines: 129 },
   { path: 'packages/mcp/src/client/start-mcp-servers.ts', name: 'startMcpServers', lines: 117 },
-  { path: 'packages/mcp/src/client/supervise-server.ts', name: 'superviseServer', lines: 226 },
   { path: 'packages/nats/src/group-commit.ts', name: 'groupCommit', lines: 135 },
   { path: 'packages/nats/src/memory-store.ts', name: 'natsMemoryStore', lines: 109 },
   { path: 'packages/nats/src/peers.ts', name: 'natsPeers', lines: 74 },
