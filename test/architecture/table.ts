@@ -229,7 +229,6 @@ export const longFunctionsKnown: readonly LongFunction[] = [
   { path: 'packages/nats/src/peers.ts', name: 'natsPeers', lines: 74 },
   { path: 'packages/projection/src/describe.ts', name: 'describe', lines: 257 },
   { path: 'packages/projection/src/fold.ts', name: 'foldEvent', lines: 99 },
-  { path: 'packages/providers/src/gate/endpoint-gate.ts', name: 'endpointGate', lines: 99 },
   { path: 'packages/runtime/src/task-approvals.ts', name: 'taskApprovals', lines: 91 },
   { path: 'packages/runtime/src/task-teams.ts', name: 'taskTeams', lines: 116 },
   { path: 'packages/runtime/src/worker/serve-shard.ts', name: 'serveShard', lines: 107 },
