@@ -226,7 +226,6 @@ export const longFunctionsKnown: readonly LongFunction[] = [
   { path: 'packages/agent/src/loop/agent-loop.ts', name: 'runAgentLoop', lines: 77 },
   { path: 'packages/agent/src/loop/agent-loop.ts', name: '<callback>', lines: 75 },
   { path: 'packages/client/src/beaver-client.ts', name: 'clientOn', lines: 76 },
-  { path: 'packages/nats/src/peers.ts', name: 'natsPeers', lines: 74 },
   { path: 'packages/projection/src/describe.ts', name: 'describe', lines: 257 },
   { path: 'packages/projection/src/fold.ts', name: 'foldEvent', lines: 99 },
   { path: 'packages/runtime/src/task-approvals.ts', name: 'taskApprovals', lines: 91 },
