@@ -231,16 +231,8 @@ export const longFunctionsKnown: readonly LongFunction[] = [
   { path: 'packages/agent/src/loop/agent-loop.ts', name: 'runAgentLoop', lines: 77 },
   { path: 'packages/agent/src/loop/agent-loop.ts', name: '<callback>', lines: 75 },
   { path: 'packages/client/src/beaver-client.ts', name: 'clientOn', lines: 76 },
-  { path: 'packages/core/src/supervision/start-supervision.ts', name: 'startSupervision', lines: 106 },
-  { path: 'packages/mcp/src/client/child-transport.ts', name: 'childTransport', lines: 129 },
-  { path: 'packages/mcp/src/client/start-mcp-servers.ts', name: 'startMcpServers', lines: 117 },
-  { path: 'packages/mcp/src/client/supervise-server.ts', name: 'superviseServer', lines: 226 },
-  { path: 'packages/nats/src/group-commit.ts', name: 'groupCommit', lines: 135 },
-  { path: 'packages/nats/src/memory-store.ts', name: 'natsMemoryStore', lines: 109 },
-  { path: 'packages/nats/src/peers.ts', name: 'natsPeers', lines: 74 },
   { path: 'packages/projection/src/describe.ts', name: 'describe', lines: 257 },
   { path: 'packages/projection/src/fold.ts', name: 'foldEvent', lines: 99 },
-  { path: 'packages/providers/src/gate/endpoint-gate.ts', name: 'endpointGate', lines: 99 },
   { path: 'packages/service/src/open-task.ts', name: 'openTask', lines: 86 },
 ]
 

@@ -1,21 +1,14 @@
 // Group commit: what all tasks of a daemon append is written in atomic batches, so that they share the disk's syncs.
-// G1. The messages of one unit land together or not at all, one after the other in the stream. G2. A refused batch is written again unit by unit, so that only
-//     the unit whose expectation failed is refused. G3. After an unknown outcome the same message is written again with the
-//     same expectation: it lands once, because a second landing is refused, and a refusal is checked against what is there.
-// G4. Bounds: `batchMessagesMax` messages and `batchBytesMax` bytes a batch (a larger unit is one of its own), `unitMessagesMax`
-//     messages a unit, one batch under way, `outcomeWaitMs` per write, `giveUpMs` in all.
+// How a batch becomes messages belongs to publish-batch.ts.
+// G1. The messages of one unit land together or not at all, one after the other in the stream. G2. A refused batch is written again
+//     unit by unit, so that only the unit whose expectation failed is refused. G3. After an unknown outcome the same message is
+//     written again with the same expectation. It lands once, because a second landing is refused, and a refusal is checked against
+//     what is there. G4. Bounds: `batchMessagesMax` messages and `batchBytesMax` bytes a batch (a larger unit is one of its own),
+//     `unitMessagesMax` messages a unit, one batch under way, `outcomeWaitMs` per write, `giveUpMs` in all.
 import { BeaverError, type Clock, isOn, messageOf, pause, steadyClock } from '@beaver/core'
-import { headers, InvalidArgumentError, type Msg, type NatsConnection, RequestError } from '@nats-io/nats-core'
-import { lineOf } from './line.ts'
-
-export interface Write {
-  readonly subject: string
-  /** The sequence of the last message that `fence` matches; 0 for none; `null` for no fence of its own within its unit. */
-  readonly expectedSequence: number | null
-  /** A filter of subjects; absent: the message's own subject. */
-  readonly fence?: string
-  readonly payload: Uint8Array
-}
+import { InvalidArgumentError, type NatsConnection, RequestError } from '@nats-io/nats-core'
+import { type Line, lineOf } from './line.ts'
+import { BatchPublisher, type PubAck, type Write } from './publish-batch.ts'
 
 /** What lands together. */
 export interface WriteUnit {
@@ -46,12 +39,6 @@ interface Pending {
   reject(error: unknown): void
 }
 
-interface PubAck {
-  readonly stream?: string
-  readonly seq?: number
-  readonly error?: { readonly err_code?: number; readonly code?: number; readonly description?: string }
-}
-
 /** A refusal carries a sequence too: 0. */
 const isStored = (ack: PubAck): ack is PubAck & { seq: number } => ack.error === undefined && ack.seq !== undefined && ack.seq > 0
 
@@ -76,76 +63,97 @@ export interface GroupCommitStream {
 }
 
 export function groupCommit(nc: NatsConnection, stream: GroupCommitStream, clock: Clock = steadyClock): GroupCommit {
-  const queue: Pending[] = []
-  const waiters: (() => void)[] = []
-  /** Those under way, and since when they wait. */
-  const open = new Map<Pending, number>()
-  const line = lineOf(nc)
-  let underWay = false
-  let batchesSent = 0
-  let scheduled = false
-  const writer = Math.random().toString(36).slice(2, 10) // a batch id only has to differ among the batches now open
+  return new CommitQueue(nc, stream, clock)
+}
 
-  function schedule(): void {
-    if (scheduled || underWay || queue.length === 0) return
-    scheduled = true
-    // After everything the present callback leads to: what arrived with one message, or with one answer, goes together.
-    process.nextTick(flush)
+class CommitQueue implements GroupCommit {
+  readonly #nc: NatsConnection
+  readonly #stream: GroupCommitStream
+  readonly #clock: Clock
+  readonly #line: Line
+  readonly #publisher: BatchPublisher
+  readonly #queue: Pending[] = []
+  readonly #waiters: (() => void)[] = []
+  /** Those under way, and since when they wait. */
+  readonly #open = new Map<Pending, number>()
+  #underWay = false
+  #scheduled = false
+
+  constructor(nc: NatsConnection, stream: GroupCommitStream, clock: Clock) {
+    this.#nc = nc
+    this.#stream = stream
+    this.#clock = clock
+    this.#line = lineOf(nc)
+    this.#publisher = new BatchPublisher(nc, this.#line, { waitMs: outcomeWaitMs })
   }
 
-  function flush(): void {
-    scheduled = false
-    const taken: Pending[] = []
-    const touched = new Set<string>()
-    let messages = 0
-    let bytes = 0
-    while (queue.length > 0 && messages < messagesMax()) {
-      const next = queue[0] as Pending
-      const full = messages + next.unit.length > batchMessagesMax || bytes + bytesOf(next.unit) > batchBytesMax
-      if (messages > 0 && (full || next.touches.some((name) => touched.has(name)))) break
-      queue.shift()
-      taken.push(next)
-      messages += next.unit.length
-      bytes += bytesOf(next.unit)
-      for (const name of next.touches) touched.add(name)
-    }
+  write({ writes, touches }: WriteUnit): Promise<WriteOutcome> {
+    return new Promise((resolve, reject) => {
+      if (writes.length > unitMessagesMax)
+        return reject(new BeaverError('internal', `The journal cannot write ${writes.length} messages together; ${unitMessagesMax} is the most.`))
+      this.#queue.push({ unit: writes, touches, since: this.#clock.now(), resolve, reject })
+      this.#schedule()
+    })
+  }
+
+  get waitingMs(): number {
+    const oldest = Math.min(...this.#open.values(), this.#queue[0]?.since ?? Infinity)
+    return oldest === Infinity ? 0 : this.#clock.now() - oldest
+  }
+
+  settled(): Promise<void> {
+    return !this.#underWay && this.#queue.length === 0 ? Promise.resolve() : new Promise((resolve) => void this.#waiters.push(resolve))
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#underWay || this.#queue.length === 0) return
+    this.#scheduled = true
+    // After everything the present callback leads to: what arrived with one message, or with one answer, goes together.
+    process.nextTick(this.#flush)
+  }
+
+  /** A field, like `#settle`, so that no batch needs a function of its own. */
+  readonly #flush = (): void => {
+    this.#scheduled = false
+    const taken = takeBatch(this.#queue)
     if (taken.length === 0) return
-    underWay = true
-    for (const pending of taken) open.set(pending, pending.since)
-    void commit(taken).finally(() => taken.forEach((pending) => open.delete(pending)))
+    this.#underWay = true
+    for (const pending of taken) this.#open.set(pending, pending.since)
+    void this.#commit(taken).finally(() => taken.forEach((pending) => this.#open.delete(pending)))
   }
 
   /** One batch for many units; whatever is not plainly stored is settled unit by unit. */
-  async function commit(taken: readonly Pending[]): Promise<void> {
-    const ack = taken.length === 1 ? null : await send(taken.flatMap((pending) => pending.unit)).catch(() => null)
+  async #commit(taken: readonly Pending[]): Promise<void> {
+    const ack = taken.length === 1 ? null : await this.#publisher.send(taken.flatMap((pending) => pending.unit)).catch(() => null)
     if (ack !== null && isStored(ack)) {
-      next()
+      this.#next()
       let lastSequence = ack.seq - taken.reduce((sum, pending) => sum + pending.unit.length, 0)
       for (const pending of taken) {
         lastSequence += pending.unit.length
         pending.resolve({ kind: 'stored', lastSequence })
       }
     } else {
-      await Promise.all(taken.map(settle))
-      next()
+      await Promise.all(taken.map(this.#settle))
+      this.#next()
     }
-    if (!underWay && queue.length === 0) for (const wake of waiters.splice(0)) wake()
+    if (!this.#underWay && this.#queue.length === 0) for (const wake of this.#waiters.splice(0)) wake()
   }
 
-  /** What waited meanwhile is sent before those who were answered go on: the server works while they do. */
-  function next(): void {
-    underWay = false
-    flush()
+  /** Sends what waited meanwhile before the answered writers go on: the server works while they do. */
+  #next(): void {
+    this.#underWay = false
+    this.#flush()
   }
 
-  async function settle(pending: Pending): Promise<void> {
+  /** Writes one unit until its outcome is known. */
+  readonly #settle = async (pending: Pending): Promise<void> => {
     let fault: unknown
-    while (clock.now() - pending.since < giveUpMs && !nc.isClosed()) {
+    while (this.#clock.now() - pending.since < giveUpMs && !this.#nc.isClosed()) {
       try {
-        await line.up(outcomeWaitMs)
-        const ack = await send(pending.unit)
+        await this.#line.up(outcomeWaitMs)
+        const ack = await this.#publisher.send(pending.unit)
         if (isStored(ack)) return pending.resolve({ kind: 'stored', lastSequence: ack.seq })
-        if (wrongLastSequence.has(ack.error?.err_code ?? 0)) return pending.resolve(await refusedOrLanded(pending.unit))
+        if (wrongLastSequence.has(ack.error?.err_code ?? 0)) return pending.resolve(await refusedOrLanded(this.#stream, pending.unit))
         fault = new Error(ack.error?.description ?? 'the server gave no sequence')
       } catch (error) {
         // It will not become smaller: waiting would only keep the others from being written.
@@ -153,60 +161,44 @@ export function groupCommit(nc: NatsConnection, stream: GroupCommitStream, clock
           return pending.reject(
             new BeaverError('too_large', `The journal cannot hold an entry of ${bytesOf(pending.unit)} bytes: ${messageOf(error)}`, { cause: error }),
           )
-        if (error instanceof RequestError && error.isNoResponders() && !(await stream.exists().catch(() => true)))
-          return pending.reject(new BeaverError('stream_missing', `The journal stream ${stream.name} does not exist: somebody deleted it.`, { cause: error }))
+        if (error instanceof RequestError && error.isNoResponders() && !(await this.#stream.exists().catch(() => true)))
+          return pending.reject(
+            new BeaverError('stream_missing', `The journal stream ${this.#stream.name} does not exist: somebody deleted it.`, { cause: error }),
+          )
         fault = error
       }
-      await pause(clock, retryPauseMs, never)
+      await pause(this.#clock, retryPauseMs, never)
     }
     pending.reject(new BeaverError('unreachable', `The journal could not be written for ${giveUpMs / 1000} s: ${messageOf(fault)}`, { cause: fault }))
   }
+}
 
-  /** A refusal may be the echo of our own earlier write whose answer was lost. */
-  async function refusedOrLanded(unit: readonly Write[]): Promise<WriteOutcome> {
-    let lastSequence = 0
-    for (const [subject, { payload }] of new Map(unit.map((write) => [write.subject, write]))) {
-      const last = await stream.lastMessage(subject)
-      if (last === null || !Buffer.from(payload).equals(last.payload)) return { kind: 'refused' }
-      lastSequence = last.sequence
-    }
-    return { kind: 'stored', lastSequence }
+/** Takes from the front of the queue what may go in one batch (G4); none when the queue is empty. */
+function takeBatch(queue: Pending[]): Pending[] {
+  const taken: Pending[] = []
+  const touched = new Set<string>()
+  let messages = 0
+  let bytes = 0
+  while (queue.length > 0 && messages < messagesMax()) {
+    const next = queue[0] as Pending
+    const full = messages + next.unit.length > batchMessagesMax || bytes + bytesOf(next.unit) > batchBytesMax
+    if (messages > 0 && (full || next.touches.some((name) => touched.has(name)))) break
+    queue.shift()
+    taken.push(next)
+    messages += next.unit.length
+    bytes += bytesOf(next.unit)
+    for (const name of next.touches) touched.add(name)
   }
+  return taken
+}
 
-  async function send(writes: readonly Write[]): Promise<PubAck> {
-    const batch = `${writer}${(batchesSent++).toString(36)}`
-    let answer: Msg | null = null
-    for (let i = 0; i < writes.length; i++) {
-      const write = writes[i] as Write
-      const head = headers()
-      if (write.expectedSequence !== null) head.set('Nats-Expected-Last-Subject-Sequence', String(write.expectedSequence))
-      if (write.fence !== undefined) head.set('Nats-Expected-Last-Subject-Sequence-Subject', write.fence)
-      if (writes.length > 1) {
-        head.set('Nats-Batch-Id', batch)
-        head.set('Nats-Batch-Sequence', String(i + 1))
-      }
-      if (i < writes.length - 1) {
-        nc.publish(write.subject, write.payload, { headers: head })
-        continue
-      }
-      if (writes.length > 1) head.set('Nats-Batch-Commit', '1')
-      answer = await line.request(write.subject, write.payload, { headers: head, timeout: outcomeWaitMs })
-    }
-    return answer === null ? {} : answer.json<PubAck>()
+/** A refusal may be the echo of our own earlier write whose answer was lost. */
+async function refusedOrLanded(stream: GroupCommitStream, unit: readonly Write[]): Promise<WriteOutcome> {
+  let lastSequence = 0
+  for (const [subject, { payload }] of new Map(unit.map((write) => [write.subject, write]))) {
+    const last = await stream.lastMessage(subject)
+    if (last === null || !Buffer.from(payload).equals(last.payload)) return { kind: 'refused' }
+    lastSequence = last.sequence
   }
-
-  return {
-    write: ({ writes, touches }) =>
-      new Promise((resolve, reject) => {
-        if (writes.length > unitMessagesMax)
-          return reject(new BeaverError('internal', `The journal cannot write ${writes.length} messages together; ${unitMessagesMax} is the most.`))
-        queue.push({ unit: writes, touches, since: clock.now(), resolve, reject })
-        schedule()
-      }),
-    get waitingMs() {
-      const oldest = Math.min(...open.values(), queue[0]?.since ?? Infinity)
-      return oldest === Infinity ? 0 : clock.now() - oldest
-    },
-    settled: () => (!underWay && queue.length === 0 ? Promise.resolve() : new Promise((resolve) => void waiters.push(resolve))),
-  }
+  return { kind: 'stored', lastSequence }
 }

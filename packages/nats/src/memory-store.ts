@@ -1,13 +1,12 @@
-// The MemoryStore port on a JetStream key-value bucket: one key a tenant, its whole memory one JSON value.
+// The MemoryStore port on a JetStream key-value bucket. Each tenant has one key, and its whole memory is one JSON value (memory-value.ts).
 // M1. A change is written only over the revision it was decided from; the changes of one process to one memory follow one another.
-// M2. What cannot be read is reported, and never written over. M3. `read` is answered from a watch, which only moves forward.
+// M2. What cannot be read is reported, and never written over. M3. `read` is answered from what is known (known-memories.ts).
 // M4. No refusal rests on the watch alone: the stream's leader is asked before anything is called missing, full or there already.
 // M5. Bounds: `waitingMax` changes at a time, `triesMax` writes and `giveUpMs` for each.
 import {
   BeaverError,
   changeMemory,
   type Clock,
-  emptyMemory,
   type MemoryAnswer,
   type MemoryChange,
   type MemoryLimits,
@@ -20,8 +19,8 @@ import {
 import { JetStreamApiError, jetstream, jetstreamManager, StorageType } from '@nats-io/jetstream'
 import { type KV, Kvm } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/nats-core'
-import { z } from 'zod'
-import { type MemoryWatch, type SeenValue, type WatchedBucket, watchMemories } from './memory-watch.ts'
+import { KnownMemories } from './known-memories.ts'
+import { memoryText, type MemoryValue, noMemory, readMemory } from './memory-value.ts'
 import { encodeToken, type Subjects } from './subjects.ts'
 
 export interface NatsMemoryStore extends MemoryStore {
@@ -29,26 +28,17 @@ export interface NatsMemoryStore extends MemoryStore {
   close(): Promise<void>
 }
 
-/** What stands under a key. */
-interface Held {
-  readonly revision: number
-  /** `null`: it cannot be read. */
-  readonly snapshot: MemorySnapshot | null
-}
-
 interface Written {
   readonly snapshot: MemorySnapshot
   readonly answer: MemoryAnswer
 }
 
-const nothing: Held = { revision: 0, snapshot: emptyMemory }
 const waitingMax = 1_000
 const triesMax = 50
 const giveUpMs = 20_000
 const writeMsMax = 2_000
 const readyMsMax = 10_000
 const pauseMsMax = 200
-const watchPauseMs = 500
 
 /**
  * Opens the bucket, or makes it, and reads all there is.
@@ -61,71 +51,83 @@ export async function natsMemoryStore(
   { clock = systemClock, random = Math.random }: { clock?: Clock; random?: () => number } = {},
 ): Promise<NatsMemoryStore> {
   const bucket = subjects.memoryBucket
-  const known = new Map<string, Held>()
-  const turns = new Map<string, Promise<unknown>>()
-  const closing = new AbortController()
-  let waiting = 0
   const js = jetstream(nc, { timeout: 5_000 })
-  let kv: KV
-  let watched: WatchedBucket
-  let watch: MemoryWatch
+  const known = new KnownMemories()
   try {
     // Without direct reads a value comes from the stream's leader: never stale (M4).
-    kv = await new Kvm(js).create(bucket, { description: 'Beaver: what agents remember', history: 1, storage: StorageType.File, allow_direct: false })
-    watched = { js, jsm: await jetstreamManager(nc, { checkAPI: false, timeout: 5_000 }), bucket, readyMsMax }
-    watch = await watchMemories(nc, watched, learn)
+    const kv = await new Kvm(js).create(bucket, { description: 'Beaver: what agents remember', history: 1, storage: StorageType.File, allow_direct: false })
+    const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: 5_000 })
+    const unfollow = await known.follow(nc, { js, jsm, bucket, readyMsMax }, clock)
+    return new KvMemoryStore({ kv, bucket, known, unfollow, limits, clock, random })
   } catch (cause) {
     throw new BeaverError('start_failed', `The memory ${bucket} cannot be opened: ${messageOf(cause)}`, { cause })
   }
-  const following = follow()
+}
 
-  function learn(entry: SeenValue): void {
-    keep(entry.key, heldOf(entry))
+interface KvMemoryParts {
+  readonly kv: KV
+  readonly bucket: string
+  readonly known: KnownMemories
+  readonly unfollow: () => Promise<void>
+  readonly limits: MemoryLimits
+  readonly clock: Clock
+  readonly random: () => number
+}
+
+class KvMemoryStore implements NatsMemoryStore {
+  readonly #parts: KvMemoryParts
+  /** The newest change of each key that has changes under way. */
+  readonly #turns = new Map<string, Promise<unknown>>()
+  readonly #closing = new AbortController()
+  #waiting = 0
+
+  constructor(parts: KvMemoryParts) {
+    this.#parts = parts
   }
 
-  function keep(key: string, held: Held): void {
-    if (held.revision > (known.get(key)?.revision ?? 0)) known.set(key, held)
+  async read(tenant: string): Promise<MemorySnapshot> {
+    const { known, bucket } = this.#parts
+    const key = encodeToken(tenant)
+    const { snapshot } = known.get(key) ?? noMemory
+    if (snapshot === null) throw new BeaverError('memory_corrupt', corrupt(bucket, key).message)
+    return snapshot
   }
 
-  /** A watch that ends is begun again; what is held then still stands, and the new one starts from all there is. */
-  async function follow(): Promise<void> {
-    while (!closing.signal.aborted) {
-      await watch.ended
-      if (closing.signal.aborted || nc.isClosed()) return
-      await pause(clock, watchPauseMs, closing.signal)
-      await watch.stop()
-      watch = await watchMemories(nc, watched, learn).catch(() => watch)
-      if (closing.signal.aborted) await watch.stop()
-    }
+  async change(tenant: string, change: MemoryChange): Promise<MemoryAnswer> {
+    if (this.#waiting >= waitingMax) return unavailable(new Error(`${waitingMax} changes wait already`))
+    const key = encodeToken(tenant)
+    this.#waiting++
+    const turn = (this.#turns.get(key) ?? Promise.resolve()).then(() => this.#write(key, change)).catch(unavailable)
+    this.#turns.set(key, turn)
+    const answer = await turn
+    this.#waiting--
+    if (this.#turns.get(key) === turn) this.#turns.delete(key)
+    return answer
   }
 
-  async function current(key: string): Promise<Held> {
-    const entry = await kv.get(key).catch((error: unknown) => {
-      if (error instanceof JetStreamApiError && error.code === 10_037) return null
-      throw error
-    })
-    const held = entry === null ? nothing : heldOf(entry)
-    keep(key, held)
-    return held
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await Promise.all([this.#parts.unfollow(), ...this.#turns.values()])
   }
 
-  async function write(key: string, change: MemoryChange): Promise<MemoryAnswer> {
+  async #write(key: string, change: MemoryChange): Promise<MemoryAnswer> {
+    const { kv, bucket, known, limits, clock, random } = this.#parts
     const until = clock.now() + giveUpMs
     /** Written without an answer: it may be there. */
     let sent: Written | null = null
-    let held = known.get(key) ?? null
+    let held = known.get(key)
     for (let tries = 1; ; tries++) {
       let writing: Written | null = null
       try {
         const guessed = held !== null
-        held ??= await current(key)
+        held ??= await this.#current(key)
         if (held.snapshot === null) return corrupt(bucket, key)
         if (sent !== null && same(sent.snapshot, held.snapshot)) return sent.answer
         const { answer, next } = changeMemory(held.snapshot, change, limits)
         if (next !== null) {
           writing = { snapshot: next, answer }
-          const revision = await kv.put(key, JSON.stringify({ version, ...next }), { previousSeq: held.revision, timeout: writeMsMax })
-          keep(key, { revision, snapshot: next })
+          const revision = await kv.put(key, memoryText(next), { previousSeq: held.revision, timeout: writeMsMax })
+          known.keep(key, { revision, snapshot: next })
           return answer
         }
         if (!guessed) return answer
@@ -133,48 +135,22 @@ export async function natsMemoryStore(
       } catch (error) {
         if (!wasRefused(error)) sent = writing ?? sent
         if (tries >= triesMax || clock.now() >= until) return unavailable(error)
-        await pause(clock, random() * Math.min(pauseMsMax, 2 ** tries), closing.signal)
+        await pause(clock, random() * Math.min(pauseMsMax, 2 ** tries), this.#closing.signal)
       }
       held = null
     }
   }
 
-  return {
-    async read(tenant) {
-      const key = encodeToken(tenant)
-      const { snapshot } = known.get(key) ?? nothing
-      if (snapshot === null) throw new BeaverError('memory_corrupt', corrupt(bucket, key).message)
-      return snapshot
-    },
-    async change(tenant, change) {
-      if (waiting >= waitingMax) return unavailable(new Error(`${waitingMax} changes wait already`))
-      const key = encodeToken(tenant)
-      waiting++
-      const turn = (turns.get(key) ?? Promise.resolve()).then(() => write(key, change)).catch(unavailable)
-      turns.set(key, turn)
-      const answer = await turn
-      waiting--
-      if (turns.get(key) === turn) turns.delete(key)
-      return answer
-    },
-    async close() {
-      closing.abort()
-      await Promise.all([watch.stop(), following, ...turns.values()])
-    },
-  }
-}
-
-const version = 1
-const stored = z.strictObject({ version: z.literal(version), memory: z.array(z.string()), user: z.array(z.string()) })
-
-/** A key that somebody deleted holds nothing. */
-function heldOf(entry: SeenValue): Held {
-  if (entry.operation !== 'PUT') return { revision: entry.revision, snapshot: emptyMemory }
-  try {
-    const { memory, user } = stored.parse(entry.json())
-    return { revision: entry.revision, snapshot: { memory, user } }
-  } catch {
-    return { revision: entry.revision, snapshot: null }
+  /** Asks the stream's leader. */
+  async #current(key: string): Promise<MemoryValue> {
+    const { kv, known } = this.#parts
+    const entry = await kv.get(key).catch((error: unknown) => {
+      if (error instanceof JetStreamApiError && error.code === 10_037) return null
+      throw error
+    })
+    const held = entry === null ? noMemory : readMemory(entry)
+    known.keep(key, held)
+    return held
   }
 }
 

@@ -1,4 +1,4 @@
-// Watching the bucket of memories: first all values there are, then each change. What they mean is memory-store.ts's.
+// Watching the bucket of memories: first all values there are, then each change. What they mean belongs to memory-value.ts.
 // W1. Every value comes from the stream's leader, in the order in which it was written: what is seen only moves forward.
 // W2. The consumer that reads all there is, is deleted when it has done so. Changes are read one by one without a consumer, so
 //     that there is none to be deleted under the watch. W3. A watch that cannot go on ends.

@@ -4,7 +4,7 @@
 //     `askedMax` others at a time, chosen at random, so that many daemons do not drown each other in questions.
 import { presenceAnswer, presenceMessage } from '@beaver/contracts'
 import { guarded, type Logger, messageOf, pause, type Peers, type PeerState, systemClock } from '@beaver/core'
-import { createInbox, type Msg, type NatsConnection, RequestError } from '@nats-io/nats-core'
+import { createInbox, type Msg, type NatsConnection, RequestError, type Subscription } from '@nats-io/nats-core'
 import type { Subjects } from './subjects.ts'
 
 export interface NatsPeers extends Peers {
@@ -49,59 +49,87 @@ export function natsPeers(nc: NatsConnection, subjects: Subjects, logger: Logger
 
   return {
     state,
-    watch(self, onGone, describe = () => ({})) {
-      const known = new Set<string>()
-      const asking = new Set<string>()
-      const announce = (leaving = false): void => {
-        try {
-          nc.publish(subjects.presence, JSON.stringify(leaving ? { daemon: self, leaving } : { daemon: self }))
-        } catch {
-          // The connection is closed: nobody hears it anyway.
-        }
-      }
-      const heard = (data: Uint8Array): void => {
-        const said = presenceMessage.safeParse(parsed(data))
-        if (!said.success || said.data.daemon === self) return
-        const { daemon, leaving } = said.data
-        if (leaving === true) known.delete(daemon)
-        else if (!known.has(daemon) && known.size < knownMax) {
-          known.add(daemon)
-          announce() // a newcomer is to know of this one too
-        }
-      }
-      const subscription = nc.subscribe(subjects.presence, {
-        callback: guarded(logger, 'presence of daemons', (error: Error | null, message: Msg) => {
-          if (error !== null) return
-          if (message.reply === undefined || message.reply === '') heard(message.data)
-          else message.respond(JSON.stringify({ daemon: self, ...describe() }))
-        }),
-      })
+    watch: (self, onGone, describe = () => ({})) => new DaemonWatch({ nc, subject: subjects.presence, self, state, onGone, describe, logger }),
+  }
+}
 
-      const look = async (daemonId: string): Promise<void> => {
-        if (asking.has(daemonId)) return
-        asking.add(daemonId)
-        const seen = await state(daemonId)
-        asking.delete(daemonId)
-        if (seen !== 'gone' || !known.delete(daemonId)) return
-        logger.warn('daemon_gone', 'Another daemon is gone; its tasks are looked at now.', { from: daemonId })
-        onGone(daemonId)
-      }
-      const asked = setInterval(() => {
-        for (const daemonId of some([...known], askedMax)) void look(daemonId).catch((error: unknown) => logger.warn('peer_unasked', messageOf(error)))
-      }, askEveryMs)
-      const announced = setInterval(() => announce(), announceEveryMs)
-      asked.unref()
-      announced.unref()
-      announce()
-      return {
-        leave() {
-          clearInterval(asked)
-          clearInterval(announced)
-          announce(true)
-          subscription.unsubscribe()
-        },
-      }
-    },
+interface DaemonWatchParts {
+  readonly nc: NatsConnection
+  /** Where daemons say that they are there. */
+  readonly subject: string
+  readonly self: string
+  readonly state: (daemonId: string) => Promise<PeerState>
+  readonly onGone: (daemonId: string) => void
+  readonly describe: () => DaemonFigures
+  readonly logger: Logger
+}
+
+/** Knows the other daemons by what they announce, and asks them in turn whether they live. */
+class DaemonWatch {
+  readonly #parts: DaemonWatchParts
+  readonly #known = new Set<string>()
+  readonly #asking = new Set<string>()
+  readonly #subscription: Subscription
+  readonly #timers: readonly NodeJS.Timeout[]
+
+  constructor(parts: DaemonWatchParts) {
+    const { nc, subject, logger } = parts
+    this.#parts = parts
+    this.#subscription = nc.subscribe(subject, {
+      callback: guarded(logger, 'presence of daemons', (error: Error | null, message: Msg) => {
+        if (error === null) this.#hear(message)
+      }),
+    })
+    this.#timers = [setInterval(() => this.#lookAtSome(), askEveryMs), setInterval(() => this.#announce(), announceEveryMs)]
+    for (const timer of this.#timers) timer.unref()
+    this.#announce()
+  }
+
+  leave(): void {
+    for (const timer of this.#timers) clearInterval(timer)
+    this.#announce(true)
+    this.#subscription.unsubscribe()
+  }
+
+  #announce(leaving = false): void {
+    const { nc, subject, self } = this.#parts
+    try {
+      nc.publish(subject, JSON.stringify(leaving ? { daemon: self, leaving } : { daemon: self }))
+    } catch {
+      // The connection is closed: nobody hears it anyway.
+    }
+  }
+
+  #hear(message: Msg): void {
+    const { self, describe } = this.#parts
+    if (message.reply === undefined || message.reply === '') this.#learn(message.data)
+    else message.respond(JSON.stringify({ daemon: self, ...describe() }))
+  }
+
+  #learn(data: Uint8Array): void {
+    const said = presenceMessage.safeParse(parsed(data))
+    if (!said.success || said.data.daemon === this.#parts.self) return
+    const { daemon, leaving } = said.data
+    if (leaving === true) this.#known.delete(daemon)
+    else if (!this.#known.has(daemon) && this.#known.size < knownMax) {
+      this.#known.add(daemon)
+      this.#announce() // so that the newcomer knows of this one too
+    }
+  }
+
+  #lookAtSome(): void {
+    const { logger } = this.#parts
+    for (const daemonId of some([...this.#known], askedMax)) void this.#look(daemonId).catch((error: unknown) => logger.warn('peer_unasked', messageOf(error)))
+  }
+
+  async #look(daemonId: string): Promise<void> {
+    if (this.#asking.has(daemonId)) return
+    this.#asking.add(daemonId)
+    const seen = await this.#parts.state(daemonId)
+    this.#asking.delete(daemonId)
+    if (seen !== 'gone' || !this.#known.delete(daemonId)) return
+    this.#parts.logger.warn('daemon_gone', 'Another daemon is gone; its tasks are looked at now.', { from: daemonId })
+    this.#parts.onGone(daemonId)
   }
 }
 

@@ -6,7 +6,7 @@ import { BeaverError, messageOf } from '../errors.ts'
 import { supervisionFacts } from '../log/facts.ts'
 import { type Clock, pause, systemClock } from '../ports/clock.ts'
 import { type LogFields, type Logger, silentLogger } from '../ports/logger.ts'
-import { newSupervisor, supervise, type SupervisorAction, type SupervisorEvent } from './supervise.ts'
+import { newSupervisor, supervise, type SupervisorAction, type SupervisorEvent, type SupervisorState } from './supervise.ts'
 import type { ChildSpec, SupervisorSpec } from './supervisor-spec.ts'
 
 export interface ChildEnd {
@@ -71,109 +71,142 @@ interface Kept<C extends RunningChild> {
 }
 
 export function startSupervision<C extends RunningChild>(options: SupervisionOptions<C>): Supervision<C> {
-  const { spec, logger = silentLogger, fields = {}, clock = systemClock, random = () => 0.5, onStatus = () => {} } = options
-  const kept = new Map<string, Kept<C>>()
-  const over = Promise.withResolvers<void>()
-  const failing = Promise.withResolvers<never>()
-  failing.promise.catch(() => {})
-  let state = newSupervisor(spec)
-  let failure: Error | null = null
+  return new RunningSupervision(options)
+}
 
-  function dispatch(event: SupervisorEvent): void {
-    const next = supervise(state, event)
-    state = next.state
-    for (const action of next.actions) act(action)
+class RunningSupervision<C extends RunningChild> implements Supervision<C> {
+  readonly failed: Promise<never>
+  readonly #options: SupervisionOptions<C>
+  readonly #spec: SupervisorSpec
+  readonly #logger: Logger
+  readonly #clock: Clock
+  readonly #kept = new Map<string, Kept<C>>()
+  readonly #over = Promise.withResolvers<void>()
+  readonly #failing = Promise.withResolvers<never>()
+  #state: SupervisorState
+  #failure: Error | null = null
+
+  constructor(options: SupervisionOptions<C>) {
+    const { spec, logger = silentLogger, clock = systemClock } = options
+    this.#options = options
+    this.#spec = spec
+    this.#logger = logger
+    this.#clock = clock
+    this.#state = newSupervisor(spec)
+    this.failed = this.#failing.promise
+    this.failed.catch(() => {})
   }
 
-  function act(action: SupervisorAction): void {
+  add(child: ChildSpec, start: StartChild<C>): Promise<C> {
+    if (this.#state.status !== 'running') return Promise.reject(new BeaverError('start_failed', `${child.id} is not started: its supervisor stops.`))
+    const first = Promise.withResolvers<C>()
+    first.promise.catch(() => {}) // who asked is told; a supervisor that stops tells nobody
+    this.#kept.set(child.id, { start, first, running: null, life: new AbortController(), hadFirst: false })
+    this.#dispatch({ kind: 'child_added', child })
+    return first.promise
+  }
+
+  get(id: string): C | null {
+    return this.#kept.get(id)?.running ?? null
+  }
+
+  async stop(): Promise<void> {
+    this.#dispatch({ kind: 'stop' })
+    await this.#over.promise
+    for (const { first } of this.#kept.values()) first.reject(new BeaverError('start_failed', 'The start was interrupted.'))
+  }
+
+  kill(): void {
+    this.#dispatch({ kind: 'stop' })
+    for (const { life, running } of this.#kept.values()) {
+      life.abort()
+      running?.kill?.()
+    }
+  }
+
+  #dispatch(event: SupervisorEvent): void {
+    const next = supervise(this.#state, event)
+    this.#state = next.state
+    for (const action of next.actions) this.#act(action)
+  }
+
+  #act(action: SupervisorAction): void {
     switch (action.kind) {
       case 'start':
-        return void live(action)
+        return void this.#live(action)
       case 'stop':
-        return void stopChild(action.id)
+        return void this.#stopChild(action.id)
       case 'tell_restart': {
         const { id, reason, pauseMs, deaths } = action
-        supervisionFacts.restarting(logger, { ...fields, supervisor: spec.id, child: id, reason, pauseMs, deaths })
-        return onStatus({ kind: 'died', id, reason, pauseMs, deaths })
+        supervisionFacts.restarting(this.#logger, { ...this.#fieldsOf(id), reason, pauseMs, deaths })
+        return this.#tell({ kind: 'died', id, reason, pauseMs, deaths })
       }
       case 'escalate':
-        return escalate(action)
+        return this.#escalate(action)
       case 'ended':
-        if (failure !== null) failing.reject(failure)
-        return over.resolve()
+        if (this.#failure !== null) this.#failing.reject(this.#failure)
+        return this.#over.resolve()
       default:
         return action satisfies never
     }
   }
 
-  function escalate({ id, reason, deaths, againMs }: SupervisorAction & { kind: 'escalate' }): void {
-    const { escalation } = spec
-    supervisionFacts.escalated(logger, { ...fields, supervisor: spec.id, child: id, reason, deaths, escalation: escalation.says })
-    if (escalation.kind === 'fail') failure ??= options.failure?.({ id, reason, deaths }) ?? failureOf(spec, { id, reason, deaths })
-    if (againMs === null) kept.get(id)?.first.reject(failure ?? failureOf(spec, { id, reason, deaths }))
-    onStatus({ kind: 'escalated', id, reason, deaths, againMs })
+  #escalate({ id, reason, deaths, againMs }: SupervisorAction & { kind: 'escalate' }): void {
+    const { escalation } = this.#spec
+    const failure = (): BeaverError => failureOf(this.#spec, { id, reason, deaths })
+    supervisionFacts.escalated(this.#logger, { ...this.#fieldsOf(id), reason, deaths, escalation: escalation.says })
+    if (escalation.kind === 'fail') this.#failure ??= this.#options.failure?.({ id, reason, deaths }) ?? failure()
+    if (againMs === null) this.#kept.get(id)?.first.reject(this.#failure ?? failure())
+    this.#tell({ kind: 'escalated', id, reason, deaths, againMs })
   }
 
   /** One life of a child: the pause, the start, the end. */
-  async function live({ id, pauseMs, restart }: { id: string; pauseMs: number; restart: boolean }): Promise<void> {
-    const of = kept.get(id)
+  async #live({ id, pauseMs, restart }: { id: string; pauseMs: number; restart: boolean }): Promise<void> {
+    const of = this.#kept.get(id)
     if (of === undefined) return
     const life = (of.life = new AbortController())
-    const end = (reason: string, normal = false): void => dispatch({ kind: 'child_ended', id, reason, normal, at: clock.now(), random: random() })
-    if (pauseMs > 0) await pause(clock, pauseMs, life.signal)
-    if (life.signal.aborted) return end('it was stopped', true)
+    if (pauseMs > 0) await pause(this.#clock, pauseMs, life.signal)
+    if (life.signal.aborted) return this.#end(id, { reason: 'it was stopped', normal: true })
     let child: C
     try {
       child = await of.start(life.signal)
     } catch (error) {
-      if (of.hadFirst || spec.firstStart === 'counts_as_death' || life.signal.aborted) return end(messageOf(error))
+      if (of.hadFirst || this.#spec.firstStart === 'counts_as_death' || life.signal.aborted) return this.#end(id, { reason: messageOf(error), normal: false })
       of.first.reject(error)
-      kept.delete(id)
-      return dispatch({ kind: 'child_withdrawn', id })
+      this.#kept.delete(id)
+      return this.#dispatch({ kind: 'child_withdrawn', id })
     }
     of.running = child
     if (life.signal.aborted) await child.stop()
     else {
-      dispatch({ kind: 'child_started', id })
-      supervisionFacts.started(logger, { ...fields, ...options.fieldsOf?.(child), supervisor: spec.id, child: id, restarted: restart })
-      onStatus({ kind: 'ready', id, child, restarted: restart })
+      this.#dispatch({ kind: 'child_started', id })
+      supervisionFacts.started(this.#logger, { ...this.#fieldsOf(id, child), restarted: restart })
+      this.#tell({ kind: 'ready', id, child, restarted: restart })
       of.hadFirst = true
       of.first.resolve(child)
     }
-    const { reason, normal } = await child.gone
+    const end = await child.gone
     of.running = null
-    end(reason, normal)
+    this.#end(id, end)
   }
 
-  async function stopChild(id: string): Promise<void> {
-    const of = kept.get(id)
+  #end(id: string, { reason, normal }: ChildEnd): void {
+    const { random = () => 0.5 } = this.#options
+    this.#dispatch({ kind: 'child_ended', id, reason, normal, at: this.#clock.now(), random: random() })
+  }
+
+  async #stopChild(id: string): Promise<void> {
+    const of = this.#kept.get(id)
     of?.life.abort()
     await of?.running?.stop()
   }
 
-  return {
-    add(child, start) {
-      if (state.status !== 'running') return Promise.reject(new BeaverError('start_failed', `${child.id} is not started: its supervisor stops.`))
-      const first = Promise.withResolvers<C>()
-      first.promise.catch(() => {}) // who asked is told; a supervisor that stops tells nobody
-      kept.set(child.id, { start, first, running: null, life: new AbortController(), hadFirst: false })
-      dispatch({ kind: 'child_added', child })
-      return first.promise
-    },
-    get: (id) => kept.get(id)?.running ?? null,
-    failed: failing.promise,
-    async stop() {
-      dispatch({ kind: 'stop' })
-      await over.promise
-      for (const { first } of kept.values()) first.reject(new BeaverError('start_failed', 'The start was interrupted.'))
-    },
-    kill() {
-      dispatch({ kind: 'stop' })
-      for (const { life, running } of kept.values()) {
-        life.abort()
-        running?.kill?.()
-      }
-    },
+  #fieldsOf(id: string, child: C | null = null): LogFields & { supervisor: string; child: string } {
+    return { ...this.#options.fields, ...(child === null ? {} : this.#options.fieldsOf?.(child)), supervisor: this.#spec.id, child: id }
+  }
+
+  #tell(status: SupervisionStatus<C>): void {
+    this.#options.onStatus?.(status)
   }
 }
 

@@ -1,12 +1,13 @@
-// The MCP servers of one process as external tools: connected once, in the background, whatever happens to each of them.
-// M1. Starting waits for no server. M2. A name stands for one tool of one server. M3. Nothing of a server outlives `close`, nor
-//     an ordinary end of the process.
+// The MCP servers of one process as external tools: each is connected once, in the background, whatever happens to the others.
+// Keeping one server connected belongs to supervise-server.ts, and the names of the tools to gather-tools.ts.
+// M1. Starting waits for no server. M2. Listeners are told only when the offered tools are others than before. M3. Nothing of a
+//     server outlives `close`, nor an ordinary end of the process.
 import type { ExternalCall, ExternalResult, ExternalTool, ExternalTools } from '@beaver/agent'
 import { type Clock, type Logger, silentLogger, systemClock } from '@beaver/core'
 import { pinKeeper } from '../pins/pin-keeper.ts'
 import { failed } from './call-result.ts'
-import type { LeftOut } from './list-tools.ts'
-import { offeredName } from './offered-name.ts'
+import { type GatheredTools, gatherTools } from './gather-tools.ts'
+import type { TakenNames } from './offered-name.ts'
 import type { Environment, McpServerSpec } from './server-spec.ts'
 import type { McpServerStatus } from './server-status.ts'
 import { superviseServer, type SupervisedServer } from './supervise-server.ts'
@@ -38,132 +39,119 @@ export interface McpConnections extends ExternalTools, AsyncDisposable {
   close(): Promise<void>
 }
 
-/** How often the pins are read again while a tool is withheld: an approval shows so soon. */
+/** How often the pins are read again while a tool is withheld. An approval takes effect within this time. */
 const pinsLookMs = 2_000
-
-/** The caller's own deadline comes after ours: that a server hangs is noticed here. */
-const timeoutSlackMs = 1_000
-
-interface Known {
-  readonly server: SupervisedServer
-  readonly tool: string
-}
 
 /** @param servers by name, as under `mcp` in the configuration */
 export async function startMcpServers(servers: Readonly<Record<string, McpServerSpec>>, options: McpOptions): Promise<McpConnections> {
-  const { clock = systemClock, random = Math.random, logger = silentLogger, startMsMax = 60_000, leaveMsMax = 1_500, listMsMax = 10_000 } = options
-  const groups = new Set<number>()
-  const listeners = new Set<() => void>()
-  const names = { servers: Object.keys(servers), reserved: new Set(options.reserved ?? []) }
-  const pins = pinKeeper(options.pinsFile, clock)
-  let tools: readonly ExternalTool[] = []
-  let known: ReadonlyMap<string, Known> = new Map()
-  let collisions: ReadonlyMap<string, readonly LeftOut[]> = new Map()
-  let looking: { cancel(): void } | null = null
-  let closed: Promise<void> | null = null
+  return new McpServers(servers, options)
+}
 
-  const killAll = (): void => {
-    for (const pid of groups) {
-      try {
-        process.kill(-pid, 'SIGKILL')
-      } catch {
-        // gone already
-      }
-    }
-  }
-  process.once('exit', killAll)
+class McpServers implements McpConnections {
+  readonly settled: Promise<void>
+  readonly #clock: Clock
+  readonly #names: TakenNames
+  /** Process groups that run. */
+  readonly #groups = new Set<number>()
+  readonly #listeners = new Set<() => void>()
+  readonly #supervised: SupervisedServer[] = []
+  readonly #killAll = (): void => killGroups(this.#groups)
+  #gathered: GatheredTools = { offered: [], known: new Map(), collisions: new Map() }
+  #looking: { cancel(): void } | null = null
+  #closed: Promise<void> | null = null
 
-  const ports = { clock, random, environment: options.environment, version: options.version, groups, pins, startMsMax, leaveMsMax, listMsMax, logger }
-  const supervised: SupervisedServer[] = []
-  for (const [name, spec] of Object.entries(servers)) supervised.push(superviseServer(name, spec, { ...ports, onChange: gather }))
-  gather()
-
-  /** Puts the tools of all servers together; tells the listeners when that is something else than before. */
-  function gather(): void {
-    const offered: ExternalTool[] = []
-    const byName = new Map<string, Known>()
-    const left = new Map<string, LeftOut[]>()
-    for (const server of supervised) {
-      for (const tool of server.listed) {
-        const name = offeredName(server.name, tool.name, names)
-        if (byName.has(name)) {
-          left.set(server.name, [...(left.get(server.name) ?? []), { tool: tool.name, reason: `its name ${name} is taken by another tool` }])
-          continue
-        }
-        byName.set(name, { server, tool: tool.name })
-        if (!server.mayOffer(tool.name)) continue
-        const { description, inputSchema: parameters, idempotent } = tool
-        offered.push({
-          name,
-          description,
-          parameters: { ...parameters },
-          idempotent,
-          permission: server.spec.permission,
-          timeoutMs: server.spec.timeout_ms + timeoutSlackMs,
-        })
-      }
-    }
-    known = byName
-    collisions = left
-    lookAtPins()
-    if (JSON.stringify(offered) === JSON.stringify(tools)) return
-    tools = offered
-    for (const listener of [...listeners]) listener()
+  constructor(servers: Readonly<Record<string, McpServerSpec>>, options: McpOptions) {
+    const { clock = systemClock, random = Math.random, logger = silentLogger, startMsMax = 60_000, leaveMsMax = 1_500, listMsMax = 10_000 } = options
+    const { environment, version, reserved = [], pinsFile } = options
+    this.#clock = clock
+    this.#names = { servers: Object.keys(servers), reserved: new Set(reserved) }
+    const pins = pinKeeper(pinsFile, clock)
+    process.once('exit', this.#killAll)
+    const onChange = (): void => this.#gather()
+    const ports = { clock, random, environment, version, groups: this.#groups, pins, startMsMax, leaveMsMax, listMsMax, logger, onChange }
+    for (const [name, spec] of Object.entries(servers)) this.#supervised.push(superviseServer(name, spec, ports))
+    this.#gather()
+    this.settled = Promise.all(this.#supervised.map((server) => server.settled)).then(() => {})
   }
 
-  function lookAtPins(): void {
-    if (looking !== null || closed !== null || !supervised.some((server) => server.withholds)) return
-    looking = clock.after(pinsLookMs, () => {
-      looking = null
-      for (const server of supervised) if (server.withholds) void server.review()
+  get tools(): readonly ExternalTool[] {
+    return this.#gathered.offered
+  }
+
+  get status(): readonly McpServerStatus[] {
+    const { known, collisions } = this.#gathered
+    return this.#supervised.map((server): McpServerStatus => {
+      const { leftOut, ...status } = server.status()
+      const offered = [...known.values()].filter((each) => each.server === server && server.mayOffer(each.tool)).length
+      return { ...status, tools: offered, leftOut: [...leftOut, ...(collisions.get(server.name) ?? [])] }
     })
   }
 
-  async function call({ name, arguments: args }: ExternalCall, signal: AbortSignal): Promise<ExternalResult> {
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  async call({ name, arguments: args }: ExternalCall, signal: AbortSignal): Promise<ExternalResult> {
+    const supervised = this.#supervised
     // A run that was taken up again may call before its server has listed anything.
-    if (!known.has(name) && supervised.some((server) => server.status().state === 'starting')) await settledOr(signal)
-    const found = known.get(name)
+    if (!this.#gathered.known.has(name) && supervised.some((server) => server.status().state === 'starting')) await this.#settledOr(signal)
+    const found = this.#gathered.known.get(name)
     if (found !== undefined) return found.server.call(found.tool, args, signal)
     const down = supervised.find((server) => name.startsWith(`${server.name}_`) && server.status().state !== 'connected')
     if (down === undefined) return failed('tool_not_available', `No MCP server has a tool ${JSON.stringify(name)}. Use one of the tools you were given.`)
     return failed('mcp_server_down', `The MCP server ${down.name} is not running: ${down.status().lastError ?? 'it was stopped'}. Go on without its tools.`)
   }
 
-  const settled = Promise.all(supervised.map((server) => server.settled)).then(() => {})
+  close(): Promise<void> {
+    return (this.#closed ??= this.#close())
+  }
 
-  async function settledOr(signal: AbortSignal): Promise<void> {
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  /** Puts the tools of all servers together, and tells the listeners when the offered ones are others than before. */
+  #gather(): void {
+    const before = this.#gathered.offered
+    const gathered = gatherTools(this.#supervised, this.#names)
+    const same = JSON.stringify(gathered.offered) === JSON.stringify(before)
+    this.#gathered = same ? { ...gathered, offered: before } : gathered
+    this.#lookAtPins()
+    if (same) return
+    for (const listener of [...this.#listeners]) listener()
+  }
+
+  #lookAtPins(): void {
+    if (this.#looking !== null || this.#closed !== null || !this.#supervised.some((server) => server.withholds)) return
+    this.#looking = this.#clock.after(pinsLookMs, () => {
+      this.#looking = null
+      for (const server of this.#supervised) if (server.withholds) void server.review()
+    })
+  }
+
+  async #settledOr(signal: AbortSignal): Promise<void> {
     const { promise: aborted, resolve } = Promise.withResolvers<void>()
     const onAbort = (): void => resolve()
     signal.addEventListener('abort', onAbort, { once: true })
-    if (!signal.aborted) await Promise.race([settled, aborted])
+    if (!signal.aborted) await Promise.race([this.settled, aborted])
     signal.removeEventListener('abort', onAbort)
   }
 
-  async function close(): Promise<void> {
-    looking?.cancel()
-    await Promise.all(supervised.map((server) => server.close()))
-    process.off('exit', killAll)
-    listeners.clear()
+  async #close(): Promise<void> {
+    this.#looking?.cancel()
+    await Promise.all(this.#supervised.map((server) => server.close()))
+    process.off('exit', this.#killAll)
+    this.#listeners.clear()
   }
+}
 
-  return {
-    get tools() {
-      return tools
-    },
-    get status() {
-      return supervised.map((server): McpServerStatus => {
-        const { leftOut, ...status } = server.status()
-        const offered = [...known.values()].filter((each) => each.server === server && server.mayOffer(each.tool)).length
-        return { ...status, tools: offered, leftOut: [...leftOut, ...(collisions.get(server.name) ?? [])] }
-      })
-    },
-    settled,
-    onChange(listener) {
-      listeners.add(listener)
-      return () => void listeners.delete(listener)
-    },
-    call,
-    close: () => (closed ??= close()),
-    [Symbol.asyncDispose]: () => (closed ??= close()),
+function killGroups(groups: ReadonlySet<number>): void {
+  for (const pid of groups) {
+    try {
+      process.kill(-pid, 'SIGKILL')
+    } catch {
+      // It is gone already.
+    }
   }
 }

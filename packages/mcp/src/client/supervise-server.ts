@@ -1,7 +1,9 @@
-// One MCP server of the configuration, kept connected: started, listed, pinned, restarted with a bound, ended.
-// How often it is connected again stands in core's table `supervisors`.
-// S1. One connection, however many call. S2. While it is being restarted its tools stay listed and calls fail at once; once it is
-//     given up they are withdrawn. S3. What it lists is held against the pins before it is offered. S4. Nothing here rejects.
+// One MCP server of the configuration, kept connected: it is started, listed, restarted with a bound, and ended.
+// What it lists and may offer belongs to server-tools.ts, and which calls are refused to admit-call.ts. How often it is connected
+// again stands in core's table `supervisors`.
+// S1. All calls share one connection. S2. While the server is being restarted its tools stay listed and calls fail at once; once it
+//     is given up they are withdrawn. S3. A connection counts as ready only after its tools are listed and compared with the pins.
+// S4. Nothing here rejects.
 import type { ExternalResult } from '@beaver/agent'
 import {
   type Clock,
@@ -11,17 +13,20 @@ import {
   pause,
   type RunningChild,
   startSupervision,
+  type Supervision,
   type SupervisionStatus,
   type SupervisorSpec,
   supervisors,
 } from '@beaver/core'
 import { SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
-import type { PinKeeper, Pinned } from '../pins/pin-keeper.ts'
-import { failed, failureOf, resultOf } from './call-result.ts'
+import type { PinKeeper } from '../pins/pin-keeper.ts'
+import { admitCall, type CalledServer } from './admit-call.ts'
+import { failureOf, resultOf } from './call-result.ts'
 import { connectLink, type Link, LinkError } from './link.ts'
-import { type LeftOut, type ListedTool, type Listing, listTools } from './list-tools.ts'
+import type { ListedTool } from './list-tools.ts'
 import { addressOf, type Environment, type McpServerSpec } from './server-spec.ts'
 import type { McpServerState, McpServerStatus } from './server-status.ts'
+import { ServerTools } from './server-tools.ts'
 
 export interface SupervisedServer {
   readonly name: string
@@ -60,35 +65,130 @@ interface ConnectedServer extends RunningChild {
   readonly link: Link
 }
 
-const callsOpenMax = 1_000
-/** A server over HTTP is asked for its list so often: that it is gone shows, and what it could not tell. */
+/** How often a server over HTTP is asked for its list. This shows that it is gone, and changes that it cannot tell. */
 const lookMs = 60_000
-const nothing: Listing = { tools: [], leftOut: [] }
 
 export function superviseServer(name: string, spec: McpServerSpec, ports: ServerPorts): SupervisedServer {
-  const { clock, logger } = ports
-  const stopping = new AbortController()
-  const { promise: settled, resolve: settle } = Promise.withResolvers<void>()
-  let state: McpServerState = 'starting'
-  let link: Link | null = null
-  let listing = nothing
-  let pinned: Pinned = { kind: 'ok', pinned: 0, changed: new Set() }
-  let lastError: string | null = null
-  let restarts = 0
-  let attempts = 0
-  let legacy = false
-  let callsOpen = 0
-  let refreshing: 'no' | 'once' | 'again' = 'no'
+  return new McpServer(name, spec, ports)
+}
 
-  const become = (next: McpServerState): void => {
-    state = next
-    ports.onChange()
+class McpServer implements SupervisedServer {
+  readonly name: string
+  readonly spec: McpServerSpec
+  readonly settled: Promise<void>
+  readonly #ports: ServerPorts
+  readonly #settle: () => void
+  readonly #tools: ServerTools
+  readonly #supervision: Supervision<ConnectedServer>
+  readonly #stopping = new AbortController()
+  #state: McpServerState = 'starting'
+  #link: Link | null = null
+  #lastError: string | null = null
+  #restarts = 0
+  #attempts = 0
+  #legacy = false
+  #callsOpen = 0
+  #refreshing: 'no' | 'once' | 'again' = 'no'
+
+  constructor(name: string, spec: McpServerSpec, ports: ServerPorts) {
+    const { promise: settled, resolve: settle } = Promise.withResolvers<void>()
+    this.name = name
+    this.spec = spec
+    this.settled = settled
+    this.#settle = settle
+    this.#ports = ports
+    this.#tools = new ServerTools(name, spec, ports)
+    this.#supervision = startSupervision<ConnectedServer>({
+      spec: supervisorOf(spec),
+      logger: ports.logger,
+      clock: ports.clock,
+      random: ports.random,
+      fieldsOf: ({ link: { server, pid } }) => ({ server, tools: this.listed.length, ...(pid === null ? {} : { pid }) }),
+      onStatus: (status) => this.#onStatus(status),
+    })
+    const fault = addressFault(spec, ports.environment)
+    if (fault === null) this.#supervision.add({ id: name, restart: 'permanent' }, (signal) => this.#begin(signal)).catch(() => {}) // told through `onStatus`
+    else this.#refuse(fault)
   }
 
-  async function connect(mode: 'auto' | 'legacy', signal: AbortSignal): Promise<Link> {
-    const { groups, version, startMsMax, leaveMsMax } = ports
+  get listed(): readonly ListedTool[] {
+    return this.#tools.listing.tools
+  }
+
+  get withholds(): boolean {
+    return this.#tools.withholds
+  }
+
+  mayOffer(tool: string): boolean {
+    return this.#tools.mayOffer(tool)
+  }
+
+  status(): Omit<McpServerStatus, 'tools'> {
+    const { listing, pinned } = this.#tools
+    return {
+      name: this.name,
+      state: this.#state,
+      server: this.#link?.server ?? null,
+      pid: this.#link?.pid ?? null,
+      pinned: pinned.kind === 'ok' ? pinned.pinned : 0,
+      changed: pinned.kind === 'ok' ? [...pinned.changed] : [],
+      leftOut: listing.leftOut,
+      lastError: pinned.kind === 'withheld' ? pinned.message : this.#lastError,
+      restarts: this.#restarts,
+    }
+  }
+
+  review(): Promise<void> {
+    return this.#tools.review()
+  }
+
+  async call(tool: string, args: JsonObject, signal: AbortSignal): Promise<ExternalResult> {
+    const { name, spec } = this
+    const admission = admitCall(tool, this.#calledFor(tool), signal)
+    if (admission.kind === 'refused') return admission.result
+    const { link: at, definition } = admission
+    this.#callsOpen++
+    try {
+      const toolDefinition = { name: tool, inputSchema: { ...definition.inputSchema, type: 'object' as const } }
+      return resultOf(await at.client.callTool({ name: tool, arguments: { ...args } }, { timeout: spec.timeout_ms, signal, toolDefinition }))
+    } catch (error) {
+      const { result, lost } = failureOf(error, { server: name, tool, timeoutMs: spec.timeout_ms, signal })
+      if (lost === 'yes') void at.drop(messageOf(error))
+      if (lost === 'perhaps') void this.#refresh(at)
+      return result
+    } finally {
+      this.#callsOpen--
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort()
+    await this.#supervision.stop()
+    this.#become('stopped')
+    this.#settle()
+  }
+
+  #become(next: McpServerState): void {
+    this.#state = next
+    this.#ports.onChange()
+  }
+
+  #calledFor(tool: string): CalledServer {
+    return {
+      name: this.name,
+      state: this.#state,
+      link: this.#link,
+      lastError: this.#lastError,
+      pinned: this.#tools.pinned,
+      callsOpen: this.#callsOpen,
+      definition: this.#tools.find(tool),
+    }
+  }
+
+  async #connect(mode: 'auto' | 'legacy', signal: AbortSignal): Promise<Link> {
+    const { clock, environment, groups, version, startMsMax, leaveMsMax } = this.#ports
     let listed: Link | null = null
-    const next = await connectLink(addressOf(spec, ports.environment), {
+    const next = await connectLink(addressOf(this.spec, environment), {
       clock,
       groups,
       version,
@@ -96,11 +196,11 @@ export function superviseServer(name: string, spec: McpServerSpec, ports: Server
       leaveMsMax,
       mode,
       signal,
-      onListChanged: () => void (listed === null ? null : refresh(listed)),
+      onListChanged: () => void (listed === null ? null : this.#refresh(listed)),
     })
     try {
       listed = next
-      await list(next)
+      await this.#list(next)
       return next
     } catch (error) {
       await next.drop('its tools could not be listed')
@@ -108,187 +208,93 @@ export function superviseServer(name: string, spec: McpServerSpec, ports: Server
     }
   }
 
-  async function list(from: Link): Promise<void> {
-    const hasTools = from.client.getServerCapabilities()?.tools !== undefined
-    const timeoutMs = Math.max(ports.listMsMax, spec.timeout_ms)
-    listing = hasTools ? selected(await listTools(from.client, { timeoutMs, signal: stopping.signal })) : nothing
-    await review()
+  #list(from: Link): Promise<void> {
+    return this.#tools.list(from.client, this.#stopping.signal)
   }
 
-  function selected({ tools, leftOut }: Listing): Listing {
-    const { tools: wanted } = spec
-    if (wanted === undefined) return { tools, leftOut }
-    const missing = wanted.filter((each) => tools.every((tool) => tool.name !== each) && leftOut.every(({ tool }) => tool !== each))
-    return {
-      tools: tools.filter((tool) => wanted.includes(tool.name)),
-      leftOut: [
-        ...leftOut.filter(({ tool }) => tool === '*' || wanted.includes(tool)),
-        ...missing.map((tool): LeftOut => ({ tool, reason: 'stands in the configuration, but the server does not list it' })),
-      ],
-    }
-  }
-
-  async function review(): Promise<void> {
-    const before = pinned
-    pinned = await ports.pins.check(name, listing.tools)
-    const { changed, withheld } = mcpFacts(logger, name)
-    if (pinned.kind === 'withheld' && (before.kind === 'ok' || before.message !== pinned.message)) withheld(pinned.message)
-    if (pinned.kind === 'ok') for (const tool of pinned.changed) if (before.kind !== 'ok' || !before.changed.has(tool)) changed(tool)
-    ports.onChange()
-  }
-
-  /** Lists again; a server that does not even do that is ended, and so restarted. */
-  async function refresh(of: Link): Promise<void> {
-    if (refreshing !== 'no') {
-      refreshing = 'again'
+  /** Lists again. A server that does not answer this is ended, and so restarted. */
+  async #refresh(of: Link): Promise<void> {
+    if (this.#refreshing !== 'no') {
+      this.#refreshing = 'again'
       return
     }
     try {
       do {
-        refreshing = 'once'
-        await list(of)
-      } while (isAgain() && of === link)
+        this.#refreshing = 'once'
+        await this.#list(of)
+      } while (this.#isAgain() && of === this.#link)
     } catch (error) {
-      if (of !== link || stopping.signal.aborted) return
+      if (of !== this.#link || this.#stopping.signal.aborted) return
       const silent = error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout
-      lastError = silent ? 'it does not answer any more' : `its tools could not be listed: ${messageOf(error)}`
-      await of.drop(lastError)
+      this.#lastError = silent ? 'it does not answer any more' : `its tools could not be listed: ${messageOf(error)}`
+      await of.drop(this.#lastError)
     } finally {
-      refreshing = 'no'
+      this.#refreshing = 'no'
     }
   }
 
-  const isAgain = (): boolean => refreshing === 'again'
+  #isAgain(): boolean {
+    return this.#refreshing === 'again'
+  }
 
-  async function keepLooking(at: Link): Promise<void> {
-    while (at === link && !stopping.signal.aborted) {
-      await pause(clock, lookMs, stopping.signal)
-      if (at === link && !stopping.signal.aborted) await refresh(at)
+  async #keepLooking(at: Link): Promise<void> {
+    const { signal } = this.#stopping
+    while (at === this.#link && !signal.aborted) {
+      await pause(this.#ports.clock, lookMs, signal)
+      if (at === this.#link && !signal.aborted) await this.#refresh(at)
     }
   }
 
   /** Connects: one life of the server. A program that ends when it is asked for its era is asked the old way the next time. */
-  async function begin(signal: AbortSignal): Promise<ConnectedServer> {
-    attempts++
+  async #begin(signal: AbortSignal): Promise<ConnectedServer> {
+    this.#attempts++
     let next: Link
     try {
-      next = await connect(legacy || attempts % 2 === 0 ? 'legacy' : 'auto', signal)
+      next = await this.#connect(this.#legacy || this.#attempts % 2 === 0 ? 'legacy' : 'auto', signal)
     } catch (error) {
-      if (attempts === 1 && error instanceof LinkError && error.asked && !signal.aborted) return begin(signal)
+      if (this.#attempts === 1 && error instanceof LinkError && error.asked && !signal.aborted) return this.#begin(signal)
       throw error
     }
     const gone = next.gone.then(async (reason) => {
-      if (link === next) link = null
+      if (this.#link === next) this.#link = null
       await next.drop('it is gone')
       return { reason, normal: false }
     })
     return { link: next, gone, stop: () => next.drop('it was stopped') }
   }
 
-  function onStatus(status: SupervisionStatus<ConnectedServer>): void {
-    if (status.kind === 'ready') {
-      link = status.child.link
-      legacy ||= link.legacy
-      lastError = null
-      become('connected')
-      if ('url' in spec) void keepLooking(link)
-    } else {
-      const givenUp = status.kind === 'escalated' && status.againMs === null
-      const times = `${status.deaths} ${status.deaths === 1 ? 'time' : 'times'}`
-      if (!givenUp) restarts++
-      lastError = givenUp ? `${status.reason} (given up after ${times} within ten minutes)` : status.reason
-      if (givenUp) listing = nothing
-      become(givenUp ? 'failed' : 'restarting')
+  #onStatus(status: SupervisionStatus<ConnectedServer>): void {
+    if (status.kind === 'ready') this.#ready(status.child.link)
+    else if (status.kind === 'escalated' && status.againMs === null) this.#giveUp(status)
+    else {
+      this.#restarts++
+      this.#lastError = status.reason
+      this.#become('restarting')
     }
-    settle()
+    this.#settle()
+  }
+
+  #ready(link: Link): void {
+    this.#link = link
+    this.#legacy ||= link.legacy
+    this.#lastError = null
+    this.#become('connected')
+    if ('url' in this.spec) void this.#keepLooking(link)
+  }
+
+  #giveUp({ reason, deaths }: { readonly reason: string; readonly deaths: number }): void {
+    this.#lastError = `${reason} (given up after ${deaths} ${deaths === 1 ? 'time' : 'times'} within ten minutes)`
+    this.#tools.clear()
+    this.#become('failed')
   }
 
   /** It stays `failed` until the daemon starts again: nothing of its address can change before. */
-  function refuse(reason: string): void {
-    lastError = reason
-    logger.error('mcp_server_refused', `The MCP server ${name} cannot be started: ${reason}`, { server: name })
-    become('failed')
-    settle()
-  }
-
-  async function call(tool: string, args: JsonObject, signal: AbortSignal): Promise<ExternalResult> {
-    if (signal.aborted) return failed('cancelled', `The call of ${tool} was stopped.`)
-    if (link === null || state !== 'connected') return down()
-    if (pinned.kind === 'withheld') return failed('tool_changed', `The tool ${tool} is withheld: ${pinned.message}`)
-    if (pinned.changed.has(tool))
-      return failed(
-        'tool_changed',
-        `The tool ${tool} of the MCP server ${name} has changed since it was approved; a person has to approve it first. Go on without it.`,
-      )
-    if (callsOpen >= callsOpenMax) return failed('mcp_server_busy', `${callsOpenMax} calls of the MCP server ${name} are open already. Call again later.`)
-    const at = link
-    const definition = listing.tools.find((each) => each.name === tool)
-    if (definition === undefined) return failed('tool_not_available', `The MCP server ${name} has no tool ${tool} any more.`)
-    callsOpen++
-    try {
-      const toolDefinition = { name: tool, inputSchema: { ...definition.inputSchema, type: 'object' as const } }
-      return resultOf(await at.client.callTool({ name: tool, arguments: { ...args } }, { timeout: spec.timeout_ms, signal, toolDefinition }))
-    } catch (error) {
-      const { result, lost } = failureOf(error, { server: name, tool, timeoutMs: spec.timeout_ms, signal })
-      if (lost === 'yes') void at.drop(messageOf(error))
-      if (lost === 'perhaps') void refresh(at)
-      return result
-    } finally {
-      callsOpen--
-    }
-  }
-
-  function down(): ExternalResult {
-    const why = lastError === null ? '' : `: ${lastError}`
-    if (state === 'failed') return failed('mcp_server_down', `The MCP server ${name} is not running${why}. Go on without its tools.`)
-    return failed(
-      'mcp_server_down',
-      `The MCP server ${name} is not connected at the moment${why}. It is being started again; call again later, or go on without it.`,
-    )
-  }
-
-  const supervision = startSupervision<ConnectedServer>({
-    spec: supervisorOf(spec),
-    logger,
-    clock,
-    random: ports.random,
-    fieldsOf: ({ link: { server, pid } }) => ({ server, tools: listing.tools.length, ...(pid === null ? {} : { pid }) }),
-    onStatus,
-  })
-  const fault = addressFault(spec, ports.environment)
-  if (fault === null) supervision.add({ id: name, restart: 'permanent' }, begin).catch(() => {}) // told through `onStatus`
-  else refuse(fault)
-
-  return {
-    name,
-    spec,
-    settled,
-    get listed() {
-      return listing.tools
-    },
-    mayOffer: (tool) => pinned.kind === 'ok' && !pinned.changed.has(tool),
-    get withholds() {
-      return pinned.kind === 'withheld' || pinned.changed.size > 0
-    },
-    status: () => ({
-      name,
-      state,
-      server: link?.server ?? null,
-      pid: link?.pid ?? null,
-      pinned: pinned.kind === 'ok' ? pinned.pinned : 0,
-      changed: pinned.kind === 'ok' ? [...pinned.changed] : [],
-      leftOut: listing.leftOut,
-      lastError: pinned.kind === 'withheld' ? pinned.message : lastError,
-      restarts,
-    }),
-    review,
-    call,
-    async close() {
-      stopping.abort()
-      await supervision.stop()
-      become('stopped')
-      settle()
-    },
+  #refuse(reason: string): void {
+    const { name } = this
+    this.#lastError = reason
+    this.#ports.logger.error('mcp_server_refused', `The MCP server ${name} cannot be started: ${reason}`, { server: name })
+    this.#become('failed')
+    this.#settle()
   }
 }
 
@@ -306,13 +312,3 @@ function addressFault(spec: McpServerSpec, environment: Environment): string | n
     return messageOf(error)
   }
 }
-
-const mcpFacts = (logger: Logger, server: string) => ({
-  withheld: (reason: string): void => logger.warn('mcp_tools_withheld', `The tools of the MCP server ${server} are withheld: ${reason}`, { server }),
-  changed: (tool: string): void =>
-    logger.warn(
-      'mcp_tool_changed',
-      `A tool of the MCP server ${server} has changed and is withheld. Look: beaver mcp pins. Approve: beaver mcp approve ${server}`,
-      { server, tool },
-    ),
-})

@@ -1,7 +1,8 @@
 import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { endpointGate, type EndpointGate, gateBuffer, type GateLimits, type Ticket } from './endpoint-gate.ts'
+import type { Ticket } from './circuit.ts'
+import { endpointGate, type EndpointGate, gateBuffer, type GateLimits } from './endpoint-gate.ts'
 import { rateOf } from './gcra.ts'
 
 const seed = 60_013

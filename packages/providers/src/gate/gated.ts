@@ -6,7 +6,9 @@
 //     comes back with `admitted` takes none (docs/decisions/0030).
 import { type ChatProvider, type ChatRequest, type EmbeddingProvider, ProviderError, type ToolSchema, type TurnWait, wasDropped } from '@beaver/agent'
 import { type Clock, pause, type Usage } from '@beaver/core'
-import type { EndpointGate, Reservation, Ticket } from './endpoint-gate.ts'
+import type { Reservation } from './call-slots.ts'
+import type { Ticket } from './circuit.ts'
+import type { EndpointGate } from './endpoint-gate.ts'
 import type { Nanoseconds } from './gcra.ts'
 
 const waitMsMax = 300_000

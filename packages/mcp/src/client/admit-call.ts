@@ -1,0 +1,50 @@
+// Whether a call of an MCP tool is sent to its server, and what a refused call is answered. It sends nothing.
+// A1. A call is refused with a code and a sentence that tells the model how to go on. A2. A stopped call is refused first, then one
+// that the server cannot take, then one of a withheld tool, then one too many, and at last one of a tool that is not listed.
+import type { ExternalResult } from '@beaver/agent'
+import type { Pinned } from '../pins/pin-keeper.ts'
+import { failed } from './call-result.ts'
+import type { Link } from './link.ts'
+import type { ListedTool } from './list-tools.ts'
+import type { McpServerState } from './server-status.ts'
+
+export interface CalledServer {
+  readonly name: string
+  readonly state: McpServerState
+  /** `null`: there is no connection. */
+  readonly link: Link | null
+  readonly lastError: string | null
+  readonly pinned: Pinned
+  readonly callsOpen: number
+  /** The tool as the server lists it. */
+  readonly definition: ListedTool | undefined
+}
+
+export type CallAdmission =
+  | { readonly kind: 'admitted'; readonly link: Link; readonly definition: ListedTool }
+  | { readonly kind: 'refused'; readonly result: ExternalResult }
+
+const callsOpenMax = 1_000
+
+export function admitCall(tool: string, server: CalledServer, signal: AbortSignal): CallAdmission {
+  const { name, state, link, pinned, callsOpen, definition } = server
+  if (signal.aborted) return refused('cancelled', `The call of ${tool} was stopped.`)
+  if (link === null || state !== 'connected') return refused('mcp_server_down', downMessage(server))
+  if (pinned.kind === 'withheld') return refused('tool_changed', `The tool ${tool} is withheld: ${pinned.message}`)
+  if (pinned.changed.has(tool))
+    return refused(
+      'tool_changed',
+      `The tool ${tool} of the MCP server ${name} has changed since it was approved; a person has to approve it first. Go on without it.`,
+    )
+  if (callsOpen >= callsOpenMax) return refused('mcp_server_busy', `${callsOpenMax} calls of the MCP server ${name} are open already. Call again later.`)
+  if (definition === undefined) return refused('tool_not_available', `The MCP server ${name} has no tool ${tool} any more.`)
+  return { kind: 'admitted', link, definition }
+}
+
+const refused = (code: string, message: string): CallAdmission => ({ kind: 'refused', result: failed(code, message) })
+
+function downMessage({ name, state, lastError }: CalledServer): string {
+  const why = lastError === null ? '' : `: ${lastError}`
+  if (state === 'failed') return `The MCP server ${name} is not running${why}. Go on without its tools.`
+  return `The MCP server ${name} is not connected at the moment${why}. It is being started again; call again later, or go on without it.`
+}

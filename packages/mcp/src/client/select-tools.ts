@@ -1,0 +1,16 @@
+// Which tools of a listing the configuration selects. Listing them belongs to list-tools.ts, and offering them to server-tools.ts.
+// S1. Without a selection every listed tool is kept. S2. A tool that is selected and not listed is left out with a reason.
+import type { LeftOut, Listing } from './list-tools.ts'
+
+/** @param wanted names of tools, as under `tools` in the configuration; absent: all */
+export function selectTools({ tools, leftOut }: Listing, wanted: readonly string[] | undefined): Listing {
+  if (wanted === undefined) return { tools, leftOut }
+  const missing = wanted.filter((each) => tools.every((tool) => tool.name !== each) && leftOut.every(({ tool }) => tool !== each))
+  return {
+    tools: tools.filter((tool) => wanted.includes(tool.name)),
+    leftOut: [
+      ...leftOut.filter(({ tool }) => tool === '*' || wanted.includes(tool)),
+      ...missing.map((tool): LeftOut => ({ tool, reason: 'stands in the configuration, but the server does not list it' })),
+    ],
+  }
+}

@@ -1,0 +1,93 @@
+// ServerTools: what one MCP server lists, and what of it may be offered. The connection belongs to link.ts, when the server is asked
+// for its list to supervise-server.ts, and the pins themselves to pin-keeper.ts.
+// T1. A new list is compared with the pins at once. T2. While the pins cannot be read or stored, no tool is offered.
+// T3. A tool that changed is withheld until a person approves it. T4. The log tells each of these once, when it begins.
+import type { Logger } from '@beaver/core'
+import type { Client } from '@modelcontextprotocol/client'
+import type { Pinned, PinKeeper } from '../pins/pin-keeper.ts'
+import { type ListedTool, type Listing, listTools } from './list-tools.ts'
+import { selectTools } from './select-tools.ts'
+import type { McpServerSpec } from './server-spec.ts'
+
+export interface ServerToolsPorts {
+  readonly pins: PinKeeper
+  readonly listMsMax: number
+  /** What is listed or may be offered may have changed. */
+  onChange(): void
+  readonly logger: Logger
+}
+
+const nothing: Listing = { tools: [], leftOut: [] }
+
+export class ServerTools {
+  readonly #server: string
+  readonly #spec: McpServerSpec
+  readonly #ports: ServerToolsPorts
+  #listing = nothing
+  #pinned: Pinned = { kind: 'ok', pinned: 0, changed: new Set() }
+
+  constructor(server: string, spec: McpServerSpec, ports: ServerToolsPorts) {
+    this.#server = server
+    this.#spec = spec
+    this.#ports = ports
+  }
+
+  get listing(): Listing {
+    return this.#listing
+  }
+
+  /** How the list compares with the pins. */
+  get pinned(): Pinned {
+    return this.#pinned
+  }
+
+  /** Something is withheld: an approval may change that. */
+  get withholds(): boolean {
+    return this.#pinned.kind === 'withheld' || this.#pinned.changed.size > 0
+  }
+
+  mayOffer(tool: string): boolean {
+    return this.#pinned.kind === 'ok' && !this.#pinned.changed.has(tool)
+  }
+
+  find(tool: string): ListedTool | undefined {
+    return this.#listing.tools.find((each) => each.name === tool)
+  }
+
+  /** Asks the server for its list. @throws what the client throws when the server does not answer, or not with a list */
+  async list(client: Client, signal: AbortSignal): Promise<void> {
+    const hasTools = client.getServerCapabilities()?.tools !== undefined
+    const timeoutMs = Math.max(this.#ports.listMsMax, this.#spec.timeout_ms)
+    this.#listing = hasTools ? selectTools(await listTools(client, { timeoutMs, signal }), this.#spec.tools) : nothing
+    await this.review()
+  }
+
+  /** Compares the list with the pins again. */
+  async review(): Promise<void> {
+    const before = this.#pinned
+    const pinned = await this.#ports.pins.check(this.#server, this.#listing.tools)
+    this.#pinned = pinned
+    if (pinned.kind === 'withheld' && (before.kind === 'ok' || before.message !== pinned.message)) this.#tellWithheld(pinned.message)
+    if (pinned.kind === 'ok') for (const tool of pinned.changed) if (before.kind !== 'ok' || !before.changed.has(tool)) this.#tellChanged(tool)
+    this.#ports.onChange()
+  }
+
+  /** Withdraws all tools. The caller tells the change. */
+  clear(): void {
+    this.#listing = nothing
+  }
+
+  #tellWithheld(reason: string): void {
+    const server = this.#server
+    this.#ports.logger.warn('mcp_tools_withheld', `The tools of the MCP server ${server} are withheld: ${reason}`, { server })
+  }
+
+  #tellChanged(tool: string): void {
+    const server = this.#server
+    this.#ports.logger.warn(
+      'mcp_tool_changed',
+      `A tool of the MCP server ${server} has changed and is withheld. Look: beaver mcp pins. Approve: beaver mcp approve ${server}`,
+      { server, tool },
+    )
+  }
+}

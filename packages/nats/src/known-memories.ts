@@ -1,0 +1,43 @@
+// KnownMemories: the newest value of each key of the bucket, as far as this process has seen it. How the bucket is read belongs to
+// memory-watch.ts, and what is decided from the values to memory-store.ts.
+// K1. What is known of a key only moves forward. K2. A watch that ends is begun again. What is known stays, and the new watch starts
+//     from all there is.
+import { type Clock, pause } from '@beaver/core'
+import type { NatsConnection } from '@nats-io/nats-core'
+import { type MemoryValue, readMemory } from './memory-value.ts'
+import { type MemoryWatch, type WatchedBucket, watchMemories } from './memory-watch.ts'
+
+const watchPauseMs = 500
+
+export class KnownMemories {
+  readonly #values = new Map<string, MemoryValue>()
+
+  get(key: string): MemoryValue | null {
+    return this.#values.get(key) ?? null
+  }
+
+  keep(key: string, value: MemoryValue): void {
+    if (value.revision > (this.#values.get(key)?.revision ?? 0)) this.#values.set(key, value)
+  }
+
+  /** Reads the bucket into it and then each change, until the returned function is called. Resolves when all that was there is known. */
+  async follow(nc: NatsConnection, bucket: WatchedBucket, clock: Clock): Promise<() => Promise<void>> {
+    const begin = (): Promise<MemoryWatch> => watchMemories(nc, bucket, (seen) => this.keep(seen.key, readMemory(seen)))
+    const stopping = new AbortController()
+    let watch = await begin()
+    const following = (async (): Promise<void> => {
+      while (!stopping.signal.aborted) {
+        await watch.ended
+        if (stopping.signal.aborted || nc.isClosed()) return
+        await pause(clock, watchPauseMs, stopping.signal)
+        await watch.stop()
+        watch = await begin().catch(() => watch)
+        if (stopping.signal.aborted) await watch.stop()
+      }
+    })()
+    return async () => {
+      stopping.abort()
+      await Promise.all([watch.stop(), following])
+    }
+  }
+}

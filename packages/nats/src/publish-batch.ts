@@ -1,0 +1,59 @@
+// BatchPublisher: how the writes of one batch become messages that the server stores together or not at all. Which writes go together,
+// and what an answer means for them, belongs to group-commit.ts.
+// B1. A batch of one is an ordinary message. B2. Only the last message of a batch is answered; the answer is for all of it.
+// B3. An answer takes at most `waitMs`.
+import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core'
+import type { Line } from './line.ts'
+
+export interface Write {
+  readonly subject: string
+  /** The sequence of the last message that `fence` matches; 0 for none; `null` for no fence of its own within its unit. */
+  readonly expectedSequence: number | null
+  /** A filter of subjects; absent: the message's own subject. */
+  readonly fence?: string
+  readonly payload: Uint8Array
+}
+
+export interface PubAck {
+  readonly stream?: string
+  readonly seq?: number
+  readonly error?: { readonly err_code?: number; readonly code?: number; readonly description?: string }
+}
+
+export class BatchPublisher {
+  readonly #nc: NatsConnection
+  readonly #line: Line
+  readonly #waitMs: number
+  /** A batch id only has to differ among the batches that are open now. */
+  readonly #writer = Math.random().toString(36).slice(2, 10)
+  #batchesSent = 0
+
+  constructor(nc: NatsConnection, line: Line, { waitMs }: { waitMs: number }) {
+    this.#nc = nc
+    this.#line = line
+    this.#waitMs = waitMs
+  }
+
+  /** @throws {Error} when the line is cut, or no answer comes in time; whether the writes are stored is not known then */
+  async send(writes: readonly Write[]): Promise<PubAck> {
+    const batch = `${this.#writer}${(this.#batchesSent++).toString(36)}`
+    let answer: Msg | null = null
+    for (let i = 0; i < writes.length; i++) {
+      const write = writes[i] as Write
+      const head = headers()
+      if (write.expectedSequence !== null) head.set('Nats-Expected-Last-Subject-Sequence', String(write.expectedSequence))
+      if (write.fence !== undefined) head.set('Nats-Expected-Last-Subject-Sequence-Subject', write.fence)
+      if (writes.length > 1) {
+        head.set('Nats-Batch-Id', batch)
+        head.set('Nats-Batch-Sequence', String(i + 1))
+      }
+      if (i < writes.length - 1) {
+        this.#nc.publish(write.subject, write.payload, { headers: head })
+        continue
+      }
+      if (writes.length > 1) head.set('Nats-Batch-Commit', '1')
+      answer = await this.#line.request(write.subject, write.payload, { headers: head, timeout: this.#waitMs })
+    }
+    return answer === null ? {} : answer.json<PubAck>()
+  }
+}

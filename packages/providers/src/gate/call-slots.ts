@@ -1,0 +1,92 @@
+// CallSlots: when the calls of an endpoint may start, by its limits and by how long it asked to be left alone. All threads share what
+// is due (gate-words.ts); each thread keeps the slots that were given back in it.
+// S1. A slot is given to one call. One that is not used goes to another call of the same thread. S2. No call starts before the
+//     endpoint may be asked again. S3. A call that gets no slot takes no tokens.
+import { at, raise, takeSlot } from './gate-words.ts'
+import { costNs, later, type Nanoseconds, type Rate, toleranceNs } from './gcra.ts'
+
+/** A call's place in the limits. */
+export interface Reservation {
+  readonly start: Nanoseconds
+  /** Tokens taken for it. */
+  readonly tokens: number
+}
+
+/** `null`: no bound. */
+export interface CallRates {
+  readonly requests: Rate | null
+  readonly tokens: Rate | null
+}
+
+/** After a hold, and without a limit of requests, calls go on one by one: all at once they would meet the next hold. */
+const afterHoldNs = 20_000_000n
+const freedMax = 10_000
+
+export class CallSlots {
+  readonly #words: BigInt64Array
+  readonly #rates: CallRates
+  /** Starts of slots that were given back, in order. */
+  #freed: Nanoseconds[] = []
+
+  constructor(words: BigInt64Array, rates: CallRates) {
+    this.#words = words
+    this.#rates = rates
+  }
+
+  get heldUntil(): Nanoseconds {
+    return Atomics.load(this.#words, at.holdUntil)
+  }
+
+  /** Nobody calls before. */
+  hold(until: Nanoseconds): void {
+    raise(this.#words, at.holdUntil, until)
+  }
+
+  /** The slot of a call; `null` when it would begin after `latest`, and nothing is taken then. */
+  reserve(tokens: number, now: Nanoseconds, latest: Nanoseconds): Reservation | null {
+    const { tokens: rate } = this.#rates
+    const earliest = later(now, this.heldUntil)
+    if (earliest > latest) return null
+    const cost = rate === null ? 0n : costNs(rate, tokens)
+    const due = rate === null ? earliest : takeSlot(this.#words, at.tokensDue, { earliest, cost, tolerance: toleranceNs(rate) }, latest)
+    if (due === null) return null
+    const start = this.#takeRequest(due, now, latest)
+    if (start === null) {
+      this.#addTokens(-tokens)
+      return null
+    }
+    // Its tokens are used when it starts, not when they were due.
+    if (rate !== null && start > due) raise(this.#words, at.tokensDue, start + cost)
+    return { start, tokens }
+  }
+
+  /** The call was not made. */
+  giveBack({ start, tokens }: Reservation): void {
+    this.#addTokens(-tokens)
+    if (this.#rates.requests === null || this.#freed.length >= freedMax) return
+    const before = this.#freed.findIndex((each) => each > start)
+    this.#freed.splice(before < 0 ? this.#freed.length : before, 0, start)
+  }
+
+  /** What the call used in fact. */
+  settle(reservation: Reservation, tokens: number): void {
+    this.#addTokens(tokens - reservation.tokens)
+  }
+
+  #takeRequest(earliest: Nanoseconds, now: Nanoseconds, latest: Nanoseconds): Nanoseconds | null {
+    const { requests } = this.#rates
+    if (requests === null) {
+      if (earliest === now || this.heldUntil <= now) return earliest
+      return takeSlot(this.#words, at.requestsDue, { earliest, cost: afterHoldNs, tolerance: 0n }, latest)
+    }
+    this.#freed = this.#freed.filter((start) => start >= now)
+    const reused = this.#freed.findIndex((start) => start >= earliest && start <= latest)
+    if (reused >= 0) return this.#freed.splice(reused, 1)[0] ?? null
+    return takeSlot(this.#words, at.requestsDue, { earliest, cost: costNs(requests, 1), tolerance: toleranceNs(requests) }, latest)
+  }
+
+  #addTokens(tokens: number): void {
+    const { tokens: rate } = this.#rates
+    if (rate !== null && tokens !== 0) Atomics.add(this.#words, at.tokensDue, tokens > 0 ? costNs(rate, tokens) : -costNs(rate, -tokens))
+  }
+}
