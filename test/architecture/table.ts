@@ -158,7 +158,7 @@ export const wordsRead: readonly Exception[] = [
   { path: 'packages/providers/src/server-words.ts', what: 'words', why: 'servers of many makers, each with its own codes or none' },
   { path: 'packages/service/src/definitions.ts', what: 'words', why: 'a path that the message names already is not put before it' },
   { path: 'packages/workflows/src/definitions/program.ts', what: 'words', why: 'a sentence gets an end mark where it has none' },
-  { path: 'packages/workflows/src/read-arguments.ts', what: 'words', why: 'JSON.parse of V8 gives its error no code' },
+  { path: 'packages/workflows/src/arguments/read-arguments.ts', what: 'words', why: 'JSON.parse of V8 gives its error no code' },
 ]
 
 /** Where packages that take a Clock read real time, because what they watch lives in it. */
