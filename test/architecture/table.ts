@@ -21,8 +21,9 @@ export const table: Readonly<Record<string, Row>> = {
   'packages/workflows': { packages: ['core'], modules: ['@marcbachmann/cel-js', 'zod'], node: [] },
 
   // What an agent is. yaml reads the front matter of a skill.
-  // html-to-text and ipaddr.js are for web_fetch.
-  'packages/agent': { packages: ['core', 'workflows'], modules: ['html-to-text', 'ipaddr.js', 'xstate', 'yaml', 'zod'], node: 'any' },
+  'packages/agent': { packages: ['core', 'workflows'], modules: ['xstate', 'yaml', 'zod'], node: 'any' },
+  // The tools every workspace has: an agent does not know which there are. html-to-text and ipaddr.js are for web_fetch.
+  'packages/tools': { packages: ['core', 'workflows', 'agent'], modules: ['html-to-text', 'ipaddr.js', 'zod'], node: 'any' },
   'packages/providers': { packages: ['core', 'agent'], modules: ['openai', 'undici', 'zod'], node: 'any' },
 
   // The supervisors. They see the journal, the queue and the blobs through ports only: no NATS here.
@@ -62,18 +63,33 @@ export const table: Readonly<Record<string, Row>> = {
   // Composition roots: they choose the adapters.
   'apps/cli': {
     // agent: it lists the tools, definitions and profiles of the configuration without a system.
-    packages: ['core', 'contracts', 'workflows', 'agent', 'nats', 'client', 'config', 'process', 'projection', 'mcp', 'check', 'supervisor', 'projector'],
+    packages: [
+      'core',
+      'contracts',
+      'workflows',
+      'agent',
+      'tools',
+      'nats',
+      'client',
+      'config',
+      'process',
+      'projection',
+      'mcp',
+      'check',
+      'supervisor',
+      'projector',
+    ],
     modules: ['commander', 'picocolors'],
     node: 'any',
   },
   'apps/supervisor': {
-    packages: ['core', 'contracts', 'agent', 'runtime', 'nats', 'config', 'process', 'providers', 'mcp', 'workflows'],
+    packages: ['core', 'contracts', 'agent', 'tools', 'runtime', 'nats', 'config', 'process', 'providers', 'mcp', 'workflows'],
     modules: ['@nats-io/nats-core'],
     node: 'any',
   },
   // A composition root for programs of one's own: the library's face.
   'packages/service': {
-    packages: ['core', 'agent', 'workflows', 'client', 'config', 'nats', 'supervisor', 'projector'],
+    packages: ['core', 'agent', 'tools', 'workflows', 'client', 'config', 'nats', 'supervisor', 'projector'],
     modules: [],
     node: 'any',
   },
@@ -81,7 +97,7 @@ export const table: Readonly<Record<string, Row>> = {
 }
 
 /** What tests may import besides. aimock is a fake provider that others wrote; zod gives the tools that tests define their input. */
-export const testRow: Row = { packages: ['testing'], modules: ['@copilotkit/aimock', 'vitest', 'fast-check', 'zod'], node: 'any' }
+export const testRow: Row = { packages: ['testing', 'tools'], modules: ['@copilotkit/aimock', 'vitest', 'fast-check', 'zod'], node: 'any' }
 
 /** Places that are not held to a rule, and why. */
 export interface Exception {
@@ -109,7 +125,7 @@ export const environmentReaders: readonly Exception[] = [
     what: 'process.env',
     why: 'a child gets PATH, HOME and the locale, and nothing else; that of a suspect tool what it would have had in the thread',
   },
-  { path: 'packages/agent/src/tools/builtin/recount-by-system.ts', what: 'process.env', why: 'a child gets PATH and nothing else' },
+  { path: 'packages/tools/src/files/recount-by-system.ts', what: 'process.env', why: 'a child gets PATH and nothing else' },
 ]
 
 export const stdoutWriters: readonly Exception[] = [
@@ -131,7 +147,7 @@ export const typeEscapes: readonly (Exception & { readonly times: number })[] = 
   { path: 'packages/core/src/ids.ts', what: 'as unknown as', times: 4, why: 'an id gets its brand here, once for each kind' },
   { path: 'packages/core/src/graph/team-step.ts', what: 'as never', times: 2, why: 'a run id that the port Ids made' },
   {
-    path: 'packages/agent/src/tools/builtin/recount-in-process.ts',
+    path: 'packages/tools/src/files/recount-in-process.ts',
     what: 'as unknown as',
     times: 1,
     why: 'readdir with encoding buffer gives names as buffers; its types do not say so',
@@ -164,10 +180,10 @@ export const wordsRead: readonly Exception[] = [
 /** Where packages that take a Clock read real time, because what they watch lives in it. */
 export const realTime: readonly Exception[] = [
   ...each('agent/src/tools/process/process-group.ts', ['setTimeout'], 'waits for the output of a process that has ended'),
-  ...each('agent/src/tools/builtin/run-command.ts', ['performance.now', 'setTimeout'], 'measures and ends a process'),
-  ...each('agent/src/tools/builtin/recount-by-system.ts', ['setTimeout'], 'ends a process'),
-  ...each('agent/src/tools/builtin/web-fetch.ts', ['AbortSignal.timeout'], 'ends a request'),
-  ...each('agent/src/tools/builtin/web-search.ts', ['AbortSignal.timeout'], 'ends a request'),
+  ...each('tools/src/command/run-command.ts', ['performance.now', 'setTimeout'], 'measures and ends a process'),
+  ...each('tools/src/files/recount-by-system.ts', ['setTimeout'], 'ends a process'),
+  ...each('tools/src/web/web-fetch.ts', ['AbortSignal.timeout'], 'ends a request'),
+  ...each('tools/src/web/web-search.ts', ['AbortSignal.timeout'], 'ends a request'),
   ...each('agent/src/tools/cell/process-cell.ts', ['setTimeout'], 'ends a process'),
   ...each('agent/src/tools/cell/thread-cell.ts', ['setTimeout'], 'ends a thread'),
   ...each('nats/src/blob-store.ts', ['AbortSignal.timeout'], 'bounds the tries over a connection'),
@@ -194,7 +210,7 @@ function each(path: string, uses: readonly string[], why: string): Exception[] {
 
 /** What a row names although nothing imports it. */
 export const reachedOtherwise: readonly Exception[] = [
-  { path: 'packages/agent', what: 'html-to-text', why: 'a cell requires it, and nothing else loads it' },
+  { path: 'packages/tools', what: 'html-to-text', why: 'a cell requires it, and nothing else loads it' },
   { path: 'apps/cli', what: '@beaver/supervisor', why: '`up` starts its entry' },
   { path: 'apps/cli', what: '@beaver/projector', why: '`up` starts its entry' },
 ]
@@ -203,7 +219,7 @@ export const reachedOtherwise: readonly Exception[] = [
 export const exportedForOthers: readonly Exception[] = [
   { path: 'packages/service/src/index.ts', what: '*', why: 'programs that embed Beaver import it' },
   { path: 'apps/supervisor/src/worker.ts', what: 'shard', why: 'Piscina calls it by its name' },
-  { path: 'packages/agent/src/tools/builtin/html-text.ts', what: 'htmlToTextTool', why: 'a cell finds it by the URL of the module' },
+  { path: 'packages/tools/src/web/html-text.ts', what: 'htmlToTextTool', why: 'a cell finds it by the URL of the module' },
   { path: 'packages/testing/src/index.ts', what: 'memoryMemoryStore', why: 'the twin of a port, for whoever tests against it' },
 ]
 

@@ -1,5 +1,5 @@
 // The tools, workflow definitions and profiles of the configuration, as a daemon here would load them.
-import { builtinToolOptions, loadToolset, type Toolset } from '@beaver/agent'
+import { builtinToolOptions, loadToolset, type Toolset } from '@beaver/tools'
 import type { Config } from '@beaver/config'
 
 /** @throws {BeaverError} `invalid_configuration` */

@@ -1,14 +1,5 @@
 // The supervisor daemon: wires the runtime to NATS, the model and the skills, and answers the service requests.
-import {
-  builtinToolOptions,
-  type ExternalTools,
-  type LoadDiagnostic,
-  loadSkills,
-  loadToolset,
-  skillPlaces,
-  taskWorkflows,
-  type ToolsetPlaces,
-} from '@beaver/agent'
+import { type ExternalTools, type LoadDiagnostic, loadSkills, skillPlaces } from '@beaver/agent'
 import { type Config, configuredPolicies } from '@beaver/config'
 import {
   eventTypeOf,
@@ -36,6 +27,7 @@ import {
   watchConnection,
 } from '@beaver/nats'
 import { loadTask, retryTask, startDaemon, startSweep, startWorkerPool, submitTask, workspaceFolders } from '@beaver/runtime'
+import { builtinToolOptions, loadToolset, taskWorkflows, type ToolsetPlaces } from '@beaver/tools'
 import type { Workflow } from '@beaver/workflows'
 import { whileHealthy } from './while-healthy.ts'
 import { externalToolsOf } from './external-tools-of.ts'
