@@ -25,6 +25,12 @@ export const table: Readonly<Record<string, Row>> = {
   // The tools every workspace has: an agent does not know which there are. html-to-text and ipaddr.js are for web_fetch.
   'packages/tools': { packages: ['core', 'workflows', 'agent'], modules: ['html-to-text', 'ipaddr.js', 'zod'], node: 'any' },
   'packages/providers': { packages: ['core', 'agent'], modules: ['openai', 'undici', 'zod'], node: 'any' },
+  // Outside of providers: it is what they talk to, a server of its own process, and knows nothing of how they ask.
+  'packages/simulated-model': {
+    packages: ['core', 'agent'],
+    modules: ['zod'],
+    node: ['child_process', 'crypto', 'http', 'net', 'timers/promises', 'url', 'util'],
+  },
 
   // The supervisors. They see the journal, the queue and the blobs through ports only: no NATS here.
   'packages/runtime': {
@@ -83,7 +89,7 @@ export const table: Readonly<Record<string, Row>> = {
     node: 'any',
   },
   'apps/supervisor': {
-    packages: ['core', 'contracts', 'agent', 'tools', 'runtime', 'nats', 'config', 'process', 'providers', 'mcp', 'workflows'],
+    packages: ['core', 'contracts', 'agent', 'tools', 'runtime', 'nats', 'config', 'process', 'providers', 'simulated-model', 'mcp', 'workflows'],
     modules: ['@nats-io/nats-core'],
     node: 'any',
   },
@@ -96,8 +102,11 @@ export const table: Readonly<Record<string, Row>> = {
   'apps/projector': { packages: ['core', 'contracts', 'nats', 'config', 'process', 'projection'], modules: [], node: 'any' },
 }
 
-/** What tests may import besides. aimock is a fake provider that others wrote; zod gives the tools that tests define their input. */
-export const testRow: Row = { packages: ['testing', 'tools'], modules: ['@copilotkit/aimock', 'vitest', 'fast-check', 'zod'], node: 'any' }
+/**
+ * What tests may import besides. tools: real tools for loops and models to call. aimock is a fake provider that others wrote; openai
+ * asks the simulated model as any client would; zod gives the tools that tests define their input.
+ */
+export const testRow: Row = { packages: ['testing', 'tools'], modules: ['@copilotkit/aimock', 'openai', 'vitest', 'fast-check', 'zod'], node: 'any' }
 
 /** Places that are not held to a rule, and why. */
 export interface Exception {
@@ -129,7 +138,7 @@ export const environmentReaders: readonly Exception[] = [
 ]
 
 export const stdoutWriters: readonly Exception[] = [
-  { path: 'packages/providers/src/simulated/main.ts', what: 'process.stdout', why: 'a process entry: one line tells the parent its URL' },
+  { path: 'packages/simulated-model/src/main.ts', what: 'process.stdout', why: 'a process entry: one line tells the parent its URL' },
 ]
 
 export const impurities: readonly Exception[] = [
@@ -196,8 +205,8 @@ export const realTime: readonly Exception[] = [
   ...each('nats/src/stream-pulse.ts', ['setInterval'], 'notices silence on a connection'),
   ...each('providers/src/call-watch.ts', ['setTimeout'], 'puts off its timer for each piece of an answer, which the port cannot do as cheaply'),
   ...each('providers/src/provider-bundle.ts', ['process.hrtime'], 'makes a Clock that all threads share'),
-  ...each('providers/src/simulated/process.ts', ['setTimeout'], 'starts and ends a process'),
-  ...each('providers/src/simulated/server.ts', ['node:timers/promises.setTimeout'], 'is a server that takes its time'),
+  ...each('simulated-model/src/process.ts', ['setTimeout'], 'starts and ends a process'),
+  ...each('simulated-model/src/server.ts', ['node:timers/promises.setTimeout'], 'is a server that takes its time'),
   ...each('runtime/src/worker/serve-shard.ts', ['performance.now'], 'notices that its process was stopped'),
   ...each('runtime/src/worker/shard.ts', ['performance.now', 'setTimeout'], 'watches and ends a thread'),
   ...each('runtime/src/worker/thread-vitals.ts', ['setInterval'], 'tells that the event loop of a thread turns'),

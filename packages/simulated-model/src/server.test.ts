@@ -1,9 +1,7 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
-import type { ChatRequest } from '@beaver/agent'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openAiChatProvider } from '../openai-chat.ts'
 import { startSimulatedModelProcess } from './process.ts'
 import { type SimulatedModel, startSimulatedModel } from './server.ts'
 
@@ -48,29 +46,6 @@ test('a stream has the same text and calls as the whole answer', async () => {
     expect(streamed.choices[0]?.finish_reason).toBe(whole.choices[0]?.finish_reason)
     expect(streamed.usage?.completion_tokens).toBe(whole.usage?.completion_tokens)
   }
-})
-
-test('the provider of Beaver gets text, calls and usage from it', async () => {
-  const provider = openAiChatProvider({ name: 'simulated', baseURL: `${model.url}/v1`, apiKey: 'none', model: name, timeoutMs: 10_000 })
-  const opening: ChatRequest = {
-    messages: [{ role: 'user', content: order }],
-    tools: [{ name: 'echo', description: '', parameters: {} }],
-    signal: new AbortController().signal,
-  }
-  const first = await provider.chat(opening)
-  expect(first).toMatchObject({
-    content: null,
-    finishReason: 'tool_calls',
-    model: name,
-    toolCalls: [{ name: 'echo', arguments: expect.stringContaining('中文 🦫') }],
-  })
-  expect(first.usage.input_tokens).toBeGreaterThan(0)
-  const messages: ChatRequest['messages'] = [
-    ...opening.messages,
-    { role: 'assistant', content: null, tool_calls: first.toolCalls },
-    { role: 'tool', tool_call_id: first.toolCalls[0]?.id ?? '', content: '{"text":"x"}' },
-  ]
-  expect(await provider.chat({ ...opening, messages })).toMatchObject({ toolCalls: [], finishReason: 'stop', content: expect.stringContaining('{"text":"x"}') })
 })
 
 test.each<[string, number, string, string, string | undefined]>([

@@ -24,7 +24,7 @@ async function put(files: Record<string, string | Uint8Array>): Promise<void> {
   }
 }
 
-const skillFile = join(import.meta.dirname, '../../../../skills/folder-report/SKILL.md')
+const skillFile = join(import.meta.dirname, '../../../skills/folder-report/SKILL.md')
 async function folderReport(): Promise<{ body: string; agents: readonly GuidanceAgent[] }> {
   const diagnostics: string[] = []
   const skill = parseSkill(
