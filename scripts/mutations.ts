@@ -14,12 +14,16 @@ const workersMax = 2
 /** Which tests of a package are asked: those of single claims first, then, for what they let live, the properties. */
 const rounds: readonly Readonly<Record<Mutation['package'], readonly string[]>>[] = [
   {
-    'packages/workflows': 'agent-name agent-rearrange concurrent graph-workflow malformed mixture-of-agents read-arguments sequential team-graph'
-      .split(' ')
-      .map(testOf),
+    'packages/workflows':
+      'agent-name arguments/malformed arguments/read-arguments graphs/agent-rearrange graphs/concurrent graphs/graph-workflow graphs/mixture-of-agents graphs/sequential graphs/team-graph'
+        .split(' ')
+        .map(testOf),
     'packages/agent': ['src/loop/agent-loop.tools.test.ts'],
   },
-  { 'packages/workflows': ['src/plan.property.test.ts', 'src/refusal.property.test.ts'], 'packages/agent': ['src/loop/agent-loop.tools.test.ts'] },
+  {
+    'packages/workflows': ['src/graphs/plan.property.test.ts', 'src/arguments/refusal.property.test.ts'],
+    'packages/agent': ['src/loop/agent-loop.tools.test.ts'],
+  },
 ]
 
 const asked = process.argv.slice(2)

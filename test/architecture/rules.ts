@@ -226,7 +226,7 @@ export function clockBypasses(files: readonly Facts[], exceptions: readonly Exce
   )
 }
 
-const clocked = new Set(['agent', 'mcp', 'nats', 'projection', 'providers', 'runtime'].map((name) => `packages/${name}`))
+const clocked = new Set(['agent', 'mcp', 'nats', 'projection', 'providers', 'runtime', 'simulated-model', 'tools'].map((name) => `packages/${name}`))
 
 // `beaver.task_submitted.v1` is the type of a record, `beaver.config.json` a file.
 const noSubject = /^beaver\.(?:[a-z_]+\.v\d+|config\.json)$/

@@ -21,9 +21,16 @@ export const table: Readonly<Record<string, Row>> = {
   'packages/workflows': { packages: ['core'], modules: ['@marcbachmann/cel-js', 'zod'], node: [] },
 
   // What an agent is. yaml reads the front matter of a skill.
-  // html-to-text and ipaddr.js are for web_fetch.
-  'packages/agent': { packages: ['core', 'workflows'], modules: ['html-to-text', 'ipaddr.js', 'xstate', 'yaml', 'zod'], node: 'any' },
+  'packages/agent': { packages: ['core', 'workflows'], modules: ['xstate', 'yaml', 'zod'], node: 'any' },
+  // The tools every workspace has: an agent does not know which there are. html-to-text and ipaddr.js are for web_fetch.
+  'packages/tools': { packages: ['core', 'workflows', 'agent'], modules: ['html-to-text', 'ipaddr.js', 'zod'], node: 'any' },
   'packages/providers': { packages: ['core', 'agent'], modules: ['openai', 'undici', 'zod'], node: 'any' },
+  // Outside of providers: it is what they talk to, a server of its own process, and knows nothing of how they ask.
+  'packages/simulated-model': {
+    packages: ['core', 'agent'],
+    modules: ['zod'],
+    node: ['child_process', 'crypto', 'http', 'net', 'timers/promises', 'url', 'util'],
+  },
 
   // The supervisors. They see the journal, the queue and the blobs through ports only: no NATS here.
   'packages/runtime': {
@@ -60,14 +67,14 @@ export const table: Readonly<Record<string, Row>> = {
 
   // Composition roots: they choose the adapters.
   'packages/daemon': {
-    packages: ['core', 'contracts', 'workflows', 'agent', 'providers', 'mcp', 'nats', 'runtime', 'platform'],
+    packages: ['core', 'contracts', 'workflows', 'agent', 'tools', 'providers', 'simulated-model', 'mcp', 'nats', 'runtime', 'platform'],
     modules: ['@nats-io/nats-core'],
     node: [],
   },
   'packages/projector': { packages: ['core', 'contracts', 'nats', 'platform', 'projection'], modules: [], node: ['fs', 'path', 'timers/promises'] },
   // For programs of one's own: the library's face.
   'packages/service': {
-    packages: ['core', 'agent', 'workflows', 'client', 'nats', 'platform', 'daemon', 'projector'],
+    packages: ['core', 'agent', 'tools', 'workflows', 'client', 'nats', 'platform', 'daemon', 'projector'],
     modules: [],
     node: 'any',
   },
@@ -75,7 +82,7 @@ export const table: Readonly<Record<string, Row>> = {
   // Entries of processes. Nobody imports them.
   'apps/cli': {
     // agent: it lists the tools, definitions and profiles of the configuration without a system.
-    packages: ['core', 'contracts', 'workflows', 'agent', 'nats', 'client', 'platform', 'projection', 'mcp', 'check', 'supervisor-app', 'projector-app'],
+    packages: ['core', 'contracts', 'workflows', 'agent', 'tools', 'nats', 'client', 'platform', 'projection', 'mcp', 'check', 'supervisor-app', 'projector-app'],
     modules: ['commander', 'picocolors'],
     node: 'any',
   },
@@ -83,8 +90,11 @@ export const table: Readonly<Record<string, Row>> = {
   'apps/projector': { packages: ['core', 'platform', 'projector'], modules: [], node: 'any' },
 }
 
-/** What tests may import besides. aimock is a fake provider that others wrote; zod gives the tools that tests define their input. */
-export const testRow: Row = { packages: ['testing'], modules: ['@copilotkit/aimock', 'vitest', 'fast-check', 'zod'], node: 'any' }
+/**
+ * What tests may import besides. tools: real tools for loops and models to call. aimock is a fake provider that others wrote; openai
+ * asks the simulated model as any client would; zod gives the tools that tests define their input.
+ */
+export const testRow: Row = { packages: ['testing', 'tools'], modules: ['@copilotkit/aimock', 'openai', 'vitest', 'fast-check', 'zod'], node: 'any' }
 
 /** Places that are not held to a rule, and why. */
 export interface Exception {
@@ -114,11 +124,11 @@ export const environmentReaders: readonly Exception[] = [
     what: 'process.env',
     why: 'a child gets PATH, HOME and the locale, and nothing else; that of a suspect tool what it would have had in the thread',
   },
-  { path: 'packages/agent/src/tools/builtin/recount-by-system.ts', what: 'process.env', why: 'a child gets PATH and nothing else' },
+  { path: 'packages/tools/src/files/recount-by-system.ts', what: 'process.env', why: 'a child gets PATH and nothing else' },
 ]
 
 export const stdoutWriters: readonly Exception[] = [
-  { path: 'packages/providers/src/simulated/main.ts', what: 'process.stdout', why: 'a process entry: one line tells the parent its URL' },
+  { path: 'packages/simulated-model/src/main.ts', what: 'process.stdout', why: 'a process entry: one line tells the parent its URL' },
 ]
 
 export const impurities: readonly Exception[] = [
@@ -136,7 +146,7 @@ export const typeEscapes: readonly (Exception & { readonly times: number })[] = 
   { path: 'packages/core/src/ids.ts', what: 'as unknown as', times: 4, why: 'an id gets its brand here, once for each kind' },
   { path: 'packages/core/src/graph/team-step.ts', what: 'as never', times: 2, why: 'a run id that the port Ids made' },
   {
-    path: 'packages/agent/src/tools/builtin/recount-in-process.ts',
+    path: 'packages/tools/src/files/recount-in-process.ts',
     what: 'as unknown as',
     times: 1,
     why: 'readdir with encoding buffer gives names as buffers; its types do not say so',
@@ -155,7 +165,7 @@ export const wordsRead: readonly Exception[] = [
   { path: 'apps/cli/src/failures.ts', what: 'words', why: 'a problem that the message names already is not listed again' },
   { path: 'packages/agent/src/skills/read-front-matter.ts', what: 'words', why: 'the parser of YAML has no code for too many aliases' },
   {
-    path: 'packages/projection/src/describe.ts',
+    path: 'packages/projection/src/queries/describe.ts',
     what: 'words',
     why: 'the message of a team that is not complete, from the journal, begins with its counts or does not',
   },
@@ -163,16 +173,16 @@ export const wordsRead: readonly Exception[] = [
   { path: 'packages/providers/src/server-words.ts', what: 'words', why: 'servers of many makers, each with its own codes or none' },
   { path: 'packages/service/src/definitions.ts', what: 'words', why: 'a path that the message names already is not put before it' },
   { path: 'packages/workflows/src/definitions/program.ts', what: 'words', why: 'a sentence gets an end mark where it has none' },
-  { path: 'packages/workflows/src/read-arguments.ts', what: 'words', why: 'JSON.parse of V8 gives its error no code' },
+  { path: 'packages/workflows/src/arguments/read-arguments.ts', what: 'words', why: 'JSON.parse of V8 gives its error no code' },
 ]
 
 /** Where packages that take a Clock read real time, because what they watch lives in it. */
 export const realTime: readonly Exception[] = [
   ...each('agent/src/tools/process/process-group.ts', ['setTimeout'], 'waits for the output of a process that has ended'),
-  ...each('agent/src/tools/builtin/run-command.ts', ['performance.now', 'setTimeout'], 'measures and ends a process'),
-  ...each('agent/src/tools/builtin/recount-by-system.ts', ['setTimeout'], 'ends a process'),
-  ...each('agent/src/tools/builtin/web-fetch.ts', ['AbortSignal.timeout'], 'ends a request'),
-  ...each('agent/src/tools/builtin/web-search.ts', ['AbortSignal.timeout'], 'ends a request'),
+  ...each('tools/src/command/run-command.ts', ['performance.now', 'setTimeout'], 'measures and ends a process'),
+  ...each('tools/src/files/recount-by-system.ts', ['setTimeout'], 'ends a process'),
+  ...each('tools/src/web/web-fetch.ts', ['AbortSignal.timeout'], 'ends a request'),
+  ...each('tools/src/web/web-search.ts', ['AbortSignal.timeout'], 'ends a request'),
   ...each('agent/src/tools/cell/process-cell.ts', ['setTimeout'], 'ends a process'),
   ...each('agent/src/tools/cell/thread-cell.ts', ['setTimeout'], 'ends a thread'),
   ...each('nats/src/blob-store.ts', ['AbortSignal.timeout'], 'bounds the tries over a connection'),
@@ -185,8 +195,8 @@ export const realTime: readonly Exception[] = [
   ...each('nats/src/stream-pulse.ts', ['setInterval'], 'notices silence on a connection'),
   ...each('providers/src/call-watch.ts', ['setTimeout'], 'puts off its timer for each piece of an answer, which the port cannot do as cheaply'),
   ...each('providers/src/provider-bundle.ts', ['process.hrtime'], 'makes a Clock that all threads share'),
-  ...each('providers/src/simulated/process.ts', ['setTimeout'], 'starts and ends a process'),
-  ...each('providers/src/simulated/server.ts', ['node:timers/promises.setTimeout'], 'is a server that takes its time'),
+  ...each('simulated-model/src/process.ts', ['setTimeout'], 'starts and ends a process'),
+  ...each('simulated-model/src/server.ts', ['node:timers/promises.setTimeout'], 'is a server that takes its time'),
   ...each('runtime/src/worker/ownership.ts', ['performance.now'], 'notices that its process was stopped'),
   ...each('runtime/src/worker/shard.ts', ['performance.now', 'setTimeout'], 'watches and ends a thread'),
   ...each('runtime/src/worker/thread-vitals.ts', ['setInterval'], 'tells that the event loop of a thread turns'),
@@ -199,7 +209,7 @@ function each(path: string, uses: readonly string[], why: string): Exception[] {
 
 /** What a row names although nothing imports it. */
 export const reachedOtherwise: readonly Exception[] = [
-  { path: 'packages/agent', what: 'html-to-text', why: 'a cell requires it, and nothing else loads it' },
+  { path: 'packages/tools', what: 'html-to-text', why: 'a cell requires it, and nothing else loads it' },
   { path: 'apps/cli', what: '@beaver/supervisor-app', why: '`up` starts its entry' },
   { path: 'apps/cli', what: '@beaver/projector-app', why: '`up` starts its entry' },
 ]
@@ -208,7 +218,7 @@ export const reachedOtherwise: readonly Exception[] = [
 export const exportedForOthers: readonly Exception[] = [
   { path: 'packages/service/src/index.ts', what: '*', why: 'programs that embed Beaver import it' },
   { path: 'packages/daemon/src/worker.ts', what: 'shard', why: 'Piscina calls it by its name' },
-  { path: 'packages/agent/src/tools/builtin/html-text.ts', what: 'htmlToTextTool', why: 'a cell finds it by the URL of the module' },
+  { path: 'packages/tools/src/web/html-text.ts', what: 'htmlToTextTool', why: 'a cell finds it by the URL of the module' },
   { path: 'packages/testing/src/index.ts', what: 'memoryMemoryStore', why: 'the twin of a port, for whoever tests against it' },
 ]
 
@@ -231,8 +241,8 @@ export const longFunctionsKnown: readonly LongFunction[] = [
   { path: 'packages/agent/src/loop/agent-loop.ts', name: 'runAgentLoop', lines: 77 },
   { path: 'packages/agent/src/loop/agent-loop.ts', name: '<callback>', lines: 75 },
   { path: 'packages/client/src/beaver-client.ts', name: 'clientOn', lines: 76 },
-  { path: 'packages/projection/src/describe.ts', name: 'describe', lines: 257 },
-  { path: 'packages/projection/src/fold.ts', name: 'foldEvent', lines: 99 },
+  { path: 'packages/projection/src/queries/describe.ts', name: 'describe', lines: 257 },
+  { path: 'packages/projection/src/fold/fold.ts', name: 'foldEvent', lines: 99 },
   { path: 'packages/service/src/open-task.ts', name: 'openTask', lines: 86 },
 ]
 

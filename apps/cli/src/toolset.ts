@@ -1,6 +1,6 @@
 // The tools, workflow definitions and profiles of the configuration, as a daemon here would load them.
-import { builtinToolOptions, loadToolset, type Toolset } from '@beaver/agent'
 import type { Config } from '@beaver/platform'
+import { builtinToolOptions, loadToolset, type Toolset } from '@beaver/tools'
 
 /** @throws {BeaverError} `invalid_configuration` */
 export function toolsetOf(config: Config): Promise<Toolset> {

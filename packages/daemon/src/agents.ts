@@ -1,16 +1,8 @@
 // The agents of a daemon as its configuration has them: tools, profiles, workflows and skills.
-import {
-  builtinToolOptions,
-  type ExternalTools,
-  type LoadDiagnostic,
-  loadSkills,
-  loadToolset,
-  skillPlaces,
-  taskWorkflows,
-  type ToolsetPlaces,
-} from '@beaver/agent'
+import { type ExternalTools, type LoadDiagnostic, loadSkills, skillPlaces } from '@beaver/agent'
 import { type Logger, systemFacts } from '@beaver/core'
 import type { Config } from '@beaver/platform'
+import { builtinToolOptions, loadToolset, taskWorkflows, type ToolsetPlaces } from '@beaver/tools'
 import type { Workflow } from '@beaver/workflows'
 
 export interface Agents {

@@ -4,16 +4,8 @@
 //     one is. M2. The simulated model stands alone: nothing falls back on it, chooses or embeds for it.
 import { type Clock, type Logger, type RunningChild, silentLogger, startSupervision, supervisors, systemClock, systemFacts } from '@beaver/core'
 import type { Config, EndpointConfig } from '@beaver/platform'
-import {
-  type EndpointChoice,
-  gateBuffer,
-  type GateLimits,
-  openAiBaseUrl,
-  type ProviderChoices,
-  simulatedModelName,
-  type SimulatedModelProcess,
-  startSimulatedModelProcess,
-} from '@beaver/providers'
+import { type EndpointChoice, gateBuffer, type GateLimits, openAiBaseUrl, type ProviderChoices } from '@beaver/providers'
+import { simulatedModelName, type SimulatedModelProcess, startSimulatedModelProcess } from '@beaver/simulated-model'
 
 /** Plain data: it goes to every worker thread. */
 export type ModelChoice = ProviderChoices

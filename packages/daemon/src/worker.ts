@@ -1,8 +1,9 @@
 // The worker thread's composition root: builds what all loops of the thread share, then serves its shard.
-import { loadSkills, loadToolset, type PermissionRule, type ToolsetPlaces } from '@beaver/agent'
+import { loadSkills, type PermissionRule } from '@beaver/agent'
 import { type FailurePolicies, switchOff, systemClock } from '@beaver/core'
 import { providerBundle } from '@beaver/providers'
 import { guardThread, serveShard, type ShardPlace } from '@beaver/runtime/worker'
+import { loadToolset, type ToolsetPlaces } from '@beaver/tools'
 import type { WorkflowLimits } from '@beaver/workflows'
 import type { ModelChoice } from './model.ts'
 

@@ -16,7 +16,7 @@ import {
   userMessage,
   workflowTask,
 } from '../test/journal-fixture.ts'
-import type { JournalMessage } from './intake.ts'
+import type { JournalMessage } from './fold/intake.ts'
 import { openReadModel, type ReadModel } from './read-model.ts'
 
 const identity = 'BEAVER_main@2026-01-01T00:00:00Z'

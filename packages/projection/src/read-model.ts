@@ -1,18 +1,18 @@
 // The read model: the journal folded into one SQLite file. It owns the file, the checkpoint and the order of application;
-// the rows belong to fold.ts, the verdicts to audit.ts, the answers to queries.ts.
+// the rows belong to fold/, their tables to store/, the verdicts to fold/audit.ts, the answers to queries/.
 // M1. The checkpoint is written in the transaction of the rows it accounts for: every event counts exactly once.
 // M2. A read model belongs to one stream; another stream, even of the same name, is refused.
 // M3. Rows depend on the journal's messages, their order and their blobs, never on how they were batched.
 // M4. One `apply` at a time. The caller bounds a batch: its messages and their blobs are held in memory.
 import { BeaverError, blobNameOf, eventTypeOf, identityFault, invariant, type OpenedRecord, type ReadBlob } from '@beaver/core'
-import { broken, judge, recordFinding } from './audit.ts'
-import { Batch, type HeldTask } from './batch.ts'
-import { openDatabase } from './database.ts'
-import { digestOf, dumpLines } from './dump.ts'
-import { foldEvent, foldLostEvent } from './fold.ts'
-import { type IncomingMessage, type JournalMessage, takeIn } from './intake.ts'
-import { type Sql, sqlOn } from './sql.ts'
-import { indexedTo, indexTexts, lastText } from './text-index.ts'
+import { broken, judge, recordFinding } from './fold/audit.ts'
+import { Batch, type HeldTask } from './fold/batch.ts'
+import { openDatabase } from './store/database.ts'
+import { digestOf, dumpLines } from './store/dump.ts'
+import { foldEvent, foldLostEvent } from './fold/fold.ts'
+import { type IncomingMessage, type JournalMessage, takeIn } from './fold/intake.ts'
+import { type Sql, sqlOn } from './store/sql.ts'
+import { indexedTo, indexTexts, lastText } from './store/text-index.ts'
 
 export interface Applied {
   /** Messages that were new. */

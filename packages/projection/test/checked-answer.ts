@@ -1,9 +1,9 @@
 // What a query answers, as a client would read it: held to its contract in both directions.
 import { queryContracts, type QueryName, type QueryOutput } from '@beaver/contracts'
 import { expect } from 'vitest'
-import { answer as answerOf } from '../src/queries.ts'
-import type { Around } from '../src/query.ts'
-import type { Sql } from '../src/sql.ts'
+import { answer as answerOf } from '../src/queries/queries.ts'
+import type { Around } from '../src/queries/query.ts'
+import type { Sql } from '../src/store/sql.ts'
 
 /** The schema accepts the answer as it goes over the wire, and drops nothing of it: a field that no contract names fails the test. */
 export function answer<Name extends QueryName>(sql: Sql, name: Name, input: unknown, around: Partial<Around> = {}): QueryOutput<Name> {

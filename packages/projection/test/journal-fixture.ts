@@ -23,7 +23,7 @@ import {
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { JournalMessage } from '../src/intake.ts'
+import type { JournalMessage } from '../src/fold/intake.ts'
 
 export interface LogWriter {
   readonly log: LogId

@@ -2,8 +2,3 @@ export { type EndpointGate, type EndpointGateOptions, type GateLimits, gateBuffe
 export { type OpenAiChatOptions } from './openai-chat.ts'
 export { openAiBaseUrl, type OpenAiEndpointOptions } from './openai-endpoint.ts'
 export { type EndpointChoice, type ProviderChoices, providerBundle } from './provider-bundle.ts'
-export { type SimulatedRequest } from './simulated/answer.ts'
-export type { SimulatedReply } from './simulated/habit.ts'
-export { type SimulatedModelProcess, startSimulatedModelProcess } from './simulated/process.ts'
-export { type SimulatedModel } from './simulated/server.ts'
-export { simulatedModelName } from './simulated/simulated-model-name.ts'

@@ -1,5 +1,5 @@
 // What the runtime's tests share: daemons in this process, on the in-memory twins, with a pool whose threads a test can kill.
-import { builtinTools, type ChatProvider, LoopDropped, type LoopServices, onlyProvider, runAgentLoop, type Tool } from '@beaver/agent'
+import { type ChatProvider, LoopDropped, type LoopServices, onlyProvider, runAgentLoop, type Tool } from '@beaver/agent'
 import {
   type Clock,
   type DomainEvent,
@@ -14,6 +14,7 @@ import {
   type TaskId,
 } from '@beaver/core'
 import { memoryBlobStore, type MemoryJournal, memoryJournal, type ScriptedProvider, until, type VirtualClock, virtualClock } from '@beaver/testing'
+import { builtinTools } from '@beaver/tools'
 import { findWorkflow } from '@beaver/workflows'
 import { workspaceFolders } from '../src/workspace-folders.ts'
 import { type Daemon, type DaemonOptions, startDaemon } from '../src/daemon.ts'

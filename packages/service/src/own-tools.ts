@@ -2,7 +2,6 @@
 // O1. A call never rejects: what fails is a result the model reads. O2. It ends when its signal aborts, whatever the tool does.
 // O3. Names are checked when the service is made: unique, of the allowed characters, none of a built-in tool or a workflow.
 import {
-  builtinTools,
   type ExternalCall,
   type ExternalResult,
   type ExternalTool,
@@ -13,6 +12,7 @@ import {
   ToolInputError,
 } from '@beaver/agent'
 import { BeaverError, messageOf } from '@beaver/core'
+import { builtinTools } from '@beaver/tools'
 import { findWorkflow } from '@beaver/workflows'
 
 /** @throws {BeaverError} `invalid_configuration` */

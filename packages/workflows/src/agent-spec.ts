@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { agentNameCharsMax, agentNameFault } from './agent-name.ts'
 import type { WorkflowLimits } from './workflow.ts'
 import { type Refusal, refuse } from './workflow-error.ts'
-import { quote } from './wording.ts'
+import { quote } from './arguments/wording.ts'
 
 const filled = () =>
   z

@@ -9,12 +9,12 @@ export type { DefinitionDiagnostic, WorkflowDefinitionFile, WorkflowDefinitionIn
 export { definitionPrefix, definitionWorkflow } from './definitions/definition-workflow.ts'
 export { checkLibrary, type DefinitionLibrary } from './definitions/library.ts'
 export { readDefinition } from './definitions/read-definition.ts'
-export { graphWorkflow } from './graph-workflow.ts'
-export { skillsOf } from './growing-team.ts'
-export { groupChat } from './group-chat.ts'
-export { hierarchicalWorkflow } from './hierarchical-workflow.ts'
-export { majorityVote } from './majority-vote.ts'
-export { graphToMermaid } from './mermaid.ts'
+export { graphWorkflow } from './graphs/graph-workflow.ts'
+export { skillsOf } from './growing/growing-team.ts'
+export { groupChat } from './group-chat/group-chat.ts'
+export { hierarchicalWorkflow } from './hierarchical/hierarchical-workflow.ts'
+export { majorityVote } from './majority-vote/majority-vote.ts'
+export { graphToMermaid } from './graphs/mermaid.ts'
 export {
   createTeamWorkflowTools,
   findTaskWorkflow,
@@ -25,7 +25,7 @@ export {
   workflowToolPrefix,
   workflowToolSchemas,
 } from './registry.ts'
-export { readArgumentsText } from './read-arguments.ts'
-export { sequentialWorkflow } from './sequential.ts'
+export { readArgumentsText } from './arguments/read-arguments.ts'
+export { sequentialWorkflow } from './graphs/sequential.ts'
 export { type PlanOptions, type PlanResult, type Workflow, type WorkflowLimits } from './workflow.ts'
 export { type Refusal, type WorkflowError, type WorkflowErrorCode, workflowErrorCodes } from './workflow-error.ts'

@@ -4,8 +4,8 @@
 // W3. `plan` never throws for anything a model may send.
 import type { ExecutionGraph, JsonObject, TeamProgram } from '@beaver/core'
 import type { z } from 'zod'
-import { readArguments } from './read-arguments.ts'
-import { briefSchema, wholeSchema } from './tool-schema.ts'
+import { readArguments } from './arguments/read-arguments.ts'
+import { briefSchema, wholeSchema } from './arguments/tool-schema.ts'
 import type { Refusal } from './workflow-error.ts'
 
 /** Bounds of one graph (D-39). */

@@ -1,5 +1,5 @@
 // The workflow a person named, planned: a workflow tool, AgentTeam, or a definition file of the configuration.
-import { taskWorkflows } from '@beaver/agent'
+import { taskWorkflows } from '@beaver/tools'
 import { BeaverError, type JsonObject } from '@beaver/core'
 import { agentTeam, findTaskWorkflow, type PlanResult, type Workflow } from '@beaver/workflows'
 import { contextOf, type GlobalOptions } from '../context.ts'

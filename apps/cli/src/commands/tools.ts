@@ -1,6 +1,7 @@
 // `beaver tools`: what a profile may list, and what a model is told of one of them. Needs no system.
-import { type CatalogEntry, catalogEntries, defaultInventory, type LoadDiagnostic, resolveInventory, type Toolset } from '@beaver/agent'
+import { type CatalogEntry, catalogEntries, defaultInventory, type LoadDiagnostic, resolveInventory } from '@beaver/agent'
 import { BeaverError } from '@beaver/core'
+import type { Toolset } from '@beaver/tools'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
 import type { Screen } from '../screen.ts'

@@ -2,7 +2,7 @@
 // F1. Nothing outside of the workspace is looked at (workspace-path.ts). F2. Never throws: what cannot be seen is `unreadable`.
 import { stat } from 'node:fs/promises'
 import type { DataOf } from '@beaver/core'
-import { resolveInWorkspace } from '../tools/builtin/workspace-path.ts'
+import { resolveInWorkspace } from '../files/workspace-path.ts'
 import { ToolFailure } from '../tools/tool.ts'
 
 type FoundFile = DataOf<'workspace_files_checked'>['files'][number]

@@ -1,10 +1,10 @@
 import { createTeamWorkflowTools } from '@beaver/workflows'
 import { describe, expect, it, test } from 'vitest'
 import { definition } from '../../test/definition.ts'
-import { builtinTools } from '../tools/builtin/index.ts'
+import { sampleTools } from '../../test/sample-tools.ts'
 import { catalogEntries, defaultInventory, resolveInventory, type ToolCatalog } from './inventory.ts'
 
-const catalog: ToolCatalog = { tools: builtinTools(), definitions: [definition('summarize_text'), definition('摘要')] }
+const catalog: ToolCatalog = { tools: sampleTools, definitions: [definition('summarize_text'), definition('摘要')] }
 const names = (tools: readonly { readonly name: string }[]): string[] => tools.map(({ name }) => name)
 const told = (ids: readonly string[], of = catalog) => resolveInventory(ids, of).diagnostics.map(({ code, index }) => [code, index])
 const sentence = (id: string, of = catalog): string => resolveInventory([id], of).diagnostics[0]?.message ?? ''
@@ -81,7 +81,7 @@ describe('what there is', () => {
 
   it('without a profile is every built-in tool and the five workflow tools, and no definition', () => {
     const { tools, teamWorkflows, definitions } = defaultInventory(catalog)
-    expect(names(tools)).toEqual(names(builtinTools()))
+    expect(names(tools)).toEqual(names(sampleTools))
     expect(names(teamWorkflows)).toEqual(names(createTeamWorkflowTools()))
     expect(definitions).toEqual([])
   })

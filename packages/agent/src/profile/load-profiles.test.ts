@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { builtinTools } from '../tools/builtin/index.ts'
+import { sampleTools } from '../../test/sample-tools.ts'
 import { loadProfiles } from './load-profiles.ts'
 
 let folder = ''
@@ -17,7 +17,7 @@ async function load(files: Readonly<Record<string, string | null>>) {
       return path
     }),
   )
-  const { profiles, diagnostics } = await loadProfiles(paths, { tools: builtinTools(), definitions: [] })
+  const { profiles, diagnostics } = await loadProfiles(paths, { tools: sampleTools, definitions: [] })
   return { profiles, told: diagnostics.map(({ file, severity, message }) => [file.slice(folder.length + 1), severity, message] as const) }
 }
 const profile = (name: string, more: object = {}): string => JSON.stringify({ name, ...more })

@@ -4,8 +4,8 @@
 import { constants } from 'node:fs'
 import { lstat, open, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readPart } from '../tools/builtin/read-file.ts'
-import { isInside } from '../tools/builtin/workspace-path.ts'
+import { readPart } from '../files/file-part.ts'
+import { isInside } from '../files/workspace-path.ts'
 import { skillBytesMax } from './read-front-matter.ts'
 
 export const skillFileName = 'SKILL.md'

@@ -1,8 +1,8 @@
 // The files of a skill besides its SKILL.md: what there is, and one of them, whatever the path looks like.
 // S1. Nothing outside the skill's real folder is read or told of. S2. Links are not listed; one that stays inside can be read.
-import { readFilePart, type FilePart } from '../tools/builtin/read-file.ts'
-import { walk } from '../tools/builtin/walk.ts'
-import { quoted, resolveInside, type PathRoot } from '../tools/builtin/workspace-path.ts'
+import { readFilePart, type FilePart } from '../files/file-part.ts'
+import { walk } from '../files/walk.ts'
+import { quoted, resolveInside, type PathRoot } from '../files/workspace-path.ts'
 import { ToolFailure } from '../tools/tool-failure.ts'
 import { skillFileName } from './skill-file.ts'
 import type { Skill } from './skill.ts'

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { builtinTools } from './builtin/index.ts'
+import { sampleTools } from '../../test/sample-tools.ts'
 import { loadTools } from './load-tools.ts'
 
 let folder: string
@@ -20,7 +20,7 @@ async function module(name: string, source: string): Promise<string> {
   return file
 }
 const names = (tools: readonly { name: string }[]): string[] => tools.map(({ name }) => name)
-const builtin = builtinTools()
+const builtin = sampleTools
 
 it('adds what modules export, one by one and in lists, after the built-in ones', async () => {
   const file = await module('good', "export const one = tool('one')\nexport default [tool('two'), one]\nexport const helper = 3")

@@ -2,9 +2,9 @@
 // It is run as a task's workflow and never offered to a model: whoever writes the configuration chooses the strategy.
 // T1. `max_steps` bounds what is built, and a configuration that needs more from the start is refused.
 import type { NodeSequel, TeamProgram } from '@beaver/core'
-import { asSettings, builtGraph, failuresOf, sizeFault, withFailures } from '../growing-team.ts'
+import { asSettings, builtGraph, failuresOf, sizeFault, withFailures } from '../growing/growing-team.ts'
 import { workflowOf, type PlanResult, type Workflow, type WorkflowLimits } from '../workflow.ts'
-import { quote } from '../wording.ts'
+import { quote } from '../arguments/wording.ts'
 import { type Refusal, refuse } from '../workflow-error.ts'
 import {
   configurationFault,

@@ -4,13 +4,13 @@
 import { canonicalJson, type JsonObject, jsonObject, sharedStateBytesMax } from '@beaver/core'
 import { z } from 'zod'
 import { agentsFault, type PlacedAgent, type WorkflowAgentSpec, workflowAgentSpec } from '../agent-spec.ts'
-import { countField } from '../growing-team.ts'
-import { readArguments } from '../read-arguments.ts'
-import { wholeSchema } from '../tool-schema.ts'
+import { countField } from '../growing/growing-team.ts'
+import { readArguments } from '../arguments/read-arguments.ts'
+import { wholeSchema } from '../arguments/tool-schema.ts'
 import type { WorkflowLimits } from '../workflow.ts'
 import { type Refusal, refuse } from '../workflow-error.ts'
-import { isRecord } from '../json-text.ts'
-import { quote } from '../wording.ts'
+import { isRecord } from '../arguments/json-text.ts'
+import { quote } from '../arguments/wording.ts'
 
 export const strategies = ['leader_worker', 'round_robin', 'broadcast', 'sequential'] as const
 export type TeamStrategy = (typeof strategies)[number]

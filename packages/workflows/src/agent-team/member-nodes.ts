@@ -4,7 +4,7 @@
 //     makes no member depend on another's success.
 import type { AgentNode, CodeNode, ExecutionNode, JsonObject, TeamView } from '@beaver/core'
 import { z } from 'zod'
-import { codeStep, stepNode } from '../growing-team.ts'
+import { codeStep, stepNode } from '../growing/growing-team.ts'
 import { type Member, strategies, teamConfiguration, withInstruction } from './configuration.ts'
 
 /** What the program, and whoever reads the journal, has to know of a team: the graph's `settings`. */

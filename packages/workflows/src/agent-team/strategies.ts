@@ -2,7 +2,7 @@
 // S1. A graph has as many agent nodes as there are steps. S2. A member's failure keeps another from working only where that one
 //     works on its output: in sequential, and where a coordinator would have nothing to write from.
 import type { ExecutionNode } from '@beaver/core'
-import { stepId } from '../growing-team.ts'
+import { stepId } from '../growing/growing-team.ts'
 import type { Member } from './configuration.ts'
 import { gateNode, interactionsNode, memberNode, type TeamSettings } from './member-nodes.ts'
 

@@ -3,7 +3,7 @@
 //     can: `sub/x` is node x of the workflow that node sub calls, `each[2]` the third item of the map each, `each[]` what spreads it.
 // C3. The node that has an author's id is the one whose output `nodes.<id>.output` reads.
 import { BeaverError, type CodeNode, type ExecutionNode } from '@beaver/core'
-import { agentNode } from '../team-graph.ts'
+import { agentNode } from '../graphs/team-graph.ts'
 import { isText } from './data-types.ts'
 import type { Body, DefinitionNode, NodeOf, WorkflowDefinitionFile } from './definition-file.ts'
 import type { DefinitionLibrary } from './library.ts'

@@ -2,7 +2,7 @@
 // C1. A cost is counted, not timed: the same expression on the same values passes or fails everywhere.
 // C2. A value weighs what it would weigh written out, however often its parts are shared. C3. Nothing here reaches a prototype.
 import { compilePattern, type JsonValue } from '@beaver/core'
-import { quote } from '../wording.ts'
+import { quote } from '../arguments/wording.ts'
 import { textOf } from './text.ts'
 
 /** What is wrong with an expression, or with the values it met. A sentence that follows its name. */

@@ -5,7 +5,7 @@
 // E3. It ends: every list it walks and every value it compares, joins or copies is charged to a budget (`cost.ts`).
 import { type ASTNode, Environment } from '@marcbachmann/cel-js'
 import { type JsonObject, type JsonValue, messageOf } from '@beaver/core'
-import { quote, quoteAll } from '../wording.ts'
+import { quote, quoteAll } from '../arguments/wording.ts'
 import { charged, costlyFunctions, ExpressionFault, fromCel, toCel } from './cost.ts'
 
 export type NodeField = 'output' | 'json' | 'skipped'

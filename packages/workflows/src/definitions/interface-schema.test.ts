@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { accepted, content, file, libraryOf, template } from '../../test/definitions.ts'
 import { errorOf, refuses } from '../../test/kit.ts'
 import { definitionWorkflow, type Workflow } from '../index.ts'
-import { wholeSchema } from '../tool-schema.ts'
+import { wholeSchema } from '../arguments/tool-schema.ts'
 
 const none = new Map()
 const workflowWith = (interfaceInputs: JsonObject, rest: JsonObject = {}): Workflow =>

@@ -2,8 +2,8 @@
 // I1. The parameters are exactly S1's: a type, a description, an enum; defaults are filled in here, not told to the model.
 // I2. Nothing is repaired silently: an argument of another type is refused, with the right spelling.
 import { canonicalJson, type JsonObject, type JsonValue } from '@beaver/core'
-import { isRecord, parsedJson } from '../json-text.ts'
-import { didYouMean, quote, quoteAll } from '../wording.ts'
+import { isRecord, parsedJson } from '../arguments/json-text.ts'
+import { didYouMean, quote, quoteAll } from '../arguments/wording.ts'
 import { type Refusal, refuse } from '../workflow-error.ts'
 import { called, schemaOf, takes } from './data-types.ts'
 import type { InterfaceInput } from './definition-file.ts'

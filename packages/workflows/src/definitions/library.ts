@@ -2,7 +2,7 @@
 // L1. No workflow calls itself, directly or through others; none is nested deeper than `nestingMax` (D-12).
 // L2. What a call is refused for is what was diagnosed when the library was loaded.
 import { type Edge, findCycle, type JsonValue, topologyOf } from '@beaver/core'
-import { didYouMean, quote, quoteAll } from '../wording.ts'
+import { didYouMean, quote, quoteAll } from '../arguments/wording.ts'
 import type { DefinitionDiagnostic, WorkflowDefinitionFile } from './definition-file.ts'
 import { parameterInputs } from './interface-schema.ts'
 import type { DefinitionCode } from './read-definition.ts'

@@ -4,7 +4,7 @@
 // P3. A node whose `when` is false, or reads a node that was skipped, is skipped.
 import type { CodeNode, ExecutionNode, Growth, JsonObject, JsonValue, NodeEntry, TeamProgram, TeamView } from '@beaver/core'
 import type { z } from 'zod'
-import { quote } from '../wording.ts'
+import { quote } from '../arguments/wording.ts'
 import { bodySize, compileBody, type Size } from './compile.ts'
 import { ExpressionFault } from './cost.ts'
 import { asDeclared } from './data-types.ts'

@@ -4,8 +4,8 @@
 import { findCycle, type JsonObject, type JsonValue } from '@beaver/core'
 import type { z } from 'zod'
 import { agentNameFault } from '../agent-name.ts'
-import { isRecord } from '../json-text.ts'
-import { didYouMean, quote, quoteAll } from '../wording.ts'
+import { isRecord } from '../arguments/json-text.ts'
+import { didYouMean, quote, quoteAll } from '../arguments/wording.ts'
 import { dataTypes } from './data-types.ts'
 import {
   bodyShapes,

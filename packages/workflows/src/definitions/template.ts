@@ -2,8 +2,8 @@
 // T1. A text that is one expression gives that one's value with its type; any other gives a text.
 // T2. Rendered once: what a value brings is never read as a template.
 import type { JsonObject, JsonValue } from '@beaver/core'
-import { isRecord } from '../json-text.ts'
-import { quote } from '../wording.ts'
+import { isRecord } from '../arguments/json-text.ts'
+import { quote } from '../arguments/wording.ts'
 import { ExpressionFault } from './cost.ts'
 import { compileExpression, type Expression, type Scope } from './expression.ts'
 import { textOf } from './text.ts'

@@ -1,6 +1,6 @@
 // How a value stands in a text, and how a text is read as a value.
 import { canonicalJson, type JsonValue, withoutFence } from '@beaver/core'
-import { parsedJson } from '../json-text.ts'
+import { parsedJson } from '../arguments/json-text.ts'
 
 /** Within a text: a text as it is, nothing for null, anything else as its JSON. */
 export const textOf = (value: JsonValue): string => (value === null ? '' : valueText(value))

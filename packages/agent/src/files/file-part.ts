@@ -1,0 +1,84 @@
+// A part of one text file, as tools and skills show it.
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { ToolFailure } from '../tools/tool-failure.ts'
+import { quoted, type WorkspacePath } from './workspace-path.ts'
+
+/** A NUL this near the start makes a file binary, as git has it. */
+const sniffedBytes = 8000
+
+export interface FilePart {
+  readonly path: string
+  /** Of the whole file. */
+  readonly bytes: number
+  readonly encoding: 'utf-8' | 'not utf-8' | 'binary'
+  readonly offset: number
+  readonly bytes_read: number
+  /** Where the next part begins; `null` at the end. */
+  readonly next_offset: number | null
+  /** `null` for a binary file; bytes that are not UTF-8 are shown as U+FFFD. */
+  readonly text: string | null
+}
+
+/** @param path as it was given, for messages. @throws {ToolFailure} `unreadable`, `not_a_file` */
+export async function readFilePart(file: WorkspacePath, path: string, { offset, bytesMax }: { offset: number; bytesMax: number }): Promise<FilePart> {
+  await using handle = await openRegular(file.absolute, path)
+  const { size } = await handle.stat()
+  const start = await readPart(handle, 0, sniffedBytes)
+  if (start.includes(0)) return { path: file.shown, bytes: size, encoding: 'binary', offset, bytes_read: 0, next_offset: null, text: null }
+  const part = wholeCharacters(await readPart(handle, offset, bytesMax))
+  const end = offset + part.length
+  const isUtf8 = utf8(part)
+  return {
+    path: file.shown,
+    bytes: size,
+    encoding: isUtf8 ? 'utf-8' : 'not utf-8',
+    offset,
+    bytes_read: part.length,
+    next_offset: part.length > 0 && end < size ? end : null,
+    text: new TextDecoder().decode(part),
+  }
+}
+
+type Handle = Awaited<ReturnType<typeof open>>
+
+async function openRegular(absolute: string, path: string): Promise<Handle> {
+  // Without O_NONBLOCK, opening a named pipe would wait for a writer.
+  const handle = await open(absolute, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)).catch((error: NodeJS.ErrnoException) => {
+    throw new ToolFailure('unreadable', `${quoted(path)} cannot be opened (${error.code ?? error.message}).`)
+  })
+  if ((await handle.stat()).isFile()) return handle
+  await handle.close()
+  throw new ToolFailure('not_a_file', `${quoted(path)} is not a regular file. For a folder use list_files.`)
+}
+
+export async function readPart(handle: Handle, offset: number, bytesMax: number): Promise<Buffer> {
+  const buffer = Buffer.alloc(bytesMax)
+  let filled = 0
+  while (filled < bytesMax) {
+    const { bytesRead } = await handle.read(buffer, filled, bytesMax - filled, offset + filled)
+    if (bytesRead === 0) break
+    filled += bytesRead
+  }
+  return buffer.subarray(0, filled)
+}
+
+/** Without a last character that the limit cut in two, unless nothing would remain. */
+function wholeCharacters(part: Buffer): Buffer {
+  for (let back = 1; back <= 3 && back < part.length; back++) {
+    const byte = part[part.length - back] as number
+    if ((byte & 0xc0) === 0x80) continue
+    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1
+    return length > back ? part.subarray(0, part.length - back) : part
+  }
+  return part
+}
+
+function utf8(bytes: Uint8Array): boolean {
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return true
+  } catch {
+    return false
+  }
+}

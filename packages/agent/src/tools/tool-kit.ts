@@ -1,0 +1,12 @@
+// What a package of tools makes them of: the definition, the fence of the workspace, cells, child processes.
+// K1. A cell loads this entry with the module of its tool, for each call: nothing of the loop, the skills or the providers is
+//     imported here.
+export { type FilePart, readFilePart } from '../files/file-part.ts'
+export { ignoredFolders, walk, type WalkedEntry } from '../files/walk.ts'
+export { isInside, pathFault, quoted, refusal, resolveInWorkspace, type WorkspacePath, workspaceRoot } from '../files/workspace-path.ts'
+export { inCell } from './cell/in-cell.ts'
+export { permissionOf } from './permission.ts'
+export { childEnvironment } from './process/child-environment.ts'
+export { groupsSupported, startGroup } from './process/process-group.ts'
+export { wholeEnd } from './result-text.ts'
+export { defineTool, type Tool, type ToolContext, ToolFailure, ToolInputError } from './tool.ts'

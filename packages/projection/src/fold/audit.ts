@@ -1,0 +1,40 @@
+// The audit: does each record follow the one before it in its task's log? It reports and goes on; it never refuses to show.
+// A1. Every record is compared with the head stored for its task, whatever batch it came in.
+// A2. After a fault the log goes on from what the record says of itself, so that one break is one finding.
+// A3. A record for a place that is already taken is kept in the finding; it changes no other row.
+import { type LogId, placeFault, type WireRecord } from '@beaver/core'
+import type { HeldTask } from './batch.ts'
+import type { Finding } from './intake.ts'
+import type { Sql } from '../store/sql.ts'
+
+/** `place`: the record takes its place in the log, with or without a finding. `repeat`: its place is taken. */
+export type Verdict = { readonly kind: 'place' | 'repeat'; readonly finding: Finding | null }
+
+/** Judges a record against where its task stands, and moves the task on. */
+export function judge(task: HeldTask, log: LogId, record: WireRecord): Verdict {
+  const { last_taskseq: taskseq, epoch, head_hash: hash } = task.row
+  const fault = placeFault(log, { taskseq, epoch, hash }, record)
+  if (fault !== null) broken(task)
+  if (fault !== null && record.taskseq <= taskseq) return { kind: 'repeat', finding: { kind: 'repeat', message: fault.message } }
+  const row = task.change()
+  row.last_taskseq = record.taskseq
+  row.epoch = record.epoch
+  row.head_hash = record.hash
+  return { kind: 'place', finding: fault }
+}
+
+/** The task is shown as broken from here on. */
+export function broken(task: HeldTask): void {
+  task.change().chain_ok = 0
+}
+
+export function recordFinding(sql: Sql, at: { taskKey: number; sequence: number; taskseq: number | null; record?: WireRecord }, finding: Finding): void {
+  sql.run('insert into audit_findings (task_key, taskseq, kind, message, sequence, record) values (?, ?, ?, ?, ?, ?)', [
+    at.taskKey,
+    at.taskseq,
+    finding.kind,
+    finding.message,
+    at.sequence,
+    at.record === undefined ? null : JSON.stringify(at.record),
+  ])
+}

@@ -1,0 +1,181 @@
+// The rows of a batch while it is applied: tasks, runs, calls and usage are held in memory (held-rows.ts), all else is written at once.
+// B1. A task, a run or a call is read from its table at most once in a batch, and not at all when its task is new in the batch.
+// B2. `task_key` numbers the logs in the order in which the stream first named them.
+import { emptyHead, type LogId, logKey } from '@beaver/core'
+import { HeldRows } from './held-rows.ts'
+import {
+  type BegunRun,
+  callColumns,
+  type CallRow,
+  newCall,
+  newRun,
+  newTask,
+  runColumns,
+  type RunRow,
+  taskColumns,
+  type TaskRow,
+  usageColumns,
+  type UsageRow,
+} from '../store/row-types.ts'
+import type { Sql } from '../store/sql.ts'
+
+export class Batch {
+  readonly sql: Sql
+  readonly #tasks: HeldRows<TaskRow>
+  readonly #runs: HeldRows<RunRow>
+  readonly #calls: HeldRows<CallRow>
+  readonly #usage: HeldRows<UsageRow>
+  readonly #byLog = new Map<string, HeldTask>()
+  /** How many more tasks there are of each status after the batch. */
+  readonly #counts = new Map<string, number>()
+  #lastKey: number | null = null
+
+  constructor(sql: Sql) {
+    this.sql = sql
+    this.#tasks = new HeldRows(sql, { table: 'tasks', keys: ['task_key'], columns: taskColumns })
+    this.#runs = new HeldRows(sql, { table: 'runs', keys: ['task_key', 'run_id'], columns: runColumns })
+    this.#calls = new HeldRows(sql, { table: 'tool_calls', keys: ['task_key', 'asked_taskseq', 'call_index'], columns: callColumns })
+    this.#usage = new HeldRows(sql, { table: 'model_usage', keys: ['task_key', 'run_id', 'provider', 'model'], columns: usageColumns })
+  }
+
+  /** The task of a log; a log nobody has named yet gets a row. */
+  task(log: LogId): HeldTask {
+    const key = logKey(log)
+    let held = this.#byLog.get(key)
+    if (held === undefined) {
+      const { tenant, session, task } = log
+      const found = this.sql.get<TaskRow>('select * from tasks where tenant = ? and session_id = ? and task_id = ?', [tenant, session, task])
+      const row = found ?? this.#tasks.add(newTask({ task_key: this.#nextKey(), tenant, session_id: session, task_id: task, head_hash: emptyHead.hash }))
+      if (found !== undefined) this.#count(found.status, -1)
+      held = new HeldTask(row, found === undefined, { sql: this.sql, tasks: this.#tasks, runs: this.#runs, calls: this.#calls, usage: this.#usage })
+      this.#byLog.set(key, held)
+    }
+    return held
+  }
+
+  /** Writes what is held. */
+  save(): void {
+    for (const task of this.#byLog.values()) this.#count(task.row.status, 1)
+    for (const [status, n] of this.#counts) {
+      if (n !== 0) this.sql.run('insert into task_counts (status, n) values (?1, ?2) on conflict (status) do update set n = n + ?2', [status, n])
+      if (n < 0) this.sql.run('delete from task_counts where status = ? and n = 0', [status])
+    }
+    for (const rows of [this.#tasks, this.#runs, this.#calls, this.#usage]) rows.save()
+  }
+
+  #count(status: string, by: number): void {
+    this.#counts.set(status, (this.#counts.get(status) ?? 0) + by)
+  }
+
+  #nextKey(): number {
+    this.#lastKey ??= this.sql.one<{ key: number | null }>('select max(task_key) as key from tasks').key ?? 0
+    return ++this.#lastKey
+  }
+}
+
+interface Tables {
+  readonly sql: Sql
+  readonly tasks: HeldRows<TaskRow>
+  readonly runs: HeldRows<RunRow>
+  readonly calls: HeldRows<CallRow>
+  readonly usage: HeldRows<UsageRow>
+}
+
+/** A task and what belongs to it, as far as the batch needs it. */
+export class HeldTask {
+  readonly sql: Sql
+  readonly #row: TaskRow
+  /** The batch added it: no table has anything of it. */
+  readonly #isNew: boolean
+  readonly #tables: Tables
+  readonly #runs = new Map<string, RunRow | null>()
+  /** The open calls by run, in the order in which they were asked for. */
+  readonly #openCalls = new Map<string | null, CallRow[]>()
+  readonly #usage = new Map<string, UsageRow>()
+
+  constructor(row: TaskRow, isNew: boolean, tables: Tables) {
+    this.#row = row
+    this.#isNew = isNew
+    this.#tables = tables
+    this.sql = tables.sql
+  }
+
+  get key(): number {
+    return this.#row.task_key
+  }
+
+  /** To be read. */
+  get row(): Readonly<TaskRow> {
+    return this.#row
+  }
+
+  /** To be changed. */
+  change(): TaskRow {
+    this.#tables.tasks.changed(this.#row)
+    return this.#row
+  }
+
+  /** A run to be changed; `undefined` when there is none of that id. */
+  run(runId: string | null): RunRow | undefined {
+    if (runId === null) return undefined
+    let run = this.#runs.get(runId)
+    if (run === undefined) {
+      run = this.#isNew ? null : (this.sql.get<RunRow>('select * from runs where task_key = ? and run_id = ?', [this.key, runId]) ?? null)
+      this.#runs.set(runId, run)
+    }
+    if (run === null) return undefined
+    this.#tables.runs.changed(run)
+    return run
+  }
+
+  /** Returns `false` when there is one of that id already. */
+  addRun(run: BegunRun): boolean {
+    if (this.run(run.run_id) !== undefined) return false
+    this.#runs.set(run.run_id, this.#tables.runs.add(newRun({ ...run, task_key: this.key })))
+    return true
+  }
+
+  /** The calls of a run that have not ended, in the order in which they were asked for. */
+  openCalls(runId: string | null): readonly CallRow[] {
+    let calls = this.#openCalls.get(runId)
+    if (calls === undefined) {
+      const text = 'select * from tool_calls where task_key = ? and run_id is ? and ended_at is null order by asked_taskseq, call_index'
+      this.#openCalls.set(runId, (calls = this.#isNew ? [] : this.sql.all<CallRow>(text, [this.key, runId])))
+    }
+    return calls
+  }
+
+  /** The run's newest open call of an id, to be changed: of one answer the first. */
+  openCall(runId: string | null, callId: string): CallRow | undefined {
+    let newest: CallRow | undefined
+    for (const call of this.openCalls(runId)) if (call.call_id === callId && call.asked_taskseq > (newest?.asked_taskseq ?? 0)) newest = call
+    if (newest !== undefined) this.#tables.calls.changed(newest)
+    return newest
+  }
+
+  addCall(call: Pick<CallRow, 'asked_taskseq' | 'call_index' | 'run_id' | 'call_id' | 'tool'> & Partial<CallRow>): void {
+    const open = this.openCalls(call.run_id) as CallRow[]
+    const row = this.#tables.calls.add(newCall({ ...call, task_key: this.key }))
+    if (row.ended_at === null) open.push(row)
+  }
+
+  /** The call is open no more. */
+  endCall(call: CallRow): void {
+    const open = this.openCalls(call.run_id) as CallRow[]
+    open.splice(open.indexOf(call), 1)
+  }
+
+  /** What a run used of a model, to be changed. */
+  usage(runId: string, provider: string, model: string): UsageRow {
+    const key = JSON.stringify([runId, provider, model])
+    let row = this.#usage.get(key)
+    if (row === undefined) {
+      const text = 'select * from model_usage where task_key = ? and run_id = ? and provider = ? and model = ?'
+      const found = this.#isNew ? undefined : this.sql.get<UsageRow>(text, [this.key, runId, provider, model])
+      row = found ?? this.#tables.usage.add({ task_key: this.key, run_id: runId, provider, model, input_tokens: 0, output_tokens: 0, calls: 0 })
+      this.#usage.set(key, row)
+    }
+    this.#tables.usage.changed(row)
+    return row
+  }
+}

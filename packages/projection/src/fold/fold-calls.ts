@@ -1,0 +1,123 @@
+// What a run did: provider calls and tool calls. What they cost is in fold-usage.ts, what a person decided in fold-approvals.ts.
+// C1. Tokens are summed from what was recorded as used, on the run, on the task and by model alike.
+// C2. A start or a result belongs to the run's newest open call of that id; providers use ids again in later answers.
+// C3. A result nobody asked for has a row of its own.
+import { type DataOf, statusOfCalls } from '@beaver/core'
+import type { HeldTask } from './batch.ts'
+import type { Place } from './fold.ts'
+import { addUsage } from './fold-usage.ts'
+import { bit } from '../store/sql.ts'
+import { assistantMessage, toolMessage } from './transcript.ts'
+
+export function answered(task: HeldTask, at: Place, answer: DataOf<'assistant_message_added'>): void {
+  const { usage, provider_name: provider, model } = answer
+  // A copied answer was given, and paid, in another task.
+  if (answer.copied_from === undefined) providerCallAnswered(task, at, answer)
+  const asks = answer.tool_calls.length > 0
+  const run = task.run(at.runId)
+  if (run !== undefined) {
+    run.provider = provider
+    run.model = model
+    run.finish_reason = answer.finish_reason
+    run.output = answer.content ?? ''
+    run.output_taskseq = at.taskseq
+    run.tool_iterations += bit(asks)
+    if (run.ended_at === null) run.status = asks ? 'acting' : 'finalizing'
+  }
+  const row = task.change()
+  row.provider = provider
+  row.model = model
+  if (answer.copied_from === undefined) addUsage(task, at, { provider, model, usage })
+  for (const [index, call] of answer.tool_calls.entries()) {
+    task.addCall({ asked_taskseq: at.taskseq, call_index: index, run_id: at.runId, call_id: call.id, tool: call.name, arguments: call.arguments })
+  }
+  assistantMessage(task, at, answer)
+}
+
+function providerCallAnswered(task: HeldTask, at: Place, answer: DataOf<'assistant_message_added'>): void {
+  const { usage, provider_name: provider, model } = answer
+  task.sql.run(
+    `insert into provider_calls (task_key, taskseq, run_id, time, success, provider, model, response_id, finish_reason, duration_ms, input_tokens, output_tokens)
+     values (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?)`,
+    [
+      task.key,
+      at.taskseq,
+      at.runId,
+      at.time,
+      provider,
+      model,
+      answer.response_id,
+      answer.finish_reason,
+      answer.duration_ms,
+      usage.input_tokens,
+      usage.output_tokens,
+    ],
+  )
+}
+
+export function providerCallFailed({ sql, key }: HeldTask, at: Place, failed: DataOf<'provider_call_failed'>): void {
+  sql.run(
+    `insert into provider_calls (task_key, taskseq, run_id, time, success, provider, failure_class, failure_message, http_status, tries, retry_in_ms)
+     values (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)`,
+    [
+      key,
+      at.taskseq,
+      at.runId,
+      at.time,
+      failed.provider_name ?? null,
+      failed.failure.class,
+      failed.failure.message,
+      failed.status === null ? null : Math.trunc(failed.status),
+      failed.tries,
+      failed.retry_in_ms,
+    ],
+  )
+}
+
+/** A call the graph asks for, without a model. */
+export function toolCallRequested(task: HeldTask, at: Place, { call }: DataOf<'tool_call_requested'>): void {
+  task.addCall({ asked_taskseq: at.taskseq, call_index: 0, run_id: at.runId, call_id: call.id, tool: call.name, arguments: call.arguments })
+  const run = task.run(at.runId)
+  if (run !== undefined && run.ended_at === null) run.status = 'acting'
+}
+
+export function toolCallStarted(task: HeldTask, at: Place, started: DataOf<'tool_call_started'>): void {
+  const call = task.openCall(at.runId, started.call_id)
+  if (call === undefined) return
+  call.started_at ??= at.time
+  call.starts++
+  call.idempotent = bit(started.idempotent)
+}
+
+export function toolResultRecorded(task: HeldTask, at: Place, result: DataOf<'tool_result_recorded'>): void {
+  const outcome = {
+    ended_at: at.time,
+    duration_ms: result.duration_ms,
+    success: bit(result.success),
+    error: result.error,
+    result: result.content,
+    result_taskseq: at.taskseq,
+  }
+  const call = task.openCall(at.runId, result.call_id)
+  if (call === undefined) {
+    task.addCall({ asked_taskseq: at.taskseq, call_index: 0, run_id: at.runId, call_id: result.call_id, tool: result.tool_name, ...outcome })
+  } else {
+    Object.assign(call, outcome)
+    task.endCall(call)
+    runStatusOfCalls(task, at)
+  }
+  // The result of a tool node's call is its output.
+  const run = task.run(at.runId)
+  if (run !== undefined && result.success && run.output_taskseq === null) {
+    run.output = result.content
+    run.output_taskseq = at.taskseq
+  }
+  toolMessage(task, at, result)
+}
+
+/** What a run does follows from the open calls of its last answer, as core's fold has it. */
+export function runStatusOfCalls(task: HeldTask, at: Place): void {
+  const run = task.run(at.runId)
+  if (run === undefined || run.ended_at !== null) return
+  run.status = statusOfCalls(task.openCalls(at.runId).filter((call) => call.asked_taskseq >= (run.output_taskseq ?? 0)))
+}

@@ -1,0 +1,80 @@
+// The row of a task. Its place in the chain (epoch, last_taskseq, head_hash) belongs to audit.ts.
+// T1. A task that ended stays ended, whatever follows.
+import type { DataOf, TerminalTaskEvent } from '@beaver/core'
+import type { HeldTask } from './batch.ts'
+import type { Place } from './fold.ts'
+import { bit } from '../store/sql.ts'
+
+export function submitted(task: HeldTask, at: Place, { request, previous_task_id }: DataOf<'task_submitted'>): void {
+  const row = task.change()
+  row.text = request.text
+  row.skill = request.skill
+  row.workspace = request.workspace
+  row.source = request.source
+  row.workflow = request.workflow?.name ?? null
+  row.profile = request.profile ?? null
+  row.previous_task_id = previous_task_id
+  row.retry_of = request.retry_of ?? null
+  row.submitted_at = at.time
+}
+
+export function claimed(task: HeldTask, at: Place, { daemon }: DataOf<'task_claimed'>): void {
+  const row = task.change()
+  row.daemon = daemon
+  row.claims++
+  row.started_at ??= at.time
+  if (row.ended_at === null) row.status = 'running'
+}
+
+export function released(task: HeldTask): void {
+  task.change().daemon = null
+}
+
+/** The task waits without a daemon until something wakes it. */
+export function suspended(task: HeldTask, { waits_for, until, reason }: DataOf<'task_suspended'>): void {
+  const row = task.change()
+  row.daemon = null
+  row.waits_for = waits_for
+  row.wake_at = until
+  row.wait_reason = reason
+}
+
+/** Something happened to the task since it was suspended: as core's fold has it, it waits for nothing then. */
+export function waitsNoMore(task: HeldTask): void {
+  if (task.row.waits_for === null) return
+  const row = task.change()
+  row.waits_for = null
+  row.wake_at = null
+  row.wait_reason = null
+}
+
+export function cancelRequested(task: HeldTask, { reason }: DataOf<'task_cancel_requested'>): void {
+  task.change().cancel_reason ??= reason
+}
+
+export function deadLettered(task: HeldTask): void {
+  task.change().dead_lettered = 1
+}
+
+export function ended(task: HeldTask, at: Place, type: TerminalTaskEvent, result: DataOf<TerminalTaskEvent>): void {
+  if (task.row.ended_at !== null) return
+  endedUnread(task, at, type)
+  const row = task.change()
+  row.final_output = result.final_output
+  row.outputs = JSON.stringify(result.outputs)
+  row.simulated = bit(result.simulated)
+  row.provider = result.provider ?? row.provider
+  row.model = result.model ?? row.model
+  row.failure_class = result.failure?.class ?? null
+  row.failure_message = result.failure?.message ?? null
+}
+
+export function endedUnread(task: HeldTask, at: Place, type: TerminalTaskEvent): void {
+  if (task.row.ended_at !== null) return
+  const row = task.change()
+  waitsNoMore(task)
+  row.status = statusAfter(type)
+  row.ended_at = at.time
+}
+
+const statusAfter = (type: TerminalTaskEvent): string => type.slice('task_'.length)

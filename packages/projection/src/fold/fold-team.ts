@@ -1,0 +1,201 @@
+// The rows of a team run, its nodes and their evidence, what it noted, the state its members share.
+// N1. Nodes keep their declared order in `declared_index`, those a graph grew by too. N2. A node's verdict is its last evaluation; all are kept.
+import { canonicalJson, changeSharedState, type DataOf, type ExecutionNode, type JsonObject } from '@beaver/core'
+import type { Place } from './fold.ts'
+import { bit, type Sql, type SqlValue } from '../store/sql.ts'
+
+export function teamStarted(sql: Sql, at: Place, team: DataOf<'task_team_run_started'>): void {
+  const { graph } = team
+  const added = sql.run(
+    `insert into teams (task_key, team_run_id, run_id, call_id, workflow, task, nodes, nodes_at_start, concurrent_nodes_max, outputs, output, shared_state,
+       status, started_at, started_taskseq)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', ?, ?) on conflict do nothing`,
+    [
+      at.taskKey,
+      team.team_run_id,
+      team.run_id,
+      team.call_id,
+      graph.workflow,
+      graph.task,
+      graph.nodes.length,
+      graph.nodes.length,
+      team.concurrent_nodes_max,
+      JSON.stringify(graph.outputs),
+      graph.output,
+      graph.shared_state === undefined ? null : canonicalJson(graph.shared_state),
+      at.time,
+      at.taskseq,
+    ],
+  )
+  if (added > 0) for (const [index, node] of graph.nodes.entries()) addNode(sql, at, team.team_run_id, { node, index, addedAfter: null })
+}
+
+/** The graph grew: nodes join at its end, edges lead to nodes that were there, the outputs are replaced. */
+export function graphExtended(sql: Sql, at: Place, growth: DataOf<'graph_extended'>): void {
+  const { team_run_id: team, node_id: addedAfter, nodes, edges, outputs, output } = growth
+  const before = sql.get<{ nodes: number }>('select nodes from teams where task_key = ? and team_run_id = ?', [at.taskKey, team])
+  if (before === undefined) return
+  let count = before.nodes
+  for (const node of nodes) count += addNode(sql, at, team, { node, index: count, addedAfter })
+  for (const [from, to] of edges) {
+    const key = keyOf(at, { team_run_id: team, node_id: to })
+    const known = sql.get<{ depends_on: string }>(`select depends_on from team_nodes ${thisNode}`, key)
+    if (known === undefined) continue
+    const dependsOn = JSON.parse(known.depends_on) as string[]
+    if (!dependsOn.includes(from)) sql.run(`update team_nodes set depends_on = ? ${thisNode}`, [JSON.stringify([...dependsOn, from]), ...key])
+  }
+  sql.run('update teams set nodes = ?, outputs = ?, output = ? where task_key = ? and team_run_id = ?', [
+    count,
+    JSON.stringify(outputs),
+    output,
+    at.taskKey,
+    team,
+  ])
+}
+
+/** Returns 1, or 0 when the node is there already. */
+function addNode(sql: Sql, at: Place, team: string, { node, index, addedAfter }: { node: ExecutionNode; index: number; addedAfter: string | null }): number {
+  const agent = node.kind === 'agent' ? node : null
+  const tool = node.kind === 'tool' ? node : null
+  return sql.run(
+    `insert into team_nodes (task_key, team_run_id, node_id, declared_index, kind, depends_on, quorum, deadline_ms, added_after,
+       instruction, use_skill, skill_query, allowed_tool_names, tool, arguments, operation)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`,
+    [
+      at.taskKey,
+      team,
+      node.node_id,
+      index,
+      node.kind,
+      JSON.stringify(node.depends_on),
+      node.quorum ?? null,
+      node.deadline_ms ?? null,
+      addedAfter,
+      agent?.instruction ?? null,
+      agent?.use_skill ?? null,
+      agent?.skill_query ?? null,
+      agent === null || agent.allowed_tool_names === null ? null : JSON.stringify(agent.allowed_tool_names),
+      tool?.tool ?? null,
+      tool === null ? null : canonicalJson(tool.arguments),
+      node.kind === 'code' ? node.operation : null,
+    ],
+  )
+}
+
+interface NodeName {
+  readonly team_run_id: string
+  readonly node_id: string
+}
+
+const thisNode = 'where task_key = ? and team_run_id = ? and node_id = ?'
+const keyOf = (at: Place, node: NodeName): SqlValue[] => [at.taskKey, node.team_run_id, node.node_id]
+
+export function nodeStarted(sql: Sql, at: Place, node: DataOf<'node_started'>): void {
+  sql.run(`update team_nodes set status = 'running', run_id = ?, input = ?, started_at = coalesce(started_at, ?) ${thisNode}`, [
+    node.run_id,
+    node.input === null ? null : canonicalJson(node.input),
+    at.time,
+    ...keyOf(at, node),
+  ])
+}
+
+export function nodeComputed(sql: Sql, at: Place, node: DataOf<'node_computed'>): void {
+  sql.run(`update team_nodes set status = 'completed', output = ?, started_at = coalesce(started_at, ?), ended_at = ? ${thisNode}`, [
+    node.output,
+    at.time,
+    at.time,
+    ...keyOf(at, node),
+  ])
+}
+
+export function nodeSkipped(sql: Sql, at: Place, node: DataOf<'node_skipped'>): void {
+  sql.run(`update team_nodes set status = 'skipped', ended_at = ?, skip_reason = ? ${thisNode}`, [at.time, node.reason, ...keyOf(at, node)])
+}
+
+export function evidenceEvaluated(sql: Sql, at: Place, node: DataOf<'node_evidence_evaluated'>): void {
+  sql.run(`update team_nodes set evidence_passed = ?, evidence_taskseq = ? ${thisNode}`, [bit(node.passed), at.taskseq, ...keyOf(at, node)])
+  for (const [index, check] of node.checks.entries()) {
+    sql.run(
+      `insert into evidence_checks (task_key, taskseq, check_index, team_run_id, node_id, run_id, field, requirement, status, detail, rests_on)
+       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      [
+        at.taskKey,
+        at.taskseq,
+        index,
+        node.team_run_id,
+        node.node_id,
+        node.run_id,
+        check.field ?? 'required_evidence',
+        JSON.stringify(check.requirement),
+        check.status,
+        check.detail,
+        JSON.stringify(check.rests_on),
+      ],
+    )
+  }
+}
+
+export function nodeCompleted(sql: Sql, at: Place, node: DataOf<'node_completed'>): void {
+  sql.run(`update team_nodes set status = 'completed', run_id = ?, ended_at = ? ${thisNode}`, [node.run_id, at.time, ...keyOf(at, node)])
+}
+
+export function nodeFailed(sql: Sql, at: Place, node: DataOf<'node_failed'>): void {
+  const { failure } = node
+  sql.run(`update team_nodes set status = 'failed', run_id = coalesce(?, run_id), ended_at = ?, failure_class = ?, failure_message = ? ${thisNode}`, [
+    node.run_id,
+    at.time,
+    failure.class,
+    failure.message,
+    ...keyOf(at, node),
+  ])
+}
+
+export function nodeBlocked(sql: Sql, at: Place, node: DataOf<'node_blocked'>): void {
+  sql.run(`update team_nodes set status = 'blocked', ended_at = ?, cause_node_id = ? ${thisNode}`, [at.time, node.cause_node_id, ...keyOf(at, node)])
+}
+
+export function nodeCancelRequested(sql: Sql, at: Place, node: DataOf<'node_cancel_requested'>): void {
+  sql.run(`update team_nodes set cancel_reason = coalesce(cancel_reason, ?) ${thisNode}`, [node.reason, ...keyOf(at, node)])
+}
+
+export function nodeCancelled(sql: Sql, at: Place, node: DataOf<'node_cancelled'>): void {
+  sql.run(`update team_nodes set status = 'cancelled', ended_at = ?, failure_class = 'cancelled', failure_message = ? ${thisNode}`, [
+    at.time,
+    node.reason,
+    ...keyOf(at, node),
+  ])
+}
+
+export function diagnosticRecorded(sql: Sql, at: Place, { team_run_id, node_id, code, message }: DataOf<'team_diagnostic_recorded'>): void {
+  sql.run('insert into team_diagnostics (task_key, taskseq, team_run_id, node_id, code, message) values (?, ?, ?, ?, ?, ?)', [
+    at.taskKey,
+    at.taskseq,
+    team_run_id,
+    node_id,
+    code,
+    message,
+  ])
+}
+
+/** A change that does not fit, as only a forged journal can hold, changes nothing. */
+export function sharedStateChanged(sql: Sql, at: Place, { team_run_id, change }: DataOf<'shared_state_changed'>): void {
+  const team = sql.get<{ shared_state: string | null }>('select shared_state from teams where task_key = ? and team_run_id = ?', [at.taskKey, team_run_id])
+  if (team === undefined) return
+  const changed = changeSharedState(JSON.parse(team.shared_state ?? '{}') as JsonObject, change)
+  if (!changed.ok) return
+  sql.run('update teams set shared_state = ?, shared_state_changes = shared_state_changes + 1 where task_key = ? and team_run_id = ?', [
+    canonicalJson(changed.state),
+    at.taskKey,
+    team_run_id,
+  ])
+}
+
+export function teamEnded(sql: Sql, at: Place, end: { team_run_id: string; outcome: string; message: string | null }): void {
+  sql.run('update teams set status = ?, message = ?, ended_at = ? where task_key = ? and team_run_id = ?', [
+    end.outcome,
+    end.message,
+    at.time,
+    at.taskKey,
+    end.team_run_id,
+  ])
+}

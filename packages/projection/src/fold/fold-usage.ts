@@ -1,0 +1,70 @@
+// What was used of the models, and what made up the prompts: tokens by run, task and model; the context of a run and what became of it.
+// U1. Whatever has a usage of its own counts: answers, the choice of a skill, summaries.
+import type { DataOf, Usage } from '@beaver/core'
+import type { HeldTask } from './batch.ts'
+import type { Place } from './fold.ts'
+import { clip } from '../text.ts'
+
+const namesMax = 10
+const nameCharsMax = 100
+const failureCharsMax = 300
+const partsMax = 20
+
+/** Sums stay integers JavaScript can read, even in a forged journal. */
+const added = (sum: number, more: number): number => Math.min(sum + more, Number.MAX_SAFE_INTEGER)
+
+export function addUsage(task: HeldTask, at: Place, { provider, model, usage }: { provider: string; model: string; usage: Usage }): void {
+  for (const row of [task.run(at.runId), task.change(), task.usage(at.runId ?? '', provider, model)]) {
+    if (row === undefined) continue
+    row.input_tokens = added(row.input_tokens, usage.input_tokens)
+    row.output_tokens = added(row.output_tokens, usage.output_tokens)
+    row.calls = added(row.calls, usage.calls)
+  }
+}
+
+/** A model call for the run that was no answer of it: one that chose a skill, or summed up. */
+function sideCall(
+  task: HeldTask,
+  at: Place,
+  purpose: 'skill_selection' | 'summary',
+  { provider, model, usage }: { provider: string; model: string; usage: Usage },
+): void {
+  if (usage.calls === 0) return
+  task.sql.run(
+    'insert into provider_calls (task_key, taskseq, run_id, purpose, time, success, provider, model, input_tokens, output_tokens) values (?, ?, ?, ?, ?, 1, ?, ?, ?, ?)',
+    [task.key, at.taskseq, at.runId, purpose, at.time, provider, model, usage.input_tokens, usage.output_tokens],
+  )
+  addUsage(task, at, { provider, model, usage })
+}
+
+export function skillSelected(task: HeldTask, at: Place, selection: DataOf<'skill_selection_recorded'>): void {
+  const { recall, candidates, chosen, failure, usage, provider_name, model } = selection
+  const names = chosen.slice(0, namesMax).map((name) => clip(name, nameCharsMax))
+  const kept = JSON.stringify({
+    recall,
+    candidates: candidates.length,
+    chosen: names,
+    failure: failure === null ? null : clip(failure.message, failureCharsMax),
+  })
+  const run = task.run(at.runId)
+  if (run !== undefined) run.skill_selection = kept
+  sideCall(task, at, 'skill_selection', { provider: provider_name ?? 'unknown', model: model ?? 'unknown', usage })
+}
+
+export function promptFixed(task: HeldTask, at: Place, { context }: DataOf<'system_prompt_snapshotted'>): void {
+  const run = context === undefined ? undefined : task.run(at.runId)
+  if (run !== undefined) run.context = JSON.stringify(context?.slice(0, partsMax))
+}
+
+export function contextCompacted(task: HeldTask, at: Place, { results, history_messages_dropped }: DataOf<'context_compacted'>): void {
+  const run = task.run(at.runId)
+  if (run === undefined) return
+  run.results_compacted += results.length
+  run.history_dropped = history_messages_dropped ?? run.history_dropped
+}
+
+export function contextSummarized(task: HeldTask, at: Place, summary: DataOf<'context_summarized'>): void {
+  const run = task.run(at.runId)
+  if (run !== undefined) run.summaries++
+  sideCall(task, at, 'summary', { provider: summary.provider_name, model: summary.model, usage: summary.usage })
+}

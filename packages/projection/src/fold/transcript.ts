@@ -1,0 +1,36 @@
+// The visible transcript; its full-text index is text-index.ts. Hidden events (prompts, skill bodies) never come here.
+// V1. At most `indexedCharsMax` of a text are searchable; the whole text is in `events`.
+import type { DataOf } from '@beaver/core'
+import type { HeldTask } from './batch.ts'
+import type { Place } from './fold.ts'
+import { clip } from '../text.ts'
+
+const indexedCharsMax = 200_000
+
+export function userMessage(task: HeldTask, at: Place, message: DataOf<'user_message_added'>): void {
+  const run = task.run(at.runId)
+  if (run !== undefined && run.ended_at === null) run.status = 'thinking'
+  add(task, at, { role: 'user', name: null, text: message.content })
+}
+
+export function assistantMessage(task: HeldTask, at: Place, answer: DataOf<'assistant_message_added'>): void {
+  if (answer.content !== null) add(task, at, { role: 'assistant', name: null, text: answer.content })
+}
+
+export function toolMessage(task: HeldTask, at: Place, result: DataOf<'tool_result_recorded'>): void {
+  add(task, at, { role: 'tool', name: result.tool_name, text: result.content })
+}
+
+function add({ sql, key }: HeldTask, at: Place, said: { role: 'user' | 'assistant' | 'tool'; name: string | null; text: string }): void {
+  // A NUL would end the text for SQLite's own string functions.
+  const text = clip(said.text.replaceAll('\0', '\uFFFD'), indexedCharsMax)
+  if (text.trim() === '') return
+  sql.run('insert into transcript (task_key, taskseq, run_id, role, name, text) values (?, ?, ?, ?, ?, ?)', [
+    key,
+    at.taskseq,
+    at.runId,
+    said.role,
+    said.name,
+    text,
+  ])
+}

@@ -1,0 +1,90 @@
+// The calls a person is asked about: those that wait, and those that were decided.
+// A1. What waits is asked by a run that goes on, in a task that goes on: a run that ended asks nothing any more.
+import type { AskedCallAnswer } from '@beaver/contracts'
+import type { CallRow, TaskRow } from '../store/row-types.ts'
+import type { Sql } from '../store/sql.ts'
+import { clip, excerpt } from '../text.ts'
+
+type Call = Pick<
+  CallRow,
+  | 'task_key'
+  | 'run_id'
+  | 'call_id'
+  | 'tool'
+  | 'arguments'
+  | 'approval_subject'
+  | 'approval_rule'
+  | 'approval_requested_at'
+  | 'approval_by'
+  | 'approval_reason'
+  | 'approval_decided_at'
+>
+/** A call that was asked about, with the names around it. */
+export interface AskedRow extends Call, Pick<TaskRow, 'task_id' | 'session_id'> {
+  readonly agent_name: string | null
+  readonly team_run_id: string | null
+  readonly node_id: string | null
+  readonly approval: string
+  readonly approval_requested_taskseq: number
+  readonly waits: number
+}
+
+const subjectCharsMax = 500
+const argumentsCharsShort = 300
+const textCharsMax = 300
+
+/** Core's `callWaits` in SQL, for a run and a task that go on. A test holds the two to each other. */
+const waits = `(approval = 'requested' and tool_calls.ended_at is null and runs.ended_at is null and tasks.ended_at is null)`
+const columns = `tool_calls.*, tasks.task_id, tasks.session_id, runs.agent_name, runs.team_run_id, runs.node_id, coalesce(${waits}, 0) as waits`
+const from = 'tool_calls join tasks using (task_key) left join runs on runs.task_key = tool_calls.task_key and runs.run_id = tool_calls.run_id'
+
+/** What waits, of one task or of all; oldest first. One row more than `limit`, when there are more. */
+export function waitingCalls(sql: Sql, of: { taskKey: number | null; tenant: string | null }, limit: number): AskedRow[] {
+  return sql.all<AskedRow>(
+    `select ${columns} from ${from} where tool_calls.ended_at is null and (?1 is null or tool_calls.task_key = ?1) and (?2 is null or tenant = ?2) and ${waits}
+     order by tool_calls.task_key, approval_requested_taskseq limit ?3`,
+    [of.taskKey, of.tenant, limit + 1],
+  )
+}
+
+/** Every call of a task that was asked about, those that wait first. */
+export function approvalsOf(sql: Sql, taskKey: number, limit: number): AskedCallAnswer[] {
+  const rows = sql.all<AskedRow>(
+    `select ${columns} from ${from} where tool_calls.task_key = ? and approval is not null order by waits desc, approval_requested_taskseq limit ?`,
+    [taskKey, limit],
+  )
+  return rows.map((row) => callView(row, argumentsCharsShort))
+}
+
+/** How many calls of a task wait, and the first of them. */
+export function waitingOf(sql: Sql, taskKey: number): { readonly count: number; readonly first: AskedCallAnswer | null } {
+  const { n } = sql.one<{ n: number }>(`select count(*) as n from ${from} where tool_calls.task_key = ? and tool_calls.ended_at is null and ${waits}`, [
+    taskKey,
+  ])
+  const first = n === 0 ? undefined : waitingCalls(sql, { taskKey, tenant: null }, 1)[0]
+  return { count: n, first: first === undefined ? null : callView(first, argumentsCharsShort) }
+}
+
+/** The condition for tasks of which a call waits. */
+export const somethingWaits = `exists (select 1 from tool_calls join runs using (task_key, run_id) where task_key = tasks.task_key and ${waits})`
+
+export function callView(row: AskedRow, argumentsCharsMax: number): AskedCallAnswer {
+  return {
+    task_id: row.task_id,
+    session_id: row.session_id,
+    run_id: row.run_id,
+    agent_name: row.team_run_id === null ? 'Root agent' : row.agent_name,
+    node_id: row.node_id,
+    call_id: row.call_id,
+    tool: row.tool,
+    subject: clip(row.approval_subject ?? '', subjectCharsMax),
+    rule: row.approval_rule === null ? null : excerpt(row.approval_rule),
+    arguments: row.arguments === null ? null : clip(row.arguments, argumentsCharsMax),
+    state: row.waits === 1 ? 'waiting' : row.approval === 'requested' ? 'left' : row.approval,
+    requested_at: row.approval_requested_at,
+    taskseq: row.approval_requested_taskseq,
+    by: row.approval_by === null ? null : excerpt(row.approval_by),
+    reason: row.approval_reason === null ? null : clip(row.approval_reason, textCharsMax),
+    decided_at: row.approval_decided_at,
+  }
+}

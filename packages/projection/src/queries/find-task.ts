@@ -1,0 +1,37 @@
+// Finding the task a person means: by its id, or by the beginning of its id.
+// F1. A whole id wins over a beginning. F2. What could mean several tasks is refused, with their names.
+import { BeaverError } from '@beaver/core'
+import type { TaskRow } from '../store/row-types.ts'
+import type { Sql } from '../store/sql.ts'
+
+/** The inputs that name a task; `tenant` and `session_id` narrow the choice. */
+export interface TaskName {
+  readonly task_id: string
+  readonly session_id?: string | undefined
+  readonly tenant?: string | undefined
+}
+
+export type FoundTask = Pick<TaskRow, 'task_key' | 'task_id' | 'session_id' | 'tenant' | 'submitted_at'>
+
+const namedInErrorMax = 8
+
+/** @throws {BeaverError} `not_found` when no task fits, `invalid_arguments` when several do */
+export function findTask(sql: Sql, name: TaskName): FoundTask {
+  const [only, ...others] = candidates(sql, name)
+  if (only === undefined) throw new BeaverError('not_found', `There is no task ${JSON.stringify(name.task_id)} in the read model.`)
+  if (others.length === 0) return only
+  const shown = [only, ...others].slice(0, namedInErrorMax)
+  const sameId = others.some((other) => other.task_id === only.task_id)
+  const names = shown.map((task) => (sameId ? `${task.tenant}/${task.session_id}/${task.task_id}` : task.task_id)).join(', ')
+  const message = `${JSON.stringify(name.task_id)} may mean several tasks: ${names}${others.length + 1 > namedInErrorMax ? ', …' : ''}. ${sameId ? 'Name the session.' : 'Give more of the id.'}`
+  throw new BeaverError('invalid_arguments', message, { problems: [{ path: 'task_id', message }] })
+}
+
+function candidates(sql: Sql, name: TaskName): FoundTask[] {
+  const [task, session, tenant] = [name.task_id, name.session_id ?? null, name.tenant ?? null]
+  const select = 'select task_key, task_id, session_id, tenant, submitted_at from tasks where'
+  const within = 'and (?2 is null or session_id = ?2) and (?3 is null or tenant = ?3) order by task_id, task_key limit ?4'
+  const exact = sql.all<FoundTask>(`${select} task_id = ?1 ${within}`, [task, session, tenant, namedInErrorMax + 1])
+  if (exact.length > 0) return exact
+  return sql.all<FoundTask>(`${select} task_id >= ?1 and task_id < ?1 || char(1114111) ${within}`, [task, session, tenant, namedInErrorMax + 1])
+}

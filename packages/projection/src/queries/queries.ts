@@ -1,0 +1,55 @@
+// The table of queries: what the query service serves, by name. Every answer is plain JSON with snake_case keys.
+// Q1. An input is validated before a query runs; unknown fields are refused. Q2. A query changes nothing. Q3. Answers are bounded.
+// Q4. An answer is not validated here: the compiler holds each query to its contract, the tests hold real answers to it, and the
+//     client reads each answer by it. A check of every answer would cost more than most queries do.
+import { isQueryName, queryContracts, type QueryName, type QueryOutput } from '@beaver/contracts'
+import { BeaverError, systemClock } from '@beaver/core'
+import { z } from 'zod'
+import type { Around, Query } from './query.ts'
+import { approvals } from './query-approvals.ts'
+import { audit } from './query-audit.ts'
+import { events } from './query-events.ts'
+import { openTasks } from './query-open-tasks.ts'
+import { search } from './query-search.ts'
+import { sessionSearch } from './query-session-search.ts'
+import { status } from './query-status.ts'
+import { task } from './query-task.ts'
+import { tasks } from './query-tasks.ts'
+import { timeline } from './query-timeline.ts'
+import type { Sql } from '../store/sql.ts'
+
+const queries: { readonly [Name in QueryName]: Query<Name> } = {
+  tasks,
+  task,
+  approvals,
+  timeline,
+  events,
+  search,
+  session_search: sessionSearch,
+  audit,
+  status,
+  open_tasks: openTasks,
+}
+
+/**
+ * The answer to a query.
+ *
+ * @throws {BeaverError} `invalid_arguments` for an unknown query or input of another shape, with the path of each problem;
+ *   `not_found` when the task is not there
+ * @example answer(model.sql, 'tasks', { status: 'failed', limit: 5 })
+ */
+export function answer(sql: Sql, name: string, input: unknown, around: Partial<Around> = {}): QueryOutput<QueryName> {
+  if (!isQueryName(name)) {
+    throw new BeaverError('invalid_arguments', `There is no query ${JSON.stringify(name)}. Queries: ${Object.keys(queries).join(', ')}.`)
+  }
+  return answerTo(sql, name, input, { now: () => systemClock.now(), following: null, ...around })
+}
+
+function answerTo<Name extends QueryName>(sql: Sql, name: Name, input: unknown, around: Around): QueryOutput<Name> {
+  const parsed = queryContracts[name].input.safeParse(input ?? {})
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map((issue) => ({ path: issue.path.join('.'), message: issue.message }))
+    throw new BeaverError('invalid_arguments', `The input of the query ${name} is not valid: ${z.prettifyError(parsed.error)}`, { problems })
+  }
+  return queries[name](sql, parsed.data, around)
+}

@@ -1,0 +1,54 @@
+// `open_tasks`: the tasks of a tenant that have not ended, for the daemons' sweep. The one that was quiet for longest comes first.
+// O1. Its cost depends on how many it gives out, not on how many tasks there are. O2. It is as old as `applied_sequence`: who
+//     acts on it reads the task's log first.
+import { page } from './page.ts'
+import type { Query } from './query.ts'
+import type { TaskRow } from '../store/row-types.ts'
+import type { SqlValue } from '../store/sql.ts'
+
+type OpenRow = Pick<TaskRow, 'task_id' | 'session_id' | 'daemon' | 'epoch' | 'last_taskseq' | 'status' | 'waits_for' | 'wake_at' | 'previous_task_id'> & {
+  readonly last_event_at: string
+}
+
+const aheadMsMax = 60_000
+/** Has a daemon; or has none, was quiet for long enough, and waits for nothing: neither for its alarm nor for the task before it. */
+const forsaken = `(daemon is not null or (
+  (last_event_at <= ? or last_event_at > ?)
+  and (waits_for is null or wake_at <= ?)
+  and not exists (
+    select 1 from tasks as earlier
+    where tasks.claims = 0 and earlier.tenant = tasks.tenant and earlier.session_id = tasks.session_id
+      and earlier.task_id = tasks.previous_task_id and earlier.ended_at is null)))`
+
+/**
+ * `owner`: only tasks that this daemon owns. `idle_ms_min`: only tasks whose last event is at least this old. `needs_daemon`: only
+ * tasks that have a daemon, whatever its state, and those without one that nothing says to wait; `idle_ms_min` is for the latter.
+ */
+export const openTasks: Query<'open_tasks'> = (sql, { tenant, owner, idle_ms_min, needs_daemon, limit }, { now }) => {
+  const where = ['tenant = ?', 'ended_at is null', 'last_event_at is not null']
+  const values: SqlValue[] = [tenant]
+  if (owner !== undefined) {
+    where.push('daemon = ?')
+    values.push(owner)
+  }
+  const quietSince = new Date(now() - (idle_ms_min ?? 0)).toISOString()
+  if (needs_daemon) {
+    where.push(forsaken)
+    // A time ahead of ours was written by a clock that is wrong: it says nothing.
+    values.push(quietSince, new Date(now() + aheadMsMax).toISOString(), quietSince)
+  } else if (idle_ms_min !== undefined) {
+    where.push('last_event_at <= ?')
+    values.push(quietSince)
+  }
+  const index = owner === undefined ? 'tasks_open' : 'tasks_open_by_owner'
+  const rows = sql.each<OpenRow>(
+    `select task_id, session_id, daemon, epoch, last_taskseq, last_event_at, status, waits_for, wake_at, previous_task_id
+       from tasks indexed by ${index} where ${where.join(' and ')} order by last_event_at limit ?`,
+    [...values, limit + 1],
+  )
+  const { items, more } = page(rows, limit, {
+    item: ({ daemon, last_taskseq, ...row }) => ({ ...row, owner: daemon, taskseq: last_taskseq }),
+    cursor: () => 0,
+  })
+  return { tasks: items, more, applied_sequence: sql.get<{ sequence: number }>('select sequence from checkpoint')?.sequence ?? 0 }
+}

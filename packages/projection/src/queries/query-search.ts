@@ -1,0 +1,106 @@
+// `search`: full text over the visible transcript, newest first.
+// S1. Any query string is safe: it is words to find, never a query language. S2. Words are separated by white space and must
+//     all occur, anywhere in the text, whatever their case; so a part of a Chinese sentence is a word too.
+// S3. The trigram index answers for words of three characters and more. Where it cannot decide alone (a shorter word, a tenant, a
+//     session, texts that are not indexed yet), one answer looks at `looksMax` texts at most: it takes no longer however large the
+//     read model is. An answer that stops there has `more`, with fewer hits than were asked for or none, and goes on at `next`.
+import type { SearchAnswer } from '@beaver/contracts'
+import { page } from './page.ts'
+import type { Query } from './query.ts'
+import { matching, pattern, snippet, wordsOf } from './search-words.ts'
+import type { Sql } from '../store/sql.ts'
+import { indexedTo, lastText } from '../store/text-index.ts'
+
+const looksMax = 1_000
+const snippetCharsMax = 240
+
+interface HitRow {
+  readonly position: number
+  readonly tenant: string
+  readonly session_id: string
+  readonly task_id: string
+  readonly taskseq: number
+  readonly run_id: string | null
+  readonly agent_name: string | null
+  readonly role: string
+  readonly name: string | null
+  readonly text: string
+  readonly time: string
+}
+
+/** `before` is the `next` of the page before. */
+export const search: Query<'search'> = (sql, input) => {
+  const { all: words, long, short } = wordsOf(input.query)
+  if (words.length === 0) return { hits: [], more: false, next: null }
+  const before = Math.min(input.before ?? Infinity, lastText(sql) + 1)
+  const where = { tenant: input.tenant ?? null, session: input.session_id ?? null, limit: input.limit + 1 }
+  const decided = short.length === 0 && where.tenant === null && where.session === null
+  // Newer than what is indexed, or with no word that the index knows: these texts are looked at one by one.
+  const indexed = long.length > 0 ? indexedTo(sql) : 0
+  const oldest = Math.max(indexed, before - 1 - looksMax)
+  const [candidates, looked] =
+    oldest > indexed ? [[], oldest] : byIndex(sql, long, { before: Math.min(before, indexed + 1), max: decided ? input.limit + 1 : looksMax })
+  const rows = function* (): Generator<HitRow> {
+    if (before > oldest + 1) yield* matches(sql, { ...where, words, after: oldest, before })
+    if (candidates.length > 0) yield* matches(sql, { ...where, words: short, positions: candidates })
+  }
+  const { items, more, next } = page(rows(), input.limit, { item: (row) => hitView(row, words), cursor: (row) => row.position })
+  return more || looked === 0 ? { hits: items, more, next } : { hits: items, more: true, next: looked + 1 }
+}
+
+/** The newest texts before a position that hold the words, at most so many, and the position up to which there may be others; 0: there are none. */
+function byIndex(sql: Sql, words: readonly string[], { before, max }: { before: number; max: number }): [positions: readonly number[], upTo: number] {
+  if (words.length === 0) return [[], 0]
+  const found = sql.all<{ position: number }>(
+    'select rowid as position from transcript_fts where transcript_fts match ? and rowid < ? order by rowid desc limit ?',
+    [matching(words), before, max],
+  )
+  return [found.map(({ position }) => position), found.length < max ? 0 : (found.at(-1)?.position ?? 1) - 1]
+}
+
+type Wanted = { readonly words: readonly string[]; readonly tenant: string | null; readonly session: string | null; readonly limit: number } & (
+  | { readonly positions: readonly number[] }
+  /** Both excluded. */
+  | { readonly after: number; readonly before: number }
+)
+
+/** The texts there that hold all of the words, the newest first. */
+function matches(sql: Sql, wanted: Wanted): Iterable<HitRow> {
+  const listed = 'positions' in wanted
+  return sql.each<HitRow>(
+    `select transcript.position, transcript.taskseq, transcript.run_id, transcript.role, transcript.name, transcript.text,
+       tasks.tenant, tasks.session_id, tasks.task_id, runs.agent_name, events.time
+     from ${listed ? 'json_each(?) as listed cross join transcript on transcript.position = listed.value' : 'transcript'}
+     join tasks on tasks.task_key = transcript.task_key
+     join events on events.task_key = transcript.task_key and events.taskseq = transcript.taskseq
+     left join runs on runs.task_key = transcript.task_key and runs.run_id = transcript.run_id
+     where ${listed ? 'true' : 'transcript.position > ? and transcript.position < ?'}
+       ${wanted.words.map(() => "and transcript.text like ? escape '\\'").join(' ')}
+       and (? is null or tasks.tenant = ?) and (? is null or tasks.session_id = ?)
+     order by ${listed ? 'listed.key' : 'transcript.position desc'} limit ?`,
+    [
+      ...(listed ? [JSON.stringify(wanted.positions)] : [wanted.after, wanted.before]),
+      ...wanted.words.map(pattern),
+      wanted.tenant,
+      wanted.tenant,
+      wanted.session,
+      wanted.session,
+      wanted.limit,
+    ],
+  )
+}
+
+function hitView(row: HitRow, words: readonly string[]): SearchAnswer['hits'][number] {
+  return {
+    task_id: row.task_id,
+    session_id: row.session_id,
+    tenant: row.tenant,
+    taskseq: row.taskseq,
+    run_id: row.run_id,
+    agent_name: row.agent_name,
+    role: row.role,
+    name: row.name,
+    time: row.time,
+    snippet: snippet(row.text, words, snippetCharsMax),
+  }
+}

@@ -1,0 +1,41 @@
+// `status`: where the projector stands, whether it goes on, and how many tasks there are.
+import type { ProjectorStatus } from '@beaver/contracts'
+import type { Following, Query } from './query.ts'
+import { schemaVersion } from '../store/schema.ts'
+import { indexedTo, lastText } from '../store/text-index.ts'
+
+/**
+ * `sequence` is the last message that was applied, `stream_sequence` the journal's last one, `behind` how many lie between.
+ * `texts_behind`: texts that searches find without the index still. `behind_since`: since when there is something to apply and nothing was. `fault`: why it does not go on, with what to do.
+ */
+export const status: Query<'status'> = (sql, _input, { following }) => {
+  const at = sql.get<{ stream: string; sequence: number; events: number }>('select stream, sequence, events from checkpoint')
+  const byStatus = sql.all<{ status: string; n: number }>('select status, n from task_counts order by status')
+  return {
+    stream: at?.stream ?? null,
+    sequence: at?.sequence ?? 0,
+    events: at?.events ?? 0,
+    tasks: byStatus.reduce((sum, each) => sum + each.n, 0),
+    by_status: Object.fromEntries(byStatus.map((each) => [each.status, each.n])),
+    waiting: sql.one<{ n: number }>('select count(*) as n from tasks where waits_for is not null').n,
+    findings: sql.one<{ n: number }>('select count(*) as n from audit_findings').n,
+    tasks_broken: sql.one<{ n: number }>('select count(*) as n from tasks where chain_ok = 0').n,
+    texts_behind: lastText(sql) - indexedTo(sql),
+    schema_version: schemaVersion,
+    ...followingView(following, at?.sequence ?? 0),
+  }
+}
+
+function followingView(
+  following: Following | null,
+  sequence: number,
+): Pick<ProjectorStatus, 'stream_sequence' | 'behind' | 'moved_at' | 'behind_since' | 'fault'> {
+  const end = following?.streamSequence ?? null
+  return {
+    stream_sequence: end,
+    behind: end === null ? null : Math.max(0, end - sequence),
+    moved_at: following?.movedAt ?? null,
+    behind_since: following?.behindSince ?? null,
+    fault: following?.fault ?? null,
+  }
+}

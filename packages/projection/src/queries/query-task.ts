@@ -1,0 +1,100 @@
+// `task`: one task whole. What was asked, who did what, what came out, what failed, and whether the record is intact.
+// T1. Long texts are cut, and their full length stands beside them; the whole text is in `events`.
+// T2. The answer fits one message, whatever the task: a tree that is too large is shown with fewer nodes and `more`.
+import type { TaskAnswer } from '@beaver/contracts'
+import type { FailureClass } from '@beaver/core'
+import { approvalsOf } from './approvals.ts'
+import { findingsOf } from './query-audit.ts'
+import { findTask } from './find-task.ts'
+import type { Query } from './query.ts'
+import { failureMessage, taskSummary } from './query-tasks.ts'
+import type { TaskRow } from '../store/row-types.ts'
+import { type RunTree, runTree } from './run-tree.ts'
+import type { Sql } from '../store/sql.ts'
+import { clip } from '../text.ts'
+
+const textCharsMax = 10_000
+const finalOutputCharsMax = 40_000
+/** Shared evenly by the outputs. */
+const outputsCharsMax = 40_000
+const failuresMax = 30
+const approvalsMax = 50
+const findingsMax = 20
+const runsBytesMax = 400 * 1024
+
+/** `limit`: nodes of all teams together. */
+export const task: Query<'task'> = (sql, input) => {
+  const { task_key: key } = findTask(sql, input)
+  const row = sql.one<TaskRow>('select * from tasks where task_key = ?', [key])
+  const { runs, teams, more } = boundedTree(sql, key, input.limit)
+  const findings = findingsOf(sql, { taskKey: key, after: 0, limit: findingsMax })
+  return {
+    task: taskDetail(sql, row),
+    runs,
+    teams,
+    more,
+    approvals: approvalsOf(sql, key, approvalsMax),
+    final_output: row.final_output === null ? null : clip(row.final_output, finalOutputCharsMax),
+    final_output_chars: row.final_output?.length ?? 0,
+    outputs: outputsOf(row),
+    failures: failuresOf(sql, row),
+    chain_ok: row.chain_ok === 1,
+    findings: findings.items,
+    more_findings: findings.more,
+  }
+}
+
+function boundedTree(sql: Sql, key: number, limit: number): RunTree {
+  for (let nodesMax = limit; ; nodesMax = Math.ceil(nodesMax / 2)) {
+    const tree = runTree(sql, key, nodesMax)
+    if (nodesMax === 1 || Buffer.byteLength(JSON.stringify([tree.runs, tree.teams])) <= runsBytesMax) return tree
+  }
+}
+
+function taskDetail(sql: Sql, row: TaskRow): TaskAnswer['task'] {
+  return {
+    ...taskSummary(sql, row, textCharsMax),
+    workspace: row.workspace,
+    source: row.source,
+    workflow: row.workflow,
+    profile: row.profile,
+    previous_task_id: row.previous_task_id,
+    root_run_id: row.root_run_id,
+    daemon: row.daemon,
+    claims: row.claims,
+    cancel_reason: row.cancel_reason,
+    dead_lettered: row.dead_lettered === 1,
+    epoch: row.epoch,
+    last_taskseq: row.last_taskseq,
+    head_hash: row.head_hash,
+  }
+}
+
+function outputsOf(row: TaskRow): TaskAnswer['outputs'] {
+  const outputs = row.outputs === null ? [] : (JSON.parse(row.outputs) as { node_id: string; output: string }[])
+  const charsMax = Math.max(100, Math.floor(outputsCharsMax / Math.max(1, outputs.length)))
+  return outputs.map(({ node_id, output }) => ({ node_id, output: clip(output, charsMax), output_chars: output.length }))
+}
+
+interface FailureRow {
+  readonly scope: string
+  readonly id: string
+  readonly name: string
+  readonly failure_class: FailureClass
+  readonly failure_message: string | null
+}
+
+/** What failed, from the inside out: runs, nodes, the task. */
+function failuresOf(sql: Sql, row: TaskRow): TaskAnswer['failures'] {
+  const rows = sql.all<FailureRow>(
+    `select 'run' as scope, run_id as id, agent_name as name, failure_class, failure_message, 0 as rank, started_taskseq as place
+       from runs where task_key = ?1 and failure_class is not null
+     union all
+     select 'node', node_id, node_id, failure_class, failure_message, 1, declared_index from team_nodes where task_key = ?1 and failure_class is not null
+     union all
+     select 'task', task_id, task_id, failure_class, failure_message, 2, 0 from tasks where task_key = ?1 and failure_class is not null
+     order by rank, place, id limit ?2`,
+    [row.task_key, failuresMax],
+  )
+  return rows.map((failed) => ({ scope: failed.scope, id: failed.id, name: failed.name, class: failed.failure_class, message: failureMessage(failed) }))
+}

@@ -1,0 +1,84 @@
+// `tasks`: what was asked of the system, newest first. And the view of one task that other answers show too.
+import type { TaskSummary } from '@beaver/contracts'
+import type { Failure } from '@beaver/core'
+import { somethingWaits, waitingOf } from './approvals.ts'
+import { page } from './page.ts'
+import type { Query } from './query.ts'
+import type { TaskRow } from '../store/row-types.ts'
+import { type Sql, truth } from '../store/sql.ts'
+import { clip, millisBetween } from '../text.ts'
+import { usageOfTask } from './usage.ts'
+
+/** Newest first. `before` is the `next` of the page before. */
+export const tasks: Query<'tasks'> = (
+  sql,
+  { tenant = null, session_id: session = null, status = null, ended_since: since = null, retried = null, limit, before = null },
+) => {
+  const where: string[] = []
+  const values: (string | number)[] = []
+  const only = (condition: string, value: string | number | null): void => {
+    if (value === null) return
+    where.push(condition)
+    values.push(value)
+  }
+  only('tenant = ?', tenant)
+  only('session_id = ?', session)
+  if (status === 'waiting_for_approval') where.push(somethingWaits)
+  else if (status === 'waiting') where.push('waits_for is not null')
+  else only(status === 'running' ? 'waits_for is null and status = ?' : 'status = ?', status)
+  only('ended_at >= ?', since)
+  if (retried !== null)
+    where.push(`${retried ? '' : 'not '}exists (select 1 from tasks as retry where retry.retry_of = tasks.task_id and retry.tenant = tasks.tenant)`)
+  only('task_key < ?', before)
+  const filter = where.length === 0 ? '' : `where ${where.join(' and ')}`
+  const rows = sql.each<TaskRow>(`select * from tasks ${filter} order by task_key desc limit ?`, [...values, limit + 1])
+  const { items, more, next } = page(rows, limit, { item: (row) => taskSummary(sql, row), cursor: (row) => row.task_key })
+  return { tasks: items, more, next }
+}
+
+const textCharsMax = 200
+const failureCharsMax = 1000
+
+/**
+ * One task in a list. `elapsed_ms` is from its submission to its end, or to the last thing known of it. `simulated` is null until it
+ * ends. `waiting`: how many of its calls wait for a person; `waits_for`: the first of them. `wait`: what the task itself waits for,
+ * without a daemon.
+ */
+export function taskSummary(sql: Sql, row: TaskRow, charsMax: number = textCharsMax): TaskSummary {
+  const waiting = row.ended_at === null ? waitingOf(sql, row.task_key) : { count: 0, first: null }
+  return {
+    task_id: row.task_id,
+    session_id: row.session_id,
+    tenant: row.tenant,
+    status: statusOf(row),
+    wait: row.waits_for === null ? null : { for: row.waits_for, until: row.wake_at, reason: clip(row.wait_reason ?? '', failureCharsMax) },
+    text: row.text === null ? null : clip(row.text, charsMax),
+    skill: row.skill,
+    retry_of: row.retry_of,
+    submitted_at: row.submitted_at,
+    started_at: row.started_at,
+    ended_at: row.ended_at,
+    elapsed_ms: millisBetween(row.submitted_at, row.ended_at ?? row.last_event_at),
+    agents: row.agents,
+    input_tokens: row.input_tokens,
+    output_tokens: row.output_tokens,
+    calls: row.calls,
+    usage_by_model: usageOfTask(sql, row.task_key),
+    waiting: waiting.count,
+    waits_for: waiting.first,
+    provider: row.provider,
+    model: row.model,
+    simulated: truth(row.simulated),
+    failure: failureView(row),
+    chain_ok: row.chain_ok === 1,
+  }
+}
+
+/** A task that waits without a daemon is shown as that, with what it waits for: `waiting_for_provider`. */
+const statusOf = (row: TaskRow): string => (row.ended_at === null && row.waits_for !== null ? `waiting_for_${row.waits_for}` : row.status)
+
+export function failureView(row: Pick<TaskRow, 'failure_class' | 'failure_message'>): Failure | null {
+  return row.failure_class === null ? null : { class: row.failure_class, message: failureMessage(row) }
+}
+
+export const failureMessage = (row: Pick<TaskRow, 'failure_message'>): string => clip(row.failure_message ?? '', failureCharsMax)

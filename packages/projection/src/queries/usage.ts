@@ -1,0 +1,57 @@
+// What was used of each model, by task or by run; and what the first prompt of a run was made of.
+import type { ModelUsage } from '@beaver/contracts'
+import type { Sql, SqlValue } from '../store/sql.ts'
+
+interface UsageRow {
+  readonly run_id: string
+  readonly provider: string | null
+  readonly model: string | null
+  readonly input_tokens: number
+  readonly output_tokens: number
+  readonly calls: number
+}
+
+/** Models named; what the others used stands in one more item without a name, so that a sum of all is whole. */
+const modelsMax = 12
+
+export function usageOfTask(sql: Sql, taskKey: number): ModelUsage[] {
+  const rows = sql.all<UsageRow>(
+    `select '' as run_id, provider, model, sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens, sum(calls) as calls
+     from model_usage where task_key = ? group by provider, model order by min(rowid)`,
+    [taskKey],
+  )
+  return bounded(rows)
+}
+
+/** By run. */
+export function usageOfRuns(sql: Sql, taskKey: number): (runId: string) => ModelUsage[] {
+  const byRun = new Map<string, UsageRow[]>()
+  for (const row of sql.each<UsageRow>(
+    'select run_id, provider, model, input_tokens, output_tokens, calls from model_usage where task_key = ? order by rowid',
+    [taskKey],
+  )) {
+    const rows = byRun.get(row.run_id)
+    if (rows === undefined) byRun.set(row.run_id, [row])
+    else rows.push(row)
+  }
+  return (runId) => bounded(byRun.get(runId) ?? [])
+}
+
+function bounded(rows: readonly UsageRow[]): ModelUsage[] {
+  const rest = rows.slice(modelsMax)
+  const sum = (of: 'input_tokens' | 'output_tokens' | 'calls'): number => rest.reduce((total, row) => total + row[of], 0)
+  const others = { run_id: '', provider: null, model: null, input_tokens: sum('input_tokens'), output_tokens: sum('output_tokens'), calls: sum('calls') }
+  return [...rows.slice(0, modelsMax), ...(rest.length === 0 ? [] : [others])].map(({ run_id: _run, ...used }) => used)
+}
+
+/** What the provider counted for the first call of each run that it answered. */
+export function firstCallTokens(sql: Sql, taskKey: number): ReadonlyMap<SqlValue, number> {
+  const rows = sql.all<{ run_id: string | null; input_tokens: number | null; first: number }>(
+    "select run_id, input_tokens, min(taskseq) as first from provider_calls where task_key = ? and success = 1 and purpose = 'answer' group by run_id",
+    [taskKey],
+  )
+  return new Map(rows.flatMap((row) => (row.input_tokens === null ? [] : [[row.run_id, row.input_tokens] as const])))
+}
+
+/** A column that holds JSON, as the fold of this package wrote it. */
+export const parsedOrNull = <T>(text: string | null): T | null => (text === null ? null : (JSON.parse(text) as T))

@@ -1,0 +1,5 @@
+export { type SimulatedRequest } from './answer.ts'
+export type { SimulatedReply } from './habit.ts'
+export { type SimulatedModelProcess, startSimulatedModelProcess } from './process.ts'
+export { type SimulatedModel } from './server.ts'
+export { simulatedModelName } from './simulated-model-name.ts'

@@ -1,0 +1,33 @@
+// The tools every workspace has.
+import { readFile } from './files/read-file.ts'
+import type { Tool } from '@beaver/agent/tool-kit'
+import { echo } from './echo.ts'
+import { fileStats } from './files/file-stats.ts'
+import { listFiles } from './files/list-files.ts'
+import { memory } from './memory.ts'
+import { type BuiltinToolOptions, defaultBuiltinToolOptions } from './options.ts'
+import { recountFiles } from './files/recount-files.ts'
+import { runCommand } from './command/run-command.ts'
+import { sessionSearch } from './session-search.ts'
+import { skillView } from './skill-view.ts'
+import { webFetch } from './web/web-fetch.ts'
+import { webSearch } from './web/web-search.ts'
+import { writeFile } from './files/write-file.ts'
+
+/** Those that are switched off are not among them. */
+export function builtinTools({ webSearch: search, webFetch: fetch, runCommand: command }: BuiltinToolOptions = defaultBuiltinToolOptions): readonly Tool[] {
+  return [
+    listFiles,
+    readFile,
+    writeFile,
+    fileStats,
+    recountFiles,
+    webFetch(fetch),
+    ...(search === null ? [] : [webSearch(search)]),
+    ...(command.enabled ? [runCommand(command)] : []),
+    echo,
+    memory,
+    sessionSearch,
+    skillView,
+  ]
+}

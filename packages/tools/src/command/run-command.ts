@@ -1,0 +1,95 @@
+// run_command: a program of this machine, started in the workspace. Off unless the configuration turns it on.
+// C1. Without a shell: the arguments are what the program gets, and what rules and people see is what runs. C2. It is no sandbox: the
+//     program has the rights of the daemon, but not its environment. C3. Nothing of it is left when the call has ended
+//     (see process-group.ts). C4. Time, output, CPU time and the size of files are bounded.
+import { realpath } from 'node:fs/promises'
+import { childEnvironment, defineTool, groupsSupported, startGroup, type Tool, ToolFailure } from '@beaver/agent/tool-kit'
+import { z } from 'zod'
+import { headTail } from './head-tail.ts'
+import type { BuiltinToolOptions } from '../options.ts'
+
+export interface CommandResult {
+  readonly command: string
+  /** `null` when a signal ended it. */
+  readonly exit_code: number | null
+  readonly signal: string | null
+  readonly duration_ms: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+const argumentCharsMax = 32_000
+const fileBytesMax = 1_073_741_824
+/** Between the request to end and the kill. */
+const graceMs = 500
+/** For the kill and the result, before the executor ends the call. */
+const reserveMs = 3_000
+
+const argument = z
+  .string()
+  .max(argumentCharsMax)
+  .refine((text) => !text.includes('\0'), 'must not hold a NUL character')
+
+export function runCommand({ timeoutMs, outputBytesMax }: BuiltinToolOptions['runCommand']): Tool {
+  return defineTool({
+    name: 'run_command',
+    description:
+      'Runs a program in the workspace and returns its "exit_code", "stdout" and "stderr". There is no shell: give the program as "command" and each argument by itself; ' +
+      `pipes, redirections and wildcards do not work. The standard input is empty. It is stopped after ${timeoutMs / 1000} s; of long output the beginning and the end are kept.`,
+    input: z.strictObject({
+      command: argument.min(1).describe('Program: a name such as git, or a path relative to the workspace such as ./build.sh.'),
+      args: z.array(argument).max(256).default([]).describe('Its arguments, one string each. Default: none.'),
+    }),
+    permission: 'ask',
+    subject: ({ command, args }) => commandLine(command, args),
+    timeoutMs: timeoutMs + graceMs + reserveMs,
+    async run({ command, args }, context): Promise<CommandResult> {
+      if (!groupsSupported) throw new ToolFailure('not_supported', 'Commands cannot be run on this system: it has no process groups.')
+      const cwd = await realpath(context.workspace)
+      context.signal.throwIfAborted()
+      const begun = performance.now()
+      const cpuSecondsMax = Math.ceil(timeoutMs / 1000) + 1
+      const group = startGroup(command, args, { cwd, env: { LANG: 'C.UTF-8', ...childEnvironment() }, cpuSecondsMax, fileBytesMax })
+      const [stdout, stderr] = [headTail(outputBytesMax / 2), headTail(outputBytesMax / 2)]
+      group.child.stdout?.on('data', (chunk: Buffer) => stdout.add(chunk))
+      group.child.stderr?.on('data', (chunk: Buffer) => stderr.add(chunk))
+      const stop = stopper(group)
+      const deadline = setTimeout(stop.begin, timeoutMs)
+      context.signal.addEventListener('abort', stop.begin, { once: true })
+      const { exitCode, signal, error } = await group.ended
+      clearTimeout(deadline)
+      stop.done()
+      context.signal.removeEventListener('abort', stop.begin)
+      context.signal.throwIfAborted()
+      if (error !== null) throw new ToolFailure('not_started', `${commandLine(command, [])} could not be started: ${error.message}.`)
+      const result = { exit_code: exitCode, signal, duration_ms: Math.round(performance.now() - begun), stdout: stdout.text(), stderr: stderr.text() }
+      if (stop.begun)
+        throw new ToolFailure(
+          'tool_timeout',
+          `${commandLine(command, args).slice(0, 500)} did not end within ${timeoutMs / 1000} s and was stopped, with all it had started. What it said until then: ${JSON.stringify({ stdout: result.stdout, stderr: result.stderr })}`,
+        )
+      return { command: commandLine(command, args), ...result }
+    },
+  })
+}
+
+/** Asks the group to end, then makes it. */
+function stopper(group: ReturnType<typeof startGroup>): { begin(): void; done(): void; readonly begun: boolean } {
+  let timer: NodeJS.Timeout | undefined
+  return {
+    begin() {
+      if (timer !== undefined) return
+      group.kill('SIGTERM')
+      timer = setTimeout(() => group.kill('SIGKILL'), graceMs)
+    },
+    done: () => clearTimeout(timer),
+    get begun() {
+      return timer !== undefined
+    },
+  }
+}
+
+/** As one would type it in a POSIX shell: another program or other arguments give another line. */
+export function commandLine(command: string, args: readonly string[]): string {
+  return [command, ...args].map((each) => (/^[\w@%+=:,./-]+$/.test(each) ? each : `'${each.replaceAll("'", `'\\''`)}'`)).join(' ')
+}

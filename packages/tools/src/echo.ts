@@ -1,0 +1,11 @@
+// echo: says back what it was told; for trying things out.
+import { defineTool } from '@beaver/agent/tool-kit'
+import { z } from 'zod'
+
+export const echo = defineTool({
+  name: 'echo',
+  description: 'Returns the text it is given, unchanged.',
+  input: z.strictObject({ text: z.string().max(100_000) }),
+  pure: true,
+  run: ({ text }) => ({ text }),
+})

@@ -1,0 +1,154 @@
+// file_stats: counts the files, lines, words and bytes of a folder per type, as `find` and `wc` would.
+// F1. The figures equal those of `find <folder> -type f` and `LC_ALL=C.UTF-8 wc` (word-classes.ts says of which version).
+// F2. Memory is bounded whatever the files are. F3. The same files give the same result, whatever order the disk has them in.
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { extname } from 'node:path'
+import { defineTool, ignoredFolders, resolveInWorkspace, walk } from '@beaver/agent/tool-kit'
+import { z } from 'zod'
+import { type BoundedList, boundedList } from './bounded-list.ts'
+import { addFigures, type Figures, noFigures } from './figures.ts'
+import { folderName } from './list-files.ts'
+import { TextCounter } from './text-counter.ts'
+
+const concurrentFilesMax = 6
+const chunkBytes = 256 * 1024
+const largestMax = 5
+const typesMax = 50
+
+export interface TypeFigures extends Figures {
+  /** `.ts`, `no extension`, or `N other types`. */
+  readonly type: string
+  /** Share of all bytes, one decimal. */
+  readonly bytes_percent: number
+}
+
+export interface LargeFile {
+  readonly path: string
+  readonly bytes: number
+  readonly lines: number
+}
+
+export interface FileStats {
+  readonly folder: string
+  readonly path: string
+  readonly totals: Figures
+  /** By bytes, falling. */
+  readonly types: readonly TypeFigures[]
+  /** By bytes, falling. */
+  readonly largest: readonly LargeFile[]
+  readonly symlinks_not_followed: number
+  readonly ignored: BoundedList
+  /** Counted as files, with no lines, words and bytes. */
+  readonly unreadable: BoundedList
+  /** Files with bytes that are not UTF-8 or not printable: versions of wc count words differently there. */
+  readonly files_with_uncertain_words: number
+}
+
+export const fileStats = defineTool({
+  name: 'file_stats',
+  description:
+    'Counts the regular files below a folder of the workspace: files, lines (as wc -l), words (as wc -w), bytes, per type (file extension) and in total, and the 5 largest files. ' +
+    `Folders named ${ignoredFolders.join(', ')} are skipped and named in "ignored"; symlinks are not followed. The figures are exact; copy them as they are.`,
+  input: z.strictObject({ path: z.string().default('.').describe('Folder, relative to the workspace. Default: the workspace itself.') }),
+  idempotent: true,
+  async run({ path }, context): Promise<FileStats> {
+    const from = await resolveInWorkspace(context.workspace, path)
+    const totals = noFigures()
+    const types = new Map<string, Figures>()
+    const largest: LargeFile[] = []
+    const ignored = boundedList(20)
+    const unreadable = boundedList(20)
+    let symlinks = 0
+    let uncertain = 0
+
+    const entries = walk(from, { signal: context.signal })
+    await inParallel(concurrentFilesMax, async () => {
+      const chunk = Buffer.allocUnsafeSlow(chunkBytes)
+      for (let next = await entries.next(); next.done !== true; next = await entries.next()) {
+        const entry = next.value
+        if (entry.kind === 'symlink') symlinks++
+        else if (entry.kind === 'ignored_folder') ignored.add(entry.shown)
+        else if (entry.kind === 'unreadable_folder') unreadable.add(entry.shown)
+        if (entry.kind !== 'file') continue
+        const counted = await countFile(entry.path, chunk, context.signal)
+        if (counted === null) unreadable.add(entry.shown)
+        const { lines, words, bytes } = counted ?? noFigures()
+        if (counted?.uncertain === true) uncertain++
+        const found: Figures = { files: 1, lines, words, bytes }
+        addFigures(totals, found)
+        addFigures(figuresOf(types, typeOf(entry.shown)), found)
+        if (counted !== null) keepLargest(largest, { path: entry.shown, bytes, lines })
+      }
+    })
+    return {
+      folder: folderName(from),
+      path: from.shown,
+      totals,
+      types: typeTable(types, totals.bytes),
+      largest,
+      symlinks_not_followed: symlinks,
+      ignored: ignored.result(),
+      unreadable: unreadable.result(),
+      files_with_uncertain_words: uncertain,
+    }
+  },
+})
+
+/** The lower-case extension with its dot; `no extension` for `Makefile`, `.gitignore`, `a.` and what only looks like one. */
+export function typeOf(path: string): string {
+  const extension = extname(path)
+  return /^\.[\p{L}\p{M}\p{N}_+~#-]{1,16}$/u.test(extension) ? extension.toLowerCase() : 'no extension'
+}
+
+/** Runs `work` `times` times side by side; waits for all, then throws the first failure. */
+async function inParallel(times: number, work: () => Promise<void>): Promise<void> {
+  const settled = await Promise.allSettled(Array.from({ length: times }, work))
+  for (const each of settled) if (each.status === 'rejected') throw each.reason
+}
+
+function figuresOf(types: Map<string, Figures>, type: string): Figures {
+  const known = types.get(type)
+  if (known !== undefined) return known
+  const fresh = noFigures()
+  types.set(type, fresh)
+  return fresh
+}
+
+async function countFile(path: Buffer, chunk: Buffer, signal: AbortSignal): Promise<TextCounter | null> {
+  const counter = new TextCounter()
+  try {
+    await using file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0))
+    for (;;) {
+      signal.throwIfAborted()
+      const { bytesRead } = await file.read(chunk, 0, chunk.length, null)
+      if (bytesRead === 0) break
+      counter.add(chunk.subarray(0, bytesRead))
+    }
+  } catch (error) {
+    if (signal.aborted) throw error
+    return null
+  }
+  counter.endFile()
+  return counter
+}
+
+function keepLargest(largest: LargeFile[], file: LargeFile): void {
+  const at = largest.findIndex((other) => isBefore(file, other))
+  if (at === -1 && largest.length >= largestMax) return
+  largest.splice(at === -1 ? largest.length : at, 0, file)
+  if (largest.length > largestMax) largest.pop()
+}
+
+const isBefore = (a: LargeFile, b: LargeFile): boolean => a.bytes > b.bytes || (a.bytes === b.bytes && a.path < b.path)
+
+function typeTable(types: ReadonlyMap<string, Figures>, allBytes: number): TypeFigures[] {
+  const rows = [...types].toSorted(([a, x], [b, y]) => y.bytes - x.bytes || (a < b ? -1 : 1))
+  if (rows.length > typesMax) {
+    const rest = rows.splice(typesMax - 1)
+    const sum = noFigures()
+    for (const [, each] of rest) addFigures(sum, each)
+    rows.push([`${rest.length} other types`, sum])
+  }
+  return rows.map(([type, each]) => ({ type, ...each, bytes_percent: allBytes === 0 ? 0 : Math.round((each.bytes / allBytes) * 1000) / 10 }))
+}

@@ -1,0 +1,71 @@
+// list_files: what is in a folder, and how large.
+import { lstat } from 'node:fs/promises'
+import { defineTool, ignoredFolders, resolveInWorkspace, walk, type WalkedEntry, type WorkspacePath } from '@beaver/agent/tool-kit'
+import { z } from 'zod'
+import { boundedList } from './bounded-list.ts'
+
+const entriesDefault = 500
+
+export interface ListedEntry {
+  readonly path: string
+  readonly kind: 'file' | 'symlink' | 'folder' | 'other'
+  /** Of files only. */
+  readonly bytes?: number
+}
+
+export interface FileList {
+  /** The folder's own name. */
+  readonly folder: string
+  readonly path: string
+  /** Nearest first, then by path. A folder stands here only when `depth_max` kept the walk out of it. */
+  readonly entries: readonly ListedEntry[]
+  readonly entries_left_out: number
+  /** Folders that were not entered because of their name. */
+  readonly ignored: { readonly paths: readonly string[]; readonly left_out: number }
+  readonly unreadable: { readonly paths: readonly string[]; readonly left_out: number }
+}
+
+export const listFiles = defineTool({
+  name: 'list_files',
+  description:
+    'Lists the files below a folder of the workspace with their size in bytes, nearest first. Symlinks are listed, not followed; ' +
+    `folders named ${ignoredFolders.join(', ')} are skipped and named in "ignored". "entries_left_out" says how many more there are.`,
+  input: z.strictObject({
+    path: z.string().default('.').describe('Folder, relative to the workspace. Default: the workspace itself.'),
+    depth_max: z.int().min(1).max(1000).optional().describe('1 lists only the folder itself. Default: no limit.'),
+    entries_max: z.int().min(1).max(5000).default(entriesDefault).describe(`At most this many entries. Default ${entriesDefault}.`),
+  }),
+  idempotent: true,
+  async run(input, context): Promise<FileList> {
+    const from = await resolveInWorkspace(context.workspace, input.path)
+    const ignored = boundedList(20)
+    const unreadable = boundedList(20)
+    const kept: WalkedEntry[] = []
+    let leftOut = 0
+    const depthMax = input.depth_max ?? Infinity
+    for await (const entry of walk(from, { signal: context.signal, depthMax })) {
+      if (entry.kind === 'ignored_folder') ignored.add(entry.shown)
+      else if (entry.kind === 'unreadable_folder') unreadable.add(entry.shown)
+      else if (entry.kind === 'folder' && entry.depth < depthMax) continue
+      else if (kept.length < input.entries_max) kept.push(entry)
+      else leftOut++
+    }
+    const entries: ListedEntry[] = []
+    for (const entry of kept) {
+      context.signal.throwIfAborted()
+      entries.push(await listed(entry))
+    }
+    return { folder: folderName(from), path: from.shown, entries, entries_left_out: leftOut, ignored: ignored.result(), unreadable: unreadable.result() }
+  },
+})
+
+/** The name a person would call the folder by. */
+export function folderName(folder: WorkspacePath): string {
+  return folder.absolute.split(/[/\\]/).findLast((part) => part !== '') ?? '/'
+}
+
+async function listed(entry: WalkedEntry): Promise<ListedEntry> {
+  if (entry.kind !== 'file') return { path: entry.shown, kind: entry.kind as 'symlink' | 'folder' | 'other' }
+  const found = await lstat(entry.path).catch(() => null)
+  return { path: entry.shown, kind: 'file', ...(found === null ? {} : { bytes: found.size }) }
+}

@@ -1,0 +1,70 @@
+// recount_files: counts a folder's files again by other means than file_stats, and compares.
+// C1. It shares no counting code with file_stats: the system's own `find` and `wc`, or, where they are missing, a second algorithm.
+// C2. No shell runs; the programs and their arguments are fixed. C3. They are killed when the call is cancelled or too slow.
+import { defineTool, ignoredFolders, resolveInWorkspace } from '@beaver/agent/tool-kit'
+import { z } from 'zod'
+import { type Figures, figureNames, figures } from './figures.ts'
+import { recountInProcess } from './recount-in-process.ts'
+import { recountBySystem, systemCounts } from './recount-by-system.ts'
+
+export interface Difference {
+  readonly figure: keyof Figures
+  readonly expected: number
+  readonly found: number
+}
+
+export interface Recount {
+  readonly path: string
+  readonly method: 'find and wc' | 'second algorithm in process'
+  readonly totals: Figures
+  /** `null` when no figures were given to compare. */
+  readonly agrees: boolean | null
+  readonly differences: readonly Difference[]
+  /** What `find` and `wc` complained about, if anything. */
+  readonly problems: readonly string[]
+  /** A shell line that prints the same figures. */
+  readonly command: string
+}
+
+export const recountFiles = defineTool({
+  name: 'recount_files',
+  description:
+    "Counts the files, lines, words and bytes below a folder again, independently of file_stats: with the system's own find and wc. " +
+    'Give the totals of file_stats as "expected": the result says figure by figure whether they agree, and gives a shell command with which a person can check.',
+  input: z.strictObject({
+    path: z.string().default('.').describe('Folder, relative to the workspace; the one file_stats was given.'),
+    expected: figures.partial().optional().describe('The "totals" object of the file_stats result, copied exactly.'),
+  }),
+  idempotent: true,
+  async run({ path, expected }, context): Promise<Recount> {
+    const from = await resolveInWorkspace(context.workspace, path)
+    const bySystem = await systemCounts(context.signal)
+    const { totals, problems } = bySystem ? await recountBySystem(from, context.signal) : await recountInProcess(from, context.signal)
+    const differences = differencesOf(expected ?? {}, totals)
+    return {
+      path: from.shown,
+      method: bySystem ? 'find and wc' : 'second algorithm in process',
+      totals,
+      agrees: expected === undefined || Object.keys(expected).length === 0 ? null : differences.length === 0,
+      differences,
+      problems,
+      command: checkCommand(from.absolute),
+    }
+  },
+})
+
+function differencesOf(expected: { readonly [K in keyof Figures]?: number | undefined }, found: Figures): Difference[] {
+  return figureNames.flatMap((figure) => {
+    const wanted = expected[figure]
+    return wanted === undefined || wanted === found[figure] ? [] : [{ figure, expected: wanted, found: found[figure] }]
+  })
+}
+
+/** For a POSIX shell. Every path `find` prints begins with `./`, so a line that names just `total` is one of wc's sums. */
+export function checkCommand(folder: string): string {
+  const ignored = ignoredFolders.map((name) => `-name ${name}`).join(' -o ')
+  return (
+    `(cd '${folder.replaceAll("'", String.raw`'\''`)}' && find . -type d \\( ${ignored} \\) -prune -o -type f -print0 | LC_ALL=C.UTF-8 xargs -0 -r wc -lwc | ` +
+    `awk '$4 != "total" {f++; l+=$1; w+=$2; b+=$3} END {printf "%.0f files, %.0f lines, %.0f words, %.0f bytes\\n", f, l, w, b}')`
+  )
+}

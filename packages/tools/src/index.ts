@@ -1,0 +1,3 @@
+export { builtinTools } from './builtin-tools.ts'
+export { loadToolset, taskWorkflows, type Toolset, type ToolsetPlaces } from './load-toolset.ts'
+export { type BuiltinToolConfig, builtinToolOptions, type BuiltinToolOptions } from './options.ts'

@@ -1,0 +1,55 @@
+// memory: what an agent keeps for later runs (D-45). The store decides; here is only what the model says and hears.
+// One flat object of arguments: providers do not take a union at the top.
+import { defineTool, ToolFailure, ToolInputError } from '@beaver/agent/tool-kit'
+import { type MemoryChange, memoryTarget } from '@beaver/core'
+import { z } from 'zod'
+
+/** More than any limit a target may have. */
+const textCharsMax = 200_000
+
+export const memory = defineTool({
+  name: 'memory',
+  description:
+    'Keeps durable facts for later runs: what will still be true and useful another day, such as preferences, conventions and lessons learned. ' +
+    'Not for the progress of this task, and nothing session_search can find. ' +
+    'add: stores a fact; replace: puts another in the place of the one "old_text" finds; remove: takes that one out. ' +
+    'The memory you were shown at the start of this run stays as it was; what you change here is seen by later runs. Returns the entries as they are now.',
+  input: z.strictObject({
+    action: z.enum(['add', 'replace', 'remove']),
+    target: memoryTarget.describe('"memory": facts of the work; "user": facts of the person you work for.'),
+    content: z.string().max(textCharsMax).optional().describe('For add and replace: the fact, short and complete in itself.'),
+    old_text: z.string().max(textCharsMax).optional().describe('For replace and remove: the entry, or a part that only this entry has.'),
+  }),
+  // Removing again what is gone may find another entry.
+  idempotent: false,
+  async run(input, context) {
+    const answer = await context.memory(changeOf(input))
+    if (!answer.ok) throw new ToolFailure(answer.code, answer.message)
+    const { changed, entries, chars, charsMax } = answer
+    return { target: input.target, changed, entries, chars_used: chars, chars_max: charsMax }
+  },
+})
+
+function changeOf(input: {
+  action: MemoryChange['action']
+  target: MemoryChange['target']
+  content?: string | undefined
+  old_text?: string | undefined
+}): MemoryChange {
+  const { action, target } = input
+  const given = (name: 'content' | 'old_text'): string => {
+    const text = input[name]
+    if (text === undefined) throw new ToolInputError(`"${name}" is missing: ${action} needs it.`)
+    return text
+  }
+  switch (action) {
+    case 'add':
+      return { action, target, content: given('content') }
+    case 'replace':
+      return { action, target, old_text: given('old_text'), content: given('content') }
+    case 'remove':
+      return { action, target, old_text: given('old_text') }
+    default:
+      return action satisfies never
+  }
+}

@@ -1,0 +1,33 @@
+// session_search: what was said in earlier sessions (D-46). Finding belongs to the projector; here is only the asking.
+import { defineTool, ToolFailure } from '@beaver/agent/tool-kit'
+import { messageOf } from '@beaver/core'
+import { z } from 'zod'
+
+const limitDefault = 10
+const limitMax = 50
+
+export const sessionSearch = defineTool({
+  name: 'session_search',
+  description:
+    'Searches what was said in earlier sessions: requests, answers and tool results. Give words that occur in the text, in its language; all of them must occur. ' +
+    'Returns the best matches first, each with its session, task, who said it, when, and the text around the match. An empty list: nothing was found; try fewer or other words.',
+  input: z.strictObject({
+    query: z.string().max(1_000),
+    limit: z.number().optional().describe(`At most this many matches, 1 to ${limitMax}. Default ${limitDefault}.`),
+    include_current: z.boolean().default(false).describe('Search the session of this run too. Default false.'),
+  }),
+  idempotent: true,
+  async run({ query, limit, include_current: includeCurrent }, context) {
+    try {
+      return { query, matches: await context.searchSessions({ query, limit: clamped(limit), includeCurrent }) }
+    } catch (error) {
+      context.signal.throwIfAborted()
+      throw new ToolFailure('session_search_failed', `The sessions could not be searched: ${messageOf(error)}`)
+    }
+  },
+})
+
+function clamped(limit: number | undefined): number {
+  if (limit === undefined || Number.isNaN(limit)) return limitDefault
+  return Math.trunc(Math.min(limitMax, Math.max(1, limit)))
+}

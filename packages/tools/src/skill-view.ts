@@ -1,0 +1,77 @@
+// skill_view: which skills there are, what one says, and what its files hold (SK-12).
+// V1. A skill that models may not invoke is not listed; named, it is shown, for it may be active in this very run.
+import { listSupportFiles, readSupportFile, type Skill } from '@beaver/agent'
+import { defineTool, type FilePart, ToolFailure, ToolInputError } from '@beaver/agent/tool-kit'
+import { z } from 'zod'
+import { bytesDefault, bytesLimit } from './files/read-file.ts'
+
+const listedMax = 200
+const descriptionCharsMax = 1_024
+/** A result holds at most 200,000 characters; the list of files needs some of them. */
+const bodyCharsMax = 100_000
+
+export interface SkillList {
+  readonly skills: readonly { readonly name: string; readonly description: string }[]
+  readonly skills_left_out: number
+}
+
+export interface SkillView {
+  readonly name: string
+  readonly description: string
+  readonly compatibility?: string
+  readonly body: string
+  /** The rest of a long body; view the file SKILL.md to read it. */
+  readonly body_chars_left_out: number
+  readonly files: readonly string[]
+  readonly more_files: boolean
+}
+
+export type SkillFileView = { readonly skill: string } & FilePart
+
+export const skillView = defineTool({
+  name: 'skill_view',
+  description:
+    'Shows skills: guides for certain kinds of tasks. Without a name: the skills there are, with what each is for. With a name: its whole text and the files ' +
+    'that belong to it. With a name and a path: the text of that file; "next_offset" is where to go on, null at the end.',
+  input: z.strictObject({
+    name: z.string().optional().describe('Name of the skill.'),
+    path: z.string().optional().describe('A file of the skill, relative to its folder, such as "references/guide.md". Needs a name.'),
+    offset: z.int().min(0).default(0).describe('Byte of the file to begin at. Default 0.'),
+    bytes_max: z.int().min(1).max(bytesLimit).default(bytesDefault).describe(`At most this many bytes of the file. Default ${bytesDefault}.`),
+  }),
+  idempotent: true,
+  async run({ name, path, offset, bytes_max }, context): Promise<SkillList | SkillView | SkillFileView> {
+    if (name === undefined) {
+      if (path !== undefined) throw new ToolInputError('"name" is missing: say which skill the path belongs to.')
+      return listOf(context.skills)
+    }
+    const skill = find(name, context.skills)
+    if (path !== undefined) return { skill: skill.name, ...(await readSupportFile(skill, path, { offset, bytesMax: bytes_max })) }
+    const { files, more } = await listSupportFiles(skill, context.signal)
+    return {
+      name: skill.name,
+      description: skill.description,
+      ...(skill.compatibility === null ? {} : { compatibility: skill.compatibility }),
+      body: skill.body.slice(0, bodyCharsMax).toWellFormed(),
+      body_chars_left_out: Math.max(0, skill.body.length - bodyCharsMax),
+      files,
+      more_files: more,
+    }
+  },
+})
+
+function listOf(skills: readonly Skill[]): SkillList {
+  const open = skills.filter((skill) => skill.modelInvocable)
+  return {
+    skills: open.slice(0, listedMax).map(({ name, description }) => ({ name, description: description.slice(0, descriptionCharsMax).toWellFormed() })),
+    skills_left_out: Math.max(0, open.length - listedMax),
+  }
+}
+
+function find(name: string, skills: readonly Skill[]): Skill {
+  const skill = skills.find((each) => each.name === name)
+  if (skill !== undefined) return skill
+  const known = skills.filter((each) => each.modelInvocable).map((each) => each.name)
+  const shown = known.length === 0 ? 'There are none.' : `There are: ${known.slice(0, 20).join(', ')}${known.length > 20 ? ', …' : ''}.`
+  throw new ToolFailure('unknown_skill', `There is no skill ${JSON.stringify(name.slice(0, 200))}. ${shown}`)
+}

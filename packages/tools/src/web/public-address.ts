@@ -1,0 +1,65 @@
+// Which network addresses are public, and what a URL's host stands for.
+// P1. Public is what is known to be: IPv4 outside every special range, IPv6 of 2000::/3 outside every special range. An address
+//     that carries another one (mapped, translated, tunnelled) is not, whatever it carries. P2. Of a name, every address must be.
+import type { LookupAddress } from 'node:dns'
+import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
+import { ToolFailure } from '@beaver/agent/tool-kit'
+import ipaddr from 'ipaddr.js'
+
+/** In the public range, but what a cloud answers its own machines from. */
+const platformAddresses = new Set(['168.63.129.16'])
+
+/** The sort of address it is, when it is not public; `null`: public. */
+export function addressFault(address: string): string | null {
+  if (isIP(address) === 0) return 'unreadable'
+  const parsed = ipaddr.parse(address)
+  const range: string = parsed.range()
+  if (range !== 'unicast') return range
+  if (parsed instanceof ipaddr.IPv6) return parsed.match(ipaddr.IPv6.parse('2000::'), 3) ? null : 'reserved'
+  return platformAddresses.has(parsed.toString()) ? 'reserved' : null
+}
+
+/** All addresses of a URL's host. @throws {ToolFailure} `host_not_found`; the reason of `signal` */
+export async function addressesOf(url: URL, signal: AbortSignal): Promise<readonly LookupAddress[]> {
+  const host = bareHost(url)
+  const family = isIP(host)
+  if (family !== 0) return [{ address: host, family }]
+  const asked = lookup(host, { all: true }).catch((error: NodeJS.ErrnoException) => {
+    throw new ToolFailure('host_not_found', `The host ${host} is not known (${error.code ?? error.message}). Check the URL.`)
+  })
+  return await untilAborted(asked, signal)
+}
+
+/** The same, where none of them is private, unless the host is one of `privateHosts`. @throws {ToolFailure} `address_refused` too */
+export async function publicAddressesOf(url: URL, privateHosts: readonly string[], signal: AbortSignal): Promise<readonly LookupAddress[]> {
+  const addresses = await addressesOf(url, signal)
+  if (isAllowed(url, privateHosts)) return addresses
+  const fault = addresses.map(({ address }) => addressFault(address)).find((each) => each !== null)
+  if (fault === undefined && addresses.length > 0) return addresses
+  throw new ToolFailure(
+    'address_refused',
+    `The host ${bareHost(url)} has an address that is not public (${fault ?? 'none at all'}), and is not fetched from. Use a public page; whoever runs Beaver can allow a host in "web_fetch.private_hosts".`,
+  )
+}
+
+function isAllowed(url: URL, privateHosts: readonly string[]): boolean {
+  const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port
+  const names = [url.hostname, bareHost(url)]
+  return privateHosts.some((allowed) => names.some((name) => [name, `${name}:${port}`].includes(allowed.toLowerCase())))
+}
+
+/** Without the brackets of an IPv6 address. */
+const bareHost = (url: URL): string => url.hostname.replace(/^\[(.*)\]$/, '$1')
+
+async function untilAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  signal.throwIfAborted()
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const onAbort = (): void => reject(signal.reason as Error)
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await Promise.race([promise, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}

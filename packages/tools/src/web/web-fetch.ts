@@ -1,0 +1,87 @@
+// web_fetch: one page of the public web, as text.
+// F1. Private addresses are refused, whatever the name, the redirect or the spelling that leads there (see public-address.ts).
+// F2. Time, bytes and characters are bounded. F3. A page that was not served is a failed call.
+import { defineTool, type Tool, type ToolContext, ToolFailure, wholeEnd } from '@beaver/agent/tool-kit'
+import { z } from 'zod'
+import { decodeText, kindOf, mediaType } from './decode-text.ts'
+import { htmlToText } from './html-text.ts'
+import { type HttpAnswer, httpGet } from './http-get.ts'
+import type { BuiltinToolOptions } from '../options.ts'
+import { publicAddressesOf } from './public-address.ts'
+
+export interface FetchedPage {
+  /** After redirects. */
+  readonly url: string
+  readonly status: number
+  readonly content_type: string
+  readonly title: string | null
+  /** `null`: not text, and not fetched. */
+  readonly text: string | null
+  /** Of the answer: as sent when it was not read. */
+  readonly bytes: number | null
+  /** There is more than `text` has. */
+  readonly cut: boolean
+}
+
+const charsDefault = 50_000
+/** As JSON it must fit into a tool result, in most scripts. */
+const charsLimit = 150_000
+const urlCharsMax = 4_096
+/** Enough for the one at the lower bound to tell what happened, before the executor ends the call. */
+const reserveMs = 1_000
+
+export function webFetch(options: BuiltinToolOptions['webFetch']): Tool {
+  return defineTool({
+    name: 'web_fetch',
+    description:
+      'Fetches one page of the public web by GET. Returns the final "url", the "status", the "content_type" and the "text": of HTML its readable text with the links, ' +
+      'of JSON and other text the text itself. "cut" says whether there is more. Of anything that is not text only the type and the size are told. ' +
+      'Hosts with private addresses are refused.',
+    input: z.strictObject({
+      url: z.string().min(1).max(urlCharsMax).describe('Whole URL, http or https, without user name and password.'),
+      max_chars: z
+        .int()
+        .min(100)
+        .max(charsLimit)
+        .default(charsDefault)
+        .describe(`At most this many characters of text, 100 to ${charsLimit}. Default ${charsDefault}.`),
+    }),
+    idempotent: true,
+    subject: ({ url }) => URL.parse(url)?.href ?? url,
+    timeoutMs: options.timeoutMs + reserveMs,
+    async run({ url, max_chars }, context): Promise<FetchedPage> {
+      const late = AbortSignal.timeout(options.timeoutMs)
+      const signal = AbortSignal.any([context.signal, late])
+      try {
+        const answer = await httpGet(url, {
+          addressesOf: (each, until) => publicAddressesOf(each, options.privateHosts, until),
+          accept: 'text/html,application/xhtml+xml,application/json,text/*;q=0.9,*/*;q=0.5',
+          bytesMax: options.bytesMax,
+          wants: (type) => mediaType(type) === '' || mediaType(type) === 'application/octet-stream' || kindOf(type, null) !== null,
+          signal,
+        })
+        return await pageOf(answer, max_chars, { ...context, signal })
+      } catch (error) {
+        if (!late.aborted || context.signal.aborted) throw error
+        throw new ToolFailure('tool_timeout', `${url.slice(0, 300)} was not there within ${options.timeoutMs / 1000} s. Try another page.`)
+      }
+    },
+  })
+}
+
+async function pageOf(answer: HttpAnswer, charsMax: number, context: ToolContext): Promise<FetchedPage> {
+  const { url, status, statusText, type, body } = answer
+  const about = { url: url.href, status, content_type: type }
+  const kind = kindOf(type, body)
+  if (status < 200 || status > 299) {
+    const said = body === null || kind !== 'text' ? '' : ` It says: ${decodeText(body, type, kind).slice(0, 500)}`
+    throw new ToolFailure('http_error', `${url.href} answered ${statusText}.${said}`)
+  }
+  if (body === null || kind === null) return { ...about, title: null, text: null, bytes: answer.length ?? body?.length ?? null, cut: answer.cut }
+  const whole = decodeText(body, type, kind)
+  const page =
+    kind === 'html' ? await htmlToText(whole, { baseUrl: url, charsMax }, context) : { title: null, text: start(whole, charsMax), chars: whole.length }
+  return { ...about, title: page.title, text: page.text, bytes: body.length, cut: answer.cut || page.chars > page.text.length }
+}
+
+const start = (text: string, charsMax: number): string => (text.length > charsMax ? text.slice(0, wholeEnd(text, charsMax)) : text)

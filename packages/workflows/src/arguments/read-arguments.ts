@@ -1,0 +1,201 @@
+// From whatever a model sent to typed arguments, or to one error that tells it what to write instead.
+// R1. The first fault is reported, in the order of the schema's fields; the order of the sent keys does not matter.
+// R2. Nothing is repaired silently: JSON text in a string, a lone value for an array, "true" for true, another name for a
+//     field are refused with the correct spelling. R3. One form is taken for another, because it cannot mean anything else:
+//     null for a field that may be left out is the field left out.
+import type { JsonObject } from '@beaver/core'
+import type { z } from 'zod'
+import { renamedAdvice, unknownFieldAdvice } from './field-names.ts'
+import { isRecord, nearJson } from './json-text.ts'
+import { type Path, propertiesOf, requiredOf, schemaAt, valueAt, withoutNulls } from './schema-place.ts'
+import { jsonInside, spelling } from './spelling.ts'
+import { alternativesOf } from './tool-schema.ts'
+import { type Refusal, refuse } from '../workflow-error.ts'
+import { didYouMean, example, quote, quoteAll } from './wording.ts'
+
+interface Reading<Input extends z.ZodType> {
+  readonly input: Input
+  /** The whole JSON schema of `input`. */
+  readonly schema: JsonObject
+  readonly shapeFault?: (args: Readonly<Record<string, unknown>>) => Refusal | null
+}
+
+type Issue = z.core.$ZodIssue
+
+export function readArguments<Input extends z.ZodType>(reading: Reading<Input>, args: unknown): { ok: true; value: z.output<Input> } | Refusal {
+  if (!isRecord(args)) return refuse('invalid_arguments', '', argumentsFault(args))
+  const fault = wrapperFault(args, reading.schema) ?? reading.shapeFault?.(args) ?? null
+  if (fault !== null) return fault
+  const parsed = reading.input.safeParse(withoutNulls(args, reading.schema))
+  if (parsed.success) return { ok: true, value: parsed.data }
+  const [issue] = parsed.error.issues
+  return issue === undefined ? refuse('invalid_arguments', '', parsed.error.message) : refusalOf(issue, { args, schema: reading.schema })
+}
+
+/** The arguments of a call as a provider hands them on: JSON text. What is nearly JSON is refused with the right form. */
+export function readArgumentsText(text: string): { readonly ok: true; readonly value: unknown } | Refusal {
+  if (text.trim() === '') return { ok: true, value: {} }
+  try {
+    return { ok: true, value: JSON.parse(text) as unknown }
+  } catch (error) {
+    return refuse('invalid_arguments', '', textFault(text, error instanceof Error ? error.message : String(error)))
+  }
+}
+
+function textFault(text: string, reason: string): string {
+  const near = nearJson(text)
+  if (near !== null) return `The arguments are not JSON: there is ${near.faults.join(' and ')}. Send the object alone${example(near.value, ': ')}.`
+  if (endsInTheMiddle(text, reason))
+    return `The arguments are not JSON: they end in the middle, after ${text.length} characters. Send them whole; use fewer agents or shorter instructions if they are too long.`
+  return `The arguments are not JSON (${reason}). Send one JSON object such as ${object}.`
+}
+
+/**
+ * Whether JSON.parse came to the end of the text and wanted more. V8 gives its SyntaxError no code, so that its words have to do;
+ * where they change, the advice is less good, and nothing else depends on it.
+ */
+function endsInTheMiddle(text: string, reason: string): boolean {
+  const [, position] = /at position (\d+)/.exec(reason) ?? []
+  return /unexpected end|unterminated/i.test(reason) || Number(position) >= text.trimEnd().length
+}
+
+const object = '{"task": "…", "agents": [{"name": "…", "instruction": "…"}]}'
+
+function argumentsFault(args: unknown): string {
+  const inside = typeof args === 'string' ? jsonInside('object', args, 'The arguments are') : null
+  if (inside !== null) return inside
+  if (Array.isArray(args) && args.length === 1 && isRecord(args[0]))
+    return 'The arguments are an array, but must be an object. Send its only item, without the brackets around it.'
+  return `The arguments are ${quote(args)}, but must be an object such as ${object}.`
+}
+
+/** `{"input": {"task": …}}` */
+function wrapperFault(args: Readonly<Record<string, unknown>>, schema: JsonObject): Refusal | null {
+  const [[key, value] = ['', null], ...others] = Object.entries(args)
+  const fields = propertiesOf(schema, args)
+  if (others.length > 0 || Object.hasOwn(fields, key)) return null
+  const inner = typeof value === 'string' ? nearJson(value)?.value : value
+  if (!isRecord(inner) || !Object.keys(inner).some((name) => Object.hasOwn(fields, name))) return null
+  return refuse(
+    'invalid_arguments',
+    key,
+    `The arguments stand inside ${quote(key)}, which is not a field. Send what is in it as the arguments${example(inner, ': ')}.`,
+  )
+}
+
+interface Context {
+  readonly args: Readonly<Record<string, unknown>>
+  readonly schema: JsonObject
+}
+
+function refusalOf(issue: Issue, context: Context): Refusal {
+  const path = issue.path.join('.')
+  const value = valueAt(context.args, issue.path)
+  const place = schemaAt(context.schema, issue.path, context.args)
+  const about = textOr(place['description'], '')
+  const refused = (message: string): Refusal => refuse('invalid_arguments', path, message)
+  switch (issue.code) {
+    case 'unrecognized_keys': {
+      const [key = ''] = issue.keys
+      const at = [...issue.path, key].join('.')
+      const advice = unknownFieldAdvice(key, { at: issue.path, args: context.args, known: Object.keys(propertiesOf(place, value)), top: context.schema })
+      return refuse('invalid_arguments', at, `The field ${quote(at)} is not known. ${advice}`)
+    }
+    case 'too_small':
+      if (path === 'agents') return refuse('agents_empty', path, `"agents" is empty. Give at least one agent: ${example([agentForm])}. ${about}`)
+      return refused(typeof value === 'number' ? `${quote(path)} is ${value}, but must be at least ${issue.minimum}.` : `${quote(path)} is empty. ${about}`)
+    case 'too_big':
+      return refused(
+        typeof value === 'number'
+          ? `${quote(path)} is ${value}, but must be at most ${issue.maximum}.`
+          : `${quote(path)} has ${sizeOf(value)}; at most ${issue.maximum} are allowed.`,
+      )
+    case 'custom':
+      return refused(`${quote(path)} ${issue.message}.`)
+    case 'invalid_union':
+      if (issue.discriminator !== undefined) return kindFault(issue.path, context)
+      return unionFault(issue, context) ?? refused(`${quote(path)} is ${quote(value)}. ${alternativesAdvice(place)}`)
+    case 'invalid_type':
+      return refused(typeFault(issue, context, about))
+    default:
+      return refused(`${quote(path)}: ${issue.message}. ${about}`)
+  }
+}
+
+const agentForm = { name: '…', instruction: '…' }
+const sizeOf = (value: unknown): string =>
+  typeof value === 'string' ? `${value.length} characters` : `${Array.isArray(value) ? value.length : 'too many'} items`
+
+/** The fault in the alternative that was meant: the one whose type fits. */
+function unionFault(issue: Issue & { code: 'invalid_union' }, context: Context): Refusal | null {
+  const meant = issue.errors.filter(([first]) => first !== undefined && !(first.code === 'invalid_type' && first.path.length === 0))
+  const [first] = meant[0] ?? []
+  return meant.length !== 1 || first === undefined ? null : refusalOf({ ...first, path: [...issue.path, ...first.path] } as Issue, context)
+}
+
+/** A value none of the kinds has; `path` is that of the field that tells the kind. */
+function kindFault(path: Path, { args, schema }: Context): Refusal {
+  const above = path.slice(0, -1)
+  const place = schemaAt(schema, above, args)
+  const kind = valueAt(args, path)
+  const kinds = alternativesOf(place).map((each) => valueAt(each, ['properties', String(path.at(-1)), 'const']))
+  const near = didYouMean(
+    typeof kind === 'string' ? kind : '',
+    kinds.filter((each) => typeof each === 'string'),
+  )
+  return refuse('invalid_arguments', above.join('.'), `${quote(above.join('.'))} is ${quote(valueAt(args, above))}.${near} ${alternativesAdvice(place)}`)
+}
+
+/** What may stand in a place of several forms, each in short. */
+function alternativesAdvice(place: JsonObject): string {
+  const forms = alternativesOf(place).map((each) => {
+    if (!isRecord(each['properties'])) return each['type'] === 'string' ? 'a text' : `a value of type ${textOr(each['type'], 'another')}`
+    return formOf(each['properties'] as Record<string, JsonObject>, requiredOf(each, null))
+  })
+  return `Write ${forms.slice(0, -1).join(', ')}${forms.length > 1 ? ' or ' : ''}${forms.at(-1)}.`
+}
+
+/** An object in short: with the fields it cannot do without, or the first few. */
+function formOf(properties: Readonly<Record<string, JsonObject>>, required: readonly string[]): string {
+  const some = required.length > 1 ? required : Object.keys(properties).slice(0, 3)
+  return `{${some.map((name) => `"${name}": ${valueForm(properties[name] ?? {})}`).join(', ')}}`
+}
+
+function valueForm(field: JsonObject): string {
+  if (field['const'] !== undefined) return JSON.stringify(field['const'])
+  const [{ type } = {}] = alternativesOf(field)
+  return type === 'string' ? '"…"' : type === 'array' ? '["…"]' : type === 'integer' || type === 'number' ? '1' : type === 'boolean' ? 'true' : '{…}'
+}
+
+function typeFault(issue: Issue & { code: 'invalid_type' }, { args, schema }: Context, about: string): string {
+  const path = issue.path.join('.')
+  const value = valueAt(args, issue.path)
+  const above = issue.path.slice(0, -1)
+  const [holder, holderSchema] = [valueAt(args, above), schemaAt(schema, above, args)]
+  if (value === undefined) {
+    const known = propertiesOf(holderSchema, holder)
+    const form = about === '' ? `Write ${formOf(known, requiredOf(holderSchema, holder))}.` : about
+    return [`${quote(path)} is missing.`, missingAdvice(issue.path, holder, Object.keys(known)), form].filter((part) => part !== '').join(' ')
+  }
+  const optional = value === null && !requiredOf(holderSchema, holder).includes(String(issue.path.at(-1))) ? ' (or leave the field out)' : ''
+  const hint = spelling(issue.expected, value, schemaAt(schema, issue.path, args))
+  return `${quote(path)} is ${quote(value)}, but must be ${article(issue.expected)}${optional}. ${hint ?? about}`
+}
+
+function missingAdvice(path: Path, holder: unknown, known: readonly string[]): string {
+  const field = String(path.at(-1))
+  const renamed = renamedAdvice(field, holder, known)
+  if (renamed !== '' || !isRecord(holder)) return renamed
+  const [[key, value] = ['', null], ...others] = Object.entries(holder)
+  if (known.includes('instruction') && others.length === 0 && !known.includes(key) && typeof value === 'string')
+    return `Write ${example({ name: key, instruction: value }) || example(agentForm)}.`
+  const unknown = Object.keys(holder).filter((each) => !known.includes(each))
+  return unknown.length === 0 ? '' : `${quoteAll(unknown)} ${unknown.length === 1 ? 'is not a field' : 'are not fields'} here.`
+}
+
+const articles: Readonly<Record<string, string>> = { array: 'an array', object: 'an object', record: 'an object', int: 'a whole number' }
+const article = (type: string): string => articles[type] ?? `a ${type}`
+
+function textOr(value: unknown, fallback: string): string {
+  return typeof value === 'string' ? value : fallback
+}

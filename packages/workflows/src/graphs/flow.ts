@@ -1,0 +1,83 @@
+// The flow text of AgentRearrange: `collector -> tactics, players -> synthesizer`. Structure, not natural language (S0 §6.6, D-32).
+// F1. `->` separates steps, `,` the agents of a step; names are trimmed, then compared exactly. F2. Every agent appears once.
+// F3. Other arrows, commas, quotes and brackets cannot be part of a name: they are refused with the flow rewritten.
+import { arrows, commas, wrappers } from './separators.ts'
+import { type Refusal, refuse } from '../workflow-error.ts'
+import { copiedCharsMax, didYouMean, quote, quoteAll } from '../arguments/wording.ts'
+
+/** The steps of a flow over the agents called `names`, each step in the order written. */
+export function parseFlow(flow: string, names: readonly string[]): { readonly ok: true; readonly steps: readonly (readonly string[])[] } | Refusal {
+  if (flow.trim() === '') return refuse('empty_flow', 'flow', `"flow" is empty. Write the steps, for example ${quote(names.join(' -> '))}.`)
+  const steps = flow.split('->').map((step) => step.split(',').map((name) => name.trim()))
+  const fault = emptyFault(steps) ?? agentFault(flow, steps.flat(), names)
+  return fault ?? { ok: true, steps }
+}
+
+function emptyFault(steps: readonly (readonly string[])[]): Refusal | null {
+  for (const [index, step] of steps.entries()) {
+    const empty = step.indexOf('')
+    if (empty === -1) continue
+    const place =
+      step.length === 1
+        ? `Step ${index + 1} of ${steps.length} is empty`
+        : `Step ${index + 1} of ${steps.length} has an empty place ${empty === 0 ? 'at its beginning' : `after ${quote(step[empty - 1])}`}`
+    return refuse('empty_segment', 'flow', `${place}. Name an agent on both sides of every "->" and ",", or remove the separator.`)
+  }
+  return null
+}
+
+function agentFault(flow: string, written: readonly string[], names: readonly string[]): Refusal | null {
+  const known = new Set(names)
+  const unknown = written.find((name) => !known.has(name))
+  if (unknown !== undefined) {
+    const corrected = rewritten(flow)
+    if (corrected !== flow) {
+      return refuse(
+        'invalid_arguments',
+        'flow',
+        `Only "->" separates the steps of "flow", and only "," the agents of a step, but it holds ${wrongMarks(flow)} too: write ${quote(tidy(corrected), copiedCharsMax)}.`,
+      )
+    }
+    const advice = 'Use the exact name of an agent, or add an agent of that name.'
+    return refuse('unknown_agent', 'flow', `"flow" names ${quote(unknown)}, but the agents are ${quoteAll(names)}.${didYouMean(unknown, names)} ${advice}`)
+  }
+  const seen = new Set<string>()
+  for (const name of written) {
+    if (seen.has(name))
+      return refuse(
+        'repeated_agent',
+        'flow',
+        `"flow" names ${quote(name)} more than once. Each agent runs once: remove it from one place, or add a second agent with another name.`,
+      )
+    seen.add(name)
+  }
+  const missing = names.findIndex((name) => !seen.has(name))
+  if (missing === -1) return null
+  return refuse(
+    'agent_not_in_flow',
+    `agents.${missing}.name`,
+    `The agent ${quote(names[missing])} does not appear in "flow". Name it in a step, or remove the agent.`,
+  )
+}
+
+/** The flow with every mark that models write for a separator put right. */
+function rewritten(flow: string): string {
+  return flow.replaceAll(arrows, '->').replaceAll(commas, ',').replaceAll(wrappers, '')
+}
+
+const tidy = (flow: string): string =>
+  flow
+    .split('->')
+    .map((step) =>
+      step
+        .split(',')
+        .map((name) => name.trim())
+        .join(', '),
+    )
+    .join(' -> ')
+
+function wrongMarks(flow: string): string {
+  const others = flow.replaceAll(arrows, ' ')
+  const marks = [...(flow.match(arrows) ?? []), ...(others.match(commas) ?? []), ...(others.match(wrappers) ?? [])]
+  return [...new Set(marks)].filter((mark) => mark !== '->').join(' ')
+}

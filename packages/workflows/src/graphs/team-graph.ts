@@ -1,0 +1,70 @@
+// From agents and edges to an ExecutionGraph: the one place where nodes are made (S0 §8.2).
+// T1. Nodes, `depends_on` and `outputs` are in declared order, whatever the order of the edges. T2. Nothing of the arguments
+//     is shared with the graph: reading them made a copy. T3. Every node's descriptor is the same generic worker: nodes are peers.
+import { type AgentNode, type Edge, type ExecutionGraph, graphFault, invariant, sinksOf, type Topology, topologyOf } from '@beaver/core'
+import type { WorkflowAgentSpec } from '../agent-spec.ts'
+import type { PlanResult, WorkflowLimits } from '../workflow.ts'
+import { type Refusal, refuse } from '../workflow-error.ts'
+
+export interface TeamShape {
+  readonly workflow: string
+  readonly task: string
+  readonly agents: readonly WorkflowAgentSpec[]
+  readonly topology: Topology
+  /** The node whose text is the team's. Default: the only sink, `null` when there are several. */
+  readonly output?: string
+}
+
+/** The topology of a team whose names and edges were checked. */
+export function teamTopology(agents: readonly WorkflowAgentSpec[], edges: Iterable<Edge>): Topology {
+  return topologyOf(
+    agents.map((agent) => agent.name),
+    edges,
+  )
+}
+
+export function edgeLimitFault(edgeCount: number, path: string, limits: WorkflowLimits): Refusal | null {
+  if (edgeCount <= limits.edgesMax) return null
+  return refuse(
+    'too_many_edges',
+    path,
+    `The graph would have ${edgeCount} edges; the limit edgesMax is ${limits.edgesMax}. Use fewer edges: put a collecting agent between large groups.`,
+  )
+}
+
+/** The graph of a checked shape. */
+export function teamGraph({ workflow, task, agents, topology, output }: TeamShape): PlanResult {
+  const outputs = [...sinksOf(topology)]
+  const graph: ExecutionGraph = {
+    workflow,
+    task,
+    nodes: agents.map((agent) => agentNode(workflow, agent, topology.dependenciesOf.get(agent.name) ?? [])),
+    outputs,
+    output: output ?? (outputs.length === 1 ? (outputs[0] ?? null) : null),
+  }
+  const fault = graphFault(graph)
+  invariant(fault === null, `${workflow} built a graph in which ${fault}`)
+  return { ok: true, graph }
+}
+
+/** The node of an agent. */
+export function agentNode(workflow: string, agent: WorkflowAgentSpec, dependsOn: readonly string[]): AgentNode {
+  return {
+    kind: 'agent',
+    node_id: agent.name,
+    agent: {
+      name: agent.name,
+      role: '',
+      system_prompt: '',
+      metadata: { sub_agent_kind: 'generic_skill_worker', workflow_tool: workflow, workflow_agent_name: agent.name },
+    },
+    instruction: agent.instruction,
+    depends_on: [...dependsOn],
+    ...(agent.use_skill === undefined ? {} : { use_skill: agent.use_skill }),
+    ...(agent.skill_query === undefined ? {} : { skill_query: agent.skill_query }),
+    allowed_tool_names: agent.allowed_tool_names ?? null,
+    required_evidence: agent.required_evidence ?? [],
+    ...(agent.validation_rules === undefined ? {} : { validation_rules: agent.validation_rules }),
+    ...(agent.evidence_contract === undefined ? {} : { evidence_contract: agent.evidence_contract }),
+  }
+}

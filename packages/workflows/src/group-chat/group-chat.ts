@@ -1,0 +1,102 @@
+// GroupChat: agents speak one after the other, every one hearing what was said before.
+// C1. `turns_max` bounds the chat whoever chooses the speakers. C2. A turn that failed is left out and the chat goes on;
+//     after more than `failedTurnsMax` it ends with what was said. C3. With a fixed order and no stop rule the graph is whole
+//     from the start; otherwise it grows turn by turn (group-chat-program.ts).
+import { compilePattern, type ExecutionNode } from '@beaver/core'
+import { z } from 'zod'
+import { agentsFault, agentsField, type PlacedAgent, placed, taskField, workflowAgentSpec } from '../agent-spec.ts'
+import { asSettings, builtGraph, codeStep, countField, sizeFault } from '../growing/growing-team.ts'
+import { groupChatProgram } from './group-chat-program.ts'
+import { type Chat, closingNodes, failedTurnsMax, isOpenEnded, speakerInTurn, stageNodes, turnNode } from './group-chat-turns.ts'
+import { workflowOf } from '../workflow.ts'
+import { type Refusal, refuse } from '../workflow-error.ts'
+import { quote } from '../arguments/wording.ts'
+
+const turnsMax = 100
+
+const input = z.strictObject({
+  task: taskField,
+  agents: agentsField('The speakers, in the order of the round robin.'),
+  speaker: z
+    .enum(['round_robin', 'model', 'bids'])
+    .optional()
+    .describe('Who speaks next: round_robin (default), model (the moderator names one) or bids (all bid, the highest speaks).'),
+  moderator: workflowAgentSpec.optional().describe('With speaker "model": the agent that names the next speaker. It must not stand in agents.'),
+  turns_max: countField(1, turnsMax, `How many turns at most, 1 to ${turnsMax}. Left out: two for each agent.`).optional(),
+  stop_phrase: z.string().min(1).max(200).optional().describe('The chat ends when a turn contains this text, in capitals or not.'),
+  stop_pattern: z.string().min(1).max(200).optional().describe('The chat ends when a turn matches this regular expression (RE2).'),
+  summarizer: workflowAgentSpec.optional().describe('An agent that hears all turns and writes the result. Left out: the last turn is the result.'),
+})
+type Args = z.output<typeof input>
+
+export const groupChat = workflowOf({
+  name: 'GroupChat',
+  description:
+    'Lets agents discuss: they speak one after the other, each hearing all earlier turns, for several rounds. The result is the text of the last turn, ' +
+    "or the summarizer's. Choose it when positions must answer each other: a debate, a review with objections, a negotiation. " +
+    'Not for independent views on one question (MixtureOfAgents), and not for steps in a known order (SequentialWorkflow).',
+  input,
+  build(args, limits) {
+    const chat = chatOf(args)
+    const fault = agentsFault(everyone(args), limits) ?? choiceFault(args) ?? sizeFault(sizeOf(chat), 'turns_max', 'Lower turns_max.', limits)
+    if (fault !== null) return fault
+    const nodes = isOpenEnded(chat) ? stageNodes(chat, 1, []) : wholeChat(chat)
+    const last = nodes.at(-1)?.node_id ?? ''
+    const output = isOpenEnded(chat) ? (nodes.find((node) => node.settings?.['turn'] === 1)?.node_id ?? last) : last
+    return builtGraph({ workflow: 'GroupChat', task: args.task, nodes, outputs: [output], output, settings: asSettings(chat) })
+  },
+  program: groupChatProgram,
+})
+
+function chatOf(all: Args): Chat {
+  const { task: _, speaker = 'round_robin', turns_max, ...args } = all
+  return { ...args, speaker, turns_max: turns_max ?? Math.min(turnsMax, args.agents.length * 2) }
+}
+
+function everyone({ agents, moderator, summarizer }: Args): PlacedAgent[] {
+  return [
+    ...placed(agents),
+    ...(moderator === undefined ? [] : [{ agent: moderator, path: 'moderator' }]),
+    ...(summarizer === undefined ? [] : [{ agent: summarizer, path: 'summarizer' }]),
+  ]
+}
+
+function choiceFault({ speaker = 'round_robin', moderator, stop_pattern }: Args): Refusal | null {
+  if (speaker === 'model' && moderator === undefined) {
+    return refuse(
+      'invalid_arguments',
+      'moderator',
+      '"moderator" is missing: with "speaker": "model" it names the next speaker. Add "moderator": {"name": "…", "instruction": "…"}, or use another way.',
+    )
+  }
+  if (speaker !== 'model' && moderator !== undefined) {
+    return refuse('invalid_arguments', 'moderator', `"moderator" has nothing to do with "speaker": "${speaker}". Remove it, or set "speaker" to "model".`)
+  }
+  const compiled = stop_pattern === undefined ? null : compilePattern(stop_pattern)
+  if (compiled === null || 'test' in compiled) return null
+  return refuse(
+    'invalid_arguments',
+    'stop_pattern',
+    `"stop_pattern" is ${quote(stop_pattern)}, which is not a regular expression of RE2: ${compiled.fault}. Correct it, or use "stop_phrase".`,
+  )
+}
+
+/** The most a chat may need: every turn taken, every moderator asked twice. */
+function sizeOf({ agents, speaker, turns_max: turns, summarizer }: Chat): { runs: number; edges: number } {
+  const asked = speaker === 'bids' ? agents.length : speaker === 'model' ? 2 : 0
+  const heard = (turns * (turns - 1)) / 2
+  return { runs: turns * (1 + asked) + (summarizer === undefined ? 0 : 1), edges: heard * (1 + asked) + turns * (asked + 3) }
+}
+
+/** A chat whose speakers are known from the start. */
+function wholeChat(chat: Chat): ExecutionNode[] {
+  const turns: ExecutionNode[] = []
+  for (let turn = 1; turn <= chat.turns_max; turn++) {
+    const heard = turns.map((node) => node.node_id)
+    const node = turnNode(chat, speakerInTurn(chat, turn), turn, heard)
+    turns.push(turn === 1 ? node : { ...node, quorum: Math.max(0, heard.length - failedTurnsMax) })
+  }
+  const ids = turns.map((node) => node.node_id)
+  const closing = closingNodes(chat, ids)
+  return [...turns, ...(closing.length > 0 ? closing : [codeStep('#result', 'last_turn', ids, { quorum: 1 })])]
+}

@@ -1,0 +1,104 @@
+// Parts of the workflows whose graph follows from answers: ids of steps, nodes of a step, numbers, what failed, what does not fit.
+// Y1. An agent name holds no `#`: the id of a step (`alice #2`, `#3 floor`) is never the name of an agent, nor another step's.
+import { type AgentNode, type CodeNode, type ExecutionGraph, type ExecutionNode, graphFault, invariant, type JsonObject, type TeamView } from '@beaver/core'
+import { z } from 'zod'
+import type { WorkflowAgentSpec } from '../agent-spec.ts'
+import { isRecord } from '../arguments/json-text.ts'
+import { agentNode } from '../graphs/team-graph.ts'
+import { type Refusal, refuse } from '../workflow-error.ts'
+import type { PlanResult, WorkflowLimits } from '../workflow.ts'
+import { quote } from '../arguments/wording.ts'
+
+/** @example stepId('alice', 2) // 'alice #2' */
+export const stepId = (agent: string, step: string | number): string => `${agent} #${step}`
+
+export interface StepOf {
+  readonly workflow: string
+  readonly id: string
+  readonly instruction: string
+  readonly dependsOn: readonly string[]
+  readonly quorum?: number
+  readonly settings?: JsonObject
+}
+
+/** A node in which an agent does one of its steps. */
+export function stepNode(agent: WorkflowAgentSpec, { workflow, id, instruction, dependsOn, quorum, settings }: StepOf): AgentNode {
+  return {
+    ...agentNode(workflow, agent, dependsOn),
+    node_id: id,
+    instruction,
+    ...(quorum === undefined ? {} : { quorum }),
+    ...(settings === undefined ? {} : { settings }),
+  }
+}
+
+/** An agent that answers about the work and does not do it: no tools, no skill, nothing its answer has to rest on. */
+export const bare = ({ name, instruction }: WorkflowAgentSpec): WorkflowAgentSpec => ({ name, instruction, allowed_tool_names: [] })
+
+export function codeStep(id: string, operation: string, dependsOn: readonly string[], more: Pick<CodeNode, 'quorum' | 'settings'> = {}): CodeNode {
+  return { kind: 'code', node_id: id, operation, depends_on: [...dependsOn], ...more }
+}
+
+/** A field for a whole number within bounds. */
+export const countField = (min: number, max: number, about: string) =>
+  z
+    .number()
+    .refine((value) => Number.isInteger(value) && value >= min && value <= max, {
+      error: (issue) => `is ${quote(issue.input)}: write a whole number from ${min} to ${max}`,
+    })
+    .meta({ type: 'integer', minimum: min, maximum: max })
+    .describe(about)
+
+/** A value as it stands in `settings`: JSON, and nothing shared with the arguments. */
+export const asSettings = (value: object): JsonObject => JSON.parse(JSON.stringify(value)) as JsonObject
+
+/** A graph of nodes that are in order by how they were made. */
+export function builtGraph(graph: ExecutionGraph): PlanResult {
+  const fault = graphFault(graph)
+  invariant(fault === null, `${graph.workflow} built a graph in which ${fault}`)
+  return { ok: true, graph }
+}
+
+/** What is wrong with how large a team may become: `runs` of agents and `edges`, both at most. */
+export function sizeFault(size: { readonly runs: number; readonly edges?: number }, path: string, advice: string, limits: WorkflowLimits): Refusal | null {
+  const { runs, edges = 0 } = size
+  if (runs > limits.agentsMax) {
+    return refuse('too_many_agents', path, `The team may need ${runs} agent runs; the limit agentsMax is ${limits.agentsMax}. ${advice}`)
+  }
+  return edges <= limits.edgesMax
+    ? null
+    : refuse('too_many_edges', path, `The graph may grow to ${edges} edges; the limit edgesMax is ${limits.edgesMax}. ${advice}`)
+}
+
+export const edgeCountOf = (nodes: readonly ExecutionNode[]): number => nodes.reduce((sum, node) => sum + node.depends_on.length, 0)
+
+/** Of some nodes, those that ended without a result: id and class, never their texts (D-34). Empty when all completed. */
+export function failuresOf(team: TeamView, ids: readonly string[]): readonly string[] {
+  return ids.flatMap((id) => {
+    const status = team.statusOf(id)
+    if (status === 'completed') return []
+    return [`${quote(id)}: ${status === 'failed' ? `failed (${team.failureOf(id)?.class ?? 'internal'})` : status}`]
+  })
+}
+
+/** An instruction that tells what failed; the instruction as it is when nothing did. */
+export function withFailures(instruction: string, failures: readonly string[]): string {
+  if (failures.length === 0) return instruction
+  return `${instruction}\n\nThese ended without a result; say so where it matters, and do not invent one:\n${failures.map((each) => `- ${each}`).join('\n')}`
+}
+
+/** The skills agents of a graph are pinned to: those of its nodes, and of nodes it may yet grow. */
+export function skillsOf(graph: ExecutionGraph): readonly { readonly agent: string; readonly skill: string }[] {
+  const found = new Map<string, { agent: string; skill: string }>()
+  const note = (agent: unknown, skill: unknown): void => {
+    if (typeof agent === 'string' && typeof skill === 'string') found.set(JSON.stringify([agent, skill]), { agent, skill })
+  }
+  for (const node of graph.nodes) if (node.kind === 'agent') note(node.agent.name, node.use_skill)
+  for (const value of Object.values(graph.settings ?? {})) {
+    for (const spec of Array.isArray(value) ? value : [value]) if (isRecord(spec)) note(spec['name'], spec['use_skill'])
+  }
+  return [...found.values()]
+}
+
+/** A text that fits into an instruction. */
+export const excerpt = (text: string, charsMax = 300): string => (text.length <= charsMax ? text : `${text.slice(0, charsMax).toWellFormed()}…`)

@@ -1,0 +1,65 @@
+// Counting answers: what of an answer counts, and which answers are the same.
+// T1. Two answers are the same when they are so in NFKC, in lower case, without punctuation and emphasis around them (but for
+//     a minus before a figure, % and # after it) and with single spaces. T2. What counts is the last line `VOTE: …`; without one, the whole answer. T3. With options, an answer that is
+//     none of them is invalid: it is not guessed from what the text mentions.
+import { readJsonAnswer } from '../growing/json-answer.ts'
+import { z } from 'zod'
+import { excerpt } from '../growing/growing-team.ts'
+
+export interface Vote {
+  readonly voter: string
+  readonly answer: string
+}
+
+export interface Tally {
+  /** The most frequent first, of equal ones the one that stands first: in the options, else among the voters. */
+  readonly counts: readonly { readonly answer: string; readonly votes: number; readonly voters: readonly string[] }[]
+  readonly invalid: readonly string[]
+  /** The answers that share the first place, when several do. */
+  readonly tied: readonly string[]
+}
+
+export function voteInstruction(options: readonly string[] | undefined): string {
+  const alone = 'You are one of several who answer this independently.'
+  if (options === undefined) return `${alone} Give your reasons, then end with one line "VOTE: <your answer in as few words as possible>".`
+  return `${alone} Give your reasons, then end with one line "VOTE: <option>". The options, one of which you must write exactly: ${options.map((option) => JSON.stringify(option)).join(', ')}.`
+}
+
+/** @example sameAnswer('**Yes.**') // 'yes' */
+export function sameAnswer(text: string): string {
+  return text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(/\s+/g, ' ')
+    .replace(/^(?:[\p{P}\s`](?<!-(?=\d)))+/u, '')
+    .replace(/(?:(?![%#])[\p{P}\s`])+$/u, '')
+}
+
+const json = z.union([z.object({ vote: z.string() }).transform(({ vote }) => vote), z.object({ answer: z.string() }).transform(({ answer }) => answer)])
+
+/** The part of an answer that is counted. */
+export function votedIn(answer: string): string {
+  const line = answer.split('\n').findLast((each) => marked.test(each))
+  if (line !== undefined) return line.replace(marked, '')
+  const read = readJsonAnswer(answer, json)
+  return read.ok ? read.value : answer
+}
+
+const marked = /^[\s*_#>"'`-]*vote[\s*_"'`]*[:：]/iu
+
+export function tallyOf(votes: readonly Vote[], options: readonly string[] | null): Tally {
+  const counts = new Map<string, { answer: string; voters: string[] }>((options ?? []).map((option) => [sameAnswer(option), { answer: option, voters: [] }]))
+  const invalid: string[] = []
+  for (const { voter, answer } of votes) {
+    const voted = votedIn(answer)
+    const key = sameAnswer(voted)
+    const known = counts.get(key)
+    if (known !== undefined) known.voters.push(voter)
+    else if (options === null && key !== '') counts.set(key, { answer: excerpt(voted.trim(), 500), voters: [voter] })
+    else invalid.push(voter)
+  }
+  const sorted = [...counts.values()].map(({ answer, voters }) => ({ answer, votes: voters.length, voters })).toSorted((a, b) => b.votes - a.votes)
+  const most = sorted[0]?.votes ?? 0
+  const first = sorted.filter((each) => most > 0 && each.votes === most)
+  return { counts: sorted, invalid, tied: first.length > 1 ? first.map((each) => each.answer) : [] }
+}
