@@ -82,7 +82,21 @@ export const table: Readonly<Record<string, Row>> = {
   // Entries of processes. Nobody imports them.
   'apps/cli': {
     // agent: it lists the tools, definitions and profiles of the configuration without a system.
-    packages: ['core', 'contracts', 'workflows', 'agent', 'tools', 'nats', 'client', 'platform', 'projection', 'mcp', 'check', 'supervisor-app', 'projector-app'],
+    packages: [
+      'core',
+      'contracts',
+      'workflows',
+      'agent',
+      'tools',
+      'nats',
+      'client',
+      'platform',
+      'projection',
+      'mcp',
+      'check',
+      'supervisor-app',
+      'projector-app',
+    ],
     modules: ['commander', 'picocolors'],
     node: 'any',
   },

@@ -1,5 +1,6 @@
-// Blobs read ahead, in the order they will be needed: a bounded number at a time.
-// A1. At most `aheadMax` blobs are held. A2. `next` is asked in the order the names were given.
+// Reads blobs ahead, in the order in which they are needed.
+// A1. At most `aheadMax` blobs are in memory.
+// A2. `next` must be called in the order of the names.
 const aheadMax = 8
 
 export class BlobAhead {
@@ -16,7 +17,7 @@ export class BlobAhead {
   async next(name: string): Promise<Uint8Array | null> {
     while (this.#begun < this.#names.length && this.#ahead.length < aheadMax) {
       const read = this.#read(this.#names[this.#begun++] as string)
-      read.catch(() => {}) // `next` tells
+      read.catch(() => {}) // `next` reports the error
       this.#ahead.push(read)
     }
     return (await this.#ahead.shift()) ?? this.#read(name)

@@ -1,5 +1,5 @@
-// Canonical JSON (RFC 8785) and the hash of a record, written from the standard and from docs/decisions/0007, not from core.
-// C1. What has no canonical form (a number out of range, a lone surrogate, too deep a nesting) is refused, never repaired.
+// Canonical JSON (RFC 8785) and the hash of a record. It is written from the standard and from docs/decisions/0007, not from core.
+// C1. A value without a canonical form (a number out of range, a lone surrogate, too much nesting) is refused, never repaired.
 import { hash } from 'node:crypto'
 
 const depthMax = 2_000
@@ -18,7 +18,7 @@ function canonicalText(value: unknown, depth = 0): string {
 
 export interface CanonicalRecord {
   readonly text: string
-  /** SHA-256 of the text without the member `hash`. */
+  /** The SHA-256 of the text without the member `hash`. */
   readonly sha256: string
 }
 
@@ -30,7 +30,7 @@ export function canonicalRecord(record: object): CanonicalRecord {
   return { text: `{${all.join(',')}}`, sha256: hash('sha256', `{${hashed.join(',')}}`) }
 }
 
-/** Each member as text, in the order of the UTF-16 code units of their keys. */
+/** Each member as text, ordered by the UTF-16 code units of its key. */
 function membersOf(object: object, depth: number): (readonly [key: string, text: string])[] {
   const entries = Object.entries(object).toSorted(([a], [b]) => (a < b ? -1 : 1))
   return entries.map(([key, value]) => [key, `${stringText(key)}:${canonicalText(value, depth + 1)}`] as const)

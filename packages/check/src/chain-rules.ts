@@ -1,5 +1,5 @@
-// Does a record follow the one before it, and may its writer write it? Docs/decisions/0007 says how a chain is made.
-// C1. After a fault the log goes on from what the record says of itself: one break is one finding.
+// Decides whether a record follows the one before it, and whether its writer may write it. docs/decisions/0007 explains the chain.
+// C1. After a fault, the log continues from what the record says about itself, so one break is one finding.
 import { commandTypes } from './event.ts'
 import type { ReadRecord, WireRecord } from './record.ts'
 import type { Report } from './rules.ts'
@@ -17,7 +17,7 @@ export function judgeChain(trail: Trail, { record, sha256 }: ReadRecord, report:
   trail.lastTime = record.time
 }
 
-/** Epochs and writers. `before` is the epoch of the record before this one. */
+/** Checks epochs and writers. `before` is the epoch of the record before this one. */
 export function judgeWriter(trail: Trail, record: WireRecord, type: string | null, before: number, report: Report): void {
   if (type === 'task_claimed') return judgeClaim(trail, record, report)
   const { epoch, source, taskseq } = record

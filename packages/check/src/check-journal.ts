@@ -1,6 +1,7 @@
-// The check: reads a journal once, in stream order, and holds every event to the rules.
-// J1. It shares no code with the packages that write and fold the journal: two independent readers must agree.
-// J2. Memory is bounded by the open tasks, a page of messages and a few fields for each ended task. J3. It changes nothing.
+// The check: reads a journal once, in stream order, and compares every event with the rules.
+// J1. It shares no code with the packages that write and fold the journal, so two independent readers must agree.
+// J2. Memory is bounded by the open tasks, one page of messages, and a few fields for each ended task.
+// J3. It changes nothing.
 import { hash } from 'node:crypto'
 import { BlobAhead } from './blob-ahead.ts'
 import { judgeChain, judgeWriter } from './chain-rules.ts'
@@ -15,17 +16,19 @@ import { judgeEnd, judgeTask } from './task-rules.ts'
 import { judgeTeam } from './team-rules.ts'
 import type { Trail } from './trail.ts'
 
+/** The options of a check. */
 export interface CheckOptions {
-  /** Only findings about this task are kept. */
+  /** Keeps only the findings about this task, and those that belong to no task. Default: all findings. */
   readonly task?: string
-  /** An open task without an owner is noted when its last event is older than this. */
+  /** An open task without an owner is noted if its last event is older than this. Default: 600,000. */
   readonly openMsMax?: number
-  /** Milliseconds since 1970, for the age of open tasks. */
+  /** The current time in milliseconds since 1970, for the age of open tasks. */
   readonly now: number
   readonly onProgress?: (progress: { readonly sequence: number; readonly events: number }) => void
   readonly signal?: AbortSignal
 }
 
+/** What was checked. */
 export interface CheckSummary {
   readonly about: JournalAbout
   readonly messages: number
@@ -37,29 +40,31 @@ export interface CheckSummary {
   readonly blobs_verified: number
 }
 
-/** Worth knowing, and no violation. */
+/** A remark that is not a violation. */
 export interface Note {
   readonly task_id: string
   readonly session_id: string
   readonly message: string
 }
 
+/** The result of a check. */
 export interface CheckResult {
-  /** In stream order, at most `findingsMax`. */
+  /** The findings in stream order, at most `findingsMax`. */
   readonly findings: readonly Finding[]
-  /** How often each rule was broken, beyond `findingsMax` too. */
+  /** How often each rule was broken, including the findings beyond `findingsMax`. */
   readonly broken: Readonly<Partial<Record<Rule, number>>>
   readonly notes: readonly Note[]
   readonly summary: CheckSummary
 }
 
+/** The largest number of findings that a result contains. */
 export const findingsMax = 10_000
 const openMsDefault = 600_000
 
 /**
- * Checks all that a source has.
+ * Checks everything in a source.
  *
- * @throws {UnreadableJournal} when the source cannot be read at all
+ * @throws {UnreadableJournal} if the source cannot be read at all
  * @example const { findings } = await checkJournal(await openExport('journal.ndjson'), { now: Date.now() })
  */
 export async function checkJournal(source: JournalSource, options: CheckOptions): Promise<CheckResult> {
@@ -169,7 +174,7 @@ class Check {
     judgeRun(trail, event, report)
   }
 
-  /** `undefined` when the data is in a blob that cannot be had. */
+  /** The data of a record; `undefined` if it is in a blob that cannot be read. */
   async #dataOf(read: ReadRecord, blobs: BlobAhead, report: Report): Promise<{ readonly value: unknown } | undefined> {
     const { data, dataref, taskseq } = read.record
     if (dataref === undefined) return { value: data }
@@ -226,7 +231,7 @@ async function readBlob(read: ReadRecord, blobs: BlobAhead): Promise<{ readonly 
   }
 }
 
-/** The name of the record's blob, if its data is in one. */
+/** The name of the record's blob, if it has one. */
 function blobNameOf({ record }: ReadRecord): string[] {
   const name = /^blob:sha256:([0-9a-f]{64})$/.exec(record.dataref ?? '')?.[1]
   return name === undefined ? [] : [name]

@@ -1,5 +1,6 @@
-// The events of a journal as the rules need them: which types there are, and the members of their data that rules read.
-// E1. Members that no rule reads are not looked at. E2. The table is this package's own; a test holds it to core's catalog.
+// The events of a journal, as the rules need them: the known types, and the members of their data that rules read.
+// E1. Members that no rule reads are not checked.
+// E2. This package has a table of its own. A test compares it with the catalog of core.
 import { z } from 'zod'
 import type { WireRecord } from './record.ts'
 
@@ -66,19 +67,19 @@ const shapes = {
 
 export type EventType = keyof typeof shapes
 
-/** Every type of event that is known here. */
+/** Every event type that this package knows. */
 export const eventTypes = Object.keys(shapes) as readonly EventType[]
 
 /** An event with the data that rules read. */
 export type CheckedEvent = { [T in EventType]: { readonly type: T; readonly runId: string | null; readonly data: z.infer<(typeof shapes)[T]> } }[EventType]
 
-/** `null` for a type that is not known here. */
+/** The event type of a record; `null` if this package does not know it. */
 export function eventTypeOf({ type }: WireRecord): EventType | null {
   const name = /^beaver\.(\w+)\.v1$/.exec(type)?.[1]
   return name !== undefined && Object.hasOwn(shapes, name) ? (name as EventType) : null
 }
 
-/** The event, or why its data is not what its type needs. */
+/** The event, or the reason why its data does not have the shape of its type. */
 export function eventOf(type: EventType, record: WireRecord, data: unknown): CheckedEvent | string {
   const parsed = shapes[type].safeParse(data)
   if (!parsed.success) return z.prettifyError(parsed.error).replaceAll(/\s+/g, ' ')
@@ -87,7 +88,7 @@ export function eventOf(type: EventType, record: WireRecord, data: unknown): Che
 
 export const terminalTypes: ReadonlySet<string> = new Set(['task_completed', 'task_incomplete', 'task_failed', 'task_cancelled'] satisfies EventType[])
 
-/** What any daemon may write into a log, for the daemon that claims the task next. */
+/** The commands that any daemon may write into a log, for the daemon that claims the task next. */
 export const commandTypes: ReadonlySet<string> = new Set([
   'task_cancel_requested',
   'node_cancel_requested',

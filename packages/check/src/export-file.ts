@@ -1,6 +1,7 @@
-// An export of a journal: NDJSON; a header, one line for each message of the stream, then one line for each blob it refers to.
-// X1. Writing holds a page of messages and one blob. X2. Reading goes through the file twice: first to know where blobs are.
-// X3. A payload that is not UTF-8 is written as base64, so that an export holds what the stream holds, byte by byte.
+// An export of a journal: NDJSON with a header, one line for each message of the stream, and then one line for each blob that it refers to.
+// X1. The writer has one page of messages, one blob, and the names of all blobs in memory.
+// X2. The reader goes through the file twice. The first time, it finds out where the blobs are.
+// X3. A payload that is not UTF-8 is written as base64, so that an export contains the bytes of the stream exactly.
 import { hash } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { z } from 'zod'
@@ -28,7 +29,7 @@ const messageLine = z.object({
 })
 const blobLine = z.object({ blob: z.string(), base64: z.base64() })
 
-/** The lines of an export, without line ends. `exportedAt` is RFC 3339. */
+/** The lines of an export, without line ends. `exportedAt` is in RFC 3339. */
 export async function* exportLines(source: JournalSource, exportedAt: string, onProgress?: (sequence: number) => void): AsyncGenerator<string> {
   const { namespace, stream, created, lastSequence, whole } = source.about
   yield JSON.stringify({ format, namespace, stream, created, last_sequence: lastSequence, exported_at: exportedAt, whole } satisfies z.input<typeof header>)
@@ -67,7 +68,8 @@ const pageBytesMax = 8 << 20
 
 /**
  * Opens an export for reading.
- * @throws {UnreadableJournal} when the file is no export
+ *
+ * @throws {UnreadableJournal} if the file is not an export
  */
 export async function openExport(file: string): Promise<JournalSource> {
   const { about, blobs } = await survey(file)

@@ -1,20 +1,23 @@
-// What a subject of the journal stream says: which log a message belongs to. The one place of this package that reads subjects.
-// L1. Tokens 0 and 1 are the root of the namespace; they are not looked at. L2. An id is one token: a byte beyond `A-Za-z0-9_-` is `=XX`.
+// Reads the subjects of the journal stream: to which log a message belongs. No other file of this package reads subjects.
+// L1. Tokens 0 and 1 are the root of the namespace. They are not checked.
+// L2. An id is one token. A byte outside of `A-Za-z0-9_-` is written as `=XX`.
 
-/** Where a log is. */
+/** The place of a log. */
 export interface LogPlace {
   readonly tenant: string
   readonly session: string
   readonly task: string
 }
 
+/** The meaning of a subject. */
 export type Place =
-  /** `accepted` holds a log's first entry, `events` all later ones. */
+  /** The log of a message. `accepted` contains the log's first entry, `events` all later ones. */
   | { readonly kind: 'accepted' | 'events'; readonly log: LogPlace }
-  /** A claim on the id of a task whose session has another name. */
+  /** A claim on the id of a task that is in a session with another name. */
   | { readonly kind: 'id'; readonly tenant: string; readonly task: string }
   | { readonly kind: 'unknown' }
 
+/** The place that a subject names; `unknown` if it is not a subject of a journal. */
 export function placeOf(subject: string): Place {
   const [, , area, ...tokens] = subject.split('.')
   const [tenant, session, task, part, end] = tokens.map(idOf)
@@ -23,7 +26,7 @@ export function placeOf(subject: string): Place {
   return tokens.length === 4 && (part === 'accepted' || part === 'events') ? { kind: part, log: { tenant, session, task } } : { kind: 'unknown' }
 }
 
-/** `undefined` for a token that no id is written as. */
+/** The id of a token; `undefined` if no id is written like that. */
 function idOf(token: string): string | undefined {
   if (!/^(?:[A-Za-z0-9_-]|=[0-9A-F]{2})+$/.test(token)) return undefined
   try {

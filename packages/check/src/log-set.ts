@@ -1,5 +1,5 @@
-// The logs of a journal beside one another: the order of a session, ids that are unique in a tenant, claims on ids, open tasks.
-// G1. Messages come in stream order: what was not read yet is not durable yet.
+// Compares the logs of a journal with each other: the order of a session, unique ids of a tenant, claims on ids, and open tasks.
+// G1. Messages come in stream order. A message that was not read yet was not durable at that moment.
 import type { LogPlace } from './layout.ts'
 import type { CheckedEvent } from './event.ts'
 import type { Report } from './rules.ts'
@@ -13,14 +13,14 @@ export class LogSet {
   readonly #tails = new Map<string, string>()
   /** The first session in which an id occurred. */
   readonly #sessionOfId = new Map<string, string>()
-  /** The session that each id claim names. */
+  /** The session that each claim on an id names. */
   readonly #claims = new Map<string, string>()
 
   get size(): number {
     return this.#logs.size
   }
 
-  /** The trail of a log; a new one when this is its first message. */
+  /** The trail of a log. The first message of a log makes a new one. */
   trailOf(log: LogPlace, part: 'accepted' | 'events', report: Report): Trail {
     const key = keyOf(log.tenant, log.session, log.task)
     const known = this.#logs.get(key)
@@ -40,7 +40,7 @@ export class LogSet {
     this.#claims.set(key, session)
   }
 
-  /** The order of a session, as the events of one of its tasks show it. */
+  /** Checks the order of a session, as far as an event of one of its tasks shows it. */
   judgeOrder(trail: Trail, event: CheckedEvent, report: Report): void {
     const { tenant, session, task } = trail.log
     if (event.type === 'task_submitted' && !trail.submitted) {
@@ -62,12 +62,12 @@ export class LogSet {
     return this.#logs.values()
   }
 
-  /** Claims on ids may be written beside the acceptance they are for: they are judged when all was read. */
+  /** Checks the claims on ids. A claim may be stored shortly before or after its acceptance, so this runs after everything was read. */
   judgeClaims(reportFor: (log: LogPlace) => Report): void {
     for (const { log } of this.#logs.values()) {
       const key = keyOf(log.tenant, log.task)
       const claimed = this.#claims.get(key)
-      // The id of a task in the session of its own name is claimed by the acceptance.
+      // If a task and its session have the same name, the acceptance claims the id.
       const needed = log.session !== log.task || claimed !== undefined
       if (!needed || claimed === log.session || this.#sessionOfId.get(key) !== log.session) continue
       const message = claimed === undefined ? 'nobody claimed its id' : `its id is claimed for the session ${claimed}`

@@ -1,15 +1,17 @@
 // A running system as a JournalSource: the stream and the blobs, read by direct gets of many messages at a time.
-// D1. No consumer and no stream is made; each request's subscription ends with its answer. D2. What was stored when the
-//     reading began is read, and nothing later. D3. A server that stops answering is an error, never an early end.
+// D1. No consumer and no stream is created. The subscription of a request ends with its answer.
+// D2. The source contains what was stored when the reading began, and nothing later.
+// D3. A server that stops answering is an error, never an early end.
 import { createInbox, type Msg, type NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
 import { type JournalSource, type StreamMessage, UnreadableJournal } from './source.ts'
 
+/** Where the journal of the running system is. */
 export interface NatsSourceOptions {
   readonly namespace: string
   readonly stream: string
   readonly blobBucket: string
-  /** Only messages of these subjects, one after the other; absent: all. */
+  /** Reads only the messages of these subjects, one subject after the other. Default: all messages. */
   readonly subjects?: readonly string[]
 }
 
@@ -17,7 +19,11 @@ const answerMsMax = 10_000
 const pageMessagesMax = 500
 const pageBytesMax = 8 << 20
 
-/** @throws {UnreadableJournal} when there is no such stream */
+/**
+ * Opens a running system for reading.
+ *
+ * @throws {UnreadableJournal} if the stream does not exist or does not allow direct gets
+ */
 export async function natsSource(nc: NatsConnection, { namespace, stream, blobBucket, subjects }: NatsSourceOptions): Promise<JournalSource> {
   const info = await streamInfo(nc, stream)
   const lastSequence = info.state.last_seq
@@ -50,7 +56,7 @@ async function streamInfo(nc: NatsConnection, stream: string): Promise<z.infer<t
 
 type Wanted = { readonly last_by_subj: string } | { readonly seq: number; readonly batch: number; readonly max_bytes: number; readonly next_by_subj?: string }
 
-/** The messages of one answer, in order; none when there are none. */
+/** The messages of one answer, in order. The list is empty if there are none. */
 function directGet(nc: NatsConnection, stream: string, wanted: Wanted): Promise<StreamMessage[]> {
   const { promise, resolve, reject } = Promise.withResolvers<StreamMessage[]>()
   const inbox = createInbox()
@@ -68,7 +74,7 @@ function directGet(nc: NatsConnection, stream: string, wanted: Wanted): Promise<
     callback(error, message) {
       if (error !== null) return end(error)
       const code = message.headers?.code ?? 0
-      // 204: the end of a batch. 404: there is no such message.
+      // 204 is the end of a batch. 404 means that there is no such message.
       if (code === 204 || code === 404) return end(null)
       if (code !== 0) return end(new Error(`The server refused a read of the stream ${stream}: ${code} ${message.headers?.description ?? ''}`))
       messages.push(storedMessage(message))
@@ -90,7 +96,7 @@ function storedMessage({ headers, data }: Msg): StreamMessage {
   }
 }
 
-/** What an object store keeps of an object, as far as it is needed to read it. */
+/** The metadata of an object in an object store, as far as a reader needs it. */
 const objectInfo = z.object({ nuid: z.string(), chunks: z.number(), deleted: z.boolean().optional() })
 
 async function readBlob(nc: NatsConnection, bucket: string, name: string): Promise<Uint8Array | null> {

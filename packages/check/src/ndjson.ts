@@ -1,5 +1,5 @@
-// Lines of a large file, one at a time, each with where it is.
-// N1. As much is held as one line and one chunk.
+// Reads the lines of a large file, one at a time, each with its offset.
+// N1. One line and one chunk are in memory.
 import { createReadStream } from 'node:fs'
 
 export interface FileLine {
@@ -7,7 +7,7 @@ export interface FileLine {
   readonly bytes: Buffer
 }
 
-/** A last line without a line end counts; an empty one does not. */
+/** The lines of a file. A last line without a line end is included; empty lines are not. */
 export async function* linesOf(file: string): AsyncGenerator<FileLine> {
   let offset = 0
   let parts: Buffer[] = []

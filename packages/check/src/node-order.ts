@@ -1,5 +1,5 @@
-// When a node may begin: after all it depends on have completed; with a quorum, after all have ended and enough have completed.
-// N1. A dependency that was skipped does not count; a node all of whose dependencies were skipped is skipped and does not begin.
+// Decides when a node may begin: after all its dependencies have completed or, with a quorum, after all have ended and enough completed.
+// N1. Skipped dependencies do not count. If all dependencies of a node were skipped, the node is skipped and does not begin.
 import type { Report } from './rules.ts'
 import type { Node, Team } from './trail.ts'
 

@@ -1,5 +1,5 @@
-// From the bytes of an entry to its records. Shapes of this package's own.
-// P1. One entry is read or refused as a whole; what is refused never stops the check.
+// Turns the bytes of an entry into its records, with shapes of this package's own.
+// P1. An entry is read or refused as a whole. A refused entry never stops the check.
 import { z } from 'zod'
 import { canonicalRecord } from './canonical.ts'
 
@@ -24,7 +24,7 @@ const wireEntry = z.array(z.record(z.string(), z.unknown())).min(1)
 
 export interface ReadRecord {
   readonly record: WireRecord
-  /** The SHA-256 its content has. */
+  /** The SHA-256 of its content. */
   readonly sha256: string
 }
 
@@ -63,7 +63,7 @@ function whyOf(error: unknown): string {
 
 const idClaim = z.object({ session: z.string() })
 
-/** The session an id claim names; `null` when it is no claim. */
+/** The session that a claim on an id names; `null` if the payload is not a claim. */
 export function readIdClaim(payload: Uint8Array): string | null {
   try {
     return idClaim.parse(JSON.parse(utf8.decode(payload))).session

@@ -1,5 +1,6 @@
-// The rules a journal is held to, and the form of what breaks one. The table is the documentation: docs/auditing.md mirrors it.
-// R1. A rule has one name and one sentence. R2. A finding names the rule, the log and, where there is one, the event.
+// The rules of a journal, and the form of a finding. The table is the documentation, and docs/auditing.md mirrors it.
+// R1. A rule has one name and one sentence.
+// R2. A finding names the rule, the log and, if there is one, the event.
 
 /** Every rule, with what it demands of a journal. */
 export const rules = {
@@ -55,18 +56,19 @@ export const rules = {
   projection: 'The read model equals one that is rebuilt from the journal',
 } as const satisfies Record<string, string>
 
+/** The name of a rule. */
 export type Rule = keyof typeof rules
 
-/** A broken rule. What has no place in a log has `null` there. */
+/** A broken rule. A field that does not apply is `null`. */
 export interface Finding {
   readonly rule: Rule
   readonly task_id: string | null
   readonly session_id: string | null
   readonly taskseq: number | null
-  /** Of the message in the stream. */
+  /** The sequence of the message in the stream. */
   readonly sequence: number | null
   readonly message: string
 }
 
-/** Tells a finding about the event that is being looked at. */
+/** Reports a finding about the current event. */
 export type Report = (rule: Rule, message: string) => void

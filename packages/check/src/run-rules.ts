@@ -1,5 +1,5 @@
 // The rules of a run: it starts and ends once, and the model answers each state of its conversation once.
-// U1. The rules of its calls are call-rules.ts's.
+// U1. The rules of its calls are in call-rules.ts.
 import { callIsOpen, judgeCall, takeCalls } from './call-rules.ts'
 import type { CheckedEvent } from './event.ts'
 import type { Report } from './rules.ts'
@@ -12,7 +12,7 @@ const endOf: ReadonlyMap<string, Run['status']> = new Map([
   ['run_cancelled', 'cancelled'],
 ] satisfies [RunEnd, Run['status']][])
 
-/** Events without a run are not looked at. */
+/** Checks an event of a run. Other events are ignored. */
 export function judgeRun(trail: Trail, event: CheckedEvent, report: Report): void {
   if (event.type === 'run_started') return startRun(trail, event, report)
   const { runId, type } = event
@@ -38,14 +38,14 @@ function startRun(trail: Trail, { runId, data }: Extract<CheckedEvent, { type: '
   if (trail.nodeRuns.get(data.run_id) !== place) report('run_once', `the run ${data.run_id} starts, and no node was started with it`)
 }
 
-/** A thread may be lost before the run wrote anything: then its supervisor records the failure of a run that never started. */
+/** A thread may be lost before the run wrote anything. Then the supervisor records the failure of a run that never started. */
 function judgeUnstarted(trail: Trail, { type }: CheckedEvent, runId: string, report: Report): void {
   if (type !== 'run_failed') return report('run_unstarted', `${type} belongs to the run ${runId}, which has not started`)
   trail.runs.set(runId, { ...newRun(), status: 'failed' })
 }
 
 function endRun(run: Run, runId: string, end: Run['status'], report: Report): void {
-  // A run that was stopped leaves its calls; one that completed has the result of each.
+  // A run that was stopped may leave open calls. A run that completed has the result of each call.
   if (end === 'completed') {
     for (const [callId, call] of run.calls) if (!call.settled) report('call_unsettled', `the run ${runId} completed, and its call ${callId} has no result`)
   }
@@ -74,7 +74,7 @@ function judgeConversation(run: Run, event: CheckedEvent, runId: string, report:
   }
 }
 
-/** An answer nobody waited for: to the state that was answered before, or past calls that have no result. */
+/** Checks an answer that was not due: either the same state was answered twice, or the run continues without the results of its calls. */
 function judgeAnswer(run: Run, ids: readonly string[], runId: string, report: Report): void {
   const open = [...run.calls].filter(([, call]) => callIsOpen(call))
   const goesOn = open.some(([, call]) => call.started || call.approval !== null) && !ids.some((id) => run.calls.has(id))

@@ -1,34 +1,37 @@
-// JournalSource: where a journal is read from. Adapters: natsSource (a running system), openExport (a file).
-// S1. Messages come in stream order, a bounded page at a time. S2. Reading changes nothing and leaves nothing behind.
+// JournalSource: where a journal is read from. The adapters are natsSource (a running system) and openExport (a file).
+// S1. Messages come in stream order, in pages of bounded size.
+// S2. Reading changes nothing and leaves nothing behind.
 
 /** One message of the journal stream. */
 export interface StreamMessage {
   readonly sequence: number
-  /** RFC 3339: when the server stored it. */
+  /** When the server stored the message, in RFC 3339. */
   readonly time: string
   readonly subject: string
   readonly payload: Uint8Array
 }
 
+/** What a source contains. */
 export interface JournalAbout {
   readonly namespace: string
   readonly stream: string
-  /** RFC 3339: tells a stream from a later one of the same name. */
+  /** When the stream was created, in RFC 3339. It distinguishes a stream from a later one with the same name. */
   readonly created: string
-  /** The last message that is read; what is stored later is left out. */
+  /** The sequence of the last message that is read. Later messages are left out. */
   readonly lastSequence: number
-  /** RFC 3339; `null` for a running system. */
+  /** When the export was written, in RFC 3339; `null` for a running system. */
   readonly exportedAt: string | null
-  /** All messages are read, not those of some sessions only. */
+  /** Whether all messages are read, not only those of some sessions. */
   readonly whole: boolean
 }
 
+/** A journal that can be read. */
 export interface JournalSource {
   readonly about: JournalAbout
   pages(): AsyncGenerator<readonly StreamMessage[]>
-  /** The bytes stored under this name, unverified; `null` when there are none. */
+  /** The bytes that are stored under this name, without verification; `null` if there are none. */
   readBlob(sha256: string): Promise<Uint8Array | null>
 }
 
-/** An input that cannot be checked at all: no stream, no export. */
+/** The input cannot be checked at all: there is no stream, or the file is not an export. */
 export class UnreadableJournal extends Error {}

@@ -1,11 +1,11 @@
-// The rules of a task as a whole: its first event, who owns it, its one end.
-// K1. What follows a terminal event is reported and changes nothing.
+// The rules of a task as a whole: its first event, its owner, and its one end.
+// K1. An event after a terminal event is reported and changes nothing.
 import { type CheckedEvent, terminalTypes } from './event.ts'
 import type { WireRecord } from './record.ts'
 import type { Report } from './rules.ts'
 import type { Trail } from './trail.ts'
 
-/** Whether the event may change anything: nothing that follows the terminal event does. */
+/** Returns whether the event may change anything. An event after the terminal event may not. */
 export function judgeEnd(trail: Trail, type: string, { taskseq }: WireRecord, report: Report): boolean {
   if (trail.ended === null) return true
   if (terminalTypes.has(type)) report('terminal_once', `event ${taskseq} ends the task with ${type}, after ${trail.ended} had ended it`)
@@ -13,7 +13,7 @@ export function judgeEnd(trail: Trail, type: string, { taskseq }: WireRecord, re
   return false
 }
 
-/** `first`: the event begins the log. */
+/** Checks an event of a task. `first`: the event begins the log. */
 export function judgeTask(trail: Trail, event: CheckedEvent, { source }: WireRecord, first: boolean, report: Report): void {
   if (first !== (event.type === 'task_submitted')) report('first_event', first ? `the log begins with ${event.type}` : 'the task is submitted a second time')
   trail.copied = trail.copiesLeft > 0
@@ -53,7 +53,7 @@ function judgeSubmitted(trail: Trail, data: Extract<CheckedEvent, { type: 'task_
 }
 
 function endTask(trail: Trail, type: string, report: Report): void {
-  // A task that is given up on is ended by a daemon that never drove its runs.
+  // A task that is given up is ended by a daemon that never drove its runs.
   if (!trail.deadLettered && !trail.blind) {
     for (const [runId, run] of trail.runs) if (run.status === 'open') report('open_at_end', `${type}, and the run ${runId} has not ended`)
     for (const [teamId, team] of trail.teams) if (!team.ended) report('open_at_end', `${type}, and the team ${teamId} has not ended`)

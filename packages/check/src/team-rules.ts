@@ -1,5 +1,5 @@
-// The rules of a team: its nodes begin as the graph says, each ends once, and so does the team. Graphs that grow, too.
-// M1. A request to cancel a node and a change of shared state may be on their way while a team ends: they are not held to its end.
+// The rules of a team: its nodes begin in the order of the graph, each node ends once, and the team ends once. Graphs may grow.
+// M1. A request to cancel a node and a change of the shared state may be under way while a team ends, so they may follow its end.
 import type { CheckedEvent, GraphNode } from './event.ts'
 import { judgeNodeStart } from './node-order.ts'
 import type { Report } from './rules.ts'
@@ -14,7 +14,7 @@ const nodeEnds: ReadonlyMap<string, Node['status']> = new Map([
   ['node_cancelled', 'cancelled'],
 ])
 
-/** Events without a team are not looked at. */
+/** Checks an event of a team. Other events are ignored. */
 export function judgeTeam(trail: Trail, event: CheckedEvent, report: Report): void {
   if (event.type === 'task_team_run_started') return startTeam(trail, event.data, report)
   if (!('team_run_id' in event.data) || event.data.team_run_id === null || event.type === 'run_started') return
@@ -72,7 +72,7 @@ function judgeNode({ trail, team, teamId }: Place, event: NodeEvent, report: Rep
   if (event.type === 'graph_extended') return growGraph(team, event.data, report)
   if (event.type !== 'node_started') return
   if (node.status !== 'waiting') return report('node_start_once', `the node ${nodeId} starts, and it is ${node.status}`)
-  // A copied node began where it was copied from: what it depends on may start afresh here.
+  // A copied node began in the log that it was copied from. Its dependencies may start again here.
   if (!trail.copied) judgeNodeStart(team, nodeId, node, report)
   node.status = 'running'
   node.runId = event.data.run_id

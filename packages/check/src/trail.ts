@@ -1,5 +1,6 @@
-// Trail: what the rules remember of one task while its log is read.
-// T1. An ended task is a few fields: its runs and teams are dropped. T2. An ended run keeps its end only, not its calls.
+// Trail: what the rules remember about one task while its log is read.
+// T1. An ended task needs only a few fields, because its runs and teams are dropped.
+// T2. An ended run keeps its end, but not its calls.
 import type { GraphNode } from './event.ts'
 import type { LogPlace } from './layout.ts'
 
@@ -12,31 +13,31 @@ export interface Head {
 export interface Trail {
   readonly log: LogPlace
   head: Head
-  /** The highest epoch that a claim had. */
+  /** The highest epoch of a claim. */
   claimedEpoch: number
-  /** Who writes in the epoch of the head. */
+  /** The daemon that writes in the epoch of the head. */
   epochSource: string | null
-  /** Another daemon wrote a command in this epoch: the fence refuses the owner from then on. */
+  /** Whether another daemon wrote a command in this epoch. From then on, the fence refuses the owner. */
   overwritten: boolean
-  /** The daemon that drives the task; `null` while nobody does. */
+  /** The daemon that drives the task; `null` if there is none. */
   owner: string | null
   previousTask: string | null
   submitted: boolean
-  /** Something of it could not be read: the rules that rest on what happened before do not apply any more. */
+  /** Whether a part could not be read. Rules that depend on earlier events no longer apply then. */
   blind: boolean
   begun: boolean
   deadLettered: boolean
-  /** Of the events that follow, as many are copies; and whether the event at hand is one. */
+  /** How many of the next events are copies, and whether the current event is one. */
   copiesLeft: number
   copied: boolean
-  /** The type of its terminal event. */
+  /** The type of the terminal event; `null` before it. */
   ended: string | null
   lastTime: string
   readonly runs: Map<string, Run>
   readonly teams: Map<string, Team>
-  /** Calls that started a team, as `run call`. */
+  /** The calls that started a team, as `run call`. */
   readonly teamCalls: Set<string>
-  /** Runs that a node started, with their place. */
+  /** The runs that a node started, with the place of the node. */
   readonly nodeRuns: Map<string, string>
 }
 
@@ -49,10 +50,10 @@ export interface Call {
 
 export interface Run {
   status: 'open' | 'completed' | 'failed' | 'cancelled'
-  /** The conversation waits for an answer of the model. */
+  /** Whether the conversation waits for an answer of the model. */
   due: boolean
   skillsChosen: boolean
-  /** Those of the last answer. */
+  /** The calls of the last answer. */
   readonly calls: Map<string, Call>
 }
 

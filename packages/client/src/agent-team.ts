@@ -1,24 +1,33 @@
-// AgentTeam (S4, D-17): a configured team as an object one runs, over the same tasks, journal and runtime as everything else.
-// A1. A run is a task of its own: it survives us. A2. `runStream` ends with exactly one terminal event (D-50).
+// AgentTeam (S4, D-17): a configured team as an object that a program runs. It uses the same tasks, journal and runtime as everything else.
+// A1. A run is a task of its own, so it continues if this program ends.
+// A2. `runStream` ends with exactly one terminal event (D-50), unless its signal aborts.
 import { BeaverError, type RecordedEvent } from '@beaver/core'
 import { readTeamConfiguration, type TeamConfiguration, type TeamReport, teamReport, type TeamStreamEvent, teamStream } from '@beaver/workflows'
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
 import type { BeaverClient } from './beaver-client.ts'
 import { followTask } from './follow-task.ts'
 
+/** The options of one run. */
 export interface TeamRunOptions {
-  /** Absolute path of the folder the members may work in; default: the daemon's. */
+  /** The absolute path of the folder in which the members may work. Default: the daemon's workspace. */
   readonly workspaceDir?: string
-  /** Runs of one session follow one another; round_robin without tasks keeps its turn in it (D-48). Default: a new one. */
+  /**
+   * The session of the run. Runs of one session follow one another, and round_robin without tasks keeps its turn in the session (D-48).
+   * Default: a new session.
+   */
   readonly sessionId?: string
+  /** The id of the task. The same id with the same run names the same task. Default: a new id. */
   readonly taskId?: string
-  /** Aborting it stops waiting; the run goes on. */
+  /** If it aborts, this program stops waiting. The run continues. */
   readonly signal?: AbortSignal
 }
 
+/** The report of a run that has ended, with the ids of its task and its session. */
 export type TeamRun = TeamReport & SubmittedTask
 
 /**
+ * A configured team. Each run is a task of the workflow `AgentTeam`.
+ *
  * @example
  * const team = new AgentTeam(client, { strategy: 'broadcast', members: ['optimist', 'sceptic'], coordinator: 'editor' })
  * const { final_output } = await team.run('Should we ship on Friday?')
@@ -38,7 +47,11 @@ export class AgentTeam {
     this.configuration = read.configuration
   }
 
-  /** Runs the team to its end. @throws {BeaverError} as `BeaverClient.submit`, and `timeout` when `signal` aborted */
+  /**
+   * Runs the team to its end.
+   *
+   * @throws {BeaverError} the codes of `BeaverClient.submit`; `timeout` if `signal` aborted
+   */
   async run(message?: string, options: TeamRunOptions = {}): Promise<TeamRun> {
     const events: RecordedEvent[] = []
     const submitted = await this.#client.submit(this.task(message, options))
@@ -49,14 +62,19 @@ export class AgentTeam {
     return { ...submitted, ...teamReport(events) }
   }
 
-  /** The run as it goes, answers while they are said (D-50). Ends after its terminal event, or when `signal` aborts: the run goes on then. */
+  /**
+   * Runs the team and yields its events and the pieces of its answers as they come (D-50). It ends after its terminal event, or when `signal`
+   * aborts; the run then continues.
+   *
+   * @throws {BeaverError} the codes of `BeaverClient.submit`
+   */
   async *runStream(message?: string, options: TeamRunOptions = {}): AsyncGenerator<TeamStreamEvent> {
     const { task_id } = await this.#client.submit({ ...this.task(message, options), stream: true })
     const stream = teamStream()
     for await (const each of followTask(this.#client, task_id, options)) yield* 'event' in each ? stream.next(each.event) : stream.live(each.delta)
   }
 
-  /** The task a run is. */
+  /** The task that a run submits. */
   task(message?: string, { workspaceDir, sessionId, taskId }: Omit<TeamRunOptions, 'signal'> = {}): SubmitTask {
     return {
       workflow: { name: 'AgentTeam', arguments: { ...this.configuration, ...(message === undefined ? {} : { message }) } },

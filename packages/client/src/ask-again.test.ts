@@ -5,11 +5,11 @@ import { describe, expect, it, test } from 'vitest'
 import { type Asking, askAgain } from './ask-again.ts'
 
 const nobody = (): BeaverError => new BeaverError('no_daemon', 'nobody', { cause: new RequestError('no responders') })
-/** Not sent: the line was down. */
+/** The error of a request that was not sent, because the connection was down. */
 const unsent = (): BeaverError => new BeaverError('unreachable', 'down', { cause: new NotSent() })
 const told = (code: ErrorCode): BeaverError => new BeaverError(code, 'told')
 
-/** Each ask takes `takesMs` and ends as the next of `ends` says, and then always as the last one. Nobody waits: time jumps. */
+/** Each attempt takes `takesMs` and ends as the next item of `ends` says, and after the last item always like it. Time jumps without waiting. */
 async function asked(ends: readonly (BeaverError | string)[], { takesMs = 0, ...over }: Partial<Asking> & { takesMs?: number } = {}) {
   let now = 0
   const clock: Clock = {
@@ -37,50 +37,50 @@ async function asked(ends: readonly (BeaverError | string)[], { takesMs = 0, ...
 }
 
 describe('when nobody is there (Q2)', () => {
-  it.each([true, false])('asking goes on until somebody is (repeatable: %s)', async (repeatable) => {
+  it.each([true, false])('asks again until a daemon is there (repeatable: %s)', async (repeatable) => {
     expect(await asked([nobody(), nobody(), 'done'], { repeatable })).toMatchObject({ outcome: 'done', asks: 3 })
   })
 
-  it.each([true, false])('because the line is down, asking goes on until it is up (repeatable: %s)', async (repeatable) => {
+  it.each([true, false])('asks again until the connection is up, if it is down (repeatable: %s)', async (repeatable) => {
     expect(await asked([unsent(), unsent(), 'done'], { repeatable })).toMatchObject({ outcome: 'done', asks: 3 })
   })
 
-  it('asking ends after daemonMs', async () => {
+  it('gives up after daemonMs', async () => {
     expect(await asked([nobody()])).toMatchObject({ outcome: 'no_daemon', now: 4_900 })
   })
 
-  it('and nobody is waited for, that is told at once', async () => {
+  it('gives up at once if daemonMs is 0', async () => {
     expect(await asked([nobody()], { daemonMs: 0 })).toEqual({ outcome: 'no_daemon', asks: 1, now: 0 })
   })
 
-  it('any more, where somebody was, asking goes on until the deadline', async () => {
+  it('asks again until the deadline if a daemon was there before', async () => {
     expect(await asked([told('timeout'), nobody()], { takesMs: 1_000 })).toMatchObject({ outcome: 'no_daemon', now: 30_500 })
   })
 })
 
 describe('when no answer comes', () => {
-  test.each<ErrorCode>(['timeout', 'unreachable', 'no_daemon'])('%s is asked again where that does no harm', async (code) => {
+  test.each<ErrorCode>(['timeout', 'unreachable', 'no_daemon'])('asks again after %s if a repeated request is harmless', async (code) => {
     expect(await asked([told(code), 'done'])).toEqual({ outcome: 'done', asks: 2, now: 100 })
   })
 
-  test.each<ErrorCode>(['timeout', 'unreachable', 'no_daemon'])('%s stands where it may have been done (Q3)', async (code) => {
+  test.each<ErrorCode>(['timeout', 'unreachable', 'no_daemon'])('throws %s if the request may have been done (Q3)', async (code) => {
     expect(await asked([told(code), 'done'], { repeatable: false })).toEqual({ outcome: code, asks: 1, now: 0 })
   })
 
-  it('and the request was sent, it stands where it may have been done (Q3)', async () => {
+  it('throws if the request was sent and may have been done (Q3)', async () => {
     const broken = new BeaverError('unreachable', 'told', { cause: new RequestError('the connection broke') })
     expect(await asked([broken, 'done'], { repeatable: false })).toEqual({ outcome: 'unreachable', asks: 1, now: 0 })
   })
 
-  it('within the deadline, that is told', async () => {
+  it('throws timeout at the deadline', async () => {
     expect(await asked([told('timeout')], { takesMs: 10_000 })).toEqual({ outcome: 'timeout', asks: 3, now: 30_300 })
   })
 
-  it('because the connection is closed, that is told', async () => {
+  it('throws if the connection is closed', async () => {
     expect(await asked([told('unreachable'), 'done'], { closed: () => true })).toEqual({ outcome: 'unreachable', asks: 1, now: 0 })
   })
 })
 
-it.each<ErrorCode>(['invalid_arguments', 'conflict', 'not_found'])('a refusal stands: %s (Q1)', async (code) => {
+it.each<ErrorCode>(['invalid_arguments', 'conflict', 'not_found'])('throws a refusal without asking again: %s (Q1)', async (code) => {
   expect(await asked([told(code), 'done'])).toEqual({ outcome: code, asks: 1, now: 0 })
 })

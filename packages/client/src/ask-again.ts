@@ -1,35 +1,39 @@
-// Asking until there is an answer: a daemon may be away for a moment, or die while it works on what was asked.
-// Q1. Only what no answer came to is asked again; a refusal stands. Q2. Nobody there is waited for `daemonMs`, in which a daemon is
-//     started again; where one has been there, until the deadline. Q3. What may not be done twice is asked again only when nobody
-//     was there to do it. Q4. What keeps daemons away for good is told at once.
+// Repeats a request until there is an answer. A daemon may be away for a moment, or it may die while it works on the request.
+// Q1. A request is repeated only if no answer came. A refusal is an answer.
+// Q2. If no daemon is there, the request is repeated for `daemonMs`, the time in which a daemon is started again. If a daemon was there before, it is
+//     repeated until the deadline.
+// Q3. A request that must not be done twice is repeated only if nobody was there to do it.
+// Q4. If something keeps daemons away permanently, the caller gets that error at once.
 import { BeaverError, type Clock, type ErrorCode, pause, systemClock } from '@beaver/core'
 import { NotSent } from '@beaver/nats'
 import { RequestError } from '@nats-io/nats-core'
 
 export interface Asking {
-  /** Whether asking twice does no harm. */
+  /** Whether a repeated request is harmless. */
   readonly repeatable: boolean
-  /** How long nobody may be there. */
+  /** How long no daemon may be there. */
   readonly daemonMs: number
-  /** In all. */
+  /** The time for all attempts together. */
   readonly withinMs: number
-  /** Nobody can be asked any more: the connection is closed, or has been down for too long. */
+  /** Whether the connection can no longer be used: it is closed, or it has been down for too long. */
   readonly closed: () => boolean
-  /** Asked when nobody is there: what keeps those away who could answer, if it will not pass; `null`: it may pass. */
+  /** Is called when no daemon is there. It returns what keeps daemons away permanently; `null` if they may come back. */
   readonly why?: () => Promise<BeaverError | null>
   readonly clock?: Clock
 }
 
 const pauseMsFirst = 100
-/** A daemon that is too busy to answer is not to be asked ever more by those who wait. */
+/** The longest pause between two attempts. The pause doubles up to it, so that waiting clients ask a busy daemon less and less often. */
 const pauseMsMax = 1_000
-/** What is left for the last ask, at least. */
+/** The least time that is left for the last attempt. */
 const lastAskMs = 100
 const unanswered: ReadonlySet<ErrorCode> = new Set(['timeout', 'no_daemon', 'unreachable'])
 
 /**
- * @param ask asks once; it is told how often somebody was asked before who gave no answer, and for how long one is still waited for
- * @throws {BeaverError} what was answered, or why no answer came
+ * Repeats `ask` until there is an answer.
+ *
+ * @param ask makes one request; it gets the number of earlier requests that reached somebody and had no answer, and the time that is left
+ * @throws {BeaverError} the refusal, or the reason why no answer came
  */
 export async function askAgain<T>(
   ask: (unanswered: number, leftMs: number) => Promise<T>,
@@ -43,7 +47,7 @@ export async function askAgain<T>(
       return await ask(unansweredAsks, until - clock.now())
     } catch (error) {
       if (!(error instanceof BeaverError && unanswered.has(error.code)) || closed()) throw error
-      // A daemon that goes away says `no_daemon` without a cause.
+      // A daemon that is going away answers `no_daemon`, without a cause.
       const nobodyThere = (error.code === 'no_daemon' && error.cause instanceof RequestError) || error.cause instanceof NotSent
       if (!nobodyThere && !repeatable) throw error
       const lasting = nobodyThere ? ((await why?.()) ?? null) : null

@@ -1,6 +1,7 @@
-// A typed client of a running Beaver: what a program does over NATS, and nothing that needs a daemon's inside.
-// C1. Every call ends: with an answer or a BeaverError. C2. A watch that stops is not a cancel. C3. A daemon that dies or is started
-//     again costs time, not the answer: what may be asked again is, and a task is one task however often it is asked for.
+// A typed client of a running Beaver. It contains what a program does over NATS, and nothing that needs the inside of a daemon.
+// C1. Every call ends with an answer or a BeaverError.
+// C2. A watch that stops does not cancel the task.
+// C3. A daemon that dies or restarts costs time, not the answer: harmless requests are repeated, and a repeated task is the same task.
 import { type BlobStore, isTerminalTaskEvent, type LiveDelta, LogReader, type RecordedEvent, BeaverError } from '@beaver/core'
 import type { DaemonStatus, QueryInput, QueryName, QueryOutput, RetriedTask, SubmittedTask, SubmitTask, TaskOutcome } from '@beaver/contracts'
 import { askAgain } from './ask-again.ts'
@@ -22,89 +23,116 @@ import {
 import { type Sessions, sessionsOn } from './sessions.ts'
 import type { NatsConnection } from '@nats-io/nats-core'
 
-/** What a person decides about a call that waits for an approval. */
+/** The decision of a person about a call that waits for an approval. */
 export interface CallDecision {
-  /** As in the event `approval_requested`; `<run>/<call>` where several runs of the task have one of that id. */
+  /** The id in the event `approval_requested`. Write `<run>/<call>` if several runs of the task have a call with this id. */
   readonly callId: string
   readonly approved: boolean
-  /** Who. */
+  /** Who decides, for the record. */
   readonly by: string
-  /** For the model, of a denied call. */
+  /** The reason of a refusal, which the model reads. */
   readonly reason?: string | undefined
 }
 
+/** A client of one tenant. It closes its connection when it is disposed of. */
 export interface BeaverClient extends AsyncDisposable {
   /**
-   * Submits a task; it is durable when this resolves. Asked again for 30 s when no answer comes.
+   * Submits a task. The task is durable when this resolves. The request is repeated for up to 30 s if no answer comes.
+   *
    * @throws {BeaverError} `invalid_arguments`, `workspace_missing`, `unknown_skill`, `unknown_profile`, `unknown_workflow`, `conflict`, `no_daemon`;
-   *   `unreachable` when NATS has been away for longer than `daemonMs`; `stream_missing`: the journal was deleted
+   *   `unreachable` if NATS was away for longer than `daemonMs`; `timeout`; `stream_missing` if the journal was deleted
+   * @example const { task_id } = await beaver.submit({ task: 'Report on this folder', skill: 'folder-report' })
    */
   submit(task: SubmitTask): Promise<SubmittedTask>
   /**
-   * Submits a task and waits for its end, whichever daemon drives it: it is asked for again after 15 s, then at twice the
-   * distance. Calling this again with the same `task_id` waits for the same task.
-   * @throws {BeaverError} as `submit`, and `timeout` after `timeoutMs` (default 10 minutes): the task goes on
+   * Submits a task and waits for its end, whichever daemon drives it. The request is repeated after 15 s without an answer, then after 30 s, and so
+   * on. Another call with the same `task_id` waits for the same task.
+   *
+   * @param options `timeoutMs`: how long to wait. Default: 600,000
+   * @throws {BeaverError} the codes of `submit`; `timeout` after `timeoutMs`: the task continues
    */
   run(task: SubmitTask, options?: { timeoutMs?: number }): Promise<TaskOutcome>
   /**
-   * Asks for a cancel of the task, or of one node of its running team; resolves when the request is journaled.
-   * @throws {BeaverError} `not_found`, `conflict` for what has ended, `no_daemon`
+   * Requests the cancellation of a task, or of one node of its running team. Resolves when the request is journaled.
+   *
+   * @throws {BeaverError} `not_found`; `conflict` if it has ended; `no_daemon`
    */
   cancel(taskId: string, reason: string, options?: { nodeId?: string | undefined }): Promise<void>
   /**
-   * Takes a task up again that failed, is incomplete or was cancelled: as a new task at the end of its session, which keeps what
-   * completed. Asked for twice, it is one task.
-   * @throws {BeaverError} `not_found`, `conflict` for a task that runs or completed, `workspace_missing`, `no_daemon`
+   * Retries a task that failed, is incomplete or was cancelled. The retry is a new task at the end of the same session, and it keeps what completed.
+   * A repeated request names the same retry.
+   *
+   * @throws {BeaverError} `not_found`; `conflict` if the task runs or completed; `workspace_missing`; `no_daemon`
    */
   retry(taskId: string): Promise<RetriedTask>
   /**
-   * Decides about a call that waits for an approval; resolves when the decision is journaled.
-   * @throws {BeaverError} `not_found`, `conflict` for one that has been decided, `no_daemon`
+   * Decides about a call that waits for an approval. Resolves when the decision is journaled.
+   *
+   * @throws {BeaverError} `not_found`; `conflict` if the call was decided already; `no_daemon`
    */
   decide(taskId: string, decision: CallDecision): Promise<void>
   /**
-   * What the task's models are saying, while they say it: of tasks submitted with `stream`, from now on. Hints, which may be
-   * lost; the journaled answers are what was said. Goes on until `signal` aborts or the connection closes.
+   * The pieces of answers while models give them, from now on, for a task that was submitted with `stream`. They are hints and may be lost; the
+   * journaled answers are the facts. It ends when `signal` aborts or the connection closes.
    */
   deltas(taskId: string, options: { signal: AbortSignal }): AsyncGenerator<LiveDelta>
   /**
-   * The task's events from the first, then live; ends after its terminal event or when `signal` aborts.
-   * A task that does not exist yet is waited for: bound it with `signal`.
+   * The events of a task, from the first one, and then live. It ends after the terminal event, or when `signal` aborts. It also waits for a task that
+   * does not exist yet, so bound it with `signal`.
+   *
+   * @throws {BeaverError} `corrupt_journal`, `blob_missing`, `blob_corrupt`
+   * @example for await (const event of beaver.watch(task_id)) console.log(event.taskseq, event.type)
    */
   watch(taskId: string, options?: { signal?: AbortSignal }): AsyncGenerator<RecordedEvent>
-  /** What one of the daemons says of itself. @throws {BeaverError} `no_daemon` */
+  /**
+   * The status of one of the daemons.
+   *
+   * @param options `timeoutMs`: how long to wait. Default: 10,000
+   * @throws {BeaverError} `no_daemon`
+   */
   status(options?: { timeoutMs?: number }): Promise<DaemonStatus>
-  /** Sessions read back from the journal. */
+  /** Reads sessions from the journal. */
   readonly sessions: Sessions
   /**
-   * Asks the projector. `docs/wire-reference.md` lists the queries with their inputs and answers.
-   * @throws {BeaverError} `no_daemon` when no projector runs, `not_found`, `invalid_arguments`; `internal` for an answer of another shape
+   * Asks the projector. docs/wire-reference.md lists the queries with their inputs and answers.
+   *
+   * @throws {BeaverError} `no_daemon` if no projector runs; `not_found`; `invalid_arguments`; `internal` if the answer has another shape
    * @example const { tasks } = await beaver.query('tasks', { status: 'failed' })
    */
   query<Name extends QueryWithoutInput>(name: Name): Promise<QueryOutput<Name>>
   query<Name extends QueryName>(name: Name, input: QueryInput<Name>): Promise<QueryOutput<Name>>
+  /** Closes the connection. If the server is there, outgoing messages are sent first. */
   close(): Promise<void>
 }
 
-/** The queries of which no field is required: their input may be left out. */
+/** The queries whose input has no required field. The input may be left out. */
 type QueryWithoutInput = { [Name in QueryName]: Record<string, never> extends QueryInput<Name> ? Name : never }[QueryName]
 
 const answerMsMax = 10_000
 const submitMsMax = 30_000
-/** What daemons have to say that they are there. */
+/** How long daemons have to report that they are there. */
 const presenceMs = 250
-/** A server that does not answer is noticed within three of these. */
+/** A server that does not answer is noticed within three of these intervals. */
 const pingMs = 2_000
 const runMsMax = 600_000
 
+/** How long a client waits for parts that are away. */
 export interface Patience {
-  /** How long a daemon, the projector or NATS may be away before `no_daemon` or `unreachable` is thrown: it may be starting again. Default 5 s. */
+  /** How long a daemon, the projector or NATS may be away before `no_daemon` or `unreachable` is thrown. It may be restarting. Default: 5,000. */
   readonly daemonMs?: number
-  /** When `run` asks for the first time whether the task's end was missed. Default 15 s. */
+  /** How long `run` waits before it repeats its request for the first time. Default: 15,000. */
   readonly askAgainMs?: number
 }
 
-/** @throws {BeaverError} `unreachable`, `server_too_old` */
+/**
+ * Connects to a running Beaver.
+ *
+ * @param options `timeoutMs`: how long the connection may take, by default 3,000; `name`: the name of the connection, by default `beaver-client`
+ * @throws {BeaverError} `unreachable`, `server_too_old`
+ * @example
+ * await using beaver = await connectBeaver({ url: 'nats://127.0.0.1:4222', namespace: 'beaver', tenant: 'default' })
+ * const { final_output } = await beaver.run({ task: 'Say what you are.' })
+ */
 export async function connectBeaver(
   options: { url: string; namespace: string; tenant: string; name?: string; timeoutMs?: number } & Patience,
 ): Promise<BeaverClient> {
@@ -112,13 +140,17 @@ export async function connectBeaver(
   return clientOn(nc, subjectsOf(options.namespace), options.tenant, options)
 }
 
-/** A client on a connection that is there already; `close` drains it. */
+/**
+ * A client on an existing connection. Its `close` drains the connection.
+ *
+ * @example const beaver = clientOn(nc, subjectsOf('beaver'), 'default')
+ */
 export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string, { daemonMs = 5_000, askAgainMs = 15_000 }: Patience = {}): BeaverClient {
   let blobs: Promise<BlobStore> | null = null
   const line = lineOf(nc)
   const closed = (): boolean => nc.isClosed() || line.downMs > daemonMs
   const at = (timeoutMs: number): AskAt => ({ nc, subjects, timeoutMs })
-  /** Daemons that are there take no requests without a journal. */
+  /** If daemons are there but the journal stream is missing, waiting is useless: they accept no requests without a journal. */
   const why = async (): Promise<BeaverError | null> => {
     if (line.downMs > 0 || (await streamPulse(nc, subjects.stream).look()).kind !== 'missing') return null
     const there = await presentDaemons(nc, subjects, { waitMs: presenceMs })
@@ -164,7 +196,7 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string,
 
   async function close(): Promise<void> {
     if (nc.isClosed()) return
-    // Without a server there is nobody to drain to.
+    // Without a server, a drain would not end.
     await (line.downMs > 0 ? nc.close() : nc.drain().catch(() => nc.close()))
   }
 

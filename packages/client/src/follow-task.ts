@@ -1,11 +1,18 @@
-// A task's events and, between them, what its models are saying: two streams as one, each in its own order.
-// F1. It ends with the events, whatever is still being said.
+// The events of a task and the pieces of its answers as one stream. Each kind keeps its own order.
+// F1. The stream ends with the events, even if a piece could still come.
 import type { LiveDelta, RecordedEvent } from '@beaver/core'
 import type { BeaverClient } from './beaver-client.ts'
 
+/** An event of the task, or a piece of an answer. */
 export type Followed = { readonly event: RecordedEvent } | { readonly delta: LiveDelta }
 
-/** Ends after the task's terminal event, or when `signal` aborts. */
+/**
+ * Follows a task. It ends after the terminal event, or when `signal` aborts.
+ *
+ * @throws {BeaverError} the codes of `BeaverClient.watch`
+ * @example
+ * for await (const each of followTask(beaver, task_id)) if ('delta' in each) process.stdout.write(each.delta.text)
+ */
 export async function* followTask(
   client: Pick<BeaverClient, 'watch' | 'deltas'>,
   taskId: string,

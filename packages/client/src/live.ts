@@ -1,5 +1,6 @@
-// The live output of a task as it is published on core NATS.
-// V1. What does not read as a delta is left out. V2. A reader that is slow loses the oldest pieces: at most `waitingMax` wait.
+// The live output of a task, as it is published on core NATS.
+// V1. A message that is not a delta is left out.
+// V2. At most `waitingMax` pieces wait. A slow reader loses the oldest ones.
 import { type LiveDelta, liveDelta } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 

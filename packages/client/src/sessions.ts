@@ -1,6 +1,7 @@
-// A session read back: the journal is the session, nothing else holds it (SE-01). Asks no daemon; `search` asks the projector.
-// S1. Tasks in the order they were accepted, the events of each in theirs, every record verified as `watch` does.
-// S2. Read as it is asked for: a page of the journal is held, never the session. S3. A session nobody used is empty, not an error.
+// Reads a session from the journal, which is the only place that stores it (SE-01). No daemon is asked. `search` asks the projector.
+// S1. Tasks come in the order of their acceptance, and each task's events in their own order. Every record is verified, as in `watch`.
+// S2. A session is read while its reader asks for more: one page of the journal is in memory, never the session.
+// S3. A session without tasks is empty; it is not an error.
 import {
   type BlobStore,
   exchangeOf,
@@ -19,9 +20,10 @@ import {
 import { type JournalReader, journalReader, natsSessionSearch, parseRequest, type Subjects } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
 
-/** `hidden`: for the record only; no prompt and no transcript shows it (SE-07). */
+/** An event of a session. `hidden` events are for the record only: no prompt and no transcript contains them (SE-07). */
 export type SessionEvent = RecordedEvent & { readonly task_id: string; readonly hidden: boolean }
 
+/** A message of the visible history. */
 export interface SessionMessage {
   readonly task_id: string
   readonly role: 'user' | 'assistant'
@@ -30,27 +32,51 @@ export interface SessionMessage {
   readonly at: string
 }
 
+/** The options of a search. */
 export interface SearchOptions {
-  /** 1 to 50; default 10. */
+  /** How many hits are wanted, from 1 to 50. Default: 10. */
   readonly limit?: number
-  /** A session to leave out; default: none. */
+  /** A session that is left out. Default: none. */
   readonly exceptSession?: string
 }
 
+/**
+ * The sessions of a tenant.
+ *
+ * @example
+ * for await (const event of beaver.sessions.getEventRecords(session_id)) if (!event.hidden) console.log(event.type)
+ */
 export interface Sessions {
-  /** All events of the session so far. Stop reading when you have enough. @throws {BeaverError} `invalid_arguments`, `corrupt_journal`, `blob_missing` */
+  /**
+   * All events of the session so far. Stop the iteration when you have enough.
+   *
+   * @throws {BeaverError} `invalid_arguments`, `corrupt_journal`, `blob_missing`, `blob_corrupt`
+   */
   getEventRecords(sessionId: string): AsyncGenerator<SessionEvent>
-  /** Those of one run. @throws {BeaverError} as above */
+  /**
+   * The events of one run. Events that a retry copied are not repeated.
+   *
+   * @throws {BeaverError} the codes of `getEventRecords`
+   */
   getRunEventRecords(sessionId: string, runId: string): AsyncGenerator<SessionEvent>
-  /** In the order they started, workers' runs too. @throws {BeaverError} as above */
+  /**
+   * The ids of all runs, in the order of their starts. The runs of workers are included.
+   *
+   * @throws {BeaverError} the codes of `getEventRecords`
+   */
   listRunIds(sessionId: string): Promise<readonly string[]>
   /**
-   * What was asked and what was answered in the end, or why there was no answer, oldest first: as the next task is told it.
-   * Of the newest `tasksMax` tasks (default 20, at most 1,000), while they have at most `charsMax` characters together (default 100,000).
-   * @throws {BeaverError} as above
+   * The visible history, oldest first, as the next task gets it: each question, and its final answer or the reason why there is none.
+   * It contains the newest `tasksMax` tasks (default 20, at most 1,000) that have at most `charsMax` characters together (default 100,000).
+   *
+   * @throws {BeaverError} the codes of `getEventRecords`
    */
   getVisibleHistory(sessionId: string, options?: { tasksMax?: number; charsMax?: number }): Promise<readonly SessionMessage[]>
-  /** In all sessions of the tenant, best first. @throws {BeaverError} `no_daemon` when no projector runs, `timeout` */
+  /**
+   * Searches all sessions of the tenant. The best hit is first.
+   *
+   * @throws {BeaverError} `no_daemon` if no projector runs; `timeout`
+   */
   search(query: string, options?: SearchOptions): Promise<readonly SessionSearchHit[]>
 }
 
@@ -77,7 +103,7 @@ export function sessionsOn(nc: NatsConnection, subjects: Subjects, tenant: strin
   return {
     getEventRecords: eventsOfSession,
     async *getRunEventRecords(id, runId) {
-      // A run goes on in a retry of its task: what was copied there is not told twice.
+      // A run continues in a retry of its task. Copied events are not repeated.
       for await (const event of originals(eventsOfSession(id))) if (event.runId === runId) yield event
     },
     async listRunIds(id) {
@@ -107,7 +133,7 @@ export function sessionsOn(nc: NatsConnection, subjects: Subjects, tenant: strin
   }
 }
 
-/** Leaves out what a retry copied from the task it retries. */
+/** The events without those that a retry copied from the task that it retries. */
 async function* originals(events: AsyncIterable<SessionEvent>): AsyncGenerator<SessionEvent> {
   let copiedTo = { task: '', taskseq: 0 }
   for await (const event of events) {

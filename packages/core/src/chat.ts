@@ -1,17 +1,18 @@
-// The conversation as the journal and the provider port see it.
+// The messages of a conversation, in the form in which the journal stores them and the provider port takes them.
 import { z } from 'zod'
 
-/** `arguments` is the text the model sent; it may not be JSON. */
+/** A tool call of a model. `arguments` is the text that the model sent; it may not be JSON. */
 export const toolCall = z.object({ id: z.string(), name: z.string(), arguments: z.string() })
 export type ToolCall = z.infer<typeof toolCall>
 
+/** One message of a conversation. The content of an assistant message is `null` if the model sent only tool calls. */
 export type ChatMessage =
   | { readonly role: 'system'; readonly content: string }
   | { readonly role: 'user'; readonly content: string }
   | { readonly role: 'assistant'; readonly content: string | null; readonly tool_calls?: readonly ToolCall[] }
   | { readonly role: 'tool'; readonly tool_call_id: string; readonly content: string }
 
-/** Tokens as the provider reported them, summed over calls. */
+/** What provider calls used: the tokens that the provider reported, and the number of calls. Values of several calls are summed. */
 export const usage = z.object({
   input_tokens: z.number().int().nonnegative(),
   output_tokens: z.number().int().nonnegative(),
@@ -19,8 +20,10 @@ export const usage = z.object({
 })
 export type Usage = z.infer<typeof usage>
 
+/** The usage before the first call. */
 export const noUsage: Usage = { input_tokens: 0, output_tokens: 0, calls: 0 }
 
+/** The sum of two usages. */
 export function addUsage(a: Usage, b: Usage): Usage {
   return { input_tokens: a.input_tokens + b.input_tokens, output_tokens: a.output_tokens + b.output_tokens, calls: a.calls + b.calls }
 }

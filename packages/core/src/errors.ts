@@ -1,7 +1,7 @@
-// The one error class of Beaver and the table of its codes. docs/errors.md mirrors the table (a test holds it to that).
-// An expected outcome is a returned value; a BeaverError is a failure a person or a supervisor must deal with.
+// The one error class of Beaver and the table of its codes. docs/errors.md mirrors the table, and a test compares the two.
+// An expected outcome is a returned value. A BeaverError is a failure that a person or a supervisor must handle.
 
-/** Every code, with what it means. `exit` is what the command line ends with. */
+/** Every code with its meaning. `exit` is the exit code of the command line. */
 export const errorCodes = {
   invalid_arguments: { exit: 2, meaning: 'The input does not have the required shape' },
   invalid_configuration: { exit: 2, meaning: 'The configuration does not have the required shape' },
@@ -30,16 +30,22 @@ export const errorCodes = {
   internal: { exit: 1, meaning: 'An invariant is broken: a defect in Beaver' },
 } as const satisfies Record<string, { exit: number; meaning: string }>
 
+/** A code of the table. Programs compare codes, never messages. */
 export type ErrorCode = keyof typeof errorCodes
 
-/** A problem at one place of an input. `path` is dotted, `''` for the whole. */
+/** A problem at one place of an input. `path` has dots between its parts; it is `''` for the whole input. */
 export interface Problem {
   readonly path: string
   readonly message: string
-  /** Where the fault has a code of its own: of a workflow's arguments (D-38). */
+  /** A code of the problem itself. Only problems of a workflow's arguments have one (D-38). */
   readonly code?: string | undefined
 }
 
+/**
+ * A failure with a code. `message` is for people; `problems` lists the faults of an input and is empty for other failures.
+ *
+ * @example throw new BeaverError('not_found', `There is no task ${id}.`, { cause: error })
+ */
 export class BeaverError extends Error {
   readonly code: ErrorCode
   readonly problems: readonly Problem[]
@@ -52,12 +58,16 @@ export class BeaverError extends Error {
   }
 }
 
-/** The message of anything thrown, for a person. */
+/** The message of any thrown value, for people. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** A broken invariant crashes the actor that found it; its supervisor deals with it. */
+/**
+ * Asserts an invariant. A broken invariant crashes the actor that found it, and the supervisor of the actor decides what happens next.
+ *
+ * @throws {BeaverError} `internal` if the condition is false
+ */
 export function invariant(condition: unknown, message: string): asserts condition {
   if (!condition) throw new BeaverError('internal', message)
 }

@@ -18,7 +18,7 @@ const { value } = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 }))
 
-/** As JSON.parse would: `__proto__` is a member like any other. */
+/** An object as JSON.parse makes it: `__proto__` is a member like any other. */
 function ownMembers(members: readonly (readonly [string, unknown])[]): object {
   const object = {}
   for (const [name, member] of members) Object.defineProperty(object, name, { value: member, enumerable: true, configurable: true, writable: true })
@@ -48,7 +48,7 @@ function slowly(each: unknown): string {
   return `{${text.map(([name, member]) => `${JSON.stringify(name)}:${slowly(member)}`).join(',')}}`
 }
 
-/** With its keys in canonical order, as a parse of canonical text leaves them. */
+/** The value with its keys in canonical order, as a parse of canonical text leaves them. */
 const ordered = (each: unknown): unknown =>
   Array.isArray(each)
     ? each.map(ordered)
@@ -61,7 +61,7 @@ const ordered = (each: unknown): unknown =>
       : each
 
 describe('canonicalJson', () => {
-  it('is the same text whether the engine may write it or not', () => {
+  it('gives the same text on the fast path and on the slow path', () => {
     fc.assert(
       fc.property(value, (each) => {
         expect(canonicalJson(each)).toBe(slowly(each))
@@ -72,7 +72,7 @@ describe('canonicalJson', () => {
     expect(canonicalJson({ a: undefined, b: [undefined, Number.NaN], c: { toJSON: () => 'no' }, d: 'a\ud800' })).toBe('{"b":[null,null],"c":{},"d":"a\ufffd"}')
   })
 
-  it('J1: equal values have equal text, whatever the order of their keys', () => {
+  it('gives equal values equal text, whatever the order of their keys (J1)', () => {
     fc.assert(
       fc.property(value, (each) => {
         expect(canonicalJson(turned(each))).toBe(canonicalJson(each))
@@ -81,7 +81,7 @@ describe('canonicalJson', () => {
     )
   })
 
-  it('J2: the text survives a parse', () => {
+  it('gives a text that survives a parse (J2)', () => {
     fc.assert(
       fc.property(value, (each) => {
         const text = canonicalJson(each)
@@ -91,7 +91,7 @@ describe('canonicalJson', () => {
     )
   })
 
-  it('means the same value, with lone surrogates made readable', () => {
+  it('keeps the meaning of the value, except that lone surrogates are replaced', () => {
     fc.assert(
       fc.property(value, (each) => {
         expect(JSON.parse(canonicalJson(each))).toEqual(JSON.parse(JSON.stringify(wellFormed(each))))
@@ -100,7 +100,7 @@ describe('canonicalJson', () => {
     )
   })
 
-  it('is well-formed text without white space outside strings', () => {
+  it('gives well-formed text without white space outside strings', () => {
     fc.assert(
       fc.property(value, (each) => {
         expect(canonicalJson(each).isWellFormed()).toBe(true)
@@ -110,12 +110,12 @@ describe('canonicalJson', () => {
     )
   })
 
-  it('sorts keys by UTF-16 code unit, integers too', () => {
+  it('sorts keys by UTF-16 code unit, including integers', () => {
     expect(canonicalJson({ b: 1, 10: 2, 9: 3, a: 4, A: 5 })).toBe('{"10":2,"9":3,"A":5,"a":4,"b":1}')
     expect(canonicalJson({ '\uffff': 1, '😀': 2 })).toBe('{"😀":2,"\uffff":1}')
   })
 
-  it('sorts them so whatever their number', () => {
+  it('sorts keys in the same way, however many they are', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.string(), { maxLength: 40, size: 'max' }), (keys) => {
         const object = ownMembers(keys.map((key) => [key, 0] as const))
@@ -136,7 +136,7 @@ describe('canonicalJson', () => {
 
   it('writes a lone surrogate as U+FFFD', () => expect(canonicalJson('a\ud800b')).toBe('"a\ufffdb"'))
 
-  it('treats what JSON cannot say as JSON.stringify does', () => {
+  it('treats values that JSON does not have as JSON.stringify does', () => {
     const odd = { u: undefined, f: () => 1, s: Symbol('s'), n: Number.NaN, i: -Infinity, a: [undefined, Infinity, () => 1], z: -0 }
     expect(JSON.parse(canonicalJson(odd))).toEqual(JSON.parse(JSON.stringify(odd)))
   })
@@ -155,12 +155,12 @@ const wellFormed = (each: unknown): unknown =>
         ? ownMembers(Object.entries(each).map(([name, member]) => [name, wellFormed(member)] as const))
         : each
 
-it('J2 for keys that hold lone surrogates and sort differently once made readable', () => {
+it('survives a parse if keys contain lone surrogates and sort differently after their replacement (J2)', () => {
   const text = canonicalJson({ '\ud800': 1, '\ue000': 2 })
   expect(canonicalJson(JSON.parse(text))).toBe(text)
 })
 
-it('J2 for keys that become equal once their lone surrogates are made readable', () => {
+it('survives a parse if keys become equal after their lone surrogates are replaced (J2)', () => {
   const text = canonicalJson({ '\ud800': 1, '\ud801': 2 })
   expect(canonicalJson(JSON.parse(text))).toBe(text)
 })

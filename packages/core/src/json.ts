@@ -1,33 +1,35 @@
 // JSON values and their canonical text (RFC 8785: keys sorted by UTF-16 code unit, no white space).
-// J1. Equal values have equal text, whatever the order their keys were written in.
+// J1. Equal values have equal text, whatever the order of their keys.
 // J2. The text survives a parse: canonicalJson(JSON.parse(canonicalJson(v))) === canonicalJson(v).
 
 import { z } from 'zod'
 import { BeaverError } from './errors.ts'
 
+/** A value that JSON can express. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue }
+/** An object that JSON can express. */
 export type JsonObject = { readonly [key: string]: JsonValue }
 
 export const jsonValue = z.json() as unknown as z.ZodType<JsonValue>
 export const jsonObject = z.record(z.string(), z.json()) as unknown as z.ZodType<JsonObject>
 
 /**
- * The canonical JSON text of a value. What JSON cannot say is treated as `JSON.stringify` does: `undefined` members are
- * left out, non-finite numbers become `null`. Lone surrogates become U+FFFD, so that every language can read the text.
+ * The canonical JSON text of a value. Values that JSON does not have are treated as in `JSON.stringify`: `undefined` members are left out, and
+ * non-finite numbers become `null`. Lone surrogates become U+FFFD, so that every language can read the text.
  *
  * @throws {BeaverError} `invalid_arguments` for data nested deeper than 1,000 levels
  * @example canonicalJson({ b: 1, a: [true, null] }) // '{"a":[true,null],"b":1}'
  */
 export function canonicalJson(value: unknown): string {
-  // A value that was parsed from canonical text has that text, and the engine writes it several times faster.
+  // Most values were parsed from canonical text. `JSON.stringify` writes such a value canonically, and several times faster.
   return isCanonical(value, 0) ? JSON.stringify(value) : textOf(value, 0)
 }
 
 const depthMax = 1_000
-/** Deeper values are rare, and not worth a look of their own. */
+/** Deeper values are rare, so they are not checked further. */
 const plainDepthMax = 100
 
-/** Whether `JSON.stringify` writes the canonical text: plain data, keys in order, every text well-formed. */
+/** Whether `JSON.stringify` writes the canonical text: the value is plain data, its keys are in order, and each text is well-formed. */
 function isCanonical(value: unknown, depth: number): boolean {
   switch (typeof value) {
     case 'string':
@@ -92,7 +94,7 @@ function canonicalObject(object: Record<string, unknown>, depth: number): string
   return `${text}}`
 }
 
-/** By UTF-16 code unit. Most objects have few keys, and a sort of V8's allocates more than they do. */
+/** Sorts by UTF-16 code unit. Most objects have few keys, and V8's own sort would allocate more memory than such keys need. */
 function sortedKeys(object: Record<string, unknown>): string[] {
   const keys = Object.keys(object)
   if (keys.length > 16) return keys.sort()
@@ -105,7 +107,7 @@ function sortedKeys(object: Record<string, unknown>): string[] {
   return keys
 }
 
-/** Keys that become equal are one member: the last one written. */
+/** Keys that become equal are one member, with the last value. */
 function wellFormedKeys(object: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(object).map(([key, value]) => [key.toWellFormed(), value]))
 }

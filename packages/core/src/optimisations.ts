@@ -1,9 +1,11 @@
-// The switches of the optimisations: each can be replaced by the plain way, so that a bench measures what it brings.
-// What each one does, where it lives and what it brought: docs/optimisations.md. Nobody but a bench switches one off.
-// S1. A switch is set once, when a process or a worker thread starts, before anything asks for it. The entry of the process does it:
-//     packages read no environment. S2. A task has the same result either way; only its cost differs.
+// The switches of the optimisations. Each optimisation can be replaced by plain code, so that a benchmark can measure its effect.
+// docs/optimisations.md says what each does, where it is and what it brought. Only a benchmark switches one off.
+// S1. A switch is set once, when a process or a worker thread starts, before any code reads it. The entry point of the process sets it, because
+//     packages read no environment variables.
+// S2. A task has the same result with and without an optimisation. Only the cost differs.
 import { BeaverError } from './errors.ts'
 
+/** The names of the optimisations. */
 export const optimisations = [
   'batch_scheduling',
   'batched_posts',
@@ -19,9 +21,10 @@ export type Optimisation = (typeof optimisations)[number]
 let off: ReadonlySet<string> = new Set()
 
 /**
- * Has the plain way take the place of the named optimisations, in this thread.
+ * Switches the named optimisations off in this thread, and all others on.
+ *
  * @param names the value of the environment variable BEAVER_SWITCH_OFF: names separated by commas; empty or absent: all are on
- * @throws {BeaverError} `invalid_configuration` when there is no optimisation of a name
+ * @throws {BeaverError} `invalid_configuration` if a name is unknown
  */
 export function switchOff(names: string | undefined): void {
   const wanted = (names ?? '').split(',').map((name) => name.trim())
@@ -31,4 +34,5 @@ export function switchOff(names: string | undefined): void {
   off = new Set(wanted)
 }
 
+/** Whether an optimisation is on. */
 export const isOn = (optimisation: Optimisation): boolean => !off.has(optimisation)

@@ -1,12 +1,17 @@
-// The safety ceiling on a worker's tools. It never brings a tool, it only takes some away (S0 §5).
+// The safety ceiling on a worker's tools. It never adds a tool; it only removes some (S0 §5).
 
+/** The tools of a worker. `effective`: the tools that it has. */
 export interface ToolScope {
   readonly effective: readonly string[]
   /** Allowed names that are not assembled (D-41). */
   readonly dropped: readonly string[]
 }
 
-/** `assembled ∩ allowed`, in the order of `assembled`. `null` allows all; `[]` none. */
+/**
+ * Applies the ceiling: `assembled ∩ allowed`, in the order of `assembled`. `null` allows all tools; `[]` allows none.
+ *
+ * @example applyToolScope(['read', 'write'], ['read', 'fetch']) // { effective: ['read'], dropped: ['fetch'] }
+ */
 export function applyToolScope(assembled: readonly string[], allowed: readonly string[] | null): ToolScope {
   if (allowed === null) return { effective: assembled, dropped: [] }
   const ceiling = new Set(allowed)

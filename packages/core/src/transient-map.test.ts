@@ -9,7 +9,7 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant('clear' as const) }),
 )
 
-it('is as a Map, whatever is done to it (T2)', () => {
+it('behaves like a Map, whatever the operations (T2)', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const map = new Map<number, number>()
@@ -32,7 +32,7 @@ it('is as a Map, whatever is done to it (T2)', () => {
   )
 })
 
-it('an entry may be deleted, and another set, while the values are gone through, as in a Map', () => {
+it('allows entries to be deleted and set while the values are iterated, like a Map', () => {
   const transient = new TransientMap<string, number>()
   for (const [i, name] of ['a', 'b', 'c'].entries()) transient.set(name, i)
   const seen: number[] = []

@@ -1,15 +1,17 @@
-// A Map for what comes and goes: tasks, loops, calls that are under way.
-// V8's Map moves to a new table again and again while entries come and go, and a table left behind still refers to the next one. As
-// soon as one of them is in the old generation, each entry that was ever moved stays until the next full collection, with all it
-// leads to: of a daemon that is everything of every task (docs/decisions/0022).
-// With the switch `transient_map` off it keeps what a Map keeps.
-// T1. What is deleted is let go of at once: a table that was left behind holds an empty cell. T2. Otherwise it is as a Map.
+// A Map for entries that come and go: tasks, loops, and calls that are under way.
+// V8's Map moves to a new table again and again while entries come and go, and an old table still refers to the next one. As soon as one of these
+// tables is in the old generation, each entry that was ever moved stays in memory until the next full collection, with everything that it refers to.
+// In a daemon, that is everything of every task (docs/decisions/0022).
+// If the switch `transient_map` is off, it keeps as much in memory as a Map.
+// T1. A deleted value is released at once: an old table refers only to an empty cell.
+// T2. Otherwise it behaves like a Map.
 import { isOn } from './optimisations.ts'
 
 interface Cell<Value> {
   value: Value | undefined
 }
 
+/** A Map whose deleted values are released at once. */
 export class TransientMap<Key, Value> {
   readonly #cells = new Map<Key, Cell<Value>>()
   readonly #empties = isOn('transient_map')
@@ -26,14 +28,14 @@ export class TransientMap<Key, Value> {
     return this.#cells.has(key)
   }
 
-  /** A new value keeps the place of the one before. */
+  /** If the key exists, its place in the order does not change. */
   set(key: Key, value: Value): void {
     const cell = this.#cells.get(key)
     if (cell === undefined) this.#cells.set(key, { value })
     else cell.value = value
   }
 
-  /** Whether it was there. */
+  /** Returns whether the entry existed. */
   delete(key: Key): boolean {
     const cell = this.#cells.get(key)
     if (cell === undefined) return false
@@ -46,12 +48,12 @@ export class TransientMap<Key, Value> {
     this.#cells.clear()
   }
 
-  /** The oldest key; `undefined` when there is none. */
+  /** The oldest key; `undefined` if there is none. */
   oldest(): Key | undefined {
     return this.#cells.keys().next().value
   }
 
-  /** In the order in which the keys came. */
+  /** The values, in the order in which the keys were added. */
   *values(): Generator<Value> {
     for (const cell of this.#cells.values()) yield cell.value as Value
   }

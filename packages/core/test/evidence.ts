@@ -1,9 +1,9 @@
-// What the tests of the gate share: facts and calls in one line, and a verdict in one object.
+// Shared by the tests of the gate: short forms of facts and calls, and a verdict as one object.
 import { evaluateEvidence, type MachineRequirement, type RunFacts } from '../src/index.ts'
 
 export const factsWith = (outputText: string, over: Partial<RunFacts> = {}): RunFacts => ({ outputText, outputSeq: 20, tools: [], ...over })
 
-/** A call whose result stands at `taskseq`, and what asked for it one before. */
+/** A call with its result at `taskseq`. The answer that asked for it is one position before. */
 export const call = (taskseq: number, tool: string, result: string, args: unknown = {}, success = true): RunFacts['tools'][number] => ({
   taskseq,
   tool,

@@ -1,4 +1,4 @@
-// What core's tests share: short ways to write events, and a log of them sealed and opened again as the journal would.
+// Shared by the tests of core: short forms of events, and a log of them that was sealed and opened again like a real one.
 import {
   type AgentNode,
   type CodeNode,
@@ -29,7 +29,7 @@ export function sealed(events: readonly DomainEvent[], options = written): Seale
   })
 }
 
-/** The log as a reader gets it. */
+/** The log, as a reader gets it. */
 export function recorded(...events: DomainEvent[]): RecordedEvent[] {
   return sealed(events).map(({ text, blob }) =>
     openRecord(splitBatch(Buffer.from(`[${text}]`))[0] as never, blob === null ? undefined : Buffer.from(blob.bytes).toString()),
@@ -58,7 +58,7 @@ export const node = (node_id: string, ...depends_on: string[]): AgentNode => ({
 /** A node whose output the program of its graph computes. */
 export const code = (node_id: string, ...depends_on: string[]): CodeNode => ({ kind: 'code', node_id, depends_on, operation: node_id })
 
-/** A node that starts when all it depends on have ended and `quorum` of them completed. */
+/** A node that starts when all its dependencies have ended and `quorum` of them have completed. */
 export const quorum = (of: number, node_id: string, ...depends_on: string[]): AgentNode => ({ ...node(node_id, ...depends_on), quorum: of })
 
 export function graph(...nodes: ExecutionNode[]): ExecutionGraph {

@@ -1,4 +1,4 @@
-// A team in tests: stepped and folded as its supervisor does it, and told in one line an event.
+// A team in tests. It is stepped and folded as its supervisor does it, and each event is shown as one line.
 import { type DomainEvent, evolveTeam, type ExecutionGraph, type NodeEnd, startTeam, stepTeam, type TeamProgram, type TeamState } from '../src/index.ts'
 
 export const team = (of: ExecutionGraph, concurrentNodesMax = 16): TeamState =>
@@ -19,7 +19,7 @@ export interface Stepping {
   readonly graphMax?: { readonly agents: number; readonly edges: number }
 }
 
-/** The events of one step; the team stays as it was. */
+/** The events of one step. The team does not change. */
 export function eventsOf(
   of: TeamState,
   ended: readonly NodeEnd[],
@@ -28,7 +28,7 @@ export function eventsOf(
   return stepTeam(of, ended, { newRunId: () => 'r', cancelReason, program, outputs, ...more })
 }
 
-/** Steps the team and folds what follows, as its supervisor does. */
+/** Steps the team and folds the events that follow, as its supervisor does. */
 export function step(of: TeamState, ended: readonly NodeEnd[], options: Stepping = {}): string[] {
   const events = eventsOf(of, ended, options)
   for (const event of events) evolveTeam(of, event, { clockMs: 0 })

@@ -1,8 +1,10 @@
-// AgentService: Beaver inside a program of one's own (requirements.md §18). It composes the parts the apps are made of; loops are
-// made by the daemon, one for each run, so that nothing here is one big agent.
-// A1. What may be called when stands in lifecycle.ts. A2. `stop` is of this instance: its own tasks, nobody else's.
-// A3. Tasks of one session are accepted in the order of the calls. A4. `stop` loses no task; `shutdown` always ends: what has not
-//     ended by then stays in the journal, and the next service with this home goes on with it.
+// AgentService: Beaver inside another program (requirements.md §18). It combines the same parts as the apps. The daemon makes a loop for each run;
+// the service itself is not an agent.
+// A1. Which operation is allowed in which state is defined in lifecycle.ts.
+// A2. `stop` affects only the tasks of this instance.
+// A3. Tasks of one session are accepted in the order of the calls.
+// A4. `stop` loses no task. `shutdown` always ends: a task that has not ended by then stays in the journal, and the next service with this home
+//     continues it.
 import type { BeaverClient, SubmitTask } from '@beaver/client'
 import { BeaverError, messageOf } from '@beaver/core'
 import { type Operation, mustAllow, type ServiceState } from './lifecycle.ts'
@@ -12,42 +14,48 @@ import type { AgentRunResult } from './run-result.ts'
 import { type Runtime, type ServiceInfo, startRuntime } from './runtime.ts'
 import { type ShutdownHook, shutdownHooks } from './shutdown-hooks.ts'
 
-/** What to do, in words; or a workflow to run as it is, without a root agent: `GraphWorkflow`, `workflow:<id>`, `AgentTeam`. */
+/** What to do, in words; or a workflow that runs without a root agent: `GraphWorkflow`, `workflow:<id>`, `AgentTeam`. */
 export type TaskInput = string | { readonly workflow: string; readonly arguments: Readonly<Record<string, unknown>> }
 
+/** The options of one task. */
 export interface TaskOptions extends FollowOptions {
-  /** Tasks of one session follow one another, and later ones know what was said before. Default: a new session. */
+  /** The session of the task. Tasks of one session follow one another, and each knows what was said before. Default: a new session. */
   readonly sessionId?: string
-  /** Makes a repeated call harmless: the same task with the same id is the same task, also after a crash. */
+  /** The id of the task. It makes a repeated call harmless, even after a crash: the same id with the same task names one task. Default: a new id. */
   readonly taskId?: string
-  /** Absolute path of the folder its agents work in. Default: the service's. */
+  /** The absolute path of the folder in which the agents work. Default: the workspace of the service. */
   readonly workspace?: string
+  /** The name of a skill to activate. Default: none is named. */
   readonly skill?: string
+  /** The profile of the root agent. Default: the profile of the service. */
   readonly profile?: string
-  /** Who asks, for the record. Default: `program`. */
+  /** The origin of the task, for the record. Default: `program`. */
   readonly source?: string
-  /** For the record: a name for the task, and whom it is for. */
+  /** For the record only: a name of the task, and the user for whom it is. */
   readonly title?: string
   readonly userId?: string
-  /** Calls that need an approval: wait for one, or refuse. Default: `wait` when the service has `onApproval`, else `refuse`. */
+  /** What happens to calls that need an approval. Default: `wait` if the service has `onApproval`, otherwise `refuse`. */
   readonly approvals?: 'wait' | 'refuse'
 }
 
+/** The options of `stop` and `shutdown`. */
 export interface StopOptions {
-  /** How long open tasks may go on. Default: 600,000 for `stop`, 5,000 for `shutdown`. */
+  /** How long open tasks may continue, in milliseconds. Default: 600,000 for `stop`, 5,000 for `shutdown`. */
   readonly graceMs?: number
-  /** Cancel what has not ended by then. Default: false. */
+  /** Whether tasks that have not ended by then are cancelled. Default: false. */
   readonly force?: boolean
 }
 
 const stopGraceMs = 600_000
 const shutdownGraceMs = 5_000
-/** What cancelled tasks need to end. */
+/** How long cancelled tasks may take to end. */
 const cancelMsMax = 10_000
-/** Tasks one service waits for at a time. */
+/** How many tasks one service waits for at the same time. */
 const openTasksMax = 10_000
 
 /**
+ * A service that runs tasks in this process: one at a time with `processDirect`, or many with `start` and `submitDirect`.
+ *
  * @example
  * await using service = new AgentService()
  * const { output_text } = await service.processDirect('Say what you are.')
@@ -56,7 +64,7 @@ export class AgentService implements AsyncDisposable {
   readonly #settings: Settings
   readonly #hooks
   readonly #open = new Set<OpenTask>()
-  /** The last submission of each session that has one under way. */
+  /** The last submission of each session that has a submission under way. */
   readonly #lanes = new Map<string, Promise<unknown>>()
   #state: ServiceState = 'idle'
   #runtime: Promise<Runtime> | null = null
@@ -64,41 +72,62 @@ export class AgentService implements AsyncDisposable {
   #failure: unknown = null
   #closing: Promise<void> | null = null
 
-  /** Starts nothing yet. @throws {BeaverError} `invalid_configuration` */
+  /**
+   * Reads the options. It starts nothing.
+   *
+   * @throws {BeaverError} `invalid_configuration`
+   */
   constructor(options: AgentServiceOptions = {}) {
     this.#settings = readOptions(options)
     this.#hooks = shutdownHooks(this.#settings.tell)
   }
 
+  /** The current state. */
   get state(): ServiceState {
     return this.#state
   }
 
-  /** For what a service has no method for: queries, other tasks. @throws {BeaverError} `wrong_state` before the first task or `boot()`, and when closed */
+  /**
+   * The client of this service, for queries and for other tasks.
+   *
+   * @throws {BeaverError} `wrong_state` before the first task or `boot()`, and after the service was closed
+   */
   get client(): BeaverClient {
     if (this.#booted === null)
       throw new BeaverError('wrong_state', `client is refused: this AgentService is ${this.#state} and not booted. Await boot() first.`)
     return this.#booted.client
   }
 
-  /** Brings the runtime up. The first task and `start()` do it by themselves. @throws {BeaverError} `server_missing`, `start_failed`, … */
+  /**
+   * Starts the runtime. The first task and `start()` do so too. A start that failed may be tried again.
+   *
+   * @throws {BeaverError} `wrong_state` if the service is closed or its runtime failed; `server_missing`, `server_too_old`, `start_failed`, `unreachable`,
+   *   `invalid_configuration`
+   */
   async boot(): Promise<ServiceInfo> {
     this.#must('boot')
     return (await this.#up()).info
   }
 
   /**
-   * Runs one task outside of running mode, to its end. Boots at the first call; everything stays warm until `close()`.
-   * A task that failed resolves: its `status` says so.
-   * @throws {BeaverError} `wrong_state` in running mode; `invalid_arguments`, `unknown_skill`, `unknown_profile`,
-   *   `unknown_workflow`, `workspace_missing`, `conflict`: then nothing was stored
+   * Runs one task to its end, outside of running mode. The first call starts the runtime, which runs until `close()`.
+   * If the task fails, the promise resolves and `status` says so.
+   *
+   * @throws {BeaverError} `wrong_state` unless the service is idle; `invalid_arguments`, `unknown_skill`, `unknown_profile`, `unknown_workflow`,
+   *   `workspace_missing`, `conflict`: nothing was stored then; `timeout` if 10,000 tasks are open; `no_daemon` if the service was shut down before
+   *   the task ended; `unreachable` if the runtime failed; the codes of `boot`
+   * @example const result = await service.processDirect('Summarise README.md', { sessionId: 'docs', onEvent: ({ type }) => console.log(type) })
    */
   async processDirect(task: TaskInput, options: TaskOptions = {}): Promise<AgentRunResult> {
     this.#must('processDirect')
     return this.#run(task, options)
   }
 
-  /** Enters running mode: from now on tasks go through `submitDirect`. @throws {BeaverError} `wrong_state`, and as `boot` */
+  /**
+   * Enters running mode. From then on, tasks go through `submitDirect`.
+   *
+   * @throws {BeaverError} `wrong_state` unless the service is idle or stopped and no task is open; the codes of `boot`
+   */
   async start(): Promise<void> {
     this.#must('start')
     this.#mustHaveNoOpenTask('start')
@@ -113,15 +142,20 @@ export class AgentService implements AsyncDisposable {
     }
   }
 
-  /** As `processDirect`, in running mode: any number at once, those of one session in order. @throws {BeaverError} as it */
+  /**
+   * Runs one task to its end, in running mode. Any number of tasks may run at once; tasks of one session run in order.
+   *
+   * @throws {BeaverError} `wrong_state` unless the service runs; otherwise the codes of `processDirect`
+   */
   async submitDirect(task: TaskInput, options: TaskOptions = {}): Promise<AgentRunResult> {
     this.#must('submitDirect')
     return this.#run(task, options)
   }
 
   /**
-   * What a task came to, now or later: one of this service, or of an earlier one with this home.
-   * @throws {BeaverError} `not_found`
+   * Waits for the result of a task of this service, or of an earlier service with this home.
+   *
+   * @throws {BeaverError} `not_found`; `wrong_state` if the service is closed; the codes of `boot`
    */
   async result(taskId: string, options: FollowOptions = {}): Promise<AgentRunResult> {
     this.#must('result')
@@ -132,8 +166,10 @@ export class AgentService implements AsyncDisposable {
   }
 
   /**
-   * Ends running mode: takes no new tasks, waits for those it has, with `force` cancels what has not ended after `graceMs`.
-   * @throws {BeaverError} `timeout` when tasks are still open: they go on, no new ones are taken, and `stop` may be called again
+   * Ends running mode: it takes no new tasks and waits for its open tasks. With `force`, it cancels the tasks that have not ended after `graceMs`.
+   *
+   * @throws {BeaverError} `timeout` if tasks are still open: they continue, no new ones are taken, and `stop` may be called again; `wrong_state` if
+   *   the service was not started or is closed
    */
   async stop({ graceMs = stopGraceMs, force = false }: StopOptions = {}): Promise<void> {
     this.#must('stop')
@@ -147,13 +183,15 @@ export class AgentService implements AsyncDisposable {
         `Not stopped after ${graceMs / 1000} s: ${open.length} open (${shown}). Call stop() again to wait longer, or stop({ force: true }) to cancel.`,
       )
     }
-    // A shutdown that was called meanwhile has gone further.
+    // A shutdown that was called in the meantime has already changed the state.
     if (this.#state === 'stopping') this.#state = 'stopped'
   }
 
   /**
-   * `stop` and `close` in one, from any state. What is still open after `graceMs` is cancelled with `force`, else handed over: its
-   * promise rejects with `no_daemon`, and the next service with this home goes on with it.
+   * Stops and closes the service, from any state. Tasks that are open after `graceMs` are cancelled with `force`. Without it they are handed over:
+   * their promises reject with `no_daemon`, and the next service with this home continues them.
+   *
+   * @throws {BeaverError} `internal` if a part does not stop within 20 s
    */
   async shutdown({ graceMs = shutdownGraceMs, force = false }: StopOptions = {}): Promise<void> {
     if (this.#closing !== null) return this.#closing
@@ -165,7 +203,12 @@ export class AgentService implements AsyncDisposable {
     return this.#close()
   }
 
-  /** Gives everything back: threads, connections, the nats-server. Again: nothing. @throws {BeaverError} `wrong_state` unless idle or stopped */
+  /**
+   * Releases everything: threads, connections and the nats-server. To close a closed service has no effect.
+   *
+   * @throws {BeaverError} `wrong_state` while the service is starting, running or stopping, or while a task is open; `internal` if a part does not
+   *   stop within 20 s
+   */
   async close(): Promise<void> {
     this.#must('close')
     if (this.#state !== 'closed') this.#mustHaveNoOpenTask('close')
@@ -177,8 +220,10 @@ export class AgentService implements AsyncDisposable {
   }
 
   /**
-   * Called once, when the service closes, after its last task: hooks run in the reverse order of their registration, for at most
-   * 5 s each. Returns what takes the hook back.
+   * Adds a hook that is called once when the service closes, after its last task. Hooks run in the reverse order of their registration, for at most 5
+   * s each. An error of a hook goes to `onWarning`.
+   *
+   * @returns a function that removes the hook
    */
   onShutdown(hook: ShutdownHook): () => void {
     return this.#hooks.add(hook)
@@ -198,7 +243,7 @@ export class AgentService implements AsyncDisposable {
     throw new BeaverError('wrong_state', `${operation}() is refused: ${this.#open.size} direct tasks have not ended. Await them first, or call shutdown().`)
   }
 
-  /** The runtime; a start that failed may be tried again. */
+  /** The runtime. A start that failed may be tried again. */
   #up(): Promise<Runtime> {
     this.#runtime ??= startRuntime(this.#settings).then(
       (runtime) => {
@@ -255,7 +300,7 @@ export class AgentService implements AsyncDisposable {
     return open.result.finally(() => this.#open.delete(open))
   }
 
-  /** One after the other within a session; a submission that failed holds up nobody. */
+  /** Submits tasks of one session one after the other. A failed submission does not hold up the next one. */
   #inLane<Value>(session: string | undefined, act: () => Promise<Value>): Promise<Value> {
     if (session === undefined) return act()
     const before = this.#lanes.get(session) ?? Promise.resolve()
@@ -266,7 +311,7 @@ export class AgentService implements AsyncDisposable {
     return mine
   }
 
-  /** Waits until no task is open; `true` when none is. */
+  /** Waits until no task is open. Returns whether that is so. */
   async #drain(graceMs: number, force: boolean): Promise<boolean> {
     if (await this.#settled(graceMs)) return true
     if (!force) return false
@@ -279,7 +324,7 @@ export class AgentService implements AsyncDisposable {
     const timer = setTimeout(resolve, withinMs)
     await Promise.race([Promise.allSettled([...this.#open].map(({ result }) => result)), late])
     clearTimeout(timer)
-    await Promise.resolve() // those that have ended leave
+    await Promise.resolve() // tasks that have ended remove themselves first
     return this.#open.size === 0
   }
 

@@ -1,10 +1,10 @@
-// Calls of one task that wait for an approval, put to the program.
-// A1. A call is put to it once, and only when no decision stands in the journal: what is replayed is looked through first.
+// Asks the program about the calls of one task that wait for an approval.
+// A1. The program is asked once about each call, and only if the journal contains no decision: replayed events are read first.
 import type { BeaverClient } from '@beaver/client'
 import { BeaverError, messageOf, type RecordedEvent } from '@beaver/core'
 import type { ApprovalRequest, OnApproval } from './options.ts'
 
-/** So long nothing more must have come: then the replay is over. */
+/** If nothing came for this time, the replay is over. */
 const settleMs = 25
 
 export interface AskedApprovals {

@@ -13,12 +13,12 @@ const greet: WorkflowInput = {
 }
 
 describe('defineProfile', () => {
-  it('gives back what is right', () => {
+  it('returns a valid profile', () => {
     const profile = { name: 'clerk', tool_ids_inventory: ['system:read_file'] }
     expect(defineProfile(profile)).toBe(profile)
   })
 
-  it('refuses what is wrong where it is written: values and unknown fields', () => {
+  it('refuses wrong values and unknown fields where they are written', () => {
     expect(() => defineProfile({ name: '' })).toThrow('The profile "" is not valid: "name": must not be empty.')
     const misspelt = { name: 'clerk', tools: [] }
     expect(() => defineProfile(misspelt)).toThrow(
@@ -28,16 +28,16 @@ describe('defineProfile', () => {
 })
 
 describe('defineWorkflow', () => {
-  it('gives back what is right', () => expect(defineWorkflow(greet)).toBe(greet))
+  it('returns a valid workflow', () => expect(defineWorkflow(greet)).toBe(greet))
 
-  it('refuses what is wrong, with its place', () => {
+  it('refuses a fault with its place', () => {
     const wrong = { ...greet, nodes: [{ id: 'greeting', kind: 'template' as const, template: '{{ inputs.nmae }}' }] }
     expect(() => defineWorkflow(wrong)).toThrow(
       expect.objectContaining({ code: 'invalid_configuration', problems: [expect.objectContaining({ path: 'nodes.0.template' }) as object] }),
     )
   })
 
-  it('refuses an id that is no name of a file', () => {
+  it('refuses an id that cannot be a file name', () => {
     for (const id of ['', '../greet', 'a/b', '.hidden', 'a'.repeat(65)]) expect(() => defineWorkflow({ ...greet, id })).toThrow('The id')
   })
 })
@@ -49,7 +49,7 @@ describe('the files of a program', () => {
   })
   afterEach(() => rmSync(home, { recursive: true }))
 
-  it('hold what the service was made with, and nothing of an earlier one', () => {
+  it('contain the definitions of the service, and none of an earlier one', () => {
     writeDefinitions(home, { profiles: [{ name: 'a' }, { name: 'b' }], workflows: [{ ...greet, id: 'old' }] })
     const places = writeDefinitions(home, { profiles: [{ name: 'c' }], workflows: [greet] })
     expect(places.profiles.map((file) => JSON.parse(readFileSync(file, 'utf8')) as unknown)).toEqual([{ name: 'c' }])
@@ -58,7 +58,7 @@ describe('the files of a program', () => {
     expect(JSON.parse(readFileSync(join(places.workflows[0]!, 'greet.json'), 'utf8'))).toEqual(file)
   })
 
-  it('are none for a service without any', () => {
+  it('do not exist for a service without definitions', () => {
     expect(writeDefinitions(home, { profiles: [], workflows: [] })).toEqual({ profiles: [], workflows: [] })
   })
 })

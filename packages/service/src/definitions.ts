@@ -1,23 +1,24 @@
-// Profiles and workflows written in TypeScript: checked where they are defined, and given to the daemon as the files it reads.
-// F1. What is wrong is told where it is written, not when a task fails. F2. The folder holds what the service was made with,
-//     nothing of an earlier one: whoever holds the home's lock writes it.
+// Profiles and workflows that are written in TypeScript. They are checked where they are defined, and the daemon gets them as files.
+// F1. A fault is reported where it is written, not when a task fails.
+// F2. The folder contains only the definitions of this service, never those of an earlier one. Only the holder of the home's lock writes it.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type AgentProfileInput, readProfile } from '@beaver/agent'
 import { BeaverError, type Problem } from '@beaver/core'
 import { readDefinition, type WorkflowDefinitionInput } from '@beaver/workflows'
 
-/** A workflow of its own id; the rest is what a definition file holds (docs/workflow-definitions.md). */
+/** A workflow and its id. The other fields are those of a definition file (docs/workflow-definitions.md). */
 export interface WorkflowInput extends WorkflowDefinitionInput {
-  /** An agent calls it as `workflow:<id>`. Letters, digits, `_`, `-` and `.`; at most 64. */
+  /** An agent calls the workflow as `workflow:<id>`. The id has at most 64 letters, digits, `_`, `-` and `.`, and does not begin with `-` or `.`. */
   readonly id: string
 }
 
 /**
- * A profile of root agents, checked and typed.
+ * Checks a profile of root agents, and returns it.
+ *
+ * @throws {BeaverError} `invalid_configuration`
  * @example
  * defineProfile({ name: 'clerk', system_prompt: 'You answer in one sentence.', tool_ids_inventory: ['system:read_file'] })
- * @throws {BeaverError} `invalid_configuration`
  */
 export function defineProfile(profile: AgentProfileInput): AgentProfileInput {
   const { diagnostics } = readProfile(profile)
@@ -26,8 +27,9 @@ export function defineProfile(profile: AgentProfileInput): AgentProfileInput {
 }
 
 /**
- * A workflow that agents call as `workflow:<id>`, and that a task may be. Checked and typed; that what it calls exists is
+ * Checks a workflow, and returns it. Agents call it as `workflow:<id>`, and a task may run it. Whether the tools and agents that it names exist is
  * checked when the service boots.
+ *
  * @throws {BeaverError} `invalid_configuration`
  */
 export function defineWorkflow(workflow: WorkflowInput): WorkflowInput {
@@ -47,7 +49,7 @@ function refuseIf(what: string, faults: readonly Problem[]): void {
   throw new BeaverError('invalid_configuration', `${what} is not valid: ${lines.join(' ')}`, { problems })
 }
 
-/** Where the daemon finds them: files of profiles, folders of workflows. */
+/** Where the daemon finds the definitions: files of profiles and folders of workflows. */
 export interface DefinitionPlaces {
   readonly profiles: readonly string[]
   readonly workflows: readonly string[]

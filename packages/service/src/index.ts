@@ -1,4 +1,4 @@
-// What a program imports to embed Beaver: the service, and what defines tools, profiles and workflows.
+// What a program imports to embed Beaver: the service, and the functions that define tools, profiles and workflows.
 export { defineTool, type Tool, type ToolContext, type ToolDefinition, ToolFailure, z } from '@beaver/agent'
 export { AgentTeam, type TeamRun, type TeamRunOptions } from '@beaver/client'
 export { BeaverError, type ErrorCode, type LiveDelta, type RecordedEvent } from '@beaver/core'

@@ -3,7 +3,7 @@ import { mustAllow, type Operation, refusalOf, type ServiceState } from './lifec
 
 const states: readonly ServiceState[] = ['idle', 'starting', 'running', 'stopping', 'stopped', 'closed']
 
-describe('what a service allows', () => {
+describe('the states of a service', () => {
   test.each<[Operation, ServiceState[]]>([
     ['boot', ['idle', 'starting', 'running', 'stopping', 'stopped']],
     ['processDirect', ['idle']],
@@ -12,11 +12,11 @@ describe('what a service allows', () => {
     ['stop', ['running', 'stopping', 'stopped']],
     ['close', ['idle', 'stopped', 'closed']],
     ['result', ['idle', 'starting', 'running', 'stopping', 'stopped']],
-  ])('%s is allowed when it is %j only', (operation, allowed) => {
+  ])('allow %s in these states only: %j', (operation, allowed) => {
     expect(states.filter((state) => refusalOf(operation, state) === null)).toEqual(allowed)
   })
 
-  it('names the operation, the state and what to call, when it refuses', () => {
+  it('refuse an operation with its name, the state, and what to call instead', () => {
     expect(() => mustAllow('processDirect', 'running')).toThrow(
       expect.objectContaining({
         code: 'wrong_state',

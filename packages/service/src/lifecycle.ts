@@ -1,10 +1,14 @@
-// What a service may be asked in which state (requirements.md §18). Pure.
-// S1. The table is total: every operation in every state is allowed or refused with a sentence that says what to call instead.
+// Which operations a service allows in which state (requirements.md §18). Pure.
+// S1. The table is total: in every state, every operation is allowed or refused. A refusal says what to call instead.
 import { BeaverError } from '@beaver/core'
 
 /**
- * `idle`: made, for direct tasks. `running`: from `start()` to `stop()`. `stopped`: nothing runs, everything is still there.
- * `closed`: nothing is there any more.
+ * - `idle`: new; it takes direct tasks.
+ * - `starting`: `start()` is under way.
+ * - `running`: from `start()` to `stop()`.
+ * - `stopping`: `stop()` or `shutdown()` waits for open tasks.
+ * - `stopped`: it takes no tasks, and the runtime still runs.
+ * - `closed`: everything is released.
  */
 export type ServiceState = 'idle' | 'starting' | 'running' | 'stopping' | 'stopped' | 'closed'
 
@@ -41,12 +45,12 @@ const table: Readonly<Record<Operation, Readonly<Record<ServiceState, string | n
   result: { idle: allowed, starting: allowed, running: allowed, stopping: allowed, stopped: allowed, closed: gone },
 }
 
-/** Why an operation is refused in a state; `null`: it is allowed. */
+/** Why an operation is refused in a state; `null` if it is allowed. */
 export function refusalOf(operation: Operation, state: ServiceState): string | null {
   return table[operation][state]
 }
 
-/** @throws {BeaverError} `wrong_state`; the message names the state and what to call */
+/** @throws {BeaverError} `wrong_state`; the message names the state and what to call instead */
 export function mustAllow(operation: Operation, state: ServiceState): void {
   const why = refusalOf(operation, state)
   if (why !== null) throw new BeaverError('wrong_state', `${operation}() is refused: this AgentService is ${state}. ${why}`)

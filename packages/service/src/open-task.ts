@@ -1,6 +1,7 @@
-// One task a program waits for: submitted, followed to its end, cancelled when the program says so.
-// T1. The promise ends with what the journal says, or with a BeaverError that says where the task stands. T2. A callback that
-//     throws is told; the task goes on. T3. Letting go of a task is not a cancel: it goes on in the journal.
+// One task that a program waits for. It is submitted, followed to its end, and cancelled when the program asks for it.
+// T1. The promise ends with the result in the journal, or with a BeaverError that says what became of the task.
+// T2. A callback that throws is reported. The task continues.
+// T3. To let go of a task does not cancel it. It continues in the journal.
 import { type BeaverClient, type Followed, followTask, type SubmittedTask } from '@beaver/client'
 import { BeaverError, type LiveDelta, messageOf, pause, type RecordedEvent, systemClock } from '@beaver/core'
 import { askApprovals } from './approvals.ts'
@@ -10,21 +11,25 @@ import { type AgentRunResult, resultFold } from './run-result.ts'
 const cancelTriesMax = 10
 const cancelPauseMs = 200
 
+/** How a program follows a task. */
 export interface FollowOptions {
-  /** Aborting it cancels the task; the promise resolves with what it came to. Aborted before it was submitted: nothing is stored. */
+  /**
+   * If it aborts, the task is cancelled and the promise resolves with its result. If it aborts before the call, nothing is stored and the promise
+   * rejects with the reason.
+   */
   readonly signal?: AbortSignal
-  /** Every event of the task, in order. */
+  /** Is called with every event of the task, in order. */
   readonly onEvent?: (event: RecordedEvent) => void
-  /** Pieces of answers while models give them: hints, which may be lost. The answers themselves are events. */
+  /** Is called with the pieces of answers while models give them. They are hints and may be lost. The answers themselves are events. */
   readonly onDelta?: (delta: LiveDelta) => void
 }
 
 export interface OpenTask {
   readonly result: Promise<AgentRunResult>
-  /** `null` until it is submitted. */
+  /** The id of the task; `null` until the task is submitted. */
   readonly taskId: string | null
   cancel(reason: string): void
-  /** The service goes away. */
+  /** Rejects the promise, because the service closes or failed. */
   letGo(error: BeaverError): void
 }
 
@@ -49,13 +54,13 @@ export function openTask(
     if (submission !== null) void sendCancel(submission)
   }
 
-  /** A request that fails is repeated: the task may end by itself meanwhile, and then it does not matter. */
+  /** A failed request is repeated. If the task ends by itself in the meantime, the request is no longer needed. */
   async function sendCancel({ client, submitted }: Submission): Promise<void> {
     for (let tries = 1; !over.signal.aborted; tries++) {
       try {
         return await client.cancel(submitted.task_id, cancelReason ?? '')
       } catch (error) {
-        if (error instanceof BeaverError && error.code === 'conflict') return // it has ended
+        if (error instanceof BeaverError && error.code === 'conflict') return // the task has ended
         if (tries >= cancelTriesMax) return breakOff(error)
       }
       await pause(systemClock, cancelPauseMs, over.signal)

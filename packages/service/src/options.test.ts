@@ -16,7 +16,7 @@ afterAll(() => rmSync(workspace, { recursive: true }))
 const own = defineTool({ name: 'own', description: 'd', input: z.strictObject({}), run: () => '' })
 
 describe('the options of a service', () => {
-  it('win over the environment, that over the file in the workspace', () => {
+  it('take precedence over the environment, and the environment over the file in the workspace', () => {
     const env = { NATS_URL: 'nats://env:1', OPENAI_API_KEY: 'of-env', BEAVER_HOME: 'h' }
     expect(readOptions({ workspace, env }).config).toMatchObject({
       nats_url: 'nats://env:1',
@@ -28,7 +28,7 @@ describe('the options of a service', () => {
     expect(config).toMatchObject({ nats_url: 'nats://option:1', namespace: 'of_option', apiKey: 'of-option', home: join(workspace, 'mine'), workspace })
   })
 
-  it('add files to those of the configuration, relative to the workspace or as URLs', () => {
+  it('add files to those of the configuration, as paths in the workspace or as URLs', () => {
     const { config, tools } = readOptions({ workspace, env: {}, tools: ['a.ts', own, pathToFileURL('/elsewhere/b.ts')] })
     expect(config.tools).toEqual([join(workspace, 'a.ts'), '/elsewhere/b.ts', join(workspace, 'of-file.ts')])
     expect(tools.tools.map(({ name }) => name)).toEqual(['own'])

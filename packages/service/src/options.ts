@@ -1,6 +1,7 @@
-// What an AgentService is made with, and the configuration that follows from it.
-// O1. Read once, when the service is made: what is wrong is told there. O2. The options win over the environment, that over
-//     beaver.config.json, that over the defaults; tools, skills, profiles and workflows are added to those of the file.
+// The options of an AgentService, and the configuration that follows from them.
+// O1. Options are read once, when the service is made, so that a fault is reported there.
+// O2. Options take precedence over the environment, the environment over beaver.config.json, and that over the defaults. Tools, skills, profiles and
+//     workflows are added to those of the file.
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { AgentProfileInput, ExternalTools, Tool } from '@beaver/agent'
@@ -9,61 +10,67 @@ import { type Config, type ConfigFile, loadConfig } from '@beaver/platform'
 import { defineProfile, defineWorkflow, type WorkflowInput } from './definitions.ts'
 import { ownTools } from './own-tools.ts'
 
-/** A path, relative to `workspace`, or a `file:` URL: `new URL('./tools.ts', import.meta.url)`. */
+/** A path that is relative to `workspace`, or a `file:` URL: `new URL('./tools.ts', import.meta.url)`. */
 export type FilePlace = string | URL
 
+/** The options of a service. All are optional. */
 export interface AgentServiceOptions {
-  /** The folder for data. One service, or one `beaver up`, at a time. Default: BEAVER_HOME, else `.beaver` in `workspace`. */
+  /** The folder for data. One service or one `beaver up` at a time may use it. Default: BEAVER_HOME, otherwise `.beaver` in `workspace`. */
   readonly home?: string
-  /** A NATS server to use. Default: NATS_URL, else a nats-server of the service's own. */
+  /** The NATS server. Default: NATS_URL, otherwise a nats-server that the service starts. */
   readonly natsUrl?: string
-  /** The nats-server binary. Default: BEAVER_NATS_SERVER, else one on PATH, else the one of the set-up. */
+  /** The nats-server binary. Default: BEAVER_NATS_SERVER, otherwise the one on PATH, otherwise the one that the set-up installed. */
   readonly natsServer?: string
-  /** The folder agents work in, and where beaver.config.json is looked for. Default: the current folder. */
+  /** The folder in which agents work, and in which beaver.config.json is looked for. Default: the current folder. */
   readonly workspace?: string
-  /** Keys as in beaver.config.json: `{ model: { name: 'gpt-5-mini' } }`. */
+  /** Settings with the keys of beaver.config.json: `{ model: { name: 'gpt-5-mini' } }`. */
   readonly config?: ConfigFile
-  /** Default: beaver.config.json in `workspace`, if it is there. */
+  /** The configuration file. Default: beaver.config.json in `workspace`, if it exists. */
   readonly configFile?: string
-  /** Of the model's endpoint. Default: OPENAI_API_KEY. Without a key and `model.base_url` the simulated model answers. */
+  /** The key of the model's endpoint. Default: OPENAI_API_KEY. Without a key and without `model.base_url`, the simulated model answers. */
   readonly apiKey?: string
-  /** What `defineTool` made runs in this process; a module is loaded into each worker thread. */
+  /** Tools. A tool from `defineTool` runs in this process. A module is loaded into each worker thread. */
   readonly tools?: readonly (Tool | FilePlace)[]
   /** Folders with skills. */
   readonly skills?: readonly FilePlace[]
-  /** What `defineProfile` made, or files. */
+  /** Profiles from `defineProfile`, or files. */
   readonly profiles?: readonly (AgentProfileInput | FilePlace)[]
-  /** The profile of a task that names none. */
+  /** The profile of a task that names none. Default: the one of the configuration. */
   readonly profile?: string
-  /** What `defineWorkflow` made, or folders with definition files. */
+  /** Workflows from `defineWorkflow`, or folders with definition files. */
   readonly workflows?: readonly (WorkflowInput | FilePlace)[]
-  /** Decides about calls that need an approval. Without it they are refused, unless the task says otherwise. */
+  /** Decides about calls that need an approval. Default: such calls are refused, unless the task says otherwise. */
   readonly onApproval?: OnApproval
-  /** Something a person should know. Default: `process.emitWarning`. */
+  /** Gets messages that a person should read. Default: `process.emitWarning`. */
   readonly onWarning?: (message: string) => void
-  /** Takes what a daemon logs: each task's claim and end, restarts, outages. Default: what is an error goes to `onWarning`. */
+  /** Gets what a daemon logs: the claim and the end of each task, restarts and outages. Default: errors go to `onWarning`. */
   readonly logger?: Logger
-  /** Whether this process keeps the read model: `query`, `session_search` and the audit need one somewhere. Default: true. */
+  /** Whether this process keeps the read model. Queries, `session_search` and the audit need one somewhere. Default: true. */
   readonly projector?: boolean
-  /** Default: `process.env`. */
+  /** The environment variables. Default: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
+/** A call that waits for an approval. */
 export interface ApprovalRequest {
   readonly task_id: string
   readonly run_id: string
   readonly call_id: string
   readonly tool_name: string
-  /** What the call would act on. */
+  /** What the call would act on, such as a path. */
   readonly subject: string
-  /** The rule that asks; `null`: the tool itself does. */
+  /** The rule that asks; `null` if the tool itself asks. */
   readonly rule: string | null
 }
 
-/** `true` allows the call; `false`, or a reason that the model is told, denies it. */
+/**
+ * Decides about a call. `true` allows it. `false`, or a reason for the model, denies it. If it throws, the call is denied.
+ *
+ * @param signal aborts when the task ends or the service closes; the decision is then not used
+ */
 export type OnApproval = (request: ApprovalRequest, signal: AbortSignal) => boolean | string | Promise<boolean | string>
 
-/** The options, read. */
+/** The options after they were read. */
 export interface Settings {
   readonly config: Config
   readonly profiles: readonly AgentProfileInput[]
@@ -71,13 +78,17 @@ export interface Settings {
   readonly tools: ExternalTools
   readonly onApproval: OnApproval | null
   readonly projector: boolean
-  /** The variable PATH. */
+  /** The environment variable PATH. */
   readonly path: string | undefined
   readonly tell: (message: string) => void
   readonly logger: Logger
 }
 
-/** @throws {BeaverError} `invalid_configuration` */
+/**
+ * Reads and checks the options.
+ *
+ * @throws {BeaverError} `invalid_configuration`
+ */
 export function readOptions(options: AgentServiceOptions): Settings {
   const env = options.env ?? process.env
   const workspace = resolve(options.workspace ?? '.')

@@ -1,14 +1,15 @@
-// The nats-server of an embedded service, kept alive: started again on its port when it dies, so that every client reconnects.
-// N1. It never outlives this process, however the process ends. N2. One that dies too often is given up on, loudly.
+// The nats-server of an embedded service. If it dies, it is started again on the same port, so that every client reconnects.
+// N1. The server never outlives this process, however the process ends.
+// N2. If the server dies too often, it is given up, and `failed` says so.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BeaverError, messageOf } from '@beaver/core'
 import { type EmbeddedServer, startEmbeddedServer } from '@beaver/nats'
 
 export interface OwnServer {
   readonly url: string
-  /** Of the server that runs now. */
+  /** The process id of the current server. */
   readonly pid: number
-  /** Rejects with a BeaverError when it cannot be kept alive. */
+  /** Rejects with a BeaverError if the server cannot be kept alive. */
   readonly failed: Promise<never>
   stop(): Promise<void>
 }
@@ -17,11 +18,15 @@ const restartsMax = 5
 const restartsPeriodMs = 60_000
 const restartPauseMs = 100
 
-/** @throws {BeaverError} `server_missing`, `server_too_old`, `start_failed` */
+/**
+ * Starts the server.
+ *
+ * @throws {BeaverError} `server_missing`, `server_too_old`, `start_failed`
+ */
 export async function ownServer(options: { binary: string; dataDir: string; tell: (message: string) => void }): Promise<OwnServer> {
   const { binary, dataDir, tell } = options
   const { promise: failed, reject: fail } = Promise.withResolvers<never>()
-  failed.catch(() => {}) // whoever waits for it is told
+  failed.catch(() => {}) // a rejection without a listener must not end the process
   let server: EmbeddedServer = await startEmbeddedServer({ binary, dataDir })
   const { url, port } = server
   let stopping = false
@@ -58,7 +63,7 @@ export async function ownServer(options: { binary: string; dataDir: string; tell
       stopping = true
       await server.stop()
       await keeping
-      await server.stop() // one that was being started meanwhile
+      await server.stop() // a server that was being started in the meantime
     },
   }
 }

@@ -7,14 +7,14 @@ const call = { name: 'own', callId: 'c1', arguments: { a: 1 }, run: { workspace:
 const live = (): AbortSignal => new AbortController().signal
 
 describe('a tool of a program', () => {
-  it('is offered as plain data, with its schema and what it may', () => {
+  it('is offered as plain data, with its schema and its permission', () => {
     const tool = { ...echoName('own'), permission: 'ask' as const }
     const [offered] = ownTools([tool]).tools
     expect(structuredClone(offered)).toMatchObject({ name: 'own', idempotent: false, permission: 'ask', parameters: { required: ['a'] } })
     expect(ownTools([echoName('own')]).tools[0]?.permission).toBe('allow')
   })
 
-  it('is called with its arguments, and knows whose call it is', async () => {
+  it('gets its arguments and the ids of the call', async () => {
     const tool = defineTool({
       name: 'own',
       description: 'd',
@@ -29,23 +29,23 @@ describe('a tool of a program', () => {
   test.each<[string, () => unknown, string, string]>([
     ['throws', () => Promise.reject(new Error('no line')), 'tool_crash', 'own failed: no line'],
     ['tells a failure of its own', () => Promise.reject(new ToolFailure('no_stock', 'None is left.')), 'no_stock', 'None is left.'],
-  ])('that %s has a result the model reads', async (_, run, error, content) => {
+  ])('that %s has a result that the model reads', async (_, run, error, content) => {
     expect(await ownTools([echoName('own', run)]).call(call, live())).toEqual({ success: false, error, content })
   })
 
-  it('is told what is wrong with the arguments', async () => {
+  it('gets a result that says what is wrong with the arguments', async () => {
     const result = await ownTools([echoName('own')]).call({ ...call, arguments: { a: 'x' } }, live())
     expect(result).toMatchObject({ success: false, error: 'invalid_arguments' })
   })
 
-  it('that hangs ends when its call is given up', async () => {
+  it('ends when its call is aborted, even if it hangs', async () => {
     const stop = new AbortController()
     const result = ownTools([echoName('own', () => new Promise(() => {}))]).call(call, stop.signal)
     stop.abort(new Error('enough'))
     expect(await result).toMatchObject({ success: false, error: 'cancelled' })
   })
 
-  it('that is not there is no crash', async () => {
+  it('gives a failed result if it does not exist', async () => {
     expect(await ownTools([]).call(call, live())).toMatchObject({ error: 'tool_not_available' })
   })
 
@@ -54,7 +54,7 @@ describe('a tool of a program', () => {
     ['called "twice"', ['twice', 'twice']],
     ['a built-in tool', ['read_file']],
     ['a workflow tool', ['GraphWorkflow']],
-  ])('is refused with a name that is %s', (why, names) => {
+  ])('is refused if its name is %s', (why, names) => {
     expect(() => ownTools(names.map((name) => echoName(name)))).toThrow(expect.objectContaining({ code: 'invalid_configuration' }))
     expect(() => ownTools(names.map((name) => echoName(name)))).toThrow(why)
   })

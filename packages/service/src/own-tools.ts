@@ -1,6 +1,7 @@
-// Tools of the embedding program: they run in its own process, so that they may use what lives there (a connection, a cache).
-// O1. A call never rejects: what fails is a result the model reads. O2. It ends when its signal aborts, whatever the tool does.
-// O3. Names are checked when the service is made: unique, of the allowed characters, none of a built-in tool or a workflow.
+// The tools of the embedding program. They run in its process, so that they may use what is there, such as a connection or a cache.
+// O1. A call never rejects. A failure is a result that the model reads.
+// O2. A call ends when its signal aborts, whatever the tool does.
+// O3. Names are checked when the service is made. They are unique, have only allowed characters, and differ from built-in tools and workflows.
 import {
   type ExternalCall,
   type ExternalResult,
@@ -64,7 +65,7 @@ function placeFault({ name, isolation }: Tool): string | null {
     : `The tool ${JSON.stringify(name)} wants a cell of its own, and a cell loads modules. Name the tool's module in "tools".`
 }
 
-/** What a tool may use beside what its program has anyway. */
+/** What a tool gets besides what its program can reach anyway. */
 function contextOf({ callId, run }: ExternalCall, signal: AbortSignal): ToolContext {
   const nothing = (what: string): Promise<never> => Promise.reject(new ToolFailure('tool_not_available', `A tool of a program has no ${what}.`))
   return {

@@ -57,7 +57,7 @@ function resultOf(...events: readonly DomainEvent[]): AgentRunResult | null {
 }
 
 describe('the result of a task (AL-13)', () => {
-  it('has what was said, by whom, and what it cost', () => {
+  it('contains the output, the model and the usage', () => {
     expect(
       resultOf(submitted, started('r', null), answer('r', 'tool_calls', ['a']), answer('r', 'stop'), completed('r'), ended('task_completed', '2')),
     ).toEqual({
@@ -77,7 +77,7 @@ describe('the result of a task (AL-13)', () => {
     })
   })
 
-  it('is none before the task has ended', () => expect(resultOf(submitted, started('r', null), answer('r', 'stop'), completed('r'))).toBeNull())
+  it('is null before the task has ended', () => expect(resultOf(submitted, started('r', null), answer('r', 'stop'), completed('r'))).toBeNull())
 
   test.each<[string, readonly DomainEvent[], string]>([
     ['was forced when the iterations were used up (SCH-07)', [answer('r', 'max_tool_iterations_finalized'), failed('r')], 'max_tool_iterations_finalized'],
@@ -85,11 +85,11 @@ describe('the result of a task (AL-13)', () => {
     ['called tools, and no other came', [answer('r', 'tool_calls', ['a']), failed('r')], 'error'],
     ['never came', [failed('r')], 'error'],
     ['was a worker\u2019s', [started('w', 'team1'), answer('w', 'length'), failed('w'), failed('r')], 'error'],
-  ])('of a run whose last answer %s says so', (_, events, reason) => {
+  ])('has the right finish reason if the last answer %s', (_, events, reason) => {
     expect(resultOf(submitted, started('r', null), ...events, ended('task_failed'))).toMatchObject({ status: 'failed', finish_reason: reason, output_text: '' })
   })
 
-  it('of a cancelled task says so', () => {
+  it('has the finish reason cancelled for a cancelled task', () => {
     expect(resultOf(submitted, started('r', null), cancelled('r'), ended('task_cancelled'))).toMatchObject({ finish_reason: 'cancelled', tool_iterations: 1 })
     expect(resultOf(submitted, ended('task_cancelled'))).toMatchObject({ run_id: null, finish_reason: 'cancelled', tool_iterations: 0 })
   })

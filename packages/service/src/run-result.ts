@@ -1,30 +1,34 @@
-// AgentRunResult: what a task came to, folded from its events (AL-13).
-// R1. The names are those of the journal, the events and `--json`, in snake_case: they are data. Methods and options are camelCase.
-// R2. A task that failed has a result too: it says so in `status` and `failure`.
+// AgentRunResult: the result of a task, folded from its events (AL-13).
+// R1. Field names are those of the journal, the events and `--json`, in snake_case, because they are data. Methods and options are in camelCase.
+// R2. A failed task has a result too: `status` and `failure` say so.
 import { type Failure, isTerminalTaskEvent, type NodeOutput, noUsage, type RecordedEvent, type TaskResult, type Usage } from '@beaver/core'
 
+/** The result of a task that has ended. */
 export interface AgentRunResult {
   readonly task_id: string
   readonly session_id: string
-  /** Of the root agent; `null` for a task that is a workflow. */
+  /** The run of the root agent; `null` for a task that is a workflow. */
   readonly run_id: string | null
   readonly status: 'completed' | 'incomplete' | 'failed' | 'cancelled'
+  /** The final output; empty if there is none. */
   readonly output_text: string
   /**
-   * The model's own for the answer that ended the run, also one it failed with: `length`, `content_filter`, or Beaver's
-   * `max_tool_iterations_finalized`. `error`: it failed without one; `cancelled`.
+   * The finish reason of the model's last answer, even if the run failed: `stop`, `length`, `content_filter`, or Beaver's
+   * `max_tool_iterations_finalized`. It is `error` if the run failed without a final answer, and `cancelled` if it was cancelled.
+   * A task without a root agent has `stop`, `error` or `cancelled`.
    */
   readonly finish_reason: string
-  /** Answers of the root agent that called tools. */
+  /** How many answers of the root agent called tools. */
   readonly tool_iterations: number
   readonly provider_name: string | null
   readonly model: string | null
-  /** Of all runs of the task, teams included. */
+  /** The usage of all runs of the task, including teams. */
   readonly usage: Usage
-  /** Outputs of the task's last team, in declared order. */
+  /** The outputs of the task's last team, in declared order. */
   readonly outputs: readonly NodeOutput[]
-  /** Beaver's simulated model answered: no model reasoned about the task. */
+  /** Whether Beaver's simulated model answered. Then no language model worked on the task. */
   readonly simulated: boolean
+  /** Why the task did not complete; `null` if it completed. */
   readonly failure: Failure | null
 }
 
@@ -38,7 +42,7 @@ export function resultFold(): ResultFold {
   let task = { task_id: '', session_id: '' }
   let root: string | null = null
   let finish: { reason: string | null; iterations: number } = { reason: null, iterations: 0 }
-  /** The reason of the root's last answer, if that was a final one. */
+  /** The finish reason of the root's last answer; `null` if that answer called tools. */
   let answered: string | null = null
   let result: AgentRunResult | null = null
   return {

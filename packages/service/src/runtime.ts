@@ -1,6 +1,8 @@
-// The parts under an AgentService, in this process: nats-server (a child, or the user's), supervisor daemon, projector, a client.
-// R1. One runtime a home. R2. A start that fails leaves nothing behind. R3. Stop order: daemon (it hands over what it holds),
-//     projector, the program's hooks, client, nats-server. R4. While it runs, `beaver show` and the others find it by its home.
+// The parts under an AgentService, in this process: nats-server (a child process, or the user's server), daemon, projector and client.
+// R1. A home has one runtime.
+// R2. A start that fails leaves nothing behind.
+// R3. The parts stop in this order: daemon (it hands over its tasks), projector, the program's hooks, client, nats-server.
+// R4. While the runtime runs, `beaver show` and the other commands find it by its home.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { join } from 'node:path'
 import { type BeaverClient, clientOn } from '@beaver/client'
@@ -13,10 +15,11 @@ import { writeDefinitions } from './definitions.ts'
 import type { Settings } from './options.ts'
 import { ownServer } from './own-server.ts'
 
+/** What a service runs on. */
 export interface ServiceInfo {
   readonly home: string
   readonly nats_url: string
-  /** Of the service's own nats-server; `null`: it is the user's. */
+  /** The process id of the service's nats-server; `null` if the server is the user's. */
   readonly nats_server_pid: number | null
   readonly provider: string
   readonly model: string
@@ -25,16 +28,20 @@ export interface ServiceInfo {
 export interface Runtime {
   readonly info: ServiceInfo
   readonly client: BeaverClient
-  /** Rejects when a part cannot go on. */
+  /** Rejects when a part cannot continue. */
   readonly failed: Promise<never>
   find(taskId: string): Promise<LogId | null>
-  /** `hooks`: of the program. */
+  /** `hooks`: the shutdown hooks of the program. */
   close(hooks: () => Promise<void>): Promise<void>
 }
 
 const partStopMsMax = 20_000
 
-/** @throws {BeaverError} `start_failed`, `server_missing`, `server_too_old`, `unreachable`, `invalid_configuration` */
+/**
+ * Starts the parts.
+ *
+ * @throws {BeaverError} `start_failed`, `server_missing`, `server_too_old`, `unreachable`, `invalid_configuration`
+ */
 export async function startRuntime(settings: Settings): Promise<Runtime> {
   const { config, tell } = settings
   let hooks: () => Promise<void> = async () => {}
@@ -91,7 +98,7 @@ async function serverPlace({ config, path }: Settings): Promise<{ binary: string
   return { binary, dataDir: join(config.home, 'nats') }
 }
 
-/** Both, or the one that started is stopped and the other's error thrown. */
+/** Waits for both parts. If one does not start, the other is stopped and the error is thrown. */
 async function bothOrNone<A extends { stop(): Promise<void> }, B extends { stop(): Promise<void> } | null>(a: Promise<A>, b: Promise<B>): Promise<[A, B]> {
   const [first, second] = await Promise.allSettled([a, b])
   if (first.status === 'fulfilled' && second.status === 'fulfilled') return [first.value, second.value]

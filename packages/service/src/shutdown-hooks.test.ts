@@ -21,7 +21,7 @@ describe('shutdown hooks', () => {
     expect(ran).toEqual(['third', 'second', 'first'].flatMap((name) => [`${name} begins`, `${name} ends`]))
   })
 
-  it('that fail or hang are told, and stop no other', async () => {
+  it('are reported if they fail or hang, and the others run', async () => {
     const { hooks, told, ran } = kit(20)
     hooks.add(() => ran.push('last'))
     hooks.add(() => new Promise(() => {}))
@@ -34,7 +34,7 @@ describe('shutdown hooks', () => {
     expect(told).toEqual(['at once', 'the file is gone', 'it did not finish within 0.02 s'].map((why) => `A shutdown hook failed: ${why}`))
   })
 
-  it('that were taken back do not run', async () => {
+  it('do not run if they were removed', async () => {
     const { hooks, ran } = kit()
     const take = hooks.add(() => ran.push('gone'))
     hooks.add(() => ran.push('kept'))

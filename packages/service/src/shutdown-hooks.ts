@@ -1,12 +1,14 @@
-// What a program wants done when its service goes away: its own connections closed, its own files written.
-// H1. In the reverse order of their registration, each once. H2. Each has `hookMsMax`. H3. One that fails or takes too long is
-//     told, and the others run.
+// What a program does when its service closes, such as closing its own connections or writing its own files.
+// H1. Hooks run in the reverse order of their registration, each once.
+// H2. Each hook has `hookMsMax`.
+// H3. A hook that fails or takes too long is reported, and the other hooks run.
 import { messageOf } from '@beaver/core'
 
+/** A hook. Its promise is awaited for at most 5 s. */
 export type ShutdownHook = () => unknown
 
 export interface ShutdownHooks {
-  /** Returns what takes it back. */
+  /** Returns a function that removes the hook. */
   add(hook: ShutdownHook): () => void
   run(): Promise<void>
 }

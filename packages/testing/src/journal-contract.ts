@@ -6,12 +6,12 @@ import { describe, expect, test } from 'vitest'
 export interface JournalUnderTest {
   readonly journal: Journal
   readonly blobs: BlobStore
-  /** A queue with this lease over the same journal. */
+  /** A queue with this lease, over the same journal. */
   queue(leaseMs: number): Promise<TaskQueue>
 }
 
 let logs = 0
-/** A log nobody has used, in a session nobody has used unless one is named. */
+/** A log that is not used yet, in a new session unless one is named. */
 const freshLog = (session?: string): LogId => {
   logs++
   return { tenant: 'local', session: session ?? `会话 web:${logs}.*>`, task: `task ${logs} \u{1F9AB}` } as LogId
@@ -19,7 +19,7 @@ const freshLog = (session?: string): LogId => {
 const bytes = (text: string): Uint8Array => Buffer.from(text)
 const textOf = (payload: Uint8Array): string => Buffer.from(payload).toString()
 
-/** @param open gives the parts under test; called once, before the first test */
+/** @param open opens the parts under test; it is called once, before the first test */
 export function journalContract(name: string, open: () => Promise<JournalUnderTest>): void {
   describe(`${name} as a journal`, () => {
     let opened: Promise<JournalUnderTest> | null = null
@@ -30,7 +30,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       return { log, revision: outcome.revision, acceptedRevision: outcome.acceptedRevision }
     }
 
-    test('an empty log has no first or last entry, no entries and no tail', async () => {
+    test('has no first or last entry, no entries and no tail for an empty log', async () => {
       const { journal } = await parts()
       const log = freshLog()
       expect(await journal.first(log)).toBeNull()
@@ -39,7 +39,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       expect(await journal.sessionTail(log.tenant, log.session)).toEqual({ task: null, revision: 0 })
     })
 
-    test('entries are read back in the order they were appended, each with the revision its append was answered with', async () => {
+    test('reads entries back in the order of their appends, each with the revision that its append returned', async () => {
       const { journal } = await parts()
       const { log, revision, acceptedRevision } = await started(journal)
       const revisions = [revision]
@@ -58,7 +58,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       expect(revisions).toEqual(revisions.toSorted((a, b) => a - b))
     })
 
-    test('the first entry stays the first, whatever is written after it and in other logs', async () => {
+    test('keeps the first entry first, whatever is written after it and in other logs', async () => {
       const { journal } = await parts()
       const { log, revision, acceptedRevision } = await started(journal)
       const first = await journal.first(log)
@@ -77,7 +77,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       expect((await journal.read(log)).map((entry) => textOf(entry.payload))).toEqual(['first', 'by the new owner'])
     })
 
-    test('an append of several entries lands whole and in order, with the revision of the last; the next one follows it', async () => {
+    test('stores an append of several entries as a whole and in order, with the revision of the last one, and accepts the next append after it', async () => {
       const { journal } = await parts()
       const { log, revision } = await started(journal)
       const payloads = ['second', 'third', 'fourth'].map(bytes)
@@ -96,7 +96,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       expect(await journal.read(log)).toHaveLength(2)
     })
 
-    test('of two writers with the same expectation exactly one succeeds', async () => {
+    test('accepts exactly one of two appends with the same expectation', async () => {
       const { journal } = await parts()
       const { log, revision } = await started(journal)
       const outcomes = await Promise.all(['a', 'b', 'c'].map((text) => journal.append({ log, expectedRevision: revision, payloads: [bytes(text)] })))
@@ -104,7 +104,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       expect(await journal.read(log)).toHaveLength(2)
     })
 
-    test('many logs written at once do not disturb one another, and a fenced one fences only itself', async () => {
+    test('keeps logs apart that are written at once, and a fenced log fences no other', async () => {
       const { journal } = await parts()
       const all = await Promise.all(Array.from({ length: 40 }, () => started(journal)))
       const outcomes = await Promise.all(
@@ -114,7 +114,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       expect(textOf((await journal.last((all[39] as { log: LogId }).log))?.payload ?? bytes(''))).toBe('second of 39')
     })
 
-    test('an id is taken once in a tenant, whatever the session, and the one who comes later learns by whom', async () => {
+    test('gives an id once in a tenant, whatever the session, and tells a later acceptance which log has it', async () => {
       const { journal } = await parts()
       const { log } = await started(journal)
       const tail = await journal.sessionTail(log.tenant, log.session)
@@ -133,7 +133,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       expect(await journal.find('another tenant', log.task)).toBeNull()
     })
 
-    test('of several sessions that take one id at the same moment exactly one has it', async () => {
+    test('gives an id to exactly one of several sessions that take it at the same moment', async () => {
       const { journal } = await parts()
       for (let round = 0; round < 10; round++) {
         const { tenant, task } = freshLog()
@@ -148,7 +148,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       }
     })
 
-    test('a session of its own name may be continued, and a task may take the name of a session only at its end', async () => {
+    test('accepts a task in a session that has the name of an earlier task, but only at the tail of that session', async () => {
       const { journal } = await parts()
       const { tenant, task } = freshLog()
       const own: LogId = { tenant, session: task as string as LogId['session'], task }
@@ -161,7 +161,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       expect(await journal.next(follower, (await journal.first(follower))?.revision ?? 0)).toBeNull()
     })
 
-    test('a session whose tail moved refuses an acceptance that saw the old one, and has no trace of it', async () => {
+    test('refuses an acceptance that saw an old tail of its session, and stores nothing of it', async () => {
       const { journal } = await parts()
       const first = await started(journal)
       const { tenant, session, task } = first.log
@@ -172,7 +172,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       expect((await journal.sessionTail(tenant, session)).task).toBe(task)
     })
 
-    test('an acceptance of several entries lands whole, and the next append follows its last', async () => {
+    test('stores an acceptance of several entries as a whole, and accepts the next append after the last one', async () => {
       const { journal } = await parts()
       const log = freshLog()
       const outcome = await journal.accept({ log, payloads: ['first', 'second'].map(bytes), tail: { task: null, revision: 0 } })
@@ -182,7 +182,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       expect((await journal.read(log)).map((entry) => textOf(entry.payload))).toEqual(['first', 'second', 'third'])
     })
 
-    test('the journal tells the time, and each entry when it was stored by the same clock', async () => {
+    test('tells the time, and when each entry was stored, by the same clock', async () => {
       const { journal } = await parts()
       const before = journal.now()
       const { log } = await started(journal)
@@ -191,7 +191,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       expect(timeMs).toBeLessThanOrEqual(journal.now() + 50)
     })
 
-    test('an accepted task is delivered once, and not again after it is acknowledged', async () => {
+    test('delivers an accepted task once, and not again after it is acknowledged', async () => {
       const { journal, queue } = await parts()
       const { log } = await started(journal)
       const tasks = await queue(60_000)
@@ -205,7 +205,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       expect(later.log).toEqual(next.log)
     })
 
-    test('a task given back is delivered again', async () => {
+    test('delivers a task again that was given back', async () => {
       const { journal, queue } = await parts()
       const { log } = await started(journal)
       const tasks = await queue(60_000)
@@ -216,7 +216,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       again.acknowledge()
     })
 
-    test('a delivery may be carried on by somebody else than it came to', async () => {
+    test('lets another daemon continue a delivery', async () => {
       const { journal, queue } = await parts()
       const { log } = await started(journal)
       const [tasks, others] = [await queue(60_000), await queue(60_000)]
@@ -234,7 +234,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       expect(() => others.adopt({ log, deliveries: 1, lease: 'no lease', cause: 'accepted' })).toThrow(/no lease/)
     })
 
-    test('a task that was woken is delivered, while an older delivery of it is under way too', async () => {
+    test('delivers a task that was woken, even while an older delivery of it is under way', async () => {
       const { journal, queue } = await parts()
       const { log } = await started(journal)
       const tasks = await queue(60_000)
@@ -249,7 +249,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       accepted.acknowledge()
     })
 
-    test('several wakes that nobody has taken are one, and so are wakes of one name', async () => {
+    test('joins several wakes that no daemon has taken, and wakes with the same name', async () => {
       const { queue } = await parts()
       const [log, other, last] = [freshLog(), freshLog(), freshLog()]
       const tasks = await queue(60_000)
@@ -270,7 +270,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       expect(seen.filter((task) => task === log.task).length).toBeLessThanOrEqual(1)
     })
 
-    test('an alarm goes off once, at its time; a newer one takes the place of an older one', async () => {
+    test('lets an alarm go off once, at its time, and replaces an older alarm by a newer one', async () => {
       const { queue } = await parts()
       const log = freshLog()
       const tasks = await queue(60_000)
@@ -283,7 +283,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       alarm.acknowledge()
     })
 
-    test('a blob comes back byte for byte, storing it twice is harmless, and a missing one is an error that names it', async () => {
+    test('returns the bytes of a blob, accepts the same blob twice, and names a missing blob in its error', async () => {
       const { blobs } = await parts()
       const content = Uint8Array.from({ length: 300_000 }, (_, i) => i % 251)
       const sha256 = hash('sha256', content)

@@ -1,10 +1,10 @@
-// LoopSpecs as a supervisor would write them, for tests to change.
+// LoopSpecs as a supervisor writes them. Tests change them.
 import type { LoopPart, LoopSpec } from '@beaver/agent'
 import { emptyMemory } from '@beaver/core'
 
 type Over<Part> = Partial<Omit<LoopSpec, 'part' | 'start'>> & { readonly start?: Partial<LoopSpec['start']>; readonly part?: Partial<Part> }
 
-/** A run that has the whole task. */
+/** A run that works on the whole task. */
 export function rootSpec(over: Over<Extract<LoopPart, { kind: 'root' }>> = {}): LoopSpec {
   return spec({ kind: 'root', text: 'do it', skill: null, profile: null, ...over.part }, over)
 }

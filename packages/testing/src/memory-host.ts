@@ -1,6 +1,7 @@
-// The in-memory twin of a loop's host: a log of sealed records, and appends that a test may hold back and settle by hand.
-// H1. Events are read back as a journal gives them: sealed, opened, parsed. H2. One entry an append, as in the journal.
-// H3. A decision about a call is durable before the loop hears of it, as a supervisor has it.
+// The in-memory twin of a loop's host: a log of sealed records. A test may hold back appends and settle them by hand.
+// H1. Events are read back as from a journal: sealed, opened and parsed.
+// H2. Each append is one entry, as in the journal.
+// H3. A decision about a call is durable before the loop hears of it, as with a supervisor.
 import type { ApprovalDecision, LoopEnd, LoopHost, TeamResult } from '@beaver/agent'
 import {
   type Clock,
@@ -23,32 +24,32 @@ import {
 } from '@beaver/core'
 
 export interface MemoryHost extends LoopHost {
-  /** What is durable, one entry an append. */
+  /** The durable events, one entry for each append. */
   readonly entries: readonly (readonly RecordedEvent[])[]
   readonly events: readonly RecordedEvent[]
   readonly types: readonly EventType[]
-  /** What the loop said it ends with, one for each append that ends it. */
+  /** How the loop ended, once for each append that ends it. */
   readonly ends: readonly LoopEnd[]
-  /** The types of the appends that wait to be settled. */
+  /** The types of the events in the appends that wait. */
   readonly waiting: readonly (readonly EventType[])[]
-  /** From now on, or from the first append with an event of this type on, an append waits for `settle` or `refuse`. */
+  /** Holds back appends until `settle` or `refuse`: from now on, or from the first append with an event of this type on. */
   hold(from?: EventType): void
-  /** The oldest waiting append becomes durable. */
+  /** Makes the oldest waiting append durable. */
   settle(): void
-  /** The oldest waiting append is refused: the task is no longer ours. */
+  /** Refuses the oldest waiting append, because another daemon owns the task. */
   refuse(error: Error): void
-  /** The ids of the calls whose decision is waited for, in the order in which they were asked. */
+  /** The ids of the calls that wait for a decision, in the order in which the loop asked. */
   readonly undecided: readonly string[]
-  /** Records a decision about a call; whoever waits for it hears of it then. */
+  /** Records a decision about a call, and then tells the loop. */
   decide(callId: string, decision: { readonly approved: boolean; readonly by?: string; readonly reason?: string }): void
-  /** What was passed on live. */
+  /** The pieces of answers that the loop published live. */
   readonly deltas: readonly Pick<LiveDelta, 'call' | 'offset' | 'text'>[]
 }
 
 export interface MemoryHostOptions {
-  /** The log so far. */
+  /** The log so far. Default: empty. */
   readonly entries?: readonly (readonly RecordedEvent[])[]
-  /** By which pauses pass. Default: the system's. */
+  /** The clock of pauses. Default: the system's clock. */
   readonly clock?: Clock
   readonly runTeam?: (callId: string, graph: ExecutionGraph) => Promise<TeamResult>
   readonly services?: Partial<Pick<LoopHost, 'approval' | 'memory' | 'searchSessions' | 'callExternal' | 'delta' | 'pause'>>
@@ -99,7 +100,7 @@ export function memoryHost(options: MemoryHostOptions = {}): MemoryHost {
     settle: () => taken().store(),
     refuse: (error) => taken().reject(error),
     append(drafts, end) {
-      // What crosses a thread is plain data.
+      // Only plain data can be sent to another thread.
       const [copies, endCopy] = structuredClone([drafts, end] as const)
       held ||= holdFrom !== null && copies.some((each) => each.type === holdFrom)
       if (!held) return Promise.resolve(store(copies, endCopy))

@@ -1,4 +1,4 @@
-// The in-memory twin of the journal, its queue and its blobs: the same outcomes, in the same order, without a server.
+// The in-memory twin of the journal, its queue and its blobs: the same outcomes in the same order, without a server.
 import {
   type AcceptOutcome,
   type AppendOutcome,
@@ -16,7 +16,7 @@ import {
 } from '@beaver/core'
 
 export interface MemoryJournal extends Journal {
-  /** What daemons take tasks from. */
+  /** The queue from which daemons take tasks. */
   queue(options: { leaseMs: number; clock: Clock }): TaskQueue
 }
 
@@ -26,7 +26,7 @@ interface Queued {
   readonly cause: Delivery['cause']
   readonly first: Entry | null
   deliveries: number
-  /** Not to be delivered before this time. */
+  /** The task is not delivered before this time. */
   dueAt: number
 }
 
@@ -57,7 +57,7 @@ export function memoryJournal({ clock: ownClock = systemClock }: { clock?: Clock
 
   function wakeNow(log: LogId, cause: 'woken' | 'alarm'): void {
     const key = `wake ${++sequence}`
-    // One that was not delivered yet is replaced; one under way is left to whoever has it.
+    // A wake that was not delivered yet is replaced. A delivery that is under way stays with its daemon.
     for (const [at, each] of queued.woken) if (each.deliveries === 0 && logKey(each.log) === logKey(log)) queued.woken.delete(at)
     queued.woken.set(key, { key, log, cause, first: null, deliveries: 0, dueAt: 0 })
     arrived()

@@ -1,14 +1,14 @@
-// What every MemoryStore must do. The in-memory twin and the one on JetStream pass the same suite.
+// What every MemoryStore must do. The in-memory twin and the adapter on JetStream pass the same suite.
 import { emptyMemory, type MemoryChange, type MemoryLimits, type MemoryStore } from '@beaver/core'
 import { describe, expect, test } from 'vitest'
 import { until } from './until.ts'
 
 export interface MemoryStoresUnderTest {
-  /** Two writers on what is stored: two processes, as it were. */
+  /** Two writers of the same storage, like two processes. */
   readonly stores: readonly [MemoryStore, MemoryStore]
-  /** Puts something there that is no memory. */
+  /** Stores something that is not a memory. */
   corrupt(tenant: string): Promise<void>
-  /** What is there, byte by byte. */
+  /** The stored bytes, as text. */
   stored(tenant: string): Promise<string>
 }
 
@@ -16,21 +16,21 @@ const limits: MemoryLimits = { memory: 400, user: 40 }
 const add = (content: string): MemoryChange => ({ action: 'add', target: 'memory', content })
 const remove = (old_text: string): MemoryChange => ({ action: 'remove', target: 'memory', old_text })
 let tenants = 0
-/** Nobody has used it. */
+/** A tenant that is not used yet. */
 const freshTenant = (): string => `会话 .*> ${++tenants}`
 
-/** @param open gives the stores under test; called once, before the first test */
+/** @param open opens the stores under test; it is called once, before the first test */
 export function memoryStoreContract(name: string, open: (limits: MemoryLimits) => Promise<MemoryStoresUnderTest>): void {
   describe(`${name} as a memory store`, () => {
     let opened: Promise<MemoryStoresUnderTest> | null = null
     const parts = (): Promise<MemoryStoresUnderTest> => (opened ??= open(limits))
 
-    test('holds nothing for a tenant nobody wrote for', async () => {
+    test('is empty for a tenant without changes', async () => {
       const { stores } = await parts()
       expect(await stores[0].read(freshTenant())).toEqual(emptyMemory)
     })
 
-    test('what was changed is read at once, in its target and for its tenant only, and soon by the other writer', async () => {
+    test('shows a change at once, in its target and for its tenant only, and soon to the other writer', async () => {
       const { stores } = await parts()
       const [tenant, other] = [freshTenant(), freshTenant()]
       expect(await stores[0].change(tenant, add('uses vim'))).toEqual({ ok: true, changed: true, entries: ['uses vim'], chars: 8, charsMax: 400 })
@@ -43,7 +43,7 @@ export function memoryStoreContract(name: string, open: (limits: MemoryLimits) =
       expect(await stores[0].read(other)).toEqual(emptyMemory)
     })
 
-    test('two writers at once lose nothing of each other', async () => {
+    test('loses no change of two concurrent writers', async () => {
       const { stores } = await parts()
       const tenant = freshTenant()
       const facts = Array.from({ length: 40 }, (_, i) => `fact ${i}`)
@@ -55,7 +55,7 @@ export function memoryStoreContract(name: string, open: (limits: MemoryLimits) =
       }
     })
 
-    test('of two writers who remove the same entry one finds it', async () => {
+    test('lets only one of two writers find an entry that both remove', async () => {
       const { stores } = await parts()
       const tenant = freshTenant()
       await stores[0].change(tenant, add('once'))
@@ -64,7 +64,7 @@ export function memoryStoreContract(name: string, open: (limits: MemoryLimits) =
       expect(answers.map((answer) => (answer.ok ? 'removed' : answer.code)).toSorted()).toEqual(['no_match', 'removed'])
     })
 
-    test('an answer never rests on what another writer has changed since', async () => {
+    test('never answers from a state that another writer has changed since', async () => {
       const { stores } = await parts()
       const tenant = freshTenant()
       await stores[0].change(tenant, add('a fact'))
@@ -75,7 +75,7 @@ export function memoryStoreContract(name: string, open: (limits: MemoryLimits) =
       expect(await stores[0].change(tenant, remove('another'))).toMatchObject({ ok: true, changed: true })
     })
 
-    test('two writers together do not exceed the limit, and a refusal stores nothing', async () => {
+    test('does not let two writers exceed the limit together, and stores nothing of a refused change', async () => {
       const { stores } = await parts()
       const tenant = freshTenant()
       const answers = await Promise.all(Array.from({ length: 12 }, (_, i) => (stores[i % 2] as MemoryStore).change(tenant, add(`${i}`.padEnd(100, 'x')))))
@@ -86,7 +86,7 @@ export function memoryStoreContract(name: string, open: (limits: MemoryLimits) =
       expect(await parts().then((each) => each.stored(tenant))).toBe(stored)
     })
 
-    test('a change that changes nothing writes nothing', async () => {
+    test('writes nothing for a change that changes nothing', async () => {
       const { stores, stored } = await parts()
       const tenant = freshTenant()
       await stores[0].change(tenant, add('a fact'))
@@ -95,7 +95,7 @@ export function memoryStoreContract(name: string, open: (limits: MemoryLimits) =
       expect(await stored(tenant)).toBe(before)
     })
 
-    test('what cannot be read is reported, by reads and changes, and never written over', async () => {
+    test('reports a memory that cannot be read, for reads and changes, and never overwrites it', async () => {
       const { stores, corrupt, stored } = await parts()
       const tenant = freshTenant()
       await stores[0].change(tenant, add('a fact'))

@@ -1,7 +1,7 @@
 // The in-memory twin of the memory store: the same answers, without a server.
 import { BeaverError, changeMemory, emptyMemory, type MemoryLimits, type MemorySnapshot, type MemoryStore } from '@beaver/core'
 
-/** What several stores hold in common. `null`: a memory that cannot be read. */
+/** The memories that several stores share. `null` is a memory that cannot be read. */
 export type MemoryStorage = Map<string, MemorySnapshot | null>
 
 export function memoryMemoryStore(limits: MemoryLimits, storage: MemoryStorage = new Map()): MemoryStore {

@@ -1,10 +1,11 @@
-// A ChatProvider that answers what a test wrote down, in order, and keeps what it was asked.
-// S1. It is asked at most as often as there are replies: one more is a defect, and breaks the loop that asks.
-// S2. Like every provider, a call ends when its signal aborts (P1). S3. Only what `streams` gives comes in pieces.
+// A ChatProvider that gives the answers of a test, in order, and keeps its requests.
+// S1. The provider may be asked only as often as there are replies. One more request is a defect, and it breaks the loop that asks.
+// S2. Like every provider, a call ends when its signal aborts (P1).
+// S3. Only `streams` gives an answer in pieces.
 import type { ChatAnswer, ChatProvider, ChatRequest } from '@beaver/agent'
 import type { ToolCall } from '@beaver/core'
 
-/** An answer, an error to throw, or either of them later: a promise the test settles by hand. */
+/** An answer, an error to throw, or a promise that the test settles by hand. */
 export type ScriptedReply =
   | Partial<ChatAnswer>
   | Error
@@ -12,9 +13,9 @@ export type ScriptedReply =
   | ((request: ChatRequest) => Partial<ChatAnswer> | Promise<Partial<ChatAnswer>>)
 
 export interface ScriptedProvider extends ChatProvider {
-  /** What it was asked so far. */
+  /** The requests so far. */
   readonly requests: readonly ChatRequest[]
-  /** Replies that nobody has asked for. */
+  /** The number of replies that were not requested. */
   readonly repliesLeft: number
 }
 
@@ -51,7 +52,7 @@ const silence: ChatAnswer = {
 /** A final answer. */
 export const says = (content: string): Partial<ChatAnswer> => ({ content })
 
-/** A final answer that comes in pieces where the loop asked for a stream; with `error`, the stream breaks after them. */
+/** A final answer that comes in pieces if the loop asks for a stream. With `error`, the stream breaks after the pieces. */
 export function streams(pieces: readonly string[], error?: Error): (request: ChatRequest) => Partial<ChatAnswer> {
   return ({ onText }) => {
     for (const piece of pieces) onText?.(piece)
@@ -60,7 +61,7 @@ export function streams(pieces: readonly string[], error?: Error): (request: Cha
   }
 }
 
-/** An answer that calls tools: `calls(['echo', { text: 'a' }])`. Arguments that are text are sent as they are; ids are `c1`, `c2`, … */
+/** An answer that calls tools: `calls(['echo', { text: 'a' }])`. Arguments that are text are sent unchanged. The ids are `c1`, `c2`, … */
 export function calls(...wanted: readonly (readonly [tool: string, args: unknown, id?: string])[]): Partial<ChatAnswer> {
   return {
     finishReason: 'tool_calls',

@@ -1,7 +1,7 @@
-// The context of a tool call, for tests of tools: nothing is behind it but what the test puts there.
+// The context of a tool call, for tests of tools. It contains only what the test supplies.
 import type { ToolContext } from '@beaver/agent'
 
-/** Whatever a test does not give refuses. */
+/** A context in which everything that the test does not supply is refused. */
 export function toolContext(over: Partial<ToolContext> = {}): ToolContext {
   return {
     workspace: '/workspace',

@@ -1,8 +1,9 @@
-// Waiting for a condition, never for a time.
+// Waits for a condition, never for a time.
 
 /**
- * The first value of `look` that is neither `null`, `undefined` nor `false`. Looks again every `everyMs` (default: each turn of the event loop).
- * @throws {Error} naming `what`, when it did not come within `withinMs` (default 10 s)
+ * The first value of `look` that is neither `null`, `undefined` nor `false`. It looks again every `everyMs` (default: each turn of the event loop).
+ *
+ * @throws {Error} with `what`, if there is no such value within `withinMs` (default: 10 s)
  */
 export async function until<Value>(
   what: string,
@@ -18,7 +19,7 @@ export async function until<Value>(
   }
 }
 
-/** A promise a test settles by hand. */
+/** A promise that a test settles by hand. */
 export interface Held<Value> {
   readonly promise: Promise<Value>
   settle(value: Value): void

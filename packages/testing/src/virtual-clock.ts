@@ -2,7 +2,7 @@
 import type { Clock } from '@beaver/core'
 
 export interface VirtualClock extends Clock {
-  /** Moves time on, running what falls due in order of time. */
+  /** Moves the time forward. Timers run in the order of their times. */
   advance(ms: number): void
 }
 
@@ -30,7 +30,7 @@ export function virtualClock(start = Date.UTC(2026, 0, 1)): VirtualClock {
   }
 }
 
-/** Ids that count: `task_1`, `run_2`, … */
+/** Ids with a counter: `task_1`, `run_2`, … */
 export function countingIds() {
   let last = 0
   return { next: (kind: string): string => `${kind}_${++last}` }

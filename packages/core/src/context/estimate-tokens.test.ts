@@ -15,7 +15,7 @@ test.each([
   ['é'.repeat(8), 2],
 ])('%j is about %d tokens', (text, tokens) => expect(estimateTokens(text)).toBe(tokens))
 
-it('of two texts together is at most the sum, and at least that of the larger', () => {
+it('estimates two texts together at no more than the sum, and at no less than the larger one', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), (a, b) => {
       const together = estimateTokens(a + b)

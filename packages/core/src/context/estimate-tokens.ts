@@ -1,11 +1,11 @@
-// How many tokens a text is, roughly, without the tokenizer of any model.
-// E1. An estimate, for people and for sums of parts: never a bound that something must keep to.
+// Estimates how many tokens a text has, without the tokenizer of any model.
+// E1. The result is an estimate, for people and for sums of parts. No bound may depend on it.
 
 const charsPerToken = 4
 
 /**
- * About one token for four characters of alphabetic scripts, one for each character of Chinese, Japanese and Korean.
- * Models differ; English prose comes out within a fifth, code and tables are often more than this says.
+ * About one token for four characters of alphabetic scripts, and one token for each character of Chinese, Japanese and Korean.
+ * Models differ: the estimate for English prose is within a fifth of the real number. Code and tables often have more tokens than estimated.
  *
  * @example estimateTokens('four') // 1
  */
@@ -15,7 +15,7 @@ export function estimateTokens(text: string): number {
   return wide + Math.ceil((text.length - wide) / charsPerToken)
 }
 
-/** From the radicals of CJK to the end of its ideographs, Hangul, compatibility ideographs, full-width forms. */
+/** CJK radicals and ideographs, Hangul, compatibility ideographs and full-width forms. */
 function isWide(unit: number): boolean {
   if (unit < 0x2e80) return false
   return unit <= 0x9fff || (unit >= 0xac00 && unit <= 0xd7af) || (unit >= 0xf900 && unit <= 0xfaff) || (unit >= 0xff00 && unit <= 0xffef)

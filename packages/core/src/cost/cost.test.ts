@@ -28,21 +28,21 @@ test.each<[string, number | null]>([
   ['constructor', null],
 ])('a million input tokens of %j cost %j', (model, cost) => expect(costOf(model, million)).toBe(cost))
 
-it('adds what input and output cost', () => {
+it('adds the cost of input and output', () => {
   expect(costOf('gpt-5-mini', { input_tokens: 12_000, output_tokens: 3_000, calls: 4 })).toBeCloseTo(0.012 * 0.25 + 0.003 * 2, 12)
 })
 
-it('is zero for the simulated model, whatever it reports', () => {
+it('is zero for the simulated model, whatever usage it reports', () => {
   expect(costOf('beaver-simulated-1', million)).toBe(0)
   expect(costOf('beaver-simulated-1', { input_tokens: 0, output_tokens: 0, calls: 2 })).toBe(0)
 })
 
-it('is unknown, not zero, when calls were made and no tokens reported (C1)', () => {
+it('is unknown, not zero, if calls were made and no tokens were reported (C1)', () => {
   expect(costOf('gpt-5', { input_tokens: 0, output_tokens: 0, calls: 1 })).toBeNull()
   expect(costOf('gpt-5', { input_tokens: 0, output_tokens: 0, calls: 0 })).toBe(0)
 })
 
-it('lets a price of the configuration win, and add a model', () => {
+it('uses a configured price before the known one, and for models that are not known', () => {
   const own = { 'gpt-5': { input: 1, output: 1 }, qwen3: { input: 0.5, output: 2 }, local: { input: 0, output: 0 } }
   expect(costOf('gpt-5-2025-08-07', million, own)).toBe(1)
   expect(costOf('gpt-5-mini', million, own)).toBe(0.25)
@@ -50,7 +50,7 @@ it('lets a price of the configuration win, and add a model', () => {
   expect(costOf('local', million, own)).toBe(0)
 })
 
-it('gives every snapshot of every model that model’s price (C2)', () => {
+it('gives every snapshot of a model the model’s price (C2)', () => {
   const suffix = fc.constantFrom('', '-2025-08-07', '-20250929', '-0613', '-latest', '@20250514')
   fc.assert(
     fc.property(fc.constantFrom(...Object.keys(modelPrices)), suffix, fc.nat(1e9), (name, dated, tokens) => {

@@ -1,13 +1,13 @@
-// What model calls cost, from the tokens the provider reported.
-// C1. What is not known is `null`, never zero: an unknown model, and calls whose tokens nobody reported.
-// C2. A price is a model's own or that of the model it is a dated snapshot of: a new version is another model.
+// What model calls cost, calculated from the tokens that the provider reported.
+// C1. A cost that is not known is `null`, never zero. It is unknown for an unknown model, and for calls without reported tokens.
+// C2. A dated snapshot of a model has the price of that model. A new version is another model and has a price of its own.
 import type { Usage } from '../chat.ts'
 import { modelPrices, type Price } from './model-prices.ts'
 
 /**
- * In USD; `null` when it is not known.
+ * The cost in USD; `null` if it is not known.
  *
- * @param overrides prices over the known ones, in USD per million tokens
+ * @param overrides prices that replace or extend the known ones, in USD per million tokens
  * @example costOf('gpt-5-mini-2025-08-07', { input_tokens: 1_000_000, output_tokens: 0, calls: 1 }) // 0.25
  */
 export function costOf(model: string, usage: Usage, overrides: Readonly<Record<string, Price>> = {}): number | null {
@@ -18,10 +18,10 @@ export function costOf(model: string, usage: Usage, overrides: Readonly<Record<s
   return (usage.input_tokens * price.input + usage.output_tokens * price.output) / 1_000_000
 }
 
-/** `-2025-08-07`, `-20250929`, `-0613`, `-001`, `-latest`: of the same model. */
+/** Endings that name a snapshot of the same model: `-2025-08-07`, `-20250929`, `-0613`, `-001`, `-latest`. */
 const snapshot = /^[-@:](?:\d{3,8}(?:-\d\d){0,2}|latest)$/
 
-/** The price of the longest name that the model is, or is a snapshot of. Routers put the maker before it: `openai/gpt-5`. */
+/** The price of the longest known name that the model has or is a snapshot of. Routers put the maker in front: `openai/gpt-5`. */
 function priceIn(prices: Readonly<Record<string, Price>>, model: string): Price | null {
   for (const asked of new Set([model, model.slice(model.lastIndexOf('/') + 1)])) {
     let best: string | null = null

@@ -1,7 +1,8 @@
-// What well-known models cost: USD per million tokens, input and output, at the list price of their maker.
-// The source is github.com/simonw/llm-prices as of 2026-08-05 (commit 723ef0b). Left out: discounts for cached input and batches,
-// the higher price some models have for very long contexts, and models on which sources disagree. `prices` of the
-// configuration overrides a line and adds others.
+// What well-known models cost: USD per million tokens of input and output, at the list price of their maker.
+// The source is github.com/simonw/llm-prices as of 2026-08-05 (commit 723ef0b). The table does not contain discounts for cached input and batches,
+// the higher price that some models have for very long contexts, and models on which sources disagree. The setting `prices` of the configuration
+// replaces entries and adds others.
+/** A price in USD per million tokens. */
 export interface Price {
   readonly input: number
   readonly output: number
@@ -9,9 +10,9 @@ export interface Price {
 
 const price = (input: number, output: number): Price => ({ input, output })
 
-/** By name; a dot in a version may also be a dash. A dated snapshot of a model has the model's price. */
+/** Prices by model name. A dot in a version may also be written as a dash. A dated snapshot of a model has the model's price. */
 export const modelPrices: Readonly<Record<string, Price>> = {
-  // Beaver's own, which asks no language model.
+  // Beaver's simulated model, which calls no provider.
   'beaver-simulated-1': price(0, 0),
 
   'gpt-4o': price(2.5, 10),

@@ -1,6 +1,7 @@
-// Every event a journal may hold: its name, version and the shape of its data. Past tense, immutable, versioned.
-// E1. What was written is read for ever: who changes a shape adds a step to upcast.ts, and test/golden holds them to it. E2. Field names are snake_case: they are data.
-// E3. What another event already says is not said again: outputs are the content of an `assistant_message_added`.
+// Every event that a journal may contain: its name and the shape of its data. Versions of a shape are defined in upcast.ts.
+// E1. Every event that was ever written stays readable: a change of a shape needs a step in upcast.ts. test/golden checks this.
+// E2. Field names are in snake_case, because they are stored data.
+// E3. A fact is recorded once. For example, an output is the content of an `assistant_message_added` and is not repeated elsewhere.
 import { z } from 'zod'
 import { toolCall, usage } from '../chat.ts'
 import { evidenceCheck } from '../evidence/requirement.ts'
@@ -18,26 +19,27 @@ export const taskRequest = z.object({
   workspace: z.string(),
   skill: z.string().nullable(),
   source: z.string(),
-  /** A workflow to run as it is, without a root agent; absent: a root agent has the task. */
+  /** The workflow that the task runs without a root agent. If it is absent, a root agent works on the task. */
   workflow: z.object({ name: z.string(), arguments: jsonObject }).optional(),
-  /** The profile of the root agent; absent: the default one. */
+  /** The profile of the root agent. Default: the default profile. */
   profile: z.string().optional(),
-  /** Answers are streamed and published live, for somebody who follows; absent: not. */
+  /** Whether answers are streamed and published live, for a client that follows the task. Default: false. */
   stream: z.boolean().optional(),
-  /** What becomes of calls that need an approval; absent: as the daemon is configured. `refuse`: nobody can answer. */
+  /** What happens to calls that need an approval. `refuse` means that nobody can answer. Default: the daemon's configuration. */
   approvals: z.enum(['wait', 'refuse']).optional(),
-  /** For the record: what the client calls the task, and whom it is for. */
+  /** For the record only: the client's name for the task, and the user for whom the task is. */
   title: z.string().optional(),
   user_id: z.string().optional(),
-  /** The ended task that this one takes up again, with what completed of it. */
+  /** The ended task that this task retries, with the results that are kept of it. */
   retry_of: taskId.optional(),
 })
 export type TaskRequest = z.infer<typeof taskRequest>
 
+/** The output of one node of a graph. */
 export const nodeOutput = z.object({ node_id: z.string(), output: z.string() })
 export type NodeOutput = z.infer<typeof nodeOutput>
 
-/** What a task ended with; `outputs` in declared order. */
+/** The result of an ended task. `outputs` are in declared order. */
 export const taskResult = z.object({
   final_output: z.string(),
   outputs: z.array(nodeOutput),
@@ -49,7 +51,7 @@ export const taskResult = z.object({
 })
 export type TaskResult = z.infer<typeof taskResult>
 
-/** `refused`: the path leads out of the workspace. */
+/** What was found at a path. `refused` means that the path leads out of the workspace. */
 const foundFile = z.object({
   path: z.string(),
   found: z.enum(['file', 'folder', 'other', 'missing', 'refused', 'unreadable']),
@@ -60,28 +62,30 @@ const contextPart = z.object({
   part: z.enum(['base', 'session', 'execution', 'profile', 'memory', 'routing', 'skills', 'history', 'message', 'tools']),
   tokens_estimated: count,
 })
+/** The size of one part of the first prompt, in estimated tokens. */
 export type ContextPart = z.infer<typeof contextPart>
 
-/** Where a copied event was first recorded. Its usage is 0 in the copy: it was paid there. */
+/** The event that this event is a copy of. The copy has a usage of 0, because the first task paid for the call. */
 const copiedFrom = z.object({ task_id: taskId, taskseq: z.number().int().positive() })
 
 const teamNode = z.object({ team_run_id: teamRunId, node_id: z.string() })
 
+/** The shape of the data of each event, by event type. */
 export const eventData = {
-  // The task.
+  // Events of a task.
   task_submitted: z.object({
     task_id: taskId,
     session_id: sessionId,
     tenant: z.string(),
-    /** The task accepted before this one in the same session; it must have ended before this one starts (D-47). */
+    /** The task that was accepted before this one in the same session. It must end before this task starts (D-47). */
     previous_task_id: taskId.nullable(),
     request: taskRequest,
   }),
   task_claimed: z.object({ daemon: z.string() }),
   task_released: z.object({ daemon: z.string(), reason: z.string() }),
   /**
-   * The daemon let go of a task that only waits: for a person, for a provider that is away, or for its turn under a limit.
-   * `wait_ms`: after how long it is looked at again at the latest; `until`: the same as a time of the journal's clock, RFC 3339.
+   * The daemon let go of a task that only waits: for a person, for a provider that is away, or for its turn under a rate limit.
+   * `wait_ms`: a daemon looks at the task again after this time at the latest. `until`: that moment by the journal's clock, in RFC 3339.
    */
   task_suspended: z.object({
     daemon: z.string(),
@@ -91,8 +95,8 @@ export const eventData = {
     reason: z.string(),
   }),
   /**
-   * The `events` events behind this one are copies of those that a retry keeps of the log of `task_id`, as that log ended at `taskseq`
-   * with `hash`. `previous_task_id`: the task before that one in the session, whose history the runs continue.
+   * The next `events` events are copies. They are what a retry keeps of the log of `task_id`, which ended at `taskseq` with `hash`.
+   * `previous_task_id`: the task that came before `task_id` in the session; the runs continue its history.
    */
   task_log_copied: z.object({ task_id: taskId, taskseq: z.number().int().positive(), hash: z.string(), previous_task_id: taskId.nullable(), events: count }),
   task_cancel_requested: z.object({ reason: z.string() }),
@@ -102,7 +106,7 @@ export const eventData = {
   task_failed: taskResult,
   task_cancelled: taskResult,
 
-  // A run of one AgentLoop.
+  // Events of a run of one AgentLoop.
   run_started: z.object({
     run_id: runId,
     parent_run_id: runId.nullable(),
@@ -115,7 +119,10 @@ export const eventData = {
     tools: z.array(z.string()),
   }),
   tool_scope_applied: z.object({ allowed: z.array(z.string()), effective: z.array(z.string()), dropped: z.array(z.string()) }),
-  /** The SkillAssembler looked for a skill: what recall found, what the model chose of it; `failure` when it could not be asked. */
+  /**
+   * The SkillAssembler looked for a skill. `candidates` were found by recall, and the model chose from them.
+   * `failure`: the reason why the model could not be asked.
+   */
   skill_selection_recorded: z.object({
     query: z.string(),
     recall: z.enum(['embedding', 'lexical']),
@@ -130,7 +137,7 @@ export const eventData = {
   skill_activation_snapshotted: z.object({
     skills: z.array(z.object({ name: z.string(), sha256: z.string(), content: z.string() })),
   }),
-  /** `context`: what each part of the first prompt costs, in estimated tokens. */
+  /** `context`: the estimated tokens of each part of the first prompt. */
   system_prompt_snapshotted: z.object({ content: z.string(), context: z.array(contextPart).optional() }),
   user_message_added: z.object({ content: z.string() }),
   execution_mode_selected: z.object({
@@ -143,7 +150,7 @@ export const eventData = {
     workflow_tool: z.string().nullable(),
     content: z.null(),
   }),
-  /** `retry_in_ms`: 0 when the fallback is asked at once, `null` when nobody is asked again. `duration_ms`: what the try took. */
+  /** `retry_in_ms`: 0 if the fallback is asked at once, `null` if no provider is asked again. `duration_ms`: how long the try took. */
   provider_call_failed: z.object({
     failure,
     tries: z.number().int().positive(),
@@ -153,14 +160,16 @@ export const eventData = {
     duration_ms: count.optional(),
   }),
   /**
-   * The conversation was too long for the model. From here on these tool results are told to it as references only, and the
-   * oldest `history_messages_dropped` messages of the session's history not at all; absent: as many as before.
+   * The conversation was too long for the model. From here on, the model gets only references to these tool results, and it does not get the oldest
+   * `history_messages_dropped` messages of the session's history. If that field is absent, the number does not change.
    */
   context_compacted: z.object({
     results: z.array(z.object({ call_id: z.string(), tool_name: z.string(), chars: count, kept_chars: count.optional() })),
     history_messages_dropped: count.optional(),
   }),
-  /** It was too long still. From here on this summary stands for the `messages_dropped` messages after the run's own. */
+  /**
+   * The conversation was still too long. From here on, this summary replaces the `messages_dropped` messages that follow the run's own first message.
+   */
   context_summarized: z.object({
     content: z.string(),
     messages_dropped: z.number().int().positive(),
@@ -180,9 +189,12 @@ export const eventData = {
     duration_ms: count,
     copied_from: copiedFrom.optional(),
   }),
-  /** A call the graph asks for, without a model: the run of a tool node. */
+  /** The graph asks for a call, without a model. Only the run of a tool node has this event. */
   tool_call_requested: z.object({ call: toolCall }),
-  /** The call waits for a person. `subject`: what it would act on, as permission patterns see it; `rule`: which one asks. */
+  /**
+   * The call waits for a person. `subject`: what the call would act on, in the form that permission patterns match.
+   * `rule`: the rule that asks.
+   */
   approval_requested: z.object({ call_id: z.string(), tool_name: z.string(), subject: z.string(), rule: z.string().nullable() }),
   approval_granted: z.object({ call_id: z.string(), by: z.string() }),
   approval_denied: z.object({ call_id: z.string(), by: z.string(), reason: z.string() }),
@@ -192,33 +204,33 @@ export const eventData = {
     tool_name: z.string(),
     success: z.boolean(),
     content: z.string(),
-    /** A code when `success` is false: `tool_crash`, `invalid_arguments`, `in_doubt`, … */
+    /** A code if `success` is false: `tool_crash`, `invalid_arguments`, `in_doubt`, … */
     error: z.string().nullable(),
     duration_ms: count,
   }),
-  /** What stood at the paths a node's evidence names, looked up in the run's workspace after its last answer. */
+  /** What was found at the paths that the node's evidence names. They are looked up in the workspace after the last answer of the run. */
   workspace_files_checked: z.object({ files: z.array(foundFile) }),
   run_completed: z.object({ finish_reason: z.string(), tool_iterations: count, usage }),
   run_failed: z.object({ failure, tool_iterations: count, usage }),
   run_cancelled: z.object({ reason: z.string(), tool_iterations: count, usage }),
-  /** `suspect_tools`: the tools whose calls were under way in the thread that was lost; absent: none. */
+  /** `suspect_tools`: the tools that had calls under way in the lost thread. If it is absent, there were none. */
   run_restarted: z.object({ failure, restarts: z.number().int().positive(), suspect_tools: z.array(z.string()).optional() }),
 
-  // A team run.
+  // Events of a team run.
   task_team_run_started: z.object({
     team_run_id: teamRunId,
-    /** The run that called for the team, and its call; `null` for a task that is a workflow without a root agent. */
+    /** The run and the call that started the team; `null` for a task that is a workflow without a root agent. */
     run_id: runId.nullable(),
     call_id: z.string().nullable(),
     graph: executionGraph,
     concurrent_nodes_max: z.number().int().positive(),
   }),
-  /** `input`: what the graph's program gave the node; `null` when it starts as it stands in the graph. */
+  /** `input`: what the graph's program gave the node; `null` if the node starts as the graph defines it. */
   node_started: teamNode.extend({ run_id: runId, input: jsonObject.nullable() }),
-  /** A code node's outcome: it completed, with this output. */
+  /** A code node completed with this output. */
   node_computed: teamNode.extend({ output: z.string() }),
   node_skipped: teamNode.extend({ reason: z.string() }),
-  /** The graph grew, by what followed from `node_id`. `edges` lead to nodes that have not started. */
+  /** The graph grew as a consequence of `node_id`. `edges` lead to nodes that have not started. */
   graph_extended: teamNode.extend({
     nodes: z.array(executionNode),
     edges: z.array(z.tuple([z.string(), z.string()])),
@@ -232,31 +244,40 @@ export const eventData = {
   node_blocked: teamNode.extend({ cause_node_id: z.string() }),
   node_cancel_requested: teamNode.extend({ reason: z.string() }),
   node_cancelled: teamNode.extend({ reason: z.string() }),
-  /** Something worth knowing that failed nothing: a plan that had to be repaired, a member it named that does not exist. */
+  /** A remark that is worth recording and fails nothing, such as a plan that was repaired, or an unknown member that a plan named. */
   team_diagnostic_recorded: teamNode.extend({ code: z.string(), message: z.string() }),
-  /** `run_id`: the run that changed it; `null` when the graph's program did. */
+  /** `run_id`: the run that changed the state; `null` if the graph's program changed it. */
   shared_state_changed: z.object({ team_run_id: teamRunId, run_id: runId.nullable(), change: sharedStateChange }),
   task_team_run_completed: z.object({ team_run_id: teamRunId, outcome: z.literal('complete') }),
   task_team_run_failed: z.object({ team_run_id: teamRunId, outcome: z.enum(['incomplete', 'cancelled']), message: z.string() }),
 } as const satisfies Record<string, z.ZodType>
 
+/** The name of an event type, without its version. */
 export type EventType = keyof typeof eventData
+/** The data of an event of this type. */
 export type DataOf<T extends EventType> = z.infer<(typeof eventData)[T]>
 
-/** What happened, before the journal gives it its place. `runId` names the run it belongs to, if any. */
+/** What happened, before the journal assigns its place. `runId` names the run to which the event belongs, if there is one. */
 export type DomainEvent = { [T in EventType]: { readonly type: T; readonly runId?: string; readonly data: DataOf<T> } }[EventType]
 
-/** Hidden events are for the record; they never become part of a prompt or a transcript (SE-07). */
+/** The events that may become part of a prompt or a transcript. All other events are hidden and are only for the record (SE-07). */
 export const visibleEventTypes: ReadonlySet<EventType> = new Set(['user_message_added', 'assistant_message_added', 'tool_result_recorded'])
 
+/** The events that end a task. If a log contains several, the first one counts. */
 export const terminalTaskEvents = ['task_completed', 'task_incomplete', 'task_failed', 'task_cancelled'] as const
 export type TerminalTaskEvent = (typeof terminalTaskEvents)[number]
 
+/** Whether an event of this type ends its task. */
 export function isTerminalTaskEvent(type: string): type is TerminalTaskEvent {
   return (terminalTaskEvents as readonly string[]).includes(type)
 }
 
-/** One event, written `event('task_claimed', { daemon })` or, for a run's, `event('run_started', data, runId)`. */
+/**
+ * Makes an event.
+ *
+ * @param ofRun the run to which the event belongs; absent: it belongs to the task or to a team
+ * @example event('task_claimed', { daemon: 'daemon_01k…' })
+ */
 export function event<T extends EventType>(type: T, data: DataOf<T>, ofRun?: string): DomainEvent {
   return (ofRun === undefined ? { type, data } : { type, runId: ofRun, data }) as DomainEvent
 }

@@ -7,18 +7,18 @@ const counted = (data: unknown): JsonObject => ({ ...(data as JsonObject), claim
 const versions = eventVersions({ task_claimed: [renamed, counted] })
 
 describe('a type with two later versions', () => {
-  it('is written in the newest one', () => expect(versions.wireTypeOf('task_claimed')).toBe('beaver.task_claimed.v3'))
+  it('is written in the newest version', () => expect(versions.wireTypeOf('task_claimed')).toBe('beaver.task_claimed.v3'))
 
   it.each([
     ['beaver.task_claimed.v1', { daemon: 'd1' }],
     ['beaver.task_claimed.v2', { owner: 'd1' }],
     ['beaver.task_claimed.v3', { owner: 'd1', claims: 1 }],
-  ])('is read from %s in the shape of the newest one', (wireType, data) => {
+  ])('is read from %s in the shape of the newest version', (wireType, data) => {
     expect(versions.eventTypeOf(wireType)).toBe('task_claimed')
     expect(versions.newest(wireType, data)).toEqual({ owner: 'd1', claims: 1 })
   })
 
-  it('does not know a version that a newer Beaver wrote', () => expect(versions.eventTypeOf('beaver.task_claimed.v4')).toBeNull())
+  it('has no known type for a version that a newer Beaver wrote', () => expect(versions.eventTypeOf('beaver.task_claimed.v4')).toBeNull())
 })
 
 it('a type without steps has one version', () => {
@@ -27,8 +27,8 @@ it('a type without steps has one version', () => {
 })
 
 it.each(['beaver.__proto__.v1', 'beaver.constructor.v1', 'task_claimed', 'xbeaver.task_claimed.v1', 'beaver.task_claimed.v0', 'beaver.task_claimed.v01'])(
-  '%s is no type',
+  '%s is not a type',
   (wireType) => expect(eventVersions().eventTypeOf(wireType)).toBeNull(),
 )
 
-it('the versions in use begin with those of the golden journal: each type has had one version', () => expect(upcasts).toEqual({}))
+it('each type has only one version so far, that of the golden journal', () => expect(upcasts).toEqual({}))

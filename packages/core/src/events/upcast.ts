@@ -1,17 +1,19 @@
-// Versions of event types. A journal keeps every version that was ever written; a reader sees the newest one only.
-// U1. The name of a record's type says its version: `beaver.task_claimed.v1`. U2. To change a type: change its shape in catalog.ts, and
-//     add here the step that makes the data of the version before into it. A step is pure, and is never changed afterwards.
-// U3. Steps are taken in one place, on reading (record.ts). Hashes and what the journal shows as written stay those of the old version.
-// U4. A version that is higher than the newest one known was written by a newer Beaver: its type is not known.
+// Versions of event types. A journal keeps every version that was ever written. A reader sees only the newest one.
+// U1. The type of a record contains its version: `beaver.task_claimed.v1`.
+// U2. To change a type, change its shape in catalog.ts and add a step here. The step turns the data of the version before into the new data. A step
+//     is pure, and it never changes after it was released.
+// U3. Steps are applied in one place, when a record is read (record.ts). Hashes, and what the journal shows as written, stay those of the old
+//     version.
+// U4. A version above the newest known one was written by a newer Beaver. Its type counts as unknown.
 import { invariant } from '../errors.ts'
 import type { JsonValue } from '../json.ts'
 import type { EventType } from './catalog.ts'
 import { eventData } from './catalog.ts'
 
-/** The data of the next version, from the data of one version, which was written by Beaver and is not checked before. */
+/** Turns the data of one version into the data of the next. Beaver wrote the data, and it is not validated before the step. */
 export type Upcast = (data: JsonValue) => JsonValue
 
-/** Of each type the steps from version 1 on; none for a type that is as it was at first. */
+/** The steps of each type, from version 1 on. A type that never changed has none. */
 export type Upcasts = Partial<Readonly<Record<EventType, readonly Upcast[]>>>
 
 export const upcasts: Upcasts = {}
@@ -19,9 +21,9 @@ export const upcasts: Upcasts = {}
 export interface EventVersions {
   /** The type of a record that is written now: `beaver.task_claimed.v1`. */
   wireTypeOf(type: EventType): string
-  /** The event type of a record's type; `null` for one that this Beaver does not know. */
+  /** The event type of a record's type; `null` if this Beaver does not know it. */
   eventTypeOf(wireType: string): EventType | null
-  /** The data of a record in the newest version of its type. */
+  /** The data of a record, in the newest version of its type. */
   newest(wireType: string, data: unknown): unknown
 }
 

@@ -1,8 +1,8 @@
-// Whether a call's arguments hold what a requirement names.
-// M1. An object holds another when each of its fields does; fields that are not named may be anything. A list holds another
-//     when each item of that is held by some item of it. Everything else is equal or not: `1` is `1.0` and is not `"1"`.
+// Decides whether the arguments of a call contain what a requirement names.
+// M1. An object matches if each named field matches; its other fields may be anything. A list matches if each wanted item matches some item of it.
+//     All other values must be equal: `1` equals `1.0` and does not equal `"1"`.
 
-/** @param sent the text the model sent as arguments; it may not be JSON */
+/** @param sent the text that the model sent as arguments; it may not be JSON */
 export function argumentsMatch(sent: string, wanted: unknown): boolean {
   try {
     return holds(JSON.parse(sent.trim() === '' ? '{}' : sent), wanted)

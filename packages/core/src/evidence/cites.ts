@@ -1,4 +1,4 @@
-// The check output_cites: does the output name its sources, and did the run really have them?
+// The check `output_cites`: does the output name its sources, and did the run really get them?
 import type { MachineRequirement } from './requirement.ts'
 import { resultTexts } from './result-texts.ts'
 import type { RunFacts } from './run-facts.ts'
@@ -11,7 +11,10 @@ export function citesVerdict(requirement: Cites, facts: RunFacts): Verdict {
   return requirement.sources === undefined ? citesFound(requirement, facts) : citesNamed(requirement, requirement.sources, facts)
 }
 
-/** Named sources: each (or `times_min` of them) stands in the output and, with `from_tool`, in a call of that tool. */
+/**
+ * The requirement lists its sources. Each source, or `times_min` of them, must occur in the output. With `from_tool`, each must also occur in a
+ * successful call of that tool.
+ */
 function citesNamed({ from_tool, times_min, only }: Cites, sources: readonly string[], facts: RunFacts): Verdict {
   const wanted = times_min ?? sources.length
   const calls = callsOf(from_tool, facts)
@@ -33,7 +36,7 @@ function citesNamed({ from_tool, times_min, only }: Cites, sources: readonly str
   }
 }
 
-/** URLs that the output names and the tool gave. */
+/** The requirement lists no sources. The output must name URLs that the tool returned or received. */
 function citesFound({ from_tool, times_min = 1, only }: Cites, facts: RunFacts): Verdict {
   const calls = callsOf(from_tool, facts)
   const had = urlsOf(calls)
@@ -47,7 +50,7 @@ function citesFound({ from_tool, times_min = 1, only }: Cites, facts: RunFacts):
   }
 }
 
-/** A successful call: what the tool was given and what it returned. */
+/** A successful call: the arguments of the tool and its result. */
 interface ReadCall {
   readonly taskseq: number
   readonly texts: readonly string[]
@@ -59,14 +62,14 @@ function callsOf(tool: string | undefined, facts: RunFacts): ReadCall[] {
     .map(({ taskseq, result, arguments: args }) => ({ taskseq, texts: [result, args].flatMap((text) => (text === undefined ? [] : resultTexts(text))) }))
 }
 
-/** The URLs of calls, each with the first that had it. */
+/** The URLs of the calls, each with the first call that contained it. */
 function urlsOf(calls: readonly ReadCall[]): Map<string, number> {
   const urls = new Map<string, number>()
   for (const { texts, taskseq } of calls) for (const text of texts) for (const key of urlsIn(text).keys()) if (!urls.has(key)) urls.set(key, taskseq)
   return urls
 }
 
-/** The URLs of the output that no call had. */
+/** The URLs of the output that no call contained. */
 function foreign(output: string, calls: readonly ReadCall[]): string[] {
   const had = urlsOf(calls)
   return [...urlsIn(output)].flatMap(([key, written]) => (had.has(key) ? [] : [written]))

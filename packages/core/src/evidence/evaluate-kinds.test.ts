@@ -14,7 +14,7 @@ describe('tool_succeeded with arguments_match', () => {
   })
   const read = facts('', { tools: [call(5, 'read_file', 'x', { path: 'a.txt', bytes_max: 10 }), call(9, 'read_file', '', { path: 'b.txt' }, false)] })
 
-  it('passes when a successful call has those arguments, and rests on the call and what asked for it', () => {
+  it('passes if a successful call has these arguments, and rests on the call and on the answer that asked for it', () => {
     expect(verdict(wants({ path: 'a.txt' }), read)).toEqual({
       passed: true,
       detail: 'The tool read_file was called once with arguments that hold {"path":"a.txt"} and succeeded once; once required.',
@@ -22,11 +22,11 @@ describe('tool_succeeded with arguments_match', () => {
     })
   })
 
-  it('fails when only a failed call has them', () => {
+  it('fails if only a failed call has them', () => {
     expect(verdict(wants({ path: 'b.txt' }), read)).toMatchObject({ passed: false, rests_on: [8, 9] })
   })
 
-  it('fails when calls have others, says so, and rests on all of them', () => {
+  it('fails if the calls have other arguments, says so, and rests on all of them', () => {
     expect(verdict(wants({ path: 'c.txt' }), read)).toEqual({
       passed: false,
       detail: 'The tool read_file was not called with arguments that hold {"path":"c.txt"} (2 times with others).',
@@ -36,7 +36,7 @@ describe('tool_succeeded with arguments_match', () => {
 
   it('counts only the calls that match', () => expect(passes(wants({ path: 'a.txt' }, 2), read)).toBe(false))
 
-  it('is not satisfied by arguments that were not kept, or are not JSON', () => {
+  it('is not satisfied by arguments that were not kept or are not JSON', () => {
     expect(passes(wants({}), facts('', { tools: [{ taskseq: 5, tool: 'read_file', success: true }] }))).toBe(false)
     expect(passes(wants({}), facts('', { tools: [call(5, 'read_file', 'x', '{"path":')] }))).toBe(false)
   })
@@ -58,7 +58,7 @@ describe('tool_succeeded with arguments_match', () => {
     [{ a: [] }, { a: ['x'] }, true],
     [{ a: [{ b: 1 }] }, { a: [{ b: 1, c: 2 }] }, true],
     [JSON.parse('{"__proto__": {}}') as Record<string, unknown>, {}, false],
-  ])('%j is held by %j: %j', (wanted, args, holds) => {
+  ])('%j is contained in %j: %j', (wanted, args, holds) => {
     expect(passes(wants(wanted), facts('', { tools: [call(5, 'read_file', 'x', args)] }))).toBe(holds)
   })
 })
@@ -66,7 +66,7 @@ describe('tool_succeeded with arguments_match', () => {
 describe('output_matches', () => {
   const matches = (pattern: string, text: string): boolean => passes({ kind: 'output_matches', pattern }, facts(text))
 
-  it('is bounded in time where backtracking is not', () => {
+  it('has bounded time for a pattern with which a backtracking engine has none', () => {
     const begun = performance.now()
     expect(matches('^(a+)+$', `${'a'.repeat(100_000)}!`)).toBe(false)
     expect(matches('(x+x+)+y', 'x'.repeat(100_000))).toBe(false)
@@ -86,7 +86,7 @@ describe('output_matches', () => {
     ['^.$', '😀', true],
   ])('/%s/ on %j: %j', (pattern, text, expected) => expect(matches(pattern, text)).toBe(expected))
 
-  it('a pattern of an older journal that RE2 cannot do fails, and says why', () => {
+  it('fails a pattern of an older journal that RE2 does not support, and says why', () => {
     expect(verdict({ kind: 'output_matches', pattern: '(?=a)' }, facts('a'))).toMatchObject({
       passed: false,
       detail: expect.stringContaining('cannot be checked against /(?=a)/: invalid or unsupported Perl syntax'),
@@ -97,7 +97,7 @@ describe('output_matches', () => {
 describe('output_contains', () => {
   const wants = (...texts: string[]): MachineRequirement => ({ kind: 'output_contains', texts })
 
-  it('passes when every text is there, exactly so', () => {
+  it('passes if the output contains every text exactly', () => {
     expect(verdict(wants('Revenue', '净利'), facts('# Revenue\n净利润'))).toEqual({
       passed: true,
       detail: 'The output contains "Revenue", "净利".',
@@ -106,7 +106,7 @@ describe('output_contains', () => {
     expect(passes(wants('revenue'), facts('Revenue'))).toBe(false)
   })
 
-  it('names what is missing, a few of many', () => {
+  it('names the missing texts, but only some of many', () => {
     expect(verdict(wants('a', 'b', 'c'), facts('b')).detail).toBe('The output lacks 2 of 3 required texts: "a", "c".')
     expect(verdict(wants('1', '2', '3', '4', '5', '6', '7'), facts('')).detail).toContain('"5" and 2 more.')
     expect(verdict(wants('x'.repeat(500)), facts('')).detail.length).toBeLessThan(200)
@@ -121,7 +121,7 @@ describe('output_schema', () => {
   }
   const wants: MachineRequirement = { kind: 'output_schema', schema }
 
-  test.each(['{"total": 3}', ' {"total": 3, "rows": ["a"], "more": 1}\n', '```json\n{"total": 3}\n```', '~~~\n{"total": 3}\n~~~'])('%j fits', (text) => {
+  test.each(['{"total": 3}', ' {"total": 3, "rows": ["a"], "more": 1}\n', '```json\n{"total": 3}\n```', '~~~\n{"total": 3}\n~~~'])('accepts %j', (text) => {
     expect(verdict(wants, facts(text))).toEqual({ passed: true, detail: 'The output fits its JSON Schema.', rests_on: [20] })
   })
 
@@ -138,25 +138,25 @@ describe('output_schema', () => {
     ['{"total": 3, "rows": ["a", 1]}', 'rows.1'],
     ['[]', 'expected object'],
     ['null', 'expected object'],
-  ])('%j does not: %s', (text, words) => {
+  ])('refuses %j: %s', (text, words) => {
     const { passed, detail } = verdict(wants, facts(text))
     expect(passed).toBe(false)
     expect(detail).toContain(words)
   })
 
-  it('a default does not stand in for what is missing', () => {
+  it('does not fill in a default for a missing field', () => {
     const defaulted = { type: 'object', properties: { a: { type: 'string', default: 'x' } }, required: ['a'] }
     expect(passes({ kind: 'output_schema', schema: defaulted }, facts('{}'))).toBe(false)
   })
 
-  it('a property may be called default', () => {
+  it('accepts a property with the name default', () => {
     const named = { type: 'object', properties: { default: { type: 'string' } }, required: ['default'] }
     expect([passes({ kind: 'output_schema', schema: named }, facts('{}')), passes({ kind: 'output_schema', schema: named }, facts('{"default":"x"}'))]).toEqual(
       [false, true],
     )
   })
 
-  it('an output that is nested too deep to read fails, and does not throw', () => {
+  it('fails an output that is nested too deeply to read, and does not throw', () => {
     const list = { $ref: '#/$defs/list', $defs: { list: { type: 'array', items: { $ref: '#/$defs/list' } } } }
     expect(passes({ kind: 'output_schema', schema: list }, facts('[[[]]]'))).toBe(true)
     expect(passes({ kind: 'output_schema', schema: list }, facts('['.repeat(50_000) + ']'.repeat(50_000)))).toBe(false)
@@ -167,12 +167,12 @@ describe('files_exist', () => {
   const wants: MachineRequirement = { kind: 'files_exist', paths: ['report.md', 'data/x.csv'] }
   const looked = (...found: NonNullable<RunFacts['files']>['found']): RunFacts => facts('done', { files: { taskseq: 18, found } })
 
-  it('passes when each is a file, and rests on the look', () => {
+  it('passes if each path is a file, and rests on the check of the files', () => {
     const of = looked({ path: 'report.md', found: 'file', bytes: 12 }, { path: 'data/x.csv', found: 'file', bytes: 0 })
     expect(verdict(wants, of)).toEqual({ passed: true, detail: '"report.md" (12 bytes), "data/x.csv" (0 bytes) exist in the workspace.', rests_on: [18] })
   })
 
-  it('says of each that is missing what stands there', () => {
+  it('says for each missing file what was found at its path', () => {
     const of = looked({ path: 'report.md', found: 'folder', bytes: null }, { path: 'data/x.csv', found: 'refused', bytes: null })
     expect(verdict(wants, of)).toEqual({
       passed: false,
@@ -181,7 +181,7 @@ describe('files_exist', () => {
     })
   })
 
-  it('fails when nobody looked, whatever the text claims', () => {
+  it('fails if no paths were looked up, whatever the text claims', () => {
     expect(verdict(wants, facts('I wrote report.md.'))).toMatchObject({ passed: false, rests_on: [] })
     expect(passes(wants, looked({ path: 'report.md', found: 'file', bytes: 1 }))).toBe(false)
   })
@@ -190,9 +190,9 @@ describe('files_exist', () => {
 describe('a node', () => {
   const rule: MachineRequirement = { kind: 'output_length', min: 5 }
 
-  it('that demands nothing has no checks', () => expect(evaluateNode({ required_evidence: [] }, facts(''))).toEqual({ passed: true, checks: [] }))
+  it('has no checks if it demands nothing', () => expect(evaluateNode({ required_evidence: [] }, facts(''))).toEqual({ passed: true, checks: [] }))
 
-  it('is held to its evidence and its rules; its contract is on record and not checked', () => {
+  it('is checked against its evidence and its rules; its contract is recorded and not checked', () => {
     const { passed, checks } = evaluateNode(
       { required_evidence: ['two sources'], validation_rules: [rule, 'be brief'], evidence_contract: 'Name the file.' },
       facts('x'),
@@ -206,7 +206,7 @@ describe('a node', () => {
     ])
   })
 
-  it('passes exactly when no check of either field failed', () => {
+  it('passes exactly if no check of either field failed', () => {
     const requirement: fc.Arbitrary<EvidenceRequirement> = fc.oneof(
       fc.constant('in words'),
       fc.record({ kind: fc.constant('output_length' as const), min: fc.nat(6) }),

@@ -11,7 +11,7 @@ describe('output_cites', () => {
     facts(text, { tools: [call(5, 'web_search', found, { query: 'x' }), call(8, 'web_search', 'https://c.example', {}, false)] })
 
   describe('with sources', () => {
-    it('passes when the output names each, whole', () => {
+    it('passes if the output names each source as a whole', () => {
       expect(verdict(cites({ sources: ['doc-1', 'https://a.example/1'] }), facts('See [doc-1](https://a.example/1/).'))).toMatchObject({
         passed: true,
         rests_on: [20],
@@ -23,18 +23,19 @@ describe('output_cites', () => {
       })
     })
 
-    it('a URL is compared without what stands around it', () => {
+    it('compares a URL without the text around it', () => {
       const text = '[x](https://a.example/x_(y)), <https://b.example/>; https://c.example/z.'
       const named = ['https://a.example/x_(y)', 'http://B.example', 'https://c.example/z', 'https://a.example/x_', 'https://c.example']
       expect(named.map((source) => passes(cites({ sources: [source] }), facts(text)))).toEqual([true, true, true, false, false])
     })
 
-    it('is content with times_min of them', () => {
+    it('needs only times_min of the sources', () => {
       const sources = ['a.md', 'b.md', 'c.md']
       expect([1, 2, 3].map((times_min) => passes(cites({ sources, times_min }), facts('From a.md and c.md.')))).toEqual([true, true, false])
     })
 
-    it('a name in a script without spaces needs none around it', () => expect(passes(cites({ sources: ['年报'] }), facts('公司年报显示'))).toBe(true))
+    it('finds a name in a script without spaces, where no spaces surround it', () =>
+      expect(passes(cites({ sources: ['年报'] }), facts('公司年报显示'))).toBe(true))
   })
 
   describe('with sources and from_tool', () => {
@@ -46,7 +47,7 @@ describe('output_cites', () => {
       ],
     })
 
-    it('a source counts that the tool was given or returned, in a call that succeeded', () => {
+    it('counts a source that a successful call received or returned', () => {
       expect(verdict(cites({ sources: ['a.md', 'b.md'], from_tool: 'read_file' }), read)).toMatchObject({ passed: true, rests_on: [5, 7, 20] })
       expect(verdict(cites({ sources: ['a.md', 'c.md'], from_tool: 'read_file' }), read)).toEqual({
         passed: false,
@@ -61,27 +62,27 @@ describe('output_cites', () => {
       expect([passes(only, read), passes(only, { ...read, outputText: 'From a.md and https://made.up.' })]).toEqual([true, false])
     })
 
-    it('one that the output does not name does not count', () => {
+    it('does not count a source that the output does not name', () => {
       expect(passes(cites({ sources: ['a.md'], from_tool: 'read_file' }), { ...read, outputText: 'From a file.' })).toBe(false)
     })
   })
 
   describe('with from_tool', () => {
-    it('passes when the output names a URL the tool returned, escaped in JSON or not', () => {
+    it('passes if the output names a URL that the tool returned, with or without JSON escapes', () => {
       expect(verdict(cites({ from_tool: 'web_search' }), searched('As **https://A.example/1#top** says.'))).toMatchObject({ passed: true, rests_on: [5, 20] })
       expect(passes(cites({ from_tool: 'web_search', times_min: 2 }), searched('(https://a.example/1), http://b.example/2?q=x&y=1.'))).toBe(true)
     })
 
-    it('a page that was fetched is a source too', () => {
+    it('counts a page that was fetched as a source', () => {
       const fetched = facts('https://a.example/9', { tools: [call(5, 'web_fetch', 'A page.', { url: 'https://a.example/9' })] })
       expect(passes(cites({ from_tool: 'web_fetch' }), fetched)).toBe(true)
     })
 
-    it('counts different URLs, not namings', () => {
+    it('counts different URLs, not how often they are named', () => {
       expect(passes(cites({ from_tool: 'web_search', times_min: 2 }), searched('https://a.example/1 https://a.example/1/'))).toBe(false)
     })
 
-    it('fails for one that only a failed call returned, and for a part of one', () => {
+    it('fails for a URL that only a failed call returned, and for a part of a URL', () => {
       expect(verdict(cites({ from_tool: 'web_search' }), searched('https://c.example https://a.example'))).toEqual({
         passed: false,
         detail: 'The output cites 0 different URLs of web_search, which gave 2; 1 required.',
@@ -89,7 +90,7 @@ describe('output_cites', () => {
       })
     })
 
-    it('fails when the tool was not called', () =>
+    it('fails if the tool was not called', () =>
       expect(verdict(cites({ from_tool: 'web_search' }), facts('https://a.example/1'))).toMatchObject({ passed: false, rests_on: [20] }))
 
     it('with only, fails for a URL that the tool did not give', () => {
@@ -111,12 +112,12 @@ describe('numbers_from_tools', () => {
   })
   const counted = (text: string, ...results: string[]): RunFacts => facts(text, { tools: results.map((result, i) => call(5 + 2 * i, 'file_stats', result)) })
 
-  it('passes when every number stands in a result, and rests on the results that were needed', () => {
+  it('passes if every number is in a result, and rests on the results that were needed', () => {
     const of = counted('1,234 files, 12.5 % of them new', '{"files":1234}', '{"unused":1}', '{"share":0.125}')
     expect(verdict(wants(), of)).toEqual({ passed: true, detail: 'All 2 numbers of the output stand in results of file_stats.', rests_on: [5, 9, 20] })
   })
 
-  it('fails for a number that stands in none, names it, and rests on all that was read', () => {
+  it('fails for a number that is in no result, names it, and rests on all results that were read', () => {
     expect(verdict(wants(), counted('12 files, 13 folders, 13 links', '{"files":12}', '{}'))).toEqual({
       passed: false,
       detail: 'A number of the output stands in no result of file_stats: 13.',
@@ -148,7 +149,7 @@ describe('numbers_from_tools', () => {
     ['1) 7 files', '7', true],
     ['version 1.2.3', '"1.2.3"', true],
     ['version 1.2.4', '"1.2.3"', false],
-  ])('%j against %j: %j', (text, result, expected) => expect(passes(wants(), counted(text, result))).toBe(expected))
+  ])('with the output %j and the result %j, passes: %j', (text, result, expected) => expect(passes(wants(), counted(text, result))).toBe(expected))
 
   it('reads only successful calls of the named tools', () => {
     const tools = [call(5, 'file_stats', '12', {}, false), call(7, 'other', '12')]
@@ -156,17 +157,17 @@ describe('numbers_from_tools', () => {
     expect(passes(wants({ tools: ['file_stats', 'other'] }), facts('12', { tools }))).toBe(true)
   })
 
-  it('frees what allow holds, and whole numbers below integers_below', () => {
+  it('accepts the numbers in allow, and whole numbers below integers_below', () => {
     expect(passes(wants({ allow: [100, -1.5] }), counted('100 and -1.5'))).toBe(true)
     expect(passes(wants({ allow: [100] }), counted('101'))).toBe(false)
     expect(['9', '10', '-9', '9.5', '9%'].map((text) => passes(wants({ integers_below: 10 }), counted(text)))).toEqual([true, false, false, false, false])
   })
 
-  it('a result that was not kept holds nothing', () => {
+  it('finds nothing in a result that was not kept', () => {
     expect(passes(wants(), facts('12', { tools: [{ taskseq: 5, tool: 'file_stats', success: true }] }))).toBe(false)
   })
 
-  it('numbers copied from a result pass, whatever they are; one more that is not in it does not', () => {
+  it('passes for any numbers that were copied from a result, and fails for one more that is not in it', () => {
     const numbers = fc.array(fc.double({ noNaN: true, min: -1e9, max: 1e9 }), { minLength: 1, maxLength: 8 })
     fc.assert(
       fc.property(numbers, (list) => {

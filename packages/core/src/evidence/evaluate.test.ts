@@ -20,15 +20,15 @@ const only = (requirement: EvidenceRequirement, of = facts) => {
 }
 
 describe('no requirements', () => {
-  it('pass', () => expect(evaluateEvidence([], nothing)).toEqual({ passed: true, checks: [] }))
+  it('pass every run', () => expect(evaluateEvidence([], nothing)).toEqual({ passed: true, checks: [] }))
 })
 
 describe('a natural-language requirement (D-11)', () => {
-  it('is not checked and fails nothing, even when nothing was done', () => {
+  it('is not checked and fails nothing, even if the run did nothing', () => {
     expect(only('at least two dated sources', nothing)).toMatchObject({ passed: true, status: 'not_checked', rests_on: [] })
   })
 
-  it('does not save a result that fails another requirement', () => {
+  it('does not rescue a result that fails another requirement', () => {
     const { passed, checks } = evaluateEvidence(['two sources', { kind: 'tool_succeeded', tool: 'exec' }], facts)
     expect(passed).toBe(false)
     expect(checks.map((check) => check.status)).toEqual(['not_checked', 'failed'])
@@ -36,11 +36,11 @@ describe('a natural-language requirement (D-11)', () => {
 })
 
 describe('tool_succeeded', () => {
-  it('passes when the tool succeeded once, and rests on every call of it', () => {
+  it('passes if the tool succeeded once, and rests on every call of the tool', () => {
     expect(only({ kind: 'tool_succeeded', tool: 'web_search' })).toMatchObject({ passed: true, status: 'passed', rests_on: [3, 5] })
   })
 
-  it('counts successes only', () => {
+  it('counts only successes', () => {
     expect(only({ kind: 'tool_succeeded', tool: 'web_search', times_min: 2 })).toEqual({
       passed: false,
       status: 'failed',
@@ -71,7 +71,7 @@ describe('output_length', () => {
     expect(['a', 'ab', 'abc', 'abcd'].map((text) => only(bounds, of(text)).passed)).toEqual([false, true, true, false])
   })
 
-  it('takes a missing bound for none', () => {
+  it('has no limit where a bound is missing', () => {
     expect(only({ kind: 'output_length', min: 1 }, of('x'.repeat(100_000))).passed).toBe(true)
     expect(only({ kind: 'output_length', max: 1 }, of('')).passed).toBe(true)
     expect(only({ kind: 'output_length' }, of('')).passed).toBe(true)
@@ -84,7 +84,7 @@ describe('output_length', () => {
     })
   })
 
-  it('rests on nothing when there was no answer', () => {
+  it('rests on nothing if there was no answer', () => {
     expect(only({ kind: 'output_length', min: 1 }, nothing)).toMatchObject({ passed: false, rests_on: [] })
   })
 })
@@ -105,7 +105,7 @@ describe('output_matches', () => {
   })
 })
 
-it('gives one verdict per requirement, in their order, and passes exactly when none failed', () => {
+it('gives one verdict for each requirement, in their order, and passes exactly if none failed', () => {
   const requirement: fc.Arbitrary<EvidenceRequirement> = fc.oneof(
     fc.constant('natural language'),
     fc.record({
@@ -126,7 +126,7 @@ it('gives one verdict per requirement, in their order, and passes exactly when n
   )
 })
 
-it('requirements have no unknown fields and no unknown kinds', () => {
+it('refuses requirements with unknown fields or unknown kinds', () => {
   for (const odd of [
     '',
     { kind: 'vibes' },
@@ -139,7 +139,7 @@ it('requirements have no unknown fields and no unknown kinds', () => {
   }
 })
 
-it('a pattern that does not compile is refused or fails its check; it does not throw at the gate', () => {
+it('refuses a pattern that does not compile, or fails its check, and never throws at the gate', () => {
   const requirement = { kind: 'output_matches', pattern: '(' }
   const parsed = evidenceRequirement.safeParse(requirement)
   expect(parsed.success ? only(parsed.data).passed : false).toBe(false)

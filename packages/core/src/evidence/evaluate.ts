@@ -1,6 +1,8 @@
-// The gate: does what a run did satisfy what its node requires? Read from the journal's facts, never from the claim in the text.
-// V1. Pure. V2. A natural-language requirement is `not_checked` and fails nothing (D-11). V3. Every verdict names the
-//     events it rests on. V4. A fact that is not there satisfies nothing.
+// The gate: decides whether a run did what its node requires. It reads the facts of the journal. A claim in a text proves nothing.
+// V1. The gate is pure.
+// V2. A natural-language requirement is `not_checked` and fails nothing (D-11).
+// V3. Every verdict names the events on which it rests.
+// V4. A missing fact satisfies no requirement.
 import { argumentsMatch } from './arguments-match.ts'
 import { citesVerdict } from './cites.ts'
 import { numbersVerdict } from './numbers-verdict.ts'
@@ -10,7 +12,7 @@ import type { EvidenceCheck, EvidenceDemands, EvidenceRequirement, MachineRequir
 import type { RunFacts } from './run-facts.ts'
 import { listed, quoted, times, type Verdict } from './verdict.ts'
 
-/** Everything a node demands, each field in its order. A node that demands nothing has no checks. */
+/** Checks everything that a node demands, each field in its order. A node that demands nothing has no checks. */
 export function evaluateNode(demands: EvidenceDemands, facts: RunFacts): { passed: boolean; checks: EvidenceCheck[] } {
   const { required_evidence, validation_rules = [], evidence_contract } = demands
   const required = evaluateEvidence(required_evidence, facts)
@@ -25,6 +27,11 @@ export function evaluateNode(demands: EvidenceDemands, facts: RunFacts): { passe
   }
 }
 
+/**
+ * Checks a list of requirements, in their order. It passes if no check failed; a check that is `not_checked` does not fail.
+ *
+ * @example evaluateEvidence([{ kind: 'tool_succeeded', tool: 'web_search' }], facts).passed
+ */
 export function evaluateEvidence(requirements: readonly EvidenceRequirement[], facts: RunFacts): { passed: boolean; checks: EvidenceCheck[] } {
   const checks = requirements.map((requirement) => check(requirement, facts))
   return { passed: checks.every((each) => each.status !== 'failed'), checks }

@@ -1,5 +1,5 @@
-// The check numbers_from_tools: does every number of the output stand in a result of the named tools?
-// A number without a sign may stand there with one: prose says "fell by 5".
+// The check `numbers_from_tools`: does every number of the output occur in a result of the named tools?
+// A number without a sign matches the same number with a minus sign, because prose says "fell by 5".
 import { type FoundNumber, numbersIn, valueOf, withoutListNumbers } from './numbers.ts'
 import type { MachineRequirement } from './requirement.ts'
 import { resultTexts } from './result-texts.ts'
@@ -13,7 +13,7 @@ export function numbersVerdict({ tools, allow = [], integers_below = 0 }: Machin
   const judged = all.filter((number) => !free(number) && !isKnown(number, allowed))
   const known = new Set(allowed)
   const read: number[] = []
-  /** Results that some number was found in. */
+  /** The results in which a number of the output was found. */
   const used: number[] = []
   let open = judged
   for (const fact of facts.tools) {

@@ -5,7 +5,7 @@ import { numbersIn, valueOf, withoutListNumbers } from './numbers.ts'
 /** The likeliest value of each number. */
 const values = (text: string): string[] => numbersIn(text).map(({ readings }) => readings[0]?.join(' ') ?? '')
 
-describe('what is read as a number', () => {
+describe('the numbers of a text', () => {
   test.each<[string, string[]]>([
     ['', []],
     ['no number', []],
@@ -50,18 +50,18 @@ describe('what is read as a number', () => {
     ['See 42.', ['42']],
     ['1.2.3', ['1.2.3']],
     ['10.0.0.1', ['10.0.0.1']],
-  ])('%j holds %j', (text, expected) => expect(values(text)).toEqual(expected))
+  ])('%j contains %j', (text, expected) => expect(values(text)).toEqual(expected))
 
   test.each(['sha256', 'H1', 'node_3', 'UTF-8', 'GPT-4.1', 'COVID-19', 'v1.2', 'v1.2.3', 'file2.txt', '3fa9c2d', '0x1F', '7z2', 'x86_64'])(
-    'the digits of the name %j are none',
+    'the digits of the name %j are not a number',
     (name) => expect(values(`the ${name}, so`)).toEqual([]),
   )
 })
 
-describe('what a number may mean', () => {
-  it('a percentage is its number or a hundredth of it', () => expect(numbersIn('12.5%')[0]?.readings).toEqual([['12.5'], ['0.125']]))
-  it('what looks grouped may be a list', () => expect(numbersIn('[100,200,300]')[0]?.readings).toEqual([['100200300'], ['100', '200', '300']]))
-  it('only a bare whole number is a plain integer', () => {
+describe('the meanings of a number', () => {
+  it('are, for a percentage, the number and a hundredth of it', () => expect(numbersIn('12.5%')[0]?.readings).toEqual([['12.5'], ['0.125']]))
+  it('include a list, if the number looks grouped', () => expect(numbersIn('[100,200,300]')[0]?.readings).toEqual([['100200300'], ['100', '200', '300']]))
+  it('are a plain integer only for a whole number without any additions', () => {
     expect(numbersIn('7 -7 7.0 7% 1,007 7e1').map((number) => number.plainInteger)).toEqual([true, false, false, false, false, false])
   })
 })
@@ -76,9 +76,9 @@ test.each<[string, string]>([
   ['1.5 is no item', '1.5 is no item'],
   ['1984. A year', '1984. A year'],
   ['and 1. not here', 'and 1. not here'],
-])('the number of a list item goes: %j', (text, expected) => expect(withoutListNumbers(text)).toBe(expected))
+])('removes the number of a list item: %j', (text, expected) => expect(withoutListNumbers(text)).toBe(expected))
 
-it('the value of a number is the same however it is written', () => {
+it('gives a number the same value, however it is written', () => {
   const styles: ((whole: bigint, fraction: string) => string)[] = [
     (whole, fraction) => `${whole}${fraction}`,
     (whole, fraction) => `${grouped(whole, ',')}${fraction}`,
@@ -108,7 +108,7 @@ it('the value of a number is the same however it is written', () => {
   )
 })
 
-it('a JavaScript number has the value of its text', () => {
+it('gives a JavaScript number the value of its text', () => {
   fc.assert(
     fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
       expect(values(String(number))).toEqual([valueOf(number)])
@@ -117,7 +117,7 @@ it('a JavaScript number has the value of its text', () => {
   )
 })
 
-it('reads any text, in a time its length bounds', () => {
+it('reads any text, in a time that is bounded by its length', () => {
   fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => void numbersIn(text)))
   const begun = performance.now()
   for (const unit of ['1,234', '1', '.', '1.', 'a1', '1a', '-', '1e', ' ', '_', 'a-1', '９']) numbersIn(unit.repeat(200_000 / unit.length))

@@ -1,24 +1,24 @@
-// The numbers of a text, each by its value, so that `1,234.50` and `1234.5` are one.
-// N1. Read are ASCII and full-width digits with a decimal point, thousands separators (`,` `'` and no-break or thin spaces),
-//     a minus that stands before the number, an exponent and a percent sign. What stands around a number (currency, unit,
-//     "million", 亿) is not read. N2. Digits that belong to a name are no number: `sha256`, `UTF-8`, `v1.2`, `3fa9c2d`.
-// N3. Three or more groups between points, as in `1.2.3`, are compared as they are written.
+// Finds the numbers of a text and gives each by its value, so that `1,234.50` and `1234.5` are the same number.
+// N1. A number consists of ASCII or full-width digits with a decimal point, thousands separators (`,` `'` and no-break or thin spaces), a minus
+//     before the number, an exponent and a percent sign. Text around a number (a currency, a unit, "million", 亿) is not read.
+// N2. Digits that belong to a name are not numbers: `sha256`, `UTF-8`, `v1.2`, `3fa9c2d`.
+// N3. Three or more groups with points between them, as in `1.2.3`, are compared as they are written.
 // N4. The time is bounded by the length of the text.
 import { wordLetters } from './result-texts.ts'
 
 export interface FoundNumber {
-  /** As the text has it, full-width characters made ASCII. */
+  /** The number as it is written in the text, with full-width characters as ASCII. */
   readonly shown: string
-  /** What it may mean, the likeliest first: `12%` is 12 or 0.12; `1,234` is one number, or else a list of two. */
+  /** The possible meanings, the likeliest first. `12%` is 12 or 0.12; `1,234` is one number or a list of two. */
   readonly readings: readonly (readonly string[])[]
-  /** A whole number without sign, fraction, separators or percent sign. */
+  /** Whether it is a whole number without a sign, fraction, separators, exponent or percent sign. */
   readonly plainInteger: boolean
 }
 
 const digits = String.raw`(?:\d{1,3}(?:(?:,\d{3})+|(?:[\u00A0\u202F\u2009]\d{3})+|(?:['’]\d{3})+)(?!\d)|\d+)`
 const number = new RegExp(
   [
-    // A name: it begins with a letter, or has letters between digits.
+    // A name begins with a letter, or contains letters between digits.
     String.raw`_*[${wordLetters}][${wordLetters}\d_]*(?:[-.]\d[${wordLetters}\d_]*)*`,
     String.raw`(?<dotted>\d+(?:\.\d+){2,})`,
     String.raw`(?<sign>(?<![${wordLetters}\p{L}\d_)\]%.])-\p{Sc}?)?(?:(?<whole>${digits})(?:\.(?<fraction>\d+))?|(?<![\p{L}\d_.)])\.(?<point>\d+))(?<power>[eE][+-]?\d{1,4}(?![${wordLetters}\d_]))?(?<percent>[ \u00A0\u202F]?%)?`,
@@ -62,7 +62,7 @@ export function numbersIn(text: string): FoundNumber[] {
   return found
 }
 
-/** The value of a number as JavaScript writes it. */
+/** The value of a JavaScript number, in the form that `numbersIn` uses. */
 export function valueOf(value: number): string {
   const [mantissa = '', exponent = '0'] = String(Math.abs(value)).split('e')
   const [whole = '', fraction = ''] = mantissa.split('.')
@@ -76,7 +76,7 @@ export function withoutListNumbers(text: string): string {
 
 const nameCharsMax = 200
 
-/** Full-width characters and the minus sign made ASCII; the T between a date and a time made a space. */
+/** The text with full-width characters and the minus sign as ASCII, and with a space for the T between a date and a time. */
 function normalised(text: string): string {
   return text
     .replace(/[\uFF01-\uFF5E]/g, (character) => String.fromCharCode(character.charCodeAt(0) - 0xfee0))
@@ -84,7 +84,7 @@ function normalised(text: string): string {
     .replace(/(?<=\d)T(?=\d\d:)/g, ' ')
 }
 
-/** One text for each value: no needless zero, no exponent, `0` without a sign. */
+/** The one text of a value: without needless zeros, without an exponent, and `0` without a sign. */
 function decimal({ negative, whole, fraction, exponent }: { negative: boolean; whole: string; fraction: string; exponent: number }): string {
   let [before, after] = [whole, fraction]
   if (Math.abs(exponent) > 400) return `${negative ? '-' : ''}${before}.${after}e${exponent}`

@@ -1,12 +1,12 @@
-// Whether an output is JSON of a given shape (JSON Schema, the part zod can represent).
-// J1. The output is JSON alone, or alone in one fenced block. J2. A schema that holds anything this check would have to
-//     leave out is a fault, so that a verdict never says more than was checked.
+// Decides whether an output is JSON of a given shape (JSON Schema, the part that zod supports).
+// J1. The output must be JSON, or one fenced block with JSON, and nothing else.
+// J2. A schema with anything that this check cannot check is a fault. So a verdict never claims more than was checked.
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
 import type { RequirementFault } from './requirement-fault.ts'
 
-/** What does not fit, in words; `null` when the output fits. */
+/** What does not match, in words; `null` if the output matches. */
 export function schemaMismatch(schema: Schema, output: string): string | null {
   let value: unknown
   try {
@@ -25,7 +25,7 @@ export function schemaMismatch(schema: Schema, output: string): string | null {
   }
 }
 
-/** Why a schema cannot be checked, with the place in it; `null` when it can. */
+/** Why a schema cannot be checked, with the place in the schema; `null` if it can be checked. */
 export function schemaFault(schema: Schema): RequirementFault | null {
   const chars = canonicalJson(schema).length
   if (chars > schemaCharsMax) return { path: [], message: `has ${chars} characters; at most ${schemaCharsMax} are checked` }
@@ -46,7 +46,7 @@ function compiled(schema: Schema): z.ZodType {
   return z.fromJSONSchema(stripped(schema) as Parameters<typeof z.fromJSONSchema>[0], { registry: z.registry() })
 }
 
-/** zod puts a `default` in the place of what is missing, so that a missing field would pass. */
+/** The schema without `default`: zod would fill in the default, so that a missing field would pass. */
 function stripped(schema: unknown): unknown {
   if (!isSchema(schema)) return schema
   const { default: _, ...rest } = schema
@@ -94,7 +94,7 @@ function faultAt(schema: unknown, path: readonly string[]): RequirementFault | n
   return null
 }
 
-/** What zod would leave out silently, or cannot do in bounded time. */
+/** Why a keyword cannot be checked: zod would ignore it silently, or its time has no bound. */
 function keywordFault(key: string, value: unknown, schema: Schema): string | null {
   const types = typesOf(schema)
   const literal = schema['enum'] !== undefined || schema['const'] !== undefined
@@ -147,7 +147,7 @@ type Schema = Readonly<Record<string, unknown>>
 
 const isSchema = (value: unknown): value is Schema => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The content of a text that is one fenced block and nothing else; any other text, trimmed. */
+/** The content of a text that is exactly one fenced block; any other text is only trimmed. */
 export function withoutFence(text: string): string {
   const trimmed = text.trim()
   const fence = /^(?:`{3,}|~{3,})/.exec(trimmed)?.[0]

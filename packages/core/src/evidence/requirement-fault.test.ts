@@ -49,7 +49,7 @@ describe('a requirement that can be checked has no fault', () => {
   })
 })
 
-describe('one that cannot be has a fault at its place', () => {
+describe('a requirement that cannot be checked has a fault at its place', () => {
   test.each<[EvidenceRequirement, string, string]>([
     [{ kind: 'output_length', min: 9, max: 3 }, 'min', '9, more than max, which is 3'],
     [{ kind: 'output_matches', pattern: '(' }, 'pattern', '"(", which is not a regular expression'],
@@ -87,7 +87,7 @@ describe('one that cannot be has a fault at its place', () => {
     expect(plannedRequirement.safeParse(requirement).error?.issues).toMatchObject([{ path: path === '' ? [] : path.split('.'), message: fault?.message }])
   })
 
-  it('the journal keeps it all the same: what was accepted once can be read for ever', () => {
+  it('keeps an uncheckable requirement readable in the journal, because it was once accepted', () => {
     expect(evidenceRequirement.safeParse({ kind: 'output_matches', pattern: '(?=a)' }).success).toBe(true)
   })
 })

@@ -1,16 +1,16 @@
-// Why a requirement could not be checked, told when the graph is planned and not when the work is done.
+// Finds requirements that could not be checked. It runs when the graph is planned, so that a fault is known before the work is done.
 import { schemaFault } from './output-schema.ts'
 import { compilePattern } from './pattern.ts'
 import { type EvidenceRequirement, evidenceRequirement } from './requirement.ts'
 
-/** `message` goes on after the name of the place: "… is 9, more than max". */
+/** `message` continues a sentence that begins with the name of the place: "… is 9, more than max". */
 export interface RequirementFault {
-  /** Within the requirement. */
+  /** The place within the requirement. */
   readonly path: readonly string[]
   readonly message: string
 }
 
-/** A requirement as people and models write it: one that can be checked. The journal keeps whatever it was given. */
+/** A requirement from a person or a model. It must be checkable. The journal keeps requirements that are not. */
 export const plannedRequirement = evidenceRequirement.superRefine((value, context) => {
   const fault = requirementFault(value)
   if (fault !== null) context.addIssue({ code: 'custom', path: [...fault.path], message: fault.message })

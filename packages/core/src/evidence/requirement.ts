@@ -1,12 +1,13 @@
-// What a node's result must rest on. A string is for people and the model: shown, recorded, never checked (D-11).
-// An object is a check that code makes: of the run's tool calls, of its final output, of the workspace.
-// What a check means stands in docs/writing-skills.md; whether one can be made at all is `requirementFault`.
+// What the result of a node must rest on. A string is for people and the model: it is shown and recorded, and never checked (D-11).
+// An object is a check by code, of the tool calls of the run, its final output or the workspace.
+// docs/writing-skills.md explains each check. `requirementFault` decides whether a check is possible at all.
 import { z } from 'zod'
 
 const text = z.string().min(1).max(2000)
 const anyObject = z.record(z.string(), z.unknown())
 const times = z.number().int().min(1).max(1000)
 
+/** A requirement that code checks. Each kind describes itself. */
 export const machineRequirement = z.discriminatedUnion('kind', [
   z
     .strictObject({ kind: z.literal('tool_succeeded'), tool: z.string().min(1), times_min: times.optional(), arguments_match: anyObject.optional() })
@@ -40,24 +41,25 @@ export const machineRequirement = z.discriminatedUnion('kind', [
 ])
 export type MachineRequirement = z.infer<typeof machineRequirement>
 
+/** A requirement in natural language, with at most 2,000 characters, or one that code checks. */
 export const evidenceRequirement = z.union([text, machineRequirement])
 export type EvidenceRequirement = z.infer<typeof evidenceRequirement>
 
-/** What a node's result is held to: facts it rests on, rules for its output, and how evidence is to be given, in words. */
+/** What a node demands of its result: evidence, rules for the output, and in words how the worker must give evidence. */
 export interface EvidenceDemands {
   readonly required_evidence: readonly EvidenceRequirement[]
   readonly validation_rules?: readonly EvidenceRequirement[] | undefined
   readonly evidence_contract?: string | undefined
 }
 
-/** Every requirement a node's result is checked against, in the order of the fields. */
+/** The requirements that are checked for a node, in the order of the fields. */
 export function requirementsOf(demands: EvidenceDemands): readonly EvidenceRequirement[] {
   return demands.validation_rules === undefined ? demands.required_evidence : [...demands.required_evidence, ...demands.validation_rules]
 }
 
-/** `rests_on` are the `taskseq`s of the events the verdict was read from. */
+/** The verdict on one requirement. `rests_on`: the `taskseq` of each event from which the verdict was read. */
 export const evidenceCheck = z.object({
-  /** The field of the node the requirement stands in; absent: `required_evidence`. */
+  /** The field of the node that contains the requirement. Default: `required_evidence`. */
   field: z.enum(['validation_rules', 'evidence_contract']).optional(),
   requirement: evidenceRequirement,
   status: z.enum(['passed', 'failed', 'not_checked']),

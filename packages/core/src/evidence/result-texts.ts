@@ -1,5 +1,5 @@
-// What can be read in a tool's result: its text, and when that is JSON, the strings in it as they were before JSON escaped them.
-// Without the latter, the 12 of "total:\n12" would be a part of the word "n12".
+// The readable texts of a tool's result: the result itself and, if it is JSON, the strings in it without their escapes.
+// Without these strings, the 12 of "total:\n12" would be a part of the word "n12".
 import type { JsonValue } from '../json.ts'
 
 export function resultTexts(result: string): readonly string[] {
@@ -21,5 +21,5 @@ function stringsIn(value: JsonValue): string[] {
   return strings
 }
 
-/** Letters that words are made of; scripts written without spaces, such as Han, make no boundary. */
+/** The letters that make up words. Scripts without spaces between words, such as Han, have no word boundary. */
 export const wordLetters = String.raw`\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}`

@@ -25,7 +25,7 @@ const kept = (...requirements: EvidenceRequirement[]) =>
   )
 
 describe('the facts of a run', () => {
-  it('hold each call with its arguments, its result, its place and the place of what asked for it', () => {
+  it('contain each call with its arguments, its result, its position and the position of the answer that asked for it', () => {
     expect(run.facts).toEqual([
       { taskseq: 3, tool: 'read', success: true, askedSeq: 2, arguments: '{}', result: 'long text' },
       { taskseq: 4, tool: 'count', success: true, askedSeq: 2, arguments: '{"path":"."}', result: '12' },
@@ -33,28 +33,28 @@ describe('the facts of a run', () => {
     ])
   })
 
-  it('are whole when nobody says what they are for', () => expect(factsOf(run).tools).toBe(run.facts))
+  it('are complete if no requirements are given', () => expect(factsOf(run).tools).toBe(run.facts))
 
-  it('hold no arguments and no results when nothing reads them', () => {
+  it('contain no arguments and no results if no requirement reads them', () => {
     expect(kept()).toEqual(['read', 'count', 'count'])
     expect(kept('two sources', { kind: 'tool_succeeded', tool: 'count' }, { kind: 'output_contains', texts: ['x'] })).toEqual(['read', 'count', 'count'])
   })
 
-  it('hold what a requirement reads, of the tools it names and the calls that count', () => {
+  it('contain what a requirement reads, for the tools that it names and the calls that count', () => {
     expect(kept({ kind: 'tool_succeeded', tool: 'count', arguments_match: {} })).toEqual(['read', 'count {"path":"."}', 'count {}'])
     expect(kept({ kind: 'numbers_from_tools', tools: ['count'] })).toEqual(['read', 'count = 12', 'count'])
     expect(kept({ kind: 'output_cites', from_tool: 'read' })).toEqual(['read {} = long text', 'count', 'count'])
     expect(kept({ kind: 'output_cites', sources: ['x'] })).toEqual(['read', 'count', 'count'])
   })
 
-  it('hold the files that were looked for', () => {
+  it('contain the files that were looked up', () => {
     const found = [{ path: 'a', found: 'file', bytes: 1 }] as const
     const looked = evolveRun(run, plain('workspace_files_checked', { files: [...found] }, 'r1'), { taskseq: 9 })
     expect([factsOf(run).files, factsOf(looked, []).files]).toEqual([undefined, { taskseq: 9, found }])
   })
 })
 
-it('each file is looked for once', () => {
+it('looks up each file once', () => {
   expect(filesToFind(['x', { kind: 'files_exist', paths: ['a', 'b'] }, { kind: 'output_length' }, { kind: 'files_exist', paths: ['b', 'c'] }])).toEqual([
     'a',
     'b',

@@ -1,17 +1,22 @@
-// What the gate reads of a run, and how much of it a node's requirements need.
-// F1. Arguments and results of tool calls are left out when no requirement reads them: facts cross a thread.
+// What the gate reads of a run, reduced to what the requirements of a node need.
+// F1. Arguments and results of tool calls are left out if no requirement reads them, because facts are sent to another thread.
 import type { FilesFact, RunState, ToolFact } from '../fold/run-state.ts'
 import type { EvidenceRequirement } from './requirement.ts'
 
+/** The facts of a run that the gate reads. `outputSeq` is the `taskseq` of the answer with the output; 0 if there is none. */
 export interface RunFacts {
   readonly outputText: string
   readonly outputSeq: number
   readonly tools: readonly ToolFact[]
-  /** Absent or `null`: no files were looked for. */
+  /** What was found at the paths that requirements name. Absent or `null`: no paths were looked up. */
   readonly files?: FilesFact | null
 }
 
-/** @param requirements what the facts are for; absent: everything is kept */
+/**
+ * The facts of a run.
+ *
+ * @param requirements the requirements that will read the facts; absent: all facts are kept
+ */
 export function factsOf(run: RunState, requirements?: readonly EvidenceRequirement[]): RunFacts {
   const { outputText, outputSeq, facts, files } = run
   const tools = requirements === undefined ? facts : facts.map((fact) => reduced(fact, requirements))
@@ -44,7 +49,7 @@ function needOf(requirement: EvidenceRequirement, { tool, success }: ToolFact): 
   }
 }
 
-/** The files a node's requirements name, each once. */
+/** The paths that the requirements name, each once. */
 export function filesToFind(requirements: readonly EvidenceRequirement[]): string[] {
   return [...new Set(requirements.flatMap((each) => (typeof each === 'object' && each.kind === 'files_exist' ? each.paths : [])))]
 }

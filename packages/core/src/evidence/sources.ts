@@ -1,9 +1,9 @@
-// Sources a text names: URLs, and names that are given as text.
-// U1. URLs are compared without their scheme, fragment, trailing slash and the punctuation around them; host names without case.
-// U2. A name occurs only whole: `doc-1` does not occur in `doc-12`.
+// Finds the sources that a text names: URLs, and names that are given as text.
+// U1. URLs are compared without their scheme, their fragment, a trailing slash and the punctuation around them. Host names are compared without case.
+// U2. A name occurs only as a whole: `doc-1` does not occur in `doc-12`.
 import { wordLetters } from './result-texts.ts'
 
-/** The URLs of a text, in the form in which they are compared, each with how it was written first. */
+/** The URLs of a text, in the form in which they are compared. Each has the form in which it was first written. */
 export function urlsIn(text: string): Map<string, string> {
   const urls = new Map<string, string>()
   for (const [found] of text.matchAll(/https?:\/\/[^\s<>"'`|\\^{}（）【】《》「」，。；、]+/giu)) {
@@ -14,7 +14,7 @@ export function urlsIn(text: string): Map<string, string> {
   return urls
 }
 
-/** Whether a text names a source, which is a URL or a name. */
+/** Whether a text names a source. The source is a URL or a name. */
 export function names(text: string, source: string): boolean {
   const key = /^https?:\/\//i.test(source) ? urlKey(source) : null
   return key === null ? occursWhole(text, source) : urlsIn(text).has(key)
@@ -26,7 +26,7 @@ function urlKey(url: string): string | null {
   return host + pathname.replace(/\/+$/, '') + search
 }
 
-/** A sentence's full stop and the bracket of a Markdown link are no part of the URL before them. */
+/** A full stop after a URL and the bracket of a Markdown link are not part of the URL. */
 function withoutPunctuation(url: string): string {
   let end = url.length
   const count = (mark: string): number => url.slice(0, end).split(mark).length

@@ -1,6 +1,7 @@
-// The ways LLM work fails. What is done about each is in failure-policy.ts.
+// The ways in which LLM work fails. The reaction to each is in failure-policy.ts.
 import { z } from 'zod'
 
+/** The class of a failure. */
 export const failureClass = z.enum([
   'rate_limited',
   'provider_unavailable',
@@ -23,7 +24,7 @@ export const failureClass = z.enum([
 ])
 export type FailureClass = z.infer<typeof failureClass>
 
-/** What another endpoint may well answer: after these the fallback is asked, on every call anew (PR-02). */
+/** The failures after which the fallback is asked, because another endpoint may answer. Each call asks the main provider first (PR-02). */
 export const fallbackClasses: ReadonlySet<FailureClass> = new Set([
   'rate_limited',
   'provider_unavailable',
@@ -32,6 +33,6 @@ export const fallbackClasses: ReadonlySet<FailureClass> = new Set([
   'malformed_output',
 ])
 
-/** What went wrong, as it stands in the journal. */
+/** A failure as the journal stores it. `message` is for people. */
 export const failure = z.object({ class: failureClass, message: z.string() })
 export type Failure = z.infer<typeof failure>

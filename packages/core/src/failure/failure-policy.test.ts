@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { type FailureClass, failureClass } from './failure-class.ts'
 import { type FailurePolicy, failurePolicies, policiesWith, retryPauseMs, retryTimeMsMax } from './failure-policy.ts'
 
-// What the supervisor does about each class, as an operator would read it.
+// What the supervisor does about each class, in the words of an operator.
 const table: Record<FailureClass, string> = {
   rate_limited: 'retry, 6 tries, 500 to 30000 ms, wait 3600000 ms',
   provider_unavailable: 'retry, 5 tries, 200 to 30000 ms, wait 3600000 ms',
@@ -56,7 +56,7 @@ describe('failurePolicies', () => {
 })
 
 describe('policiesWith', () => {
-  it('changes what is named, and leaves the action of every class as it is', () => {
+  it('changes only what is named, and keeps the action of every class', () => {
     const changed = policiesWith({
       retries: { malformed_output: { triesMax: 9 }, worker_lost: { restartsMax: 0 }, provider_refused: { triesMax: 5 } },
       outageMsMax: 7,
@@ -74,7 +74,7 @@ describe('retryPauseMs without a wait', () => {
   const policy = { action: 'retry', triesMax: 5, pauseMsMin: 100, pauseMsMax: 1000, waitMsMax: 0 } as const
   const pauseOf = (failed: { tries: number; random: number; retryAfterMs?: number }): number | null => retryPauseMs(policy, { waitedMs: 0, ...failed })
 
-  it('is null when the tries are used up', () => {
+  it('is null after the last try', () => {
     expect(pauseOf({ tries: 4, random: 0 })).toBe(100)
     expect(pauseOf({ tries: 5, random: 0 })).toBeNull()
     expect(pauseOf({ tries: 6, random: 0 })).toBeNull()
@@ -85,17 +85,17 @@ describe('retryPauseMs without a wait', () => {
       expect(retryPauseMs(other, { tries: 1, waitedMs: 0, random: 0 })).toBeNull()
   })
 
-  it('doubles its ceiling with every try, up to the most', () => {
+  it('doubles its ceiling with every try, up to the maximum', () => {
     expect([1, 2, 3, 4].map((tries) => pauseOf({ tries, random: 1 - Number.EPSILON }))).toEqual([200, 400, 800, 1000])
   })
 
-  it('waits at least as long as the server asks, but never longer than the policy allows', () => {
+  it('is at least as long as the server asks, but never longer than the policy allows', () => {
     expect(pauseOf({ tries: 1, random: 0, retryAfterMs: 700 })).toBe(700)
     expect(pauseOf({ tries: 1, random: 0, retryAfterMs: 60_000 })).toBe(1000)
     expect(pauseOf({ tries: 1, random: 0.5, retryAfterMs: 1 })).toBe(150)
   })
 
-  it('spreads: two clients with other chances do not wait the same', () => {
+  it('differs between two clients with different random numbers', () => {
     expect(new Set(Array.from({ length: 20 }, (_, index) => pauseOf({ tries: 3, random: index / 20 }))).size).toBe(20)
   })
 })
@@ -104,7 +104,7 @@ describe('retryPauseMs with a wait', () => {
   const policy = failurePolicies.provider_unavailable
   const unavailable = (failed: { tries: number; waitedMs: number; random?: number; retryAfterMs?: number }) => retryPauseMs(policy, { random: 0.5, ...failed })
 
-  it('goes on after the tries until the wait is over, with pauses between half the ceiling and the ceiling', () => {
+  it('continues after the tries until the wait is over, with pauses between half the ceiling and the ceiling', () => {
     expect(unavailable({ tries: 9, waitedMs: 60_000, random: 0 })).toBe(15_000)
     expect(unavailable({ tries: 90, waitedMs: 1_800_000, random: 1 - Number.EPSILON })).toBe(30_000)
     expect(unavailable({ tries: 5, waitedMs: 3_590_000 })).toBe(4_800)
@@ -112,18 +112,18 @@ describe('retryPauseMs with a wait', () => {
     expect(unavailable({ tries: 90, waitedMs: 3_600_000 })).toBeNull()
   })
 
-  it('makes its tries, however long they took', () => {
+  it('allows all tries, however long they take', () => {
     expect(unavailable({ tries: 4, waitedMs: 4_000_000, random: 0 })).toBe(200)
     expect(unavailable({ tries: 5, waitedMs: 4_000_000 })).toBeNull()
   })
 
-  it('waits as long as a server asks, and until a circuit is tried again, as far as the wait goes', () => {
+  it('waits as long as a server asks, and until a circuit breaker allows a try, within the limit of the wait', () => {
     expect(unavailable({ tries: 1, waitedMs: 0, retryAfterMs: 40_000 })).toBe(40_000)
     expect(unavailable({ tries: 50, waitedMs: 3_000_000, retryAfterMs: 86_400_000 })).toBe(600_000)
   })
 })
 
-it('whatever the policy, a call that always fails ends within the time the policy has, and every pause is within its bounds', () => {
+it('keeps every pause within its bounds, and ends a call that always fails within the time of its policy, for every policy', () => {
   const draw = fc.record({
     triesMax: fc.integer({ min: 1, max: 8 }),
     pauseMsMin: fc.integer({ min: 1, max: 1_000 }),

@@ -1,27 +1,29 @@
-// What a supervisor does about each class of failure: a table, so that tests and operators read it as one.
-// F1. Every class has a policy. F2. Every retry is bounded, in tries and in time. F3. What was tried and waited for before is given
-//     by the caller, who has it from the journal: nothing here reads a clock.
+// What a supervisor does about each class of failure. It is a table, so that tests and operators can read it.
+// F1. Every class has a policy.
+// F2. Every retry is bounded, in tries and in time.
+// F3. The caller supplies the earlier tries and waits, which it reads from the journal. No function here reads a clock.
 import type { FailureClass } from './failure-class.ts'
 
 /**
- * - `retry`: the same call again, after a jittered pause. The run fails when `triesMax` tries were made and at least `waitMsMax`
- *   was waited; 0: the tries alone decide.
- * - `restart`: the loop again from the journal, in another worker; when the restarts are used up, the run fails.
- * - `fail_run`: the run fails at once; its supervisor blocks what depends on it.
+ * - `retry`: makes the same call again, after a pause with jitter. The run fails after `triesMax` tries and at least `waitMsMax` of waiting. If
+ *   `waitMsMax` is 0, only the tries count.
+ * - `restart`: restarts the loop from the journal, in another worker. The run fails after `restartsMax` restarts.
+ * - `fail_run`: fails the run at once. The supervisor of the run blocks what depends on it.
  */
 export type FailurePolicy =
   | { readonly action: 'retry'; readonly triesMax: number; readonly pauseMsMin: number; readonly pauseMsMax: number; readonly waitMsMax: number }
   | { readonly action: 'restart'; readonly restartsMax: number }
   | { readonly action: 'fail_run' }
 
+/** A policy for each class of failure. */
 export type FailurePolicies = Readonly<Record<FailureClass, FailurePolicy>>
 
-/** How long a run waits for a provider that is away, and for a limit, before it fails: an hour. */
+/** How long a run waits for a provider that is away, or for a rate limit, before it fails: one hour, in milliseconds. */
 export const waitMsDefault = 3_600_000
 
 const failRun: FailurePolicy = { action: 'fail_run' }
 
-/** As they are where nothing is configured. */
+/** The default policies. */
 export const failurePolicies = {
   rate_limited: { action: 'retry', triesMax: 6, pauseMsMin: 500, pauseMsMax: 30_000, waitMsMax: waitMsDefault },
   provider_unavailable: { action: 'retry', triesMax: 5, pauseMsMin: 200, pauseMsMax: 30_000, waitMsMax: waitMsDefault },
@@ -43,10 +45,10 @@ export const failurePolicies = {
   internal: failRun,
 } as const satisfies FailurePolicies
 
-/** A provider that is away or does not answer in time: waited for up to `provider_outage_ms_max`. */
+/** The failures of a provider that is away or does not answer in time. A run waits for it for up to `provider_outage_ms_max`. */
 export const outageClasses: ReadonlySet<FailureClass> = new Set(['provider_unavailable', 'provider_timeout'])
 
-/** What an operator may change of a policy. The action of a class is fixed. */
+/** What an operator may change in a policy. The action of a class is fixed. */
 export interface RetryChange {
   readonly triesMax?: number | undefined
   readonly pauseMsMin?: number | undefined
@@ -55,9 +57,10 @@ export interface RetryChange {
 }
 
 /**
- * The default policies with what is configured.
+ * The default policies with the configured changes.
  *
- * @param change.outageMsMax how long an outage is waited for. `limitMsMax`: how long a limit is
+ * @param change.outageMsMax how long a run waits for a provider that is away. Default: one hour
+ * @param change.limitMsMax how long a run waits for a rate limit. Default: one hour
  */
 export function policiesWith(change: {
   readonly retries?: Readonly<Partial<Record<FailureClass, RetryChange | undefined>>>
@@ -82,22 +85,24 @@ export function policiesWith(change: {
   return Object.fromEntries(entries.map(([name, policy]) => [name, changed(name, policy)])) as FailurePolicies
 }
 
-/** What failed so far, of one provider call. */
+/** The failed tries of one provider call so far. */
 export interface FailedTries {
-  /** Tries that failed with this class, this one included. */
+  /** Tries that failed with this class, including the last one. */
   readonly tries: number
-  /** What was waited since the last answer, failed tries included. */
+  /** The time since the last answer that was spent waiting and on failed tries. */
   readonly waitedMs: number
-  /** In [0, 1). */
+  /** A random number in [0, 1). */
   readonly random: number
-  /** The wish of the server, or the time for which a circuit is still open. */
+  /** The pause that the server asked for, or the time for which a circuit breaker stays open. Default: 0. */
   readonly retryAfterMs?: number | undefined
 }
 
 /**
- * The pause before the call is tried again, or `null` when the run fails. The ceiling doubles with every try; the first tries pause
- * anywhere between the least pause and the ceiling, later ones between half the ceiling and the ceiling. `retryAfterMs` is the least
- * pause, as far as the policy allows.
+ * The pause before the call is tried again, in milliseconds; `null` if the run fails. The ceiling doubles with every try. The first tries pause
+ * between the minimum and the ceiling, and later tries between half the ceiling and the ceiling. `retryAfterMs` raises the pause as far as the policy
+ * allows.
+ *
+ * @example retryPauseMs(failurePolicies.rate_limited, { tries: 1, waitedMs: 0, random: 0.5 }) // 750
  */
 export function retryPauseMs(policy: FailurePolicy, { tries, waitedMs, random, retryAfterMs = 0 }: FailedTries): number | null {
   if (policy.action !== 'retry') return null
@@ -107,12 +112,12 @@ export function retryPauseMs(policy: FailurePolicy, { tries, waitedMs, random, r
   const ceiling = Math.max(policy.pauseMsMin, Math.min(policy.pauseMsMax, policy.pauseMsMin * 2 ** Math.min(tries, 40)))
   const least = more ? policy.pauseMsMin : Math.max(policy.pauseMsMin, ceiling / 2)
   const pause = Math.max(least + random * (ceiling - least), retryAfterMs)
-  // 0 stands for no pause at all: the fallback is asked at once.
+  // The result is at least 1, because a recorded pause of 0 means that the fallback is asked at once.
   return Math.max(1, Math.round(Math.min(more ? Math.max(leftMs, policy.pauseMsMax) : leftMs, pause)))
 }
 
 /**
- * The most time from the first failed try until the run fails, when every try takes `tryMs` at most and servers ask for no longer
+ * The longest time from the first failed try until the run fails, in milliseconds, if every try takes at most `tryMs` and servers ask for no longer
  * pauses; `null` for a policy that does not retry.
  */
 export function retryTimeMsMax(policy: FailurePolicy, tryMs: number): number | null {
@@ -120,6 +125,6 @@ export function retryTimeMsMax(policy: FailurePolicy, tryMs: number): number | n
   let pausesMs = 0
   for (let tries = 1; tries < policy.triesMax; tries++) pausesMs += retryPauseMs(policy, { tries, waitedMs: policy.waitMsMax, random: 1 }) ?? 0
   const triesTime = pausesMs + policy.triesMax * tryMs
-  // The last try of a wait begins before the time is up, and may take its whole time.
+  // The last try of a wait begins before the time is over, and may take `tryMs`.
   return Math.max(triesTime, policy.waitMsMax === 0 ? 0 : policy.waitMsMax + tryMs)
 }

@@ -15,7 +15,7 @@ describe('a call', () => {
     ['that was allowed', granted, false],
     ['that was refused', refused, false],
     ['with a result, although a person was asked', askedAndDone, false],
-  ])('%s: it waits is %o → %s', (_, call, waits) => expect(callWaits(call)).toBe(waits))
+  ])('%s, with the state %o, waits for a person: %s', (_, call, waits) => expect(callWaits(call)).toBe(waits))
 })
 
 describe('a run', () => {

@@ -1,18 +1,22 @@
 // What a run does while calls of its last answer are open: it acts, waits for a person, or thinks again.
-// The one definition of "waits for an approval". The fold of a run, the machine of the loop, the read model and the screens use it.
+// This is the only definition of "waits for an approval". The fold of a run, the machine of the loop, the read model and the screens use it.
 
-/** How far a call has come. An `OpenCall` is one. */
+/** The progress of a call. An `OpenCall` has this shape. */
 export interface CallProgress {
-  /** `null`: nobody is asked about it. */
+  /** The state of the approval; `null` if the call did not ask for one. */
   readonly approval: string | null
-  /** `null` until there is one. */
+  /** The content of the result; `null` until there is one. */
   readonly result: string | null
 }
 
-/** A person is asked about the call and has not decided. */
+/** Whether a person was asked about the call and has not decided. */
 export const callWaits = ({ approval, result }: CallProgress): boolean => result === null && approval === 'requested'
 
-/** @returns `thinking` when every call has a result; `waiting_for_approval` when each one without a result waits for a person */
+/**
+ * What a run with these calls does.
+ *
+ * @returns `thinking` if every call has a result; `waiting_for_approval` if each call without a result waits for a person
+ */
 export function statusOfCalls(calls: Iterable<CallProgress>): 'thinking' | 'acting' | 'waiting_for_approval' {
   let [open, waiting] = [0, 0]
   for (const call of calls) {

@@ -1,15 +1,15 @@
-// The provider call that a run is to make next: what failed of it so far, and how long it was waited for. Part of the run's state.
-// D1. It begins anew with every answer, and whenever the conversation was shortened. D2. It is folded from the journal alone: pauses
-//     and the time that failed tries took are data, and no clock is read.
+// The next provider call of a run: its failed tries, and how long the run has waited for it. It is part of the run's state.
+// D1. It starts again with every answer, and whenever the conversation is shortened.
+// D2. It is folded from the journal alone. Pauses and the time of failed tries are recorded data, and no clock is read.
 import type { DataOf } from '../events/catalog.ts'
 import type { Failure, FailureClass } from '../failure/failure-class.ts'
 
 export interface DueCall {
-  /** Failed tries by class. A try of main and the fallback counts for the classes of both. */
+  /** Failed tries by class. A try that asked the main provider and then the fallback counts for both classes. */
   readonly triesOf: Readonly<Partial<Record<FailureClass, number>>>
-  /** Pauses, and what the failed tries took. */
+  /** The pauses, and the time that the failed tries took. */
   readonly waitedMs: number
-  /** Main failed in this try and the fallback is due; `null`: main is. */
+  /** The failure of the main provider in this try, if the fallback is next; `null` if the main provider is next. */
   readonly mainFailed: { readonly failure: Failure; readonly provider: string } | null
 }
 

@@ -1,10 +1,10 @@
-// Every fold has one shape: `evolve(state, event, at) → state`. `evolveRun` is pure. `evolveTask` and `evolveTeam` consume the state
-// they are given and return the same one: a log may hold thousands of runs, and copying their map for each event would be quadratic.
+// Every fold has one shape: `evolve(state, event, at) → state`. `evolveRun` is pure. `evolveTask` and `evolveTeam` change the state that they get and
+// return it: a log may contain thousands of runs, and a copy of their map for each event would take quadratic time.
 
-/** Where an event stands, as far as a state depends on it. */
+/** The place of an event, as far as a state depends on it. */
 export interface EventPlace {
-  /** In its task's log, from 1. */
+  /** The position in the log of the task, from 1. */
   readonly taskseq: number
-  /** By the task's own clock, in milliseconds. */
+  /** The time by the task's own clock, in milliseconds. */
   readonly clockMs: number
 }

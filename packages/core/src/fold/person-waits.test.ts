@@ -3,7 +3,7 @@ import { type PersonWaits, waitBegan, waitedMs, waitEnded, waitsOver } from './p
 
 const call = (callId: string, runId = 'r', teamRunId: string | null = 't') => ({ runId, teamRunId, callId })
 
-it('counts the waits of several calls at once once, for the run and for its team', () => {
+it('counts the waits of several simultaneous calls once, for the run and for its team', () => {
   const waits: PersonWaits = new Map()
   waitBegan(waits, call('a'), 100)
   waitBegan(waits, call('b'), 150)
@@ -13,7 +13,7 @@ it('counts the waits of several calls at once once, for the run and for its team
   expect([waitedMs(waits, 'r', 900), waitedMs(waits, 't', 900)]).toEqual([200, 200])
 })
 
-it('counts a team for as long as any of its runs waits', () => {
+it('counts the time of a team while any of its runs waits', () => {
   const waits: PersonWaits = new Map()
   waitBegan(waits, call('a', 'one'), 0)
   waitBegan(waits, call('a', 'two'), 50)
@@ -22,7 +22,7 @@ it('counts a team for as long as any of its runs waits', () => {
   expect([waitedMs(waits, 'one', 500), waitedMs(waits, 'two', 500), waitedMs(waits, 't', 500)]).toEqual([100, 70, 120])
 })
 
-it('takes a wait that began twice, and an end that nobody began, for nothing', () => {
+it('ignores a wait that begins twice, and an end of a wait that never began', () => {
   const waits: PersonWaits = new Map()
   waitEnded(waits, call('a'), 10)
   waitBegan(waits, call('a'), 20)

@@ -1,18 +1,19 @@
-// For how long runs and teams have waited for a person: their deadlines stop meanwhile (D-63).
-// P1. Time is the task's own clock: it passes while a daemon drives the task. P2. Waits of several calls at once count once.
-// P3. Like the task's state it is owned by whoever folds.
+// How long runs and teams have waited for a person. Their deadlines stop during that time (D-63).
+// P1. Time is measured by the task's own clock (task-state.ts).
+// P2. If several calls wait at once, the time counts once.
+// P3. These functions change the map that they get, like the fold of the task.
 
 interface PersonWait {
-  /** Calls that wait now. */
+  /** The calls that wait now. */
   readonly calls: Set<string>
   sinceMs: number
   totalMs: number
 }
 
-/** By run id and by team run id. */
+/** The waits, by run id and by team run id. */
 export type PersonWaits = Map<string, PersonWait>
 
-/** A run, and its team; `null` for a root. */
+/** A run and its team; `null` for the root. */
 interface OfRun {
   readonly runId: string
   readonly teamRunId: string | null
@@ -22,7 +23,7 @@ export interface OfCall extends OfRun {
   readonly callId: string
 }
 
-/** A call of the run waits from now on. */
+/** Notes that a call of the run begins to wait. */
 export function waitBegan(waits: PersonWaits, of: OfCall, atMs: number): void {
   for (const id of idsOf(of)) {
     const wait = waits.get(id) ?? { calls: new Set<string>(), sinceMs: atMs, totalMs: 0 }
@@ -32,17 +33,21 @@ export function waitBegan(waits: PersonWaits, of: OfCall, atMs: number): void {
   }
 }
 
-/** It was decided, or nobody waits for it any more. */
+/** Notes that a call stops waiting: it was decided, or its run no longer needs it. */
 export function waitEnded(waits: PersonWaits, of: OfCall, atMs: number): void {
   for (const id of idsOf(of)) end(waits.get(id), keyOf(of), atMs)
 }
 
-/** The run is over: nothing of it waits. */
+/** Notes the end of a run: none of its calls waits any more. */
 export function waitsOver(waits: PersonWaits, of: OfRun, atMs: number): void {
   for (const call of [...(waits.get(of.runId)?.calls ?? [])]) for (const id of idsOf(of)) end(waits.get(id), call, atMs)
 }
 
-/** @param id of a run or of a team run */
+/**
+ * How long a run or a team run has waited so far, in milliseconds.
+ *
+ * @param id the id of a run or of a team run
+ */
 export function waitedMs(waits: PersonWaits, id: string, atMs: number): number {
   const wait = waits.get(id)
   if (wait === undefined) return 0

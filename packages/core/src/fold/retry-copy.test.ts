@@ -40,7 +40,7 @@ const nodes = ({ task }: { task: TaskState }) => Object.fromEntries([...(task.te
 describe('a root run that failed', () => {
   const log = [...begun('root'), calls('root', 'c1'), called('root', 'c1'), result('root', 'c1', 'tool', 'text'), failedTry('root'), runFailed('root')]
 
-  it('keeps its answers and results and is to ask again, with tries of its own', () => {
+  it('keeps its answers and results and asks the model again, with tries of its own', () => {
     const retry = retried(...log, ended('task_failed'))
     expect(root(retry)).toMatchObject({ status: 'thinking', answers: 1, tries: 0, due: { waitedMs: 0 } })
     expect(root(retry)?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
@@ -55,13 +55,13 @@ describe('a root run that failed', () => {
     ])
   })
 
-  it('says from where it was copied, and what was answered costs nothing', () => {
+  it('says from where it was copied, and copied answers cost nothing', () => {
     const [first, ...rest] = retried(...log, ended('task_failed')).copy
     expect(first).toMatchObject({ data: { task_id: 't1', taskseq: 10, events: 5, previous_task_id: null } })
     expect(rest.find(({ type }) => type === 'assistant_message_added')?.data).toMatchObject({ usage: noUsage, copied_from: { task_id: 't1', taskseq: 5 } })
   })
 
-  it('a second time goes on from the first retry, and its answers are still those of the first task', () => {
+  it('continues from the first retry when it is retried again, and its answers still name the first task', () => {
     const once = retryCopy(recorded(submitted, claimed, ...log, ended('task_failed')), into)
     const again = retryCopy(
       recorded(submitted, claimed, ...once, calls('root', 'c2'), result('root', 'c2', 'tool'), runFailed('root'), ended('task_failed')),
@@ -71,12 +71,12 @@ describe('a root run that failed', () => {
     expect(foldTask(recorded(submitted, ...again)).runs.get('root')).toMatchObject({ status: 'thinking', answers: 2, usage: noUsage })
   })
 
-  it('on an answer that is none is to give another', () => {
+  it('gives another answer if its last answer cannot be used', () => {
     const retry = retried(...log.slice(0, -2), answer('root', ''), runFailed('root', 'empty_output'), ended('task_failed'))
     expect(root(retry)).toMatchObject({ status: 'thinking', answers: 1 })
   })
 
-  it('on its first answer chooses its mode again', () => {
+  it('chooses its mode again if it continues from before its first answer', () => {
     const mode = plain(
       'execution_mode_selected',
       {
@@ -100,7 +100,7 @@ describe('a root run that failed', () => {
     expect(kept.copy.find(({ type }) => type === 'execution_mode_selected')?.data).toMatchObject({ task_id: 't1.retry-1' })
   })
 
-  it('with its iterations used up gets as many again', () => {
+  it('gets as many iterations again if it used them up', () => {
     const retry = retried(
       ...begun('root'),
       calls('root', 'c1'),
@@ -112,12 +112,12 @@ describe('a root run that failed', () => {
     expect(root(retry)).toMatchObject({ status: 'thinking', start: { max_tool_iterations: 40 } })
   })
 
-  it('before it was given anything begins anew', () => {
+  it('starts from the beginning if it had received nothing', () => {
     expect(retried(runStarted('root'), runFailed('root'), ended('task_failed')).task.runs.size).toBe(0)
   })
 })
 
-describe('a call whose outcome is not known', () => {
+describe('a call with an unknown outcome', () => {
   it('stays as it was: begun, without a result', () => {
     const open = retried(
       ...begun('root'),
@@ -139,7 +139,7 @@ describe('a call whose outcome is not known', () => {
   })
 })
 
-describe('a team of five of which one node failed', () => {
+describe('a team of five in which one node failed', () => {
   const names = ['a', 'b', 'c', 'd', 'e']
   const of = (nodeId: string) => ({ team_run_id: 'team1', node_id: nodeId })
   const started = (call: string | null, ...added: string[]): DomainEvent =>
@@ -170,7 +170,7 @@ describe('a team of five of which one node failed', () => {
   const blocked = plain('node_blocked', { ...of('e'), cause_node_id: 'd' } as never)
   const team = [...completes('a'), ...completes('b'), ...completes('c'), ...fails('d'), blocked, incomplete]
 
-  it('that the root called keeps what completed: the call is due again, and what the root said of the result is gone', () => {
+  it('keeps what completed if the root called it: the call is due again, and what the root said about the result is gone', () => {
     const log = [...begun('root'), calls('root', 'c1', 'c2'), called('root', 'c1'), result('root', 'c2', 'tool'), started('c1'), ...team]
     const retry = retried(
       ...log,
@@ -193,7 +193,7 @@ describe('a team of five of which one node failed', () => {
     expect(retry.task.runs.has('run-d')).toBe(false)
   })
 
-  it('of a root that failed after it too', () => {
+  it('keeps what completed if the root failed after the team', () => {
     const log = [
       ...begun('root'),
       calls('root', 'c1'),
@@ -207,7 +207,7 @@ describe('a team of five of which one node failed', () => {
     expect(nodes(retried(...log))).toMatchObject({ c: 'completed', d: 'waiting' })
   })
 
-  it('that was superseded by a later team stays as it ended', () => {
+  it('stays ended if a later team replaced it', () => {
     const second = plain('task_team_run_started', {
       team_run_id: 'team2',
       run_id: 'root',
@@ -222,13 +222,13 @@ describe('a team of five of which one node failed', () => {
     expect(root(retry)).toMatchObject({ status: 'thinking', answers: 2 })
   })
 
-  it('of a task that is a workflow goes on without a root', () => {
+  it('continues without a root if the task is a workflow', () => {
     const retry = retried(started(null), ...team, ended('task_incomplete'))
     expect(nodes(retry)).toEqual({ a: 'completed', b: 'completed', c: 'completed', d: 'waiting', e: 'waiting' })
     expect(retry.task.rootRunId).toBeNull()
   })
 
-  it('whose task was cancelled while nodes ran: those start afresh', () => {
+  it('starts the running nodes from the beginning if the task was cancelled while they ran', () => {
     const running = [plain('node_started', { ...of('b'), run_id: 'run-b', input: null } as never), ...begun('run-b', 'b')]
     const requested = plain('node_cancel_requested', { ...of('c'), reason: 'x' } as never)
     const retry = retried(
@@ -243,14 +243,14 @@ describe('a team of five of which one node failed', () => {
     expect(retry.task.teams.get('team1')?.nodes.get('c')?.cancelReason).toBeNull()
   })
 
-  it('goes on with a node whose effect is in doubt, instead of starting it afresh', () => {
+  it('continues a node whose effect is in doubt, instead of starting it from the beginning', () => {
     const doubt = [calls('run-d', 'w1'), called('run-d', 'w1', false)]
     const retry = retried(started(null), ...completes('a'), ...fails('d', ...doubt), ended('task_incomplete'))
     expect(nodes(retry)).toMatchObject({ a: 'completed', d: 'running' })
     expect(retry.task.runs.get('run-d')).toMatchObject({ status: 'acting', calls: [{ id: 'w1', started: true, result: null }] })
   })
 
-  it('keeps the state its kept nodes share, and what the graph grew by', () => {
+  it('keeps the shared state of its kept nodes, and the growth of the graph', () => {
     const change = (run: string | null, path: string): DomainEvent =>
       plain('shared_state_changed', { team_run_id: 'team1', run_id: run, change: { action: 'set', path, value: 1 } } as never)
     const grown = plain('graph_extended', { ...of('a'), nodes: [node('f', 'a')], edges: [], outputs: ['e', 'f'], output: null } as never)
@@ -269,7 +269,7 @@ describe('a team of five of which one node failed', () => {
     expect(of1?.nodes.get('f')?.status).toBe('waiting')
   })
 
-  it('a verdict names the events it rests on by their new places', () => {
+  it('names the events on which a verdict rests by their new positions', () => {
     const check = { field: 'validation_rules', requirement: { kind: 'output_contains', texts: ['x'] }, status: 'passed', detail: '' }
     const log = [
       started(null),
@@ -288,7 +288,7 @@ describe('a team of five of which one node failed', () => {
     expect(verdict?.data.checks[0]?.rests_on).toEqual([at('run_started'), at('assistant_message_added')])
   })
 
-  it('a node that waited for others than the failed one is kept when they were enough', () => {
+  it('keeps a node that waited for others than the failed node, if they were enough', () => {
     const start = plain('task_team_run_started', {
       team_run_id: 'team1',
       run_id: null,

@@ -1,10 +1,10 @@
-// What a retry keeps of an ended task: its log as events for the new task's log, from which the ordinary resume goes on. Pure.
-// Y1. What completed stays completed: answers, tool results, nodes. Nothing of it is asked for or paid again: usage is 0 in a copy.
-// Y2. A run that did not complete goes on where it stood when it is the root, or when the outcome of one of its effects is not known;
-//     any other starts afresh with its node.
-// Y3. The newest teams of the root, or of a task that is a workflow, are driven on when they are not complete; what the root did
-//     after it heard of their end is left out.
-// Y4. Ids of runs and teams stay: the copied events refer to each other by them.
+// What a retry keeps of an ended task: events for the new task's log, from which the task resumes as after any takeover. Pure.
+// Y1. What completed stays completed: answers, tool results and nodes. None of it is requested or paid for again; the usage of a copy is 0.
+// Y2. A run that did not complete continues where it stopped if it is the root, or if the outcome of one of its effects is unknown. Every other run
+//     starts from the beginning, with its node.
+// Y3. The newest teams of the root, or of a task that is a workflow, continue if they are not complete. What the root did after their end is left
+//     out.
+// Y4. The ids of runs and teams stay the same, because the copied events refer to each other by them.
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
 import { noUsage } from '../chat.ts'
 import { invariant } from '../errors.ts'
@@ -15,9 +15,12 @@ import { foldTask, type TaskState } from './task-state.ts'
 import type { TeamState } from './team-state.ts'
 
 /**
- * @param events the whole log of a task that ended, and did not complete
- * @param into the new task; `taskseq` is the place of the first returned event in its log
- * @returns `task_log_copied`, then what is kept, in the order of the old log
+ * The events with which a retry begins.
+ *
+ * @param events the whole log of a task that ended without completing
+ * @param into the new task; `taskseq` is the position of the first returned event in its log
+ * @returns `task_log_copied`, then the kept events, in the order of the old log
+ * @throws {BeaverError} `internal` if the task has not ended
  */
 export function retryCopy(events: readonly RecordedEvent[], into: { taskId: TaskId; taskseq: number }): DomainEvent[] {
   const task = foldTask(events)
@@ -32,7 +35,7 @@ export function retryCopy(events: readonly RecordedEvent[], into: { taskId: Task
   ]
 }
 
-/** The task whose history the runs continue: a retry continues that of the task it retries. */
+/** The task before this one in the session. The retry of a retry continues the history of the first task. */
 function historyOf({ submitted, copied }: TaskState): TaskId | null {
   return copied === null ? (submitted?.previous_task_id ?? null) : copied.previous_task_id
 }
@@ -43,7 +46,7 @@ function keptOf(events: readonly RecordedEvent[], task: TaskState): RecordedEven
     (event) => event.runId as string,
   )
   const reopened = reopenedTeams(ofRun.get(task.rootRunId ?? '') ?? [], task)
-  /** By their place: a kept event may differ from the one in the log. */
+  /** The kept events by their position. A kept event may differ from the one in the log. */
   const kept = new Map<number, RecordedEvent>()
   const keep = (some: readonly RecordedEvent[]): void => some.forEach((event) => kept.set(event.taskseq, event))
   const root = task.rootRunId === null ? [] : runReopened(ofRun.get(task.rootRunId) ?? [], reopened.calls)
@@ -73,7 +76,7 @@ function keptOf(events: readonly RecordedEvent[], task: TaskState): RecordedEven
   return [...kept.values()].toSorted((a, b) => a.taskseq - b.taskseq)
 }
 
-/** The newest teams, where they are not complete, and the calls of the root they answer. */
+/** The newest teams that are not complete, and the calls of the root that started them. */
 function reopenedTeams(root: readonly RecordedEvent[], { teams }: TaskState): { teams: ReadonlySet<string>; calls: ReadonlySet<string> } {
   const open = [...teams.values()].filter(({ outcome }) => outcome !== 'complete')
   const ofCall = new Map([...teams.values()].flatMap((team) => (team.start.call_id === null ? [] : [[team.start.call_id, team] as const])))
@@ -86,7 +89,7 @@ function reopenedTeams(root: readonly RecordedEvent[], { teams }: TaskState): { 
   }
 }
 
-/** `started`: its run goes on, its outcome is open. */
+/** `started`: the run of the node continues and its outcome is open. */
 function nodeKept(team: TeamState, nodeId: string, runs: ReadonlyMap<string, unknown>): 'whole' | 'started' | null {
   const node = team.nodes.get(nodeId)
   if (node?.status === 'completed' || node?.status === 'skipped') return 'whole'
@@ -113,7 +116,7 @@ function keptOfTeam(event: RecordedEvent, kept: (nodeId: string) => 'whole' | 's
 
 const unknownOutcomes: ReadonlySet<string | null> = new Set(['in_doubt', 'cancelled'])
 
-/** A call of it that may not be repeated had begun, and nobody knows whether it took effect. */
+/** Whether a call that is not idempotent had begun, and its outcome is unknown. */
 function effectInDoubt(run: readonly RecordedEvent[]): boolean {
   const begun = new Set<string>()
   for (const event of run) {
@@ -147,7 +150,7 @@ function copiedData(event: RecordedEvent, { from, into, places }: Parameters<typ
   }
 }
 
-/** A verdict names the events it rests on by their place in the log. */
+/** A verdict names the events on which it rests by their position in the log. */
 function moved(check: DataOf<'node_evidence_evaluated'>['checks'][number], places: ReadonlyMap<number, number>): typeof check {
   return { ...check, rests_on: check.rests_on.flatMap((taskseq) => places.get(taskseq) ?? []) }
 }

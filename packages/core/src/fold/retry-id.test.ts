@@ -12,11 +12,11 @@ it('counts on from the first task', () => {
   expect([retryOf('a'), retryOf('a.retry-1', 'a'), retryOf('a.retry-9', 'a.retry-8')]).toEqual(['a.retry-1', 'a.retry-2', 'a.retry-10'])
 })
 
-it('takes an id that only looks like a retry for what it is', () => {
+it('does not count an id that only looks like a retry', () => {
   expect(retryOf('a.retry-1')).toBe('a.retry-1.retry-1')
 })
 
-it('is an id whatever the task is called, and counts on from its hash', () => {
+it('is a valid id for any task id, and counts on from a hash', () => {
   const long = '会'.repeat(128)
   const first = retryOf(long)
   expect(foreignId.parse(first)).toBe(first)

@@ -9,7 +9,7 @@ const user = (content: string): DomainEvent => plain('user_message_added', { con
 const callStarted = (call_id: string, idempotent: boolean): DomainEvent => plain('tool_call_started', { call_id, tool_name: 'read', idempotent }, 'r1')
 const completed = plain('run_completed', { finish_reason: 'stop', tool_iterations: 1, usage: { input_tokens: 0, output_tokens: 0, calls: 0 } }, 'r1')
 
-/** The state after a run's log; `taskseq` as the journal gave it. */
+/** The state after a run's log, with the `taskseq` that the journal gives. */
 function folded(...events: DomainEvent[]): RunState {
   const [first, ...rest] = recorded(started, ...events)
   return rest.reduce((run, event) => evolveRun(run, event, event), startRun(first?.data as DataOf<'run_started'>))
@@ -32,7 +32,7 @@ describe('the status of a run', () => {
     [plain('run_cancelled', { reason: 'stop', tool_iterations: 0, usage: { input_tokens: 0, output_tokens: 0, calls: 0 } }, 'r1'), true],
     [answer('r1', 'done'), false],
     [plain('run_restarted', { failure: { class: 'worker_lost', message: 'm' }, restarts: 1 }, 'r1'), false],
-  ])('%j: ended is %j', (event, ended) => expect(runEnded(folded(user('hi'), event))).toBe(ended))
+  ])('after %j, the run has ended: %j', (event, ended) => expect(runEnded(folded(user('hi'), event))).toBe(ended))
 })
 
 describe('the messages of a run', () => {
@@ -56,11 +56,11 @@ describe('the messages of a run', () => {
     ])
   })
 
-  it('have the prompt first, whenever it was snapshotted', () => {
+  it('begin with the prompt, whenever it was recorded', () => {
     expect(folded(user('hi'), prompt).messages.map((message) => message.role)).toEqual(['system', 'user'])
   })
 
-  it('do not hold hidden events', () => {
+  it('do not contain hidden events', () => {
     const hidden = [
       plain('tool_scope_applied', { allowed: [], effective: [], dropped: [] }, 'r1'),
       plain('provider_call_failed', { failure: { class: 'rate_limited', message: 'm' }, tries: 1, retry_in_ms: 5, status: 429 }, 'r1'),
@@ -76,7 +76,7 @@ describe('tool calls', () => {
     { id: 'c2', name: 'write' },
   ])
 
-  it('stay open in call order until every one has a result (S3)', () => {
+  it('stay open in call order until each has a result (S3)', () => {
     const run = folded(user('hi'), two, result('r1', 'c2', 'write', 'second'))
     expect(run.calls.map((call) => [call.id, call.result])).toEqual([
       ['c1', null],
@@ -86,7 +86,7 @@ describe('tool calls', () => {
     expect(run.messages.some((message) => message.role === 'tool')).toBe(false)
   })
 
-  it('give their results to the messages in call order, whatever the order in which they came (S3)', () => {
+  it('add their results to the messages in call order, whatever the order in which they came (S3)', () => {
     const run = folded(user('hi'), two, result('r1', 'c2', 'write', 'second'), result('r1', 'c1', 'read', 'first'))
     expect(run.messages.slice(-2)).toEqual([
       { role: 'tool', tool_call_id: 'c1', content: 'first' },
@@ -104,7 +104,7 @@ describe('tool calls', () => {
     expect(folded(user('hi'), two).calls.every((call) => !call.started)).toBe(true)
   })
 
-  it('leave facts with their place in the log, in the order of the log, failures too', () => {
+  it('leave facts with their positions, in the order of the log, for failures too', () => {
     const run = folded(user('hi'), two, result('r1', 'c2', 'write', 'no', false), result('r1', 'c1', 'read'))
     expect(run.facts).toEqual([
       { taskseq: 4, tool: 'write', success: false, askedSeq: 3, arguments: '{}', result: 'no' },
@@ -122,14 +122,14 @@ describe('approvals', () => {
   const granted = (call_id: string) => plain('approval_granted', { call_id, by: 'ann' }, 'r1')
   const denied = (call_id: string) => plain('approval_denied', { call_id, by: 'ann', reason: 'no' }, 'r1')
 
-  it('make a run wait when every call without a result waits for one, until one is decided', () => {
+  it('make a run wait if every call without a result waits for one, until one is decided', () => {
     const log = [user('hi'), two, asked('c1'), callStarted('c2', true), result('r1', 'c2', 'read'), granted('c1'), callStarted('c1', false)]
     expect(log.map((_, index) => status(...log.slice(0, index + 1)))).toEqual([
       ...['thinking', 'acting', 'acting', 'acting', 'waiting_for_approval', 'acting', 'acting'],
     ])
   })
 
-  it('stand at their call: asked for, granted, denied by whom and why', () => {
+  it('are recorded at their call: requested, granted, or denied with a name and a reason', () => {
     const run = folded(user('hi'), two, asked('c1'), asked('c2'), granted('c1'), denied('c2'))
     expect(run.calls.map(({ approval, denial }) => [approval, denial])).toEqual([
       ['granted', null],
@@ -137,14 +137,14 @@ describe('approvals', () => {
     ])
   })
 
-  it('of a call there is not change nothing', () => {
+  it('change nothing if the call does not exist', () => {
     const run = folded(user('hi'), two)
     expect(evolveRun(run, asked('nobody called'), { taskseq: 9 })).toBe(run)
   })
 })
 
 describe('what a run counts', () => {
-  it('answers that ask for tools are iterations, others are not', () => {
+  it('counts only answers that ask for tools as iterations', () => {
     const call = (id: string) => [answer('r1', null, [{ id, name: 'read' }]), result('r1', id, 'read')]
     expect(folded(user('hi'), ...call('c1'), ...call('c2'), answer('r1', 'done')).toolIterations).toBe(2)
   })
@@ -157,19 +157,19 @@ describe('what a run counts', () => {
     })
   })
 
-  it('tries are those of the call now due: an answer sets them back', () => {
+  it('counts the tries of the next call only: an answer resets them', () => {
     const failed = (tries: number) =>
       plain('provider_call_failed', { failure: { class: 'rate_limited', message: 'm' }, tries, retry_in_ms: 5, status: 429 }, 'r1')
     expect(folded(user('hi'), failed(1), failed(2)).tries).toBe(2)
     expect(folded(user('hi'), failed(1), failed(2), answer('r1', 'done')).tries).toBe(0)
   })
 
-  it('a try of main after which the fallback is asked is not over: it is no try yet', () => {
+  it('does not count a try of the main provider before the fallback has failed too', () => {
     const first = plain('provider_call_failed', { failure: { class: 'rate_limited', message: 'm' }, tries: 1, retry_in_ms: 0, status: 429 }, 'r1')
     expect(folded(user('hi'), first).tries).toBe(0)
   })
 
-  it('the choice of a skill, too', () => {
+  it('includes the usage of the choice of skills', () => {
     const chosen = plain(
       'skill_selection_recorded',
       {
@@ -187,21 +187,21 @@ describe('what a run counts', () => {
     expect(folded(chosen, user('hi'), answer('r1', 'done')).usage).toEqual({ input_tokens: 14, output_tokens: 7, calls: 2 })
   })
 
-  it('restarts are kept over answers', () => {
+  it('keeps the restarts over answers', () => {
     const restarted = plain('run_restarted', { failure: { class: 'worker_lost', message: 'm' }, restarts: 2 }, 'r1')
     expect(folded(user('hi'), restarted, answer('r1', 'done')).restarts).toBe(2)
   })
 })
 
 describe('the result of a run', () => {
-  it('is the text of the last answer, with its place and its maker', () => {
+  it('is the text of the last answer, with its position, its provider and its model', () => {
     const run = folded(user('hi'), answer('r1', 'draft', [{ id: 'c1', name: 'read' }]), result('r1', 'c1', 'read'), answer('r1', 'final'), completed)
     expect(run).toMatchObject({ outputText: 'final', outputSeq: 5, provider: 'simulated', model: 'm', finishReason: 'stop', failure: null })
   })
 
-  it('is empty, not "null", when the answer has no text', () => expect(folded(user('hi'), answer('r1', null)).outputText).toBe(''))
+  it('is empty, not "null", if the answer has no text', () => expect(folded(user('hi'), answer('r1', null)).outputText).toBe(''))
 
-  it('holds the failure, or the reason for the cancellation', () => {
+  it('contains the failure, or the reason of the cancellation', () => {
     const usage = { input_tokens: 0, output_tokens: 0, calls: 0 }
     expect(folded(plain('run_failed', { failure: { class: 'refusal', message: 'no' }, tool_iterations: 0, usage }, 'r1')).failure).toEqual({
       class: 'refusal',

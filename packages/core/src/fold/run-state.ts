@@ -1,8 +1,9 @@
-// The state of one run, folded from its events: what an AgentLoop is rebuilt from, and what prompts and screens are views of.
-// S1. `evolveRun` is pure: it gives a new state and changes no earlier one. S2. A run ends once: what follows its end changes nothing.
-// S3. `calls` holds the tool calls of the last answer until all have a result; then the results join `messages` in call
-//     order, whatever the order in which they came.
-// S4. What was left out of the conversation or summarised stays so: `messages` is what the model is told from then on.
+// The state of one run, folded from its events. An AgentLoop is restored from it, and prompts and screens are views of it.
+// S1. `evolveRun` is pure: it returns a new state and changes no earlier one.
+// S2. A run ends once. Events after its end change nothing.
+// S3. `calls` contains the tool calls of the last answer until each has a result. Then the results join `messages` in the order of the calls,
+//     whatever the order in which they came.
+// S4. A part of the conversation that was left out or summarised stays so: from then on, `messages` is what the model gets.
 import { addUsage, type ChatMessage, noUsage, type ToolCall, type Usage } from '../chat.ts'
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
 import type { Failure } from '../failure/failure-class.ts'
@@ -11,64 +12,67 @@ import { type DueCall, failedOnce, nothingFailed } from './due-call.ts'
 import type { EventPlace } from './event-place.ts'
 import { compacted, summarized } from './shorten.ts'
 
+/** What a run is doing. The last three are final. */
 export type RunStatus = 'assembling' | 'thinking' | 'acting' | 'waiting_for_approval' | 'finalizing' | 'completed' | 'failed' | 'cancelled'
 
+/** A tool call of the last answer. */
 export interface OpenCall extends ToolCall {
-  /** The effect may have begun: after a crash its outcome is in doubt. */
+  /** Whether the effect may have begun. After a crash, the outcome of such a call is in doubt. */
   readonly started: boolean
   readonly idempotent: boolean
-  /** `null`: none was asked for. */
+  /** The state of the approval; `null` if none was requested. */
   readonly approval: 'requested' | 'granted' | 'denied' | null
-  /** Who refused it, and why. */
+  /** Who refused the call, and why. */
   readonly denial: { readonly by: string; readonly reason: string } | null
   /** The content of the result; `null` until it is recorded. */
   readonly result: string | null
 }
 
-/** A tool result as evidence: what was called and how it went. */
+/** A tool result as evidence: which tool was called, and whether it succeeded. */
 export interface ToolFact {
   readonly taskseq: number
   readonly tool: string
   readonly success: boolean
-  /** `taskseq` of the answer that asked for the call. */
+  /** The `taskseq` of the answer that asked for the call. */
   readonly askedSeq?: number
-  /** As the model sent them. Left out, like the result, where no requirement reads it. */
+  /** The arguments as the model sent them. They and the result are left out if no requirement reads them. */
   readonly arguments?: string
   readonly result?: string
 }
 
-/** Files as evidence: what stood at the paths a node's requirements name. */
+/** Files as evidence: what was found at the paths that the requirements of a node name. */
 export interface FilesFact {
   readonly taskseq: number
   readonly found: DataOf<'workspace_files_checked'>['files']
 }
 
+/** The state of a run. */
 export interface RunState {
   readonly start: DataOf<'run_started'>
   readonly status: RunStatus
   readonly messages: readonly ChatMessage[]
-  /** Where the session's history belongs: before the message this run began with. */
+  /** The index in `messages` where the session's history belongs: before the message with which this run began. */
   readonly historyIndex: number
-  /** How many of the history's oldest messages are left out, because the conversation was too long. */
+  /** How many of the oldest messages of the history are left out because the conversation was too long. */
   readonly historyDropped: number
-  /** The skills activated when the run began. */
+  /** The skills that were activated when the run began. */
   readonly skills: DataOf<'skill_activation_snapshotted'>['skills']
   readonly calls: readonly OpenCall[]
   readonly facts: readonly ToolFact[]
   readonly files: FilesFact | null
-  /** Answers of the provider. */
+  /** The number of answers from the provider. */
   readonly answers: number
-  /** Those that asked for tools. */
+  /** The number of answers that asked for tools. */
   readonly toolIterations: number
-  /** Since the last answer: how often results were left out because the conversation was too long. */
+  /** How often results were left out since the last answer because the conversation was too long. */
   readonly compactions: number
-  /** Since the last answer: how often a summary took the place of messages for that reason. */
+  /** How often a summary replaced messages since the last answer because the conversation was too long. */
   readonly summaries: number
-  /** Ids of calls whose messages a summary stands for: they are taken still. */
+  /** The ids of the calls that a summary replaced. They stay in use, so that no later call gets them. */
   readonly summarizedCallIds: readonly string[]
-  /** Failed tries of the provider call now due; asking main and then the fallback is one. */
+  /** The failed tries of the next provider call. A try that asks the main provider and then the fallback counts once. */
   readonly tries: number
-  /** What else is known of that call: the classes of its failures, and how long it was waited for. */
+  /** The failures of the next provider call by class, and how long the run has waited for it. */
   readonly due: DueCall
   readonly restarts: number
   /** How many threads were lost while a call of the tool was under way in them, by tool. */
@@ -76,7 +80,7 @@ export interface RunState {
   readonly usage: Usage
   readonly finishReason: string | null
   readonly outputText: string
-  /** `taskseq` of the answer `outputText` is from. */
+  /** The `taskseq` of the answer that contains `outputText`. */
   readonly outputSeq: number
   readonly provider: string | null
   readonly model: string | null
@@ -84,6 +88,7 @@ export interface RunState {
   readonly failure: Failure | null
 }
 
+/** The state of a run at its start. */
 export function startRun(start: DataOf<'run_started'>): RunState {
   return {
     start,
@@ -115,14 +120,15 @@ export function startRun(start: DataOf<'run_started'>): RunState {
   }
 }
 
+/** Whether the run has ended: it completed, failed or was cancelled. */
 export const runEnded = (run: RunState): boolean => run.status === 'completed' || run.status === 'failed' || run.status === 'cancelled'
 
-/** A skill's body as the message that activates it. */
+/** The message that activates a skill. It contains the body of the skill. */
 export function skillMessage(skill: { name: string; content: string }): ChatMessage {
   return { role: 'user', content: `<activated_skill name=${JSON.stringify(skill.name)}>\n${skill.content}\n</activated_skill>` }
 }
 
-/** The state after an event of this run. Events that do not concern it change nothing. */
+/** The state after an event of this run. An event that does not concern the run changes nothing. */
 export function evolveRun(run: RunState, event: DomainEvent, { taskseq }: Pick<EventPlace, 'taskseq'>): RunState {
   if (runEnded(run)) return run
   switch (event.type) {
@@ -142,7 +148,7 @@ export function evolveRun(run: RunState, event: DomainEvent, { taskseq }: Pick<E
     case 'execution_mode_selected':
       return { ...run, executionMode: event.data.execution_mode }
     case 'provider_call_failed':
-      // Where the fallback is asked at once, the try is not over.
+      // If the fallback is asked at once, the try is not over.
       return { ...run, tries: event.data.retry_in_ms === 0 ? run.tries : event.data.tries, due: failedOnce(run.due, event.data) }
     case 'context_compacted':
       return compacted(run, event.data)
@@ -222,7 +228,7 @@ function resultRecorded(run: RunState, result: DataOf<'tool_result_recorded'>, t
   const status = statusOfCalls(calls)
   if (status !== 'thinking') return { ...run, calls, facts, status }
   const results = calls.map((call): ChatMessage => ({ role: 'tool', tool_call_id: call.id, content: call.result ?? '' }))
-  // The result of a tool node's call is its output.
+  // The result of a tool node's call is the output of the node.
   const output = run.messages.length === 0 && result.success ? { outputText: result.content, outputSeq: taskseq } : {}
   return { ...run, ...output, status, calls: [], facts, messages: [...run.messages, ...results] }
 }

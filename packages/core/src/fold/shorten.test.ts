@@ -18,13 +18,13 @@ const left = { call_id: 'a', tool_name: 'read', chars: 9 }
 const contents = (run: RunState) => run.messages.map(({ role, content }) => `${role}: ${content}`)
 
 describe('context_compacted', () => {
-  it('puts a reference in the place of each named result, and leaves the others, and the facts, as they are', () => {
+  it('replaces each named result by a reference, and keeps the other results and the facts', () => {
     const run = folded(...begun, ...exchange('a'), ...exchange('b'), compacted({ results: [left] }))
     expect(contents(run).filter((line) => line.startsWith('tool'))).toEqual([`tool: ${resultReference(left)}`, 'tool: text of b'])
     expect([run.compactions, run.facts.map((fact) => fact.result), run.status]).toEqual([1, ['text of a', 'text of b'], 'thinking'])
   })
 
-  it('keeps count of what is left out of the history, also when another says nothing of it', () => {
+  it('remembers how many messages of the history are left out, even if a later event does not name a number', () => {
     expect(folded(...begun, compacted({ results: [], history_messages_dropped: 4 }), compacted({ results: [left] })).historyDropped).toBe(4)
   })
 })
@@ -32,7 +32,7 @@ describe('context_compacted', () => {
 describe('context_summarized', () => {
   const run = folded(...begun, ...exchange('a'), ...exchange('b'), ...exchange('c'), summarized(4))
 
-  it('stands for the messages after the run’s own, which it follows; its usage counts', () => {
+  it('replaces the messages after the run’s own message, and its usage counts', () => {
     expect(contents(run)).toEqual([
       'system: prompt',
       'user: hi',
@@ -43,14 +43,14 @@ describe('context_summarized', () => {
     expect([run.summaries, run.usage.calls, run.summarizedCallIds]).toEqual([1, 4, ['a', 'b']])
   })
 
-  it('may be summarised itself, with what came after it', () => {
+  it('may be summarised itself, together with the messages after it', () => {
     const next = [...exchange('d'), summarized(3)].reduce((state, event, i) => evolveRun(state, event, { taskseq: 20 + i }), run)
     expect(contents(next).slice(2)).toEqual(['user: <summary_of_earlier_work>\nshort\n</summary_of_earlier_work>', 'assistant: null', 'tool: text of d'])
     expect(next.summarizedCallIds).toEqual(['a', 'b', 'c'])
   })
 })
 
-it('either sets the tries of the call now due back: it is another call', () => {
+it('resets the tries of the next call in either case, because it is another call', () => {
   const failed = plain('provider_call_failed', { failure: { class: 'rate_limited', message: 'm' }, tries: 2, retry_in_ms: 5, status: 429 }, 'r1')
   expect([folded(...begun, failed).tries, folded(...begun, failed, compacted({ results: [left] })).tries]).toEqual([2, 0])
   expect(folded(...begun, ...exchange('a'), ...exchange('b'), failed, summarized(2)).tries).toBe(0)

@@ -1,6 +1,7 @@
-// A conversation that was too long for the model, made shorter: what its messages are from then on.
-// C1. An answer that calls tools and its results stay together, or go together: providers refuse one without the other.
-// C2. What stands in the place of something says what was there.
+// Shortens a conversation that was too long for the model: what its messages are from then on.
+// C1. An answer that calls tools and the results of these calls stay together or are removed together, because providers refuse one without the
+//     other.
+// C2. A replacement says what it replaced.
 import { addUsage, type ChatMessage } from '../chat.ts'
 import type { DataOf } from '../events/catalog.ts'
 import { nothingFailed } from './due-call.ts'
@@ -8,14 +9,17 @@ import type { RunState } from './run-state.ts'
 
 type Compacted = DataOf<'context_compacted'>
 
-/** What a model reads of a result that was cut, or in its place. */
+/** The text that a model reads in place of a result. If the result was cut, the text begins with its kept part. */
 export function resultReference({ call_id, tool_name, chars, kept_chars: kept }: Compacted['results'][number], content = ''): string {
   if (kept !== undefined)
     return `${content.slice(0, kept).toWellFormed()}\n[cut: ${chars - kept} of the ${chars} characters of ${tool_name}, call ${call_id}, left out because the conversation was too long]`
   return `[result of ${tool_name}, call ${call_id}: ${chars} characters, left out because the conversation was too long; call the tool again if you need it]`
 }
 
-/** Where the newest answer that calls tools stands; the number of messages when there is none. It and what follows are never left out whole. */
+/**
+ * The index of the newest answer that calls tools; the number of messages if there is none. That answer and the messages after it are never removed
+ * as a whole.
+ */
 export function newestExchange(messages: readonly ChatMessage[]): number {
   const index = messages.findLastIndex((message) => message.role === 'assistant' && message.tool_calls !== undefined)
   return index === -1 ? messages.length : index

@@ -45,7 +45,7 @@ const result = (id: string, tool: string, run = 'root'): DomainEvent =>
 const acting = [claimed('d1'), started(), answered({ c1: 'bad' }), begun('c1', 'bad')]
 
 describe('the death of the last owner', () => {
-  it('is charged when a call had started and has no result: its tool is suspect', () => {
+  it('is charged if a call had started and has no result: its tool is suspect', () => {
     expect(ownerLosses(acting)).toEqual({ lost: 1, charged: 1, lastCharged: true, suspects: { names: ['bad'], pure: false } })
   })
 
@@ -58,12 +58,12 @@ describe('the death of the last owner', () => {
       [claimed('d1'), started(), answered({ c1: 'bad' }), event('approval_requested', { call_id: 'c1', tool_name: 'bad', subject: '', rule: null }, 'root')],
     ],
     ['the run had ended', [...acting, event('run_cancelled', { reason: 'enough', tool_iterations: 0, usage: noUsage }, 'root')]],
-  ])('is not charged when %s', (_, events) => {
+  ])('is not charged if %s', (_, events) => {
     const losses = ownerLosses(events)
     expect(losses).toMatchObject({ lost: 1, charged: 0, lastCharged: false, suspects: { names: [] } })
   })
 
-  it('is not charged when the call waits for its team; a call of a member is', () => {
+  it('is not charged if the call waits for its team, but a call of a member is charged', () => {
     const team = event(
       'task_team_run_started',
       {
@@ -81,7 +81,7 @@ describe('the death of the last owner', () => {
     expect(ownerLosses([...waiting, ...member])).toMatchObject({ charged: 1, suspects: { names: ['bad'] } })
   })
 
-  it('makes pure tools suspect when a run was about to act: they run before their record', () => {
+  it('makes pure tools suspect if a run was about to act, because they run before their record', () => {
     expect(ownerLosses([claimed('d1'), started()]).suspects).toEqual({ names: [], pure: true })
     expect(ownerLosses([...acting, result('c1', 'bad')]).suspects).toEqual({ names: [], pure: true })
     expect(ownerLosses([claimed('d1')]).suspects.pure).toBe(false)
@@ -92,35 +92,35 @@ describe('an owner that let go', () => {
   test.each<[string, DomainEvent]>([
     ['by a release', released],
     ['because the task only waits', event('task_suspended', { daemon: 'd', waits_for: 'provider', until: null, reason: '' } as never)],
-  ])('%s is not lost', (_, letGo) => {
+  ])('is not lost: it let go %s', (_, letGo) => {
     expect(ownerLosses([...acting, letGo])).toEqual({ lost: 0, charged: 0, lastCharged: false, suspects: { names: [], pure: false } })
     expect(ownerLosses([...acting, letGo, claimed('d2')])).toMatchObject({ lost: 1, charged: 1 })
   })
 
-  it('leaves what earlier owners lost', () => {
+  it('does not change what earlier owners lost', () => {
     expect(ownerLosses([...acting, claimed('d2'), released])).toMatchObject({ lost: 1, charged: 1, lastCharged: false, suspects: { names: ['bad'] } })
   })
 })
 
-describe('several owners', () => {
-  it('a tool is charged once: after that it runs in a process of its own', () => {
+describe('the deaths of several owners', () => {
+  it('are charged to a tool only once: after that, it runs in a process of its own', () => {
     const events = [...acting, claimed('d2'), claimed('d3'), claimed('d4')]
     expect(ownerLosses(events)).toMatchObject({ lost: 4, charged: 1, lastCharged: false, suspects: { names: ['bad'] } })
   })
 
-  it('another tool is charged again', () => {
+  it('are charged again to another tool', () => {
     const events = [...acting, claimed('d2'), result('c1', 'bad'), answered({ c2: 'worse' }), begun('c2', 'worse')]
     expect(ownerLosses(events)).toMatchObject({ lost: 2, charged: 2, lastCharged: true, suspects: { names: ['bad', 'worse'] } })
   })
 
-  it('a tool that cost its run a thread runs in a cell already, and is not charged', () => {
+  it('are not charged to a tool that cost its run a thread, because it runs in a cell already', () => {
     const failure = { class: 'worker_lost' as const, message: 'lost' }
     const restarted = event('run_restarted', { failure, restarts: 1, suspect_tools: ['bad'] }, 'root')
     expect(ownerLosses([...acting, restarted])).toMatchObject({ lost: 1, charged: 0, suspects: { names: ['bad'] } })
   })
 })
 
-it('a task that has ended lost nobody at its end', () => {
+it('a task that has ended loses no owner at its end', () => {
   const failed = event('task_failed', {} as never)
   expect(ownerLosses([...acting, failed])).toMatchObject({ lost: 0, charged: 0, lastCharged: false })
 })

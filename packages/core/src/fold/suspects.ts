@@ -1,26 +1,27 @@
-// Which owners a task may have killed, and with which tools. Folded from the log, because an owner that dies says nothing.
-// Who is charged for the death of a worker thread belongs to the worker pool: its main thread lives and saw what was under way.
+// Decides which owners a task may have killed, and with which tools. It reads the log, because an owner that dies cannot report anything.
+// Who is charged for the death of a worker thread is decided by the worker pool, whose main thread survives and saw what was under way.
 //
-// O1. The death of an owner is charged to the task only if the journal shows a call that had started and had no result, of a tool
-//     that ran inside the owner's process. A task that waits for the model, for a person, for a team or for its turn is not charged.
-// O2. A tool is charged once: from the next claim on its calls run in a process of their own, where they cannot kill an owner.
-// O3. A pure tool runs before its record (decision 0021), so a death inside it leaves no trace. Therefore a death while a run was
-//     about to act makes the pure tools of the task suspect, without a charge.
-// O4. The fold is pure, and an owner that let go (`task_released`, `task_suspended`) is not lost.
+// O1. The death of an owner is charged to the task only if the journal shows a call that had started and had no result, of a tool that ran inside the
+//     owner's process. A task that waits for the model, for a person, for a team or for its turn is not charged.
+// O2. A tool is charged once. From the next claim on, its calls run in a process of their own, where they cannot kill an owner.
+// O3. A pure tool runs before its record (decision 0021), so a death inside it leaves no trace. Therefore a death while a run was about to act makes
+//     the pure tools of the task suspect, without a charge.
+// O4. The fold is pure. An owner that let go (`task_released`, `task_suspended`) is not lost.
 import { type DomainEvent, isTerminalTaskEvent } from '../events/catalog.ts'
 
 /** The tools of a task whose calls must not run in a process or thread that others share. */
 export interface SuspectTools {
   readonly names: readonly string[]
-  /** Pure tools are suspect too: they may have run without a record. */
+  /** Whether pure tools are suspect too. They may have run without a record. */
   readonly pure: boolean
 }
 
+/** No tool is suspect. */
 export const noSuspects: SuspectTools = { names: [], pure: false }
 
-/** What a log says about the owners of its task that went away without letting go. */
+/** What a log says about the owners of its task that disappeared without letting go. */
 export interface OwnerLosses {
-  /** Owners lost so far. The last one counts as lost if it has not let go: the caller knows whether it is dead. */
+  /** How many owners were lost so far. The last one counts as lost if it has not let go: the caller knows whether it is dead. */
   readonly lost: number
   /** How many of these deaths may be charged to the task. */
   readonly charged: number
@@ -31,12 +32,12 @@ export interface OwnerLosses {
 }
 
 interface Run {
-  /** Calls of the last answer without a result: by id, the tool, once the call has started in the process of the owner. */
+  /** The calls of the last answer that have no result. The value is the tool once the call has started in the owner's process, else `null`. */
   readonly due: Map<string, string | null>
 }
 
 /**
- * Reads the losses off the events of one task, in order.
+ * Finds the losses in the events of one task, which are given in order.
  *
  * @example
  * const { charged, suspects } = ownerLosses(loaded.events)
@@ -84,7 +85,7 @@ export function ownerLosses(events: Iterable<DomainEvent>): OwnerLosses {
         runs.delete(event.runId ?? '')
         break
       case 'task_team_run_started':
-        // The call waits for its team, whose runs have calls of their own.
+        // The call waits for its team. The runs of the team have calls of their own.
         callOf(runs.get(event.data.run_id ?? ''), event.data.call_id ?? '', null)
         break
       default:

@@ -20,7 +20,7 @@ describe('a task of one agent', () => {
     plain('task_completed', taskEnd),
   ]
 
-  it('folds to its whole state', () => {
+  it('folds to its complete state', () => {
     const task = folded(...log)
     expect(task).toMatchObject({
       status: 'completed',
@@ -34,7 +34,7 @@ describe('a task of one agent', () => {
     expect(task.runs.get('r1')).toMatchObject({ outputText: 'fin', outputSeq: 7, facts: [{ taskseq: 6, tool: 'read', success: true }] })
   })
 
-  it('folds the same at once and event by event, and every time (T1)', () => {
+  it('folds to the same state at once and event by event, and every time (T1)', () => {
     const task = newTask()
     for (const event of recorded(...log)) evolveTask(task, event)
     expect(task).toEqual(folded(...log))
@@ -52,20 +52,20 @@ describe('a task of one agent', () => {
 })
 
 describe('ownership', () => {
-  it('a takeover without a release counts a lost owner', () => {
+  it('counts a lost owner for a takeover without a release', () => {
     expect(folded(submitted, claimed('d1'), claimed('d2'), claimed('d3'))).toMatchObject({ owner: 'd3', ownersLost: 2 })
   })
 
-  it('a release is no loss', () => {
+  it('counts no loss for a release', () => {
     expect(folded(submitted, claimed('d1'), released('d1'))).toMatchObject({ owner: null, ownersLost: 0 })
     expect(folded(submitted, claimed('d1'), released('d1'), claimed('d2'))).toMatchObject({ owner: 'd2', ownersLost: 0 })
   })
 
-  it('a daemon that crashed and claims again is a loss too', () => {
+  it('counts a loss for a daemon that crashed and claims again', () => {
     expect(folded(submitted, claimed('d1'), claimed('d1')).ownersLost).toBe(1)
   })
 
-  it('after a crash in the middle of a tool call, the next owner finds the call in doubt', () => {
+  it('shows the next owner a call in doubt after a crash in the middle of the call', () => {
     const started = plain('tool_call_started', { call_id: 'c1', tool_name: 'exec', idempotent: false }, 'r1')
     const task = folded(submitted, claimed('d1'), runStarted('r1'), user('r1'), answer('r1', null, [{ id: 'c1', name: 'exec' }]), started, claimed('d2'))
     expect(task).toMatchObject({ status: 'running', owner: 'd2', ownersLost: 0, progressed: false })
@@ -73,7 +73,7 @@ describe('ownership', () => {
   })
 })
 
-it('the first reason of a cancellation stays', () => {
+it('keeps the first reason of a cancellation', () => {
   const asked = (reason: string) => plain('task_cancel_requested', { reason })
   expect(folded(submitted, asked('first'), asked('second')).cancelReason).toBe('first')
 })
@@ -122,7 +122,7 @@ describe('a team with a failed and a blocked node', () => {
     expect(team?.outcome).toBe('incomplete')
   })
 
-  it('keeps the runs of the workers apart from the root', () => {
+  it('separates the runs of the workers from the root', () => {
     const task = folded(...log)
     expect(task.rootRunId).toBe('r1')
     expect([...task.runs].map(([id, run]) => [id, run.outputText])).toEqual([
@@ -147,7 +147,7 @@ describe('a team with a failed and a blocked node', () => {
     ).toMatchObject({ status: 'cancelled', runId: 'ra' })
   })
 
-  it('is complete when its log says so', () => {
+  it('is complete if its log says so', () => {
     expect(folded(...log.slice(0, 7), plain('task_team_run_completed', { team_run_id, outcome: 'complete' })).teams.get(team_run_id)?.outcome).toBe('complete')
   })
 })
@@ -163,7 +163,7 @@ describe('a team of a task that is a workflow without a root agent', () => {
     expect(task.rootRunId).toBeNull()
   })
 
-  it('folds what was computed, skipped and asked to stop', () => {
+  it('folds computed nodes, skipped nodes and requests to stop', () => {
     const ended = [
       plain('node_cancel_requested', { team_run_id, node_id: 'a', reason: 'enough' }),
       plain('node_skipped', { team_run_id, node_id: 'a', reason: 'no' }),
@@ -174,7 +174,7 @@ describe('a team of a task that is a workflow without a root agent', () => {
     expect(nodes?.get('b')).toMatchObject({ status: 'completed', output: '42', runId: null })
   })
 
-  it('folds a growth into its graph: new nodes wait, edges lead to nodes that were there, outputs are replaced', () => {
+  it('folds growth into its graph: new nodes wait, edges lead to existing nodes, and outputs are replaced', () => {
     const grown = plain('graph_extended', {
       team_run_id,
       node_id: 'a',
@@ -201,7 +201,7 @@ describe('a team of a task that is a workflow without a root agent', () => {
     ])
   })
 
-  it('folds changes of the shared state over what it began with', () => {
+  it('folds changes of the shared state over its initial value', () => {
     const shared = plain('task_team_run_started', {
       ...(start.data as DataOf<'task_team_run_started'>),
       graph: { ...graph(node('a')), shared_state: { count: 1 } },
@@ -214,13 +214,13 @@ describe('a team of a task that is a workflow without a root agent', () => {
   })
 })
 
-it('events of unknown runs, teams and nodes change nothing', () => {
+it('ignores events of unknown runs, teams and nodes', () => {
   const before = folded(submitted, runStarted('r1'))
   const stray = [answer('ghost', 'x'), plain('node_blocked', { team_run_id: 'ghost', node_id: 'a', cause_node_id: 'b' })]
   expect(folded(submitted, runStarted('r1'), ...stray)).toEqual(before)
 })
 
-it('a log of 5,000 runs folds in linear time', { timeout: 10_000 }, () => {
+it('folds a log of 5,000 runs in linear time', { timeout: 10_000 }, () => {
   const events = Array.from({ length: 5000 }, (_, index) => [runStarted(`r${index}`, { parent: 'r0', node: 'a' }), answer(`r${index}`, 'x')]).flat()
   expect(folded(submitted, ...events).runs.size).toBe(5000)
 })

@@ -1,8 +1,9 @@
-// The state of a task, folded from its log: what a daemon takes over from another, and where every view begins.
-// T1. The fold of a log is the same wherever and however often it is done. T2. The state belongs to whoever folds: `evolveTask`
-//     consumes it (event-place.ts).
-// T3. A task ends once: what follows its terminal event changes nothing. T4. A task has a clock of its own, which passes while a daemon
-//     drives it and while it waits for a provider. Only times that one daemon wrote are compared, so that no wrong clock matters.
+// The state of a task, folded from its log. A daemon that takes a task over begins with it, and so does every view.
+// T1. The fold of a log is always the same.
+// T2. `evolveTask` changes the state that it gets (event-place.ts).
+// T3. A task ends once. Events after its terminal event change nothing.
+// T4. A task has a clock of its own, which runs while a daemon drives the task and while the task waits for a provider or a rate limit. Only times
+//     from the same daemon are compared, so a wrong clock does no harm.
 import type { DataOf, EventType, TerminalTaskEvent } from '../events/catalog.ts'
 import { isTerminalTaskEvent } from '../events/catalog.ts'
 import type { RecordedEvent } from '../journal/record.ts'
@@ -10,26 +11,28 @@ import { type PersonWaits, waitBegan, waitEnded, waitsOver } from './person-wait
 import { evolveRun, runEnded, type RunState, startRun } from './run-state.ts'
 import { evolveTeam, startTeam, type TeamState } from './team-state.ts'
 
+/** What became of a task. The last four are final. */
 export type TaskStatus = 'submitted' | 'running' | 'completed' | 'incomplete' | 'failed' | 'cancelled'
 
+/** The state of a task. */
 export interface TaskState {
   submitted: DataOf<'task_submitted'> | null
   status: TaskStatus
   /** The daemon that drives the task; `null` before the first claim, after a release and while it is suspended. */
   owner: string | null
-  /** How many owners in a row went away without a word and without progress: a task that kills its owners is given up on. */
+  /** How many owners in a row disappeared without a release and without progress. A task that kills its owners is given up. */
   ownersLost: number
-  /** Something of the work was recorded since the last claim. */
+  /** Whether progress was recorded since the last claim. */
   progressed: boolean
-  /** What the task waits for without a daemon; `null` when it does not, or when something happened since. */
+  /** What the task waits for without a daemon; `null` if it does not wait, or if something was written since. */
   suspended: Pick<DataOf<'task_suspended'>, 'waits_for' | 'until' | 'wait_ms'> | null
   /** The task's own clock at its last event, in milliseconds. */
   clockMs: number
   readonly personWaits: PersonWaits
-  /** The last event the owner wrote: the clock goes on from there. */
+  /** The last event of the owner. The clock continues from there. */
   written: { readonly source: string; readonly atMs: number } | null
   cancelReason: string | null
-  /** Of a retry: what its log begins with was copied, from this task. `null`: nothing was, or not yet. */
+  /** For a retry: the task from which the first events were copied. `null` if nothing was copied, or not yet. */
   copied: DataOf<'task_log_copied'> | null
   rootRunId: string | null
   readonly runs: Map<string, RunState>
@@ -37,6 +40,7 @@ export interface TaskState {
   ended: { readonly type: TerminalTaskEvent; readonly data: DataOf<TerminalTaskEvent> } | null
 }
 
+/** The state of a task before its first event. */
 export function newTask(): TaskState {
   return {
     submitted: null,
@@ -57,13 +61,20 @@ export function newTask(): TaskState {
   }
 }
 
+/**
+ * The state of a task after the events of its log, in order.
+ *
+ * @example
+ * const task = foldTask(events)
+ * if (task.ended !== null) console.log(task.status, task.ended.data.final_output)
+ */
 export function foldTask(events: Iterable<RecordedEvent>): TaskState {
   let task = newTask()
   for (const event of events) task = evolveTask(task, event)
   return task
 }
 
-/** What shows that a task gets on. */
+/** The events that count as progress. */
 const progress: ReadonlySet<EventType> = new Set([
   'assistant_message_added',
   'tool_result_recorded',
@@ -80,10 +91,10 @@ const progress: ReadonlySet<EventType> = new Set([
   'task_team_run_failed',
 ])
 
-/** Whether the owner the task has now would count as lost without progress. */
+/** Whether the current owner would count as lost without progress. */
 export const lostWithoutProgress = (task: TaskState): boolean => task.owner !== null && !task.progressed
 
-/** The state after one more event. It consumes `task`. */
+/** The state after one more event. It changes and returns `task`. */
 export function evolveTask(task: TaskState, event: RecordedEvent): TaskState {
   if (task.ended !== null) return task
   passTime(task, event)
@@ -151,12 +162,12 @@ export function evolveTask(task: TaskState, event: RecordedEvent): TaskState {
   }
 }
 
-/** Moves the task's clock on to an event. */
+/** Moves the task's clock forward to an event. */
 function passTime(task: TaskState, event: RecordedEvent): void {
   const atMs = Date.parse(event.time)
   const { written, suspended } = task
   if (event.type === 'task_claimed') {
-    // While it waited for a provider its time went on, at most as long as it was to wait.
+    // The clock ran while the task waited for a provider or a rate limit, for at most the time it was meant to wait.
     if (suspended !== null && suspended.waits_for !== 'person') task.clockMs += suspended.wait_ms
     task.written = { source: event.source, atMs }
   } else if (written === null) task.written = { source: event.source, atMs }

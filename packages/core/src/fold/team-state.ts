@@ -1,4 +1,4 @@
-// The state of one team run, folded from its events. Like the task's it is owned by whoever folds (event-place.ts).
+// The state of one team run, folded from its events. The fold changes the state that it gets (event-place.ts).
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
 import type { Failure } from '../failure/failure-class.ts'
 import type { ExecutionGraph } from '../graph/execution-graph.ts'
@@ -8,40 +8,46 @@ import { grow } from '../graph/team-program.ts'
 import type { JsonObject } from '../json.ts'
 import { changeSharedState } from '../team/shared-state.ts'
 
+/** The state of one node of a team. */
 export interface TeamNodeState extends NodeState {
-  /** When its run began, by the task's clock; `null` before. */
+  /** When the run of the node began, by the task's clock; `null` before. */
   readonly startedAtMs: number | null
-  /** What the program gave it. */
+  /** The input that the program gave the node. */
   readonly input: JsonObject | null
-  /** A code node's output. A run's is the run's. */
+  /** The output of a code node. The output of a run is in the state of the run. */
   readonly output: string | null
   readonly failure: Failure | null
   readonly causeNodeId: string | null
-  /** Why it is to stop, once that was asked for. */
+  /** Why the node must stop; `null` if nobody asked for it. */
   readonly cancelReason: string | null
 }
 
+/** The state of a team run. */
 export interface TeamState {
   readonly start: DataOf<'task_team_run_started'>
   readonly startedAtMs: number
-  /** As it stands now: it may have grown since the start. */
+  /** The current graph. It may have grown since the start. */
   graph: ExecutionGraph
   readonly nodes: Map<string, TeamNodeState>
   sharedState: JsonObject
   outcome: 'complete' | 'incomplete' | 'cancelled' | null
-  /** Why it is not complete. */
+  /** Why the team is not complete. */
   message: string | null
 }
 
 const newNode: TeamNodeState = { ...waitingNode, startedAtMs: null, input: null, output: null, failure: null, causeNodeId: null, cancelReason: null }
 
-/** @param atMs when the team started, by the task's clock */
+/**
+ * The state of a team at its start.
+ *
+ * @param atMs when the team started, by the task's clock
+ */
 export function startTeam(start: DataOf<'task_team_run_started'>, atMs: number): TeamState {
   const nodes = start.graph.nodes.map((node): [string, TeamNodeState] => [node.node_id, newNode])
   return { start, startedAtMs: atMs, graph: start.graph, nodes: new Map(nodes), sharedState: start.graph.shared_state ?? {}, outcome: null, message: null }
 }
 
-/** The state after an event of this team. It consumes `team`. Events that do not concern it change nothing. */
+/** The state after an event of this team. It changes and returns `team`. An event that does not concern the team changes nothing. */
 export function evolveTeam(team: TeamState, event: DomainEvent, { clockMs }: Pick<EventPlace, 'clockMs'>): TeamState {
   switch (event.type) {
     case 'node_started':

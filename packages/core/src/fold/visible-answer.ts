@@ -1,10 +1,11 @@
-// What a session shows as the answer of a task that ended: its output, else in one line why there is none (AL-12). Pure.
-// V1. The reason is marked and never stands beside an output: nobody takes it for one (D-34). V2. It is bounded.
+// What a session shows as the answer of an ended task: its output, or one line that says why there is none (AL-12). Pure.
+// V1. The reason is marked and never appears together with an output, so that nobody takes it for an output (D-34).
+// V2. The reason is bounded.
 import type { TaskResult } from '../events/catalog.ts'
 
 const reasonCharsMax = 1_000
 
-/** Empty: there is nothing to show. */
+/** The answer of a task. It is empty if there is nothing to show. */
 export function visibleAnswer({ final_output, failure }: Pick<TaskResult, 'final_output' | 'failure'>): string {
   if (final_output !== '' || failure === null) return final_output
   const { message } = failure

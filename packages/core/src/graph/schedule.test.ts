@@ -24,20 +24,20 @@ const diamond = graph(node('a'), node('b', 'a'), node('c', 'a'), node('d', 'b', 
 const wide = graph(node('a'), node('b'), node('c'), node('d'))
 
 describe('dataflow (D1)', () => {
-  it('starts what depends on nothing', () => expect(decided(diamond, {})).toEqual({ start: ['a'], block: [], done: false }))
+  it('starts a node without dependencies', () => expect(decided(diamond, {})).toEqual({ start: ['a'], block: [], done: false }))
 
-  it('starts a node when all it depends on are completed', () => {
+  it('starts a node when all its dependencies have completed', () => {
     expect(decided(diamond, { a: 'completed' }).start).toEqual(['b', 'c'])
     expect(decided(diamond, { a: 'completed', b: 'completed', c: 'running' }).start).toEqual([])
     expect(decided(diamond, { a: 'completed', b: 'completed', c: 'completed' }).start).toEqual(['d'])
   })
 
-  it('waits for no layer: a ready node starts while a node of an earlier layer runs', () => {
+  it('does not wait for layers: a ready node starts while a node of an earlier layer runs', () => {
     const two = graph(node('slow'), node('fast'), node('after', 'fast'))
     expect(decided(two, { slow: 'running', fast: 'completed' }).start).toEqual(['after'])
   })
 
-  it('does not start again what runs or has ended', () => {
+  it('does not start a node again that runs or has ended', () => {
     expect(decided(wide, { a: 'running', b: 'completed', c: 'failed', d: 'cancelled' })).toEqual({ start: [], block: [], done: false })
   })
 
@@ -48,49 +48,52 @@ describe('dataflow (D1)', () => {
 })
 
 describe('bounded concurrency', () => {
-  it('starts at most as many as are free, the first declared ones', () => {
+  it('starts no more nodes than there are free places, the first declared ones', () => {
     expect(decided(wide, {}, { concurrentNodesMax: 2 }).start).toEqual(['a', 'b'])
     expect(decided(wide, { d: 'running' }, { concurrentNodesMax: 2 }).start).toEqual(['a'])
   })
 
-  it('starts none while all places are taken, even more than allowed', () => {
+  it('starts none while all places are taken, even if more nodes run than allowed', () => {
     expect(decided(wide, { a: 'running', b: 'running' }, { concurrentNodesMax: 2 }).start).toEqual([])
     expect(decided(wide, { a: 'running', b: 'running', c: 'running' }, { concurrentNodesMax: 2 }).start).toEqual([])
   })
 })
 
 describe('blocking (D2)', () => {
-  it('does not count a lost dependency twice: once cancelled, and once behind what failed later', () => {
+  it('does not count a lost dependency twice, as cancelled and as blocked by a later failure', () => {
     const of = graph(node('a'), node('b', 'a'), quorum(0, 'c', 'b'), node('d', 'c'))
     expect(decided(of, { a: 'failed', b: 'cancelled', c: 'completed' })).toMatchObject({ start: ['d'], block: [] })
   })
 
   const chain = graph(node('a'), node('b', 'a'), node('c', 'b'), node('d'))
 
-  it.each(['failed', 'cancelled'] as const)('a %s node blocks all that depend on it, transitively, with itself as the cause, and nothing else', (status) => {
-    expect(decided(chain, { a: status })).toEqual({
-      start: ['d'],
-      block: [
-        ['b', 'a'],
-        ['c', 'a'],
-      ],
-      done: false,
-    })
-  })
+  it.each(['failed', 'cancelled'] as const)(
+    'blocks all nodes that depend on a %s node, transitively, with that node as the cause, and no other node',
+    (status) => {
+      expect(decided(chain, { a: status })).toEqual({
+        start: ['d'],
+        block: [
+          ['b', 'a'],
+          ['c', 'a'],
+        ],
+        done: false,
+      })
+    },
+  )
 
-  it('a running node downstream of another failure is not blocked', () => {
+  it('does not block a running node downstream of another failure', () => {
     expect(decided(chain, { a: 'completed', b: 'running', d: 'failed' })).toEqual({ start: [], block: [], done: false })
   })
 
-  it('blocks a node as soon as one of several dependencies failed, while the others run', () => {
+  it('blocks a node as soon as one of its dependencies failed, while the others run', () => {
     expect(decided(diamond, { a: 'completed', b: 'running', c: 'failed' })).toEqual({ start: [], block: [['d', 'c']], done: false })
   })
 
-  it('names the first declared failure when there are several', () => {
+  it('names the first declared failure if there are several', () => {
     expect(decided(diamond, { a: 'completed', b: 'failed', c: 'failed' }).block).toEqual([['d', 'b']])
   })
 
-  it('does not block again what is blocked, and goes on through it', () => {
+  it('does not block a blocked node again, but blocks the nodes behind it', () => {
     expect(decided(chain, { a: 'failed', b: 'blocked' }).block).toEqual([['c', 'a']])
     expect(decided(chain, { a: 'failed', b: 'blocked', c: 'blocked', d: 'completed' })).toEqual({ start: [], block: [], done: true })
   })
@@ -113,7 +116,7 @@ describe('stopping', () => {
     expect(decided(wide, { a: 'running', b: 'cancelled', c: 'cancelled', d: 'cancelled' }, { concurrentNodesMax: 16, stopping: true }).done).toBe(false)
   })
 
-  it('is done when what waited was cancelled and what ran has ended', () => {
+  it('is done when all waiting nodes were cancelled and all running nodes have ended', () => {
     expect(decided(wide, { a: 'completed', b: 'cancelled', c: 'cancelled', d: 'cancelled' }, { concurrentNodesMax: 16, stopping: true }).done).toBe(true)
   })
 })
@@ -121,28 +124,28 @@ describe('stopping', () => {
 describe('a quorum (D4)', () => {
   const two = graph(node('a'), node('b'), node('c'), quorum(2, 'join', 'a', 'b', 'c'), node('after', 'join'))
 
-  it('waits for all to end, also when enough have completed', () => {
+  it('waits until all dependencies have ended, even if enough have completed', () => {
     expect(decided(two, { a: 'completed', b: 'completed', c: 'running' })).toEqual({ start: [], block: [], done: false })
   })
 
-  it('starts when all have ended and enough completed', () => {
+  it('starts the node when all dependencies have ended and enough have completed', () => {
     expect(decided(two, { a: 'completed', b: 'failed', c: 'completed' }).start).toEqual(['join'])
     expect(decided(two, { a: 'completed', b: 'completed', c: 'completed' }).start).toEqual(['join'])
     expect(decided(two, { a: 'completed', b: 'cancelled', c: 'completed' }).start).toEqual(['join'])
   })
 
-  it('is not blocked, nor what lies behind it, while enough may still complete', () => {
+  it('blocks neither the node nor the nodes behind it while enough dependencies may still complete', () => {
     expect(decided(two, { a: 'failed', b: 'running', c: 'running' })).toEqual({ start: [], block: [], done: false })
   })
 
-  it('is blocked as soon as enough never will, with all behind it; the cause is the one too many', () => {
+  it('blocks the node and all behind it as soon as too few can complete; the cause is the failure that made them too few', () => {
     expect(decided(two, { a: 'failed', b: 'running', c: 'failed' }).block).toEqual([
       ['join', 'c'],
       ['after', 'c'],
     ])
   })
 
-  it('counts what is blocked itself as lost, once', () => {
+  it('counts a blocked dependency as lost, once', () => {
     const through = graph(node('x'), node('a', 'x'), node('b', 'x'), node('c'), quorum(1, 'join', 'a', 'b', 'c'))
     expect(decided(through, { x: 'failed', c: 'running' }).block).toEqual([
       ['a', 'x'],
@@ -152,13 +155,13 @@ describe('a quorum (D4)', () => {
     expect(decided(through, { x: 'failed', a: 'blocked', b: 'blocked', c: 'failed' }).block).toEqual([['join', 'c']])
   })
 
-  it('of none starts when all have ended, whatever became of them', () => {
+  it('starts the node when all dependencies have ended, whatever their outcome, if it is zero', () => {
     const any = graph(node('a'), node('b', 'a'), quorum(0, 'join', 'a', 'b'))
     expect(decided(any, { a: 'failed', b: 'blocked' }).start).toEqual(['join'])
     expect(decided(any, { a: 'running' }).start).toEqual([])
   })
 
-  it('larger than what it depends on asks for all of it', () => {
+  it('asks for all dependencies if it is larger than their number', () => {
     const all = graph(node('a'), node('b'), quorum(5, 'join', 'a', 'b'))
     expect(decided(all, { a: 'completed', b: 'completed' }).start).toEqual(['join'])
     expect(decided(all, { a: 'completed', b: 'failed' }).block).toEqual([['join', 'b']])
@@ -170,7 +173,7 @@ describe('a quorum (D4)', () => {
     [{ a: 'skipped', b: 'skipped', c: 'failed' }, 'blocked by c'],
     [{ a: 'skipped', b: 'completed', c: 'completed' }, 'starts'],
     [{ a: 'skipped', b: 'skipped', c: 'skipped' }, 'is skipped'],
-  ] as const)('of two over %j %s: of what was not skipped as many as asked for, and all when there are fewer', (statuses, says) => {
+  ] as const)('of two over %j %s: it counts only dependencies that were not skipped, and asks for all of them if they are fewer', (statuses, says) => {
     const { start, block, skip } = decided(two, statuses)
     const said = start.includes('join') ? 'starts' : skip?.includes('join') ? 'is skipped' : `blocked by ${block[0]?.[1]}`
     expect(said).toBe(says)
@@ -180,7 +183,7 @@ describe('a quorum (D4)', () => {
 describe('skipping (D5)', () => {
   const fork = graph(node('a'), node('yes', 'a'), node('no', 'a'), node('after-no', 'no'), node('join', 'yes', 'after-no'))
 
-  it('skips a node all of whose dependencies were skipped', () => {
+  it('skips a node if all its dependencies were skipped', () => {
     expect(decided(fork, { a: 'completed', yes: 'running', no: 'skipped' })).toEqual({ start: [], block: [], skip: ['after-no'], done: false })
   })
 
@@ -189,11 +192,11 @@ describe('skipping (D5)', () => {
     expect(decided(fork, { a: 'completed', yes: 'completed', no: 'skipped', 'after-no': 'skipped' }).start).toEqual(['join'])
   })
 
-  it('blocks a join when a branch that was not skipped failed', () => {
+  it('blocks a join if a branch that was not skipped failed', () => {
     expect(decided(fork, { a: 'completed', yes: 'failed', no: 'skipped', 'after-no': 'skipped' }).block).toEqual([['join', 'yes']])
   })
 
-  it('never skips what depends on nothing', () => expect(decided(graph(node('a')), {}).start).toEqual(['a']))
+  it('never skips a node without dependencies', () => expect(decided(graph(node('a')), {}).start).toEqual(['a']))
 
   it('skips nothing while stopping', () => {
     const stopping = decided(fork, { a: 'completed', yes: 'running', no: 'skipped' }, { concurrentNodesMax: 16, stopping: true })
@@ -202,7 +205,7 @@ describe('skipping (D5)', () => {
 })
 
 describe('code (D6)', () => {
-  it('takes no place: it starts though all places are taken, and leaves the free ones to others', () => {
+  it('needs no place: it starts while all places are taken, and leaves the free places to other nodes', () => {
     const mixed = graph(code('x'), node('a'), code('y'), node('b'), code('z'))
     expect(decided(mixed, {}, { concurrentNodesMax: 1 }).start).toEqual(['x', 'a', 'y', 'z'])
     expect(decided(mixed, { a: 'running' }, { concurrentNodesMax: 1 }).start).toEqual(['x', 'y', 'z'])
@@ -219,7 +222,7 @@ describe('teamOutcome (D-35)', () => {
     [{ a: 'completed', b: 'cancelled', c: 'failed', d: 'cancelled' }, true, 'cancelled'],
     [{ a: 'completed', b: 'completed', c: 'completed', d: 'completed' }, true, 'complete'],
     [{ a: 'completed', b: 'completed', c: 'completed' }, false, 'incomplete'],
-  ] as const)('%j, told to stop %j, is %s', (statuses, stopped, outcome) => expect(teamOutcome(wide, given(statuses), stopped)).toBe(outcome))
+  ] as const)('for %j, told to stop: %j, is %s', (statuses, stopped, outcome) => expect(teamOutcome(wide, given(statuses), stopped)).toBe(outcome))
 })
 
 interface Driven {
@@ -229,7 +232,7 @@ interface Driven {
   readonly decisions: number
 }
 
-/** Runs a graph to its end, as a supervisor would: start, end one running node, decide again. */
+/** Runs a graph to its end, as a supervisor would: start nodes, end one running node, decide again. */
 function drive(of: ExecutionGraph, concurrentNodesMax: number, end: (running: string[]) => readonly [id: string, status: 'completed' | 'failed']): Driven {
   const states = new Map<string, { status: NodeStatus; runId: null }>()
   const order: string[] = []
@@ -255,24 +258,24 @@ function drive(of: ExecutionGraph, concurrentNodesMax: number, end: (running: st
   return { statuses: new Map([...states].map(([id, state]) => [id, state.status])), order, mostRunning, decisions }
 }
 
-describe('driven to the end', () => {
+describe('a graph that is driven to its end', () => {
   const first = (running: string[]) => [running[0] ?? '', 'completed'] as const
 
-  it('a chain of 2,000 nodes completes in order, quickly', { timeout: 10_000 }, () => {
+  it('completes a chain of 2,000 nodes in order, quickly', { timeout: 10_000 }, () => {
     const nodes = Array.from({ length: 2000 }, (_, index) => (index === 0 ? node('n0') : node(`n${index}`, `n${index - 1}`)))
     const { order, mostRunning, decisions } = drive(graph(...nodes), 16, first)
     expect(order).toEqual(nodes.map((each) => each.node_id))
     expect({ mostRunning, decisions }).toEqual({ mostRunning: 1, decisions: 2001 })
   })
 
-  it('a failure at the head of a chain of 2,000 nodes blocks the rest in one decision', () => {
+  it('blocks the rest of a chain of 2,000 nodes in one decision, if its head fails', () => {
     const nodes = Array.from({ length: 2000 }, (_, index) => (index === 0 ? node('n0') : node(`n${index}`, `n${index - 1}`)))
     const { statuses, decisions } = drive(graph(...nodes), 16, ([id = '']) => [id, 'failed'])
     expect([...statuses.values()].filter((status) => status === 'blocked')).toHaveLength(1999)
     expect(decisions).toBe(2)
   })
 
-  it('a fan-in of 500 starts the collector last, never more than 16 at once', { timeout: 10_000 }, () => {
+  it('starts the collector of a fan-in of 500 last, and never runs more than 16 nodes at once', { timeout: 10_000 }, () => {
     const sources = Array.from({ length: 500 }, (_, index) => node(`s${index}`))
     const { order, mostRunning } = drive(graph(...sources, node('collector', ...sources.map((each) => each.node_id))), 16, (running) => [
       running.at(-1) ?? '',
@@ -283,7 +286,7 @@ describe('driven to the end', () => {
     expect(mostRunning).toBe(16)
   })
 
-  it('every graph ends; a node is blocked exactly when something it rests on failed, and all else runs once', () => {
+  it('always ends; a node is blocked exactly if one of its ancestors failed, and every other node runs once', () => {
     const arbitrary = fc.integer({ min: 1, max: 12 }).chain((count) =>
       fc.record({
         nodes: fc.tuple(

@@ -1,30 +1,42 @@
-// Dataflow scheduling, decided purely: which nodes may start now, which never will, and when the team is done.
-// D1. A node starts when all it depends on are completed; there are no layers. D2. A node that failed or was cancelled blocks
-//     all that depend on it, transitively, and nothing else. D3. Answers are in declared order, never in completion order.
-// D4. A node with a quorum starts when all it depends on have ended and that many completed; it is blocked when so many never will.
-// D5. A node all of whose dependencies were skipped is skipped; with some skipped, the others decide. D6. Code takes no place.
+// Schedules a graph by its data flow: which nodes may start now, which can never start, and when the team is done. Pure.
+// D1. A node starts when all its dependencies have completed. There are no layers.
+// D2. A node that failed or was cancelled blocks all nodes that depend on it, transitively, and no other node.
+// D3. Decisions are in declared order, never in the order of completion.
+// D4. A node with a quorum starts when all its dependencies have ended and at least that many have completed. It is blocked as soon as that number
+//     cannot be reached.
+// D5. A node is skipped if all its dependencies were skipped. If some were skipped, only the others count.
+// D6. A code node does not count for the limit of concurrent nodes.
 import type { ExecutionGraph, ExecutionNode } from './execution-graph.ts'
 
+/** What became of a node. All but the first two are final. */
 export type NodeStatus = 'waiting' | 'running' | 'completed' | 'skipped' | 'failed' | 'blocked' | 'cancelled'
 
+/** The state of a node, as far as scheduling needs it. `runId` is `null` before the node starts. */
 export interface NodeState {
   readonly status: NodeStatus
   readonly runId: string | null
 }
 
+/** The state of each node, by node id. A node that is not in the map waits. */
 export type NodeStates = ReadonlyMap<string, NodeState>
 
+/** The state of a node at the start. */
 export const waitingNode: NodeState = { status: 'waiting', runId: null }
 
+/** What happens next in a team. `done`: no node waits or runs. */
 export interface TeamDecision {
   readonly start: readonly ExecutionNode[]
-  /** With the node whose end is the cause: failed, cancelled, or itself blocked by that one. */
+  /** The nodes to block. The cause is a node that failed or was cancelled. */
   readonly block: readonly { readonly node: ExecutionNode; readonly causeNodeId: string }[]
   readonly skip: readonly ExecutionNode[]
   readonly done: boolean
 }
 
-/** @param limits `concurrentNodesMax`: how many may run at once. `stopping`: nothing new starts. */
+/**
+ * Decides what happens next in a team.
+ *
+ * @param limits `concurrentNodesMax`: how many nodes may run at once; `stopping`: nothing new starts
+ */
 export function decideTeam(graph: ExecutionGraph, nodes: NodeStates, limits: { concurrentNodesMax: number; stopping?: boolean }): TeamDecision {
   const statusOf = (id: string): NodeStatus => nodes.get(id)?.status ?? 'waiting'
   const causes = blockCauses(graph, statusOf)
@@ -68,11 +80,13 @@ function readinessOf(node: ExecutionNode, statusOf: (id: string) => NodeStatus):
   return completed >= node.depends_on.length - skipped - spareOf(node, skipped) ? 'start' : 'wait'
 }
 
-/** How many of the dependencies that were not skipped a node can do without. */
+/** How many of the dependencies that were not skipped may fail. */
 const spareOf = ({ depends_on, quorum }: ExecutionNode, skipped: number): number =>
   quorum === undefined ? 0 : Math.max(0, depends_on.length - skipped - quorum)
 
-/** For every node that can never run: the id of the ended node that is the cause, the first of them in declared order. */
+/**
+ * For each node that can never run, the failed or cancelled node that is the cause: the first one in declared order after which the node cannot run.
+ */
 function blockCauses(graph: ExecutionGraph, statusOf: (id: string) => NodeStatus): ReadonlyMap<string, string> {
   const lost = graph.nodes.some(({ node_id }) => statusOf(node_id) === 'failed' || statusOf(node_id) === 'cancelled')
   if (!lost) return new Map()
@@ -91,7 +105,7 @@ function blockCauses(graph: ExecutionGraph, statusOf: (id: string) => NodeStatus
     if (status !== 'failed' && status !== 'cancelled') continue
     const reached = [...(dependents.get(node.node_id) ?? [])]
     for (let next = reached.pop(); next !== undefined; next = reached.pop()) {
-      // What has ended is not blocked any more, and passes nothing on: each lost dependency counts once.
+      // A node that has ended is not blocked and passes nothing on, so each lost dependency counts once.
       if (causes.has(next.node_id) || !isOpen(statusOf(next.node_id))) continue
       if (next.quorum !== undefined) {
         const skipped = (): number => next.depends_on.filter((id) => statusOf(id) === 'skipped').length
@@ -108,9 +122,10 @@ function blockCauses(graph: ExecutionGraph, statusOf: (id: string) => NodeStatus
 
 const isOpen = (status: NodeStatus): boolean => status === 'waiting' || status === 'blocked'
 
+/** The outcome of a team. */
 export type TeamOutcome = 'complete' | 'incomplete' | 'cancelled'
 
-/** The outcome of a team whose nodes have all ended (D-35): `cancelled` is an incomplete team that was told to stop. */
+/** The outcome of a team whose nodes have all ended (D-35). `cancelled` means that the team had to stop and is incomplete. */
 export function teamOutcome(graph: ExecutionGraph, nodes: NodeStates, stopped: boolean): TeamOutcome {
   const complete = graph.nodes.every((node) => {
     const status = nodes.get(node.node_id)?.status

@@ -6,7 +6,7 @@ import type { ExecutionGraph } from './execution-graph.ts'
 import { type Growth, grow, type NodeEntry, type TeamProgram, type TeamView } from './team-program.ts'
 import { teamOutput } from './team-step.ts'
 
-/** A program that decides by a node's id; what it does not name runs as it stands. */
+/** A program that decides by the id of a node. Nodes that it does not name run as the graph defines them. */
 const entering = (entries: Record<string, (team: TeamView) => NodeEntry>): TeamProgram => ({
   enter: (view, each) => entries[each.node_id]?.(view) ?? { kind: 'run', input: null },
 })
@@ -18,8 +18,8 @@ const started = (of: ExecutionGraph, program: TeamProgram, places = 16): TeamSta
   return begun
 }
 
-describe('what a node is given', () => {
-  it('stands in the event of its start', () => {
+describe('the input of a node', () => {
+  it('is in the event of its start', () => {
     const program = entering({ a: () => ({ kind: 'run', input: { instruction: 'Do it twice.' } }) })
     expect(eventsOf(team(graph(node('a'), node('b'))), [], { program })).toMatchObject([
       { type: 'node_started', data: { node_id: 'a', input: { instruction: 'Do it twice.' } } },
@@ -27,7 +27,7 @@ describe('what a node is given', () => {
     ])
   })
 
-  it('is decided with the outputs, failures and states of what ended, those of the same step included', () => {
+  it('is decided with the outputs, failures and states of ended nodes, including those of the same step', () => {
     const seen: unknown[] = []
     const program = entering({
       join: (view) => {
@@ -44,7 +44,7 @@ describe('what a node is given', () => {
 })
 
 describe('a code node', () => {
-  it('is computed in the step that makes it ready, and so is what follows from it, also while every place is taken', () => {
+  it('is computed in the step that makes it ready, and so are its consequences, even while every place is taken', () => {
     const chain = graph(node('a'), node('busy'), code('x', 'a'), code('y', 'x'), node('z', 'y'))
     const program = entering({ x: says('X'), y: (view) => ({ kind: 'output', output: `${view.outputOf('x')}Y` }) })
     const of = started(chain, program, 2)
@@ -52,14 +52,14 @@ describe('a code node', () => {
     expect(of.nodes.get('y')).toMatchObject({ status: 'completed', output: 'XY', runId: null })
   })
 
-  it('that is all of a team ends it in its first step', () => {
+  it('ends its team in the first step if it is the only node', () => {
     expect(step(team(graph(code('only'))), [], { program: entering({ only: says('42') }) })).toEqual([
       'node_computed only = 42',
       'task_team_run_completed complete',
     ])
   })
 
-  it('a chain of 500 is one step', () => {
+  it('is computed in one step with a chain of 500 code nodes', () => {
     const ids = Array.from({ length: 500 }, (_, i) => `x${i}`)
     const events = step(team(graph(...ids.map((id, i) => (i === 0 ? code(id) : code(id, `x${i - 1}`))))), [], {
       program: { enter: (_, each) => ({ kind: 'output', output: each.node_id }) },
@@ -68,7 +68,7 @@ describe('a code node', () => {
     expect(events.at(-2)).toBe('node_computed x499 = x499')
   })
 
-  it('without code fails, and says which operation is missing', () => {
+  it('fails if there is no code for its operation, and names the operation', () => {
     for (const program of [null, entering({})]) {
       const of = team(graph(code('x'), node('y', 'x')))
       expect(step(of, [], { program })).toEqual(['node_failed x', 'node_blocked y by x', 'task_team_run_failed incomplete'])
@@ -76,7 +76,7 @@ describe('a code node', () => {
     }
   })
 
-  it('may fail, with a class of its own and without a run', () => {
+  it('may fail with a class of its own and without a run', () => {
     const program = entering({ x: () => ({ kind: 'fail', failure: { class: 'malformed_output', message: 'not a list' } }) })
     const of = team(graph(code('x'), node('y', 'x')))
     expect(eventsOf(of, [], { program })[0]).toMatchObject({ type: 'node_failed', data: { run_id: null, failure: { class: 'malformed_output' } } })
@@ -87,7 +87,7 @@ describe('skipping', () => {
   const fork = graph(code('if'), node('yes', 'if'), node('no', 'if'), node('after-no', 'no'), node('join', 'yes', 'after-no'))
   const program = entering({ if: says('true'), no: skips })
 
-  it('goes on through what hangs on it alone, and a join runs after the branch that was taken; the team is complete', () => {
+  it('skips the nodes that depend only on the skipped one, and a join runs after the branch that was taken; the team is complete', () => {
     const of = team(fork)
     expect(step(of, [], { program })).toEqual(['node_computed if = true', 'node_started yes', 'node_skipped no', 'node_skipped after-no'])
     expect(step(of, [completed('yes')], { program })).toEqual(['node_completed yes', 'node_started join'])
@@ -101,7 +101,7 @@ describe('skipping', () => {
     ])
   })
 
-  it('a whole chain is skipped in one step', () => {
+  it('skips a whole chain in one step', () => {
     const chain = graph(node('a'), node('b', 'a'), node('c', 'b'), node('d', 'c'))
     expect(step(team(chain), [], { program: entering({ a: skips }) })).toEqual([
       ...['a', 'b', 'c', 'd'].map((id) => `node_skipped ${id}`),
@@ -109,7 +109,7 @@ describe('skipping', () => {
     ])
   })
 
-  it('a skipped node has no output', () => {
+  it('leaves a skipped node without output', () => {
     const seen: unknown[] = []
     const watching = entering({ if: says(''), no: skips, join: (view) => (seen.push(view.outputOf('no')), { kind: 'run', input: null }) })
     const of = started(fork, watching)
@@ -127,7 +127,7 @@ describe('a quorum', () => {
     expect(of.message).toBe('1 of 3 nodes completed; failed: a; blocked: b')
   })
 
-  it('that a skip and a failure leave too few for is blocked, and the team ends', () => {
+  it('blocks its node if a skip and a failure make it impossible, and the team ends', () => {
     const of = team(graph(node('a'), node('b'), node('c'), quorum(2, 'join', 'a', 'b', 'c')))
     const program = entering({ a: skips })
     step(of, [], { program })
@@ -162,7 +162,7 @@ describe('growth', () => {
     expect(step(team(graph(code('x'), node('b'))), [], { program })).toEqual(['node_computed x = ', 'graph_extended x by 1', 'node_started m'])
   })
 
-  it('of code by code goes on in the same step, each time from where the graph stands', () => {
+  it('of code by code continues in the same step, each time from the current graph', () => {
     const program: TeamProgram = {
       enter: (view, each) => ({
         kind: 'output',
@@ -180,7 +180,7 @@ describe('growth', () => {
     ])
   })
 
-  it('replaces the outputs, and leaves them as they were when it names none', () => {
+  it('replaces the outputs, and keeps them if it names none', () => {
     const replacing = after({ nodes: [node('b', 'a')], outputs: ['b'], output: 'b' })
     const of = started(graph(node('a')), replacing)
     step(of, [completed('a')], { program: replacing })
@@ -199,7 +199,7 @@ describe('growth', () => {
     ['a name that is taken', { nodes: [node('end')] }, 'Test would grow into a graph in which two nodes are called end.'],
     ['an unknown output', { nodes: [], outputs: ['ghost'] }, 'Test would grow into a graph in which the output ghost is not a node of the graph.'],
     ['no output', { nodes: [], outputs: [] }, 'Test would grow into a graph in which no node is an output.'],
-  ])('by %s is refused: it is the failure of the node it would follow from, and the graph stays', (_, growth, message) => {
+  ])('by %s is refused: the node from which it would follow fails, and the graph does not change', (_, growth, message) => {
     const program = after(growth)
     const of = started(graph(node('a'), node('busy'), node('end', 'a')), program)
     expect(step(of, [completed('a')], { program })).toEqual(['node_failed a', 'node_blocked end by a'])
@@ -207,7 +207,7 @@ describe('growth', () => {
     expect(of.graph).toBe(of.start.graph)
   })
 
-  it("of a code node that would break the graph is that node's failure too", () => {
+  it('of a code node that would break the graph fails that node too', () => {
     const program = entering({ x: says('', { nodes: [node('m', 'end')], edges: [['m', 'end']] }) })
     const of = team(graph(code('x'), node('end', 'x')))
     expect(step(of, [], { program })).toEqual(['node_failed x', 'node_blocked end by x', 'task_team_run_failed incomplete'])
@@ -216,7 +216,7 @@ describe('growth', () => {
   it.each([
     ['agents', { agents: 2, edges: 9 }, '3 agents; the limit agentsMax is 2'],
     ['edges', { agents: 9, edges: 1 }, '2 edges; the limit edgesMax is 1'],
-  ])('over the limit of %s fails the node it follows from (D-39)', (_, graphMax, message) => {
+  ])('over the limit of %s fails the node from which it follows (D-39)', (_, graphMax, message) => {
     const of = team(graph(node('a')))
     const program: TeamProgram = { after: () => ({ kind: 'go_on', growth: { nodes: [node('b', 'a'), node('c', 'a')] } }) }
     step(of, [], { program, graphMax })
@@ -227,7 +227,7 @@ describe('growth', () => {
     expect(step(wide, [completed('a')], { program, graphMax: { agents: 3, edges: 2 } })).toContain('node_started c')
   })
 
-  it('while the team stops is cancelled with what waits', () => {
+  it('while the team stops is cancelled together with the nodes that wait', () => {
     const program = after({ nodes: [node('m', 'a')] })
     const of = started(graph(node('a')), program)
     expect(step(of, [completed('a')], { program, cancelReason: 'enough' })).toEqual([
@@ -238,7 +238,7 @@ describe('growth', () => {
     ])
   })
 
-  it('does not touch the graph it starts from', () => {
+  it('does not change the graph from which it starts', () => {
     const before = graph(node('a'), node('b', 'a'))
     const copy = structuredClone(before)
     grow(before, { nodes: [node('c')], edges: [['c', 'b'], ['a', 'b'], ['c', 'b']] }) // prettier-ignore
@@ -247,15 +247,15 @@ describe('growth', () => {
   })
 })
 
-describe('what follows from a run', () => {
-  it('may be that its answer cannot be used: the node fails after all', () => {
+describe('the sequel of a run', () => {
+  it('may refuse the answer: the node fails although its run completed', () => {
     const program: TeamProgram = { after: () => ({ kind: 'fail', failure: { class: 'malformed_output', message: 'no plan' } }) }
     const of = started(graph(node('a'), node('b', 'a')), program)
     expect(step(of, [completed('a')], { program })).toEqual(['node_failed a', 'node_blocked b by a', 'task_team_run_failed incomplete'])
     expect(of.nodes.get('a')?.failure).toEqual({ class: 'malformed_output', message: 'no plan' })
   })
 
-  it('is asked with the text of the run, once it has passed the gate', () => {
+  it('is decided with the text of the run, after the run has passed the gate', () => {
     const asked: unknown[] = []
     const program: TeamProgram = { after: (_, each, output) => (asked.push([each.node_id, output]), { kind: 'go_on' }) }
     const gated = { ...node('gated'), required_evidence: [{ kind: 'tool_succeeded' as const, tool: 'count' }] }
@@ -264,7 +264,7 @@ describe('what follows from a run', () => {
     expect(asked).toEqual([['a', 'A']])
   })
 
-  it('may change the state the team shares, in the order of what ended; a change that does not fit is a diagnostic', () => {
+  it('may change the shared state, in the order of the ended nodes; a change that does not fit is recorded as a diagnostic', () => {
     const of = team({ ...graph(node('a'), node('b')), shared_state: { n: 1, s: 'x' } })
     const program: TeamProgram = {
       after: (view, each) => ({
@@ -281,7 +281,7 @@ describe('what follows from a run', () => {
     expect(of.sharedState).toEqual({ n: 3, s: 'x', seen: { 'a.1': 1, 'b.1': 2 } })
   })
 
-  it('tells its diagnostics before the outcome, and they fail nothing', () => {
+  it('records its diagnostics before the outcome, and they fail nothing', () => {
     const diagnostics = [{ code: 'unknown_member', message: 'Nobody is called x.' }]
     const program: TeamProgram = { after: () => ({ kind: 'go_on', diagnostics }) }
     expect(step(started(graph(node('a')), program), [completed('a')], { program })).toEqual([
@@ -302,7 +302,7 @@ describe('a program that throws', () => {
     throw new Error('a bug')
   }
 
-  it('before a node fails that node as internal; the others go on and the team ends', () => {
+  it('fails a node as internal if it throws before the node starts; the others continue and the team ends', () => {
     const program = entering({ a: throws, x: throws })
     const of = team(graph(node('a'), code('x'), node('b'), node('c', 'a')))
     expect(step(of, [], { program })).toEqual(['node_failed a', 'node_failed x', 'node_started b', 'node_blocked c by a'])
@@ -310,13 +310,13 @@ describe('a program that throws', () => {
     expect(step(of, [completed('b')], { program })).toEqual(['node_completed b', 'task_team_run_failed incomplete'])
   })
 
-  it('after a run fails the node of that run', () => {
+  it('fails the node of a run if it throws after the run', () => {
     const program: TeamProgram = { after: throws }
     const of = started(graph(node('a'), node('b', 'a')), program)
     expect(step(of, [completed('a')], { program })).toEqual(['node_failed a', 'node_blocked b by a', 'task_team_run_failed incomplete'])
   })
 
-  it('over its result leaves the team incomplete, with what it threw; what was done is kept', () => {
+  it('leaves the team incomplete, with the error, if it throws for the result; the outputs are kept', () => {
     const program: TeamProgram = { result: throws }
     const of = started(graph(node('a')), program)
     expect(step(of, [completed('a')], { program })).toEqual(['node_completed a', 'task_team_run_failed incomplete'])
@@ -335,7 +335,7 @@ describe("a program's result", () => {
     expect(teamOutput(of, outputs, program).final_output).toBe('A and B, of 2')
   })
 
-  it('is not asked of a team that is not complete: partial results are as D-31 says', () => {
+  it('is not used for a team that is not complete: its partial results follow D-31', () => {
     const of = started(graph(node('a'), node('b')), program)
     step(of, [completed('a'), failed('b')], { program })
     expect(teamOutput(of, new Map([['a', 'A']]), program)).toEqual({ final_output: '## a\n\nA', outputs: [{ node_id: 'a', output: 'A' }] })

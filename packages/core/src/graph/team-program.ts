@@ -1,7 +1,7 @@
-// TeamProgram: what a workflow decides while its graph runs: what a node is given, what code nodes compute, how the graph grows.
-// The five workflow tools need none. Which program a graph has follows from `graph.workflow`.
-// P1. Pure: the same team gives the same decision, whoever asks and however often. P2. A program never sees an effect;
-//     what it decides is journaled before it takes one.
+// TeamProgram: what a workflow decides while its graph runs: the input of each node, the output of code nodes, and how the graph grows.
+// The five workflow tools need no program. `graph.workflow` determines the program of a graph.
+// P1. A program is pure: the same team always gives the same decision.
+// P2. A program has no effects. Its decision is journaled before it takes effect.
 import type { Failure } from '../failure/failure-class.ts'
 import type { JsonObject } from '../json.ts'
 import type { SharedStateChange } from '../team/shared-state.ts'
@@ -9,34 +9,34 @@ import type { Edge } from './topology.ts'
 import type { ExecutionGraph, ExecutionNode } from './execution-graph.ts'
 import type { NodeStatus } from './schedule.ts'
 
-/** A team as a program sees it. */
+/** A team, as its program sees it. */
 export interface TeamView {
   readonly graph: ExecutionGraph
   statusOf(nodeId: string): NodeStatus
-  /** The text of a completed node; `null` for any other. */
+  /** The text of a completed node; `null` for any other node. */
   outputOf(nodeId: string): string | null
   failureOf(nodeId: string): Failure | null
   readonly sharedState: JsonObject
 }
 
-/** How a node begins whose dependencies have ended. */
+/** How a node begins after its dependencies have ended. */
 export type NodeEntry =
   /**
-   * It runs. `input` replaces fields of the same name in the node: `instruction` of an agent, `arguments` of a tool.
-   * `dependency_outputs`, a list of node ids, says whose outputs an agent is shown; absent: of all it depends on.
+   * The node runs. `input` replaces fields of the same name in the node: `instruction` of an agent, `arguments` of a tool.
+   * `dependency_outputs`, a list of node ids, selects the outputs that an agent is shown. Default: those of all its dependencies.
    */
   | { readonly kind: 'run'; readonly input: JsonObject | null }
-  /** A code node's output, and what the graph grows by. */
+  /** The output of a code node, and the growth of the graph that follows from it. */
   | { readonly kind: 'output'; readonly output: string; readonly growth?: Growth; readonly diagnostics?: readonly Diagnostic[] }
   | { readonly kind: 'skip'; readonly reason: string }
   | { readonly kind: 'fail'; readonly failure: Failure }
 
-/** What a graph grows by. */
+/** The nodes and edges that a graph gains. */
 export interface Growth {
   readonly nodes: readonly ExecutionNode[]
-  /** From a node to one that has not started: it waits for that one too. */
+  /** Edges to nodes that have not started. Such a node also waits for the new dependency. */
   readonly edges?: readonly Edge[]
-  /** Absent: as before. */
+  /** If they are absent, the outputs do not change. */
   readonly outputs?: readonly string[]
   readonly output?: string | null
 }
@@ -47,27 +47,29 @@ export type NodeSequel =
       readonly kind: 'go_on'
       readonly growth?: Growth
       readonly diagnostics?: readonly Diagnostic[]
-      /** Of the shared state; one that does not fit is left out, with a diagnostic. */
+      /** Changes of the shared state. A change that does not fit is left out and recorded as a diagnostic. */
       readonly stateChanges?: readonly SharedStateChange[]
     }
-  /** Its answer cannot be used: the node failed after all. */
+  /** The answer cannot be used, so the node fails although its run completed. */
   | { readonly kind: 'fail'; readonly failure: Failure; readonly diagnostics?: readonly Diagnostic[] }
 
+/** A remark for the record. It fails nothing. */
 export interface Diagnostic {
   readonly code: string
   readonly message: string
 }
 
+/** The decisions of a workflow. If a function throws, the node fails; if `result` throws, the team is incomplete. */
 export interface TeamProgram {
-  /** Asked for every node that may start. Default: agents and tools run as they stand in the graph. */
+  /** Is called for every node that may start. Default: agents and tools run as the graph defines them. */
   readonly enter?: (team: TeamView, node: ExecutionNode) => NodeEntry
-  /** Asked when a node's run has completed and passed its evidence, before that is recorded. `output` is its text. */
+  /** Is called when a node's run has completed and passed the gate, before that is recorded. `output` is its text. */
   readonly after?: (team: TeamView, node: ExecutionNode, output: string) => NodeSequel
-  /** What the ended team hands back; absent: D-31. */
+  /** The final output of a complete team. Default: the rules of D-31. */
   readonly result?: (team: TeamView) => { readonly final_output: string }
 }
 
-/** The graph after it grew. */
+/** The graph after its growth. */
 export function grow(graph: ExecutionGraph, growth: Growth): ExecutionGraph {
   const more = new Map<string, string[]>()
   for (const [from, to] of growth.edges ?? []) {

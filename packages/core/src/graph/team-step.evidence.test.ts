@@ -5,7 +5,7 @@ import type { AgentNode } from './execution-graph.ts'
 
 const demanding = (over: Partial<AgentNode>): AgentNode => ({ ...node('a'), ...over })
 
-it('a rule for the output that is broken fails the node, as missing evidence does', () => {
+it('fails a node whose output breaks a rule, as missing evidence does', () => {
   const gated = team(graph(demanding({ validation_rules: [{ kind: 'output_contains', texts: ['Total'] }] }), node('b', 'a')))
   step(gated, [])
   expect(step(gated, [completed('a', facts('no sum'))])).toEqual([
@@ -17,7 +17,7 @@ it('a rule for the output that is broken fails the node, as missing evidence doe
   expect(gated.nodes.get('a')?.failure).toEqual({ class: 'evidence_missing', message: 'The output lacks 1 of 1 required text: "Total".' })
 })
 
-it('a contract fails nothing and is on record', () => {
+it('records a contract, which fails nothing', () => {
   const gated = team(graph(demanding({ evidence_contract: 'Name each file.' })))
   const [verdict] = eventsOf(gated, [completed('a')])
   expect(verdict).toMatchObject({
@@ -26,7 +26,7 @@ it('a contract fails nothing and is on record', () => {
   })
 })
 
-it('the checks of both fields and the contract are one verdict, in that order', () => {
+it('gives one verdict with the checks of both fields and the contract, in that order', () => {
   const gated = team(graph(demanding({ required_evidence: ['x'], validation_rules: [{ kind: 'output_length', min: 1 }], evidence_contract: 'y' })))
   const [verdict] = eventsOf(gated, [completed('a')])
   expect(verdict?.type === 'node_evidence_evaluated' && verdict.data.checks.map((check) => [check.field, check.status])).toEqual([

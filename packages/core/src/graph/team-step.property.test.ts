@@ -1,4 +1,4 @@
-// What holds for every team, whatever its graph, its program, the order in which its nodes end, and when it is told to stop.
+// Properties of every team, whatever its graph, its program, the order in which its nodes end, and the moment when it must stop.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { code, graph, node } from '../../test/log.ts'
@@ -13,7 +13,7 @@ type Behaviour = 'plain' | 'skip' | 'fail' | 'throw' | 'grow' | 'grow_into_waiti
 interface Scene {
   readonly nodes: ExecutionNode[]
   readonly behaviours: Behaviour[]
-  /** For each end: which of the running nodes, and how. */
+  /** For each end: which of the running nodes ends, and how. */
   readonly ends: { readonly pick: number; readonly status: NodeEnd['status'] }[]
   readonly together: number
   readonly places: number
@@ -57,7 +57,7 @@ function anyNode(index: number): fc.Arbitrary<ExecutionNode> {
 
 const nodesMax = 40
 
-/** Decides by the number in a node's id, so that grown nodes behave too; grows only while the graph is small. */
+/** Decides by the number in the id of a node, so that grown nodes have a behaviour too. It grows the graph only while the graph is small. */
 function programOf(behaviours: readonly Behaviour[]): TeamProgram {
   const of = (id: string): Behaviour => behaviours[Number(/\d+/.exec(id)?.[0]) % behaviours.length] ?? 'plain'
   const growthOf = (view: TeamView, { node_id: id }: ExecutionNode): Growth | undefined => {
@@ -91,7 +91,7 @@ function programOf(behaviours: readonly Behaviour[]): TeamProgram {
 const endOf = { node_completed: true, node_computed: true, node_skipped: true, node_failed: true, node_blocked: true, node_cancelled: true }
 const ended = new Set(['completed', 'skipped', 'failed', 'blocked', 'cancelled'])
 
-/** Drives the team as its supervisor does, and checks on the way. Returns all its events. */
+/** Drives the team as its supervisor does, checks it on the way, and returns all its events. */
 function drive({ nodes, behaviours, ends, together, places, cancelNodeAt, cancelAt }: Scene): { events: DomainEvent[]; of: TeamState } {
   const of = team(graph(...nodes), places)
   const program = programOf(behaviours)
@@ -125,7 +125,7 @@ function drive({ nodes, behaviours, ends, together, places, cancelNodeAt, cancel
       fold([event('node_cancel_requested', { team_run_id: 'team1' as never, node_id, reason: 'so' })])
     }
     const some = round === 0 ? [] : Array.from({ length: Math.min(together, running.length) }, nextEnd)
-    if (round > 0 && cancelNodeAt?.step !== round) expect(some.length).toBeGreaterThan(0) // else nobody would ever step it again
+    if (round > 0 && cancelNodeAt?.step !== round) expect(some.length).toBeGreaterThan(0) // otherwise nothing would step the team again
     const outputs = new Map([...of.nodes].filter(([, each]) => each.status === 'completed').map(([id]) => [id, id]))
     const options = { newRunId: () => `run${runs}`, cancelReason, program, outputs }
     const before = structuredClone([...of.nodes])
@@ -135,14 +135,14 @@ function drive({ nodes, behaviours, ends, together, places, cancelNodeAt, cancel
     runs += 1
     fold(made)
     expect(running.length).toBeLessThanOrEqual(places)
-    // What was folded is what the step had in mind: nothing more follows from it.
+    // The fold gives the state that the step assumed, so no more events follow from it.
     if (of.outcome === null) expect(stepTeam(of, [], options)).toEqual([])
   }
   expect(running).toEqual([])
   return { events, of }
 }
 
-it('every team ends, every node ends once and after what it depends on, and the journal gives the same team again', { timeout: 60_000 }, () => {
+it('ends every team, ends every node once and after its dependencies, and the journal folds to the same team', { timeout: 60_000 }, () => {
   fc.assert(
     fc.property(scene, (given_) => {
       const { events, of } = drive(given_)

@@ -13,34 +13,34 @@ const requiring = (id: string, required_evidence: EvidenceRequirement[], ...depe
 })
 
 describe('a team of one node', () => {
-  it('starts it, and ends with it', () => {
+  it('starts its node, and ends when the node ends', () => {
     const one = team(graph(node('only')))
     expect(step(one, [])).toEqual(['node_started only'])
     expect(step(one, [completed('only')])).toEqual(['node_completed only', 'task_team_run_completed complete'])
   })
 
-  it('a started node has the run id it was handed', () => {
+  it('starts its node with the run id that was supplied', () => {
     const options = { newRunId: () => 'run-x', cancelReason: null, program: null, outputs: new Map() }
     expect(stepTeam(team(graph(node('only'))), [], options)).toMatchObject([
       { type: 'node_started', data: { team_run_id: 'team1', node_id: 'only', run_id: 'run-x', input: null } },
     ])
   })
 
-  it('that fails is incomplete, and says so', () => {
+  it('is incomplete if its node fails, and says so', () => {
     const one = team(graph(node('only')))
     step(one, [])
     expect(step(one, [failed('only')])).toEqual(['node_failed only', 'task_team_run_failed incomplete'])
     expect(one.message).toBe('0 of 1 nodes completed; failed: only')
   })
 
-  it('that failed without a reason is internal', () => {
+  it('has an internal failure if its node failed without a reason', () => {
     const one = team(graph(node('only')))
     step(one, [])
     step(one, [{ ...failed('only'), failure: null }])
     expect(one.nodes.get('only')?.failure).toEqual({ class: 'internal', message: 'The run failed without a reason.' })
   })
 
-  it('nothing follows from no ends while it runs', () => {
+  it('has no new events while its node runs and no run has ended', () => {
     const one = team(graph(node('only')))
     step(one, [])
     expect(step(one, [])).toEqual([])
@@ -51,13 +51,13 @@ describe('the evidence gate (E2)', () => {
   const needs: EvidenceRequirement = { kind: 'tool_succeeded', tool: 'count' }
   const counted = facts('12', [{ taskseq: 5, tool: 'count', success: true }])
 
-  it('a node whose evidence is there completes, and what depends on it starts', () => {
+  it('completes a node with its evidence, and starts the nodes that depend on it', () => {
     const gated = team(graph(requiring('a', [needs]), node('b', 'a')))
     step(gated, [])
     expect(step(gated, [completed('a', counted)])).toEqual(['node_evidence_evaluated a passed', 'node_completed a', 'node_started b'])
   })
 
-  it('a node whose evidence is missing fails with what is missing, and blocks what depends on it', () => {
+  it('fails a node without its evidence, says what is missing, and blocks the nodes that depend on it', () => {
     const gated = team(graph(requiring('a', [needs]), node('b', 'a')))
     step(gated, [])
     expect(step(gated, [completed('a')])).toEqual([
@@ -69,31 +69,31 @@ describe('the evidence gate (E2)', () => {
     expect(gated.nodes.get('a')?.failure).toEqual({ class: 'evidence_missing', message: 'The tool count was not called.' })
   })
 
-  it('the verdict names the run and every check', () => {
+  it('records a verdict that names the run and every check', () => {
     const gated = team(graph(requiring('a', [needs, 'It reads well.'])))
     const [verdict] = eventsOf(gated, [completed('a', counted)])
     expect(verdict).toMatchObject({ data: { run_id: 'run-a', passed: true, checks: [{ status: 'passed', rests_on: [5] }, { status: 'not_checked' }] } })
   })
 
-  it('only a natural-language requirement fails nothing (D-11)', () => {
+  it('fails nothing for a natural-language requirement alone (D-11)', () => {
     const gated = team(graph(requiring('a', ['It reads well.'])))
     step(gated, [])
     expect(step(gated, [completed('a')])).toEqual(['node_evidence_evaluated a passed', 'node_completed a', 'task_team_run_completed complete'])
   })
 
-  it('a node without requirements has no verdict', () => {
+  it('records no verdict for a node without requirements', () => {
     const open = team(graph(node('a')))
     expect(step(open, [completed('a')])[0]).toBe('node_completed a')
   })
 
-  it('a run that failed is not put before the gate', () => {
+  it('does not judge a run that failed', () => {
     const gated = team(graph(requiring('a', [needs])))
     expect(step(gated, [failed('a')])).toEqual(['node_failed a', 'task_team_run_failed incomplete'])
   })
 })
 
 describe('failure (D-34)', () => {
-  it('blocks a whole chain at once, each with the failed node as its cause, and the branch beside it goes on', () => {
+  it('blocks a whole chain at once, each node with the failed node as its cause, and another branch continues', () => {
     const chain = team(graph(node('a'), node('b', 'a'), node('c', 'b'), node('free'), node('after', 'free')))
     step(chain, [])
     expect(step(chain, [failed('a')])).toEqual(['node_failed a', 'node_blocked b by a', 'node_blocked c by a'])
@@ -102,7 +102,7 @@ describe('failure (D-34)', () => {
     expect(chain.message).toBe('2 of 5 nodes completed; failed: a; blocked: b, c')
   })
 
-  it('a node is blocked once, also when a second thing it depends on fails later', () => {
+  it('blocks a node once, even if another of its dependencies fails later', () => {
     const join = team(graph(node('a'), node('b'), node('c', 'a', 'b')))
     step(join, [])
     expect(step(join, [failed('b')])).toEqual(['node_failed b', 'node_blocked c by b'])
@@ -111,25 +111,25 @@ describe('failure (D-34)', () => {
 })
 
 describe('order (D-36)', () => {
-  it('ends that came together are told in declared order, whatever the order they came in', () => {
+  it('records ends that came together in declared order, whatever the order in which they came', () => {
     const wide = team(graph(node('a'), node('b'), node('c'), node('d', 'a', 'b', 'c')))
     step(wide, [])
     expect(step(wide, [completed('c'), completed('a'), completed('b')])).toEqual(['node_completed a', 'node_completed b', 'node_completed c', 'node_started d'])
   })
 
-  it('outcomes come before the starts they make possible (E3)', () => {
+  it('records outcomes before the starts that they make possible (E3)', () => {
     const two = team(graph(node('a'), node('after-a', 'a'), node('b')))
     step(two, [])
     expect(step(two, [completed('b'), completed('a')])).toEqual(['node_completed a', 'node_completed b', 'node_started after-a'])
   })
 
-  it('a node that ends frees its place in the same step', () => {
+  it('gives the place of an ended node to another node in the same step', () => {
     const narrow = team(graph(node('a'), node('b'), node('c')), 1)
     expect(step(narrow, [])).toEqual(['node_started a'])
     expect(step(narrow, [completed('a')])).toEqual(['node_completed a', 'node_started b'])
   })
 
-  it('is pure: the same step again gives the same events, and the team is as it was', () => {
+  it('is pure: the same step again gives the same events, and the team does not change', () => {
     const same = team(graph(node('a'), node('b', 'a')))
     step(same, [])
     const before = structuredClone([...same.nodes])
@@ -140,27 +140,27 @@ describe('order (D-36)', () => {
 })
 
 describe('cancel', () => {
-  it('cancels what waits, starts nothing, and waits for what runs', () => {
+  it('cancels the waiting nodes, starts nothing, and waits for the running nodes', () => {
     const chain = team(graph(node('a'), node('b'), node('c', 'a')), 1)
     step(chain, [])
     expect(step(chain, [], { cancelReason: 'enough' })).toEqual(['node_cancelled b', 'node_cancelled c'])
     expect(step(chain, [cancelled('a')], { cancelReason: 'enough' })).toEqual(['node_cancelled a', 'task_team_run_failed cancelled'])
   })
 
-  it('a node that completes in spite of it is completed, and the team is cancelled', () => {
+  it('keeps a node completed that completes nevertheless, and the team is cancelled', () => {
     const chain = team(graph(node('a'), node('b', 'a')))
     step(chain, [])
     expect(step(chain, [completed('a')], { cancelReason: 'enough' })).toEqual(['node_completed a', 'node_cancelled b', 'task_team_run_failed cancelled'])
     expect(chain.message).toBe('1 of 2 nodes completed; cancelled: b')
   })
 
-  it('with nothing waiting and nothing running but completed nodes the team is complete: the cancel came too late', () => {
+  it('comes too late if all nodes have completed: the team is complete', () => {
     const one = team(graph(node('a')))
     step(one, [])
     expect(step(one, [completed('a')], { cancelReason: 'enough' })).toEqual(['node_completed a', 'task_team_run_completed complete'])
   })
 
-  it('a node that failed before the cancel stays failed, and what it would have blocked is cancelled', () => {
+  it('keeps a node failed that failed before, and cancels the nodes that it would have blocked', () => {
     const chain = team(graph(node('a'), node('b', 'a')))
     step(chain, [])
     expect(step(chain, [failed('a')], { cancelReason: 'enough' })).toEqual(['node_failed a', 'node_cancelled b', 'task_team_run_failed cancelled'])
@@ -169,7 +169,7 @@ describe('cancel', () => {
   const cancelNode = (id: string): Parameters<typeof evolveTeam>[1] =>
     event('node_cancel_requested', { team_run_id: 'team1' as never, node_id: id, reason: 'not needed' })
 
-  it('of one waiting node cancels it at once, blocks what depends on it, and the team is incomplete', () => {
+  it('cancels one waiting node at once and blocks the nodes that depend on it, and the team is incomplete', () => {
     const chain = team(graph(node('a'), node('b', 'a'), node('c', 'b'), node('d')))
     step(chain, [])
     evolveTeam(chain, cancelNode('b'), { clockMs: 0 })
@@ -178,14 +178,14 @@ describe('cancel', () => {
     expect(chain.message).toBe('2 of 4 nodes completed; blocked: c; cancelled: b')
   })
 
-  it('of one waiting node says why', () => {
+  it('records the reason for one waiting node', () => {
     const chain = team(graph(node('a'), node('b', 'a')))
     step(chain, [])
     evolveTeam(chain, cancelNode('b'), { clockMs: 0 })
     expect(eventsOf(chain, [])).toMatchObject([{ type: 'node_cancelled', data: { node_id: 'b', reason: 'not needed' } }])
   })
 
-  it('of one running node waits for its run to end', () => {
+  it('waits for the run of one running node to end', () => {
     const two = team(graph(node('a'), node('b')))
     step(two, [])
     evolveTeam(two, cancelNode('a'), { clockMs: 0 })
@@ -194,7 +194,7 @@ describe('cancel', () => {
     expect(step(two, [completed('b')])).toEqual(['node_completed b', 'task_team_run_failed incomplete'])
   })
 
-  it('of one node that has ended changes nothing', () => {
+  it('changes nothing for one node that has ended', () => {
     const two = team(graph(node('a'), node('b', 'a')))
     step(two, [])
     step(two, [completed('a')])
@@ -205,7 +205,7 @@ describe('cancel', () => {
 })
 
 describe('a wide team', () => {
-  it('of 500 nodes keeps to its limit, ends every node once and the team once', () => {
+  it('keeps to its limit with 500 nodes, and ends every node once and itself once', () => {
     const ids = Array.from({ length: 500 }, (_, i) => `n${i}`)
     const wide = team(graph(...ids.map((id) => node(id)), node('join', ...ids)), 16)
     const log: string[] = []
@@ -228,14 +228,14 @@ describe('a wide team', () => {
 describe('teamOutput (D-31)', () => {
   const outputs = (...pairs: [string, string][]): Map<string, string> => new Map(pairs)
 
-  it('of one sink is its text, as it is', () => {
+  it('is the unchanged text of a single sink', () => {
     expect(teamOutput(team(graph(node('a'), node('b', 'a'))), outputs(['a', 'x'], ['b', '  *y*  ']))).toEqual({
       final_output: '  *y*  ',
       outputs: [{ node_id: 'b', output: '  *y*  ' }],
     })
   })
 
-  it('of several sinks is one section each, in declared order, whatever the order they ended in', () => {
+  it('has one section for each of several sinks, in declared order, whatever the order in which they ended', () => {
     const two = { ...graph(node('b'), node('a')), outputs: ['b', 'a'], output: null }
     expect(teamOutput(team(two), outputs(['a', '第一'], ['b', 'second']))).toEqual({
       final_output: '## b\n\nsecond\n\n## a\n\n第一',
@@ -246,13 +246,13 @@ describe('teamOutput (D-31)', () => {
     })
   })
 
-  it('leaves out a sink that has no output, and one that is left of several keeps its heading', () => {
+  it('leaves out a sink without output, and the last one of several keeps its heading', () => {
     const two = { ...graph(node('a'), node('b')), outputs: ['a', 'b'], output: null }
     expect(teamOutput(team(two), outputs(['b', 'y']))).toEqual({ final_output: '## b\n\ny', outputs: [{ node_id: 'b', output: 'y' }] })
     expect(teamOutput(team(two), outputs())).toEqual({ final_output: '', outputs: [] })
   })
 
-  it("is the output agent's where one is named; other sinks stand in outputs", () => {
+  it('is the text of the named output agent; the other sinks are in outputs', () => {
     const named = { ...graph(node('a'), node('b')), outputs: ['a', 'b'], output: 'b' }
     expect(teamOutput(team(named), outputs(['a', 'x'], ['b', 'y']))).toEqual({
       final_output: 'y',
@@ -264,7 +264,7 @@ describe('teamOutput (D-31)', () => {
     expect(teamOutput(team(named), outputs(['a', 'x'])).final_output).toBe('')
   })
 
-  it('of an incomplete team has what was done and taken up by nobody, in declared order (D-34)', () => {
+  it('of an incomplete team has the results that no completed node has used, in declared order (D-34)', () => {
     const of = team(graph(node('a'), node('b', 'a'), node('side', 'a'), node('end', 'b', 'side'), code('sum', 'a')))
     step(of, [])
     step(of, [completed('a')])
@@ -273,7 +273,7 @@ describe('teamOutput (D-31)', () => {
     expect(teamOutput(of, outputs(['a', 'x'], ['b', 'y'], ['sum', '3']))).toMatchObject({ outputs: [{ node_id: 'b', output: 'y' }, { node_id: 'sum', output: '3' }] }) // prettier-ignore
   })
 
-  it('an empty output is an output: it keeps its place', () => {
+  it('keeps the place of an empty output, because it is an output', () => {
     const two = { ...graph(node('a'), node('b')), outputs: ['a', 'b'], output: null }
     expect(teamOutput(team(two), outputs(['a', ''], ['b', 'y'])).outputs).toEqual([
       { node_id: 'a', output: '' },

@@ -1,7 +1,7 @@
 // One step of a team: the events that follow from the runs that ended. The TeamSupervisor appends them and acts on them.
-// E1. Pure: the same team and the same ends give the same events, but for the run ids it is handed.
-// E2. A node completes only through the evidence gate and, where its graph has a program, with that one's leave.
-// E3. Outcomes come before the starts they make possible; code nodes are computed on the way.
+// E1. A step is pure, except for the run ids, which `newRunId` supplies.
+// E2. A node completes only if the evidence gate lets its result pass and its program, if there is one, accepts the result.
+// E3. Outcomes come before the starts that they make possible. Code nodes are computed in the same step.
 // E4. The step that ends the last node also ends the team.
 import { type DataOf, type DomainEvent, event } from '../events/catalog.ts'
 import { evaluateNode } from '../evidence/evaluate.ts'
@@ -25,23 +25,30 @@ export interface NodeEnd {
   readonly failure: Failure | null
 }
 
+/** What a step needs besides the team and the ended runs. */
 export interface StepOptions {
   readonly newRunId: () => string
-  /** The team is to stop: nothing starts, and what waits is cancelled. */
+  /** Why the team must stop: nothing starts, and nodes that wait are cancelled. `null`: the team goes on. */
   readonly cancelReason: string | null
   readonly program: TeamProgram | null
-  /** How far a graph may grow (D-39); absent: as far as its program takes it. */
+  /** How far a graph may grow (D-39). Default: there is no limit. */
   readonly graphMax?: { readonly agents: number; readonly edges: number }
-  /** Texts of the nodes that completed before this step. */
+  /** The texts of the nodes that completed before this step. */
   readonly outputs: ReadonlyMap<string, string>
 }
 
+/**
+ * The events that follow from the runs that ended, in order. `ended` is empty in the first step of a team.
+ *
+ * @example
+ * const events = stepTeam(team, [], { newRunId, cancelReason: null, program: null, outputs: new Map() })
+ */
 export function stepTeam(team: TeamState, ended: readonly NodeEnd[], options: StepOptions): DomainEvent[] {
   const step = new Step(team, options)
   step.settleEnds(ended)
   step.cancelWaiting()
   while (step.advance()) {
-    // Code nodes were computed or nodes skipped: what follows from them belongs to the same step.
+    // Each pass may make further nodes ready or blocked. They belong to the same step.
   }
   step.endTeam()
   return step.events
@@ -96,7 +103,7 @@ class Step implements TeamView {
     }
   }
 
-  /** Blocks, skips and starts what can be; whether more may follow from that at once. */
+  /** Blocks, skips and starts nodes. Returns whether more may follow at once. */
   advance(): boolean {
     const decision = decideTeam(this.graph, this.#nodes, { concurrentNodesMax: this.#team.start.concurrent_nodes_max })
     for (const { node, causeNodeId } of decision.block) {
@@ -108,7 +115,7 @@ class Step implements TeamView {
     for (const node of decision.start) {
       const before = this.graph
       again = this.#enter(node) || again
-      // What the graph grew by may hold back a node this decision would start.
+      // The growth may hold back a node that this decision would start.
       if (this.graph !== before) return true
     }
     return again
@@ -191,7 +198,7 @@ class Step implements TeamView {
     }
   }
 
-  /** A program is code of ours, but what it computes comes from files and models: what it throws is that node's failure. */
+  /** A program is code of Beaver, but it computes from files and from answers of models. If it throws, the node fails. */
   #entry(node: ExecutionNode): NodeEntry {
     try {
       const entry = this.#options.program?.enter?.(this, node) ?? { kind: 'run', input: null }
@@ -211,7 +218,7 @@ class Step implements TeamView {
     }
   }
 
-  /** A growth that would break the graph is the failure of the node it follows from. */
+  /** A growth that would break the graph fails the node from which it follows. */
   #sound(growth: Growth | undefined): ReturnType<typeof broken> | null {
     if (growth === undefined) return null
     const started = growth.edges?.find(([, to]) => this.#nodes.has(to) && this.statusOf(to) !== 'waiting')
@@ -295,7 +302,11 @@ function summary(graph: ExecutionGraph, statusOf: (id: string) => NodeStatus): s
 
 const namedMax = 20
 
-/** What a team hands back, in declared order (D-31). A program may say what its final output is. */
+/**
+ * The outputs of an ended team, in declared order (D-31). A program may define the final output of a complete team.
+ *
+ * @param outputs the texts of the completed nodes, by node id
+ */
 export function teamOutput(
   team: TeamState,
   outputs: ReadonlyMap<string, string>,
@@ -312,7 +323,7 @@ export function teamOutput(
   return { final_output: only?.output ?? kept.map(({ node_id, output }) => `## ${node_id}\n\n${output}`).join('\n\n'), outputs: kept }
 }
 
-/** What an incomplete team got to (D-34): its outputs that are there, and for each that is missing the last results on the way to it. */
+/** The partial outputs of an incomplete team (D-34): the outputs that exist, and for each missing output the last results on the way to it. */
 function partialOutputs({ graph }: TeamState, outputs: ReadonlyMap<string, string>): string[] {
   const nodes = new Map(graph.nodes.map((node) => [node.node_id, node]))
   const used = new Set(graph.nodes.filter((node) => outputs.has(node.node_id)).flatMap((node) => node.depends_on))

@@ -48,13 +48,13 @@ describe('topologyOf', () => {
     expect(twice.dependenciesOf.get('b')).toEqual(['a'])
   })
 
-  it('throws on an end that is not declared, and on a node declared twice', () => {
+  it('throws for an end that is not declared, and for a node that is declared twice', () => {
     expect(() => topologyOf(['a'], [['a', 'ghost']])).toThrow('a -> ghost')
     expect(() => topologyOf(['a'], [['ghost', 'a']])).toThrow('ghost -> a')
     expect(() => topologyOf(['a', 'a'], [])).toThrow('twice')
   })
 
-  it('keeps nodes with the names of object members apart', () => {
+  it('distinguishes nodes that have the names of object members', () => {
     const odd = topologyOf(['__proto__', 'constructor'], [['__proto__', 'constructor']])
     expect(odd.dependenciesOf.get('constructor')).toEqual(['__proto__'])
     expect(odd.dependenciesOf.get('__proto__')).toEqual([])
@@ -62,9 +62,9 @@ describe('topologyOf', () => {
 })
 
 describe('findCycle', () => {
-  it('finds none in a diamond', () => expect(findCycle(diamond)).toBeNull())
+  it('finds no cycle in a diamond', () => expect(findCycle(diamond)).toBeNull())
 
-  it('returns exactly the nodes of the cycle, not the way to it', () => {
+  it('returns exactly the nodes of the cycle, without the path to it', () => {
     expect(
       findCycle(
         topologyOf(
@@ -81,7 +81,7 @@ describe('findCycle', () => {
     ).toEqual(['a', 'b', 'c'])
   })
 
-  it('takes a self-loop for a cycle of one', () => expect(findCycle(topologyOf(['a'], [['a', 'a']]))).toEqual(['a']))
+  it('finds a self-loop as a cycle of one node', () => expect(findCycle(topologyOf(['a'], [['a', 'a']]))).toEqual(['a']))
 
   it('walks a chain of 20,000 nodes without recursion', () => {
     const nodes = Array.from({ length: 20_000 }, (_, index) => `n${index}`)
@@ -90,7 +90,7 @@ describe('findCycle', () => {
     expect(findCycle(topologyOf(nodes, [...chain, ['n19999', 'n0']]))).toHaveLength(20_000)
   })
 
-  it('visits a node once, however many ways lead to it', () => {
+  it('visits a node once, however many paths lead to it', () => {
     const nodes = Array.from({ length: 120 }, (_, index) => `n${index}`)
     const ladder = nodes
       .flatMap((from, index) => [2, 3].map((step) => [from, nodes[index - (index % 2) + step]] as const))
@@ -98,7 +98,7 @@ describe('findCycle', () => {
     expect(findCycle(topologyOf(nodes, ladder))).toBeNull()
   })
 
-  it('finds a cycle exactly when some node reaches itself, and what it returns is one', () => {
+  it('finds a cycle exactly if some node reaches itself, and what it returns is a cycle', () => {
     fc.assert(
       fc.property(anyEdges, ({ nodes, edges }) => {
         const topology = topologyOf(nodes, edges)
@@ -112,7 +112,7 @@ describe('findCycle', () => {
     )
   })
 
-  it('answers the same for every order of the edges', () => {
+  it('gives the same answer for every order of the edges', () => {
     fc.assert(
       fc.property(anyEdges, ({ nodes, edges }) => {
         expect(findCycle(topologyOf(nodes, edges.toReversed()))).toEqual(findCycle(topologyOf(nodes, edges)))
@@ -138,7 +138,7 @@ describe('weakComponents', () => {
     ])
   })
 
-  it('is a partition of the nodes that no edge crosses', () => {
+  it('divides the nodes so that no edge crosses between components', () => {
     fc.assert(
       fc.property(anyEdges, ({ nodes, edges }) => {
         const components = weakComponents(topologyOf(nodes, edges))
@@ -152,13 +152,13 @@ describe('weakComponents', () => {
 })
 
 describe('reachable and sinksOf', () => {
-  it('walks upstream and downstream, without the start', () => {
+  it('walk upstream and downstream, and leave the start out', () => {
     expect(reachable(diamond, 'd', 'upstream')).toEqual(['a', 'b', 'c'])
     expect(reachable(diamond, 'b', 'downstream')).toEqual(['d'])
     expect(reachable(diamond, 'a', 'upstream')).toEqual([])
   })
 
-  it('holds the start when a cycle does', () => {
+  it('include the start if it is in a cycle', () => {
     expect(
       reachable(
         topologyOf(
@@ -174,13 +174,13 @@ describe('reachable and sinksOf', () => {
     ).toEqual(['a', 'b'])
   })
 
-  it('takes the nodes nothing depends on for sinks, in declared order', () => {
+  it('return the nodes on which no node depends as sinks, in declared order', () => {
     expect(sinksOf(topologyOf(['z', 'a', 'm'], [['a', 'm']]))).toEqual(['z', 'm'])
   })
 })
 
 describe('graphFault', () => {
-  it('passes a graph that keeps the invariants', () => {
+  it('accepts a graph that keeps the invariants', () => {
     expect(graphFault({ nodes: [node('b', 'a'), node('a')], outputs: ['b'], output: 'b' })).toBeNull()
   })
 

@@ -1,25 +1,28 @@
-// The shape of a graph: cycles, weakly connected components, reachability. Plain nodes and edges; what a shape means to a
-// workflow, and how its faults are worded for a model, belongs to @beaver/workflows.
-// P1. Answers depend on the declared order of the nodes, never on the order of the edges. P2. A repeated edge counts once.
-// P3. Nothing here recurses: a chain of any length is walked in a loop.
+// The shape of a graph: cycles, weakly connected components and reachability, over plain nodes and edges. What a shape means to a workflow, and how
+// its faults are worded for a model, is defined in @beaver/workflows.
+// P1. Results depend on the declared order of the nodes, never on the order of the edges.
+// P2. A repeated edge counts once.
+// P3. Nothing here recurses, so a chain may have any length.
 import { invariant } from '../errors.ts'
 import type { ExecutionGraph } from './execution-graph.ts'
 
-/** `to` needs what `from` makes. */
+/** An edge: `to` depends on `from`. */
 export type Edge = readonly [from: string, to: string]
 
-/** Both directions of every edge, each list in declared order and without repetition. */
+/** Both directions of every edge. Each list is in declared order and without repetitions. */
 export interface Topology {
-  /** In declared order. */
+  /** All nodes, in declared order. */
   readonly nodes: readonly string[]
   readonly dependenciesOf: ReadonlyMap<string, readonly string[]>
   readonly dependentsOf: ReadonlyMap<string, readonly string[]>
-  /** How many different edges there are. */
+  /** The number of different edges. */
   readonly edgeCount: number
 }
 
 /**
- * @throws {BeaverError} `internal` when a node is declared twice or an edge's end is not declared
+ * The topology of nodes and edges.
+ *
+ * @throws {BeaverError} `internal` if a node is declared twice or an end of an edge is not declared
  * @example topologyOf(['a', 'b'], [['a', 'b']]).dependenciesOf.get('b') // ['a']
  */
 export function topologyOf(nodes: readonly string[], edges: Iterable<Edge>): Topology {
@@ -40,7 +43,7 @@ export function topologyOf(nodes: readonly string[], edges: Iterable<Edge>): Top
   return { nodes, dependenciesOf: declared(dependencies), dependentsOf: declared(dependents), edgeCount }
 }
 
-/** The nodes of one cycle, each followed by one that depends on it and the last by the first; `null` when there is none. */
+/** The nodes of one cycle: each node depends on the one before it, and the first depends on the last. `null` if there is no cycle. */
 export function findCycle(topology: Topology): readonly string[] | null {
   const done = new Set<string>()
   for (const start of topology.nodes) {
@@ -70,7 +73,7 @@ export function findCycle(topology: Topology): readonly string[] | null {
   return null
 }
 
-/** The weakly connected components: each in declared order, and they in the order of their first nodes. */
+/** The weakly connected components, in the order of their first nodes. The nodes of each component are in declared order. */
 export function weakComponents(topology: Topology): readonly (readonly string[])[] {
   const componentOf = new Map<string, number>()
   const components: string[][] = []
@@ -92,7 +95,10 @@ export function weakComponents(topology: Topology): readonly (readonly string[])
   return components
 }
 
-/** The nodes that `from` rests on (`upstream`) or that rest on it (`downstream`), in declared order, without `from` unless a cycle holds it. */
+/**
+ * The nodes on which `from` depends (`upstream`) or which depend on `from` (`downstream`), directly or not, in declared order.
+ * `from` itself is included only if it is in a cycle.
+ */
 export function reachable(topology: Topology, from: string, direction: 'upstream' | 'downstream'): readonly string[] {
   const step = direction === 'upstream' ? topology.dependenciesOf : topology.dependentsOf
   const reached = new Set<string>()
@@ -107,12 +113,12 @@ export function reachable(topology: Topology, from: string, direction: 'upstream
   return topology.nodes.filter((node) => reached.has(node))
 }
 
-/** The nodes nothing depends on, in declared order. */
+/** The nodes on which no node depends, in declared order. */
 export function sinksOf(topology: Topology): readonly string[] {
   return topology.nodes.filter((node) => topology.dependentsOf.get(node)?.length === 0)
 }
 
-/** Why a graph breaks an invariant of `execution-graph.ts`, or `null`. The pair to every builder's own checks. */
+/** The first broken invariant of execution-graph.ts, in words; `null` if there is none. Each builder of a graph has checks of its own too. */
 export function graphFault(graph: Pick<ExecutionGraph, 'nodes' | 'outputs' | 'output'>): string | null {
   const ids = graph.nodes.map((node) => node.node_id)
   const known = new Set(ids)

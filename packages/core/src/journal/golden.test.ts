@@ -1,5 +1,5 @@
-// The golden journals: logs as earlier versions wrote them. Every later version reads them all, and nobody edits them.
-// When the catalog grows, a new file joins them: it is written by hand or by a script that is thrown away, and listed here.
+// The golden journals: logs as earlier versions wrote them. Every later version must read them all, and nobody edits them.
+// When the catalog grows, a new file is added and listed here. It is written by hand or by a script that is not kept.
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
@@ -40,7 +40,7 @@ async function read(): Promise<Map<string, RecordedEvent[]>> {
 
 it.each(Object.entries(files))('%s was not edited', (file, sha256) => expect(hash('sha256', textOf(file))).toBe(sha256))
 
-it('every record is read, and keeps all of its data', async () => {
+it('reads every record and keeps all of its data', async () => {
   const versions = eventVersions()
   const events = [...(await read()).values()].flat()
   expect(events).toHaveLength(records.length)
@@ -49,7 +49,7 @@ it('every record is read, and keeps all of its data', async () => {
     expect({ type: record.type, data: byHash.get(record.hash) }).toEqual({ type: record.type, data: versions.newest(record.type, dataOf(record)) })
 })
 
-describe('the golden journals hold', () => {
+describe('the golden journals contain', () => {
   it.each(Object.keys(eventData) as EventType[])('%s, with each of its fields', (type) => {
     const ofType = records.filter((record) => eventVersions().eventTypeOf(record.type) === type)
     expect(ofType.length).toBeGreaterThan(0)
@@ -58,7 +58,7 @@ describe('the golden journals hold', () => {
   })
 })
 
-it('the tasks are what they were', async () => {
+it('folds the tasks to the recorded states', async () => {
   const told = [...(await read())].map(([task, events]) => {
     const { status, runs, teams } = foldTask(events)
     const nodes = [...teams.values()].flatMap((team) => [...team.nodes].map(([name, node]) => `${name} ${node.status}`))

@@ -1,34 +1,38 @@
-// The Journal port: the append-only authority, one log per task. Adapters: natsJournal, memoryJournal; one contract suite.
-// J1. An append lands whole, however many entries it has, after everything before it, or not at all. J2. It lands only if the log's
-//     revision is the expected one: that is the fence. J3. What `append` acknowledged survives the death of every process.
-// J4. The first entry of a log is the task's acceptance: it is the task's place in its session and in the queue at once.
-// J5. An id names one task of a tenant, whatever its session: of two acceptances of one id, one lands.
+// The Journal port: the append-only authority, with one log per task. Its adapters are natsJournal and memoryJournal, and one contract suite tests
+// both.
+// J1. An append is stored as a whole, however many entries it has, after everything before it; or nothing of it is stored.
+// J2. An append is stored only if the log has the expected revision. This is the fence.
+// J3. What `append` acknowledged survives the death of every process.
+// J4. The first entry of a log accepts the task: it gives the task its place in its session and in the queue at the same moment.
+// J5. An id names one task of a tenant, whatever its session: of two acceptances with the same id, only one is stored.
 import type { LogId, SessionId, TaskId } from '../ids.ts'
 
 /** One message of a log: a batch of records. */
 export interface Entry {
-  /** Rises from entry to entry. */
+  /** The revision rises from entry to entry. */
   readonly revision: number
   readonly payload: Uint8Array
-  /** When the journal stored it, in milliseconds since 1970, by the journal's own clock: one clock for all daemons. */
+  /** When the journal stored the entry, in milliseconds since 1970, by the journal's own clock. All daemons see the same clock. */
   readonly timeMs: number
 }
 
+/** A write to a log that exists. */
 export interface Append {
   readonly log: LogId
-  /** The revision of the log's last entry; 0 when the log has none behind its first. */
+  /** The revision of the log's last entry; 0 if the log has only its first entry. */
   readonly expectedRevision: number
-  /** One entry each, in order; mostly one. */
+  /** One payload for each entry, in order. Most appends have one. */
   readonly payloads: readonly Uint8Array[]
 }
 
+/** The outcome of an append. */
 export type AppendOutcome =
-  /** With the revision of its last entry: what the next append expects. */
+  /** The entries are durable. `revision` is that of the last one; the next append expects it. */
   | { readonly kind: 'appended'; readonly revision: number }
-  /** Somebody else wrote since: nothing was stored. */
+  /** Another writer was faster. Nothing was stored. */
   | { readonly kind: 'fenced' }
 
-/** The newest task of a session. `revision` 0 and `task` null: none yet. */
+/** The newest task of a session. A session without tasks has `revision` 0 and `task` `null`. */
 export interface SessionTail {
   readonly task: TaskId | null
   readonly revision: number
@@ -37,43 +41,64 @@ export interface SessionTail {
 /** The first entries of a log. */
 export interface Acceptance {
   readonly log: LogId
-  /** One entry each, in order; mostly one. */
+  /** One payload for each entry, in order. Most acceptances have one. */
   readonly payloads: readonly Uint8Array[]
-  /** The session as the first entry tells it. */
+  /** The tail of the session that the first entry names. */
   readonly tail: SessionTail
 }
 
+/** The outcome of an acceptance. */
 export type AcceptOutcome =
-  /** `acceptedRevision`: of the first entry. `revision`: what the next append expects. */
+  /** The task is accepted. `acceptedRevision`: the revision of the first entry. `revision`: what the next append expects. */
   | { readonly kind: 'accepted'; readonly acceptedRevision: number; readonly revision: number }
-  /** The id is taken, by the task with this log: it may be in another session. */
+  /** A task has this id already. `by` is its log, which may be in another session. */
   | { readonly kind: 'id_taken'; readonly by: LogId }
-  /** Another task of the session was accepted in between: read the tail again. */
+  /** Another task of the session was accepted in between. Read the tail again. */
   | { readonly kind: 'tail_moved' }
 
+/**
+ * The journal of all tasks.
+ *
+ * @example
+ * const outcome = await journal.append({ log, expectedRevision, payloads: [joinBatch(records)] })
+ * if (outcome.kind === 'fenced') throw new BeaverError('fenced', `Another daemon owns ${log.task}.`)
+ */
 export interface Journal {
-  /** Resolves when all of it is durable. @throws {BeaverError} `unreachable`, `too_large` when it can never be stored */
+  /**
+   * Resolves when all entries are durable.
+   *
+   * @throws {BeaverError} `unreachable`; `too_large` if the entries can never be stored
+   */
   append(append: Append): Promise<AppendOutcome>
-  /** Starts a task's log: the task is at the end of its session and of the queue when this resolves. @throws {BeaverError} as `append` */
+  /**
+   * Starts a task's log. When it resolves, the task is at the end of its session and of the queue.
+   *
+   * @throws {BeaverError} the codes of `append`
+   */
   accept(acceptance: Acceptance): Promise<AcceptOutcome>
-  /** Where the log of a task is, by its id alone; `null` when there is none. Never stale. */
+  /** Finds the log of a task by its id alone; `null` if there is none. The answer is never stale. */
   find(tenant: string, task: string): Promise<LogId | null>
+  /** The newest task of a session. */
   sessionTail(tenant: string, session: SessionId): Promise<SessionTail>
-  /** The task that was accepted next in the same session; `null` when there is none. @param acceptedRevision of this one's first entry */
+  /**
+   * The task that was accepted next in the same session; `null` if there is none.
+   *
+   * @param acceptedRevision the revision of the first entry of `log`
+   */
   next(log: LogId, acceptedRevision: number): Promise<TaskId | null>
-  /** The log's first entry, `null` when it is empty. */
+  /** The first entry of the log; `null` if the log is empty. */
   first(log: LogId): Promise<Entry | null>
-  /** The log's last entry, `null` when it is empty. Never stale. */
+  /** The last entry of the log; `null` if the log is empty. The answer is never stale. */
   last(log: LogId): Promise<Entry | null>
-  /** The whole log in order. */
+  /** All entries of the log, in order. */
   read(log: LogId): Promise<Entry[]>
   /** The time by the journal's clock, as far as this process knows it, in milliseconds since 1970. */
   now(): number
-  /** What one entry may hold, in bytes. It may change while the process runs. */
+  /** The largest payload of one entry, in bytes. It may change while the process runs. */
   readonly entryBytesMax: number
 }
 
-/** What the next append to a log expects, from its entries. */
+/** The revision that the next append to a log expects, from the entries of the log. */
 export function revisionAfter(entries: readonly Entry[]): number {
   return entries.length > 1 ? (entries.at(-1) as Entry).revision : 0
 }

@@ -1,7 +1,9 @@
-// An earlier task of a session, from the first and the last entry of its log; and the visible history of a session, made of such tasks.
-// P1. Two reads a task, however long its log is. What is read is verified; what lies between is verified by whoever reads the whole.
-// P2. The history is what was said: the request and the final answer, or why there is none (AL-12). The newest tasks that fit the
-//     bound, oldest first. P3. A task that was retried is told by its retry alone.
+// Reads an earlier task of a session from the first and the last entry of its log, and builds the visible history of a session from such tasks.
+// P1. A task normally costs two reads, however long its log is. The two entries are verified. The entries between them are verified when the whole
+//     log is read.
+// P2. The history is what was said: the request, and the final answer or the reason why there is none (AL-12). It contains the newest tasks that fit
+//     the bound, oldest first.
+// P3. A task that was retried is represented by its retry alone.
 import { BeaverError } from '../errors.ts'
 import type { DataOf, TaskResult } from '../events/catalog.ts'
 import { isTerminalTaskEvent } from '../events/catalog.ts'
@@ -12,23 +14,28 @@ import type { Entry } from './journal.ts'
 import { headBefore, LogReader } from './read-log.ts'
 import type { RecordedEvent } from './record.ts'
 
-/** Where the entries of logs come from. */
+/** The source of the entries of logs. */
 export interface LogSource {
   first(log: LogId): Promise<Entry | null>
   last(log: LogId): Promise<Entry | null>
-  /** The whole log in order. */
+  /** All entries of the log, in order. */
   read(log: LogId): Promise<Iterable<Entry>> | AsyncIterable<Entry>
 }
 
+/** A task of a session, as its log shows it. */
 export interface PastTask {
   readonly submitted: DataOf<'task_submitted'>
   /** RFC 3339. */
   readonly submittedAt: string
-  /** `null`: it has not ended. `at`: RFC 3339. */
+  /** `null` if the task has not ended. `at` is in RFC 3339. */
   readonly end: { readonly result: TaskResult; readonly at: string } | null
 }
 
-/** `null`: there is no such log. @throws {BeaverError} `corrupt_journal`, `blob_missing`, `blob_corrupt` */
+/**
+ * Reads a task; `null` if there is no such log.
+ *
+ * @throws {BeaverError} `corrupt_journal`, `blob_missing`, `blob_corrupt`
+ */
 export async function readPastTask(log: LogId, source: LogSource, blobs: Pick<BlobStore, 'get'>): Promise<PastTask | null> {
   const [first, last] = await Promise.all([source.first(log), source.last(log)])
   if (first === null || last === null) return null
@@ -42,7 +49,7 @@ export async function readPastTask(log: LogId, source: LogSource, blobs: Pick<Bl
 async function endOf(log: LogId, last: Entry, source: LogSource, blobs: Pick<BlobStore, 'get'>): Promise<PastTask['end']> {
   const newest = (await new LogReader(log, blobs, headBefore(last)).read(last)).at(-1)
   if (newest !== undefined && isTerminalTaskEvent(newest.type)) return ended(newest)
-  // It is open, or something was written after its terminal event, which ended it all the same.
+  // Either the task is open, or something was written after its terminal event. The first terminal event counts.
   const reader = new LogReader(log, blobs)
   for await (const entry of await source.read(log)) for await (const event of reader.events(entry)) if (isTerminalTaskEvent(event.type)) return ended(event)
   return null
@@ -50,26 +57,27 @@ async function endOf(log: LogId, last: Entry, source: LogSource, blobs: Pick<Blo
 
 const ended = (event: RecordedEvent): PastTask['end'] => ({ result: event.data as TaskResult, at: event.time })
 
-/** What was asked and answered in one task. */
+/** The question and the answer of one task. */
 export interface Exchange {
   readonly task: TaskId
   readonly said: string
-  /** The final output, or in one line why there is none; empty: the task has not ended, or it ended with nothing. */
+  /** The final output, or one line that says why there is none. It is empty if the task has not ended, or ended with nothing. */
   readonly answered: string
-  /** RFC 3339; the second one is empty for a task that has not ended. */
+  /** RFC 3339. `answeredAt` is empty for a task that has not ended. */
   readonly saidAt: string
   readonly answeredAt: string
 }
 
-/** A task as the history of its session needs it. */
+/** An exchange with what the history of a session needs besides. */
 export interface PastExchange extends Exchange {
-  /** The task before it in the session. */
+  /** The task before this one in the session. */
   readonly previous: TaskId | null
   readonly retryOf: TaskId | null
-  /** Of both texts; they may be left out where they exceed every bound. */
+  /** The length of both texts. A cache may leave out texts that exceed every bound; `chars` stays the full length. */
   readonly chars: number
 }
 
+/** The exchange of a task. */
 export function exchangeOf({ submitted, submittedAt, end }: PastTask): PastExchange {
   const { task_id: task, previous_task_id: previous, request } = submitted
   const answered = end === null ? '' : visibleAnswer(end.result)
@@ -77,21 +85,22 @@ export function exchangeOf({ submitted, submittedAt, end }: PastTask): PastExcha
   return { task, said: request.text, answered, saidAt: submittedAt, answeredAt: end?.at ?? '', previous, retryOf: request.retry_of ?? null, chars }
 }
 
+/** The limits of a history. */
 export interface HistoryBound {
-  /** The newest tasks that are looked at. */
+  /** How many of the newest tasks are read. */
   readonly tasksMax: number
-  /** UTF-16 units, of questions and answers together. */
+  /** The length of all questions and answers together, in UTF-16 units. */
   readonly charsMax: number
 }
 
-/** What a task is told of its session. */
+/** The limits of the history that a task gets. */
 export const historyBound: HistoryBound = { tasksMax: 20, charsMax: 100_000 }
 
 /**
  * The exchanges of a session, oldest first. A task without an answer is left out.
  *
- * @param newest the session's newest task that belongs to it
- * @param read `null`: there is no such task, and the history begins after it
+ * @param newest the newest task of the session that belongs to the history
+ * @param read resolves with `null` if there is no such task; then the history begins after it
  */
 export async function visibleHistory(
   newest: TaskId | null,

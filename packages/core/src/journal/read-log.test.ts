@@ -27,7 +27,7 @@ interface Tampering {
   blobs?: (sha256: string, bytes: Uint8Array) => [string, Uint8Array]
 }
 
-/** What a tolerant reader says of the log: the first fault. */
+/** The first fault that a tolerant reader reports. */
 async function firstFault({ entry, readBlob }: ReturnType<typeof written3>) {
   const { records, fault } = await openEntry(entry.payload, readBlob)
   let head = emptyHead
@@ -52,7 +52,7 @@ describe('an intact log', () => {
     expect(reader.head).toMatchObject({ taskseq: 3, epoch: 1 })
   })
 
-  it('is read from the middle, where an entry says the log stood', async () => {
+  it('is read from the middle, from the head that an entry names', async () => {
     const [, , last] = sealed(events)
     const { blobs } = written3()
     const entry = { payload: joinBatch([last as SealedRecord]) }
@@ -61,7 +61,7 @@ describe('an intact log', () => {
     expect(newestRecord(entry).taskseq).toBe(3)
   })
 
-  it('is followed over entries: the first record of the next one follows the last of the one before', async () => {
+  it('is checked across entries: the first record of an entry follows the last one of the entry before', async () => {
     const [first, second, third] = sealed(events) as [SealedRecord, SealedRecord, SealedRecord]
     const { blobs } = written3()
     const reader = new LogReader(log, blobs)
@@ -84,7 +84,7 @@ describe('a log with a fault', () => {
     ['the records of another task', { tamper: () => strange('t2') }, { kind: 'identity', message: 'event 1 is about the task t2' }, 'corrupt_journal'],
     ['a blob that is gone', { blobs: (_, bytes) => ['other', bytes] }, { kind: 'blob_missing', message: 'is missing' }, 'blob_missing'],
     ['a blob with other content', { blobs: (name) => [name, Buffer.from('"x"')] }, { kind: 'blob_changed', message: 'holds other content' }, 'blob_corrupt'],
-  ])('%s: the tolerant reader names it, the strict one throws it in the same words', async (_, tampering, fault, code) => {
+  ])('with %s: the tolerant reader reports it, and the strict reader throws it in the same words', async (_, tampering, fault, code) => {
     const at = written3(tampering)
     const found = await firstFault(at)
     expect(found).toMatchObject({ kind: fault.kind, message: expect.stringContaining(fault.message) as string })
@@ -92,21 +92,21 @@ describe('a log with a fault', () => {
     expect(thrown).toMatchObject({ code, message: `The log of task t1 is broken: ${found?.message}.` })
   })
 
-  it('data of another shape is a fault of its own record only', async () => {
+  it('affects only its own record if data has another shape', async () => {
     const forged = chainedBy({ text: 7 })
     const { records } = await openEntry(forged, async () => Buffer.from(''))
     expect(records.map(({ event, fault }) => [event, fault?.kind])).toEqual([[null, 'shape']])
     await expect(new LogReader(log, { get: async () => Buffer.from('') }).read({ payload: forged })).rejects.toMatchObject({ code: 'corrupt_journal' })
   })
 
-  it('a type that is not known is kept by the tolerant reader and refused by the strict one', async () => {
+  it('keeps an unknown type in the tolerant reader and throws in the strict reader', async () => {
     const unknown = chainedBy({ until: 'noon' }, 'beaver.task_paused.v1')
     const opened = await openEntry(unknown, async () => Buffer.from(''))
     expect(opened.records).toMatchObject([{ event: null, fault: null, dataJson: '{"until":"noon"}' }])
     await expect(new LogReader(log, { get: async () => Buffer.from('') }).read({ payload: unknown })).rejects.toThrow(/unknown type beaver\.task_paused\.v1/)
   })
 
-  it('gives the events before the broken one', async () => {
+  it('yields the events before the broken one', async () => {
     const at = written3({ tamper: changed(2, '"r1"', '"r2"') })
     const seen: string[] = []
     const reading = (async () => {
@@ -116,7 +116,7 @@ describe('a log with a fault', () => {
     expect(seen).toEqual(['task_submitted', 'task_claimed'])
   })
 
-  it('a blob store that cannot be reached is no fault of the log: its error is passed on', async () => {
+  it('passes on the error of an unreachable blob store, which is not a fault of the log', async () => {
     const { entry } = written3()
     const away = async (): Promise<Uint8Array> => {
       throw new BeaverError('unreachable', 'away')

@@ -1,9 +1,9 @@
-// Reading a log: how its entries become events, and what may be wrong with them. Everybody who reads a log reads it by this module.
-// L1. An entry is split into records; a record must follow the one before it (`chainFault`) and be about the log's task; its data, or
-//     the blob that holds its data, must have the shape of its type. What is wrong is one `LogFault`, with the same words everywhere.
-// L2. `openEntry` and `placeFault` report a fault and go on: the projector shows a broken log as far as it can be read.
-//     `LogReader` is made of the same two and throws the first fault: nobody acts on a log that does not verify.
-// L3. A blob store that cannot be reached is no fault of the log: what it throws is passed on.
+// Reads a log: how its entries become events, and what may be wrong with them. Every reader of a log uses this module.
+// L1. An entry is split into records. A record must follow the one before it (`chainFault`) and must be about the log's task. Its data, or the blob
+//     with its data, must have the shape of its type. Each fault is a `LogFault`, with the same words for every reader.
+// L2. `openEntry` and `placeFault` report a fault and continue, so that the projector can show a broken log as far as it is readable. `LogReader`
+//     uses the same two checks and throws the first fault, because nobody may act on a log that does not verify.
+// L3. An unreachable blob store is not a fault of the log. Its error is passed on.
 import { hash } from 'node:crypto'
 import { BeaverError, type ErrorCode, messageOf } from '../errors.ts'
 import type { LogId } from '../ids.ts'
@@ -12,38 +12,47 @@ import type { Entry } from './journal.ts'
 import { blobOf, chainFault, emptyHead, eventTypeOf, headAfter, type LogHead, openRecord, type RecordedEvent, splitBatch, type WireRecord } from './record.ts'
 
 /**
- * - `message`: an entry is not a batch of records. `chain`: a record does not follow the one before it.
- * - `identity`: a record is about another task. `blob_missing`, `blob_changed`: the data is gone, or is not what its name says.
+ * - `message`: an entry is not a batch of records.
+ * - `chain`: a record does not follow the one before it.
+ * - `identity`: a record is about another task.
+ * - `blob_missing`, `blob_changed`: the data does not exist, or does not match its name.
  * - `shape`: the data does not have the shape of its type, or the type is not known.
  */
 export type LogFaultKind = 'message' | 'chain' | 'identity' | 'blob_missing' | 'blob_changed' | 'shape'
 
+/** A fault of a log. */
 export interface LogFault {
   readonly kind: LogFaultKind
-  /** What is wrong, without the name of the task. */
+  /** What is wrong, in words. It does not name the task. */
   readonly message: string
 }
 
-/** A record with its event. Whether it stands in its place is another question: `placeFault`. */
+/** A record with its event. `placeFault` checks whether the record is in its place. */
 export interface OpenedRecord {
   readonly record: WireRecord
-  /** The data as JSON text; `null` when it could not be read. */
+  /** The data as JSON text; `null` if it could not be read. */
   readonly dataJson: string | null
-  /** `null` for a type this version does not know, and when the data could not be read or has another shape. */
+  /** `null` if this version does not know the type, if the data could not be read, or if the data has another shape. */
   readonly event: RecordedEvent | null
   readonly fault: LogFault | null
 }
 
+/** The records of an entry. */
 export interface OpenedEntry {
-  /** Empty when `fault` is not `null`. */
+  /** The list is empty if `fault` is not `null`. */
   readonly records: readonly OpenedRecord[]
-  /** The entry as a whole could not be read. */
+  /** Why the entry as a whole could not be read. */
   readonly fault: LogFault | null
 }
 
+/** Reads a blob by its SHA-256. It throws `blob_missing` or `blob_corrupt`, or another error if the store is unreachable. */
 export type ReadBlob = (sha256: string) => Promise<Uint8Array>
 
-/** The records of an entry with their events. Nothing the entry or its blobs hold makes it throw. @throws what `readBlob` throws when the store cannot be reached */
+/**
+ * The records of an entry with their events. The content of the entry and of its blobs never makes it throw.
+ *
+ * @throws the error of `readBlob` if the store is unreachable
+ */
 export async function openEntry(payload: Uint8Array, readBlob: ReadBlob): Promise<OpenedEntry> {
   const { records, fault } = splitEntry(payload)
   const opened: OpenedRecord[] = []
@@ -55,13 +64,13 @@ export async function openEntry(payload: Uint8Array, readBlob: ReadBlob): Promis
   return { records: opened, fault }
 }
 
-/** What is wrong with the place of a record in a log that stands at `head`; `null` when it follows. */
+/** What is wrong with the place of a record after `head`; `null` if the record follows it. */
 export function placeFault(log: Pick<LogId, 'task'>, head: LogHead, record: WireRecord): LogFault | null {
   let chain: string | null
   try {
     chain = chainFault(head, record)
   } catch (error) {
-    // Data nested deeper than the stack cannot be put in canonical form.
+    // Data that is nested too deeply has no canonical form.
     chain = `event ${record.taskseq} cannot be verified: ${messageOf(error)}`
   }
   if (chain !== null) return { kind: 'chain', message: chain }
@@ -77,32 +86,46 @@ export function identityFault(log: LogId, event: RecordedEvent): LogFault | null
   return { kind: 'identity', message: `event ${event.taskseq} submits the task ${tenant}/${session}/${task}, which is not the task of this log` }
 }
 
-/** Reads a log entry by entry and throws at the first thing that is wrong. */
+/**
+ * Reads a log entry by entry and throws the first fault.
+ *
+ * @example
+ * const reader = new LogReader(log, blobs)
+ * for (const entry of await journal.read(log)) events.push(...(await reader.read(entry)))
+ */
 export class LogReader {
   readonly #log: LogId
   readonly #readBlob: ReadBlob
   #head: LogHead
 
-  /** @param from where the log stands before the first entry that is read; default: at its beginning */
+  /** @param from the head of the log before the first entry that is read. Default: the head of an empty log */
   constructor(log: LogId, blobs: Pick<BlobStore, 'get'>, from: LogHead = emptyHead) {
     this.#log = log
     this.#readBlob = (sha256) => blobs.get(sha256)
     this.#head = from
   }
 
-  /** Where the log stands after what was read. */
+  /** The head of the log after what was read. */
   get head(): LogHead {
     return this.#head
   }
 
-  /** The events of the next entry. @throws {BeaverError} `corrupt_journal`, `blob_missing`, `blob_corrupt` */
+  /**
+   * The events of the next entry.
+   *
+   * @throws {BeaverError} `corrupt_journal`, `blob_missing`, `blob_corrupt`
+   */
   async read(entry: Pick<Entry, 'payload'>): Promise<RecordedEvent[]> {
     const events: RecordedEvent[] = []
     for await (const event of this.events(entry)) events.push(event)
     return events
   }
 
-  /** The same, one event after the other: those before a broken record are given. @throws {BeaverError} as `read` */
+  /**
+   * The events of the next entry, one after the other. The events before a broken record are yielded.
+   *
+   * @throws {BeaverError} the codes of `read`
+   */
   async *events({ payload }: Pick<Entry, 'payload'>): AsyncGenerator<RecordedEvent> {
     const { records, fault } = splitEntry(payload)
     this.#refuse(fault)
@@ -138,13 +161,13 @@ const errorCodeOf = {
   blob_changed: 'blob_corrupt',
 } as const satisfies Record<LogFaultKind, ErrorCode>
 
-/** Where a log stood before an entry, as the entry says of itself: for who reads an entry without those before it. */
+/** The head of the log before an entry, as the entry itself claims. Use it to read an entry without those before it. */
 export function headBefore({ payload }: Pick<Entry, 'payload'>): LogHead {
   const [first] = splitBatch(payload) as [WireRecord]
   return { taskseq: first.taskseq - 1, epoch: first.epoch, hash: first.prevhash }
 }
 
-/** The last record of an entry, not verified: enough to see whose it is and of which type. */
+/** The last record of an entry. It is not verified; it shows who wrote the entry and what type its last event has. */
 export function newestRecord({ payload }: Pick<Entry, 'payload'>): WireRecord {
   return splitBatch(payload).at(-1) as WireRecord
 }
@@ -157,7 +180,7 @@ function splitEntry(payload: Uint8Array): { records: readonly WireRecord[]; faul
   }
 }
 
-/** The SHA-256 a record's data is under, or whatever else it refers to: that is looked for nowhere, and found missing. */
+/** The SHA-256 of the blob with the record's data. For a reference that is not a SHA-256, it is the reference itself, which no store has. */
 export function blobNameOf(record: WireRecord): string | null {
   try {
     return blobOf(record)
@@ -169,7 +192,7 @@ export function blobNameOf(record: WireRecord): string | null {
 const namedCharsMax = 200
 
 async function blobText(name: string, readBlob: ReadBlob): Promise<string | LogFault> {
-  // What is no name of a blob is not asked for: a store may refuse it in a way that looks like an outage.
+  // A name that is not a SHA-256 is not looked up, because the error of the store could look like an outage.
   if (!/^[0-9a-f]{64}$/.test(name)) return { kind: 'blob_missing', message: `the reference ${JSON.stringify(name.slice(0, namedCharsMax))} names no blob` }
   try {
     const bytes = await readBlob(name)
@@ -189,14 +212,14 @@ function openWithText(record: WireRecord, text: string | null): OpenedRecord {
     const dataJson = text ?? (record.data === undefined ? null : JSON.stringify(record.data))
     return { record, dataJson, ...openEvent(record, text ?? undefined) }
   } catch (error) {
-    // Data nested deeper than the stack.
+    // The data is nested too deeply to be written as JSON.
     const message = `event ${record.taskseq} has data that cannot be read: ${messageOf(error)}`
     return { record, dataJson: null, event: null, fault: { kind: 'shape', message } }
   }
 }
 
 function openEvent(record: WireRecord, blobText: string | undefined): Pick<OpenedRecord, 'event' | 'fault'> {
-  // A newer version wrote it: it is kept as it is.
+  // A newer version wrote the record. It is kept as it is.
   if (eventTypeOf(record) === null) return { event: null, fault: null }
   try {
     return { event: openRecord(record, blobText), fault: null }

@@ -54,7 +54,7 @@ const codeOf = (act: () => unknown): string => {
 }
 
 describe('sealedEvent', () => {
-  it('is the event its record holds, whatever its text', () => {
+  it('equals the event in its record, whatever its text', () => {
     const texts = fc.string({ unit: 'binary' })
     fc.assert(
       fc.property(texts, fc.option(texts, { nil: undefined }), (text, runId) => {
@@ -85,7 +85,7 @@ describe('seal', () => {
     expect(JSON.parse(first?.text ?? '')).not.toHaveProperty('runid')
   })
 
-  it('is canonical for every text a run id, a source or a subject may hold', () => {
+  it('is canonical for every text that a run id, a source or a subject may contain', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (run, source, subject) => {
         const { record: made, head } = seal(emptyHead, draft(answer(run, subject)), { ...written, source, subject })
@@ -97,7 +97,7 @@ describe('seal', () => {
     )
   })
 
-  it('makes the hash of the canonical record without its hash (R3)', () => {
+  it('hashes the canonical record without its hash (R3)', () => {
     const { hash, ...rest } = record(submitted)
     expect(hash).toBe(createHash('sha256').update(canonicalJson(rest)).digest('hex'))
   })
@@ -109,7 +109,7 @@ describe('seal', () => {
     expect(faultOf(records)).toBeNull()
   })
 
-  it('opens to the event it was made of, with its place', () => {
+  it('opens to the event from which it was made, with its place', () => {
     const opened = recorded(...log)
     expect(opened.map(({ type, data, runId }) => (runId === undefined ? { type, data } : { type, data, runId }))).toEqual(log)
     expect(opened[3]).toMatchObject({ taskseq: 4, epoch: 1, id: 't1/1.4', source: written.source, time: written.time })
@@ -117,7 +117,7 @@ describe('seal', () => {
 })
 
 describe('the chain', () => {
-  it('detects the change of any byte', () => {
+  it('detects a change of any byte', () => {
     const bytes = bytesOf(log)
     const whole = splitBatch(bytes)
     const undetected: string[] = []
@@ -155,19 +155,19 @@ describe('the chain', () => {
     expect(faultOf([...records.slice(0, 2), ...records.slice(1)])).toBe('event 2 follows event 2')
   })
 
-  it('detects an event of another log, although its number fits', () => {
+  it('detects an event of another log, even if its number fits', () => {
     const [first] = splitBatch(bytesOf(log))
     const other = splitBatch(bytesOf(log, { ...written, subject: 't2' }))
     expect(faultOf([first as WireRecord, other[1] as WireRecord])).toBe('event 2 does not name the hash of the event before it')
   })
 
-  it('detects a changed member, an added one and a removed one', () => {
+  it('detects a changed, an added and a removed member', () => {
     for (const change of [{ time: '2027-01-01T00:00:00.000Z' }, { extra: 1 }, { runid: 'r9' }, { data: undefined }]) {
       expect(faultOf([{ ...record(submitted), ...change }])).toBe('event 1 does not have the content its hash was made of')
     }
   })
 
-  it('detects an epoch that falls, and lets one that rises pass (R2)', () => {
+  it('detects an epoch that falls, and accepts one that rises (R2)', () => {
     const first = seal(emptyHead, draft(submitted), { ...written, epoch: 5 })
     const next = (epoch: number) => seal(first.head, draft(plain('task_claimed', { daemon: 'd2' })), { ...written, epoch })
     const chain = (epoch: number) => faultOf(splitBatch(joinBatch([first.record, next(epoch).record])))
@@ -176,7 +176,7 @@ describe('the chain', () => {
     expect(chain(6)).toBeNull()
   })
 
-  it('goes on from the head of an earlier batch', () => {
+  it('continues from the head of an earlier batch', () => {
     const [first, ...rest] = splitBatch(bytesOf(log))
     expect(faultOf(rest, headAfter(first as WireRecord))).toBeNull()
   })
@@ -246,7 +246,7 @@ describe('splitBatch', () => {
             return (error as BeaverError).code
           }
         }
-        // An extension is nothing the quick look knows: the schema judges.
+        // The fast check does not know extensions, so the schema decides.
         const judged = split({ ...wire, extension: 1 })
         const quick = split(wire)
         if (typeof judged === 'string') {
@@ -279,7 +279,7 @@ describe('openRecord', () => {
     },
   )
 
-  it('throws corrupt_journal for data of another shape, and for no data', () => {
+  it('throws corrupt_journal for data of another shape, and for missing data', () => {
     expect(codeOf(() => openRecord({ ...record(submitted), data: { daemon: 'd1' } }))).toBe('corrupt_journal')
     expect(codeOf(() => openRecord({ ...record(submitted), data: undefined }))).toBe('corrupt_journal')
     expect(codeOf(() => openRecord(record(submitted), '{}'))).toBe('corrupt_journal')

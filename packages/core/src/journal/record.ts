@@ -1,8 +1,10 @@
-// The form of an event on the wire: a CloudEvents 1.0 record in canonical JSON, chained to the one before it.
-// R1. `taskseq` is 1, 2, 3 … without gaps within a task's log. R2. `epoch` never falls.
-// R3. `hash` = SHA-256 over the record's canonical JSON without `hash`; it covers `prevhash`, so a changed, missing or
-//     reordered event breaks the chain. R4. `source` and `id` together are unique: `source` names the writing daemon process.
-// R5. Data above `inlineBytesMax` is a blob under its SHA-256; the record holds `dataref` (CloudEvents claim check).
+// The form of an event on the wire: a CloudEvents 1.0 record in canonical JSON, chained to the record before it.
+// R1. `taskseq` counts 1, 2, 3 … without gaps within a task's log.
+// R2. `epoch` never falls.
+// R3. `hash` is the SHA-256 of the record's canonical JSON without `hash`. It covers `prevhash`, so a changed, missing or reordered event breaks the
+//     chain.
+// R4. `source` and `id` together are unique. `source` names the daemon process that writes.
+// R5. Data above `inlineBytesMax` is stored as a blob under its SHA-256. The record then contains `dataref` (the CloudEvents claim check).
 import { hash as digest } from 'node:crypto'
 import { z } from 'zod'
 import { BeaverError } from '../errors.ts'
@@ -10,9 +12,12 @@ import { type DataOf, type DomainEvent, type EventType, eventData } from '../eve
 import { eventVersions } from '../events/upcast.ts'
 import { canonicalJson } from '../json.ts'
 
+/** The largest data that a record contains itself, in bytes of UTF-8. */
 export const inlineBytesMax = 64 * 1024
+/** The content type of a journal message. */
 export const batchContentType = 'application/cloudevents-batch+json'
 const versions = eventVersions()
+/** The `prevhash` of the first record of a log. */
 export const genesisHash = '0'.repeat(64)
 
 /** An event with its place in the log. */
@@ -27,60 +32,73 @@ export type RecordedEvent = DomainEvent & {
   readonly hash: string
 }
 
-/** Where a log stands: what the next record must follow. */
+/** The end of a log, which the next record must follow. */
 export interface LogHead {
   readonly taskseq: number
   readonly epoch: number
   readonly hash: string
 }
 
+/** The head of a log without records. */
 export const emptyHead: LogHead = { taskseq: 0, epoch: 0, hash: genesisHash }
 
-/** An event whose data is canonical JSON text already: a worker writes the text, the journal's thread only seals it. */
+/** An event whose data is canonical JSON text. A worker thread writes the text, so that the journal's thread only seals it. */
 export interface Draft {
   readonly type: EventType
   readonly runId?: string
   readonly dataJson: string
 }
 
+/**
+ * The draft of an event.
+ *
+ * @throws {BeaverError} `invalid_arguments` if the data is nested too deeply
+ */
 export function draft(event: DomainEvent): Draft {
   const dataJson = canonicalJson(event.data)
   return event.runId === undefined ? { type: event.type, dataJson } : { type: event.type, runId: event.runId, dataJson }
 }
 
+/** A payload under its SHA-256, in lower-case hexadecimal digits. */
 export interface Blob {
   readonly sha256: string
   readonly bytes: Uint8Array
 }
 
+/** The canonical JSON of a record. `blob` is its data if the data is too large for the record; store it before the record. */
 export interface SealedRecord {
   readonly text: string
   readonly blob: Blob | null
 }
 
-/** Who writes, and when. */
+/** Who writes the record, and when. */
 export interface Written {
   readonly epoch: number
-  /** `/beaver/daemons/<id>`. */
+  /** The daemon: `/beaver/daemons/<id>`. */
   readonly source: string
-  /** The task. */
+  /** The id of the task. */
   readonly subject: string
   /** RFC 3339, UTC. */
   readonly time: string
 }
 
-/** The record of one event, and the head after it. */
+/** The record of one event, and the head of the log after it. */
 export interface Sealed {
   readonly record: SealedRecord
   readonly head: LogHead
 }
 
-/** Seals one event: its record follows `head`. */
+/**
+ * Seals one event. Its record follows `head`.
+ *
+ * @example
+ * const { record, head } = seal(emptyHead, draft(event('task_claimed', { daemon })), { epoch, source, subject: taskId, time })
+ */
 export function seal(head: LogHead, event: Draft, written: Written): Sealed {
   return sealer(written)(head, event)
 }
 
-/** Seals events that are written together, one after the other. */
+/** Returns a function that seals events which are written together, one after the other. */
 export function sealer(written: Written): (head: LogHead, event: Draft) => Sealed {
   const subject = canonicalJson(written.subject)
   const source = `"source":${canonicalJson(written.source)},"specversion":"1.0","subject":${subject},"taskseq":`
@@ -108,7 +126,7 @@ export function sealer(written: Written): (head: LogHead, event: Draft) => Seale
 
 const idOf = ({ subject, epoch }: Written, taskseq: number): string => `${subject}/${epoch}.${taskseq}`
 
-/** The event of a record that was sealed here: what `openRecord` makes of that record, whose shape need not be checked again. */
+/** The event of a record that was just sealed. It equals the result of `openRecord`, without a second check of the shape. */
 export function sealedEvent(before: LogHead, { type, runId, dataJson }: Draft, written: Written, after: LogHead): RecordedEvent {
   const { source, time } = written
   const place = { taskseq: after.taskseq, epoch: after.epoch, id: idOf(written, after.taskseq), source, time, prevhash: before.hash, hash: after.hash }
@@ -135,12 +153,14 @@ const wireRecord = z.looseObject({
   data: z.unknown().optional(),
   dataref: z.string().optional(),
 })
+/** A record as it was read. Unknown members are kept, because the hash covers them. */
 export type WireRecord = z.infer<typeof wireRecord>
 const wireBatch = z.array(wireRecord).min(1)
 
 /**
- * The records of one journal message, unverified.
- * @throws {BeaverError} `corrupt_journal` when the bytes are not a batch of records
+ * The records of one journal message. They are not verified.
+ *
+ * @throws {BeaverError} `corrupt_journal` if the bytes are not a batch of records
  */
 export function splitBatch(bytes: Uint8Array): WireRecord[] {
   try {
@@ -152,8 +172,8 @@ export function splitBatch(bytes: Uint8Array): WireRecord[] {
 }
 
 /**
- * Whether the value is surely a batch of records: the schema's own checks, without a copy, so that the members keep the order in
- * which they were written. What this does not know, an extension for one, is the schema's to judge.
+ * A fast check that accepts only batches that the schema accepts. It copies nothing, so that the members keep the order in which they were written.
+ * If it refuses a value, for example because of an extension, the schema decides.
  */
 function isWireBatch(value: unknown): value is WireRecord[] {
   return Array.isArray(value) && value.length > 0 && value.every(isKnownRecord)
@@ -183,7 +203,7 @@ const knownMembers: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
 ])
 const requiredMembers = ['specversion', 'id', 'source', 'subject', 'type', 'time', 'taskseq', 'epoch', 'prevhash', 'hash']
 
-/** Why a record does not follow `head`, or `null` when it does. */
+/** Why a record does not follow `head`; `null` if it follows. */
 export function chainFault(head: LogHead, record: WireRecord): string | null {
   if (record.taskseq !== head.taskseq + 1) return `event ${record.taskseq} follows event ${head.taskseq}`
   if (record.epoch < head.epoch) return `event ${record.taskseq} has epoch ${record.epoch}, older than ${head.epoch}`
@@ -193,13 +213,15 @@ export function chainFault(head: LogHead, record: WireRecord): string | null {
   return null
 }
 
+/** The head of a log after this record. */
 export function headAfter(record: Pick<WireRecord, 'taskseq' | 'epoch' | 'hash'>): LogHead {
   return { taskseq: record.taskseq, epoch: record.epoch, hash: record.hash }
 }
 
 /**
- * The SHA-256 of the blob that holds the record's data, if it is one.
- * @throws {BeaverError} `corrupt_journal` for another kind of reference
+ * The SHA-256 of the blob with the record's data; `null` if the record contains its data.
+ *
+ * @throws {BeaverError} `corrupt_journal` if the reference is of another kind
  */
 export function blobOf(record: WireRecord): string | null {
   if (record.dataref === undefined) return null
@@ -209,14 +231,17 @@ export function blobOf(record: WireRecord): string | null {
   return sha256
 }
 
-/** `run_started` of `beaver.run_started.v1`; `null` for a type this version does not know. */
+/** The event type of a record: `run_started` for `beaver.run_started.v1`; `null` if this version does not know the type. */
 export function eventTypeOf(record: WireRecord): EventType | null {
   return versions.eventTypeOf(record.type)
 }
 
 /**
- * The typed event of a record whose blob, if it has one, was fetched; data of an older version is brought to the newest one (upcast.ts).
- * @throws {BeaverError} `corrupt_journal` for an unknown type or data of another shape
+ * The typed event of a record. Data of an older version is converted to the newest one (upcast.ts).
+ *
+ * @param blobText the content of the record's blob, if `blobNameOf` names one
+ * @throws {BeaverError} `corrupt_journal` if the type is unknown or the data has another shape
+ * @example for (const record of splitBatch(entry.payload)) events.push(openRecord(record))
  */
 export function openRecord(record: WireRecord, blobText?: string): RecordedEvent {
   const type = eventTypeOf(record)

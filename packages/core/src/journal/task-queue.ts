@@ -1,45 +1,61 @@
-// The TaskQueue port: which tasks a daemon is to look at. It holds what the journal accepted; it is not a second truth.
+// The TaskQueue port: which tasks a daemon must look at. It contains what the journal accepted; it is not a second source of truth.
 // Q1. Every accepted task is delivered at least once, in the order of acceptance, until it is acknowledged.
-// Q2. A delivery that is neither acknowledged nor extended within the lease is delivered again, to any daemon.
-// Q3. A delivery may be carried on by another daemon than the one it came to.
-// Q4. A wake leads to at least one delivery that begins after it, also while an older delivery of the task is under way. Of several
-//     wakes of a task that nobody has taken yet, one is enough. Q5. A task has one alarm: a newer one takes the older one's place.
+// Q2. A delivery that is neither acknowledged nor extended within its lease is delivered again, to any daemon.
+// Q3. Another daemon may continue a delivery in place of the one that got it.
+// Q4. A wake causes at least one delivery that begins after the wake, even while an older delivery of the task is under way. Several wakes of a task
+//     that no daemon has taken yet may share one delivery.
+// Q5. A task has one alarm. A newer alarm replaces an older one.
 import type { LogId } from '../ids.ts'
 import type { Entry } from './journal.ts'
 
+/** A task that a daemon must look at. */
 export interface Delivery {
   readonly log: LogId
   /** How often this was delivered, from 1. */
   readonly deliveries: number
-  /** Why: the task was accepted, somebody woke it, or its alarm went off. */
+  /** Why it was delivered: the task was accepted, it was woken, or its alarm went off. */
   readonly cause: 'accepted' | 'woken' | 'alarm'
-  /** The log's first entry, when that is what was delivered. */
+  /** The first entry of the log, if that entry was delivered; otherwise `null`. */
   readonly first: Entry | null
-  /** What another daemon needs to carry this delivery on. Two deliveries of the same thing have the same beginning of it. */
+  /** What another daemon needs to continue this delivery. The leases of two deliveries of the same message have the same beginning. */
   readonly lease: string
-  /** It has been dealt with: never deliver it again. */
+  /** The work is done: the message is never delivered again. */
   acknowledge(): void
-  /** Deliver it again after a pause. */
+  /** Delivers the message again after a pause. */
   giveBack(pauseMs: number): void
-  /** Still at work: renew the lease. */
+  /** Renews the lease, because the work goes on. */
   extend(): void
 }
 
+/** The options of a wake. */
 export interface Wake {
-  /** Wakes of one name within a few seconds are one wake. */
+  /** Wakes with the same name within a few seconds count as one wake. */
   readonly name?: string
 }
 
+/** The queue of all tasks. */
 export interface TaskQueue {
-  /** A delivery that came to another daemon, as that one told it. @throws {BeaverError} `invalid_arguments` when it is none */
+  /**
+   * Continues a delivery that another daemon got and described.
+   *
+   * @throws {BeaverError} `invalid_arguments` if it is not a delivery
+   */
   adopt(delivery: Pick<Delivery, 'log' | 'deliveries' | 'lease' | 'cause'>): Delivery
   /**
-   * Tasks that were accepted (`accepted`), or those that were woken (`woken`): up to `deliveriesMax` of them, as they come, until that
-   * many came, `waitMs` passed or `signal` aborts.
+   * Yields tasks that were accepted (`accepted`) or woken (`woken`), as they come. It ends after `deliveriesMax` tasks, after `waitMs`, or when
+   * `signal` aborts.
    */
   pull(wanted: { of: 'accepted' | 'woken'; deliveriesMax: number; waitMs: number; signal: AbortSignal }): AsyncIterable<Delivery>
-  /** Has a daemon look at a task. Durable when it resolves. @throws {BeaverError} `unreachable` */
+  /**
+   * Makes a daemon look at a task. The wake is durable when it resolves.
+   *
+   * @throws {BeaverError} `unreachable`
+   */
   wake(log: LogId, wake?: Wake): Promise<void>
-  /** Has a daemon look at a task in `delayMs`, by the queue's clock. Durable when it resolves. @throws {BeaverError} `unreachable` */
+  /**
+   * Makes a daemon look at a task after `delayMs`, by the queue's clock. The alarm is durable when it resolves.
+   *
+   * @throws {BeaverError} `unreachable`
+   */
   wakeIn(log: LogId, delayMs: number): Promise<void>
 }

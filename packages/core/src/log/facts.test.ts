@@ -1,4 +1,4 @@
-// The facts of the log: one line each, with the ids by which it is searched.
+// Each fact of the log is one line, with the ids by which it can be searched.
 import { expect, it } from 'vitest'
 import { type LogLine, loggerOver } from '../ports/logger.ts'
 import { sessionId, taskId } from '../ids.ts'
@@ -14,7 +14,7 @@ function linesOf(act: (logger: ReturnType<typeof loggerOver>) => void, level?: '
   return lines
 }
 
-it('tells a task that fails with its class and its message, in one line', () => {
+it('reports a failed task with its class and its message, in one line', () => {
   const failure = { class: 'provider_refused', message: 'The key is refused.' } as const
   expect(linesOf((logger) => taskFacts.ended(logger, log, { type: 'task_failed', data: { ...result, failure } }))).toEqual([
     {
@@ -26,13 +26,13 @@ it('tells a task that fails with its class and its message, in one line', () => 
   ])
 })
 
-it('tells a task that completes at a level below a warning', () => {
+it('reports a completed task at a level below a warning', () => {
   expect(linesOf((logger) => taskFacts.ended(logger, log, { type: 'task_completed', data: { ...result, failure: null } }))).toMatchObject([
     { level: 'info', message: 'The task is completed.', fields: { ...ids, status: 'completed' } },
   ])
 })
 
-it('tells a takeover apart from a first claim', () => {
+it('distinguishes a takeover from a first claim', () => {
   const claims = linesOf((logger) => {
     taskFacts.claimed(logger, log, { daemon: 'b', epoch: 1, from: null })
     taskFacts.claimed(logger, log, { daemon: 'b', epoch: 2, from: 'a' })
@@ -43,7 +43,7 @@ it('tells a takeover apart from a first claim', () => {
   ])
 })
 
-it('tells of a lost thread the suspects and some of the charged runs, and as an error when it does not end', () => {
+it('reports a lost thread with its suspects and some of the charged runs, and as an error if the thread does not end', () => {
   const charged = Array.from({ length: 7 }, (_, i) => ({ task: 't', run: `r${i}` }))
   const loss = { thread: 3, reason: 'The worker thread was lost: x', suspects: ['grep'], charged, runs: 9 }
   const fields = { thread: 3, suspect_tools: ['grep'], charged: 7, charged_runs: ['t/r0', 't/r1', 't/r2', 't/r3', 't/r4'], runs: 9 }
@@ -54,13 +54,13 @@ it('tells of a lost thread the suspects and some of the charged runs, and as an 
   ])
 })
 
-it('tells that the watchdog of a process ended, by the name of the process', () => {
+it('reports the end of a watchdog with the name of its process', () => {
   expect(linesOf((logger) => processFacts.watchdogEnded(logger, { name: 'supervisor', error: new Error('no memory') }))).toMatchObject([
     { level: 'warn', event: 'process_unwatched', message: 'The watchdog of the supervisor ended: no memory', fields: { process: 'supervisor' } },
   ])
 })
 
-it('keeps what is below the level to itself', () => expect(linesOf((logger) => taskFacts.accepted(logger, log), 'info')).toEqual([]))
+it('writes no line below its level', () => expect(linesOf((logger) => taskFacts.accepted(logger, log), 'info')).toEqual([]))
 
 it('says how long a connection was down', () => {
   expect(linesOf((logger) => systemFacts.connectionUp(logger, { server: '127.0.0.1:4222', downMs: 6_140 }))).toMatchObject([
@@ -80,7 +80,7 @@ it('names the child, its supervisor and what happens next when a supervisor give
   ])
 })
 
-it('makes one line of a callback that throws, and of one that rejects, and passes neither on', async () => {
+it('turns an error and a rejection of a callback into one line each, and passes neither on', async () => {
   const lines: LogLine[] = []
   const logger = loggerOver((line) => lines.push(line))
   const later = Promise.reject(new Error('later'))
@@ -94,7 +94,7 @@ it('makes one line of a callback that throws, and of one that rejects, and passe
   ])
 })
 
-it('stops nobody when a line cannot be written', () => {
+it('does not disturb its caller if a line cannot be written', () => {
   const logger = loggerOver(() => {
     throw new Error('disk full')
   })

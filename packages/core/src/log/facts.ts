@@ -1,6 +1,7 @@
-// Every fact operators read in the log, one function each: its event name, its level and its sentence. docs/operating.md lists them.
-// Who finds a fact calls its function; how a line is written belongs to the adapter of the port Logger.
-// F1. One call is one line. F2. What a person has to look at is `warn` or `error`; what work does as planned is `info` or `debug`.
+// Every fact that operators read in the log. Each is one function with its event name, its level and its sentence. docs/operating.md lists them. How
+// a line is written is decided by the adapter of the port Logger.
+// F1. One call is one line.
+// F2. A fact that a person must look at has the level `warn` or `error`. A fact of planned work has the level `info` or `debug`.
 import type { DataOf, TerminalTaskEvent } from '../events/catalog.ts'
 import { messageOf } from '../errors.ts'
 import type { LogId } from '../ids.ts'
@@ -9,11 +10,11 @@ import type { LogFields, LogLevel, Logger } from '../ports/logger.ts'
 const of = ({ tenant, session, task }: LogId): LogFields => ({ tenant, session_id: session, task_id: task })
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
 
-/** A task, as its daemon sees it. */
+/** Facts of a task, as its daemon sees it. */
 export const taskFacts = {
   accepted: (logger: Logger, log: LogId): void => logger.debug('task_accepted', 'The task is accepted and durable.', of(log)),
 
-  /** @param from the owner that went away without a release; `null`: nobody owned the task */
+  /** @param from the owner that disappeared without a release; `null` if nobody owned the task */
   claimed: (logger: Logger, log: LogId, { daemon, epoch, from }: { daemon: string; epoch: number; from: string | null }): void =>
     from === null
       ? logger.info('task_claimed', 'The daemon drives the task now.', { ...of(log), daemon, epoch })
@@ -53,18 +54,18 @@ export const taskFacts = {
   deadLettered: (logger: Logger, log: LogId, { daemon, claims }: { daemon: string; claims: number }): void =>
     logger.error('task_dead_lettered', `The task is given up: ${claims} owners went away without progress.`, { ...of(log), daemon, claims }),
 
-  /** The actor of a task crashed; its supervisor decides what happens next. */
+  /** The actor of a task crashed. Its supervisor decides what happens next. */
   crashed: (logger: Logger, log: LogId, { daemon, error }: { daemon: string; error: unknown }): void =>
     logger.error('task_crashed', `The task's supervisor stopped with an error: ${messageOf(error)}`, { ...of(log), daemon, ...thrown(error) }),
 
-  /** An append that cannot succeed, and so ends the task: its real reason. */
+  /** An append can never succeed and therefore ends the task. `reason` is the real cause. */
   appendRefused: (logger: Logger, log: LogId, { daemon, reason }: { daemon: string; reason: string }): void =>
     logger.error('append_refused', `The journal cannot take what the task would write: ${reason}`, { ...of(log), daemon }),
 } as const
 
-/** The parts beside the tasks. */
+/** Facts of the connection, the projector, the stream and the configuration. */
 export const systemFacts = {
-  /** @param server without credentials */
+  /** @param server the address, without credentials */
   connectionDown: (logger: Logger, { server }: { server: string }): void =>
     logger.warn('nats_disconnected', 'The connection to NATS is down; it is made again as soon as the server answers.', { server }),
 
@@ -74,7 +75,7 @@ export const systemFacts = {
   connectionClosed: (logger: Logger, { server, reason }: { server: string; reason: string }): void =>
     logger.error('nats_closed', `The connection to NATS is closed for good: ${reason}`, { server }),
 
-  /** The server refused something that nobody waits for: a permission, a limit. */
+  /** The server refused something for which nobody waits, such as a permission or a limit. */
   connectionError: (logger: Logger, { server, reason }: { server: string; reason: string }): void =>
     logger.warn('nats_error', `NATS reports an error: ${reason}`, { server }),
 
@@ -95,7 +96,11 @@ export const systemFacts = {
   queueUnreadable: (logger: Logger, { error, daemon }: { error: unknown; daemon?: string }): void =>
     logger.warn('queue_unreadable', `The task queue cannot be read: ${messageOf(error)}`, { daemon }),
 
-  /** A listener or a callback threw. @param where what it listens to */
+  /**
+   * A listener or a callback threw.
+   *
+   * @param where what the listener listens to
+   */
   callbackFailed: (logger: Logger, { where, error }: { where: string; error: unknown }): void =>
     logger.error('callback_failed', `A listener threw: ${messageOf(error)}`, { where, ...thrown(error) }),
 
@@ -103,12 +108,14 @@ export const systemFacts = {
     logger[severity === 'error' ? 'error' : 'warn']('configuration_diagnostic', message, file === null ? {} : { file }),
 } as const
 
-/** The threads and cells in which agents and their tools run. */
+/** Facts of the threads and cells in which agents and their tools run. */
 export const threadFacts = {
   /**
-   * A worker thread is gone: its runs start again from the journal.
-   * @param suspects tools that were at work in it @param charged the runs that are charged for it, of which the line shows some
-   * @param stuck it could not be ended: the process has to end
+   * A worker thread is lost. Its runs start again from the journal.
+   *
+   * @param suspects the tools that were at work in the thread
+   * @param charged the runs that are charged for the loss; the line shows some of them
+   * @param stuck whether the thread could not be ended; then the process must end
    */
   lost: (
     logger: Logger,
@@ -129,14 +136,26 @@ export const threadFacts = {
       runs,
     }),
 
-  /** What a tool left behind threw when its call had a result already. @param logger with the ids of the call */
+  /**
+   * A tool left something behind that threw after the call had a result.
+   *
+   * @param logger a logger with the ids of the call
+   */
   threwLate: (logger: Logger, { error }: { error: unknown }): void =>
     logger.warn('tool_threw_late', `The tool threw after its call had ended: ${messageOf(error)}`, thrown(error)),
 
-  /** A line that a tool printed in a cell. @param logger with the ids of the call */
+  /**
+   * A line that a tool printed in a cell.
+   *
+   * @param logger a logger with the ids of the call
+   */
   printed: (logger: Logger, { line }: { line: string }): void => logger.info('tool_printed', line),
 
-  /** The rest of what the cell prints is dropped. @param logger with the ids of the call */
+  /**
+   * A tool prints too much in its cell. The rest is dropped.
+   *
+   * @param logger a logger with the ids of the call
+   */
   printedTooMuch: (logger: Logger, { linesMax, bytesMax }: { linesMax: number; bytesMax: number }): void =>
     logger.warn('tool_print_cut', `The tool printed more than ${linesMax} lines or ${bytesMax} bytes; the rest is dropped.`),
 } as const
@@ -149,9 +168,12 @@ interface RunPlace {
 /** How many runs a line names. */
 const shownMax = 5
 
-/** What supervisors do: see ../supervision. */
+/** Facts of supervisors (../supervision). */
 export const supervisionFacts = {
-  /** @param pauseMs until it is started again @param deaths within the period, this one included */
+  /**
+   * @param pauseMs the pause before the child is started again
+   * @param deaths the deaths within the period, including this one
+   */
   restarting: (
     logger: Logger,
     {
@@ -177,7 +199,11 @@ export const supervisionFacts = {
     { supervisor, child, restarted, ...fields }: { supervisor: string; child: string; restarted: boolean; pid?: number | undefined } & LogFields,
   ): void => logger.info(restarted ? 'child_restarted' : 'child_started', `${child} ${restarted ? 'runs again' : 'runs'}.`, { ...fields, supervisor, child }),
 
-  /** The intensity is exceeded: the supervisor passes the failure on. @param escalation what happens now, in words */
+  /**
+   * The intensity is exceeded, so the supervisor passes the failure on.
+   *
+   * @param escalation what happens now, in words
+   */
   escalated: (
     logger: Logger,
     {
@@ -198,7 +224,7 @@ export const supervisionFacts = {
     }),
 } as const
 
-/** A process of the system. */
+/** Facts of a process of the system. */
 export const processFacts = {
   ready: (logger: Logger, { name, info }: { name: string; info: LogFields }): void =>
     logger.info('process_ready', `The ${name} is ready.`, { ...info, process: name }),
@@ -209,7 +235,7 @@ export const processFacts = {
   failed: (logger: Logger, { name, error }: { name: string; error: unknown }): void =>
     logger.error('process_failed', `The ${name} cannot go on: ${messageOf(error)}`, { process: name, ...thrown(error) }),
 
-  /** Nobody caught what it threw: the process ends. */
+  /** The process ends, because an error was not caught. */
   crashed: (logger: Logger, { name, error }: { name: string; error: unknown }): void =>
     logger.error('process_crashed', `The ${name} ends, because an error was not handled: ${messageOf(error)}`, { process: name, ...thrown(error) }),
 
@@ -222,11 +248,11 @@ export const processFacts = {
       ...(still === undefined || still === '' ? {} : { still }),
     }),
 
-  /** Without it nothing ends a process whose main thread is held up; it works as well otherwise. */
+  /** Without its watchdog, nothing ends a process whose main thread is blocked. The process works normally otherwise. */
   watchdogEnded: (logger: Logger, { name, error }: { name: string; error: unknown }): void =>
     logger.warn('process_unwatched', `The watchdog of the ${name} ended: ${messageOf(error)}`, { process: name, ...thrown(error) }),
 
-  /** Of Node.js or a library: a deprecation, a listener too many. */
+  /** A warning of Node.js or of a library, such as a deprecation or too many listeners. */
   warned: (logger: Logger, { name, warning }: { name: string; warning: Error }): void =>
     logger.warn('process_warning', `${warning.name}: ${warning.message}`, { process: name, ...thrown(warning) }),
 } as const
@@ -234,8 +260,10 @@ export const processFacts = {
 const thrown = (error: unknown): LogFields => (error instanceof Error && error.stack !== undefined ? { stack: error.stack } : {})
 
 /**
- * A callback that never throws: what it throws, or rejects with, is one line. For functions that a client calls, which would
- * end its connection or its process with the error.
+ * A callback that never throws: an error or a rejection of `callback` becomes one line of the log. Use it for functions that a library calls, because
+ * an error would end the library's connection or the process.
+ *
+ * @param where what the callback listens to, for the line
  */
 export function guarded<A extends readonly unknown[]>(logger: Logger, where: string, callback: (...args: A) => unknown): (...args: A) => void {
   const tell = (error: unknown): void => systemFacts.callbackFailed(logger, { where, error })

@@ -1,10 +1,15 @@
-// Takes secrets out of text that others wrote, before it becomes part of an error or a line of the log.
-// H1. A known secret goes in each of its usual spellings; what looks like a key goes though nobody named it.
+// Removes secrets from text that others wrote, before the text becomes part of an error or of a line of the log.
+// H1. A known secret is removed in each of its usual spellings. Text that looks like a key is removed even if it is not a known secret.
 
-/** Shorter keys are no secrets but placeholders: local servers want some key and ignore it. */
+/** Shorter keys are placeholders, not secrets: local servers require some key and ignore it. */
 const secretCharactersMin = 6
 
-/** @param secrets keys, tokens and passwords of this process; those of fewer than six characters are placeholders, and stay */
+/**
+ * Returns a function that replaces secrets in a text with `[redacted]`.
+ *
+ * @param secrets keys, tokens and passwords of this process; those with fewer than six characters are placeholders and stay
+ * @example hideSecrets([apiKey])(`401 for ${apiKey}`) // '401 for [redacted]'
+ */
 export function hideSecrets(secrets: readonly string[]): (text: string) => string {
   const spellings = secrets
     .filter(({ length }) => length >= secretCharactersMin)

@@ -9,7 +9,7 @@ const change = (snapshot: MemorySnapshot, of: MemoryChange): ChangedMemory => ch
 const add = (content: string): MemoryChange => ({ action: 'add', target: 'memory', content })
 const replace = (old_text: string, content: string): MemoryChange => ({ action: 'replace', target: 'memory', old_text, content })
 const remove = (old_text: string): MemoryChange => ({ action: 'remove', target: 'memory', old_text })
-/** The entries after a change that was made. */
+/** The entries after a change that was accepted. */
 const after = (entries: string[], of: MemoryChange): readonly string[] | undefined => change(holding(...entries), of).next?.memory
 const refusal = (entries: string[], of: MemoryChange): Extract<MemoryAnswer, { ok: false }> => {
   const { answer, next } = change(holding(...entries), of)
@@ -19,18 +19,18 @@ const refusal = (entries: string[], of: MemoryChange): Extract<MemoryAnswer, { o
 }
 
 describe('add', () => {
-  it('puts the entry last, in its target only, and gives the figures', () => {
+  it('appends the entry to its target only, and reports the size', () => {
     expect(change({ memory: ['a'], user: ['u'] }, add('bb'))).toEqual({
       answer: { ok: true, changed: true, entries: ['a', 'bb'], chars: 3, charsMax: 100 },
       next: { memory: ['a', 'bb'], user: ['u'] },
     })
   })
 
-  it('of an entry that is there succeeds without a second one', () => {
+  it('succeeds without a second entry if the entry exists', () => {
     expect(change(holding('a', 'b'), add(' a\n'))).toEqual({ answer: { ok: true, changed: false, entries: ['a', 'b'], chars: 2, charsMax: 100 }, next: null })
   })
 
-  it('trims, composes characters (NFC) and unifies line breaks', () => {
+  it('trims the entry, composes characters (NFC) and unifies line breaks', () => {
     expect(after([], add('  Zu\u0308rich\r\nline\ttwo '))).toEqual(['Z\u00fcrich\nline\ttwo'])
   })
 
@@ -45,7 +45,7 @@ describe('add', () => {
     expect(refusal([], add(content))).toMatchObject({ code: 'invalid_arguments', message: expect.stringContaining(why) as string })
   })
 
-  it('fills the target to its last character, and refuses one more with the figures', () => {
+  it('fills the target to its last character, and refuses one more with the sizes', () => {
     expect(after(['x'.repeat(60)], add('y'.repeat(40)))).toHaveLength(2)
     const { code, message } = refusal(['x'.repeat(60)], add('y'.repeat(41)))
     expect(code).toBe('memory_full')
@@ -54,30 +54,30 @@ describe('add', () => {
   })
 })
 
-describe('replace and remove find an entry', () => {
-  it('by a part of it', () => {
+describe('replace and remove', () => {
+  it('find an entry by a part of it', () => {
     expect(after(['uses vim', 'likes tea'], replace('vim', 'uses helix'))).toEqual(['uses helix', 'likes tea'])
     expect(after(['uses vim', 'likes tea'], remove(' tea '))).toEqual(['uses vim'])
   })
 
-  it('by the whole of it, although others contain it', () => {
+  it('find an entry by its whole text, even if other entries contain the text', () => {
     expect(after(['cat food', 'cat', 'cats'], remove('cat'))).toEqual(['cat food', 'cats'])
     expect(after(['cat food', 'cat', 'cats'], replace('cat', 'dog'))).toEqual(['cat food', 'dog', 'cats'])
   })
 
-  it('not when several different ones contain it: an error that shows them', () => {
+  it('refuse a text that several different entries contain, and show them', () => {
     const { code, message } = refusal(['cat food', 'cats', 'dog'], remove('cat'))
     expect(code).toBe('ambiguous_match')
     expect(message).toContain('2 entries of memory contain "cat": "cat food", "cats".')
     expect(refusal([`cat ${'x'.repeat(200)}`, 'cats'], replace('cat', 'dog')).message.length).toBeLessThan(250)
   })
 
-  it('when those that contain it are identical: one of them is meant', () => {
+  it('change one entry if the entries that contain the text are identical', () => {
     expect(after(['a cat', 'dog', 'a cat'], remove('cat'))).toEqual(['dog', 'a cat'])
     expect(after(['a cat', 'a cat'], replace('cat', 'one'))).toEqual(['one', 'a cat'])
   })
 
-  it('not when none contains it: an error that shows what there is', () => {
+  it('refuse a text that no entry contains, and show the entries', () => {
     expect(refusal(['dog'], remove('cat'))).toMatchObject({ code: 'no_match', message: 'No entry of memory contains "cat". Entries: "dog".' })
     expect(refusal([], replace('cat', 'dog')).message).toBe('No entry of memory contains "cat". memory is empty.')
     expect(
@@ -88,28 +88,28 @@ describe('replace and remove find an entry', () => {
     ).toContain('and 28 more')
   })
 
-  it('never by nothing', () => {
+  it('refuse an empty text', () => {
     expect(refusal(['only'], remove(' '))).toMatchObject({ code: 'invalid_arguments' })
     expect(refusal(['only'], replace('', 'x'))).toMatchObject({ code: 'invalid_arguments' })
   })
 })
 
 describe('replace', () => {
-  it('made twice is made once, and never takes another entry the second time', () => {
+  it('has the effect of one if it is repeated, and never changes another entry', () => {
     expect(change(holding('dog', 'cat food'), replace('cat', 'dog'))).toMatchObject({ answer: { ok: true, changed: false }, next: null })
     expect(change(holding('dog'), replace('gone', 'dog'))).toMatchObject({ answer: { ok: true, changed: false }, next: null })
   })
 
-  it('by what another entry says already leaves one of them', () => {
+  it('merges the entry with another entry that has the new text', () => {
     expect(after(['old', 'new', 'x'], replace('old', 'new'))).toEqual(['new', 'x'])
   })
 
-  it('refuses content that would exceed the limit or is no entry, and keeps the old one', () => {
+  it('refuses content that exceeds the limit or is not an entry, and keeps the old entry', () => {
     expect(refusal(['x'.repeat(90), 'short'], replace('short', 'y'.repeat(11)))).toMatchObject({ code: 'memory_full' })
     expect(refusal(['short'], replace('short', ' '))).toMatchObject({ code: 'invalid_arguments' })
   })
 
-  it('may shrink what a lower limit has left too large, not grow it', () => {
+  it('may shrink a target that a lower limit left too large, but not grow it', () => {
     const over = ['x'.repeat(90), 'y'.repeat(60)]
     expect(after(over, replace('yyy', 'y'.repeat(59)))).toEqual(['x'.repeat(90), 'y'.repeat(59)])
     expect(after(over, remove('xx'))).toEqual(['y'.repeat(60)])
@@ -125,7 +125,7 @@ describe('any sequence of changes', () => {
     fc.record({ action: fc.constant('remove' as const), target: fc.constantFrom('memory', 'user'), old_text: text }),
   )
 
-  it('keeps entries within the limit, trimmed, unique and normal, and touches one entry of one target at a time', () => {
+  it('keeps entries within the limit, trimmed, unique and normal, and changes one entry of one target at a time', () => {
     fc.assert(
       fc.property(fc.array(anyChange, { maxLength: 30 }), (changes) => {
         let held = emptyMemory
@@ -156,7 +156,7 @@ describe('any sequence of changes', () => {
     )
   })
 
-  it('made twice gives what it gave once, but for a remove', () => {
+  it('has the effect of one for each repeated change, except for a remove', () => {
     fc.assert(
       fc.property(fc.array(anyChange, { maxLength: 15 }), anyChange, (changes, last) => {
         fc.pre(last.action !== 'remove')

@@ -1,20 +1,26 @@
-// What a change makes of a memory (D-45). Pure; storing it, whole or not at all, belongs to a MemoryStore.
-// C1. A refused change leaves everything as it was, and so does one that is done already. C2. Entries are trimmed, not empty,
-//     NFC, without control characters besides line breaks and tabs. C3. What exceeds the limit already may only shrink.
-// C4. An `add` or a `replace` made twice is made once.
+// Decides what a change makes of a memory (D-45). Pure. A MemoryStore stores the result, as a whole or not at all.
+// C1. A refused change leaves everything as it was. So does a change that was made before.
+// C2. Entries are trimmed, not empty, in NFC, and without control characters except line breaks and tabs.
+// C3. A target that exceeds its limit may only shrink.
+// C4. An `add` or a `replace` that is made twice has the effect of one.
 import type { MemoryAnswer, MemoryChange, MemorySnapshot, MemoryTarget } from '../ports/memory-store.ts'
 
-/** Characters (UTF-16 units) the entries of each target may have together. */
+/** The length of all entries of each target together, in characters (UTF-16 units). */
 export type MemoryLimits = Readonly<Record<MemoryTarget, number>>
 
 export interface ChangedMemory {
   readonly answer: MemoryAnswer
-  /** What is to be stored; `null`: nothing, it stays as it is. */
+  /** The memory to store; `null` if it does not change. */
   readonly next: MemorySnapshot | null
 }
 
 type Refusal = Extract<MemoryAnswer, { ok: false }>
 
+/**
+ * The answer to a change, and the memory after it.
+ *
+ * @param limits the limit of each target
+ */
 export function changeMemory(snapshot: MemorySnapshot, change: MemoryChange, limits: MemoryLimits): ChangedMemory {
   const { target } = change
   const entries = snapshot[target]
@@ -27,7 +33,7 @@ export function changeMemory(snapshot: MemorySnapshot, change: MemoryChange, lim
   return { answer: { ok: true, changed, entries: next, chars, charsMax }, next: changed ? { ...snapshot, [target]: next } : null }
 }
 
-/** The entries after the change; the same array when nothing changes. */
+/** The entries after the change. It is the same array if nothing changes. */
 function changedEntries(entries: readonly string[], change: MemoryChange): readonly string[] | Refusal {
   if (change.action === 'add') {
     const content = entryOf(change.content)
@@ -42,7 +48,7 @@ function changedEntries(entries: readonly string[], change: MemoryChange): reado
   }
   const content = entryOf(change.content)
   if (typeof content !== 'string') return content
-  // Made again, old_text may by now be a part of an entry it never meant.
+  // If the change is repeated, old_text may now be part of an entry that was never meant.
   if (entries.includes(content) && !entries.includes(sought)) return entries
   const place = find(entries, sought, change.target)
   if (typeof place !== 'number') return place
@@ -50,7 +56,7 @@ function changedEntries(entries: readonly string[], change: MemoryChange): reado
   return entries.includes(content) ? entries.toSpliced(place, 1) : entries.with(place, content)
 }
 
-/** The entry that is equal to the text, else the only one that contains it; of identical ones the first. */
+/** The entry that equals the text; otherwise the only entry that contains it. Of identical entries, it is the first. */
 function find(entries: readonly string[], sought: string, target: MemoryTarget): number | Refusal {
   const exact = entries.indexOf(sought)
   if (exact >= 0) return exact

@@ -1,11 +1,13 @@
-// The Clock port. Time comes in from outside, so that tests can decide it.
+// The Clock port. Time comes from outside, so that tests can control it.
+/** A clock with timers. */
 export interface Clock {
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since 1970. */
   now(): number
-  /** Runs `act` once after `delayMs`, unless cancelled first. */
+  /** Runs `act` once after `delayMs`, unless it is cancelled before. */
   after(delayMs: number, act: () => void): { cancel(): void }
 }
 
+/** The clock of the operating system. It may jump. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   after: (delayMs, act) => {
@@ -15,12 +17,12 @@ export const systemClock: Clock = {
 }
 
 /**
- * The system's clock as it was when the process started, and from then on the time that passed: no jump of the wall clock moves it.
- * For everything that measures how long something takes.
+ * The clock of the operating system at the start of the process, plus the time that has passed since. A jump of the system's clock does not move it.
+ * Use it to measure how long something takes.
  */
 export const steadyClock: Clock = { now: () => Math.round(performance.timeOrigin + performance.now()), after: systemClock.after }
 
-/** Resolves after `delayMs`, or at once when `signal` aborts; never rejects. */
+/** Resolves after `delayMs`, or at once if `signal` aborts. It never rejects. */
 export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve()

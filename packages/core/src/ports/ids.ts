@@ -1,4 +1,4 @@
-// The Ids port: new ids come in from outside, so that tests can decide them. Its adapter stands beside it.
+// The Ids port. New ids come from outside, so that tests can control them. The adapter of the port is in this file.
 import { randomFillSync } from 'node:crypto'
 import { monotonicFactory } from 'ulid'
 
@@ -7,13 +7,13 @@ export interface Ids {
   next(kind: 'task' | 'session' | 'run' | 'team' | 'daemon'): string
 }
 
-/** A kind and a ULID, in lower case. The ids of one maker rise, within a millisecond too. */
+/** Makes ids from the kind and a ULID in lower case. Each id of one instance is larger than the one before, even within a millisecond. */
 export function ulidIds(): Ids {
   const ulid = monotonicFactory(pooledRandom())
   return { next: (kind) => `${kind}_${ulid().toLowerCase()}` }
 }
 
-/** Random numbers in [0, 1), from the system's generator, fetched many at a time: one by one they cost a call each. */
+/** Random numbers in [0, 1) from the system's generator. They are fetched many at a time, because each fetch costs a system call. */
 function pooledRandom(): () => number {
   const pool = new Uint32Array(1_024)
   let next = pool.length

@@ -1,14 +1,17 @@
-// The LiveOutput port: what a model is saying, while it says it. Not journaled: a hint for who watches, never a fact.
+// The LiveOutput port: what a model says while it says it. It is not journaled: it is a hint for clients that follow a task, never a fact.
 import { z } from 'zod'
 
-/** A piece of an answer under way. */
+/** A piece of an answer that is under way. */
 export const liveDelta = z.object({
   run_id: z.string(),
   agent_name: z.string(),
   node_id: z.string().nullable(),
-  /** Which provider call of the run, from 1. The answer that is journaled replaces its pieces. */
+  /** The number of the provider call within the run, from 1. The journaled answer replaces its pieces. */
   call: z.number().int().positive(),
-  /** Characters (UTF-16 units) of this call's answer before this piece: a gap shows that pieces were lost. 0 begins again. */
+  /**
+   * The number of characters (UTF-16 units) of this call's answer before this piece. A gap shows that pieces were lost. 0 means that the answer
+   * starts again.
+   */
   offset: z.number().int().nonnegative(),
   text: z.string(),
 })

@@ -1,36 +1,42 @@
-// The Logger port: what operators read. One fact a call; the journal stays the record of what happened.
-// Where the lines go belongs to the adapter (@beaver/platform); which facts there are stands in ../log/facts.ts.
-// L1. A call never throws and never waits. L2. An adapter hides secrets: a caller may pass a text that others wrote.
-// L3. `event` is a constant in snake_case, so that lines can be searched by it; what varies stands in the fields.
+// The Logger port: what operators read. The journal remains the record of what happened.
+// Where lines are written is decided by the adapter (@beaver/platform). The facts are defined in ../log/facts.ts.
+// L1. A call never throws and never waits. One call is one fact.
+// L2. An adapter hides secrets, because a caller may pass text that others wrote.
+// L3. `event` is a constant in snake_case, so that lines can be searched by it. The parts that vary are in the fields.
 import type { JsonValue } from '../json.ts'
 
-/** From the least to the most important. */
+/** The levels, from the least to the most important. */
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const
 export type LogLevel = (typeof logLevels)[number]
 
-/** What a line tells besides its message. `undefined` leaves a field out. Names are those of the wire: `task_id`, `run_id`. */
+/** What a line contains besides its message. A field that is `undefined` is left out. Names are those of the wire: `task_id`, `run_id`. */
 export interface LogFields {
   readonly tenant?: string | undefined
   readonly session_id?: string | undefined
   readonly task_id?: string | undefined
   readonly run_id?: string | undefined
   readonly node_id?: string | undefined
-  /** Which daemon the fact is about. */
+  /** The daemon that the fact is about. */
   readonly daemon?: string | undefined
   readonly [field: string]: JsonValue | undefined
 }
 
+/**
+ * A logger.
+ *
+ * @example logger.info('task_claimed', 'The daemon drives the task now.', { task_id, daemon })
+ */
 export interface Logger {
-  /** @param message one sentence in plain English, without a name that stands in the fields already */
+  /** @param message one sentence in plain English; it does not repeat a name that is in the fields */
   debug(event: string, message: string, fields?: LogFields): void
   info(event: string, message: string, fields?: LogFields): void
   warn(event: string, message: string, fields?: LogFields): void
   error(event: string, message: string, fields?: LogFields): void
-  /** The same logger with fields that stand in every line; those of a call win. */
+  /** The same logger with fields that are added to every line. The fields of a call take precedence. */
   with(fields: LogFields): Logger
 }
 
-/** One fact as an adapter gets it. */
+/** One fact, as an adapter gets it. */
 export interface LogLine {
   readonly level: LogLevel
   readonly event: string
@@ -38,7 +44,7 @@ export interface LogLine {
   readonly fields: LogFields
 }
 
-/** A logger over a function that takes each line of at least `level`. What `write` throws is dropped (L1). */
+/** A logger that gives each line of at least `level` to a function. Errors of `write` are dropped (L1). */
 export function loggerOver(write: (line: LogLine) => void, level: LogLevel = 'debug', common: LogFields = {}): Logger {
   const least = logLevels.indexOf(level)
   const at =
@@ -48,7 +54,7 @@ export function loggerOver(write: (line: LogLine) => void, level: LogLevel = 'de
       try {
         write({ level: of, event, message, fields: fields === undefined ? common : { ...common, ...fields } })
       } catch {
-        // A log that cannot be written stops nobody's work.
+        // A line that cannot be written must not stop any work.
       }
     }
   return {
@@ -60,5 +66,5 @@ export function loggerOver(write: (line: LogLine) => void, level: LogLevel = 'de
   }
 }
 
-/** Says nothing. The default where a program gives no logger. */
+/** A logger that writes nothing. It is the default if a program gives no logger. */
 export const silentLogger: Logger = loggerOver(() => {})

@@ -1,30 +1,38 @@
-// The MemoryStore port: the durable facts agents of a tenant keep for later runs (D-45). Curated, small, not a transcript.
-// M1. A change is atomic, and two writers never lose each other's. M2. What cannot be read is reported and never overwritten.
+// The MemoryStore port: durable facts that the agents of a tenant keep for later runs (D-45). A memory is curated and small; it is not a transcript.
+// M1. A change is atomic, and concurrent writers lose no change.
+// M2. A memory that cannot be read is reported and never overwritten.
 import { z } from 'zod'
 
-/** `memory`: facts of the work; `user`: facts of the person worked for. */
+/** `memory`: facts about the work; `user`: facts about the user. */
 export const memoryTarget = z.enum(['memory', 'user'])
 export type MemoryTarget = z.infer<typeof memoryTarget>
 
 /** The entries of each target, oldest first. */
 export type MemorySnapshot = Readonly<Record<MemoryTarget, readonly string[]>>
 
+/** A memory without entries. */
 export const emptyMemory: MemorySnapshot = { memory: [], user: [] }
 
-/** `old_text` finds an entry: the one that is equal to it, else the only one that contains it. */
+/** `old_text` finds the entry that equals it; otherwise the only entry that contains it. */
 export type MemoryChange =
   | { readonly action: 'add'; readonly target: MemoryTarget; readonly content: string }
   | { readonly action: 'replace'; readonly target: MemoryTarget; readonly old_text: string; readonly content: string }
   | { readonly action: 'remove'; readonly target: MemoryTarget; readonly old_text: string }
 
+/** The answer to a change. `entries`, `chars` and `charsMax` are those of the target after the change. */
 export type MemoryAnswer =
   | { readonly ok: true; readonly changed: boolean; readonly entries: readonly string[]; readonly chars: number; readonly charsMax: number }
   /** `code`: `invalid_arguments`, `no_match`, `ambiguous_match`, `memory_full`, `memory_corrupt`, `memory_unavailable`. */
   | { readonly ok: false; readonly code: string; readonly message: string }
 
+/** The memories of all tenants. */
 export interface MemoryStore {
-  /** @throws {BeaverError} `memory_corrupt` when what is stored cannot be read; `unreachable` */
+  /**
+   * The memory of a tenant.
+   *
+   * @throws {BeaverError} `memory_corrupt` if the stored memory cannot be read; `unreachable`
+   */
   read(tenant: string): Promise<MemorySnapshot>
-  /** Durable when it resolves with `ok`. Never rejects for what the store holds: that is an answer. */
+  /** The change is durable when it resolves with `ok`. It never rejects because of the stored memory: that is an answer. */
   change(tenant: string, change: MemoryChange): Promise<MemoryAnswer>
 }

@@ -1,27 +1,35 @@
-// The SessionSearch port: the visible transcript of a tenant's sessions, searched (D-46).
-// S1. Hidden events, prompts, skills and workers' runs are never found. S2. Any query text is safe; CJK substrings match.
+// The SessionSearch port: searches the visible transcript of a tenant's sessions (D-46).
+// S1. Hidden events, prompts, skills and the runs of workers are never found.
+// S2. Any query text is safe. Substrings of Chinese, Japanese and Korean text match.
 
+/** What is searched for. */
 export interface SessionSearchRequest {
   readonly query: string
-  /** 1 to 50; default 10. */
+  /** How many hits are wanted, from 1 to 50. */
   readonly limit: number
   /** The session that asks. */
   readonly session: string
-  /** Find in that session too; default `false`. */
+  /** Whether hits in that session are wanted too. */
   readonly includeCurrent: boolean
 }
 
+/** A message that matches. */
 export interface SessionSearchHit {
   readonly session_id: string
   readonly task_id: string
   readonly role: 'user' | 'assistant' | 'tool'
-  /** Around the match. */
+  /** The text around the match. */
   readonly excerpt: string
   /** ISO 8601. */
   readonly at: string
 }
 
+/** A search in the sessions of a tenant. */
 export interface SessionSearch {
-  /** Best first. @throws {BeaverError} when the projector does not answer */
+  /**
+   * The hits, best first.
+   *
+   * @throws {BeaverError} if the projector does not answer
+   */
   search(tenant: string, request: SessionSearchRequest): Promise<readonly SessionSearchHit[]>
 }

@@ -25,37 +25,37 @@ const append = (path: Path, value: JsonValue): SharedStateChange => ({ action: '
 const remove = (path: Path): SharedStateChange => ({ action: 'delete', path })
 
 describe('a change', () => {
-  it('sets a value and makes the objects on the way to it', () => {
+  it('sets a value and makes the objects on its path', () => {
     expect(after({}, set('a.b.c', [1]), set('a.b.d', null), set('a.b.c', 'x'))).toEqual({ a: { b: { c: 'x', d: null } } })
   })
 
-  it('increments from nothing, and by any number', () => {
+  it('increments a missing value, and by any number', () => {
     expect(after({}, increment('n'), increment('n', 4), increment('n', -2.5))).toEqual({ n: 2.5 })
   })
 
-  it('appends to nothing and to a list', () => expect(after({}, append('l', 1), append('l', [2]))).toEqual({ l: [1, [2]] }))
+  it('appends to a missing value and to a list', () => expect(after({}, append('l', 1), append('l', [2]))).toEqual({ l: [1, [2]] }))
 
-  it('deletes a member, a place of a list, and does nothing where there is nothing', () => {
+  it('deletes a member or an item of a list, and ignores a missing one', () => {
     expect(after({ a: { b: 1, c: 2 }, l: ['x', 'y', 'z'] }, remove('a.b'), remove('l.1'), remove('ghost.x.y'), remove('a.ghost'))).toEqual({
       a: { c: 2 },
       l: ['x', 'z'],
     })
   })
 
-  it('reaches into lists by number, and sets at their end', () => {
+  it('reaches into lists by index, and sets at their end', () => {
     expect(after({ l: [{ n: 1 }, 5] }, set('l.0.n', 2), increment('l.1'), set('l.2', 'end'), append('l.0.more', 1))).toEqual({
       l: [{ n: 2, more: [1] }, 6, 'end'],
     })
   })
 
-  it('takes a path as a list of keys too, where a key holds a dot', () => {
+  it('accepts a path as a list of keys, so that a key may contain a dot', () => {
     const state = after({}, set(['member_outputs', 'v1.2'], 'x'), increment(['n']), append('n2', 1), append(['n2'], 2), set('a.b', 0), remove(['a', 'b']))
     expect(state).toEqual({ member_outputs: { 'v1.2': 'x' }, n: 1, n2: [1, 2], a: {} })
     expect(readSharedState(state, ['member_outputs', 'v1.2'])).toBe('x')
     expect(refusal(state, increment(['member_outputs', 'v1.2']))).toBe('"member_outputs.v1.2" is a string, not a number: it cannot be incremented.')
   })
 
-  it('gives back the new value, and null after a delete', () => {
+  it('returns the new value, and null after a delete', () => {
     expect(changeSharedState({ n: 1 }, increment('n', 2))).toMatchObject({ ok: true, value: 3 })
     expect(changeSharedState({ n: 1 }, append('l', 2))).toMatchObject({ ok: true, value: [2] })
     expect(changeSharedState({ n: 1 }, remove('n'))).toEqual({ ok: true, state: {}, value: null })
@@ -76,12 +76,12 @@ describe('a change', () => {
     [remove('list.length'), '"list" is a list of 2; "length" is not a place in it. To add at its end, use append on the list.'],
     [set('a..b', 1), 'The path "a..b" is not valid: join keys with dots.'],
     [set('.', 1), 'The path "." is not valid: join keys with dots.'],
-  ])('%j is refused with what is wrong, and changes nothing (H2)', (change, message) => {
+  ])('is refused for %j with a reason, and changes nothing (H2)', (change, message) => {
     const state = { text: 'x', list: [1, 2], nothing: null, object: {}, big: Number.MAX_VALUE }
     expect(refusal(state, change)).toBe(message)
   })
 
-  it('that would make the state larger than its bound is refused; one that makes it smaller is not', () => {
+  it('is refused if it makes the state larger than its bound, but not if it makes the state smaller', () => {
     const full = { text: '字'.repeat(sharedStateBytesMax / 3 - 20) }
     expect(refusal(full, set('more', 'x'.repeat(100)))).toMatch(
       /^The shared state would be \d+ bytes; the limit is 262144\. Store less, or delete something\.$/,
@@ -89,13 +89,13 @@ describe('a change', () => {
     expect(after(full, set('text', 'short'))).toEqual({ text: 'short' })
   })
 
-  it('nested deeper than a record may be is refused', () => {
+  it('is refused if it is nested deeper than a record may be', () => {
     let deep: JsonValue = 0
     for (let i = 0; i < 999; i++) deep = { d: deep }
     expect(refusal({ a: {} }, set('a.b.c', deep))).toBe('The value is nested too deeply. Store it flatter, or as text.')
   })
 
-  it('that is not one of the four, or has more to it, is not one', () => {
+  it('is not a change if it has another action or more fields', () => {
     for (const wrong of [
       { action: 'replace', path: 'a', value: 1 },
       { ...set('a', 1), by: 2 },
@@ -136,7 +136,7 @@ describe('a hostile path (H3)', () => {
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
   })
 
-  it('a name every object inherits is a key like any other', () => {
+  it('treats a name that every object inherits as an ordinary key', () => {
     expect(after({}, increment('toString'), append('valueOf', 1), set('hasOwnProperty', 2), remove('isPrototypeOf'))).toEqual({
       toString: 1,
       valueOf: [1],
@@ -144,7 +144,7 @@ describe('a hostile path (H3)', () => {
     })
   })
 
-  it('a value with such a key stays a value: no object gets another prototype', () => {
+  it('keeps a value with such a key a value: no object gets another prototype', () => {
     const value = JSON.parse('{"__proto__": {"polluted": true}}') as JsonObject
     const state = after({}, set('a', value), set('a.b', 1))
     expect((state['a'] as { polluted?: unknown }).polluted).toBeUndefined()
@@ -164,8 +164,8 @@ const anyChange: fc.Arbitrary<SharedStateChange> = fc.oneof(
   anyPath.map(remove),
 )
 
-describe('whatever members do', () => {
-  it('nothing is lost: increments and appends of members come together, however they interleave (H1)', () => {
+describe('any changes of members', () => {
+  it('lose nothing: increments and appends of members add up, however they interleave (H1)', () => {
     const member = fc.array(
       fc.oneof(
         fc.integer({ min: -100, max: 100 }).map((by) => increment('n', by)),
@@ -194,7 +194,7 @@ describe('whatever members do', () => {
     )
   })
 
-  it('a change never touches the state it was made from, and what it says is what can be read there', () => {
+  it('never affect the state before them, and each answer is what can be read afterwards', () => {
     fc.assert(
       fc.property(fc.array(anyChange, { maxLength: 15 }), (changes) => {
         let state: JsonObject = {}
@@ -216,7 +216,7 @@ describe('whatever members do', () => {
     )
   })
 
-  it('the same changes give the same state after they were written and read', () => {
+  it('give the same state after they were written and read', () => {
     fc.assert(
       fc.property(fc.array(anyChange, { maxLength: 15 }), (changes) => {
         const fold = (all: readonly SharedStateChange[]): JsonObject => {

@@ -1,13 +1,18 @@
-// The state the members of a team share (D-51): a JSON object, changed by operations that stand in the journal one by one.
-// H1. Pure. The state after a change depends on the state before it and on nothing else: parallel members lose no update.
-// H2. A change that does not fit the state is refused and changes nothing. H3. A path never reaches a prototype.
+// The state that the members of a team share (D-51): a JSON object. Operations change it, and the journal contains each of them.
+// H1. Pure. The state after a change depends only on the state before it and the change, so parallel members lose no update.
+// H2. A change that does not fit the state is refused and changes nothing.
+// H3. A path never reaches a prototype.
 import { z } from 'zod'
 import { BeaverError } from '../errors.ts'
 import { canonicalJson, type JsonObject, type JsonValue, jsonValue } from '../json.ts'
 
-/** `member_outputs.researcher`, `custom_data.findings.0`: keys and list places, joined by dots; or a list of them, where a key holds one. */
+/**
+ * A path: `member_outputs.researcher`, `custom_data.findings.0`. It consists of keys and list indexes with dots between them. If a key contains a
+ * dot, write the path as a list of keys.
+ */
 const path = z.union([z.string().min(1).max(500), z.array(z.string().min(1).max(500)).min(1).max(50)])
 
+/** A change of the shared state. It makes missing objects on its path, except for `delete`. */
 export const sharedStateChange = z.discriminatedUnion('action', [
   z.strictObject({ action: z.literal('set'), path, value: jsonValue }),
   z.strictObject({ action: z.literal('increment'), path, by: z.number() }),
@@ -16,13 +21,19 @@ export const sharedStateChange = z.discriminatedUnion('action', [
 ])
 export type SharedStateChange = z.infer<typeof sharedStateChange>
 
+/** The result of a change. `message` says why it was refused. */
 export type SharedStateResult = { readonly ok: true; readonly state: JsonObject; readonly value: JsonValue } | { readonly ok: false; readonly message: string }
 
+/** The largest shared state, in bytes of its canonical JSON. */
 export const sharedStateBytesMax = 256 * 1024
 
 const forbidden = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** The state after a change, and the new value at its path (`null` after a delete). */
+/**
+ * The state after a change, and the new value at its path (`null` after a delete).
+ *
+ * @example changeSharedState({ count: 1 }, { action: 'increment', path: 'count', by: 2 }) // { ok: true, state: { count: 3 }, value: 3 }
+ */
 export function changeSharedState(state: JsonObject, change: SharedStateChange): SharedStateResult {
   const keys = keysOf(change.path)
   if (keys.some((key) => key === '' || forbidden.has(key))) return refused(`The path ${JSON.stringify(change.path)} is not valid: join keys with dots.`)
@@ -50,7 +61,7 @@ export function changeSharedState(state: JsonObject, change: SharedStateChange):
   return { ok: true, state: next as JsonObject, value: value.now ?? null }
 }
 
-/** The value at a path, `undefined` when there is none. The empty path is the whole state. */
+/** The value at a path; `undefined` if there is none. The empty path gives the whole state. */
 export function readSharedState(state: JsonObject, at: string | readonly string[]): JsonValue | undefined {
   let value: JsonValue | undefined = state
   for (const key of at === '' ? [] : keysOf(at)) {
@@ -60,7 +71,7 @@ export function readSharedState(state: JsonObject, at: string | readonly string[
   return value
 }
 
-/** `null` for what is nested deeper than a record may be. */
+/** The size of the state; `null` if it is nested deeper than a record may be. */
 function bytesOf(state: MutableObject): number | null {
   try {
     return Buffer.byteLength(canonicalJson(state))
@@ -75,7 +86,7 @@ interface MutableObject {
   [key: string]: Mutable
 }
 
-/** The object or list that holds the last key; `null` when a delete finds nothing; a text that says why not. */
+/** The object or list with the last key; `null` if a delete finds nothing; a text if the path cannot be reached. */
 function parentAt(state: MutableObject, keys: readonly string[], create: boolean): MutableObject | Mutable[] | string | null {
   let parent: Mutable = state
   for (const [depth, key] of keys.slice(0, -1).entries()) {
