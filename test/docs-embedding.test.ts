@@ -1,4 +1,4 @@
-// docs/embedding.md, held to what is: its programs are files that compile and run, its options those a service has.
+// docs/how-to/embed.md, held to what is: its programs are files that compile and run, its options those a service has.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { tableRows } from './docs/markdown.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
-const page = readFileSync(`${root}docs/embedding.md`, 'utf8')
+const page = readFileSync(`${root}docs/how-to/embed.md`, 'utf8')
 const fileOf = (name: string): string => `${root}test/docs/embedding/${name}.ts`
 const programs = ['first', 'running', 'watched', 'interrupted']
 const blocks = [...page.matchAll(/^```(ts|text)\n([\s\S]*?)^```$/gm)].map(([, language = '', content = '']) => ({ language, content }))
@@ -20,7 +20,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-describe('docs/embedding.md', () => {
+describe('docs/how-to/embed.md', () => {
   it('shows the programs that are compiled, as they are', () => {
     expect(blocks.flatMap(({ language, content }) => (language === 'ts' ? [content] : []))).toEqual(programs.map((name) => readFileSync(fileOf(name), 'utf8')))
   })

@@ -77,7 +77,7 @@ export interface BeaverClient extends AsyncDisposable {
   /** Sessions read back from the journal. */
   readonly sessions: Sessions
   /**
-   * Asks the projector. `docs/wire-reference.md` lists the queries with their inputs and answers.
+   * Asks the projector. `docs/reference/wire.md` lists the queries with their inputs and answers.
    * @throws {BeaverError} `no_daemon` when no projector runs, `not_found`, `invalid_arguments`; `internal` for an answer of another shape
    * @example const { tasks } = await beaver.query('tasks', { status: 'failed' })
    */

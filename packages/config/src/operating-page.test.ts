@@ -1,11 +1,11 @@
-// docs/operating.md, held to the schema: every key, its environment variable and its default.
+// docs/how-to/operate.md, held to the schema: every key, its environment variable and its default.
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type FailureClass, type FailurePolicy, failurePolicies, outageClasses, retryTimeMsMax } from '@beaver/core'
 import { configFile, variables } from './config.ts'
 
-const page = readFileSync(new URL('../../../docs/operating.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../../docs/how-to/operate.md', import.meta.url), 'utf8')
 
 /** The table of keys, by key: the environment variable and the default as they are written. */
 const documented = new Map(

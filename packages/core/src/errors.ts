@@ -1,4 +1,4 @@
-// The one error class of Beaver and the table of its codes. docs/errors.md mirrors the table (a test holds it to that).
+// The one error class of Beaver and the table of its codes. docs/reference/errors.md mirrors the table (a test holds it to that).
 // An expected outcome is a returned value; a BeaverError is a failure a person or a supervisor must deal with.
 
 /** Every code, with what it means. `exit` is what the command line ends with. */

@@ -1,5 +1,5 @@
 // The switches of the optimisations: each can be replaced by the plain way, so that a bench measures what it brings.
-// What each one does, where it lives and what it brought: docs/optimisations.md. Nobody but a bench switches one off.
+// What each one does, where it lives and what it brought: docs/explanation/optimisations.md. Nobody but a bench switches one off.
 // S1. A switch is set once, when a process or a worker thread starts, before anything asks for it. The entry of the process does it:
 //     packages read no environment. S2. A task has the same result either way; only its cost differs.
 import { BeaverError } from './errors.ts'

@@ -7,7 +7,7 @@ import { type AgentProfileInput, readProfile } from '@beaver/agent'
 import { BeaverError, type Problem } from '@beaver/core'
 import { readDefinition, type WorkflowDefinitionInput } from '@beaver/workflows'
 
-/** A workflow of its own id; the rest is what a definition file holds (docs/workflow-definitions.md). */
+/** A workflow of its own id; the rest is what a definition file holds (docs/reference/workflow-definitions.md). */
 export interface WorkflowInput extends WorkflowDefinitionInput {
   /** An agent calls it as `workflow:<id>`. Letters, digits, `_`, `-` and `.`; at most 64. */
   readonly id: string

@@ -1,6 +1,6 @@
 // What a node's result must rest on. A string is for people and the model: shown, recorded, never checked (D-11).
 // An object is a check that code makes: of the run's tool calls, of its final output, of the workspace.
-// What a check means stands in docs/writing-skills.md; whether one can be made at all is `requirementFault`.
+// What a check means stands in docs/how-to/write-skills.md; whether one can be made at all is `requirementFault`.
 import { z } from 'zod'
 
 const text = z.string().min(1).max(2000)
