@@ -1,4 +1,4 @@
-// docs/how-to/embed.md, held to what is: its programs are files that compile and run, its options those a service has.
+// docs/how-to/embed.md, held to what is: its programs are files that compile and run; docs/reference/agent-service.md lists the options of a service.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,6 +10,7 @@ import { tableRows } from './docs/markdown.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const page = readFileSync(`${root}docs/how-to/embed.md`, 'utf8')
+const reference = readFileSync(`${root}docs/reference/agent-service.md`, 'utf8')
 const fileOf = (name: string): string => `${root}test/docs/embedding/${name}.ts`
 const programs = ['first', 'running', 'watched', 'interrupted']
 const blocks = [...page.matchAll(/^```(ts|text)\n([\s\S]*?)^```$/gm)].map(([, language = '', content = '']) => ({ language, content }))
@@ -36,7 +37,7 @@ describe('docs/how-to/embed.md', () => {
     const source = readFileSync(`${root}packages/service/src/options.ts`, 'utf8')
     const [, body = ''] = /export interface AgentServiceOptions \{([\s\S]*?)^\}/m.exec(source) ?? []
     const options = [...body.matchAll(/^ {2}readonly (\w+)\?/gm)].map(([, name = '']) => name)
-    const listed = tableRows(page, ['option', '']).flatMap((row) => [...(row['option'] ?? '').matchAll(/`(\w+)`/g)].map(([, name = '']) => name))
+    const listed = tableRows(reference, ['option', '']).flatMap((row) => [...(row['option'] ?? '').matchAll(/`(\w+)`/g)].map(([, name = '']) => name))
     expect(options.length).toBeGreaterThan(10)
     expect(listed.toSorted()).toEqual(options.toSorted())
   })

@@ -64,9 +64,9 @@ describe('docs/reference/errors.md', () => {
   })
 })
 
-describe('docs/how-to/audit.md', () => {
+describe('docs/reference/events.md', () => {
   it('lists exactly the events a journal may hold', () => {
-    const rows = tableRows(read('docs/how-to/audit.md'), ['events', 'what'])
+    const rows = tableRows(read('docs/reference/events.md'), ['events', 'what'])
     const named = rows.flatMap((row) => [...(row['events'] ?? '').matchAll(/`([a-z_]+)`/g)].map(([, name = '']) => name))
     expect(named.toSorted()).toEqual(Object.keys(eventData).toSorted())
   })

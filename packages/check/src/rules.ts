@@ -1,4 +1,4 @@
-// The rules a journal is held to, and the form of what breaks one. The table is the documentation: docs/how-to/audit.md mirrors it.
+// The rules a journal is held to, and the form of what breaks one. The table is the documentation: docs/reference/journal-rules.md mirrors it.
 // R1. A rule has one name and one sentence. R2. A finding names the rule, the log and, where there is one, the event.
 
 /** Every rule, with what it demands of a journal. */

@@ -1,4 +1,4 @@
-// Every fact operators read in the log, one function each: its event name, its level and its sentence. docs/how-to/operate.md lists them.
+// Every fact operators read in the log, one function each: its event name, its level and its sentence. docs/reference/log.md lists them.
 // Who finds a fact calls its function; how a line is written belongs to the adapter of the port Logger.
 // F1. One call is one line. F2. What a person has to look at is `warn` or `error`; what work does as planned is `info` or `debug`.
 import type { DataOf, TerminalTaskEvent } from '../events/catalog.ts'
