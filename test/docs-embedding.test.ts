@@ -1,4 +1,4 @@
-// docs/embedding.md, held to what is: its programs are files that compile and run, its options those a service has.
+// docs/how-to/embed.md, held to what is: its programs are files that compile and run; docs/reference/agent-service.md lists the options of a service.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,8 @@ import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { tableRows } from './docs/markdown.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
-const page = readFileSync(`${root}docs/embedding.md`, 'utf8')
+const page = readFileSync(`${root}docs/how-to/embed.md`, 'utf8')
+const reference = readFileSync(`${root}docs/reference/agent-service.md`, 'utf8')
 const fileOf = (name: string): string => `${root}test/docs/embedding/${name}.ts`
 const programs = ['first', 'running', 'watched', 'interrupted']
 const blocks = [...page.matchAll(/^```(ts|text)\n([\s\S]*?)^```$/gm)].map(([, language = '', content = '']) => ({ language, content }))
@@ -20,7 +21,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-describe('docs/embedding.md', () => {
+describe('docs/how-to/embed.md', () => {
   it('shows the programs that are compiled, as they are', () => {
     expect(blocks.flatMap(({ language, content }) => (language === 'ts' ? [content] : []))).toEqual(programs.map((name) => readFileSync(fileOf(name), 'utf8')))
   })
@@ -36,7 +37,7 @@ describe('docs/embedding.md', () => {
     const source = readFileSync(`${root}packages/service/src/options.ts`, 'utf8')
     const [, body = ''] = /export interface AgentServiceOptions \{([\s\S]*?)^\}/m.exec(source) ?? []
     const options = [...body.matchAll(/^ {2}readonly (\w+)\?/gm)].map(([, name = '']) => name)
-    const listed = tableRows(page, ['option', '']).flatMap((row) => [...(row['option'] ?? '').matchAll(/`(\w+)`/g)].map(([, name = '']) => name))
+    const listed = tableRows(reference, ['option', '']).flatMap((row) => [...(row['option'] ?? '').matchAll(/`(\w+)`/g)].map(([, name = '']) => name))
     expect(options.length).toBeGreaterThan(10)
     expect(listed.toSorted()).toEqual(options.toSorted())
   })

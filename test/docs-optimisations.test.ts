@@ -1,4 +1,4 @@
-// docs/optimisations.md is held to the sources: each optimisation has one row, lives in the file the row names, and has its switch there.
+// docs/explanation/optimisations.md is held to the sources: each optimisation has one row, lives in the file the row names, and has its switch there.
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { optimisations } from '@beaver/core'
@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('../', import.meta.url))
 const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8')
 
 /** Of the rows of the tables: where it lives, and the switch, if it has one. */
-const rows = read('docs/optimisations.md')
+const rows = read('docs/explanation/optimisations.md')
   .split('\n')
   .flatMap((line) => {
     const [, where = '', , , , switchText = ''] = line.split(' | ')

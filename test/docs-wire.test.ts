@@ -1,10 +1,10 @@
-// docs/wire-reference.md, held to the tables it is made from.
+// docs/reference/wire.md, held to the tables it is made from.
 import { wireEntries } from '@beaver/contracts'
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { wireReference } from '../scripts/lib/wire-reference.ts'
 
-const page = readFileSync(new URL('../docs/wire-reference.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../docs/reference/wire.md', import.meta.url), 'utf8')
 
 it('the committed page is what the generator makes', () => {
   expect(page === wireReference(), 'Run "pnpm docs:wire" and commit the page.').toBe(true)

@@ -1,4 +1,4 @@
-// docs/workflows.md, held to what is: its examples are calls that are accepted, its codes the codes there are.
+// docs/reference/workflows.md, held to what is: its examples are calls that are accepted, its codes the codes there are.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { createTeamWorkflowTools, findWorkflow, workflowErrorCodes } from '@beaver/workflows'
@@ -6,14 +6,14 @@ import { describe, expect, it } from 'vitest'
 import { tableRows } from './docs/markdown.ts'
 import { rules } from './mutations/table.ts'
 
-const text = readFileSync(fileURLToPath(new URL('../docs/workflows.md', import.meta.url)), 'utf8')
+const text = readFileSync(fileURLToPath(new URL('../docs/reference/workflows.md', import.meta.url)), 'utf8')
 const sections = text.split(/^## /m).slice(1)
 const examples = sections.flatMap((section) => {
   const [name = ''] = section.split('\n')
   return [...section.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, example = '']) => [name, example] as const)
 })
 
-describe('docs/workflows.md', () => {
+describe('docs/reference/workflows.md', () => {
   it('has a section with an example for each workflow tool, and says when to choose it', () => {
     const names = createTeamWorkflowTools().map(({ name }) => name)
     expect(examples.map(([name]) => name)).toEqual(expect.arrayContaining(names))

@@ -23,7 +23,7 @@ const beaver = commandLine()
 
 describe('the pages', () => {
   it('were found, the README and those under docs', () => {
-    expect(pages).toEqual(expect.arrayContaining(['README.md', 'docs/ARCHITECTURE.md', 'docs/errors.md', 'docs/operating.md']))
+    expect(pages).toEqual(expect.arrayContaining(['README.md', 'docs/ARCHITECTURE.md', 'docs/reference/errors.md', 'docs/how-to/operate.md']))
   })
 
   it.each(pages)('%s links to nothing that is not there', (page) => {
@@ -54,9 +54,9 @@ describe('the pages', () => {
   })
 })
 
-describe('docs/errors.md', () => {
+describe('docs/reference/errors.md', () => {
   it('lists exactly the error codes, with their exit codes and meanings', () => {
-    const rows = tableRows(read('docs/errors.md'), ['code', 'exit', 'meaning', 'what to do'])
+    const rows = tableRows(read('docs/reference/errors.md'), ['code', 'exit', 'meaning', 'what to do'])
     expect(rows.map(({ code, exit, meaning }) => ({ code, exit, meaning }))).toEqual(
       Object.entries(errorCodes).map(([code, { exit, meaning }]) => ({ code: `\`${code}\``, exit: String(exit), meaning })),
     )
@@ -64,9 +64,9 @@ describe('docs/errors.md', () => {
   })
 })
 
-describe('docs/auditing.md', () => {
+describe('docs/reference/events.md', () => {
   it('lists exactly the events a journal may hold', () => {
-    const rows = tableRows(read('docs/auditing.md'), ['events', 'what'])
+    const rows = tableRows(read('docs/reference/events.md'), ['events', 'what'])
     const named = rows.flatMap((row) => [...(row['events'] ?? '').matchAll(/`([a-z_]+)`/g)].map(([, name = '']) => name))
     expect(named.toSorted()).toEqual(Object.keys(eventData).toSorted())
   })

@@ -305,7 +305,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'System',
     says: 'Check the whole journal, apart from what wrote it',
     example: 'beaver check --export journal.ndjson',
-    more: 'Holds every event of every task to the rules of docs/auditing.md, and the read model to one that is rebuilt. Ends with 0 when no rule is broken, 1 when one is.',
+    more: 'Holds every event of every task to the rules of docs/reference/journal-rules.md, and the read model to one that is rebuilt. Ends with 0 when no rule is broken, 1 when one is.',
     build: (command, run) =>
       command
         .option('--export <file>', 'check this export instead of the system that runs')

@@ -1,4 +1,4 @@
-// The rules of a journal, and the form of a finding. The table is the documentation, and docs/auditing.md mirrors it.
+// The rules of a journal, and the form of a finding. The table is the documentation, and docs/reference/journal-rules.md mirrors it.
 // R1. A rule has one name and one sentence.
 // R2. A finding names the rule, the log and, if there is one, the event.
 

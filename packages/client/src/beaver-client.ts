@@ -94,7 +94,7 @@ export interface BeaverClient extends AsyncDisposable {
   /** Reads sessions from the journal. */
   readonly sessions: Sessions
   /**
-   * Asks the projector. docs/wire-reference.md lists the queries with their inputs and answers.
+   * Asks the projector. `docs/reference/wire.md` lists the queries with their inputs and answers.
    *
    * @throws {BeaverError} `no_daemon` if no projector runs; `not_found`; `invalid_arguments`; `internal` if the answer has another shape
    * @example const { tasks } = await beaver.query('tasks', { status: 'failed' })

@@ -1,4 +1,4 @@
-// The one error class of Beaver and the table of its codes. docs/errors.md mirrors the table, and a test compares the two.
+// The one error class of Beaver and the table of its codes. docs/reference/errors.md mirrors the table, and a test compares the two.
 // An expected outcome is a returned value. A BeaverError is a failure that a person or a supervisor must handle.
 
 /** Every code with its meaning. `exit` is the exit code of the command line. */

@@ -7,7 +7,7 @@ import { type AgentProfileInput, readProfile } from '@beaver/agent'
 import { BeaverError, type Problem } from '@beaver/core'
 import { readDefinition, type WorkflowDefinitionInput } from '@beaver/workflows'
 
-/** A workflow and its id. The other fields are those of a definition file (docs/workflow-definitions.md). */
+/** A workflow and its id. The other fields are those of a definition file (docs/reference/workflow-definitions.md). */
 export interface WorkflowInput extends WorkflowDefinitionInput {
   /** An agent calls the workflow as `workflow:<id>`. The id has at most 64 letters, digits, `_`, `-` and `.`, and does not begin with `-` or `.`. */
   readonly id: string

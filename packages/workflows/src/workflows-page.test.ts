@@ -1,17 +1,17 @@
-// docs/workflows.md, held to what is: every call it shows is accepted.
+// docs/reference/workflows.md, held to what is: every call it shows is accepted.
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { errorOf, graphOf } from '../test/kit.ts'
 import { play, scripted } from '../test/team-driver.ts'
 import { createTeamWorkflowTools, findTaskWorkflow, moreWorkflowTools } from './index.ts'
 
-const page = readFileSync(new URL('../../../docs/workflows.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../../docs/reference/workflows.md', import.meta.url), 'utf8')
 const calls = page.split(/^## /m).flatMap((section): [string, unknown][] => {
   const name = section.split('\n')[0] ?? ''
   return findTaskWorkflow(name) === null ? [] : [...section.matchAll(/^```json\n([\s\S]*?)^```/gm)].map((match) => [name, JSON.parse(match[1] ?? '')])
 })
 
-describe('docs/workflows.md', () => {
+describe('docs/reference/workflows.md', () => {
   it('names every workflow in the table of what to choose', () => {
     for (const { name } of [...createTeamWorkflowTools(), ...moreWorkflowTools]) expect(page).toMatch(new RegExp(`\\| \\[?${name}\\b`))
   })

@@ -1,5 +1,5 @@
-// Every fact that operators read in the log. Each is one function with its event name, its level and its sentence. docs/operating.md lists them. How
-// a line is written is decided by the adapter of the port Logger.
+// Every fact that operators read in the log. Each is one function with its event name, its level and its sentence.
+// docs/reference/log.md lists them. The adapter of the port Logger decides how a line is written.
 // F1. One call is one line.
 // F2. A fact that a person must look at has the level `warn` or `error`. A fact of planned work has the level `info` or `debug`.
 import type { DataOf, TerminalTaskEvent } from '../events/catalog.ts'

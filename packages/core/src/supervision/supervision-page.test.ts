@@ -1,10 +1,10 @@
-// docs/supervision.md, held to the table of supervisors: every row, in the order of the table.
+// docs/reference/supervision.md, held to the table of supervisors: every row, in the order of the table.
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import type { SupervisorSpec } from './supervisor-spec.ts'
 import { supervisors } from './supervisors.ts'
 
-const page = readFileSync(new URL('../../../../docs/supervision.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../../../docs/reference/supervision.md', import.meta.url), 'utf8')
 const documented = [...page.matchAll(/^\| `(\w+)` \|.*$/gm)].map(([line]) => line)
 
 const seconds = (ms: number): string => (ms % 60_000 === 0 ? `${ms / 60_000} min` : `${ms / 1_000} s`)

@@ -1,4 +1,4 @@
-// Every supervisor of Beaver, with its data. docs/supervision.md shows the same table; a test holds the two together.
+// Every supervisor of Beaver, with its data. docs/reference/supervision.md shows the same table; a test holds the two together.
 // Who runs a supervisor reads its row here; a row that only names what another place decides says so.
 // T1. Nothing in Beaver is started again without a bound that stands in this table.
 import { failurePolicies } from '../failure/failure-policy.ts'

@@ -1,11 +1,12 @@
-// docs/operating.md, held to the schema: every key, its environment variable and its default.
+// docs/reference/configuration.md and docs/reference/failures.md, held to the schema: every key, its environment variable and its default.
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type FailureClass, type FailurePolicy, failurePolicies, outageClasses, retryTimeMsMax } from '@beaver/core'
 import { configFile, variables } from './config.ts'
 
-const page = readFileSync(new URL('../../../../docs/operating.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../../../docs/reference/configuration.md', import.meta.url), 'utf8')
+const failures = readFileSync(new URL('../../../../docs/reference/failures.md', import.meta.url), 'utf8')
 
 /** The table of keys, by key: the environment variable and the default as they are written. */
 const documented = new Map(
@@ -43,7 +44,7 @@ it('names the environment variable of each key that has one, and of no other', (
 
 describe('what is done about a failure', () => {
   const timeoutMs = configFile.parse({}).model.timeout_ms
-  const rows = new Map(page.split('\n').flatMap((line) => (/^\| `[a-z_]+` \|(.*\|){4}$/.test(line) ? [cellsIn(line)] : [])))
+  const rows = new Map(failures.split('\n').flatMap((line) => (/^\| `[a-z_]+` \|(.*\|){4}$/.test(line) ? [cellsIn(line)] : [])))
 
   function cellsIn(line: string): [string, string[]] {
     const [name = '', ...cells] = line

@@ -1,6 +1,6 @@
 // WorkflowDefinitionFile: the shape of a definition file (S1 §2). What its parts mean to each other is checked by `read-definition.ts`.
 // F1. `interfaceInputs` and `interfaceOutputs` are S1's, and may hold what editors add; nodes hold only what is known here.
-// F2. A text with `{{ … }}` is a template; which fields are templates stands in docs/workflow-definitions.md.
+// F2. A text with `{{ … }}` is a template; which fields are templates stands in docs/reference/workflow-definitions.md.
 import { jsonObject, jsonValue } from '@beaver/core'
 import { z } from 'zod'
 import { workflowAgentSpec } from '../agent-spec.ts'

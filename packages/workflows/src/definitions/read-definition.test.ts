@@ -275,8 +275,8 @@ describe('a definition file', () => {
   })
 })
 
-describe('docs/workflow-definitions.md', () => {
-  const page = readFileSync(new URL('../../../../docs/workflow-definitions.md', import.meta.url), 'utf8')
+describe('docs/reference/workflow-definitions.md', () => {
+  const page = readFileSync(new URL('../../../../docs/reference/workflow-definitions.md', import.meta.url), 'utf8')
   const examples = [...page.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, text]) => JSON.parse(text ?? '') as JsonObject)
 
   it('shows a definition that is accepted, and that is tested as it stands', () => {
