@@ -1,5 +1,5 @@
 // Every supervisor of Beaver, with its data. docs/supervision.md shows the same table, and a test compares the two.
-// The code that runs a supervisor reads its row here. A row that only describes a decision of other code says so.
+// The code that runs a supervisor reads its row here. No code reads the rows of tasks, teams and loops: they describe decisions of the runtime.
 // T1. Nothing in Beaver is started again without a bound, and each bound is in this table.
 import { failurePolicies } from '../failure/failure-policy.ts'
 import type { SupervisorSpec } from './supervisor-spec.ts'

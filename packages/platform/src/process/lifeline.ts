@@ -1,4 +1,4 @@
-// A child's tie to the process that started it. The child reports when it is ready, and ends when it is told to or when the parent is gone.
+// A child's tie to the process that started it. The child reports when it is ready, and ends on request or when the parent is gone.
 // A child that was started by hand, without a parent, ends on SIGTERM or SIGINT. Its reports are lines of its log. The caller decides what the
 // work is and how it ends; this file ends the process.
 // E1. After the signal the process ends within `stopMsMax` and a moment, whatever `stop` waits for. One line says what did not end.
