@@ -16,7 +16,7 @@ export interface IntakeRequestsOf {
   readonly status: () => RequestOutput<'status'>
 }
 
-/** Serves them until `stop`. */
+/** Serves the requests until `stop`. */
 export function serveIntake({ serveRequest, intake, endings, status }: IntakeRequestsOf): { stop(): Promise<unknown> } {
   const served = [
     serveRequest('task.submit', (task) => submitTask(task, intake)),

@@ -20,7 +20,7 @@ export interface WorkflowProgress {
 
 export interface CallError {
   readonly code: string
-  /** What happened and what to do. */
+  /** Says what happened and what to do. */
   readonly message: string
   /** The place in the arguments, if there is one. */
   readonly path?: string

@@ -12,7 +12,7 @@ export interface Holder {
   readonly started: string | null
 }
 
-/** Another system holds the home. */
+/** Thrown if another system holds the home. */
 export class HomeInUse extends BeaverError {}
 
 const triesMax = 5
