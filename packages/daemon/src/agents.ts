@@ -1,4 +1,4 @@
-// The agents of a daemon as its configuration has them: tools, profiles, workflows and skills.
+// Loads the agents of a daemon as its configuration has them: tools, profiles, workflows and skills.
 import { type ExternalTools, type LoadDiagnostic, loadSkills, skillPlaces } from '@beaver/agent'
 import { type Logger, systemFacts } from '@beaver/core'
 import type { Config } from '@beaver/platform'
@@ -11,14 +11,18 @@ export interface Agents {
   readonly skills: Awaited<ReturnType<typeof loadSkills>>['skills']
   readonly workflows: Pick<ReturnType<typeof taskWorkflows>, 'names' | 'resolve'>
   readonly workflowLimits: { readonly agentsMax: number; readonly edgesMax: number }
-  /** A workflow whose plans keep to the limits of the configuration; `null`: there is none of that name. */
+  /** A workflow whose plans obey the limits of the configuration, or `null` if there is none of that name. */
   findWorkflow(name: string): Workflow | null
   readonly profileNames: readonly string[]
   /** Names that no MCP server may give to a tool. */
   readonly toolNames: readonly string[]
 }
 
-/** Diagnostics go to the log. @param embedded tools of the program that embeds the daemon @throws {BeaverError} `invalid_configuration` and as the loaders do */
+/**
+ * Diagnostics go to the log.
+ * @param embedded tools of the program that embeds the daemon
+ * @throws {BeaverError} `invalid_configuration`, and the errors of the loaders
+ */
 export async function loadAgents(config: Config, embedded: ExternalTools | null, logger: Logger): Promise<Agents> {
   const places: ToolsetPlaces = {
     tools: config.tools,

@@ -1,10 +1,10 @@
-// What a request to cancel becomes for a task that nobody drives at the moment.
+// Turns a request to cancel into an event, for a task that no daemon drives at the moment.
 import type { CancelRequest } from '@beaver/contracts'
 import { BeaverError, type DomainEvent, event, type LogId, type TaskState } from '@beaver/core'
 
 /**
- * The event that asks for it, for whoever claims the task next.
- * @throws {BeaverError} `conflict` for what has ended, `not_found` for a node no running team has
+ * The event that asks the next owner of the task to cancel it.
+ * @throws {BeaverError} `conflict` if the task or the node has ended, `not_found` if no running team has the node
  */
 export function cancelEvent(log: LogId, state: TaskState, { reason, node_id }: Pick<CancelRequest, 'reason' | 'node_id'>): DomainEvent {
   if (state.ended !== null) throw new BeaverError('conflict', `The task ${log.task} has ended already: ${state.status}.`)

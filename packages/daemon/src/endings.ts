@@ -1,8 +1,9 @@
-// Who waits for the end of a task: the requests of `task.run`.
-// E1. A wait ends with the task's terminal event, wherever the task was driven. E2. The news comes from this daemon, else from
-//     another's announcement (a hint), else from a look at the journal: a lost hint costs time, never the answer.
-// E3. Who waits when the daemon goes away is told so: the task goes on elsewhere, and can be asked for again.
-// E4. A task that waits for long is looked at ever more seldom.
+// Waits for the ends of tasks, for the requests of `task.run`.
+// E1. A wait ends with the task's terminal event, whichever daemon drove the task.
+// E2. The news comes from this daemon, from another daemon's announcement (a hint), or from a look at the journal. If a hint is lost, the
+//     answer comes later, but it comes.
+// E3. If this daemon goes away, the callers that wait are told so. The task goes on elsewhere, and they can ask for it again.
+// E4. The longer a task is waited for, the longer the pauses between looks, up to `lookMsMax`.
 import { BeaverError, type DomainEvent, guarded, type Logger, type LogId, logKey, type TaskState, TransientMap } from '@beaver/core'
 import { logOf, type Subjects } from '@beaver/nats'
 import type { NatsConnection, Subscription } from '@nats-io/nats-core'
@@ -10,7 +11,7 @@ import type { NatsConnection, Subscription } from '@nats-io/nats-core'
 /** How a task ended. */
 type TaskEnd = NonNullable<TaskState['ended']>
 
-/** The event as the end of a task; `null` when it is none. */
+/** Returns the event if it ends a task, else `null`. */
 export function endOf(event: DomainEvent | null): TaskEnd | null {
   switch (event?.type) {
     case 'task_completed':
@@ -24,9 +25,9 @@ export function endOf(event: DomainEvent | null): TaskEnd | null {
 }
 
 export interface Endings {
-  /** @throws {BeaverError} `no_daemon` when this daemon goes away first */
+  /** @throws {BeaverError} `no_daemon` if this daemon goes away first */
   wait(log: LogId): Promise<TaskEnd>
-  /** This daemon ended a task; `end` when it knows how. */
+  /** Tells that this daemon ended a task. `end` is `null` if the caller does not know how it ended. */
   ended(log: LogId, end: TaskEnd | null): void
   close(): void
 }
@@ -59,10 +60,10 @@ export function watchEndings(
       waiting.delete(key)
     }
     if (end !== null) tell(end)
-    else of.read(log).then(tell, () => {}) // the next look tries again
+    else of.read(log).then(tell, () => {}) // The next look tries again.
   }
 
-  /** Tasks that another daemon drives, or nobody: listen to announcements, and look for what they missed. */
+  /** For tasks that this daemon does not drive: listens to announcements, and looks at the journal in case an announcement was lost. */
   const timer = setInterval(() => {
     const elsewhere = [...waiting.values()].filter(({ log }) => !of.held(log))
     if (elsewhere.length > 0) hints ??= nc.subscribe(subjects.anyEnded, { callback: guarded(of.logger, 'announcements of ended tasks', heard) })
@@ -79,7 +80,7 @@ export function watchEndings(
     }
   }, hintMs)
 
-  /** The subject names the task: what the message holds is of no use to anybody. */
+  /** The subject names the task. The content of the message is not needed. */
   const heard = (_: Error | null, message: { readonly subject: string }): void => settle(logOf(message.subject), null)
 
   return {

@@ -1,5 +1,5 @@
-// The tools of the daemon's own process: those of the configured MCP servers, and those of a program that embeds it.
-// E1. What is not configured is not loaded: the MCP client is a large part of a daemon's start.
+// The external tools of the daemon's process: those of the configured MCP servers, and those of a program that embeds the daemon.
+// E1. If no MCP server is configured, the MCP client is not loaded: it is a large part of a daemon's start.
 import type { ExternalTools } from '@beaver/agent'
 import { type Logger, silentLogger } from '@beaver/core'
 import type { Config } from '@beaver/platform'
@@ -9,7 +9,7 @@ export interface OwnedExternalTools extends ExternalTools {
   close(): Promise<void>
 }
 
-/** @param taken names of tools that no MCP tool may have */
+/** @param taken names that no MCP tool may have */
 export async function externalToolsOf(
   config: Pick<Config, 'mcp' | 'home'>,
   embedded: ExternalTools | null,
@@ -35,7 +35,7 @@ const none: ExternalTools = {
   call: async ({ name }) => ({ success: false, error: 'tool_not_available', content: `There is no tool ${name} any more.` }),
 }
 
-/** `tools` changes: it is read each time it is asked for. */
+/** `tools` changes, so it is read again for each access. */
 const owned = (from: ExternalTools, close: () => Promise<void>): OwnedExternalTools => ({
   get tools() {
     return from.tools

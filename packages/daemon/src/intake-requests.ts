@@ -1,11 +1,11 @@
-// The requests by which tasks come in, and the status of the daemon.
+// Serves the requests by which tasks come in, and the request for the daemon's status.
 import type { RequestOutput } from '@beaver/contracts'
 import type { LogId } from '@beaver/core'
 import { type IntakePorts, retryTask, submitTask } from '@beaver/runtime'
 import type { Endings } from './endings.ts'
 import type { ServeRequest } from './serve-requests.ts'
 
-/** What `task.run` calls each end of a task. */
+/** The status that `task.run` gives for each end of a task. */
 const endedAs = { task_completed: 'completed', task_incomplete: 'incomplete', task_failed: 'failed', task_cancelled: 'cancelled' } as const
 const runsMax = 10_000
 
@@ -16,7 +16,7 @@ export interface IntakeRequestsOf {
   readonly status: () => RequestOutput<'status'>
 }
 
-/** Serves them until `stop`. */
+/** Serves the requests until `stop`. */
 export function serveIntake({ serveRequest, intake, endings, status }: IntakeRequestsOf): { stop(): Promise<unknown> } {
   const served = [
     serveRequest('task.submit', (task) => submitTask(task, intake)),

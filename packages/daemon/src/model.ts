@@ -1,19 +1,20 @@
-// Which models this daemon uses: the configured endpoints, or the simulated model when there is no key and no main endpoint.
-// How often the simulated model is started again stands in core's table `supervisors`.
-// M1. A key goes to the endpoint it was given for. An endpoint without a key of its own gets OPENAI_API_KEY only where the main
-//     one is. M2. The simulated model stands alone: nothing falls back on it, chooses or embeds for it.
+// Chooses the models of this daemon: the configured endpoints, or the simulated model if there is neither a key nor a main endpoint.
+// How often the simulated model is started again is defined in core's table `supervisors`.
+// M1. A key goes only to the endpoint for which it was given. An endpoint without its own key gets OPENAI_API_KEY only if it has the URL of
+//     the main endpoint.
+// M2. The simulated model is used alone: no fallback, auxiliary or embeddings endpoint is used beside it.
 import { type Clock, type Logger, type RunningChild, silentLogger, startSupervision, supervisors, systemClock, systemFacts } from '@beaver/core'
 import type { Config, EndpointConfig } from '@beaver/platform'
 import { type EndpointChoice, gateBuffer, type GateLimits, openAiBaseUrl, type ProviderChoices } from '@beaver/providers'
 import { simulatedModelName, type SimulatedModelProcess, startSimulatedModelProcess } from '@beaver/simulated-model'
 
-/** Plain data: it goes to every worker thread. */
+/** This is plain data, because it goes to every worker thread. */
 export type ModelChoice = ProviderChoices
 
 export interface ChosenModel {
-  /** The main endpoint, and those beside it. */
+  /** The main endpoint and the other endpoints. */
   readonly choice: ModelChoice
-  /** Rejects when the simulated model cannot be kept alive; pending where the model is not the daemon's own. */
+  /** Rejects if the simulated model cannot be kept alive. It stays pending if the model is not the simulated one. */
   readonly failed: Promise<never>
   close(): Promise<void>
 }
@@ -25,12 +26,12 @@ export async function chooseModel(config: ModelConfig, ports: { readonly logger?
   return { choice: configuredChoice(config), failed: new Promise(() => {}), close: async () => {} }
 }
 
-/** Local servers want some key, and ignore it. */
+/** Local servers need some key, but ignore its value. */
 const noKey = 'none'
 
 export function configuredChoice(config: ModelConfig): ModelChoice {
   const { model, apiKey, apiKeys } = config
-  /** The endpoints there are; the same URL and model have one place in the gate. */
+  /** The endpoints. Endpoints with the same URL and model share one place in the gate. */
   const places: string[] = []
   const mainUrl = normalized(model.base_url ?? openAiBaseUrl)
 
@@ -41,7 +42,7 @@ export function configuredChoice(config: ModelConfig): ModelChoice {
     const place = `${url} ${of.name}`
     if (!places.includes(place)) places.push(place)
     return {
-      // Events tell who answered: two endpoints of one kind differ by their part.
+      // Events name the endpoint that answered. The role makes the names of two endpoints of one kind differ.
       provider: `${baseURL === null ? 'openai' : 'openai-compatible'}${own.role === undefined ? '' : `:${own.role}`}`,
       baseURL,
       apiKey: key ?? noKey,
@@ -76,7 +77,7 @@ const limitsOf = ({ model, provider_limit_ms_max: limitMsMax }: Pick<Config, 'mo
   turnMsMax: limitMsMax,
 })
 
-/** The simulated model beside the daemon, started again on the same port when it ends. Meanwhile calls fail and are retried. */
+/** Keeps the simulated model running beside the daemon. If it ends, it is started again on the same port; until then, calls fail and are retried. */
 async function keepSimulatedModel(config: ModelConfig, { logger, clock }: { logger: Logger; clock: Clock }): Promise<ChosenModel> {
   const { model } = config
   for (const name of ['fallback', 'auxiliary', 'embeddings'] as const)

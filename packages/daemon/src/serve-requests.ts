@@ -1,11 +1,11 @@
-// GatedService the requests that any daemon answers, each by its contract.
-// R1. A handler gets a request that fits its contract, with its defaults; what does not fit is refused before.
-// R2. What a handler answers is held to the contract by the compiler, not again when it runs: the client reads it by the same contract.
+// Serves the requests that any daemon answers, each by its contract.
+// R1. A handler gets a request that fits its contract, with the contract's defaults. Any other request is refused before.
+// R2. The compiler checks that an answer fits the contract, so it is not checked again at run time. The client reads it by the same contract.
 import { requestContracts, type RequestName, type RequestOutput, type RequestRead } from '@beaver/contracts'
 import { parseRequest, type Subjects } from '@beaver/nats'
 import type { GatedService } from './while-healthy.ts'
 
-/** What each request is called in the message that refuses it. */
+/** The name of each request in the message that refuses it. */
 const calledAs: Readonly<Record<RequestName, string>> = {
   'task.submit': 'task',
   'task.run': 'task',
@@ -17,7 +17,7 @@ const calledAs: Readonly<Record<RequestName, string>> = {
 
 type Handle<Name extends RequestName> = (asked: RequestRead<Name>) => Promise<RequestOutput<Name>>
 
-/** Serves a request by its name, until `stop`. */
+/** Serves the request of a name until `stop`. */
 export type ServeRequest = <Name extends RequestName>(name: Name, handle: Handle<Name>, options?: { openMax?: number }) => { stop(): Promise<void> }
 
 export function serveRequests(serving: GatedService, subjects: Subjects): ServeRequest {

@@ -1,5 +1,5 @@
-// What a daemon reads and writes over one connection to NATS: the journal, its blobs, its queue, the memory and the search of sessions.
-// S1. A store that does not open leaves nothing behind: what was opened before it is closed by `undo`.
+// Opens the stores of a daemon over one connection to NATS: the journal, its blobs, its queue, the memory and the search of sessions.
+// S1. If a store cannot be opened, nothing is left behind: `undo` closes the stores that were opened before it.
 import { natsBlobStore, natsJournal, natsMemoryStore, natsSessionSearch, natsTaskQueue, type Subjects } from '@beaver/nats'
 import type { Config } from '@beaver/platform'
 import type { NatsConnection } from '@nats-io/nats-core'

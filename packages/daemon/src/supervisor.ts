@@ -1,4 +1,4 @@
-// The supervisor daemon: wires the runtime to NATS, the model and the skills, and answers the service requests.
+// The supervisor daemon: connects the runtime with NATS, the model and the skills, and answers the service requests.
 import type { ExternalTools } from '@beaver/agent'
 import {
   eventTypeOf,
@@ -31,20 +31,20 @@ import type { WorkerData } from './worker.ts'
 
 export interface Supervisor {
   readonly info: { readonly daemon: string; readonly model: string; readonly provider: string; readonly skills: readonly string[] }
-  /** Rejects when the daemon cannot go on. */
+  /** Rejects if the daemon cannot go on. */
   readonly failed: Promise<unknown>
   stop(): Promise<void>
 }
 
 const stopMsMax = 2_000
 
-/** What the daemon is given besides the configuration. */
+/** The parts that a daemon gets besides the configuration. */
 export interface SupervisorParts {
-  /** Tools of the program's own process. */
+  /** The tools of the program that embeds the daemon. */
   readonly external?: ExternalTools | null
   /** Default: silent. */
   readonly logger?: Logger
-  /** Worker threads that were made already; they end with the daemon, also with one that does not start. */
+  /** Worker threads that exist already. They end with the daemon, even if the daemon does not start. */
   readonly threads?: ReturnType<typeof daemonThreads>
 }
 
@@ -57,7 +57,7 @@ export async function startSupervisor(
   const daemonId = ids.next('daemon')
   const subjects = subjectsOf(config.namespace)
   const agents = await loadAgents(config, embedded, logger)
-  // A start that fails leaves nothing behind: in a program that embeds the daemon no process ends with it.
+  // A start that fails must leave nothing behind: in a program that embeds the daemon, no process ends with the start.
   await using undo = new AsyncDisposableStack()
   undo.defer(() => threads?.destroy())
   const nc = await connectNats({ url: natsUrl, name: `beaver-supervisor ${daemonId}` })
@@ -68,7 +68,7 @@ export async function startSupervisor(
   const stores = await openStores(nc, subjects, config, undo)
   const { journal, memory, queue } = stores
   const clock = steadyClock
-  // Before the threads are there: what a dead daemon left is woken while they start.
+  // The sweep starts before the threads, so that the tasks of a dead daemon are woken while the threads start.
   let drives = (_key: string): boolean => false
   const peers = natsPeers(nc, subjects, logger)
   const { tenant } = config
@@ -149,7 +149,7 @@ export async function startSupervisor(
     () => ({ tasks: daemon.tasks.size, journal_silent_ms: Math.round(journal.silentMs) }),
   )
 
-  // Ready means that a request is answered: the server has to know of the subscriptions first.
+  // A daemon that is ready answers requests, so the server has to know the subscriptions first.
   await nc.flush()
   undo.move()
   return {
@@ -174,7 +174,7 @@ export async function startSupervisor(
   }
 }
 
-/** What every worker thread is told when it starts. */
+/** The data that every worker thread gets when it starts. */
 const workerData = (config: Config, agents: Agents, model: ModelChoice): WorkerData => ({
   model,
   failurePolicies: configuredPolicies(config),
@@ -186,29 +186,29 @@ const workerData = (config: Config, agents: Agents, model: ModelChoice): WorkerD
   skillSelection: config.agent.skill_selection,
 })
 
-/** How a task ended, read from its log; `null` when it has not. */
+/** How a task ended, read from its log, or `null` if it has not ended. */
 async function endInJournal(log: LogId, ports: Pick<Stores, 'journal' | 'blobs'>) {
   const last = await ports.journal.last(log)
   if (last === null || !isTerminalTaskEvent(eventTypeOf(newestRecord(last)) ?? '')) return null
   return (await loadTask(log, ports)).state.ended
 }
 
-/** Publishes what a model is saying. It is a hint: one that cannot be sent is left out, and ends nothing. */
+/** Publishes the live output of a model. It is only a hint: if it cannot be sent, it is left out, and no work fails. */
 function livePublisher(nc: NatsConnection, subjects: Subjects): (log: LogId, delta: LiveDelta) => void {
   return (log, delta) => {
     try {
       nc.publish(subjects.live(log), JSON.stringify(delta))
     } catch {
-      // The connection is closed, or the server holds less in a message than others do.
+      // The connection is closed, or the text is larger than this server's bound for a message.
     }
   }
 }
 
-/** How long the journal may be silent before the daemon takes no more requests: less than a lease. */
+/** If the journal is silent for longer than this, the daemon takes no more requests. It is less than a lease. */
 const silentMsMax = ({ daemon }: Config): number => Math.min(2_000, daemon.lease_ms / 2)
 
 async function closedWithError(closed: Promise<unknown>): Promise<never> {
   const error = await closed
   if (error instanceof Error) throw error
-  return new Promise(() => {}) // closed by us
+  return new Promise(() => {}) // This process closed the connection.
 }

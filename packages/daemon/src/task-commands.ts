@@ -1,8 +1,8 @@
-// Commands about a task that any daemon takes: cancel it or a node of it, decide about a call that waits for an approval.
-// C1. The owner journals a command; without a living owner it stands in the log, for whoever claims the task next.
-// C2. A task may be claimed, handed over or lost meanwhile: then its new owner is asked, a bounded number of times.
-// C3. The delivery of a task, which is its lease, may come to another daemon than the one that accepted and claimed it: it is
-//     handed on to that one.
+// Commands about a task, which any daemon takes: cancel the task or one of its nodes, or decide about a call that waits for an approval.
+// C1. The owner journals a command. If the task has no living owner, the command is written to the log, and the next owner obeys it.
+// C2. A task may be claimed, handed over or lost in between. In this case its new owner is asked, at most `triesMax` times.
+// C3. The delivery of a task is its lease. It may come to another daemon than the one that accepted and claimed the task; that daemon
+//     hands it on to the owner.
 import { daemonCommand, daemonContracts, type TaskCommand } from '@beaver/contracts'
 import { BeaverError, type Clock, type Delivery, type DomainEvent, draft, type LogId, type TaskState, pause } from '@beaver/core'
 import { call, findTask, parseRequest, serve, type Subjects } from '@beaver/nats'
@@ -20,11 +20,11 @@ export interface TaskCommandsOf {
   readonly ports: TaskLogPorts & { readonly clock: Clock }
   /** Serves a request while the journal answers. */
   readonly serveRequest: ServeRequest
-  /** The task, when this daemon drives it. */
+  /** Returns the task if this daemon drives it. */
   held(log: LogId): SupervisedTask | undefined
-  /** Takes the lease of a task this daemon drives. */
+  /** Takes the lease of a task that this daemon drives. */
   takeOver(delivery: Pick<Delivery, 'log' | 'deliveries' | 'lease' | 'cause'>): Exclude<HandedOn, 'gone'>
-  /** Has a daemon look at a task whose log was changed while nobody drove it. */
+  /** Makes a daemon look at a task whose log was changed while no daemon drove it. */
   wake(log: LogId): Promise<void>
 }
 
@@ -36,7 +36,7 @@ const leaseMsMax = 1_000
 export interface TaskCommands {
   /** Gives a delivery to the daemon that claimed its task. */
   handOn(owner: string, delivery: Delivery): Promise<HandedOn>
-  /** Takes no more commands but those about tasks it owns: other daemons go on handing these on. */
+  /** Stops taking commands, except those about tasks that this daemon owns, which other daemons still hand on. */
   stop(): Promise<unknown>
   /** Call only after the last owned task is released: a peer that gets no reply assumes that the task is unowned, and writes to its log. */
   close(): Promise<unknown>
@@ -52,7 +52,7 @@ export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held,
     await carryOut({ ...asked, command: 'decide' })
     return { task_id: asked.task_id, call_id: asked.call_id, approved: asked.approved }
   })
-  /** What another daemon hands on, because the task is ours. */
+  /** Commands and leases that other daemons hand on, because this daemon owns the task. */
   const own = serve(nc, subjects.daemon(daemonId), async (request) => {
     const asked = parseRequest(daemonCommand, request, 'command')
     if (asked.command === 'ping') return { daemon: daemonId }
@@ -107,7 +107,7 @@ export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held,
       const answer = daemonContracts.lease.output.parse(await call(nc, subjects.daemon(owner), asked, { timeoutMs: leaseMsMax, whom: 'owner of the task' }))
       return answer.how
     } catch {
-      return 'gone' // or it does not answer: the task needs another owner
+      return 'gone' // The owner is gone or does not answer, so the task needs another owner.
     }
   }
 

@@ -1,4 +1,4 @@
-// The bounds of every task, from the configuration.
+// The bounds of every task, taken from the configuration.
 import type { Config } from '@beaver/platform'
 import type { DaemonOptions } from '@beaver/runtime'
 

@@ -1,13 +1,14 @@
-// Serving requests only while the journal answers: a daemon that cannot write leaves the queue group, so that others get the requests.
-// H1. It leaves within a few looks after it was found silent, unless it is too busy to tell, and comes back as soon as the journal answers. H2. What is under way when it
-//     leaves is answered still.
+// Serves requests only while the journal answers. A daemon that cannot write leaves the queue group, so that other daemons get the requests.
+// H1. The daemon leaves within a few looks after the journal was found silent, unless the daemon is too busy to be sure. It comes back as
+//     soon as the journal answers.
+// H2. Requests that are under way when the daemon leaves are still answered.
 import type { Logger } from '@beaver/core'
 import { serve } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
 
 type Handler = (request: unknown) => Promise<unknown>
 
-/** Serves a subject from now on, while the journal answers. */
+/** Serves a subject from now on whenever the journal answers. */
 export type GatedService = (subject: string, handle: Handler, options?: { openMax?: number }) => { stop(): Promise<void> }
 
 export interface WhileHealthy {
@@ -19,10 +20,10 @@ export interface WhileHealthy {
 
 const lookMs = 200
 const lateMsMax = 100
-/** So many looks in a row must have come in time before the journal counts as silent. */
+/** The journal counts as silent only after this many looks in a row were on time. */
 const looksOnTime = 3
 
-/** @param silentMs for how long the journal has not answered @param silentMsMax for how long it may */
+/** @param of `silentMs` is the time for which the journal has not answered, and `silentMsMax` is its bound. */
 export function whileHealthy(nc: NatsConnection, of: { silentMs: () => number; silentMsMax: number; logger: Logger }): WhileHealthy {
   const services = new Set<{ begin(): void; end(): Promise<void> }>()
   let healthy = true
@@ -30,7 +31,7 @@ export function whileHealthy(nc: NatsConnection, of: { silentMs: () => number; s
   let lookedAt = performance.now()
   let onTime = 0
   const timer = setInterval(() => {
-    // A process that is late itself cannot say that the journal is: its answers may wait here to be read.
+    // A process that is late itself cannot blame the journal: the journal's answers may wait here to be read.
     const lateMs = performance.now() - lookedAt - lookMs
     lookedAt = performance.now()
     onTime = lateMs < lateMsMax ? onTime + 1 : 0

@@ -1,4 +1,4 @@
-// The worker thread's composition root: builds what all loops of the thread share, then serves its shard.
+// Starts a worker thread: builds what all loops of the thread share, then serves the thread's shard.
 import { loadSkills, type PermissionRule } from '@beaver/agent'
 import { type FailurePolicies, switchOff, systemClock } from '@beaver/core'
 import { providerBundle } from '@beaver/providers'
@@ -18,12 +18,12 @@ export interface WorkerData {
   readonly skillSelection: 'model' | 'off'
 }
 
-/** Called by Piscina, once a thread; ends when the port closes. */
+/** Piscina calls this once in each thread. It ends when the port closes. */
 export async function shard({ data, ...place }: ShardPlace & { readonly data: WorkerData }): Promise<void> {
   switchOff(process.env['BEAVER_SWITCH_OFF'])
   guardThread()
   const { skills } = await loadSkills(data.skillFolders)
-  // What is wrong with them the daemon has told.
+  // The daemon has reported their faults already.
   const { tools, definitions, profiles, profileDefault } = await loadToolset(data.toolset)
   await serveShard(place, {
     providers: providerBundle(data.model),

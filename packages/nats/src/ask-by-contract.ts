@@ -1,4 +1,4 @@
-// Asking a daemon or the projector, and reading the answer by its contract: here an answer gets its type.
+// Asks a daemon or the projector, and reads the answer by its contract. This is where an answer gets its type.
 import {
   queryContracts,
   type QueryInput,
@@ -15,14 +15,14 @@ import { z } from 'zod'
 import { call } from './rpc.ts'
 import type { Subjects } from './subjects.ts'
 
-/** Where to ask, and for how long to wait for the answer. */
+/** The connection and the subjects to ask on, and how long to wait for the answer. */
 export interface AskAt {
   readonly nc: NatsConnection
   readonly subjects: Subjects
   readonly timeoutMs: number
 }
 
-/** Asks any daemon. @throws {BeaverError} as `call`; `internal` for an answer of another shape */
+/** Asks any daemon. @throws {BeaverError} as `call`; `internal` if the answer does not fit the contract */
 export async function askDaemon<Name extends RequestName>(
   { nc, subjects, timeoutMs }: AskAt,
   name: Name,
@@ -32,7 +32,7 @@ export async function askDaemon<Name extends RequestName>(
   return readAnswer(requestContracts[name].output, await call(nc, subjects.service(name), input, { timeoutMs, whom }), whom)
 }
 
-/** Asks the projector; `undefined` stands for an input without fields. @throws {BeaverError} as `call`; `internal` for an answer of another shape */
+/** Asks the projector. `undefined` is an input without fields. @throws {BeaverError} as `call`; `internal` if the answer does not fit the contract */
 export async function askProjector<Name extends QueryName>(
   { nc, subjects, timeoutMs }: AskAt,
   name: Name,

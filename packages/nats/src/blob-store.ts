@@ -1,11 +1,12 @@
-// The BlobStore port on a JetStream object store: one object for each SHA-256. Any client of object stores can read it.
-// B1. A read makes no consumer: the object's entry and its chunks are read by direct get. (The object store client makes a
-//     consumer for each read, which lingers for 300 s; the server allows 1,000 for a stream.)
-// B2. What is given out has the SHA-256 it was asked for by. B3. A read holds no more than the object's own size, at most
-//     `blobBytesMax`, and ends within `triesMsMax`.
-// B4. The entry is stored after its chunks, and chunks are never deleted: an entry whose answer was lost may have been stored. (The
-//     object store client deletes the chunks then, and leaves an object that cannot be read.)
-// B5. An object that is there already is read before it is believed; one that cannot be read is written again.
+// The BlobStore port on a JetStream object store. Each SHA-256 has one object. Any client of object stores can read it.
+// B1. A read makes no consumer: the object's entry and its chunks are read by direct get. (The object store client makes a consumer for
+//     each read. Such a consumer stays for 300 s, and the server allows 1,000 consumers for a stream.)
+// B2. The content that a read returns has the SHA-256 that was asked for.
+// B3. A read holds no more than the object's own size, which is at most `blobBytesMax`. An error that comes after `triesMsMax` is not tried
+//     again.
+// B4. The entry is stored after its chunks, and chunks are never deleted: if the answer to an entry is lost, the entry may have been stored.
+//     (The object store client deletes the chunks in this case, and leaves an object that cannot be read.)
+// B5. If an object exists already, it is read before it is trusted. An object that cannot be read is written again.
 import { BeaverError, type BlobStore, type Clock, messageOf, pause, systemClock } from '@beaver/core'
 import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream'
 import { headers, type MsgHdrs, type NatsConnection, nuid } from '@nats-io/nats-core'
@@ -19,7 +20,7 @@ import type { Subjects } from './subjects.ts'
 
 const knownMax = 10_000
 const blobBytesMax = 256 * 1024 * 1024
-/** The object store's usual size. */
+/** The usual chunk size of the object store client. */
 const chunkBytesMax = 128 * 1024
 const triesMsMax = 30_000
 const answerMsMax = 5_000
@@ -48,7 +49,7 @@ export async function natsBlobStore(nc: NatsConnection, subjects: Subjects, cloc
   }
 }
 
-/** Tries again what another try may mend, for `triesMsMax` at most. */
+/** Repeats `act` while another try may help. An error that comes after `triesMsMax` ends it. */
 async function untilDone<Value>(nc: NatsConnection, { bucket, sha256 }: BlobName, how: string, act: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
   const ending = AbortSignal.timeout(triesMsMax)
   for (;;) {
@@ -74,7 +75,7 @@ async function isWhole(nc: NatsConnection, jsm: JetStreamManager, name: BlobName
   }
 }
 
-/** Writes an object as clients of object stores do: its chunks under a name of their own, then the entry that names them. */
+/** Writes an object as clients of object stores do: first the chunks under a new name, then the entry that contains this name. */
 async function writeBlob(nc: NatsConnection, { bucket, sha256 }: BlobName, bytes: Uint8Array, clock: Clock): Promise<void> {
   const id = nuid.next()
   const chunkBytes = Math.min(chunkBytesMax, nc.info?.max_payload ?? chunkBytesMax)
@@ -104,10 +105,10 @@ async function store(nc: NatsConnection, subject: string, payload: Uint8Array, h
   if (data?.seq === undefined) throw new Error(data?.error?.description ?? 'the server did not say that it stored it')
 }
 
-/** Errors that another try does not mend. */
+/** Another try does not help against these errors. */
 const lasting = new Set(['blob_missing', 'blob_corrupt', 'too_large'])
 
-/** What the object store keeps of an object, as far as a read needs it. */
+/** The part of an object's entry that a read needs. */
 const objectEntry = z.object({ nuid: z.string(), size: z.int().nonnegative(), deleted: z.boolean().optional() })
 
 interface BlobName {
@@ -115,7 +116,7 @@ interface BlobName {
   readonly sha256: string
 }
 
-/** @throws {BeaverError} `blob_missing`, `blob_corrupt`, `too_large`; what may be mended by another try, as it comes */
+/** @throws {BeaverError} `blob_missing`, `blob_corrupt`, `too_large`; any other error may be tried again */
 async function readBlob(nc: NatsConnection, jsm: JetStreamManager, { bucket, sha256, signal }: BlobName & { signal: AbortSignal }): Promise<Uint8Array> {
   const stream = `OBJ_${bucket}`
   const name = { bucket, sha256 }
@@ -139,7 +140,7 @@ async function readBlob(nc: NatsConnection, jsm: JetStreamManager, { bucket, sha
   return bytes
 }
 
-/** Looks at the nearest copy of the stream first; only the leader can say that there is no object. */
+/** Looks at the nearest copy of the stream first. Only the leader can say that an object does not exist. */
 async function objectOf(nc: NatsConnection, jsm: JetStreamManager, { bucket, sha256 }: BlobName): Promise<z.infer<typeof objectEntry>> {
   const stream = `OBJ_${bucket}`
   const subject = entrySubject({ bucket, sha256 })
@@ -156,7 +157,7 @@ function absentHasNone(error: unknown): null {
   throw error
 }
 
-/** With padding, as object stores write it. */
+/** Base64 with padding, as object stores write it. */
 const urlSafe = (bytes: Buffer): string => bytes.toString('base64').replaceAll('+', '-').replaceAll('/', '_')
 
 const entrySubject = ({ bucket, sha256 }: BlobName): string => `$O.${bucket}.M.${urlSafe(Buffer.from(sha256))}`

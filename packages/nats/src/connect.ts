@@ -1,11 +1,11 @@
-// A connection to a nats-server Beaver can work with.
-// C1. A server that is missing, too old or without JetStream is refused with a sentence that says what to do.
+// Connects to a nats-server, and checks that Beaver can work with it.
+// C1. If the server is missing, too old or without JetStream, it is refused with a message that says what to do.
 import { BeaverError, messageOf } from '@beaver/core'
 import { type NatsConnection, connect } from '@nats-io/transport-node'
 
 export const serverVersionMin = '2.12.0'
 
-/** `a` compared with `b`, both `major.minor.patch…`: negative, 0 or positive. */
+/** Compares two versions `major.minor.patch…`. Returns a negative number if `a` is older than `b`, 0 if they are equal, else a positive one. */
 export function compareVersions(a: string, b: string): number {
   const parts = (version: string): number[] =>
     version
@@ -20,14 +20,14 @@ export function compareVersions(a: string, b: string): number {
   return 0
 }
 
-/** A URL as it may be shown: without user, password or token. */
+/** The URL without user, password and token, so that it can be shown. */
 export function shownUrl(url: string): string {
   return url.replace(/\/\/[^@/]*@/, '//…@')
 }
 
 /**
- * Connects and checks the server. Reconnects for ever afterwards; `timeoutMs` bounds only the first connection.
- * A server that leaves three pings in a row unanswered, one each `pingMs` (default 20 s), counts as away.
+ * Connects and checks the server. A lost connection is made again without limit; `timeoutMs` bounds only the first connection.
+ * A ping is sent every `pingMs` (default 20 s). If two pings are unanswered when the third is due, the server counts as away.
  * @throws {BeaverError} `unreachable`, `server_too_old`
  */
 export async function connectNats(options: { url: string; name: string; timeoutMs?: number; pingMs?: number }): Promise<NatsConnection> {
@@ -40,7 +40,7 @@ export async function connectNats(options: { url: string; name: string; timeoutM
       maxReconnectAttempts: -1,
       reconnectTimeWait: 100,
       pingInterval: options.pingMs ?? 20_000,
-      // Else every request captures two stacks for errors it will not have: 3 % of a daemon's main thread.
+      // Without this option each request captures two stacks for errors that it will not have. That takes 3 % of a daemon's main thread.
       noAsyncTraces: true,
     })
   } catch (cause) {

@@ -1,9 +1,10 @@
-// Reading a stream by direct get: pages of stored messages without a consumer. Which messages to read is the caller's choice.
-// D1. A read leaves nothing behind on the server or in the client, however it ends: no consumer and no subscription. (The
-//     client's own `direct.getBatch` leaves a subscription for each page.)
-// D2. A page is bounded by `messagesMax` and `bytesMax`. D3. A read ends: with a page, or with an error after `silenceMsMax`
-//     without a message, or when the line to the server is cut.
-// D4. Name a subject exactly. With a wildcard the server looks through the subjects of the whole stream for each page.
+// Reads a stream by direct get: pages of stored messages, without a consumer. The caller chooses which messages to read.
+// D1. A read leaves no consumer and no subscription behind, on the server or in the client, however it ends. (The client's own
+//     `direct.getBatch` leaves a subscription for each page.)
+// D2. A page is bounded by `messagesMax` and `bytesMax`.
+// D3. A read ends. It ends with a page, or with an error: if the line to the server is cut, or after a silence of one to two times
+//     `silenceMsMax`.
+// D4. Name a subject exactly. For a pattern the server looks through the subjects of the whole stream for each page.
 import { BeaverError, messageOf } from '@beaver/core'
 import { createInbox, type Msg, type NatsConnection, RequestError } from '@nats-io/nats-core'
 import { lineOf } from './line.ts'
@@ -12,20 +13,20 @@ export interface StoredMessage {
   readonly sequence: number
   readonly subject: string
   readonly payload: Uint8Array
-  /** When it was stored, RFC 3339. */
+  /** The time at which it was stored, RFC 3339. */
   readonly time: string
 }
 
 export interface Page {
   readonly messages: readonly StoredMessage[]
-  /** More messages were stored when the page was read. */
+  /** Whether more messages were stored when the page was read. */
   readonly more: boolean
 }
 
 export interface PageWanted {
   /** The first sequence, at least 1. */
   readonly from: number
-  /** Only messages of this subject; absent: all of the stream. */
+  /** Read only messages of this subject. Default: all messages of the stream. */
   readonly subject?: string | undefined
   readonly messagesMax: number
   /** Default 8 MiB. A page holds at least one message. */
@@ -33,15 +34,16 @@ export interface PageWanted {
   readonly signal?: AbortSignal
 }
 
-/** Nobody serves the stream: it does not exist, or the server is starting. */
+/** No server answers for the stream: it does not exist, or the server is starting. */
 export class StreamAbsent extends Error {}
 
 const silenceMsMax = 5_000
 const bytesMaxDefault = 8 * 1024 * 1024
 
 /**
- * @throws {StreamAbsent} when the stream does not answer
- * @throws {BeaverError} `unreachable` when the line is cut, `timeout` when no message comes
+ * Reads one page of stored messages.
+ * @throws {StreamAbsent} if no server answers for the stream
+ * @throws {BeaverError} `unreachable` if the line is cut or `signal` aborts, `timeout` if no message comes
  */
 export function readPage(nc: NatsConnection, stream: string, wanted: PageWanted): Promise<Page> {
   const { from, subject, messagesMax, bytesMax = bytesMaxDefault, signal } = wanted
@@ -90,8 +92,8 @@ export function readPage(nc: NatsConnection, stream: string, wanted: PageWanted)
 }
 
 /**
- * The last message of a subject, from the nearest copy of the stream, which may be a moment behind; `null` when it has none.
- * @throws {StreamAbsent} when the stream does not answer
+ * The last message of a subject, or `null` if there is none. It is read from the nearest copy of the stream, which may be a moment behind.
+ * @throws {StreamAbsent} if no server answers for the stream
  * @throws {BeaverError} `unreachable`
  */
 export async function readLast(nc: NatsConnection, stream: string, subject: string): Promise<StoredMessage | null> {

@@ -1,6 +1,8 @@
-// The embedded nats-server: a child process with its data under the data folder, loopback only, syncing every write.
+// The embedded nats-server: a child process that listens on loopback only and keeps its data under the data folder. By default it syncs
+// every write.
 // M1. It does not outlive its parent, however the parent dies: a guard shell ends it when the parent's pipe closes.
-// M2. Its death is reported once, through `closed`. M3. A restart may ask for the same port, so that clients reconnect.
+// M2. Its death is reported once, through `closed`.
+// M3. A restart may ask for the same port, so that clients can reconnect.
 import { execFile, spawn } from 'node:child_process'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { openSync } from 'node:fs'
@@ -15,7 +17,7 @@ export interface EmbeddedServer {
   readonly url: string
   readonly port: number
   readonly pid: number
-  /** Resolves when the server is gone, whatever the reason. */
+  /** Resolves when the server has ended, for any reason. */
   readonly closed: Promise<{ code: number | null }>
   stop(): Promise<void>
 }
@@ -25,7 +27,7 @@ const stopMsMax = 5_000
 
 /**
  * The version of a nats-server binary.
- * @throws {BeaverError} `server_missing` when it cannot be run
+ * @throws {BeaverError} `server_missing` if it cannot be run
  */
 export async function natsServerVersion(binary: string): Promise<string> {
   try {
@@ -63,7 +65,7 @@ export async function startEmbeddedServer(options: { binary: string; dataDir: st
     detached: true,
   })
   const lifeline = child.stdio[3] as NodeJS.WritableStream & { destroy(): void }
-  lifeline.on('error', () => {}) // the guard is gone; `closed` tells
+  lifeline.on('error', () => {}) // The guard has ended, and `closed` reports it.
   let gone = false
   const closed = new Promise<{ code: number | null }>((resolve) => {
     const end = (code: number | null): void => {
@@ -96,13 +98,13 @@ export async function startEmbeddedServer(options: { binary: string; dataDir: st
   throw new BeaverError('start_failed', `The embedded nats-server did not start${last === null ? '' : `: ${last}`}. Its log: ${logFile}`)
 }
 
-/** What nats-server said last of what went wrong; `null`: nothing. Its log is text, in which only the mark of a line tells its level. */
+/** The last error in the log of nats-server, or `null` if there is none. The log is plain text: only the mark in a line says its level. */
 export function lastErrorIn(log: string): string | null {
   const errors = log.split('\n').flatMap((line) => /\[(?:FTL|ERR)\] (.*)$/.exec(line)?.[1] ?? [])
   return errors.at(-1)?.trim() ?? null
 }
 
-/** Ends the server with its parent: reads the pipe (descriptor 3) until it closes. */
+/** Ends the server when its parent ends: it reads the pipe (descriptor 3) until the pipe closes. */
 const guard = `"$@" 3<&- </dev/null & pid=$!
 trap 'kill -TERM $pid 2>/dev/null' TERM INT HUP
 { cat <&3 >/dev/null 2>&1; kill -TERM $pid 2>/dev/null; } &
@@ -133,7 +135,7 @@ async function readPorts(dir: string): Promise<{ url: string; port: number; pid:
     const url = nats[0] as string
     return { url, port: Number(new URL(url).port), pid }
   } catch {
-    return null // half written: look again
+    return null // The file is only half written. The caller looks again.
   }
 }
 
@@ -142,6 +144,6 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // gone already
+    // It has ended already.
   }
 }

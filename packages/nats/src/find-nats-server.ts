@@ -1,6 +1,6 @@
-// Which nats-server binary the embedded server runs: the one that was named, else one on PATH that is new enough, else the one
-// the set-up brought.
-// N1. A binary that was named is used or refused, never passed over in silence.
+// Finds the nats-server binary that the embedded server runs: the one that was named, else one on PATH that is new enough, else the one
+// that the set-up provided.
+// N1. A binary that was named is used or refused. No other binary takes its place.
 import { accessSync, constants, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -15,8 +15,8 @@ export interface FoundNatsServer {
 }
 
 /**
- * @param named the binary of BEAVER_NATS_SERVER; `null`: none was named
- * @param path the variable PATH
+ * @param named the binary that BEAVER_NATS_SERVER names, or `null` if none is named
+ * @param path the value of the variable PATH
  * @throws {BeaverError} `server_missing`, `server_too_old`
  */
 export async function findNatsServer(named: string | null, path: string | undefined): Promise<FoundNatsServer> {
@@ -48,7 +48,7 @@ function onPath(path = ''): Candidate[] {
   return folders.map((folder): Candidate => ({ binary: join(folder, 'nats-server'), from: 'PATH' })).filter(({ binary }) => executable(binary))
 }
 
-/** The set-up writes what it found or fetched into `.beaver/tools` of the checkout. */
+/** The set-up records the binary that it found or fetched in `.beaver/tools` of the checkout. */
 function fromSetup(): Candidate[] {
   const tools = fileURLToPath(new URL('../../../.beaver/tools/', import.meta.url))
   const noted = readPaths(join(tools, 'paths.json'))

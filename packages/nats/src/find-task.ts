@@ -1,4 +1,4 @@
-// Finding a task's log by the task's id alone: from the leader, who is never behind, or from the nearest copy, which costs less.
+// Finds a task's log by the task's id alone. The leader of the stream is never behind; the nearest copy costs less.
 import type { LogId } from '@beaver/core'
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -6,13 +6,13 @@ import { readLast } from './direct-read.ts'
 import { findLog, taskIdEntry } from './journal-reader.ts'
 import type { Subjects } from './subjects.ts'
 
-/** Where a task's log is; `null` when there is none. Never stale. */
+/** The log of a task, or `null` if there is none. The answer is never stale. */
 export async function findTask(nc: NatsConnection, subjects: Subjects, tenant: string, task: string): Promise<LogId | null> {
   return findLog(await jetstreamManager(nc, { checkAPI: false }), subjects, tenant, task)
 }
 
 /**
- * The same from the nearest copy of the stream, which may be a moment behind: for who asks again.
+ * The same from the nearest copy of the stream, which may be a moment behind. It is meant for callers that ask again.
  * @throws as `readLast`
  */
 export async function findTaskNear(nc: NatsConnection, subjects: Subjects, tenant: string, task: string): Promise<LogId | null> {

@@ -1,21 +1,23 @@
-// Group commit: what all tasks of a daemon append is written in atomic batches, so that they share the disk's syncs.
-// How a batch becomes messages belongs to publish-batch.ts.
-// G1. The messages of one unit land together or not at all, one after the other in the stream. G2. A refused batch is written again
-//     unit by unit, so that only the unit whose expectation failed is refused. G3. After an unknown outcome the same message is
-//     written again with the same expectation. It lands once, because a second landing is refused, and a refusal is checked against
-//     what is there. G4. Bounds: `batchMessagesMax` messages and `batchBytesMax` bytes a batch (a larger unit is one of its own),
-//     `unitMessagesMax` messages a unit, one batch under way, `outcomeWaitMs` per write, `giveUpMs` in all.
+// Group commit: the appends of all tasks of a daemon are written in atomic batches, so that they share the disk's syncs.
+// How a batch becomes messages is decided in publish-batch.ts.
+// G1. The messages of a unit are stored together or not at all, one after the other in the stream.
+// G2. A refused batch is written again unit by unit, so that only the unit whose expectation failed is refused.
+// G3. After an unknown outcome the same message is written again with the same expectation. It is stored once: the server refuses a second
+//     copy, and a refusal is compared with what is stored.
+// G4. A batch has at most `batchMessagesMax` messages and `batchBytesMax` bytes; a larger unit is a batch of its own. A unit has at most
+//     `unitMessagesMax` messages. One batch is under way at a time. A write waits `outcomeWaitMs` for its outcome, and is not tried again
+//     after `giveUpMs`.
 import { BeaverError, type Clock, isOn, messageOf, pause, steadyClock } from '@beaver/core'
 import { InvalidArgumentError, type NatsConnection, RequestError } from '@nats-io/nats-core'
 import { type Line, lineOf } from './line.ts'
 import { BatchPublisher, type PubAck, type Write } from './publish-batch.ts'
 
-/** What lands together. */
+/** Messages that are stored together or not at all. */
 export interface WriteUnit {
   readonly writes: readonly Write[]
   /**
-   * Names of what its fences look at. The server checks a fence against what is stored, not against the batch under way, so that two
-   * units which share a name never go in one batch.
+   * The names of the things that its fences check. The server checks a fence against the stored messages, not against the batch under
+   * way. For this reason two units that share a name never go in one batch.
    */
   readonly touches: readonly string[]
 }
@@ -23,11 +25,11 @@ export interface WriteUnit {
 export type WriteOutcome = { readonly kind: 'stored'; readonly lastSequence: number } | { readonly kind: 'refused' }
 
 export interface GroupCommit {
-  /** Writes the messages of a unit together. Those of one subject stand next to each other. */
+  /** Writes the messages of a unit together. Messages of the same subject must be next to each other. */
   write(unit: WriteUnit): Promise<WriteOutcome>
-  /** For how long the oldest write has had no outcome, in milliseconds; 0 when none is under way. */
+  /** The time for which the oldest write has had no outcome, in milliseconds; 0 if no write is open. */
   readonly waitingMs: number
-  /** Resolves when nothing is under way. */
+  /** Resolves when no write is open. */
   settled(): Promise<void>
 }
 
@@ -39,17 +41,17 @@ interface Pending {
   reject(error: unknown): void
 }
 
-/** A refusal carries a sequence too: 0. */
+/** A refusal has a sequence too, which is 0. */
 const isStored = (ack: PubAck): ack is PubAck & { seq: number } => ack.error === undefined && ack.seq !== undefined && ack.seq > 0
 
 const bytesOf = (unit: readonly Write[]): number => unit.reduce((sum, write) => sum + write.payload.length, 0)
 
 const wrongLastSequence = new Set([10_071, 10_164])
 const batchMessagesMax = 200
-/** Of a batch; with the switch `group_commit` off each unit is written alone. */
+/** Bound of one batch. If the switch `group_commit` is off, each unit is written alone. */
 const messagesMax = (): number => (isOn('group_commit') ? batchMessagesMax : 1)
 const batchBytesMax = 8 * 1024 * 1024
-/** What the server takes as one batch. */
+/** The server accepts at most this many messages as one batch. */
 const unitMessagesMax = 1_000
 const outcomeWaitMs = 5_000
 const giveUpMs = 60_000
@@ -74,7 +76,7 @@ class CommitQueue implements GroupCommit {
   readonly #publisher: BatchPublisher
   readonly #queue: Pending[] = []
   readonly #waiters: (() => void)[] = []
-  /** Those under way, and since when they wait. */
+  /** The writes under way, each with the time since which it waits. */
   readonly #open = new Map<Pending, number>()
   #underWay = false
   #scheduled = false
@@ -108,11 +110,11 @@ class CommitQueue implements GroupCommit {
   #schedule(): void {
     if (this.#scheduled || this.#underWay || this.#queue.length === 0) return
     this.#scheduled = true
-    // After everything the present callback leads to: what arrived with one message, or with one answer, goes together.
+    // This runs after everything that the present callback causes, so that all writes caused by one message or one answer go together.
     process.nextTick(this.#flush)
   }
 
-  /** A field, like `#settle`, so that no batch needs a function of its own. */
+  /** This is a field, like `#settle`, so that a batch needs no new function. */
   readonly #flush = (): void => {
     this.#scheduled = false
     const taken = takeBatch(this.#queue)
@@ -122,7 +124,7 @@ class CommitQueue implements GroupCommit {
     void this.#commit(taken).finally(() => taken.forEach((pending) => this.#open.delete(pending)))
   }
 
-  /** One batch for many units; whatever is not plainly stored is settled unit by unit. */
+  /** Writes many units as one batch. If the batch is not clearly stored, its units are settled one by one. */
   async #commit(taken: readonly Pending[]): Promise<void> {
     const ack = taken.length === 1 ? null : await this.#publisher.send(taken.flatMap((pending) => pending.unit)).catch(() => null)
     if (ack !== null && isStored(ack)) {
@@ -139,7 +141,7 @@ class CommitQueue implements GroupCommit {
     if (!this.#underWay && this.#queue.length === 0) for (const wake of this.#waiters.splice(0)) wake()
   }
 
-  /** Sends what waited meanwhile before the answered writers go on: the server works while they do. */
+  /** Sends the waiting writes before the answered writers continue, so that the server works at the same time as they do. */
   #next(): void {
     this.#underWay = false
     this.#flush()
@@ -156,7 +158,7 @@ class CommitQueue implements GroupCommit {
         if (wrongLastSequence.has(ack.error?.err_code ?? 0)) return pending.resolve(await refusedOrLanded(this.#stream, pending.unit))
         fault = new Error(ack.error?.description ?? 'the server gave no sequence')
       } catch (error) {
-        // It will not become smaller: waiting would only keep the others from being written.
+        // The entry does not become smaller. Another try would only delay the other writes.
         if (error instanceof InvalidArgumentError)
           return pending.reject(
             new BeaverError('too_large', `The journal cannot hold an entry of ${bytesOf(pending.unit)} bytes: ${messageOf(error)}`, { cause: error }),
@@ -173,7 +175,7 @@ class CommitQueue implements GroupCommit {
   }
 }
 
-/** Takes from the front of the queue what may go in one batch (G4); none when the queue is empty. */
+/** Takes the units for one batch (G4) from the front of the queue. Returns none if the queue is empty. */
 function takeBatch(queue: Pending[]): Pending[] {
   const taken: Pending[] = []
   const touched = new Set<string>()
@@ -192,7 +194,7 @@ function takeBatch(queue: Pending[]): Pending[] {
   return taken
 }
 
-/** A refusal may be the echo of our own earlier write whose answer was lost. */
+/** A refusal may come from our own earlier write, if its answer was lost. */
 async function refusedOrLanded(stream: GroupCommitStream, unit: readonly Write[]): Promise<WriteOutcome> {
   let lastSequence = 0
   for (const [subject, { payload }] of new Map(unit.map((write) => [write.subject, write]))) {

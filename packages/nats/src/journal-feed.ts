@@ -1,7 +1,9 @@
-// Following the journal: first what is stored, then what comes, in order and without gaps. No consumer: pages are read by direct
-// get (direct-read.ts), and in between the follow sleeps until it is worth reading again (stream-waker.ts).
-// J1. Only what is read from the stream is given out. J2. A line that is lost and comes back costs time, not entries.
-// J3. A stream that is deleted, made anew or cut short ends the follow with an error that says so. J4. It leaves nothing behind.
+// Follows the journal: first the stored entries, then new ones, in order and without gaps. It makes no consumer: it reads pages by direct
+// get (direct-read.ts), and in between it sleeps until another read is worth it (stream-waker.ts).
+// J1. Only messages that were read from the stream are given out.
+// J2. If the line is lost and comes back, this costs time, but no entries.
+// J3. If the stream is deleted, recreated or truncated, the follow ends with an error that says so.
+// J4. It leaves nothing behind.
 // J5. At most two pages are held: the one that is given out, and the next.
 import { BeaverError, type LogId, pause, systemClock } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -20,28 +22,29 @@ export interface FeedMessage {
 
 export interface FeedBatch {
   readonly messages: readonly FeedMessage[]
-  /** Nothing more was stored when the batch was read. */
+  /** Whether nothing more was stored when the batch was read. */
   readonly caughtUp: boolean
 }
 
 export interface FollowWanted {
-  /** The first sequence that is wanted. */
+  /** The first sequence to read. */
   readonly from: number
-  /** One log; absent: all logs. */
+  /** Follow only this log. Default: all logs. */
   readonly log?: LogId
-  /** The stream that is meant, as `streamIdentity` says it. Default: the one that is there. */
+  /** The identity that the stream must have, as `streamIdentity` gives it. Default: the identity that it has now. */
   readonly identity?: string
   readonly signal: AbortSignal
 }
 
 const messagesMax = 1_000
 const retryMsMax = 2_000
-/** A follow of one log lets pass this many looks at the stream, at most, while other logs grow and nothing is published on its own. */
+/** While other logs grow and nothing is published on its own log, a follow of one log reads after at most this many looks at the stream. */
 const looksMax = 30
 
 /**
- * Batches of entries; the first one may be empty: it says that the journal is followed. Ends when `signal` aborts or the connection is closed on purpose.
- * @throws {BeaverError} `stream_missing`, `stream_recreated`; `unreachable` when an error closes the connection
+ * Gives batches of entries. The first batch may be empty; it says that the journal is followed. The follow ends when `signal` aborts or the
+ * connection is closed on purpose.
+ * @throws {BeaverError} `stream_missing`, `stream_recreated`; `unreachable` if an error closes the connection
  */
 export async function* followJournal(nc: NatsConnection, subjects: Subjects, { from, log, identity, signal }: FollowWanted): AsyncGenerator<FeedBatch> {
   const { stream } = subjects
@@ -61,8 +64,8 @@ export async function* followJournal(nc: NatsConnection, subjects: Subjects, { f
 }
 
 /**
- * The entries of one task's log from the first on, whatever its session. A task that does not exist yet is waited for.
- * Ends and throws as `followJournal`.
+ * Gives the entries of one task's log from the first one on, in whichever session the task is. If the task does not exist yet, it waits for
+ * the task. It ends and throws as `followJournal`.
  */
 export async function* followLog(
   nc: NatsConnection,
@@ -74,7 +77,7 @@ export async function* followLog(
   else await throwWhyClosed(nc, signal)
 }
 
-/** Where a task's log is, as soon as there is one; `null` when the wait is over before. */
+/** Waits for a task's log, and returns it. Returns `null` if the waker is over before the log exists. */
 async function taskThatComes(nc: NatsConnection, subjects: Subjects, { tenant, task, signal }: { tenant: string; task: string; signal: AbortSignal }) {
   const waker = new StreamWaker(nc, { stream: subjects.stream, subject: subjects.taskIdClaims(tenant, task), looksMax, signal })
   try {
@@ -91,7 +94,7 @@ async function taskThatComes(nc: NatsConnection, subjects: Subjects, { tenant, t
   }
 }
 
-/** The first entry of a log, as soon as it is there, and then all later ones: two subjects, each of which is named exactly (D4). */
+/** The first entry of a log as soon as it exists, then all later ones. These are two subjects, and each is named exactly (D4 in direct-read.ts). */
 async function* pagesOfLog(
   nc: NatsConnection,
   waker: StreamWaker,
@@ -110,7 +113,7 @@ async function* pagesOfLog(
   yield* pages(nc, waker, { stream, subject: subjects.events(log), from })
 }
 
-/** Pages in order, until the waker is over: the first one, and those that hold something. The next page is read while one is given out. */
+/** Gives the first page and then each page that is not empty, in order, until the waker is over. The next page is read while one is given out. */
 async function* pages(nc: NatsConnection, waker: StreamWaker, of: { stream: string; subject?: string; from: number }): AsyncGenerator<Page> {
   let from = of.from
   const next = async (): Promise<Page | null> => {
@@ -126,7 +129,7 @@ async function* pages(nc: NatsConnection, waker: StreamWaker, of: { stream: stri
     while (coming !== null) {
       const page: Page | null = await coming
       coming = page?.more === true ? next() : null
-      coming?.catch(() => {}) // it is awaited in the next turn, or nobody wants it any more
+      coming?.catch(() => {}) // It is awaited in the next turn, or no longer needed.
       if (page !== null && (page.messages.length > 0 || !begun)) yield page
       begun = true
     }
@@ -134,7 +137,7 @@ async function* pages(nc: NatsConnection, waker: StreamWaker, of: { stream: stri
   }
 }
 
-/** Asks again while the server cannot be reached; `null` when the waker is over. */
+/** Asks again while the server cannot be reached. Returns `null` if the waker is over. */
 async function untilAnswered<T>(nc: NatsConnection, waker: StreamWaker, ask: () => Promise<T>): Promise<T | null> {
   for (let tries = 1; !waker.over; tries++) {
     try {

@@ -1,5 +1,7 @@
-// Reading the journal without writing it: the entries of a log, the tasks of a session. What a client needs, and natsJournal too.
-// J1. In order, a page at a time: as much is held as one page. J2. Served by any replica: what was written a moment ago may be missing.
+// Reads the journal and does not write it: the entries of a log, and the tasks of a session. Clients use it, and natsJournal does too.
+// J1. Messages come in order, page by page. At most one page is held.
+// J2. Pages (`entries`, `tasks`) may come from any replica, so a message that was written a moment ago may be missing. All other questions
+//     go to the stream's leader, and their answers are never stale.
 import { type Entry, type LogId, type SessionId, sessionId, type TaskId } from '@beaver/core'
 import { JetStreamApiError, JetStreamError, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -7,23 +9,22 @@ import { z } from 'zod'
 import { type Page, readPage, StreamAbsent } from './direct-read.ts'
 import { logOf, type Subjects } from './subjects.ts'
 
-/** The entry that says in which session a task is. */
+/** The entry that says to which session a task belongs. */
 export const taskIdEntry = z.object({ session: sessionId })
 
 export interface JournalReader {
-  /** The tasks of a session in the order they were accepted. */
+  /** The tasks of a session, in the order in which they were accepted. */
   tasks(tenant: string, session: SessionId): AsyncGenerator<TaskId>
   entries(log: LogId): AsyncGenerator<Entry>
   first(log: LogId): Promise<Entry | null>
-  /** Never stale. */
   last(log: LogId): Promise<Entry | null>
-  /** Where the log of a task is, by its id alone; `null` when there is none. */
+  /** Finds the log of a task by the task's id alone. Returns `null` if there is none. */
   find(tenant: string, task: string): Promise<LogId | null>
-  /** The newest task of a session; `null` when there is none. */
+  /** The newest task of a session, or `null` if there is none. */
   newest(tenant: string, session: SessionId): Promise<TaskId | null>
 }
 
-/** Creates nothing: a journal that is not there has no entries. */
+/** Creates nothing. A journal that does not exist has no entries. */
 export async function journalReader(nc: NatsConnection, subjects: Subjects): Promise<JournalReader> {
   const { stream } = subjects
   const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: 10_000 })
@@ -44,7 +45,7 @@ export async function journalReader(nc: NatsConnection, subjects: Subjects): Pro
   }
 }
 
-/** Where the log of a task is, by its id alone; `null` when there is none. */
+/** Finds the log of a task by the task's id alone. Returns `null` if there is none. Asks the stream's leader. */
 export async function findLog(jsm: JetStreamManager, subjects: Subjects, tenant: string, task: string): Promise<LogId | null> {
   const claim = await storedMessageOf(jsm, subjects.stream, { last_by_subj: subjects.taskIdClaims(tenant, task) })
   if (claim === null) return null
@@ -52,16 +53,16 @@ export async function findLog(jsm: JetStreamManager, subjects: Subjects, tenant:
   return { tenant, session, task } as LogId
 }
 
-/** The last entry of a log. Asked of the stream's leader. */
+/** The last entry of a log. Asks the stream's leader. */
 export const lastEntry = (jsm: JetStreamManager, subjects: Subjects, log: LogId): Promise<Entry | null> =>
   storedMessageOf(jsm, subjects.stream, { last_by_subj: subjects.log(log) })
 
-/** An entry, and under which subject it was found. */
+/** An entry, with the subject under which it was found. */
 export interface Found extends Entry {
   readonly subject: string
 }
 
-/** The last message of a subject, or the first from a sequence on. Asked of the stream's leader. */
+/** The last message of a subject, or the first one from a sequence on. Asks the stream's leader. */
 export async function storedMessageOf(
   jsm: JetStreamManager,
   stream: string,
@@ -78,13 +79,13 @@ export async function storedMessageOf(
 
 const pageMax = 500
 
-/** The entries of a log, in order. Each of its subjects is named exactly: for a pattern the server looks through all subjects. */
+/** The entries of a log, in order. Each subject is named exactly, because for a pattern the server looks through all subjects. */
 export async function* entriesOf(nc: NatsConnection, subjects: Subjects, log: LogId): AsyncGenerator<Found> {
   yield* messagesOf(nc, subjects.stream, subjects.accepted(log))
   yield* messagesOf(nc, subjects.stream, subjects.events(log))
 }
 
-/** Every message of a subject, in order. Of a stream that does not exist there is none. */
+/** Every message of a subject, in order. A stream that does not exist has none. */
 async function* messagesOf(nc: NatsConnection, stream: string, subject: string): AsyncGenerator<Found> {
   for (let from = 1; ;) {
     const page = await readPage(nc, stream, { from, subject, messagesMax: pageMax }).catch(absentIsEmpty)
@@ -101,7 +102,7 @@ function absentIsEmpty(error: unknown): Page {
   throw error
 }
 
-/** No such message, or no such stream. */
+/** Whether the error says that the message or the stream does not exist. */
 export const isNotFound = (error: unknown): boolean =>
   (error instanceof JetStreamApiError && (error.code === 10_037 || error.code === 10_059)) ||
   (error instanceof JetStreamError && 'code' in error && error.code === 404)

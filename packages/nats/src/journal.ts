@@ -1,9 +1,9 @@
-// The Journal port on JetStream. One stream, two subjects a log (its first entry and all later ones), one message an entry.
-// J1. The fence is `Nats-Expected-Last-Subject-Sequence`; no `Nats-Msg-Id` (a duplicate id would hide a refused write).
-// J2. The acceptance of a task in a session of its own name is one message. Its fence covers everything under that name: the id and
+// The Journal port on JetStream. There is one stream. A log has two subjects, one for its first entry and one for all later entries. Each
+// entry is one message.
+// J1. The fence is `Nats-Expected-Last-Subject-Sequence`. There is no `Nats-Msg-Id`, because a duplicate id would hide a refused write.
+// J2. The acceptance of a task in the session of its own name is one message. Its fence covers everything under that name: the id and
 //     the session. Any other acceptance is an atomic batch with an entry that claims the id (docs/decisions/0031).
-// J3. `find`, `first` and `last` ask the stream's leader; `read` may be served by a follower, and a stale read only leads to a
-//     refused write.
+// J3. `read` may be served by a follower: a stale read only leads to a refused write. All other reads ask the stream's leader.
 import type { Acceptance, AcceptOutcome, Entry, Journal, LogId } from '@beaver/core'
 import type { JetStreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -15,14 +15,14 @@ import { ensureJournalStream } from './stream.ts'
 import { logOf, type Subjects } from './subjects.ts'
 
 export interface NatsJournal extends Journal {
-  /** Resolves when every write has its outcome. */
+  /** Resolves when each write has its outcome. */
   settled(): Promise<void>
-  /** For how long the journal has not answered, in milliseconds: a write that waits, or a question that was asked in between. */
+  /** The time for which the journal has not answered, in milliseconds: neither a waiting write nor the regular look of the clock. */
   readonly silentMs: number
   close(): void
 }
 
-/** What subject and headers take of a message. */
+/** The subject and the headers of a message need at most this much. */
 const frameBytesMax = 8 * 1024
 const payloadBytesDefault = 1_048_576
 const entryBytesBound = 900 * 1024
@@ -83,7 +83,7 @@ export async function natsJournal(nc: NatsConnection, subjects: Subjects): Promi
   }
 }
 
-/** The fence stands at the first message of a subject: the server takes those that follow it in the same batch after it. */
+/** Only the first message of a subject has a fence: within a batch the server stores the later messages directly after it. */
 function fenced(subject: string, expectedRevision: number, payloads: readonly Uint8Array[]): Write[] {
   return payloads.map((payload, i) => ({ subject, expectedSequence: i === 0 ? expectedRevision : null, payload }))
 }
@@ -103,7 +103,7 @@ function acceptanceUnit(subjects: Subjects, { log, payloads, tail }: Acceptance)
     fence: subjects.taskIdClaims(tenant, task),
     payload: Buffer.from(JSON.stringify({ session })),
   }
-  // An entry that claims an id stands under the name of the id, and so in the session of that name too.
+  // The subject of an entry that claims an id contains the id as a session, so the entry also belongs to the session of that name.
   const ofName = `session ${subjects.session(tenant, task as string as LogId['session'])}`
   return { writes: [claim, { ...place, fence: subjects.sessionAccepted(tenant, session) }, ...events], touches: [ofSession, ofId, ofName] }
 }

@@ -1,13 +1,13 @@
-// The line to the server, as far as a reader or a writer must know it: whether it is up, and when it was cut under a request.
-// L1. A request whose line is cut rejects at once: its answer is lost, waiting for it longer is of no use.
-// L2. What is sent while the line is down is discarded by the client, so a writer waits for the line first.
-// L3. A connection has one line, however many use it: `lineOf` gives the same one each time.
+// The line to the server, as far as a reader or a writer must know it: whether it is up, and when it is cut during a request.
+// L1. A request whose line is cut rejects at once: its answer is lost, so a longer wait does not help.
+// L2. The client discards what is sent while the line is down, so a writer waits for the line first.
+// L3. A connection has one line: `lineOf` returns the same line for each caller.
 import type { Msg, NatsConnection, RequestOptions } from '@nats-io/nats-core'
 
 export interface Line {
-  /** @throws {Error} when the line is cut, or no answer comes in time */
+  /** @throws {Error} if the line is cut, or if no answer comes in time */
   request(subject: string, payload: Uint8Array, options: RequestOptions): Promise<Msg>
-  /** For how long the line has been down, in milliseconds; 0: it is up. */
+  /** The time for which the line has been down, in milliseconds; 0 if it is up. */
   readonly downMs: number
   /** Resolves when the line is up, or after `waitMsMax`. */
   up(waitMsMax: number): Promise<void>

@@ -1,8 +1,9 @@
 // The MemoryStore port on a JetStream key-value bucket. Each tenant has one key, and its whole memory is one JSON value (memory-value.ts).
-// M1. A change is written only over the revision it was decided from; the changes of one process to one memory follow one another.
-// M2. What cannot be read is reported, and never written over. M3. `read` is answered from what is known (known-memories.ts).
-// M4. No refusal rests on the watch alone: the stream's leader is asked before anything is called missing, full or there already.
-// M5. Bounds: `waitingMax` changes at a time, `triesMax` writes and `giveUpMs` for each.
+// M1. A change is written only over the revision from which it was decided. Changes that one process makes to one memory follow one another.
+// M2. A value that cannot be read is reported, and never overwritten.
+// M3. `read` is answered from the known values (known-memories.ts).
+// M4. No refusal depends on the watch alone: the stream's leader is asked before a change is refused as missing, full or already there.
+// M5. At most `waitingMax` changes wait at a time. Each change has at most `triesMax` tries, and none begins after `giveUpMs`.
 import {
   BeaverError,
   changeMemory,
@@ -24,7 +25,7 @@ import { memoryText, type MemoryValue, noMemory, readMemory } from './memory-val
 import { encodeToken, type Subjects } from './subjects.ts'
 
 export interface NatsMemoryStore extends MemoryStore {
-  /** Stops the watch; changes under way come to their end. */
+  /** Stops the watch, and waits for the changes under way. */
   close(): Promise<void>
 }
 
@@ -41,7 +42,7 @@ const readyMsMax = 10_000
 const pauseMsMax = 200
 
 /**
- * Opens the bucket, or makes it, and reads all there is.
+ * Opens the bucket and reads all its values. If the bucket does not exist, it is made.
  * @throws {BeaverError} `start_failed`
  */
 export async function natsMemoryStore(
@@ -54,7 +55,7 @@ export async function natsMemoryStore(
   const js = jetstream(nc, { timeout: 5_000 })
   const known = new KnownMemories()
   try {
-    // Without direct reads a value comes from the stream's leader: never stale (M4).
+    // Without direct reads each value comes from the stream's leader, so it is never stale (M4).
     const kv = await new Kvm(js).create(bucket, { description: 'Beaver: what agents remember', history: 1, storage: StorageType.File, allow_direct: false })
     const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: 5_000 })
     const unfollow = await known.follow(nc, { js, jsm, bucket, readyMsMax }, clock)
@@ -76,7 +77,7 @@ interface KvMemoryParts {
 
 class KvMemoryStore implements NatsMemoryStore {
   readonly #parts: KvMemoryParts
-  /** The newest change of each key that has changes under way. */
+  /** The newest change of each key for which a change is under way. */
   readonly #turns = new Map<string, Promise<unknown>>()
   readonly #closing = new AbortController()
   #waiting = 0
@@ -113,7 +114,7 @@ class KvMemoryStore implements NatsMemoryStore {
   async #write(key: string, change: MemoryChange): Promise<MemoryAnswer> {
     const { kv, bucket, known, limits, clock, random } = this.#parts
     const until = clock.now() + giveUpMs
-    /** Written without an answer: it may be there. */
+    /** The value that was written without an answer: it may be stored. */
     let sent: Written | null = null
     let held = known.get(key)
     for (let tries = 1; ; tries++) {
@@ -156,7 +157,7 @@ class KvMemoryStore implements NatsMemoryStore {
 
 const same = (a: MemorySnapshot, b: MemorySnapshot): boolean => JSON.stringify([a.memory, a.user]) === JSON.stringify([b.memory, b.user])
 
-/** Somebody else wrote first: ours is surely not there. */
+/** Whether another writer was faster. In this case our value is surely not stored. */
 const wasRefused = (error: unknown): boolean => error instanceof JetStreamApiError && (error.code === 10_071 || error.code === 10_164)
 
 const corrupt = (bucket: string, key: string): MemoryAnswer & { ok: false } => ({

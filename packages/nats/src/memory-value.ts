@@ -1,12 +1,13 @@
-// MemoryValue: what stands under one key of the bucket of memories, and its form there.
-// V1. What cannot be read is no empty memory: its snapshot is `null`. V2. A key that somebody deleted holds nothing.
+// MemoryValue: the value of one key of the memory bucket, and its stored form.
+// V1. A value that cannot be read is not an empty memory: its snapshot is `null`.
+// V2. A key that somebody deleted is an empty memory.
 import { emptyMemory, type MemorySnapshot } from '@beaver/core'
 import { z } from 'zod'
 import type { SeenValue } from './memory-watch.ts'
 
 export interface MemoryValue {
   readonly revision: number
-  /** `null`: it cannot be read. */
+  /** `null` if the value cannot be read. */
   readonly snapshot: MemorySnapshot | null
 }
 

@@ -1,17 +1,18 @@
-// Watching the bucket of memories: first all values there are, then each change. What they mean belongs to memory-value.ts.
-// W1. Every value comes from the stream's leader, in the order in which it was written: what is seen only moves forward.
-// W2. The consumer that reads all there is, is deleted when it has done so. Changes are read one by one without a consumer, so
-//     that there is none to be deleted under the watch. W3. A watch that cannot go on ends.
+// Watches the memory bucket: first all its values, then each change. What a value means is decided in memory-value.ts.
+// W1. Every value comes from the stream's leader, in the order in which it was written, so the seen values only move forward.
+// W2. The consumer that reads the first values is deleted after that. Changes are read one by one without a consumer, so that nobody can
+//     delete a consumer during the watch.
+// W3. A watch that cannot go on ends.
 import { JetStreamApiError, DeliverPolicy, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream'
 import type { KvEntry } from '@nats-io/kv'
 import type { MsgHdrs, NatsConnection } from '@nats-io/nats-core'
 import { StreamWaker } from './stream-waker.ts'
 
-/** What there is to know of a key's value, in the bucket's own terms. */
+/** A key and its value, in the bucket's own terms. */
 export type SeenValue = Pick<KvEntry, 'key' | 'revision' | 'operation' | 'json'>
 
 export interface MemoryWatch {
-  /** Resolves when the watch has ended, for whatever reason. */
+  /** Resolves when the watch has ended, for any reason. */
   readonly ended: Promise<void>
   stop(): Promise<void>
 }
@@ -20,11 +21,11 @@ export interface WatchedBucket {
   readonly js: JetStreamClient
   readonly jsm: JetStreamManager
   readonly bucket: string
-  /** How long the first values may take. */
+  /** The time that the first values may take. */
   readonly readyMsMax: number
 }
 
-/** Resolves when all that was there has been seen. */
+/** Resolves when `seen` has had all existing values. */
 export async function watchMemories(nc: NatsConnection, of: WatchedBucket, seen: (value: SeenValue) => void): Promise<MemoryWatch> {
   const [stream, prefix] = [`KV_${of.bucket}`, `$KV.${of.bucket}.`]
   const stopping = new AbortController()
@@ -65,7 +66,7 @@ interface Place {
   readonly prefix: string
 }
 
-/** Returns the sequence of the newest value, 0 when there is none. */
+/** Returns the sequence of the newest value, or 0 if there is none. */
 async function readAll({ js, readyMsMax }: WatchedBucket, { stream, prefix }: Place, seen: (value: SeenValue) => void): Promise<number> {
   const consumer = await js.consumers.getPushConsumer(stream, { filter_subjects: `${prefix}>`, deliver_policy: DeliverPolicy.LastPerSubject })
   let last = 0
@@ -88,11 +89,11 @@ async function readAll({ js, readyMsMax }: WatchedBucket, { stream, prefix }: Pl
     return last
   } finally {
     clearTimeout(timer)
-    await consumer.delete().catch(() => {}) // it is gone already, or the server is: then it goes by itself
+    await consumer.delete().catch(() => {}) // The consumer is gone already, or the server does not answer and removes the consumer itself.
   }
 }
 
-/** The first value from a sequence on; `null` when there is none yet. Asked of the leader. */
+/** The first value from a sequence on, or `null` if there is none yet. Asks the stream's leader. */
 async function changeFrom(jsm: JetStreamManager, { stream, prefix, next }: Place & { next: number }): Promise<SeenValue | null> {
   const first: { seq: number; next_by_subj: string } = { seq: next, next_by_subj: `${prefix}>` }
   try {

@@ -1,4 +1,4 @@
-// The OpenTasks port, asked of the projector: its query `open_tasks`.
+// The OpenTasks port. It asks the projector with the query `open_tasks`.
 import type { OpenTasks } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { askProjector } from './ask-by-contract.ts'

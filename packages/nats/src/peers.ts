@@ -1,7 +1,7 @@
 // The Peers port on core NATS, and the watch over the other daemons.
-// P1. A daemon whose connection is gone has no responder: that is known at once, without waiting for a lease. P2. It is asked twice
-//     before it counts as gone: a connection that is being made again has no responder for a moment. P3. A daemon asks at most
-//     `askedMax` others at a time, chosen at random, so that many daemons do not drown each other in questions.
+// P1. A daemon whose connection is gone has no responder. Others learn this at once, and need not wait for a lease.
+// P2. A daemon without a responder is asked a second time before it counts as gone: while it reconnects, it has no responder for a moment.
+// P3. Every `askEveryMs` a daemon asks at most `askedMax` others, chosen at random, so that many daemons do not flood each other.
 import { presenceAnswer, presenceMessage } from '@beaver/contracts'
 import { guarded, type Logger, messageOf, pause, type Peers, type PeerState, systemClock } from '@beaver/core'
 import { createInbox, type Msg, type NatsConnection, RequestError, type Subscription } from '@nats-io/nats-core'
@@ -9,17 +9,17 @@ import type { Subjects } from './subjects.ts'
 
 export interface NatsPeers extends Peers {
   /**
-   * Tells the others that this daemon is there, and watches them. `onGone` is called once for each daemon that dies. `describe`: what
-   * the daemon says of itself to who asks `presentDaemons`.
+   * Announces this daemon to the others, and watches them. `onGone` is called once for each daemon that dies. `describe` gives what the
+   * daemon says about itself to callers of `presentDaemons`.
    */
   watch(self: string, onGone: (daemonId: string) => void, describe?: () => DaemonFigures): { leave(): void }
 }
 
-/** What a daemon says of itself, whether or not it takes requests. */
+/** What a daemon says about itself, even if it takes no requests. */
 export interface DaemonFigures {
-  /** Tasks it drives. */
+  /** The number of tasks that it drives. */
   readonly tasks?: number | undefined
-  /** For how long its journal has not answered, in milliseconds. */
+  /** The time for which its journal has not answered, in milliseconds. */
   readonly journal_silent_ms?: number | undefined
 }
 
@@ -55,7 +55,7 @@ export function natsPeers(nc: NatsConnection, subjects: Subjects, logger: Logger
 
 interface DaemonWatchParts {
   readonly nc: NatsConnection
-  /** Where daemons say that they are there. */
+  /** The subject on which daemons announce themselves. */
   readonly subject: string
   readonly self: string
   readonly state: (daemonId: string) => Promise<PeerState>
@@ -64,7 +64,7 @@ interface DaemonWatchParts {
   readonly logger: Logger
 }
 
-/** Knows the other daemons by what they announce, and asks them in turn whether they live. */
+/** Learns of the other daemons from their announcements, and asks some of them again and again whether they live. */
 class DaemonWatch {
   readonly #parts: DaemonWatchParts
   readonly #known = new Set<string>()
@@ -96,7 +96,7 @@ class DaemonWatch {
     try {
       nc.publish(subject, JSON.stringify(leaving ? { daemon: self, leaving } : { daemon: self }))
     } catch {
-      // The connection is closed: nobody hears it anyway.
+      // The connection is closed, so no daemon can hear it.
     }
   }
 
@@ -113,7 +113,7 @@ class DaemonWatch {
     if (leaving === true) this.#known.delete(daemon)
     else if (!this.#known.has(daemon) && this.#known.size < knownMax) {
       this.#known.add(daemon)
-      this.#announce() // so that the newcomer knows of this one too
+      this.#announce() // The new daemon has to learn of this one too.
     }
   }
 
@@ -133,7 +133,7 @@ class DaemonWatch {
   }
 }
 
-/** `count` of them, chosen at random. */
+/** Chooses `count` of them at random. */
 function some(all: string[], count: number): string[] {
   for (let i = 0; i < Math.min(count, all.length - 1); i++) {
     const other = i + Math.floor(Math.random() * (all.length - i))
@@ -152,7 +152,7 @@ function parsed(data: Uint8Array): unknown {
 
 export type PresentDaemon = DaemonFigures & { readonly daemon: string }
 
-/** All daemons that answer within `waitMs`, those too that take no requests because their journal does not answer. */
+/** All daemons that answer within `waitMs`, including those that take no requests because their journal does not answer. */
 export async function presentDaemons(nc: NatsConnection, subjects: Subjects, { waitMs }: { waitMs: number }): Promise<readonly PresentDaemon[]> {
   const found = new Map<string, PresentDaemon>()
   const inbox = createInbox()

@@ -1,15 +1,16 @@
-// BatchPublisher: how the writes of one batch become messages that the server stores together or not at all. Which writes go together,
-// and what an answer means for them, belongs to group-commit.ts.
-// B1. A batch of one is an ordinary message. B2. Only the last message of a batch is answered; the answer is for all of it.
-// B3. An answer takes at most `waitMs`.
+// BatchPublisher: turns the writes of a batch into messages that the server stores together or not at all. Which writes go together, and what
+// an answer means for them, is decided in group-commit.ts.
+// B1. A batch with one write is an ordinary message.
+// B2. The server answers only the last message of a batch; the answer is for the whole batch.
+// B3. The wait for an answer takes at most `waitMs`.
 import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core'
 import type { Line } from './line.ts'
 
 export interface Write {
   readonly subject: string
-  /** The sequence of the last message that `fence` matches; 0 for none; `null` for no fence of its own within its unit. */
+  /** The sequence of the last message that `fence` matches, or 0 if there is none. `null`: the write has no fence of its own. */
   readonly expectedSequence: number | null
-  /** A filter of subjects; absent: the message's own subject. */
+  /** A filter of subjects. Default: the message's own subject. */
   readonly fence?: string
   readonly payload: Uint8Array
 }
@@ -24,7 +25,7 @@ export class BatchPublisher {
   readonly #nc: NatsConnection
   readonly #line: Line
   readonly #waitMs: number
-  /** A batch id only has to differ among the batches that are open now. */
+  /** A batch id only has to differ from those of the batches that are open now. */
   readonly #writer = Math.random().toString(36).slice(2, 10)
   #batchesSent = 0
 
@@ -34,7 +35,7 @@ export class BatchPublisher {
     this.#waitMs = waitMs
   }
 
-  /** @throws {Error} when the line is cut, or no answer comes in time; whether the writes are stored is not known then */
+  /** @throws {Error} if the line is cut, or if no answer comes in time. In both cases the writes may or may not be stored. */
   async send(writes: readonly Write[]): Promise<PubAck> {
     const batch = `${this.#writer}${(this.#batchesSent++).toString(36)}`
     let answer: Msg | null = null

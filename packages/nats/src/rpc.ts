@@ -1,7 +1,8 @@
-// Request and reply over core NATS: JSON in, `{ok: true, result}` or `{ok: false, error: {code, message, problems}}` out.
-// P1. Every request gets an answer: a handler that throws answers with its error. P2. Nobody there is known at once.
-// P3. A request over a line that is down or is cut ends at once: the client would only hold it back and discard it.
-// P4. At most `openMax` requests are handled at a time by one endpoint; one more is answered `timeout: busy`.
+// Request and reply over core NATS. The request is JSON; the reply is `{ok: true, result}` or `{ok: false, error: {code, message, problems}}`.
+// P1. Every request is answered. If the handler throws, the answer is its error. An answer that cannot be sent is lost.
+// P2. If nobody serves the subject, the caller learns it at once.
+// P3. A request ends at once if the line is down or is cut: the client would only hold it back and discard it.
+// P4. An endpoint handles at most `openMax` requests at a time. It refuses each further request with the code `timeout`.
 import { BeaverError, type ErrorCode, errorCodes, messageOf, type Problem } from '@beaver/core'
 import { type Msg, type NatsConnection, RequestError, TimeoutError } from '@nats-io/nats-core'
 import { z } from 'zod'
@@ -22,10 +23,10 @@ const answer = z.discriminatedUnion('ok', [
 
 const openMaxDefault = 1_000
 
-/** Why a request was not sent: the line was down. Nobody can have heard it. */
+/** The cause if a request was not sent because the line was down. No endpoint can have received it. */
 export class NotSent extends Error {}
 
-/** Serves a subject until `stop`. All who serve the same subject share its requests. */
+/** Serves a subject until `stop`. All servers of the same subject share its requests. */
 export function serve(
   nc: NatsConnection,
   subject: string,
@@ -52,11 +53,12 @@ export function serve(
       open--
     }
   }
-  const subscription = nc.subscribe(subject, { queue: 'beaver', callback: (error, message) => void (error === null && respond(message).catch(() => {})) }) // an answer that cannot be sent is lost: who asked asks again
+  // An answer that cannot be sent is lost, and the caller's wait times out.
+  const subscription = nc.subscribe(subject, { queue: 'beaver', callback: (error, message) => void (error === null && respond(message).catch(() => {})) })
   return { stop: () => subscription.drain().catch(() => {}) }
 }
 
-/** Why a text is too large for a message; `null` when it is not. Headers and subject need a little of it. */
+/** Says why a text is too large for a message, or `null` if it is not. The headers and the subject need some of the space. */
 function excessOf(nc: NatsConnection, text: string): string | null {
   const max = (nc.info?.max_payload ?? 1_048_576) - 1_024
   const bytes = text.length > max / 3 ? Buffer.byteLength(text) : text.length
@@ -78,9 +80,9 @@ function describe(error: unknown): { code: ErrorCode; message: string; problems:
 }
 
 /**
- * Asks and waits for the answer. `whom` names who should answer, for the error.
- * @throws {BeaverError} `no_daemon` when nobody serves the subject, `unreachable` when the line is down or is cut, `timeout`, or
- *   the error answered
+ * Sends a request and waits for the answer. `whom` names the expected responder in the text of an error.
+ * @throws {BeaverError} `no_daemon` if nobody serves the subject, `unreachable` if the line is down or is cut, `timeout`, `too_large` if the
+ *   request does not fit into a message, `internal` if the answer has an unknown shape, or the error in the answer
  */
 export async function call(nc: NatsConnection, subject: string, request: unknown, options: { timeoutMs: number; whom: string }): Promise<unknown> {
   const sent = JSON.stringify(request)
@@ -108,7 +110,7 @@ export async function call(nc: NatsConnection, subject: string, request: unknown
   throw new BeaverError(Object.hasOwn(errorCodes, code) ? (code as ErrorCode) : 'internal', text, { problems })
 }
 
-/** Parses a request with its schema; every problem is told with its path. */
+/** Parses a request with its schema. The error lists every problem with its path. @throws {BeaverError} `invalid_arguments` */
 export function parseRequest<T>(schema: z.ZodType<T>, request: unknown, what: string): T {
   const parsed = schema.safeParse(request)
   if (parsed.success) return parsed.data

@@ -1,7 +1,7 @@
-// The journal's clock: what time it is at the server, and whether the server answers at all.
-// C1. One clock for all daemons: a daemon whose own clock is wrong tells the same time. C2. Between two looks time passes by this
-//     process's steady clock, which no jump of the wall clock moves. C3. The look is also the pulse of the journal: a stream that does
-//     not answer is noticed although nobody writes.
+// The journal's clock: it tells the server's time, and whether the server answers at all.
+// C1. All daemons share one clock: a daemon whose own clock is wrong has the same time as the others.
+// C2. Between two looks the time follows this process's steady clock, which does not jump when the wall clock does.
+// C3. A look is also the pulse of the journal: a stream that does not answer is noticed even if nobody writes.
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import type { Subjects } from './subjects.ts'
@@ -9,7 +9,7 @@ import type { Subjects } from './subjects.ts'
 export interface ServerClock {
   /** Milliseconds since 1970. */
   now(): number
-  /** For how long a look has had no answer, in milliseconds; 0 when the last one was answered. */
+  /** The time for which looks have had no answer, in milliseconds; 0 if the last look was answered. */
   readonly silentMs: number
   close(): void
 }
@@ -17,13 +17,13 @@ export interface ServerClock {
 const lookEveryMs = 1_000
 const answerMsMax = 2_000
 
-/** Asks once before it resolves. @throws when the stream does not answer */
+/** Asks once before it resolves. @throws {Error} if the stream does not answer */
 export async function serverClock(nc: NatsConnection, { stream }: Pick<Subjects, 'stream'>): Promise<ServerClock> {
   const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: answerMsMax })
   let offsetMs = 0
   let closed = false
   let timer: NodeJS.Timeout | undefined
-  /** Since when nobody has answered. */
+  /** The time since which there is no answer. */
   let silentSince: number | null = null
 
   async function look(): Promise<void> {

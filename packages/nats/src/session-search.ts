@@ -1,4 +1,4 @@
-// The SessionSearch port, asked of the projector: its query `session_search`.
+// The SessionSearch port. It asks the projector with the query `session_search`.
 import type { SessionSearch } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { askProjector } from './ask-by-contract.ts'

@@ -1,7 +1,7 @@
-// What is known of a stream while somebody follows it: whether it is there, whether it is still the same one, where it ends.
-// S1. One look at a time for a connection and a stream, however many follow: a look costs the server one request.
-// S2. Nobody is left asleep: all who follow are woken after every look and when the line is up again.
-// S3. No timer runs when nobody follows.
+// What is known about a stream while somebody follows it: whether it exists, whether it is still the same one, and where it ends.
+// S1. For each connection and stream one look is under way at a time, however many follow: a look costs the server one request.
+// S2. All followers are woken after every look. When the line is up again, a look begins at once.
+// S3. No timer runs while nobody follows.
 import { messageOf } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
@@ -10,13 +10,13 @@ import { lineOf } from './line.ts'
 export type StreamLook =
   | { readonly kind: 'there'; readonly identity: string; readonly lastSequence: number }
   | { readonly kind: 'missing' }
-  /** It could not be asked. */
+  /** The server did not answer, or answered with an error. */
   | { readonly kind: 'unknown'; readonly reason: string }
 
 export interface StreamPulse {
-  /** The newest look; `unknown` before the first. */
+  /** The newest look. It is `unknown` before the first look. */
   readonly seen: StreamLook
-  /** Looks now, or waits for the look that is under way. */
+  /** Looks now. If a look is under way, waits for that one. */
   look(): Promise<StreamLook>
   /** Calls `wake` after each look, until the returned function is called. */
   follow(wake: () => void): () => void
@@ -26,7 +26,7 @@ const pulseMs = 1_000
 const answerMsMax = 5_000
 const pulses = new WeakMap<NatsConnection, Map<string, StreamPulse>>()
 
-/** The pulse of a stream, shared by all who follow it over one connection. */
+/** The pulse of a stream. All followers over one connection share it. */
 export function streamPulse(nc: NatsConnection, stream: string): StreamPulse {
   let known = pulses.get(nc)
   if (known === undefined) pulses.set(nc, (known = new Map<string, StreamPulse>()))
@@ -35,7 +35,7 @@ export function streamPulse(nc: NatsConnection, stream: string): StreamPulse {
   return pulse
 }
 
-/** What tells a stream from another one of the same name, created later. */
+/** The identity of a stream. It differs from that of a stream with the same name that was created later. */
 export const identityOf = (stream: string, created: string): string => `${stream}@${created}`
 
 function newPulse(nc: NatsConnection, stream: string): StreamPulse {

@@ -1,23 +1,25 @@
-// When to read a stream again: what a reader without a consumer waits for. What is read, and from where, is the reader's.
-// Three things wake it: a message that is published on the subject (the server passes it on before it is stored, so it says no
-// more than that it is worth looking), a look at the stream once a second, and a line that is up again.
-// W1. A stream that is deleted, made anew or cut short is an error that says so; a line that is down is not.
-// W2. It ends when the reader's signal aborts or the connection is closed. W3. It leaves no subscription, timer or listener behind.
+// Says when to read a stream again, for a reader without a consumer. The reader decides what is read, and from where.
+// Three things wake it: a message that is published on the subject, a look at the stream once a second, and a line that is up again. The
+// server passes a published message on before it stores it, so the message only says that a read may be worth it.
+// W1. A stream that is deleted, recreated or truncated is an error that says so. A line that is down is not.
+// W2. It ends when the reader's signal aborts, or when the connection is closed.
+// W3. It leaves no subscription, timer or listener behind.
 import { BeaverError, pause, systemClock } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { lineOf } from './line.ts'
 import { type StreamLook, type StreamPulse, streamPulse } from './stream-pulse.ts'
 
-/** When to read after a message was published that could not be read yet: a write takes its time to be durable. */
+/** The pauses before each read while a published message cannot be read yet, because its write is not durable yet. */
 const chaseMs = [2, 4, 8, 16, 32, 64, 128, 256, 512] as const
 
 export interface Waited {
   readonly stream: string
-  /** Published messages of this subject, which may be a pattern, wake. */
+  /** Messages that are published on this subject wake the reader. It may be a pattern. */
   readonly subject: string
-  /** The stream has other subjects too: this many looks at most that found it grown pass without a read. Default 1: none. */
+  /** For a stream with other subjects too: while the stream grows without a message of this subject, at most this many looks go by
+   * before a read. Default 1: each such look leads to a read. */
   readonly looksMax?: number
-  /** The stream that is meant, as in `streamIdentity`. Default: the one that is there at the first look. */
+  /** The identity that the stream must have, as `streamIdentity` gives it. Default: the identity at the first look. */
   readonly identity?: string | undefined
   readonly signal: AbortSignal
 }
@@ -29,13 +31,13 @@ export class StreamWaker {
   readonly #ending = new AbortController()
   readonly #undo: (() => void)[] = []
   #identity: string | null
-  /** Where the stream ended at the last look, and at the last look before the reader had read all of it. */
+  /** The end of the stream at the last look, and its end at the last look before the reader had read all of it. */
   #endSeen = 0
   #endRead = 0
-  /** Messages that were published and not read yet, as far as was heard, and how often they were looked for. */
+  /** The number of messages that were heard and not read yet, and the number of reads that were made to find them. */
   #owed = 0
   #chased = 0
-  /** Looks at the stream since the last read, and how many there are until the next. */
+  /** The number of looks since the last read, and the number of looks after which the next read is due. */
   #looks = 0
   #looksWanted = 1
   #wake = (): void => {}
@@ -57,7 +59,7 @@ export class StreamWaker {
     this.#undo.push(lineOf(nc).onClosed(this.stop))
   }
 
-  /** Aborts when the waker is over. */
+  /** Aborts when the waker is over: it was stopped, or W2 ended it. */
   get signal(): AbortSignal {
     return this.#ending.signal
   }
@@ -77,7 +79,7 @@ export class StreamWaker {
     this.#check(await this.#pulse.look())
   }
 
-  /** The reader has read this many messages. */
+  /** Tells the waker that the reader has read this many messages. */
   read(messages: number): void {
     this.#owed = Math.max(0, this.#owed - messages)
     if (messages > 0) this.#looksWanted = 1
@@ -85,7 +87,7 @@ export class StreamWaker {
 
   /**
    * Resolves when it is worth reading again, or when the waker is over.
-   * @param endBefore where the stream ended, as `end` said it, before the reader read all there was
+   * @param endBefore the value of `end` before the reader read all messages
    * @throws {BeaverError} `stream_missing`, `stream_recreated`
    */
   async wait(endBefore: number): Promise<void> {
@@ -95,19 +97,19 @@ export class StreamWaker {
       if (this.#owed > 0) {
         const pauseMs = chaseMs[this.#chased++]
         if (pauseMs !== undefined) return pause(systemClock, pauseMs, this.signal)
-        this.#owed = 0 // what was published was refused, or is stored late: the next look at the stream finds it
+        this.#owed = 0 // The published message was refused, or it is stored late. In the second case the next look at the stream finds it.
       }
       await new Promise<void>((resolve) => (this.#wake = resolve))
       this.#wake = () => {}
       this.#check(this.#pulse.seen)
       if (this.#endSeen <= this.#endRead || this.#looks < this.#looksWanted) continue
-      // It has grown without a word about the subject: mostly elsewhere.
+      // The stream has grown, but no message of the subject was heard: it grew mostly under other subjects.
       this.#looksWanted = Math.min(this.#looksMax, this.#looksWanted * 2)
       return
     }
   }
 
-  /** Where the stream ended at the last look. */
+  /** The end of the stream at the last look. */
   get end(): number {
     return this.#endSeen
   }

@@ -1,11 +1,11 @@
-// The journal stream and the blob bucket: made when missing, left alone when there.
+// Makes the journal stream and the stream of wakes if they do not exist, and leaves existing ones as they are.
 import { BeaverError, messageOf } from '@beaver/core'
 import { DiscardPolicy, type JetStreamManager, jetstreamManager, RetentionPolicy, StorageType } from '@nats-io/jetstream'
 import { type NatsConnection, nanos } from '@nats-io/nats-core'
 import { identityOf } from './stream-pulse.ts'
 import type { Subjects } from './subjects.ts'
 
-/** Creates the journal stream if it does not exist. Nothing in it ages or can be deleted. */
+/** Creates the journal stream if it does not exist. Its messages do not expire, and nobody can delete them. */
 export async function ensureJournalStream(nc: NatsConnection, subjects: Subjects, options: { replicas?: number } = {}): Promise<JetStreamManager> {
   const jsm = await jetstreamManager(nc, { timeout: 10_000 })
   try {
@@ -37,9 +37,9 @@ export async function ensureJournalStream(nc: NatsConnection, subjects: Subjects
 }
 
 /**
- * Creates the stream of wakes if it does not exist: a work queue that holds at most one wake and one alarm for each task. A newer one
- * takes the place of an older one, so that none is lost and none piles up. An alarm is a message schedule: the server publishes the
- * wake at its time.
+ * Creates the stream of wakes if it does not exist. It is a work queue that holds at most one wake and one alarm for each task. A newer
+ * one replaces an older one, so that no wake is lost and none accumulate. An alarm is a message schedule: the server publishes the wake
+ * when its time comes.
  */
 export async function ensureWakeStream(jsm: JetStreamManager, subjects: Subjects, options: { replicas?: number } = {}): Promise<void> {
   try {
@@ -62,10 +62,10 @@ export async function ensureWakeStream(jsm: JetStreamManager, subjects: Subjects
   }
 }
 
-/** Within this time a wake with the same name is one wake. */
+/** Within this time the server keeps only one wake of a name. */
 const duplicateWindowMs = 5_000
 
-/** What tells this stream from another one of the same name, created later. */
+/** The identity of the journal stream, which differs from that of a later stream with the same name, and the stream's last sequence. */
 export async function streamIdentity(nc: NatsConnection, subjects: Subjects): Promise<{ identity: string; lastSequence: number }> {
   const jsm = await jetstreamManager(nc)
   const info = await jsm.streams.info(subjects.stream)

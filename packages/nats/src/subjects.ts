@@ -1,8 +1,9 @@
-// The one place that builds NATS subjects and stream names.
-// N1. A foreign id becomes exactly one token and comes back unchanged. N2. No raw id is ever part of a subject.
+// Builds all NATS subjects and stream names. No other file does.
+// N1. A foreign id becomes exactly one token, and decodes to the same id.
+// N2. No raw id is ever part of a subject.
 import { BeaverError, type LogId, type SessionId } from '@beaver/core'
 
-/** Letters, digits, `-` and `_` stay; every other byte of the UTF-8 text becomes `=XX`. */
+/** Keeps letters, digits, `-` and `_`. Every other byte of the UTF-8 text becomes `=XX`. */
 export function encodeToken(id: string): string {
   if (/^[A-Za-z0-9_-]*$/.test(id)) return id
   return id.replace(/[^A-Za-z0-9_-]/gu, (char) => [...Buffer.from(char)].map((byte) => `=${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''))
@@ -19,7 +20,7 @@ export function decodeToken(token: string): string {
 
 export interface Subjects {
   readonly namespace: string
-  /** The journal. */
+  /** The stream of the journal. */
   readonly stream: string
   /** The stream of wakes. */
   readonly wakeStream: string
@@ -33,25 +34,25 @@ export interface Subjects {
   readonly entries: readonly string[]
   /** Everything in all logs. */
   readonly logs: string
-  /** Whether a subject is one of an entry. */
+  /** Whether a subject belongs to an entry. */
   isEntry(subject: string): boolean
-  /** The first entries of all logs, in the order of acceptance: what daemons take tasks from. */
+  /** The first entries of all logs. Daemons take tasks from them, in the order of acceptance. */
   readonly acceptances: string
-  /** The first entry of a log: the task's acceptance, and its place in its session. */
+  /** The first entry of a log: the task's acceptance. It also gives the task its place in its session. */
   accepted(log: LogId): string
   /** All later entries of a log. */
   events(log: LogId): string
-  /** Both of them. */
+  /** The first entry and all later entries of a log. */
   log(log: LogId): string
   /** The first entries of a session's logs. */
   sessionAccepted(tenant: string, session: SessionId): string
-  /** Everything in a session, and whatever claims its name as a task's id. */
+  /** Everything in a session, and everything that claims the session's name as a task's id. */
   session(tenant: string, session: SessionId): string
-  /** Says in which session the task of this id is, when that is not the session of its own name. */
+  /** The entry that says to which session the task of this id belongs, if that is not the session of its own name. */
   taskId(tenant: string, task: string): string
-  /** Whatever claims a task's id: the entry above, or the log of a task in the session of its own name. */
+  /** Everything that claims a task's id: the entry of `taskId`, or the log of a task in the session of its own name. */
   taskIdClaims(tenant: string, task: string): string
-  /** Tells a daemon to look at a task. */
+  /** A wake, which tells a daemon to look at a task. */
   wake(log: LogId): string
   readonly wakes: string
   /** The schedule of a task's next wake. */
@@ -60,23 +61,23 @@ export interface Subjects {
   service(name: string): string
   /** A request to the projector. */
   query(name: string): string
-  /** A request to one daemon, about a task it owns. */
+  /** A request to one daemon, such as a command about a task that it owns, or a ping. */
   daemon(id: string): string
   /** Daemons announce themselves here. Core NATS. */
   readonly presence: string
-  /** Told when a task ended. Core NATS: a hint, not a fact. */
+  /** Announces that a task ended. Core NATS: it is a hint, not a fact. */
   ended(log: LogId): string
   readonly anyEnded: string
-  /** Live output of a task's loops. Core NATS, not journaled. */
+  /** Live output of a task's loops. Core NATS: it is not journaled. */
   live(log: LogId): string
-  /** The same, whatever the task's session. */
+  /** The same for any session of the task. */
   liveAnySession(tenant: string, task: string): string
 }
 
-/** `beaver.<namespace>.log.<tenant>.<session>.<task>.accepted` */
+/** The number of tokens in `beaver.<namespace>.log.<tenant>.<session>.<task>.accepted`. */
 const entryTokens = 7
 
-/** @param namespace 1 to 32 of `a-z A-Z 0-9 _ -` */
+/** @param namespace 1 to 32 characters of `a-z A-Z 0-9 _ -` @throws {BeaverError} `invalid_configuration` */
 export function subjectsOf(namespace: string): Subjects {
   if (!/^[A-Za-z0-9_-]{1,32}$/.test(namespace)) {
     throw new BeaverError('invalid_configuration', `The namespace ${JSON.stringify(namespace)} must be 1 to 32 letters, digits, "-" or "_".`)
@@ -101,7 +102,7 @@ export function subjectsOf(namespace: string): Subjects {
     log: (log) => `${root}.log.${task(log)}.*`,
     sessionAccepted: (tenant, id) => `${root}.log.${session(tenant, id)}.*.accepted`,
     session: (tenant, id) => `${root}.log.${session(tenant, id)}.>`,
-    // One token more than an entry has: it stands under the name of a log that does not exist.
+    // It has one token more than an entry, so that it is never taken for an entry.
     taskId: (tenant, id) => `${root}.log.${session(tenant, id)}.${encodeToken(id)}.id.claimed`,
     taskIdClaims: (tenant, id) => `${root}.log.${session(tenant, id)}.${encodeToken(id)}.>`,
     wake: (log) => `${root}.wake.${task(log)}`,
@@ -118,7 +119,7 @@ export function subjectsOf(namespace: string): Subjects {
   }
 }
 
-/** The log that a subject of an entry, a wake or an alarm belongs to. */
+/** The log to which the subject of an entry, a wake or an alarm belongs. */
 export function logOf(subject: string): LogId {
   const [tenant = '', session = '', task = ''] = subject.split('.').slice(3, 6).map(decodeToken)
   return { tenant, session, task } as LogId

@@ -1,6 +1,7 @@
-// The TaskQueue port on two durable consumers that all daemons share: one on the first entries of the journal stream, one on wakes.
-// Q1. A task is accepted and queued by one write; there is no second stream that could miss it (docs/decisions/0031).
-// Q2. A wake takes the place of one that nobody has taken yet. While an older one is under way, the newer one is delivered too.
+// The TaskQueue port on two durable consumers that all daemons share: one reads the first entries of the journal stream, the other reads
+// wakes.
+// Q1. One write accepts and queues a task; there is no second stream that could miss it (docs/decisions/0031).
+// Q2. A new wake replaces one that no daemon has taken yet. While an older wake is under way, the newer one is delivered too.
 import { BeaverError, type Delivery, messageOf, type TaskQueue, type Wake } from '@beaver/core'
 import { AckPolicy, type Consumer, DeliverPolicy, type JetStreamManager, jetstream, jetstreamManager, type JsMsg } from '@nats-io/jetstream'
 import { type NatsConnection, nanos } from '@nats-io/nats-core'
@@ -15,9 +16,9 @@ const triesMax = 5
 const alarmHeader = 'Nats-Scheduler'
 
 export interface TaskQueueOptions {
-  /** A delivery neither acknowledged nor extended for this long is delivered again. */
+  /** A delivery that is neither acknowledged nor extended for this long is delivered again. */
   readonly leaseMs: number
-  /** The server's time, in milliseconds since 1970: alarms are set by it. */
+  /** The server's time, in milliseconds since 1970. Alarms are set by it. */
   readonly now: () => number
 }
 
@@ -33,7 +34,7 @@ export async function natsTaskQueue(nc: NatsConnection, subjects: Subjects, opti
   }
   for (const source of ['accepted', 'woken'] as const) consumers[source] = await open(source)
 
-  /** A wake is harmless, so one whose answer was lost is sent again. */
+  /** A second wake is harmless, so a wake whose answer was lost is sent again. */
   async function publish(subject: string, { name, atMs, target }: { name?: string; atMs?: number; target?: string }): Promise<void> {
     const schedule = atMs === undefined || target === undefined ? {} : { schedule: { specification: new Date(atMs), target } }
     for (let tries = 1; ; tries++) {
@@ -58,7 +59,7 @@ export async function natsTaskQueue(nc: NatsConnection, subjects: Subjects, opti
         if (signal.aborted) stop()
         for await (const message of messages) yield delivery(message, of)
       } catch (error) {
-        consumers[of] = null // somebody may have deleted it: make it again
+        consumers[of] = null // Somebody may have deleted the consumer. The next pull makes it again.
         throw error
       } finally {
         signal.removeEventListener('abort', stop)
@@ -83,7 +84,7 @@ async function ensureConsumer(jsm: JetStreamManager, { stream, filter, leaseMs }
   try {
     await jsm.consumers.add(stream, config)
   } catch (cause) {
-    // Another daemon made it with another lease: the newest configuration wins.
+    // Another daemon made the consumer with another lease. The newest configuration wins.
     await jsm.consumers.update(stream, durable, { ack_wait: nanos(leaseMs) }).catch(() => {
       throw new BeaverError('start_failed', `The task queue cannot be set up: ${messageOf(cause)}`, { cause })
     })
@@ -97,7 +98,7 @@ function delivery(message: JsMsg, of: Source): Delivery {
     deliveries: message.info.deliveryCount,
     cause,
     first: of === 'accepted' ? { revision: message.seq, payload: message.data, timeMs: Number(message.timestampNanos / 1_000_000n) } : null,
-    // The client's class has it; its interface leaves it out.
+    // The client's class has this field, but its interface does not.
     lease: (message as JsMsg & { readonly reply: string }).reply,
     acknowledge: () => message.ack(),
     giveBack: (pauseMs) => message.nak(pauseMs),
@@ -105,7 +106,7 @@ function delivery(message: JsMsg, of: Source): Delivery {
   }
 }
 
-/** A delivery is answered at a subject of its own, over whatever connection. */
+/** Each delivery has its own subject for answers, so any connection can answer it. */
 function adopted(nc: NatsConnection, { log, deliveries, lease, cause }: Pick<Delivery, 'log' | 'deliveries' | 'lease' | 'cause'>): Delivery {
   if (!/^\$JS\.ACK\.[^\s*>]+$/.test(lease)) throw new BeaverError('invalid_arguments', `${JSON.stringify(lease)} is no lease of the task queue.`)
   const tell = (what: string): void => nc.publish(lease, what)

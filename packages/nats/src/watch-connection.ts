@@ -1,11 +1,12 @@
-// Tells operators what happens to the connection to NATS and to the journal stream: one line for each change, none in between.
-// W1. It only watches: nobody's work depends on it. W2. A stream that could not be asked for is not missing.
+// Tells operators what happens to the connection to NATS and to the journal stream: one line for each change, and nothing in between.
+// W1. It only watches; no other code depends on it.
+// W2. A stream that does not answer does not count as missing.
 import { type Clock, type Logger, messageOf, steadyClock, systemFacts } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { shownUrl } from './connect.ts'
 import { streamPulse } from './stream-pulse.ts'
 
-/** @param stream whose deletion and recreation are told too; absent: only the connection is watched */
+/** @param stream the stream whose deletion and recreation are reported too. Default: only the connection is watched. */
 export function watchConnection(nc: NatsConnection, logger: Logger, stream?: string, clock: Clock = steadyClock): void {
   const server = shownUrl(nc.getServer())
   let downSince: number | null = null
@@ -27,7 +28,7 @@ export function watchConnection(nc: NatsConnection, logger: Logger, stream?: str
   })
 }
 
-/** @returns a function that ends the watch */
+/** Returns a function that ends the watch. */
 function watchStream(nc: NatsConnection, logger: Logger, stream: string): () => void {
   const pulse = streamPulse(nc, stream)
   let identity: string | null = null

@@ -1,16 +1,16 @@
-// Following the journal into the read model, whatever happens on the way: the loop that never gives up, and what it says of itself.
-// F1. A fault is told once, by one line, and stands in `state` until messages are applied again, or it is seen that none wait.
-// F2. The loop begins again from the read model's own position: what was applied is not applied again, what was not is not lost.
-// F3. A stream that is not the one the read model was built from is a fault, too: the rows stay as they are and are served.
+// Follows the journal into the read model. The loop does not give up before the connection is closed for good, and reports its state.
+// F1. A fault is one line in the log. It stays in `state` until messages are applied again, or until it is clear that none wait.
+// F2. The loop starts again from the read model's own position, so no message is applied twice and none is lost.
+// F3. It is a fault too if the stream is not the one from which the read model was built. The rows stay as they are and are still served.
 import { BeaverError, type Clock, type Logger, messageOf, pause, systemClock, systemFacts } from '@beaver/core'
 import { type connectNats, followJournal, type StreamLook, streamPulse, type Subjects } from '@beaver/nats'
 import type { Following, ReadModel } from '@beaver/projection'
 import { setImmediate } from 'node:timers/promises'
 
 export interface FollowedJournal {
-  /** Resolves when the loop has stopped. Rejects when the connection is closed for good: then nothing goes on here. */
+  /** Resolves when the loop has stopped. Rejects if the connection is closed for good, because the loop cannot go on. */
   readonly over: Promise<void>
-  /** What the loop says of itself; asks the stream where it ends. */
+  /** Reports the state of the loop. It asks for the end of the stream. */
   state(): Promise<Following>
 }
 
@@ -68,14 +68,14 @@ export function followIntoModel(
     if (!signal.aborted) throw new BeaverError('unreachable', 'The connection to NATS is closed.')
   }
 
-  /** Slice by slice; queries and batches come in between. */
+  /** Indexes texts in slices, so that queries and batches can run in between. */
   async function indexWhenIdle(): Promise<void> {
     if (indexing) return
     indexing = true
     try {
       while (!signal.aborted && model.indexTexts()) await setImmediate()
     } catch (error) {
-      stalls(error) // the next batch that is applied begins again
+      stalls(error) // The next batch that catches up starts it again.
     } finally {
       indexing = false
     }
@@ -113,7 +113,7 @@ export function followIntoModel(
 
 const timeOf = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString())
 
-/** What the look itself says, before the loop has met it. */
+/** The fault that the look shows, if the loop has not met it yet. */
 function faultOf(look: StreamLook, clock: Clock): Following['fault'] {
   if (look.kind === 'there') return null
   const since = new Date(clock.now()).toISOString()

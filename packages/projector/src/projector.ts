@@ -1,6 +1,7 @@
-// The audit and projection service: follows the journal into the read model and answers the queries.
-// P1. A batch and the position after it are one transaction. P2. It does not start on the read model of another stream; a stream
-//     that is made anew, or deleted, under a running projector is told, and the queries go on (follow.ts).
+// The audit and projection service: follows the journal into the read model, and answers the queries.
+// P1. A batch and the position after it are stored in one transaction.
+// P2. It does not start with the read model of another stream. If the stream is deleted or recreated while the projector runs, this is
+//     reported, and the queries go on (follow.ts).
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { queryContracts } from '@beaver/contracts'
@@ -12,7 +13,7 @@ import { followIntoModel } from './follow.ts'
 
 export interface Projector {
   readonly info: { readonly file: string; readonly sequence: number }
-  /** Rejects when the projector cannot go on. */
+  /** Rejects if the projector cannot go on. */
   readonly failed: Promise<unknown>
   stop(): Promise<void>
 }
@@ -22,7 +23,7 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
   const subjects = subjectsOf(config.namespace)
   const nc = await connectNats({ url: natsUrl, name: 'beaver-projector' })
   watchConnection(nc, logger, subjects.stream)
-  // A start that fails leaves nothing behind, in a program that embeds the projector too.
+  // A start that fails must leave nothing behind, even in a program that embeds the projector.
   await using undo = new AsyncDisposableStack()
   undo.defer(() => nc.close())
   await ensureJournalStream(nc, subjects)
@@ -36,12 +37,12 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
   const stopping = new AbortController()
 
   const following = followIntoModel(nc, { subjects, model, identity, signal: stopping.signal }, { logger })
-  following.over.catch(() => {}) // told through `failed`
+  following.over.catch(() => {}) // `failed` reports it.
   const services = Object.keys(queryContracts).map((name) =>
     serve(nc, subjects.query(name), async (request) => answer(model.sql, name, request, name === 'status' ? { following: await following.state() } : {})),
   )
 
-  await nc.flush() // the server knows the subscriptions: ready means ready
+  await nc.flush() // A projector that is ready answers queries, so the server has to know the subscriptions first.
   undo.move()
   return {
     info: { file, sequence },

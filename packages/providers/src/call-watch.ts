@@ -1,17 +1,17 @@
-// What ends a provider call early: its caller, the time it may take, and silence in the middle of a stream.
-// W1. Whichever comes first aborts the request, and is told afterwards: the client itself ends a stream without a word.
+// Ends a provider call early: if its caller aborts it, if it takes too long, or if a stream falls silent.
+// W1. The first of these aborts the request. Its reason is kept, because the client itself ends a stream without an error.
 export interface CallWatch {
-  /** Of the request. */
+  /** Aborts the request. */
   readonly controller: AbortController
   gaveUp(): 'timeout' | 'idle' | null
-  /** Something came in: from the first time on, silence is counted from the last. */
+  /** Says that data came in. Silence is counted from the last such call; before the first call it is not counted. */
   stir(): void
   close(): void
 }
 
-/** @param caller aborts the call; the caller finds its own reason there */
+/** @param caller aborts the call, and holds the caller's own reason */
 export function watchCall(caller: AbortSignal, limits: { readonly timeoutMs: number; readonly idleMs: number }): CallWatch {
-  // AbortSignal.any() costs more than the rest of a call.
+  // AbortSignal.any() would cost more than the rest of a call.
   const controller = new AbortController()
   let why: ReturnType<CallWatch['gaveUp']> = null
   const stop = (): void => controller.abort()

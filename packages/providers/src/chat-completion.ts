@@ -1,13 +1,13 @@
-// From the body of a chat completion to a ChatAnswer. Servers differ in what they leave out; what they do send must have its type.
+// Turns the body of a chat completion into a ChatAnswer. Servers may leave out fields, but the fields that they send must have the right type.
 import { type ChatAnswer, ProviderError } from '@beaver/agent'
 import type { ToolCall } from '@beaver/core'
 import { z } from 'zod'
 import { type AnsweringPlace, errorInAnswer } from './provider-failure.ts'
 
 export interface AnswerPlace extends AnsweringPlace {
-  /** How many tool calls stand in the conversation before this answer. */
+  /** The number of tool calls in the conversation before this answer. */
   readonly earlierCalls: () => number
-  /** The tool that a name on the wire stands for. */
+  /** Returns the tool name for a name on the wire. */
   readonly toolName: (name: string) => string
 }
 
@@ -40,7 +40,7 @@ const completion = z.looseObject({
   usage: wireUsage,
 })
 
-/** @throws {ProviderError} `malformed_output`, or `refusal` when the model declined */
+/** @throws {ProviderError} `malformed_output`, or `refusal` if the model declined */
 export function readChatCompletion(body: string, place: AnswerPlace): ChatAnswer {
   const value = parseJson(body, place)
   const parsed = completion.safeParse(value)
@@ -59,7 +59,7 @@ export function readChatCompletion(body: string, place: AnswerPlace): ChatAnswer
   return answerFrom({ id, model, content: message.content ?? null, refusal: message.refusal ?? '', calls, finishReason, usage }, place)
 }
 
-/** What an answer said, whole or put together from a stream. */
+/** The content of an answer, which came as a whole or was joined from a stream. */
 export interface Said {
   readonly id: string | null | undefined
   readonly model: string | null | undefined
@@ -70,13 +70,13 @@ export interface Said {
   readonly usage: z.output<typeof wireUsage>
 }
 
-/** @throws {ProviderError} `refusal` when the model declined */
+/** @throws {ProviderError} `refusal` if the model declined */
 export function answerFrom({ id, model, content, refusal, calls, finishReason, usage }: Said, place: AnswerPlace): ChatAnswer {
   if (refusal !== '' && !content && calls.length === 0) {
     throw new ProviderError('refusal', `The model ${place.model} declined: ${place.redact(refusal)}`)
   }
   return {
-    // Some servers say '' where others say nothing.
+    // Some servers send '' where others send nothing.
     content: content === '' && calls.length > 0 ? null : content,
     toolCalls: withIds(calls, place),
     finishReason: finishReason || (calls.length > 0 ? 'tool_calls' : 'stop'),
@@ -86,7 +86,7 @@ export function answerFrom({ id, model, content, refusal, calls, finishReason, u
   }
 }
 
-/** A call without an id of its own gets its place in the conversation: the same request gives the same id, and none stands twice. */
+/** A call without its own id gets one from its place in the conversation: the same request gives the same id, and each id is used once. */
 function withIds(calls: readonly ToolCall[], place: AnswerPlace): ToolCall[] {
   const taken = new Set<string>()
   return calls.map((call, index) => {
@@ -105,10 +105,10 @@ function parseJson(body: string, place: AnswerPlace): unknown {
   }
 }
 
-/** Longer than what a message shows, so that nothing is cut before it is redacted. */
+/** This is longer than the part that a message shows, so that nothing is cut before it is redacted. */
 const begin = (body: string): string => body.slice(0, 4000)
 
 export function malformed(place: Pick<AnsweringPlace, 'host' | 'redact'>, what: string): ProviderError {
-  // Redacted before it is cut: half a key is still a secret.
+  // The text is redacted before it is cut, because half a key is still a secret.
   return new ProviderError('malformed_output', place.redact(`The endpoint ${place.host} sent an answer that is ${what}`))
 }

@@ -1,6 +1,7 @@
-// From the chunks of a streamed chat completion to the ChatAnswer the whole would have been.
-// S1. What a chunk has must have its type. S2. An answer is complete when the server has said why it ended; one that just
-//     stops was cut. S3. Tool calls are put together by their index, and by their id where a server gives every call the same.
+// Turns the chunks of a streamed chat completion into the ChatAnswer that the whole completion would have been.
+// S1. The fields of a chunk must have the right type.
+// S2. An answer is complete when the server has said why it ended. If the stream just stops, the answer was cut.
+// S3. The pieces of a tool call are joined by their index, or by their id if a server gives every call the same index.
 import { type ChatAnswer, ProviderError } from '@beaver/agent'
 import type { ToolCall } from '@beaver/core'
 import { z } from 'zod'
@@ -30,9 +31,9 @@ const chunk = z.looseObject({
 })
 
 export interface ChatStream {
-  /** Takes the next chunk; the text it brings, or ''. @throws {ProviderError} `malformed_output` */
+  /** Takes the next chunk, and returns its text or ''. @throws {ProviderError} `malformed_output` */
   take(value: unknown): string
-  /** @throws {ProviderError} `provider_unavailable` for an answer that was cut, `malformed_output`, `refusal` */
+  /** @throws {ProviderError} `provider_unavailable` if the answer was cut, `malformed_output`, `refusal` */
   end(): ChatAnswer
 }
 
@@ -56,7 +57,7 @@ export function chatStream(place: AnswerPlace): ChatStream {
       id ||= parsed.data.id ?? null
       model ||= parsed.data.model ?? null
       usage = parsed.data.usage ?? usage
-      // Chunks with usage or with a filter's verdict have no choice; more than one choice was not asked for.
+      // Chunks with the usage or with a filter's verdict have no choice. We ask for one choice only.
       const choice = parsed.data.choices?.find((each) => (each.index ?? 0) === 0)
       finishReason = choice?.finish_reason || finishReason
       for (const delta of choice?.delta?.tool_calls ?? []) calls.add(delta)
@@ -76,11 +77,11 @@ export function chatStream(place: AnswerPlace): ChatStream {
   }
 }
 
-/** Tool calls as their pieces come in. */
+/** Joins tool calls from their pieces. */
 function openCalls(): { made(): readonly ToolCall[]; add(delta: CallDelta): void } {
   const open: { index: number | null; id: string; name: string; pieces: string[] }[] = []
 
-  /** The call a piece belongs to: of its index, else of its id, else the last one. A new id with a name begins another. */
+  /** The call to which a piece belongs: by its index, else by its id, else the last one. A new id with a name begins a new call. */
   function callOf({ index, id, function: called }: CallDelta): (typeof open)[number] | undefined {
     const same = typeof index === 'number' ? open.findLast((call) => call.index === index) : id ? open.findLast((call) => call.id === id) : open.at(-1)
     return same !== undefined && id && same.id !== '' && same.id !== id && called?.name ? undefined : same

@@ -1,20 +1,21 @@
-// One POST to a model's endpoint, on undici: connections kept and shared, no retry, no redirect, no decompression.
-// The `openai` client's own way of sending costs eight times as much (docs/decisions/0006).
-// H1. Aborting ends the request and its connection. H2. No limit of time but that of connecting: the call's watch has the others.
-// H3. `NODE_USE_ENV_PROXY=1` works as for Node.js itself. H4. A redirect comes back as it is: a chat endpoint has no business
-//     redirecting a request that carries a key.
+// Sends one POST to a model's endpoint, on undici. Connections are kept and shared. There is no retry, redirect or decompression.
+// The `openai` client's own way to send costs eight times as much (docs/decisions/0006).
+// H1. An abort ends the request and its connection.
+// H2. The only time limit here is that of connecting; the call's watch has the others.
+// H3. `NODE_USE_ENV_PROXY=1` works as for Node.js itself.
+// H4. A redirect is returned as it is, because a chat endpoint must not redirect a request that carries a key.
 import type { Dispatcher } from 'undici'
 
 export interface HttpAnswer {
   readonly status: number
-  /** The value of a header, several of one name joined as they are in HTTP; `null` without one. */
+  /** The value of a header, or `null` if there is none. Several values of one name are joined as in HTTP. */
   header(name: string): string | null
   headers(): Headers
-  /** The body as one text; for one of known length, when it is not too long to be read. */
+  /** The body as one text. Use it only if the length of the body is known and not too large. */
   text(): Promise<string>
-  /** The body as it comes in. Leaving the loop closes the connection. */
+  /** The body as it comes in. If the loop is left early, the connection is closed. */
   readonly bytes: AsyncIterable<Uint8Array>
-  /** Gives up the body, and the connection with it. */
+  /** Gives up the body and its connection. */
   discard(): void
 }
 
@@ -23,7 +24,7 @@ export type HttpPost = (url: URL, headers: Readonly<Record<string, string>>, bod
 const connectionsMax = 1_024
 const connectMsMax = 30_000
 
-/** With a connection pool of its own. undici is loaded with the first post, so that a daemon is ready without it. */
+/** Makes an HttpPost with its own connection pool. The first post loads undici, so that a daemon can be ready without it. */
 export function httpPost(): HttpPost {
   let made: Promise<Dispatcher> | null = null
   return async ({ origin, pathname, search }, headers, body, signal) => {

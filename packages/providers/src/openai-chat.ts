@@ -1,10 +1,11 @@
 // A ChatProvider on any endpoint that speaks OpenAI's chat completions.
-// O1. One call is one HTTP request: no retry here, the AgentLoop has the policy. Only a server that does not know
-//     `stream_options` is asked again, once for each provider. O2. A call ends within `timeoutMs`, also when the server stalls
-//     in the middle of its answer; a stream that falls silent ends within `idleMs`. O3. The API key is in no error, also when
-//     the server echoes it. O4. What the server sends is checked before it is believed (chat-completion.ts, chat-stream.ts).
-// O5. Tools have their encoded names on the wire, in the schemas and in the history alike, and their own everywhere else (D-13).
-// O6. A streamed answer is the one the whole would have been; a server that does not stream is read whole.
+// O1. One call is one HTTP request. There is no retry here, because the AgentLoop has the policy. Only a server that does not know
+//     `stream_options` is asked again. After that the provider leaves this option out.
+// O2. A call ends within `timeoutMs`, even if the server stalls in the middle of its answer. A stream that falls silent ends within `idleMs`.
+// O3. No error contains the API key, even if the server echoes it.
+// O4. What the server sends is checked before it is used (chat-completion.ts, chat-stream.ts).
+// O5. On the wire, in the schemas and in the history, tools have their encoded names. Everywhere else they have their own (D-13).
+// O6. A streamed answer equals the whole answer. If a server does not stream, its answer is read as a whole.
 import type { ChatAnswer, ChatProvider, ChatRequest } from '@beaver/agent'
 import type { ChatMessage } from '@beaver/core'
 import { type CallWatch, watchCall } from './call-watch.ts'
@@ -17,7 +18,7 @@ import { type AnswerForm, requestBody, toolNameIn } from './request-body.ts'
 import { bodyText, eventsOf, isEventStream } from './response-body.ts'
 
 export interface OpenAiChatOptions extends OpenAiEndpointOptions {
-  /** Of a streamed answer: silence after which it is given up. Default: `timeoutMs`. */
+  /** A streamed answer is given up after this much silence. Default: `timeoutMs`. */
   readonly idleMs?: number
 }
 
@@ -25,7 +26,7 @@ export interface OpenAiChatOptions extends OpenAiEndpointOptions {
  * @example
  * const provider = openAiChatProvider({ name: 'openai', apiKey, model: 'gpt-5', timeoutMs: 120_000 })
  *
- * @throws {BeaverError} `invalid_configuration` when `baseURL` is no http URL or the key is empty
+ * @throws {BeaverError} `invalid_configuration` if `baseURL` is not an http URL or the key is empty
  */
 export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
   const { name, model, timeoutMs } = options
@@ -89,7 +90,7 @@ export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
       const text = stream.take(event)
       if (text !== '') onText(text)
     }
-    // The client ends an aborted stream without an error.
+    // The client ends an aborted stream without an error, so the abort is checked here.
     watch.controller.signal.throwIfAborted()
     return stream.end()
   }
@@ -97,7 +98,7 @@ export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
   return { name, model, chat }
 }
 
-/** A body that is small on the line may fill a heap. */
+/** Calls `onRead` around the reading, because a body that is small on the wire may fill a heap. */
 function whileRead({ onRead }: ChatRequest, read: () => ChatAnswer): ChatAnswer {
   const over = onRead?.()
   try {

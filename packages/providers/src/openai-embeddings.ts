@@ -1,6 +1,7 @@
 // An EmbeddingProvider on any endpoint that speaks OpenAI's embeddings.
-// M1. At most `textsMax` texts a request, one after the other. M2. What comes back is checked: as many vectors as texts, in
-//     their order, all of one length, of finite numbers. M3. The failure classes are those of chat.
+// M1. A request has at most `textsMax` texts. The requests follow one another.
+// M2. The answer is checked: it has as many vectors as texts, in their order, all of one length and with finite numbers.
+// M3. The failure classes are those of chat.
 import type { EmbeddingProvider } from '@beaver/agent'
 import { watchCall } from './call-watch.ts'
 import { malformed } from './chat-completion.ts'
@@ -8,10 +9,10 @@ import { openAiEndpoint, type OpenAiEndpointOptions } from './openai-endpoint.ts
 import { type AnsweringPlace, errorInAnswer, providerErrorOf } from './provider-failure.ts'
 import { bodyText } from './response-body.ts'
 
-/** Of one request; with 3072 numbers a text its answer stays well below what is read. */
+/** The bound of one request. With 3072 numbers for each text, the answer stays well below the bound of a body. */
 const textsMax = 64
 
-/** @throws {BeaverError} `invalid_configuration` when `baseURL` is no http URL or the key is empty */
+/** @throws {BeaverError} `invalid_configuration` if `baseURL` is not an http URL or the key is empty */
 export function openAiEmbeddings(options: OpenAiEndpointOptions): EmbeddingProvider {
   const { name, model, timeoutMs } = options
   const { post, place } = openAiEndpoint(options)
@@ -20,7 +21,7 @@ export function openAiEmbeddings(options: OpenAiEndpointOptions): EmbeddingProvi
     signal.throwIfAborted()
     const watch = watchCall(signal, { timeoutMs, idleMs: timeoutMs })
     try {
-      // Base64, the client's own default, is not known everywhere. An empty text is refused by some.
+      // Some servers do not know base64, the client's own default. Some refuse an empty text.
       const body = { model, input: texts.map((text) => text || ' '), encoding_format: 'float' }
       const answer = await post('/embeddings', JSON.stringify(body), watch.controller.signal)
       return readEmbeddings(await bodyText(answer, place.host), texts.length, place)
@@ -64,7 +65,7 @@ export function readEmbeddings(body: string, count: number, place: AnsweringPlac
   return oneLength(vectors as readonly (readonly number[])[], place)
 }
 
-/** Of different lengths, vectors cannot be compared. */
+/** Checks that all vectors have one length, because others cannot be compared. @throws {ProviderError} */
 function oneLength(vectors: readonly (readonly number[])[], place: AnsweringPlace): readonly (readonly number[])[] {
   const length = vectors[0]?.length
   if (vectors.some((vector) => vector.length !== length)) throw malformed(place, 'not a list of embeddings: they differ in length')

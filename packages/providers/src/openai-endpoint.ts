@@ -1,7 +1,8 @@
-// An endpoint that speaks OpenAI's API, and how its failures are told. The `openai` client says where and with which headers a
-// request goes, and makes the error of a refusal; the sending is ours (http-post.ts).
-// E1. The key goes to this endpoint only, and is in no message. E2. One post is one request: no retry, no log.
-// E3. The client is 230 modules: it is loaded with the first post, so that a daemon is ready without it (docs/decisions/0029).
+// An endpoint that speaks OpenAI's API, and the text of its failures. The `openai` client gives the address and the headers of a request, and
+// makes the error of a refusal. We send the request ourselves (http-post.ts).
+// E1. The key goes to this endpoint only, and no message contains it.
+// E2. One post is one request, without a retry and without a log.
+// E3. The client has 230 modules. The first post loads it, so that a daemon can be ready without it (docs/decisions/0029).
 import { BeaverError } from '@beaver/core'
 import type OpenAI from 'openai'
 import { APIError } from 'openai/core/error'
@@ -11,27 +12,27 @@ import { redactor } from './redact.ts'
 import { bodyText } from './response-body.ts'
 
 export interface OpenAiEndpointOptions {
-  /** As journals and reports name it: `openai`, `simulated`, … */
+  /** Its name in journals and reports: `openai`, `simulated`, … */
   readonly name: string
-  /** Default `https://api.openai.com/v1`. */
+  /** Default: `https://api.openai.com/v1`. */
   readonly baseURL?: string
   readonly apiKey: string
-  /** The variable the key was read from, for messages; default `OPENAI_API_KEY`. */
+  /** The variable from which the key was read, for messages. Default: `OPENAI_API_KEY`. */
   readonly keyName?: string
   readonly model: string
-  /** For the whole call, the answer's body included. */
+  /** The time for the whole call, including the body of the answer. */
   readonly timeoutMs: number
-  /** Default: `httpPost()`, a connection pool of its own. */
+  /** Default: `httpPost()`, which has its own connection pool. */
   readonly http?: HttpPost
 }
 
 export interface OpenAiEndpoint {
-  /** Made when it is first asked for. */
+  /** The client is made on the first call. */
   client(): Promise<OpenAI>
   /**
    * Posts a JSON text to a path below the base URL.
    *
-   * @throws {APIError} when the answer's status is not 2xx; whatever the connection throws
+   * @throws {APIError} if the status of the answer is not 2xx; other errors are those of the connection
    */
   post(path: string, body: string, signal: AbortSignal): Promise<HttpAnswer>
   readonly place: AnsweringPlace
@@ -39,7 +40,7 @@ export interface OpenAiEndpoint {
 
 export const openAiBaseUrl = 'https://api.openai.com/v1'
 
-/** @throws {BeaverError} `invalid_configuration` when `baseURL` is no http URL or the key is empty */
+/** @throws {BeaverError} `invalid_configuration` if `baseURL` is not an http URL or the key is empty */
 export function openAiEndpoint(options: OpenAiEndpointOptions): OpenAiEndpoint {
   const baseURL = options.baseURL ?? openAiBaseUrl
   const host = hostOf(baseURL)
@@ -71,9 +72,9 @@ async function clientOf(options: OpenAiEndpointOptions, baseURL: string): Promis
     adminAPIKey: null,
     maxRetries: 0,
     timeout: options.timeoutMs,
-    // The client would log requests, headers included, to the console when OPENAI_LOG says so.
+    // Otherwise the client would log requests with their headers to the console if OPENAI_LOG is set.
     logLevel: 'off',
-    // Someone else's endpoint does not learn the account's ids.
+    // Another company's endpoint must not learn the ids of the account.
     ...(options.baseURL === undefined ? {} : { organization: null, project: null }),
   })
 }
@@ -85,7 +86,7 @@ function hostOf(baseURL: string): string {
   return url.host
 }
 
-/** Where the client would send a request, and with which headers: the same every time. */
+/** The address and the headers with which the client would send a request. They never change. */
 interface Address {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>

@@ -1,5 +1,5 @@
-// From what a daemon chose to what its loops ask: each endpoint as a provider behind its gate.
-// U1. The choices are plain data, the same for every worker thread; the gate's memory is the one thing they share.
+// Turns the choices of a daemon into the providers of its loops: each endpoint becomes a provider behind its gate.
+// U1. The choices are plain data and the same for every worker thread. The threads share only the gate's memory.
 import type { ChatProvider, EmbeddingProvider, ProviderBundle } from '@beaver/agent'
 import { type Clock, systemClock } from '@beaver/core'
 import { type EndpointGate, endpointGate, type GateLimits } from './gate/endpoint-gate.ts'
@@ -9,23 +9,23 @@ import { openAiChatProvider } from './openai-chat.ts'
 import { openAiEmbeddings } from './openai-embeddings.ts'
 import type { OpenAiEndpointOptions } from './openai-endpoint.ts'
 
-/** An endpoint and the model asked there. */
+/** An endpoint, and the model that is asked there. */
 export interface EndpointChoice {
-  /** As journals and reports name it. */
+  /** Its name in journals and reports. */
   readonly provider: string
-  /** `null`: OpenAI's. */
+  /** `null` means OpenAI's URL. */
   readonly baseURL: string | null
   readonly apiKey: string
-  /** The variable the key comes from, for messages. */
+  /** The variable that holds the key, for messages. */
   readonly keyName: string
   readonly model: string
   readonly timeoutMs: number
   readonly idleMs: number
-  /** Its place in the gate: the same endpoint and model, the same place. */
+  /** Its place in the gate. Choices with the same endpoint and model have the same place. */
   readonly gateIndex: number
 }
 
-/** The main endpoint, and those beside it. Plain data: it goes to every worker thread. */
+/** The main endpoint and the other endpoints. This is plain data, because it goes to every worker thread. */
 export interface ProviderChoices extends EndpointChoice {
   readonly fallback: EndpointChoice | null
   readonly auxiliary: EndpointChoice | null
@@ -34,7 +34,7 @@ export interface ProviderChoices extends EndpointChoice {
   readonly limits: GateLimits
 }
 
-/** The same time in every thread, which no correction of the system's clock moves. */
+/** Its time is the same in every thread, and does not jump when the system's clock is corrected. */
 const sharedClock: Clock = { now: () => Number(process.hrtime.bigint() / 1_000n) / 1_000, after: systemClock.after }
 
 /** @throws {BeaverError} `invalid_configuration` */

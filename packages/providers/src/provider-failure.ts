@@ -1,18 +1,17 @@
-// From what the openai client throws, and what a server says in the middle of an answer, to the failure class that decides what
-// happens next.
-// F1. No raw error is kept as `cause`: the client's errors hold headers and bodies, and those may hold the key.
+// Turns the openai client's errors, and errors in the middle of an answer, into the failure class that decides what happens next.
+// F1. No raw error is kept as `cause`: the client's errors hold headers and bodies, and these may contain the key.
 import { ProviderError } from '@beaver/agent'
 import type { FailureClass } from '@beaver/core'
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai/core/error'
 import { retryAfterMs } from './retry-after.ts'
 import { saysNeverConnected, saysNoStreamOptions, saysOverflow, saysQuotaUsedUp, type ServerError, statusSaidBy } from './server-words.ts'
 
-/** The endpoint as messages name it. */
+/** The endpoint, as messages describe it. */
 export interface AnsweringPlace {
   readonly host: string
   /** The model that was asked. */
   readonly model: string
-  /** Where the key comes from, so that a person knows what to check: `OPENAI_API_KEY`. */
+  /** The variable that holds the key, such as `OPENAI_API_KEY`, so that a person knows what to check. */
   readonly keyName: string
   readonly redact: (text: string) => string
 }
@@ -48,14 +47,14 @@ export function providerErrorOf(error: unknown, place: CallPlace): ProviderError
   return new ProviderError('provider_unavailable', `${endpoint} ${what}`)
 }
 
-/** The client's types say `any`. Without a status the error came among the events of a stream. */
+/** The client's types are `any` here. An error without a status came among the events of a stream. */
 interface AnswerError extends Error {
   readonly status: number | undefined
   readonly headers: Headers | undefined
   readonly error: unknown
 }
 
-/** An error that came where an answer was to be: `{"error": {"code": 429, …}}`. `null` when there is none, or none that says what it is. */
+/** An error that came in place of an answer: `{"error": {"code": 429, …}}`. `null` if there is none, or if it does not say what it is. */
 export function errorInAnswer(value: unknown, place: AnsweringPlace): ProviderError | null {
   const error = field(value, 'error')
   if (typeof error !== 'object' || error === null) return null
@@ -63,7 +62,7 @@ export function errorInAnswer(value: unknown, place: AnsweringPlace): ProviderEr
   return status === null ? null : inTheMiddle(status, error, place)
 }
 
-/** Does the server refuse the wish for usage in a stream? Older ones do not know it. */
+/** Whether the server refuses to send the usage in a stream. Older servers do not know this option. */
 export function refusesStreamOptions(error: unknown): boolean {
   return error instanceof APIError && (error.status === 400 || error.status === 422) && saysNoStreamOptions(text(field(error, 'param')), error.message)
 }
@@ -116,7 +115,7 @@ function classify(status: number, error: ServerError, place: AnsweringPlace): { 
   }
 }
 
-/** The HTTP status an error in an answer stands for: its own number, else by its codes. */
+/** The HTTP status of an error in an answer: its own number, or else the one that its codes mean. */
 function statusIn(error: object): number | null {
   for (const number of [field(error, 'status'), field(error, 'code')].map(Number)) if (Number.isInteger(number) && number >= 400 && number <= 599) return number
   return statusSaidBy({ codes: codesOf(error) })
@@ -128,7 +127,7 @@ const field = (value: unknown, name: string): unknown => (typeof value === 'obje
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** What the server said, without the status the client puts before it. */
+/** The text of the server, without the status that the client puts before it. */
 function serverText(error: AnswerError): string {
   const body = error.error as { message?: unknown } | string | undefined
   if (typeof body === 'string') return body
@@ -149,6 +148,6 @@ const codeOf = (error: unknown): string => text(field(error, 'code'))
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const code = codeOf(error)
-  if (code.startsWith('ERR_SSL_')) return code // its message is OpenSSL's: addresses, files and lines
+  if (code.startsWith('ERR_SSL_')) return code // Its message comes from OpenSSL, and has addresses, files and lines.
   return error.message.includes(code) ? error.message || error.name : `${code} ${error.message}`.trim()
 }

@@ -1,9 +1,9 @@
-// Makes text that others wrote fit for a message: without secrets, one line, of bounded length.
+// Makes foreign text fit for a message: without secrets, in one line, with a bounded length.
 import { hideSecrets } from '@beaver/core'
 
 const longestShown = 300
 
-/** A function that makes foreign text fit for a message: one line, of bounded length, without the key in any of its spellings. */
+/** Returns a function that makes foreign text fit for a message. It removes the key in all its spellings. */
 export function redactor(apiKey: string): (text: string) => string {
   const clean = hideSecrets([apiKey])
   return (text) => {

@@ -1,17 +1,18 @@
 // The body of a chat request on the wire, and the names of tools there.
-// B1. The tools of a loop are the same at every call, and the larger part of a short request: their text is made once and put into the
-//     text of the rest, in place of being serialised again. B2. Either way the body is the same JSON value.
+// B1. The tools of a loop are the same in every call, and they are the larger part of a short request. So their text is made once and put into
+//     the text of the rest, and not serialised again.
+// B2. Either way the body is the same JSON value.
 import { type ChatRequest, toolNameAtProvider, toolNamesFromProvider, type ToolSchema } from '@beaver/agent'
 import { type ChatMessage, isOn } from '@beaver/core'
 import type OpenAI from 'openai'
 
-/** How the answer is to come. */
+/** The form in which the answer should come. */
 export interface AnswerForm {
   readonly stream?: true
   readonly stream_options?: { readonly include_usage: true }
 }
 
-/** As JSON. With the switch `tool_text` off it is serialised as a whole. */
+/** The body as JSON. If the switch `tool_text` is off, it is serialised as a whole. */
 export function requestBody(model: string, { messages, tools }: Pick<ChatRequest, 'messages' | 'tools'>, form: AnswerForm): string {
   const rest = { model, messages: messages.map(wireMessage), ...form } satisfies OpenAI.ChatCompletionCreateParams
   if (tools.length === 0) return JSON.stringify(rest)
@@ -19,7 +20,7 @@ export function requestBody(model: string, { messages, tools }: Pick<ChatRequest
   return `${JSON.stringify(rest).slice(0, -1)},"tools":${knownTools(tools).text}}`
 }
 
-/** The tool that a name of the provider's stands for. */
+/** Returns the tool name for a name on the wire. */
 export const toolNameIn = (tools: readonly ToolSchema[], wire: string): string => knownTools(tools).nameOf(wire)
 
 interface KnownTools {

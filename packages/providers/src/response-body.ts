@@ -1,11 +1,11 @@
 // The body of a provider's response, as text or as the events of a stream.
-// R1. Never more than `bodyBytesMax` is kept: above it the answer is malformed and its connection closed.
+// R1. At most `bodyBytesMax` are kept. If a body is larger, the answer is malformed, and its connection is closed.
 import { ProviderError } from '@beaver/agent'
 import type OpenAI from 'openai'
 import { Stream } from 'openai/core/streaming'
 import type { HttpAnswer } from './http-post.ts'
 
-/** Above this an answer is not read to its end. */
+/** A larger answer is not read to its end. */
 export const bodyBytesMax = 8 * 1024 * 1024
 
 /** @throws {ProviderError} `malformed_output` */
@@ -24,10 +24,10 @@ export async function bodyText(answer: HttpAnswer, host: string): Promise<string
 export const isEventStream = (answer: HttpAnswer): boolean => /^text\/event-stream\b/i.test(answer.header('content-type') ?? '')
 
 /**
- * The JSON values of a stream of events, up to `[DONE]`. Ends without a word when `controller` aborts or the server just stops:
- * whoever reads decides whether that was the end. Leaving it early aborts `controller`.
+ * The JSON values of a stream of events, up to `[DONE]`. It ends without an error if `controller` aborts or if the server just stops. The
+ * reader decides whether that was the end. If the reader leaves early, `controller` aborts.
  *
- * @throws {SyntaxError} for what is not JSON, an `APIError` for an error among the events
+ * @throws {SyntaxError} if an event is not JSON; an `APIError` if an event is an error
  */
 export function eventsOf(answer: HttpAnswer, { client, host, controller, stir }: EventsOptions): AsyncIterable<unknown> {
   const body = ReadableStream.from(boundedBytes(answer, host, stir))
@@ -38,7 +38,7 @@ interface EventsOptions {
   readonly client: OpenAI
   readonly host: string
   readonly controller: AbortController
-  /** Called for every piece that comes in. */
+  /** It is called for every piece that comes in. */
   readonly stir: () => void
 }
 
@@ -47,7 +47,7 @@ async function* boundedBytes(answer: HttpAnswer, host: string, stir: () => void 
   for await (const chunk of answer.bytes) {
     stir()
     bytes += chunk.length
-    // Leaving the loop closes the connection.
+    // The error leaves the loop, and this closes the connection.
     if (bytes > bodyBytesMax) throw tooLarge(answer, host)
     yield chunk
   }

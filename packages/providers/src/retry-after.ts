@@ -1,7 +1,7 @@
-// The server's wish when to come back: `retry-after-ms`, or `Retry-After` in seconds or as an HTTP date.
+// Reads when the server wants to be asked again: `retry-after-ms`, or `Retry-After` in seconds or as an HTTP date.
 import { systemClock } from '@beaver/core'
 
-/** In milliseconds; `null` when there is no wish or it cannot be read. A date is read against the server's own `Date`, if it gave one. */
+/** The pause in milliseconds, or `null` if there is none that can be read. A date is compared with the server's `Date`, if it sent one. */
 export function retryAfterMs(headers: Headers | undefined, now: () => number = systemClock.now): number | null {
   if (headers === undefined) return null
   const ms = numberIn(headers.get('retry-after-ms'))

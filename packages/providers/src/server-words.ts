@@ -1,10 +1,10 @@
-// What servers of many makers write into their errors: the one place that reads it. What follows from it belongs to provider-failure.ts.
-// The codes of OpenAI are only partly those of the servers that copy its interface, and some of these put the only hint into the
-// message. So a word is looked for where no status and no exact code tells. A word that is missed gives a less exact failure class.
+// The words in errors from the servers of many makers. Only this file reads them; what follows from them is decided in provider-failure.ts.
+// Servers that copy OpenAI's interface use only some of its codes, and some put the only hint into the message. So a word is looked for if
+// neither a status nor an exact code tells the cause. If a word is missed, the failure class is less exact.
 
-/** An error as a server sent it. */
+/** An error as the server sent it. */
 export interface ServerError {
-  /** Its `code` and `type`, with a space between them. */
+  /** The `code` and the `type` of the error, with a space between them. */
   readonly codes: string
   readonly message: string
 }
@@ -12,13 +12,13 @@ export interface ServerError {
 const overflow =
   /context[_ ](length|window|size)|maximum context|(prompt|input|request).{0,40}\b(too long|too large|too many tokens)|too many (input )?tokens|exceeds? the maximum number of tokens/i
 
-/** The conversation does not fit into the model. */
+/** Whether the conversation does not fit into the model. */
 export const saysOverflow = ({ codes, message }: ServerError): boolean => overflow.test(codes) || overflow.test(message)
 
-/** The account has nothing left to spend, which no pause mends. */
+/** Whether the account has no money left. No pause helps against this. */
 export const saysQuotaUsedUp = ({ codes }: Pick<ServerError, 'codes'>): boolean => codes.split(' ').includes('insufficient_quota')
 
-/** The server does not know how to count the tokens of a stream. @param param the parameter it names, if any */
+/** Whether the server cannot count the tokens of a stream. @param param the parameter that it names, if any */
 export const saysNoStreamOptions = (param: string, message: string): boolean => /stream_options|include_usage/.test(`${param} ${message}`)
 
 const statuses: readonly (readonly [RegExp, number])[] = [
@@ -30,12 +30,12 @@ const statuses: readonly (readonly [RegExp, number])[] = [
   [/invalid_request|context_length|content_policy/i, 400],
 ]
 
-/** The HTTP status that the codes of an error stand for, where it came without one; `null`: they say nothing. */
+/** The HTTP status that the codes of an error mean, if it came without one. `null` if they mean none. */
 export const statusSaidBy = ({ codes }: Pick<ServerError, 'codes'>): number | null => statuses.find(([pattern]) => pattern.test(codes))?.[1] ?? null
 
-/** Codes of Node.js, undici and OpenSSL for a connection that did not come about. */
+/** The codes of Node.js, undici and OpenSSL for a connection that was never made. */
 const neverConnected =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|(ERR_SSL|ERR_TLS|CERT|UNABLE_TO)_\w+|\w*SELF_SIGNED\w*)$/
 
-/** Whether the error with this code came before there was a connection. */
+/** Whether the error with this code came before a connection was made. */
 export const saysNeverConnected = (code: string): boolean => neverConnected.test(code)

@@ -1,13 +1,13 @@
-// How often a child may be started again, decided purely: OTP's intensity and period, and a pause that grows.
-// R1. Deaths count for `periodMs`; more than `restartsMax` that count exceed the intensity.
+// Decides whether a child is started again after a death: OTP's intensity and period, and a pause that grows. Pure.
+// R1. A death counts for `periodMs`. If more than `restartsMax` deaths count, the intensity is exceeded.
 import type { Backoff, Intensity } from './supervisor-spec.ts'
 
 export type AfterDeath =
-  | { readonly kind: 'restart'; readonly pauseMs: number; /** That count, this one included. */ readonly deaths: number }
-  /** `againMs`: until one more restart is within the intensity; `null`: never. */
+  | { readonly kind: 'restart'; readonly pauseMs: number; /** The deaths that count, including this one. */ readonly deaths: number }
+  /** `againMs` is the time until one more restart is within the intensity. `null` means never. */
   | { readonly kind: 'exceeded'; readonly deaths: number; readonly againMs: number | null }
 
-/** @param deaths when the child ended, in milliseconds, the last one included @param random a number in [0, 1) */
+/** @param deaths the times of the deaths in milliseconds, including the last one @param random a number in [0, 1) */
 export function afterDeath(
   deaths: readonly number[],
   { now, random, intensity, backoff }: { now: number; random: number; intensity: Intensity; backoff: Backoff },
@@ -27,7 +27,7 @@ function ceilingOf(deaths: number, { pauseMsFirst, pauseMsMin, pauseMsMax }: Bac
   return deaths === 1 ? pauseMsFirst : Math.min(pauseMsMax, pauseMsMin * 2 ** (deaths - 2))
 }
 
-/** Those deaths that still count. A clock that was set back makes none count for longer than the period. */
+/** The deaths that still count. If the clock is set back by more than the period, earlier deaths no longer count. */
 export function recentDeaths(deaths: readonly number[], now: number, { periodMs }: Intensity): number[] {
   return deaths.filter((at) => periodMs === null || Math.abs(now - at) < periodMs)
 }

@@ -1,7 +1,9 @@
-// A supervisor at work: it starts, stops and restarts its children as ./supervise.ts decides, and says so in the log.
-// What a child is belongs to its starter: a process, a connection, a thread.
-// S1. At most one of a child runs at a time. S2. After `stop` nothing is started, and it resolves when every child is gone.
-// S3. `failed` settles at most once, after the children are gone. S4. Each restart and each escalation is one line of the log.
+// A supervisor at work: it starts, stops and restarts its children as supervise.ts decides, and reports this in the log.
+// The starter of a child decides what the child is: a process, a connection or a thread.
+// S1. At most one instance of a child runs at a time.
+// S2. After `stop` nothing is started. `stop` resolves when every child is gone.
+// S3. `failed` settles at most once, after the children are gone.
+// S4. Each restart and each escalation is one line of the log.
 import { BeaverError, messageOf } from '../errors.ts'
 import { supervisionFacts } from '../log/facts.ts'
 import { type Clock, pause, systemClock } from '../ports/clock.ts'
@@ -10,54 +12,54 @@ import { newSupervisor, supervise, type SupervisorAction, type SupervisorEvent, 
 import type { ChildSpec, SupervisorSpec } from './supervisor-spec.ts'
 
 export interface ChildEnd {
-  /** In words: `exit code 1`. */
+  /** The reason in words, such as `exit code 1`. */
   readonly reason: string
-  /** As planned: a `transient` child is not started again. */
+  /** Whether it ended as planned. If so, a `transient` child is not started again. */
   readonly normal: boolean
 }
 
 export interface RunningChild {
-  /** Resolves when it is gone. */
+  /** Resolves when the child is gone. */
   readonly gone: Promise<ChildEnd>
-  /** Asks it to end; resolves when it is gone, in bounded time. */
+  /** Asks the child to end. Resolves when it is gone, in bounded time. */
   stop(): Promise<void>
-  /** Ends it at once, where it can be. */
+  /** Ends the child at once, if that is possible. */
   kill?(): void
 }
 
-/** Resolves when the child is ready. @throws what kept it from that; nothing of it is left then, also when `signal` aborts */
+/** Resolves when the child is ready. @throws the reason why it did not start. In this case, or if `signal` aborts, nothing of it may be left. */
 export type StartChild<C extends RunningChild> = (signal: AbortSignal) => Promise<C>
 
 export type SupervisionStatus<C extends RunningChild> =
   | { readonly kind: 'ready'; readonly id: string; readonly child: C; readonly restarted: boolean }
   | { readonly kind: 'died'; readonly id: string; readonly reason: string; readonly pauseMs: number; readonly deaths: number }
-  /** `againMs`: until it is started again; `null`: it is not. */
+  /** `againMs` is the time until the child is started again. `null` means that it is not started again. */
   | { readonly kind: 'escalated'; readonly id: string; readonly reason: string; readonly deaths: number; readonly againMs: number | null }
 
 export interface SupervisionOptions<C extends RunningChild> {
   readonly spec: SupervisorSpec
   readonly logger?: Logger
-  /** What every line of the log says besides. */
+  /** Further fields for every line of the log. */
   readonly fields?: LogFields
   readonly clock?: Clock
-  /** In [0, 1); for jitter. */
+  /** A number in [0, 1) for the jitter. */
   readonly random?: () => number
-  /** What the log says of a child that runs. */
+  /** Fields for the log about a child that runs. */
   fieldsOf?(child: C): LogFields
   onStatus?(status: SupervisionStatus<C>): void
-  /** What `failed` rejects with. Default: `start_failed` with a sentence. */
+  /** Makes the error with which `failed` rejects. Default: `start_failed` with a sentence. */
   failure?(escalated: { readonly id: string; readonly reason: string; readonly deaths: number }): Error
 }
 
 export interface Supervision<C extends RunningChild> {
-  /** Starts a further child. Resolves when it runs for the first time. @throws what kept it from that, if it must succeed */
+  /** Starts a further child. Resolves when it runs for the first time. @throws the reason why it never ran: see `firstStart` */
   add(child: ChildSpec, start: StartChild<C>): Promise<C>
-  /** The running child; `null` while there is none. */
+  /** The running child, or `null` if it does not run. */
   get(id: string): C | null
-  /** Rejects when the supervisor escalates with `fail`. */
+  /** Rejects if the supervisor escalates with `fail`, after its children are gone. */
   readonly failed: Promise<never>
   stop(): Promise<void>
-  /** Ends all children at once; nothing is started any more. */
+  /** Ends all children at once. Nothing is started after it. */
   kill(): void
 }
 
@@ -65,7 +67,7 @@ interface Kept<C extends RunningChild> {
   readonly start: StartChild<C>
   readonly first: PromiseWithResolvers<C>
   running: C | null
-  /** Of its present life, the pause before it included. */
+  /** Aborts the present life of the child, including the pause before it. */
   life: AbortController
   hadFirst: boolean
 }
@@ -100,7 +102,7 @@ class RunningSupervision<C extends RunningChild> implements Supervision<C> {
   add(child: ChildSpec, start: StartChild<C>): Promise<C> {
     if (this.#state.status !== 'running') return Promise.reject(new BeaverError('start_failed', `${child.id} is not started: its supervisor stops.`))
     const first = Promise.withResolvers<C>()
-    first.promise.catch(() => {}) // who asked is told; a supervisor that stops tells nobody
+    first.promise.catch(() => {}) // The caller of `add` handles the error. The process must not fail if the caller does not.
     this.#kept.set(child.id, { start, first, running: null, life: new AbortController(), hadFirst: false })
     this.#dispatch({ kind: 'child_added', child })
     return first.promise
@@ -160,7 +162,7 @@ class RunningSupervision<C extends RunningChild> implements Supervision<C> {
     this.#tell({ kind: 'escalated', id, reason, deaths, againMs })
   }
 
-  /** One life of a child: the pause, the start, the end. */
+  /** One life of a child: the pause, the start and the end. */
   async #live({ id, pauseMs, restart }: { id: string; pauseMs: number; restart: boolean }): Promise<void> {
     const of = this.#kept.get(id)
     if (of === undefined) return

@@ -1,47 +1,48 @@
-// Supervision, decided purely: what a supervisor does when a child starts, ends or is to stop. OTP's semantics over data.
-// Starting, stopping and pausing belong to ./start-supervision.ts, the data of each supervisor to ./supervisors.ts.
-// D1. A child ends before it, or what replaces it, is started again. D2. Groups stop in the reverse order of their start and start
-//     in its order, one at a time. D3. After `stop`, and after a failure, nothing is started. D4. Each death is counted once; a
-//     child that the supervisor stops does not die.
+// Decides what a supervisor does when a child starts or ends, or when the supervisor stops: OTP's semantics over data. Pure.
+// start-supervision.ts starts, stops and pauses; supervisors.ts holds the data of each supervisor.
+// D1. A child has ended before it, or what replaces it, is started again.
+// D2. Groups stop in the reverse order of their start and start in that order, one child at a time.
+// D3. After `stop`, and after a failure, nothing is started.
+// D4. Each death is counted once. The end of a child that the supervisor stops is not a death.
 import { afterDeath, recentDeaths } from './restart-intensity.ts'
 import type { ChildSpec, SupervisorSpec } from './supervisor-spec.ts'
 
 export interface SupervisedChild extends ChildSpec {
-  /** `starting` from its start, the pause before included, until it is ready. `left`: it is not started again. */
+  /** `starting`: from the pause before its start until it is ready. `left`: it is not started again. */
   readonly status: 'idle' | 'starting' | 'running' | 'stopping' | 'left'
-  /** When it died, as far as it counts. */
+  /** The times of those deaths that count. */
   readonly deaths: readonly number[]
 }
 
 export interface SupervisorState {
   readonly spec: SupervisorSpec
-  /** In the order of their start. */
+  /** The children in the order of their start. */
   readonly children: readonly SupervisedChild[]
-  /** Children that are started, one after the other, when none is `stopping` any more. The first after `pauseMs`. */
+  /** The children to start, one after the other, as soon as none is `stopping`. The first one starts after `pauseMs`. */
   readonly toStart: readonly string[]
   readonly pauseMs: number
-  /** `ending`: everything stops. */
+  /** `ending`: all children are being stopped. */
   readonly status: 'running' | 'ending' | 'ended'
 }
 
 export type SupervisorEvent =
-  /** A further child; it is started at once. */
+  /** A further child was added. It is started at once. */
   | { readonly kind: 'child_added'; readonly child: ChildSpec }
   | { readonly kind: 'child_started'; readonly id: string }
-  /** It ended, or did not start. @param normal as planned: exit code 0 */
+  /** A child ended, or did not start. @param normal whether it ended as planned, such as with exit code 0 */
   | { readonly kind: 'child_ended'; readonly id: string; readonly reason: string; readonly normal: boolean; readonly at: number; readonly random: number }
-  /** Its first start failed, and the caller was told. */
+  /** The first start of a child failed, and the caller knows it. */
   | { readonly kind: 'child_withdrawn'; readonly id: string }
   | { readonly kind: 'stop' }
 
 export type SupervisorAction =
   | { readonly kind: 'start'; readonly id: string; readonly pauseMs: number; readonly restart: boolean }
   | { readonly kind: 'stop'; readonly id: string }
-  /** For the log: why a child is started again. */
+  /** For the log: the reason why a child is started again. */
   | { readonly kind: 'tell_restart'; readonly id: string; readonly reason: string; readonly pauseMs: number; readonly deaths: number }
   /** The intensity is exceeded. */
   | { readonly kind: 'escalate'; readonly id: string; readonly reason: string; readonly deaths: number; readonly againMs: number | null }
-  /** Nothing runs any more. */
+  /** All children are gone. */
   | { readonly kind: 'ended' }
 
 export interface Supervised {
@@ -106,7 +107,7 @@ function exceeded(state: SupervisorState, { id, reason, deaths, againMs }: { id:
   return andThen(next, { kind: 'escalate', id, reason, deaths, againMs: kind === 'wait' ? againMs : null })
 }
 
-/** Starts a child again, with those its strategy names. */
+/** Starts a child again, together with the children that the strategy adds. */
 function restarted(state: SupervisorState, id: string, pauseMs: number): Supervised {
   const { strategy } = state.spec
   if (strategy === 'one_for_one') {
@@ -120,26 +121,26 @@ function restarted(state: SupervisorState, id: string, pauseMs: number): Supervi
   return onward({ ...state, toStart, pauseMs: Math.max(pauseMs, state.toStart.length > 0 ? state.pauseMs : 0) })
 }
 
-/** What comes next in a stop or a restart of several: the last that still runs is stopped, then the first is started. */
+/** The next step of a stop or a restart of several children: first the last running one is stopped, and in the end the first one is started. */
 function onward(state: SupervisorState): Supervised {
   if (state.status === 'ended') return { state, actions: [] }
   const alive = state.children.filter(({ status }) => status === 'running' || status === 'starting')
   if (state.children.some(({ status }) => status === 'stopping')) return { state, actions: [] }
   const ending = state.status === 'ending'
-  // Those of a restart group that run were started by it already when they stand before its rest.
+  // Only children that are still to be started again are stopped. The restart has started the others of its group already.
   const last = (ending ? alive : alive.filter(({ id }) => state.toStart.includes(id))).at(-1)
   if (last !== undefined) {
     return { state: withChild(state, last.id, (child) => ({ ...child, status: 'stopping' })), actions: [{ kind: 'stop', id: last.id }] }
   }
   if (ending) return { state: { ...state, status: 'ended' }, actions: [{ kind: 'ended' }] }
   const [first, ...rest] = state.toStart
-  // One at a time: the next is started when this one runs.
+  // Children start one at a time: the next one starts when this one runs.
   if (first === undefined || alive.some(({ id, status }) => status === 'starting' && isInGroup(state, id))) return { state, actions: [] }
   const starting = withChild({ ...state, toStart: rest, pauseMs: 0 }, first, (child) => ({ ...child, status: 'starting' }))
   return { state: starting, actions: [{ kind: 'start', id: first, pauseMs: state.pauseMs, restart: true }] }
 }
 
-/** A child that is starting stands before the rest of its group in the order of starts. */
+/** Whether a child comes before the children of a group that are still to start, in the order of starts. */
 const isInGroup = ({ spec, children, toStart }: SupervisorState, id: string): boolean =>
   spec.strategy !== 'one_for_one' && children.findIndex((child) => child.id === id) < children.findIndex((child) => child.id === toStart[0])
 
@@ -148,5 +149,5 @@ const withChild = (state: SupervisorState, id: string, change: (child: Supervise
   children: state.children.map((child) => (child.id === id ? change(child) : child)),
 })
 
-/** What is told comes before what is done. */
+/** Reports come before the other actions. */
 const andThen = ({ state, actions }: Supervised, told: SupervisorAction): Supervised => ({ state, actions: [told, ...actions] })

@@ -1,14 +1,14 @@
-// Every supervisor of Beaver, with its data. docs/reference/supervision.md shows the same table; a test holds the two together.
-// Who runs a supervisor reads its row here; a row that only names what another place decides says so.
-// T1. Nothing in Beaver is started again without a bound that stands in this table.
+// Every supervisor of Beaver, with its data. docs/reference/supervision.md shows the same table, and a test compares the two.
+// The code that runs a supervisor reads its row here. No code reads the rows of tasks, teams and loops: they describe decisions of the runtime.
+// T1. Nothing in Beaver is started again without a bound, and each bound is in this table.
 import { failurePolicies } from '../failure/failure-policy.ts'
 import type { SupervisorSpec } from './supervisor-spec.ts'
 
 export const supervisors = {
   /**
-   * The parts of `beaver up`. One for one, although all use the nats-server: a daemon that is started again gives up the tasks it
-   * drives and must read their logs, while its connection comes back by itself, on the same port, with what it wrote waited for.
-   * What dies for the first time in a while is started at once: tasks stand still until it is back.
+   * The parts of `beaver up`. The strategy is one for one although all parts use the nats-server: a daemon that is started again gives up
+   * the tasks that it drives and must read their logs. A daemon that goes on reconnects by itself, on the same port, and waits for its writes.
+   * The first death in a while leads to a restart with almost no pause, because tasks make no progress until the part is back.
    */
   services: {
     id: 'services',
@@ -23,7 +23,7 @@ export const supervisors = {
     escalation: { kind: 'fail', says: '"beaver up" stops everything and ends with exit code 3' },
     firstStart: 'must_succeed',
   },
-  /** The threads of a daemon. */
+  /** The worker threads of a daemon. */
   worker_pool: {
     id: 'worker_pool',
     strategy: 'one_for_one',
@@ -33,7 +33,7 @@ export const supervisors = {
     escalation: { kind: 'fail', says: 'the daemon ends, and its supervisor decides' },
     firstStart: 'must_succeed',
   },
-  /** An MCP server that a daemon starts: one supervisor each. `restarts_max` of its configuration is the intensity. */
+  /** An MCP server that a daemon starts. Each has its own supervisor. `restarts_max` of its configuration is the intensity. */
   mcp_program: {
     id: 'mcp_program',
     strategy: 'one_for_one',
@@ -43,7 +43,7 @@ export const supervisors = {
     escalation: { kind: 'leave', says: 'its tools are withdrawn until the daemon starts again' },
     firstStart: 'counts_as_death',
   },
-  /** An MCP server over HTTP: it is not Beaver's to start, so it is connected again for as long as the daemon runs. */
+  /** An MCP server over HTTP. Beaver cannot start it, so it is connected again for as long as the daemon runs. */
   mcp_http: {
     id: 'mcp_http',
     strategy: 'one_for_one',
@@ -53,7 +53,7 @@ export const supervisors = {
     escalation: { kind: 'wait', says: 'it is connected again as soon as the period allows' },
     firstStart: 'counts_as_death',
   },
-  /** The simulated model beside a daemon, on the port of its first start. */
+  /** The simulated model beside a daemon. A restart uses the port of the first start. */
   simulated_model: {
     id: 'simulated_model',
     strategy: 'one_for_one',
@@ -63,7 +63,7 @@ export const supervisors = {
     escalation: { kind: 'fail', says: 'the daemon ends, and its supervisor decides' },
     firstStart: 'must_succeed',
   },
-  /** A task among the daemons: a death is an owner that went away without a release. `daemon.owners_lost_max` is the intensity. */
+  /** A task among the daemons. A death is an owner that went away without a release. `daemon.owners_lost_max` is the intensity. */
   task: {
     id: 'task',
     strategy: 'one_for_one',
@@ -73,7 +73,7 @@ export const supervisors = {
     escalation: { kind: 'leave', says: 'the task is dead-lettered and fails' },
     firstStart: 'counts_as_death',
   },
-  /** The nodes of a team: a node that failed is not run again, and what depends on it is blocked. */
+  /** The nodes of a team. A node that failed is not run again, and the nodes that depend on it are blocked. */
   team: {
     id: 'team',
     strategy: 'one_for_one',
@@ -83,7 +83,7 @@ export const supervisors = {
     escalation: { kind: 'leave', says: 'what depends on the node is blocked, and the other branches go on' },
     firstStart: 'counts_as_death',
   },
-  /** A loop whose thread is lost: it is folded from the journal and goes on in another thread. */
+  /** A loop whose thread is lost. It is folded from the journal and goes on in another thread. */
   loop: {
     id: 'loop',
     strategy: 'one_for_one',
@@ -93,7 +93,7 @@ export const supervisors = {
     escalation: { kind: 'leave', says: 'the run fails with the failure class, and its team or task decides' },
     firstStart: 'counts_as_death',
   },
-  /** A loop whose thread ran out of memory: it is likely to do so again. */
+  /** A loop whose thread ran out of memory. It is likely to do so again. */
   loop_out_of_memory: {
     id: 'loop_out_of_memory',
     strategy: 'one_for_one',
@@ -105,7 +105,7 @@ export const supervisors = {
   },
 } as const satisfies Readonly<Record<string, SupervisorSpec>>
 
-/** The policy of a failure class is the one place of its bound. */
+/** The bound comes from the policy of the failure class, where it is defined once. */
 function restartsOf(failureClass: 'worker_lost' | 'out_of_memory'): number {
   const policy = failurePolicies[failureClass]
   return policy.action === 'restart' ? policy.restartsMax : 0

@@ -1,6 +1,7 @@
-// Whether a call of an MCP tool is sent to its server, and what a refused call is answered. It sends nothing.
-// A1. A call is refused with a code and a sentence that tells the model how to go on. A2. A stopped call is refused first, then one
-// that the server cannot take, then one of a withheld tool, then one too many, and at last one of a tool that is not listed.
+// Decides whether a call of an MCP tool is sent to its server, and what a refused call is answered. It sends nothing.
+// A1. A call is refused with a code and a sentence that tells the model how to go on.
+// A2. The reasons are checked in this order: the call was stopped, the server is not connected, the tool is withheld, too many calls are
+//     open, the tool is not listed.
 import type { ExternalResult } from '@beaver/agent'
 import type { Pinned } from '../pins/pin-keeper.ts'
 import { failed } from './call-result.ts'
@@ -11,7 +12,7 @@ import type { McpServerState } from './server-status.ts'
 export interface CalledServer {
   readonly name: string
   readonly state: McpServerState
-  /** `null`: there is no connection. */
+  /** `null` if there is no connection. */
   readonly link: Link | null
   readonly lastError: string | null
   readonly pinned: Pinned

@@ -1,4 +1,4 @@
-// fetch for one MCP server over HTTP, with bodies bounded: a message of an event stream, or a whole answer of another kind.
+// A fetch for one MCP server over HTTP that bounds bodies: each message of an event stream, or the whole of any other answer.
 import { messageBytesMax } from './child-transport.ts'
 
 export async function boundedFetch(input: string | URL, init?: RequestInit): Promise<Response> {
@@ -9,7 +9,7 @@ export async function boundedFetch(input: string | URL, init?: RequestInit): Pro
   return new Response(response.body.pipeThrough(bound(streams)), { status, statusText, headers })
 }
 
-/** Ends in an error after `messageBytesMax` bytes; with `streams`, bytes up to the last empty line do not count. */
+/** Fails after `messageBytesMax` bytes. With `streams`, the count starts again after each chunk that contains an empty line. */
 function bound(streams: boolean): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0
   return new TransformStream({

@@ -1,5 +1,6 @@
-// What a call of an MCP tool came to, as a model reads it: text as text, everything else told by type and size.
-// R1. Bounded. R2. Every failure has a code and a sentence.
+// Turns the outcome of an MCP tool call into what a model reads. Text stays text; of anything else the model reads the type and the size.
+// R1. The text is bounded.
+// R2. Every failure has a code and a sentence.
 import type { ExternalResult } from '@beaver/agent'
 import { messageOf } from '@beaver/core'
 import { type CallToolResult, type ContentBlock, ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client'
@@ -13,7 +14,7 @@ export function failed(error: string, content: string): ExternalResult {
 export function resultOf({ content, structuredContent, isError }: CallToolResult): ExternalResult {
   const parts = content.map(textOf)
   const structured = structuredContent === undefined ? null : JSON.stringify(structuredContent)
-  // Servers repeat the structured content as text for older clients.
+  // Servers repeat the structured content as text for older clients. It is shown once.
   if (structured !== null && !content.some((block) => block.type === 'text' && sameJson(block.text, structured))) parts.push(structured)
   const text = bounded(parts.filter((part) => part !== '').join('\n'))
   if (isError === true) return { success: false, content: text === '' ? 'The tool failed and did not say why.' : text, error: 'mcp_tool_failed' }
@@ -55,7 +56,7 @@ function bounded(text: string): string {
   return text.length <= resultCharsMax ? text : `${text.slice(0, resultCharsMax)}\n[cut: ${text.length - resultCharsMax} more characters]`
 }
 
-/** What a call that threw came to; `lost`: the connection is of no use any more. */
+/** The outcome of a call that threw. `lost` means that the connection cannot be used any more. */
 export interface CallFailure {
   readonly result: ExternalResult
   readonly lost: 'no' | 'yes' | 'perhaps'

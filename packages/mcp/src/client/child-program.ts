@@ -1,9 +1,9 @@
-// ChildProgram: one run of a program as a child process that can be ended with all it started. What its output means belongs to
-// child-transport.ts.
-// P1. It leads a process group of its own. When it ends, what is left of the group is killed: nothing it started stays.
-// P2. Ending it takes bounded time: its stdin is closed, then it gets SIGTERM, then SIGKILL, each with a deadline.
-// P3. Its end is told once. The reason is what we found wrong with it, or else how it ended.
-// P4. What it may make us keep is bounded: the tail of its stderr, and the input that it does not read.
+// ChildProgram: one run of a program as a child process that can be ended together with everything it started. What its output means is
+// decided in child-transport.ts.
+// P1. The program leads its own process group. When it ends, the rest of the group is killed, so that nothing it started stays.
+// P2. The time to end it is bounded: its stdin is closed, then it gets SIGTERM, then SIGKILL, each with a deadline.
+// P3. Its end is reported once. The reason is the fault that we found in it, or else the way it ended.
+// P4. What it can make us keep is bounded: the tail of its stderr, and the input that it does not read.
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
 import type { Clock } from '@beaver/core'
@@ -11,18 +11,18 @@ import type { Address } from './server-spec.ts'
 
 export interface ChildOptions {
   readonly clock: Clock
-  /** Process groups that run. The owner of the set kills them if this process ends without closing. */
+  /** The process groups that run. The owner of the set kills them if this process ends without closing them. */
   readonly groups: Set<number>
-  /** How long it may take to leave after its stdin was closed, and again after SIGTERM. Default: 1,500. */
+  /** The time that it has to end after its stdin was closed, and again after SIGTERM. Default: 1,500. */
   readonly leaveMsMax?: number
 }
 
-/** Who talks to the program. */
+/** The partner that talks to the program. */
 export interface ChildPeer {
-  /** How much of its input it may leave unread. */
+  /** The number of bytes of its input that it may leave unread. */
   readonly inputBytesMax: number
   onOutput(bytes: Buffer): void
-  /** Called once. */
+  /** The program calls this once. */
   onEnd(): void
 }
 
@@ -52,24 +52,24 @@ export class ChildProgram {
     return this.#child?.pid ?? null
   }
 
-  /** Why it is gone; `null` while it runs or before it was started. */
+  /** The reason of its end, or `null` while it runs and before it was started. */
   get ended(): string | null {
     return this.#ended
   }
 
-  /** The last of what it wrote to stderr. */
+  /** The tail of its stderr. */
   get stderrTail(): string {
     return this.#stderrTail
   }
 
-  /** Its stdin. @throws when it does not run, or does not read what it was given */
+  /** Its stdin. @throws if it does not run, or if it does not read its input */
   get input(): Writable {
     if (this.#child === null || this.#ended !== null || this.#child.stdin.writableEnded) throw new Error('the server is not running')
     if (this.#child.stdin.writableLength > this.#peer.inputBytesMax) throw new Error('the server does not read its input')
     return this.#child.stdin
   }
 
-  /** Resolves when it runs. Rejects with the reason when it cannot be started. */
+  /** Resolves when it runs. Rejects with the reason if it cannot be started. */
   start(): Promise<void> {
     const { command, args, cwd, env } = this.#program
     return new Promise((resolve, reject) => {
@@ -96,20 +96,20 @@ export class ChildProgram {
     })
   }
 
-  /** Kills it because its output makes no sense any more. The first such reason is the reason of its end. */
+  /** Kills it because its output is unusable. The first such reason is the reason of its end. */
   breakOff(reason: string): void {
     if (this.#fault !== null) return
     this.#fault = reason
     this.#signalGroup('SIGKILL')
   }
 
-  /** Ends it. Every call waits for the same end. */
+  /** Ends it. All calls wait for the same end. */
   end(): Promise<void> {
     return (this.#ending ??= this.#end())
   }
 
   #attach(started: Child): void {
-    started.stdin.on('error', () => {}) // its end is told by `exit`
+    started.stdin.on('error', () => {}) // `exit` reports its end.
     started.stdout.on('error', () => {})
     started.stderr.on('error', () => {})
     started.stdout.on('data', (bytes: Buffer) => {
@@ -122,7 +122,7 @@ export class ChildProgram {
       const reason = signal === null ? `it ended with exit code ${code}` : `it was ended by ${signal}`
       this.#signalGroup('SIGKILL')
       if (started.pid !== undefined) this.#options.groups.delete(started.pid)
-      // What it wrote last may still be in the pipes.
+      // Its last output may still be in the pipes.
       const late = this.#options.clock.after(pipesMsMax, () => this.#finish(reason))
       started.once('close', () => {
         late.cancel()
@@ -136,7 +136,7 @@ export class ChildProgram {
     try {
       process.kill(-this.#child.pid, signal)
     } catch {
-      // Nobody is left in it.
+      // The group has no process any more.
     }
   }
 

@@ -1,6 +1,7 @@
-// An MCP server as a child process: messages are lines on its stdin and stdout. The process itself belongs to child-program.ts.
-// C1. Closing the transport ends the program; the end of the program closes the transport. C2. Lines that are no messages are passed
-//     over, up to a number. C3. A message is bounded.
+// An MCP server as a child process: the messages are lines on its stdin and stdout. The process itself is handled in child-program.ts.
+// C1. If the transport is closed, the program ends. If the program ends, the transport is closed.
+// C2. Lines that are not messages are skipped, up to a bound.
+// C3. A message is bounded.
 import { messageOf } from '@beaver/core'
 import { deserializeMessage, type JSONRPCMessage, serializeMessage, type Transport } from '@modelcontextprotocol/client'
 import { type ChildOptions, ChildProgram } from './child-program.ts'
@@ -9,11 +10,11 @@ import type { Address } from './server-spec.ts'
 
 export interface ChildTransport extends Transport {
   readonly pid: number | null
-  /** Never read here; a client tells a child from an HTTP server by it. */
+  /** It is never read here. The field shows a client that this is a child and not an HTTP server. */
   readonly stderr: null
-  /** Why the child is gone; `null` while it runs or before it was started. */
+  /** The reason of the child's end, or `null` while it runs and before it was started. */
   readonly ended: string | null
-  /** The last of what it wrote to stderr. */
+  /** The tail of its stderr. */
   readonly stderrTail: string
 }
 
@@ -37,7 +38,7 @@ export function childTransport(address: Extract<Address, { kind: 'program' }>, o
     },
     onEnd: () => transport.onclose?.(),
   })
-  // A plain object: the client's negotiation exchanges `start` for one call.
+  // This is a plain object, because the client's negotiation replaces `start` for one call.
   const transport: ChildTransport = {
     stderr: null,
     get pid() {

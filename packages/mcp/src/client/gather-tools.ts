@@ -1,6 +1,6 @@
-// What the MCP servers of one process offer together: every tool under one name. It decides only; start-mcp-servers.ts keeps what it
-// decided and tells the listeners.
-// G1. A name stands for one tool of one server: the first server of the configuration has it, and the others say why they lack it.
+// Collects the tools that the MCP servers of one process offer together, each under one name. It only decides; start-mcp-servers.ts keeps the
+// decision and informs the listeners.
+// G1. A name means one tool of one server. The first server of the configuration gets it, and for the others the reason is kept.
 // G2. A withheld tool keeps its name and is not offered.
 import type { ExternalTool } from '@beaver/agent'
 import type { LeftOut } from './list-tools.ts'
@@ -9,19 +9,19 @@ import type { SupervisedServer } from './supervise-server.ts'
 
 export interface NamedTool {
   readonly server: SupervisedServer
-  /** As the server calls it. */
+  /** The server's own name for the tool. */
   readonly tool: string
 }
 
 export interface GatheredTools {
   readonly offered: readonly ExternalTool[]
-  /** By the name under which it is offered; withheld tools too. */
+  /** All tools, including withheld ones, by the name under which they are offered. */
   readonly known: ReadonlyMap<string, NamedTool>
-  /** By server: tools whose name another tool has. */
+  /** For each server, the tools whose name another tool has. */
   readonly collisions: ReadonlyMap<string, readonly LeftOut[]>
 }
 
-/** The caller's own deadline comes after ours, so that we notice a server that hangs. */
+/** The caller's deadline is later than ours by this much, so that we notice a server that hangs. */
 const timeoutSlackMs = 1_000
 
 export function gatherTools(servers: readonly SupervisedServer[], names: TakenNames): GatheredTools {

@@ -1,5 +1,5 @@
-// Several suppliers of external tools as one. A call goes to the first that lists its name now, else to the last supplier, which
-// has the better answer to an unknown name: MCP servers know what they had.
+// Joins several suppliers of external tools into one. A call goes to the first supplier that lists its name now. If none does, it goes to the
+// last supplier, which should have the best answer to an unknown name: MCP servers know which tools they had.
 import type { ExternalTools } from '@beaver/agent'
 
 /** @param suppliers at least one */

@@ -1,6 +1,6 @@
-// Bytes into lines, each bounded. Long lines cost one copy: their chunks are kept until the line ends.
+// Splits bytes into lines with a bound. The chunks of a long line are kept until the line ends, so that it is copied only once.
 
-/** @returns takes bytes; false once a line grew beyond `lineBytesMax`: nothing more is taken */
+/** Returns a function that takes bytes. After a line grew beyond `lineBytesMax` it returns false and takes nothing more. */
 export function lineSplitter(lineBytesMax: number, onLine: (line: string) => void): (bytes: Buffer) => boolean {
   let begun: Buffer[] = []
   let begunBytes = 0

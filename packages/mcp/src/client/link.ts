@@ -1,5 +1,6 @@
-// Link: one live connection to one MCP server, as a child or over HTTP, in whichever era of the protocol the server speaks.
-// L1. Connecting ends within `startMsMax`; what it started is gone when it failed. L2. `gone` tells the end, whoever ended it.
+// Link: one live connection to one MCP server, as a child or over HTTP, in the era of the protocol that the server speaks.
+// L1. Connecting ends within `startMsMax`. If it fails, everything that it started is gone.
+// L2. `gone` reports the end, whichever side ended the connection.
 import type { Clock } from '@beaver/core'
 import { messageOf } from '@beaver/core'
 import { Client, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
@@ -10,30 +11,30 @@ import type { Address } from './server-spec.ts'
 export interface Link {
   readonly client: Client
   readonly pid: number | null
-  /** `name version`, as the server calls itself. */
+  /** The server's own name and version, as `name version`. */
   readonly server: string | null
-  /** The server only knows the handshake of 2025: the next connection need not ask. */
+  /** Whether the server knows only the handshake of 2025. In this case the next connection need not ask. */
   readonly legacy: boolean
-  /** Resolves with the reason. */
+  /** Resolves with the reason when the connection has ended. */
   readonly gone: Promise<string>
-  /** Ends it. @param reason as a sentence goes on: "it does not answer" */
+  /** Ends the connection. @param reason a clause such as "it does not answer" */
   drop(reason: string): Promise<void>
 }
 
 export interface LinkOptions {
   readonly clock: Clock
   readonly groups: Set<number>
-  /** How we call ourselves. */
+  /** Our version, which the server is told. */
   readonly version: string
   readonly startMsMax: number
   readonly leaveMsMax?: number
-  /** `legacy`: no question about the era first. Some programs end when they are asked. */
+  /** `legacy`: connect without the question about the era, because some programs end when they are asked. */
   readonly mode: 'auto' | 'legacy'
   readonly signal: AbortSignal
   onListChanged(): void
 }
 
-/** `asked`: it ended upon the question about the era, it seems. */
+/** `asked` means that the program seems to have ended because of the question about the era. */
 export class LinkError extends Error {
   readonly asked: boolean
   constructor(message: string, asked: boolean, options: { cause?: unknown } = {}) {
@@ -64,7 +65,7 @@ export async function connectLink(address: Address, options: LinkOptions): Promi
   )
   Object.assign(client, {
     onclose: () => tellGone(child?.ended ?? 'the connection was closed'),
-    onerror: () => {}, // told by the call that fails
+    onerror: () => {}, // The call that fails reports it.
   })
 
   let late = false

@@ -1,6 +1,6 @@
-// The tools a server lists: all pages, each tool checked and bounded.
-// T1. One tool that cannot be used is left out and told; the others stay. T2. What is kept of a tool is bounded; its hash is
-//     that of all the server said.
+// Lists the tools of a server: it reads all pages, and checks and bounds each tool.
+// T1. A tool that cannot be used is left out and reported; the others stay.
+// T2. What is kept of a tool is bounded. Its hash covers everything that the server said about it.
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '@beaver/core'
 import type { Client } from '@modelcontextprotocol/client'
@@ -10,11 +10,11 @@ export interface ListedTool {
   readonly name: string
   readonly description: string
   readonly inputSchema: Readonly<Record<string, unknown>>
-  /** The server's own word; used as a hint only. */
+  /** The server's own statement. It is only used as a hint. */
   readonly idempotent: boolean
   /** SHA-256 of the canonical JSON of name, description, inputSchema and annotations. */
   readonly hash: string
-  /** What the hash is of, for a person; cut. */
+  /** The text that was hashed, cut to a bound, so that a person can read it. */
   readonly definition: string
 }
 
@@ -44,7 +44,7 @@ const tool = z.looseObject({
   annotations: z.looseObject({ readOnlyHint: z.boolean().optional(), idempotentHint: z.boolean().optional() }).optional(),
 })
 
-/** @throws what the client throws when the server does not answer, or not with a list */
+/** @throws the client's error if the server does not answer, or does not answer with a list */
 export async function listTools(client: Client, options: { timeoutMs: number; signal: AbortSignal }): Promise<Listing> {
   const tools = new Map<string, ListedTool>()
   const leftOut: LeftOut[] = []

@@ -1,6 +1,6 @@
-// The names MCP tools are offered under: `<server>_<tool>`, within `^[a-zA-Z0-9_-]{1,64}$`.
-// N1. A name depends on the configuration and on the tool's own name only, never on which server answered first.
-// N2. What does not fit, is taken, or could be another server's tool as well, ends in a hash of both names.
+// The names under which MCP tools are offered: `<server>_<tool>`, within `^[a-zA-Z0-9_-]{1,64}$`.
+// N1. A name depends only on the configuration and on the tool's own name, never on which server answered first.
+// N2. If a name does not fit, is taken, or could also be a tool of another server, it ends in a hash of both names.
 import { createHash } from 'node:crypto'
 import { isWorkflowTool } from '@beaver/workflows'
 
@@ -8,13 +8,13 @@ const charsMax = 64
 const hashChars = 8
 
 export interface TakenNames {
-  /** All servers of the configuration. */
+  /** The names of all servers of the configuration. */
   readonly servers: readonly string[]
-  /** Names of tools that are not MCP's. */
+  /** The names of tools that are not MCP tools. */
   readonly reserved: ReadonlySet<string>
 }
 
-/** @example offeredName('github', 'search issues', { servers: ['github'], reserved: new Set() }) // 'github_search_issues_' and eight letters or digits */
+/** @example offeredName('github', 'search issues', { servers: ['github'], reserved: new Set() }) // 'github_search_issues_' and a hash */
 export function offeredName(server: string, tool: string, { servers, reserved }: TakenNames): string {
   const plain = `${server}_${tool}`
   const ambiguous = servers.some((other) => other !== server && other.startsWith(`${server}_`) && plain.startsWith(`${other}_`))

@@ -1,8 +1,9 @@
-// Which tools of a listing the configuration selects. Listing them belongs to list-tools.ts, and offering them to server-tools.ts.
-// S1. Without a selection every listed tool is kept. S2. A tool that is selected and not listed is left out with a reason.
+// Selects the tools of a listing that the configuration wants. list-tools.ts makes the listing, and server-tools.ts decides what is offered.
+// S1. Without a selection every listed tool is kept.
+// S2. A tool that is selected but not listed is left out with a reason.
 import type { LeftOut, Listing } from './list-tools.ts'
 
-/** @param wanted names of tools, as under `tools` in the configuration; absent: all */
+/** @param wanted the names under `tools` in the configuration. Default: all tools. */
 export function selectTools({ tools, leftOut }: Listing, wanted: readonly string[] | undefined): Listing {
   if (wanted === undefined) return { tools, leftOut }
   const missing = wanted.filter((each) => tools.every((tool) => tool.name !== each) && leftOut.every(({ tool }) => tool !== each))

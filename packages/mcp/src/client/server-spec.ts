@@ -1,16 +1,16 @@
-// What the operator says of one MCP server, and what of it a connection needs: with `$NAME` read from the environment.
-// E1. A variable that is not set is a failure that names it: a server never gets an empty secret.
+// The operator's settings for one MCP server, and the address that a connection needs, with each `$NAME` read from the environment.
+// E1. A variable that is not set is an error that names it, so a server never gets an empty secret.
 import type { Permission } from '@beaver/agent'
 import { BeaverError } from '@beaver/core'
 
 interface OfEveryServer {
-  /** Of its tools, where no rule says otherwise. */
+  /** The permission of its tools, if no rule decides. */
   readonly permission: Permission
-  /** Only these of its tools; absent: all. */
+  /** Use only these of its tools. Default: all. */
   readonly tools?: readonly string[] | undefined
-  /** One call. */
+  /** The time that one call may take. */
   readonly timeout_ms: number
-  /** Within ten minutes. */
+  /** The number of restarts within ten minutes. */
   readonly restarts_max: number
 }
 
@@ -28,12 +28,12 @@ export interface McpHttpSpec extends OfEveryServer {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** As the configuration has it under `mcp`. */
+/** One entry of `mcp` in the configuration. */
 export type McpServerSpec = McpProgramSpec | McpHttpSpec
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** What to reach a server by; nothing in it is a reference any more. */
+/** The address of a server, in which every reference is replaced by its value. */
 export type Address =
   | {
       readonly kind: 'program'
@@ -44,7 +44,7 @@ export type Address =
     }
   | { readonly kind: 'http'; readonly url: string; readonly headers: Readonly<Record<string, string>> }
 
-/** @throws {BeaverError} `invalid_configuration` naming the variable that is not set */
+/** @throws {BeaverError} `invalid_configuration`, which names the variable that is not set */
 export function addressOf(spec: McpServerSpec, environment: Environment): Address {
   const expanded = (values: Readonly<Record<string, string>>): Record<string, string> =>
     Object.fromEntries(Object.entries(values).map(([name, value]) => [name, expand(value, environment)]))
@@ -56,7 +56,7 @@ export function addressOf(spec: McpServerSpec, environment: Environment): Addres
 const references = /\$(?:\$|\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))/g
 
 /**
- * `$NAME` and `${NAME}` replaced by what the environment has; `$$` is a dollar sign.
+ * Replaces `$NAME` and `${NAME}` by their values in the environment. `$$` is a dollar sign.
  *
  * @throws {BeaverError} `invalid_configuration`
  * @example expand('Bearer $TOKEN', { TOKEN: 'abc' }) // 'Bearer abc'

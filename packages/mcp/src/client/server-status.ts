@@ -1,19 +1,19 @@
-// What a daemon says of one MCP server.
+// The status of one MCP server, as a daemon reports it.
 import type { LeftOut } from './list-tools.ts'
 
-/** `restarting`: it died or could not be reached, and is tried again. `failed`: left alone until the daemon starts anew. */
+/** `restarting`: it died or could not be reached, and is tried again. `failed`: it is left alone until the daemon starts again. */
 export type McpServerState = 'starting' | 'connected' | 'restarting' | 'failed' | 'stopped'
 
 export interface McpServerStatus {
   readonly name: string
   readonly state: McpServerState
-  /** `name version`, as the server calls itself. */
+  /** The server's own name and version, as `name version`. */
   readonly server: string | null
   readonly pid: number | null
-  /** How many of its tools are offered. */
+  /** The number of its tools that are offered. */
   readonly tools: number
   readonly pinned: number
-  /** Tools that changed since they were pinned: withheld until approved. */
+  /** The tools that changed since they were pinned. They are withheld until they are approved. */
   readonly changed: readonly string[]
   readonly leftOut: readonly LeftOut[]
   readonly lastError: string | null

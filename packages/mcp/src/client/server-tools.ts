@@ -1,7 +1,9 @@
-// ServerTools: what one MCP server lists, and what of it may be offered. The connection belongs to link.ts, when the server is asked
-// for its list to supervise-server.ts, and the pins themselves to pin-keeper.ts.
-// T1. A new list is compared with the pins at once. T2. While the pins cannot be read or stored, no tool is offered.
-// T3. A tool that changed is withheld until a person approves it. T4. The log tells each of these once, when it begins.
+// ServerTools: the tools that one MCP server lists, and which of them may be offered. The connection is in link.ts, supervise-server.ts decides
+// when the server is asked for its list, and pin-keeper.ts keeps the pins.
+// T1. A new list is compared with the pins at once.
+// T2. While the pins cannot be read or stored, no tool is offered.
+// T3. A tool that changed is withheld until a person approves it.
+// T4. When tools begin to be withheld, the log says so once.
 import type { Logger } from '@beaver/core'
 import type { Client } from '@modelcontextprotocol/client'
 import type { Pinned, PinKeeper } from '../pins/pin-keeper.ts'
@@ -12,7 +14,7 @@ import type { McpServerSpec } from './server-spec.ts'
 export interface ServerToolsPorts {
   readonly pins: PinKeeper
   readonly listMsMax: number
-  /** What is listed or may be offered may have changed. */
+  /** The listed tools, or those that may be offered, may have changed. */
   onChange(): void
   readonly logger: Logger
 }
@@ -41,7 +43,7 @@ export class ServerTools {
     return this.#pinned
   }
 
-  /** Something is withheld: an approval may change that. */
+  /** Whether a tool is withheld. An approval may change this. */
   get withholds(): boolean {
     return this.#pinned.kind === 'withheld' || this.#pinned.changed.size > 0
   }
@@ -54,7 +56,7 @@ export class ServerTools {
     return this.#listing.tools.find((each) => each.name === tool)
   }
 
-  /** Asks the server for its list. @throws what the client throws when the server does not answer, or not with a list */
+  /** Asks the server for its list. @throws the client's error if the server does not answer, or does not answer with a list */
   async list(client: Client, signal: AbortSignal): Promise<void> {
     const hasTools = client.getServerCapabilities()?.tools !== undefined
     const timeoutMs = Math.max(this.#ports.listMsMax, this.#spec.timeout_ms)
@@ -72,7 +74,7 @@ export class ServerTools {
     this.#ports.onChange()
   }
 
-  /** Withdraws all tools. The caller tells the change. */
+  /** Withdraws all tools. The caller reports the change. */
   clear(): void {
     this.#listing = nothing
   }

@@ -1,7 +1,8 @@
-// The MCP servers of one process as external tools: each is connected once, in the background, whatever happens to the others.
-// Keeping one server connected belongs to supervise-server.ts, and the names of the tools to gather-tools.ts.
-// M1. Starting waits for no server. M2. Listeners are told only when the offered tools are others than before. M3. Nothing of a
-//     server outlives `close`, nor an ordinary end of the process.
+// Offers the MCP servers of one process as external tools. Each server is connected once, in the background, whatever happens to the others.
+// supervise-server.ts keeps one server connected, and gather-tools.ts names the tools.
+// M1. The start waits for no server.
+// M2. Listeners are informed only if the offered tools differ from those before.
+// M3. Nothing of a server outlives `close` or an ordinary end of the process.
 import type { ExternalCall, ExternalResult, ExternalTool, ExternalTools } from '@beaver/agent'
 import { type Clock, type Logger, silentLogger, systemClock } from '@beaver/core'
 import { pinKeeper } from '../pins/pin-keeper.ts'
@@ -13,36 +14,36 @@ import type { McpServerStatus } from './server-status.ts'
 import { superviseServer, type SupervisedServer } from './supervise-server.ts'
 
 export interface McpOptions {
-  /** Where `$NAME` is read from. */
+  /** The environment from which `$NAME` is read. */
   readonly environment: Environment
   readonly pinsFile: string
-  /** How we call ourselves to servers. */
+  /** Our version, which servers are told. */
   readonly version: string
-  /** Names of tools that are not MCP's. */
+  /** The names of tools that are not MCP tools. */
   readonly reserved?: readonly string[]
   readonly logger?: Logger
   readonly clock?: Clock
   /** A number in [0, 1). */
   readonly random?: () => number
-  /** From start to answer of one server. Default: 60,000. */
+  /** The time from the start of one server to its answer. Default: 60,000. */
   readonly startMsMax?: number
-  /** What a child has for leaving, twice. Default: 1,500. */
+  /** The time that a child has to end, first after its stdin was closed, then after SIGTERM. Default: 1,500. */
   readonly leaveMsMax?: number
-  /** A list of tools, and the question whether a server that was silent still answers; never less than its `timeout_ms`. Default: 10,000. */
+  /** The time for a list of tools. A server that was silent is asked for its list too. It is at least the server's `timeout_ms`. Default: 10,000. */
   readonly listMsMax?: number
 }
 
 export interface McpConnections extends ExternalTools, AsyncDisposable {
   readonly status: readonly McpServerStatus[]
-  /** Resolves when every server was connected or has failed once. */
+  /** Resolves when every server has connected or failed once. */
   readonly settled: Promise<void>
   close(): Promise<void>
 }
 
-/** How often the pins are read again while a tool is withheld. An approval takes effect within this time. */
+/** The pins are read again this often while a tool is withheld. An approval takes effect within this time. */
 const pinsLookMs = 2_000
 
-/** @param servers by name, as under `mcp` in the configuration */
+/** @param servers the servers by name, as under `mcp` in the configuration */
 export async function startMcpServers(servers: Readonly<Record<string, McpServerSpec>>, options: McpOptions): Promise<McpConnections> {
   return new McpServers(servers, options)
 }
@@ -51,7 +52,7 @@ class McpServers implements McpConnections {
   readonly settled: Promise<void>
   readonly #clock: Clock
   readonly #names: TakenNames
-  /** Process groups that run. */
+  /** The process groups that run. */
   readonly #groups = new Set<number>()
   readonly #listeners = new Set<() => void>()
   readonly #supervised: SupervisedServer[] = []
@@ -94,7 +95,7 @@ class McpServers implements McpConnections {
 
   async call({ name, arguments: args }: ExternalCall, signal: AbortSignal): Promise<ExternalResult> {
     const supervised = this.#supervised
-    // A run that was taken up again may call before its server has listed anything.
+    // A run that continues after a restart may call a tool before the server has listed any.
     if (!this.#gathered.known.has(name) && supervised.some((server) => server.status().state === 'starting')) await this.#settledOr(signal)
     const found = this.#gathered.known.get(name)
     if (found !== undefined) return found.server.call(found.tool, args, signal)
@@ -111,7 +112,7 @@ class McpServers implements McpConnections {
     return this.close()
   }
 
-  /** Puts the tools of all servers together, and tells the listeners when the offered ones are others than before. */
+  /** Collects the tools of all servers, and informs the listeners if the offered tools differ from those before. */
   #gather(): void {
     const before = this.#gathered.offered
     const gathered = gatherTools(this.#supervised, this.#names)
@@ -151,7 +152,7 @@ function killGroups(groups: ReadonlySet<number>): void {
     try {
       process.kill(-pid, 'SIGKILL')
     } catch {
-      // It is gone already.
+      // The group has ended already.
     }
   }
 }

@@ -1,8 +1,9 @@
-// One MCP server of the configuration, kept connected: it is started, listed, restarted with a bound, and ended.
-// What it lists and may offer belongs to server-tools.ts, and which calls are refused to admit-call.ts. How often it is connected
-// again stands in core's table `supervisors`.
-// S1. All calls share one connection. S2. While the server is being restarted its tools stay listed and calls fail at once; once it
-//     is given up they are withdrawn. S3. A connection counts as ready only after its tools are listed and compared with the pins.
+// Keeps one MCP server of the configuration connected: it is started, listed, restarted with a bound, and ended.
+// server-tools.ts decides what it lists and may offer, and admit-call.ts which calls are refused. How often it is connected again is defined in
+// core's table `supervisors`.
+// S1. All calls share one connection.
+// S2. While the server is being restarted, its tools stay listed, and calls fail at once. When it is given up, its tools are withdrawn.
+// S3. A connection counts as ready only after its tools are listed and compared with the pins.
 // S4. Nothing here rejects.
 import type { ExternalResult } from '@beaver/agent'
 import {
@@ -31,16 +32,16 @@ import { ServerTools } from './server-tools.ts'
 export interface SupervisedServer {
   readonly name: string
   readonly spec: McpServerSpec
-  /** What it lists and may be asked for, withheld ones too; empty once it is given up. */
+  /** The tools that it lists, including withheld ones. It is empty after the server was given up. */
   readonly listed: readonly ListedTool[]
-  /** Whether a tool it lists may be offered. */
+  /** Whether a tool that it lists may be offered. */
   mayOffer(tool: string): boolean
-  /** Resolves when it was connected, failed, or died for the first time. */
+  /** Resolves when it has connected, failed or died for the first time. */
   readonly settled: Promise<void>
   status(): Omit<McpServerStatus, 'tools'>
-  /** Something of it is withheld: an approval may change that. */
+  /** Whether a tool of it is withheld. An approval may change this. */
   readonly withholds: boolean
-  /** Holds what it lists against the pins again. */
+  /** Compares its list with the pins again. */
   review(): Promise<void>
   call(tool: string, args: JsonObject, signal: AbortSignal): Promise<ExternalResult>
   close(): Promise<void>
@@ -56,7 +57,7 @@ export interface ServerPorts {
   readonly startMsMax: number
   readonly leaveMsMax: number
   readonly listMsMax: number
-  /** What it lists or may offer has changed. */
+  /** The tools that it lists or may offer have changed. */
   onChange(): void
   readonly logger: Logger
 }
@@ -65,7 +66,7 @@ interface ConnectedServer extends RunningChild {
   readonly link: Link
 }
 
-/** How often a server over HTTP is asked for its list. This shows that it is gone, and changes that it cannot tell. */
+/** A server over HTTP is asked for its list this often. This shows whether it is gone, and changes that it cannot report. */
 const lookMs = 60_000
 
 export function superviseServer(name: string, spec: McpServerSpec, ports: ServerPorts): SupervisedServer {
@@ -107,7 +108,7 @@ class McpServer implements SupervisedServer {
       onStatus: (status) => this.#onStatus(status),
     })
     const fault = addressFault(spec, ports.environment)
-    if (fault === null) this.#supervision.add({ id: name, restart: 'permanent' }, (signal) => this.#begin(signal)).catch(() => {}) // told through `onStatus`
+    if (fault === null) this.#supervision.add({ id: name, restart: 'permanent' }, (signal) => this.#begin(signal)).catch(() => {}) // `onStatus` reports it.
     else this.#refuse(fault)
   }
 
@@ -212,7 +213,7 @@ class McpServer implements SupervisedServer {
     return this.#tools.list(from.client, this.#stopping.signal)
   }
 
-  /** Lists again. A server that does not answer this is ended, and so restarted. */
+  /** Lists the tools again. A server that does not answer is ended, and so it is restarted. */
   async #refresh(of: Link): Promise<void> {
     if (this.#refreshing !== 'no') {
       this.#refreshing = 'again'
@@ -245,7 +246,7 @@ class McpServer implements SupervisedServer {
     }
   }
 
-  /** Connects: one life of the server. A program that ends when it is asked for its era is asked the old way the next time. */
+  /** Connects, for one life of the server. If a program ends because it is asked for its era, the next connection does not ask. */
   async #begin(signal: AbortSignal): Promise<ConnectedServer> {
     this.#attempts++
     let next: Link
@@ -288,7 +289,7 @@ class McpServer implements SupervisedServer {
     this.#become('failed')
   }
 
-  /** It stays `failed` until the daemon starts again: nothing of its address can change before. */
+  /** It stays `failed` until the daemon starts again, because its address cannot change before. */
   #refuse(reason: string): void {
     const { name } = this
     this.#lastError = reason
@@ -298,7 +299,7 @@ class McpServer implements SupervisedServer {
   }
 }
 
-/** A server over HTTP is not ours to restart: it is connected again for as long as the daemon runs, if it is at all. */
+/** We cannot restart a server over HTTP. It is connected again for as long as the daemon runs, if restarts are allowed at all. */
 function supervisorOf(spec: McpServerSpec): SupervisorSpec {
   const row = 'url' in spec && spec.restarts_max > 0 ? supervisors.mcp_http : supervisors.mcp_program
   return { ...row, intensity: { ...row.intensity, restartsMax: spec.restarts_max } }

@@ -1,6 +1,7 @@
 // The pins on disk: one JSON file in Beaver's home.
-// F1. It is replaced whole or not at all. F2. One that cannot be read is reported and never written over.
-// F3. Daemon and command line change it one after the other: a lock file, taken over when its owner is long gone.
+// F1. It is replaced as a whole or not at all.
+// F2. A file that cannot be read is reported and never overwritten.
+// F3. The daemon and the command line change it one after the other, by a lock file. A lock that is older than `lockStaleMs` is taken over.
 import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Clock, messageOf, pause, systemClock } from '@beaver/core'
@@ -15,12 +16,12 @@ const lockMsMax = 2_000
 const lockPauseMs = 20
 const lockStaleMs = 10_000
 
-/** Where the pins of a home are. */
+/** The file with the pins of a home. */
 export function mcpPinsFile(home: string): string {
   return join(home, 'mcp-pins.json')
 }
 
-/** A file that is not there holds no pins. */
+/** A file that does not exist holds no pins. */
 export async function readPins(file: string): Promise<PinsRead> {
   try {
     if ((await stat(file)).size > fileBytesMax) return unusable(file, 'it is too large')
@@ -33,9 +34,9 @@ export async function readPins(file: string): Promise<PinsRead> {
 }
 
 /**
- * Reads, lets `change` decide, and writes what it says, while nobody else does.
+ * Reads the pins, lets `change` decide, and writes the result, while no other program does the same.
  *
- * @param change the pins to write; `null`: leave them
+ * @param change returns the pins to write, or `null` to leave them as they are
  */
 export async function changePins(file: string, change: (pins: readonly Pin[]) => readonly Pin[] | null, clock: Clock = systemClock): Promise<PinsRead> {
   try {

@@ -1,16 +1,16 @@
-// PinKeeper: holds what servers list against the pins, for one daemon. Checks of several servers run one after the other.
+// PinKeeper: compares the lists of servers with the pins, for one daemon. Checks of several servers run one after the other.
 import type { Clock } from '@beaver/core'
 import type { ListedTool } from '../client/list-tools.ts'
 import { checkPins } from './pin.ts'
 import { changePins } from './pin-file.ts'
 
-/** `withheld`: no tool may be offered, because the pins cannot be read or stored. */
+/** `withheld`: no tool may be offered, because the pins cannot be read or stored. `ok`: only changed tools are withheld. */
 export type Pinned =
   | { readonly kind: 'ok'; readonly pinned: number; readonly changed: ReadonlySet<string> }
   | { readonly kind: 'withheld'; readonly message: string }
 
 export interface PinKeeper {
-  /** Pins what is new; never rejects. */
+  /** Pins new tools. It never rejects. */
   check(server: string, tools: readonly ListedTool[]): Promise<Pinned>
 }
 

@@ -1,6 +1,8 @@
-// Pins: what every tool of an MCP server said of itself when it was first seen. One that says something else is not offered
-// until a person has approved it. Pure; the file is pin-file.ts.
-// P1. First sight pins. P2. A pin stays when its tool disappears. P3. Only `approvePins` replaces a pin.
+// Pins: what every tool of an MCP server said about itself when it was first seen. A tool that says something else now is not offered until a
+// person has approved it. Pure; the file is handled in pin-file.ts.
+// P1. A tool is pinned when it is first seen.
+// P2. A pin stays when its tool disappears.
+// P3. Only `approvePins` replaces a pin.
 import { z } from 'zod'
 
 const change = z.strictObject({ hash: z.string(), definition: z.string(), seen_at: z.string() })
@@ -10,10 +12,10 @@ export const pin = z.strictObject({
   tool: z.string(),
   /** SHA-256 of the canonical JSON of name, description, inputSchema and annotations. */
   hash: z.string(),
-  /** What was hashed, for a person; cut when long. */
+  /** The text that was hashed, so that a person can read it. A long text is cut. */
   definition: z.string(),
   pinned_at: z.string(),
-  /** What the tool says of itself now, when that is something else. */
+  /** What the tool says about itself now, if that differs. */
   changed: change.optional(),
 })
 export type Pin = z.infer<typeof pin>
@@ -25,9 +27,9 @@ interface Seen {
 }
 
 export interface PinCheck {
-  /** `null`: as they were. */
+  /** `null` if the pins did not change. */
   readonly pins: readonly Pin[] | null
-  /** Tools that wait for an approval. */
+  /** The tools that wait for an approval. */
   readonly changed: ReadonlySet<string>
 }
 
@@ -53,7 +55,7 @@ export function checkPins(pins: readonly Pin[], server: string, tools: readonly 
   return { pins: [...replaced, ...added], changed }
 }
 
-/** What a tool says of itself now becomes its pin. @param tool `null`: all changed ones of the server */
+/** Makes what a tool says about itself now its pin. @param tool `null` means all changed tools of the server */
 export function approvePins(pins: readonly Pin[], server: string, tool: string | null, now: string): { pins: readonly Pin[]; approved: readonly string[] } {
   const approved: string[] = []
   const next = pins.map((each) => {

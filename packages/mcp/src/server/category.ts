@@ -1,4 +1,4 @@
-// The categories of tools `beaver mcp` can list, with the names they are known under.
+// The categories of tools that `beaver mcp` can list, with their names.
 
 export interface McpCategory {
   readonly id: string
@@ -6,7 +6,7 @@ export interface McpCategory {
   readonly server: string
   /** The server's title. */
   readonly title: string
-  /** The category's name for people; the server's description. */
+  /** The category's name for people, which is also the server's description. */
   readonly displayName: string
   readonly instructions: string
 }

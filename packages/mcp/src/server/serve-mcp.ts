@@ -1,6 +1,7 @@
-// Serving MCP: on stdin and stdout, or over streamable HTTP on 127.0.0.1; each in both eras of the protocol.
-// V1. stdout carries the protocol only. V2. HTTP answers to local hosts and local origins only, and listens nowhere else.
-// V3. Closing ends within a bound, and aborts the calls that are open.
+// Serves MCP on stdin and stdout, or over streamable HTTP on 127.0.0.1. Both ways serve both eras of the protocol.
+// V1. stdout carries only the protocol.
+// V2. HTTP answers only local hosts and local origins, and listens nowhere else.
+// V3. Closing ends within a bound, and aborts the open calls.
 import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Readable, Writable } from 'node:stream'
@@ -10,12 +11,12 @@ import { createMcpHandler, type McpServer } from '@modelcontextprotocol/server'
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 
 export interface Serving {
-  /** Resolves when nobody is served any more. */
+  /** Resolves when no client is served any more. */
   readonly closed: Promise<void>
   close(): Promise<void>
 }
 
-/** Serves one client on a pair of streams, until the first of them ends. */
+/** Serves one client on a pair of streams until one of them ends. */
 export function serveMcpStdio(servers: () => McpServer, { input, output }: { input: Readable; output: Writable }): Serving {
   const { promise: closed, resolve } = Promise.withResolvers<void>()
   const transport = new StdioServerTransport(input, output)
@@ -39,8 +40,8 @@ export interface HttpServing extends Serving {
 const path = '/mcp'
 
 /**
- * @param options.port default: a free one
- * @throws {BeaverError} `start_failed` when the port is taken
+ * @param options.port default: any free port
+ * @throws {BeaverError} `start_failed` if the port cannot be used
  */
 export async function serveMcpHttp(servers: () => McpServer, { port = 0 }: { port?: number } = {}): Promise<HttpServing> {
   const handler = createMcpHandler(servers)

@@ -7,12 +7,12 @@ export interface WorkflowOutcome {
   readonly status: 'completed' | 'incomplete' | 'failed' | 'cancelled'
   readonly finalOutput: string
   readonly outputs: readonly { readonly node_id: string; readonly output: string }[]
-  /** Why it did not complete; `null` when it did. */
+  /** The reason why it did not complete, or `null` if it did. */
   readonly failure: string | null
 }
 
 export interface WorkflowProgress {
-  /** Never falls. */
+  /** It never decreases. */
   readonly done: number
   readonly total: number | null
   readonly message: string
@@ -20,16 +20,16 @@ export interface WorkflowProgress {
 
 export interface CallError {
   readonly code: string
-  /** What happened and what to do. */
+  /** Says what happened and what to do. */
   readonly message: string
-  /** The place in the arguments, when there is one. */
+  /** The place in the arguments, if there is one. */
   readonly path?: string
 }
 
 export type WorkflowCallResult = { readonly ok: true; readonly result: WorkflowOutcome } | { readonly ok: false; readonly error: CallError }
 
 export interface WorkflowCaller {
-  /** Never rejects. When `signal` aborts, the task is cancelled; resolves soon after. */
+  /** Never rejects. If `signal` aborts, the task is cancelled, and the call resolves soon after. */
   call(
     workflow: string,
     args: JsonObject,

@@ -1,6 +1,7 @@
-// The workflow tools as an MCP server: schemas, and calls handed on. It runs nothing itself.
-// W1. Arguments that a workflow refuses never reach a daemon; the refusal has its own code (D-38). W2. Every failure is a result
-//     with `isError` and `structuredContent: {error: {code, message}}`. W3. The factory is cheap: a server for each request.
+// Offers the workflow tools as an MCP server: it gives their schemas, and hands calls on. It runs nothing itself.
+// W1. Arguments that a workflow refuses never reach a daemon; the refusal has its own code (D-38).
+// W2. Every failure is a result with `isError` and `structuredContent: {error: {code, message}}`.
+// W3. The factory is cheap, because each request gets its own server.
 import type { JsonObject } from '@beaver/core'
 import { createTeamWorkflowTools, type Workflow, workflowToolSchemas } from '@beaver/workflows'
 import { type CallToolResult, McpServer, type ServerContext, type StandardSchemaWithJSON } from '@modelcontextprotocol/server'
@@ -13,10 +14,10 @@ export interface WorkflowServerOptions {
   readonly caller: WorkflowCaller
 }
 
-/** Makes servers of one category: as many as the transport asks for. */
+/** Returns a factory for servers of one category. The transport calls it as often as it needs. */
 export function workflowServers({ category, version, caller }: WorkflowServerOptions): () => McpServer {
   const { server, title, displayName, instructions } = mcpCategories[category]
-  // Each by itself: a client may offer its model some of the tools only.
+  // Each tool has its own schema, because a client may offer its model only some of the tools.
   const tools = createTeamWorkflowTools().map((workflow) => ({ workflow, schema: workflowToolSchemas([workflow])[0] }))
   return () => {
     const made = new McpServer({ name: server, title, description: displayName, version }, { capabilities: { tools: {} }, instructions })
@@ -31,7 +32,7 @@ export function workflowServers({ category, version, caller }: WorkflowServerOpt
   }
 }
 
-/** The schema is for the client; what is wrong with arguments is told by the workflow, with a code. */
+/** The schema is only for the client. The workflow reports faults in the arguments, with a code. */
 function unchecked(schema: JsonObject): StandardSchemaWithJSON<JsonObject> {
   const jsonSchema = (): Record<string, unknown> => schema
   return {
@@ -49,14 +50,14 @@ async function callWorkflow(
   args: JsonObject,
   { caller, context }: { caller: WorkflowCaller; context: ServerContext },
 ): Promise<CallToolResult> {
-  // How many agents are allowed is the daemon's to say.
+  // The daemon decides how many agents and edges are allowed.
   const planned = workflow.plan(args, { limits: { agentsMax: Infinity, edgesMax: Infinity } })
   if (!planned.ok) return errorResult(planned.error)
   const called = await caller.call(workflow.name, args, { signal: context.mcpReq.signal, onProgress: progressTeller(context) })
   return called.ok ? outcomeResult(called.result) : errorResult(called.error)
 }
 
-/** Tells progress in order, one notification at a time; what comes meanwhile is summed up in the last. */
+/** Reports progress in order, one notification at a time. Of the progress that comes meanwhile, only the last is reported. */
 function progressTeller({ mcpReq }: ServerContext): (progress: WorkflowProgress) => void {
   const progressToken = mcpReq._meta?.progressToken
   if (progressToken === undefined) return () => {}
@@ -73,7 +74,7 @@ function progressTeller({ mcpReq }: ServerContext): (progress: WorkflowProgress)
     while (next !== null && !mcpReq.signal.aborted) {
       const { done, total, message } = next
       next = null
-      // Progress has to grow with each notification.
+      // The protocol wants progress to grow with each notification.
       last = Math.max(done, last + 0.001)
       const params = { progressToken, progress: last, message, ...(total === null ? {} : { total }) }
       await mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {})

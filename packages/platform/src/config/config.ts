@@ -1,5 +1,7 @@
-// The configuration: flags over environment over beaver.config.json over defaults. Read once, by the composition roots.
-// C1. Every problem is told with its path and where the value came from. C2. A secret is never part of a message.
+// The configuration: flags come before the environment, the environment before beaver.config.json, and that file before the defaults. Only the
+// composition roots read it, once.
+// C1. Every problem is reported with its path and with the origin of the value.
+// C2. A message never contains a secret.
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -7,18 +9,18 @@ import { BeaverError, logLevels, messageOf, type Problem, waitMsDefault } from '
 import { z } from 'zod'
 import { retries } from './retries.ts'
 
-/** An OpenAI-compatible endpoint besides the main one. Its key comes from the environment, or is the main one's for the same URL. */
+/** An OpenAI-compatible endpoint besides the main one. Its key comes from the environment. With the main URL it may use the main key. */
 const endpoint = z.strictObject({ base_url: z.url('must be a URL').optional(), name: z.string().min(1) })
 export type EndpointConfig = z.output<typeof endpoint>
 
 const ofEveryMcpServer = {
-  /** Of its tools, where no rule of `permissions` says otherwise. */
+  /** The permission of its tools, if no rule of `permissions` decides. */
   permission: z.enum(['allow', 'ask', 'deny']).default('ask'),
-  /** Only these of its tools; absent: all. */
+  /** Use only these of its tools. Default: all. */
   tools: z.array(z.string().min(1)).max(1_000).optional(),
-  /** One call. */
+  /** The time that one call may take. */
   timeout_ms: z.number().int().min(100).max(3_600_000).default(60_000),
-  /** Within ten minutes. */
+  /** The number of restarts within ten minutes. */
   restarts_max: z.number().int().min(0).max(1_000).default(5),
 }
 const mcpServer = z.union(
@@ -26,7 +28,7 @@ const mcpServer = z.union(
     z.strictObject({
       command: z.string().min(1),
       args: z.array(z.string()).default([]),
-      /** The child gets PATH, HOME and these. `$NAME` is read from the environment of the daemon. */
+      /** The child gets PATH, HOME and these variables. `$NAME` is read from the environment of the daemon. */
       env: z.record(z.string(), z.string()).default({}),
       cwd: z.string().optional(),
       ...ofEveryMcpServer,
@@ -41,9 +43,9 @@ const mcpServer = z.union(
   'must have either "command" (a program) or "url" (an HTTP server), and no unknown field',
 )
 
-/** What `beaver.config.json` may hold. */
+/** The content of `beaver.config.json`. */
 export const configFile = z.strictObject({
-  /** The NATS server or cluster; absent: the embedded server of `beaver up`. */
+  /** The NATS server or cluster. Default: the embedded server of `beaver up`. */
   nats_url: z.string().min(1).optional(),
   namespace: z
     .string()
@@ -55,31 +57,31 @@ export const configFile = z.strictObject({
       /** An OpenAI-compatible endpoint, such as a local server. */
       base_url: z.url('must be a URL').optional(),
       name: z.string().min(1).default('gpt-5-mini'),
-      /** One provider call. */
+      /** The time that one provider call may take. */
       timeout_ms: z.number().int().min(100).max(3_600_000).default(120_000),
-      /** A streamed answer that says nothing for this long is given up. */
+      /** A streamed answer that is silent for this long is given up. */
       idle_ms: z.number().int().min(100).max(3_600_000).default(30_000),
-      /** Asked when the main one does not answer, on every call anew. */
+      /** The endpoint that is asked if the main one does not answer. Each call tries the main one first. */
       fallback: endpoint.optional(),
-      /** Chooses skills and summarises; absent: the main one does. */
+      /** The endpoint that chooses skills and summarises. Default: the main one. */
       auxiliary: endpoint.optional(),
-      /** Recall of skills by meaning; absent: by words. */
+      /** The endpoint for recall of skills by meaning. Default: recall by words. */
       embeddings: endpoint.optional(),
-      /** Of the daemon, all loops together, each endpoint by itself; absent: no bound. */
+      /** The limits of one endpoint, for all loops of the daemon together. Default: no limit. */
       requests_per_minute_max: z.number().int().min(1).max(10_000_000).optional(),
       tokens_per_minute_max: z.number().int().min(1).max(10_000_000_000).optional(),
-      /** After so many failures in a row an endpoint is left alone for `circuit_open_ms`. */
+      /** After this many failures in a row an endpoint is not asked for `circuit_open_ms`. */
       circuit_failures_max: z.number().int().min(1).max(10_000).default(8),
       circuit_open_ms: z.number().int().min(10).max(3_600_000).default(10_000),
     })
     .prefault({}),
-  /** How long a run waits for a provider that is away before it fails, failed tries included; 0: its tries alone decide. */
+  /** The time that a run waits for a provider that is away before it fails, including failed tries. 0: only the number of tries decides. */
   provider_outage_ms_max: z.number().int().min(0).max(604_800_000).default(waitMsDefault),
-  /** The same for a limit: of the provider, or of `model`. */
+  /** The same for a limit, which the provider or `model` sets. */
   provider_limit_ms_max: z.number().int().min(0).max(604_800_000).default(waitMsDefault),
-  /** What is done about a failure, by its class, over the defaults. */
+  /** Changes the default policy of failure classes. */
   retries,
-  /** USD per million tokens, over the prices Beaver knows. */
+  /** USD per million tokens. These prices replace those that Beaver knows. */
   prices: z.record(z.string(), z.strictObject({ input: z.number().min(0), output: z.number().min(0) })).default({}),
   daemon: z
     .strictObject({
@@ -91,14 +93,14 @@ export const configFile = z.strictObject({
         .default(Math.max(1, Math.min(8, availableParallelism() - 1))),
       worker_heap_mb_max: z.number().int().min(64).max(65_536).default(512),
       tasks_max: z.number().int().min(1).max(10_000).default(128),
-      /** A daemon silent for this long loses its tasks to another. */
+      /** A daemon that is silent for this long loses its tasks to another daemon. */
       lease_ms: z.number().int().min(500).max(600_000).default(5_000),
-      /** How long running tasks may go on after SIGTERM before they are handed over. */
+      /** The time for which running tasks may go on after SIGTERM before they are handed over. */
       drain_ms: z.number().int().min(0).max(3_600_000).default(5_000),
       owners_lost_max: z.number().int().min(1).max(100).default(5),
     })
     .prefault({}),
-  /** What a process says on standard error: this level and those above it. */
+  /** A process writes facts of this level and of higher levels to standard error. */
   log: z.strictObject({ level: z.enum(logLevels).default('info') }).prefault({}),
   agent: z
     .strictObject({
@@ -106,24 +108,24 @@ export const configFile = z.strictObject({
       /** DEFAULT_TEAM_NODE_MAX_TOOL_ITERATIONS. */
       node_tool_iterations_max: z.number().int().min(1).max(10_000).default(20),
       tool_timeout_ms: z.number().int().min(10).max(3_600_000).default(60_000),
-      /** How a skill is found for a run that names none: recall and one model call, or not at all. */
+      /** How a skill is chosen for a run that names none. `model`: by recall and one model call. `off`: no skill is chosen. */
       skill_selection: z.enum(['model', 'off']).default('model'),
     })
     .prefault({}),
   team: z
     .strictObject({
       concurrent_nodes_max: z.number().int().min(1).max(512).default(16),
-      /** Of the graph a workflow call asks for (D-39). */
+      /** Bounds of the graph that a workflow call asks for (D-39). */
       agents_max: z.number().int().min(1).max(10_000).default(512),
       edges_max: z.number().int().min(0).max(1_000_000).default(8_192),
-      /** Teams a root agent may start in one task. */
+      /** The number of teams that a root agent may start in one task. */
       runs_max: z.number().int().min(1).max(100).default(4),
-      /** A team, and a node, that runs longer is stopped; 0: no bound. */
+      /** A team or a node that runs longer is stopped. 0: no bound. */
       deadline_ms: z.number().int().min(0).max(604_800_000).default(3_600_000),
       node_deadline_ms: z.number().int().min(0).max(604_800_000).default(1_800_000),
     })
     .prefault({}),
-  /** What may be kept of each sort; what would exceed it is refused. */
+  /** The size of each sort of memory. A change that would exceed it is refused. */
   memory: z
     .strictObject({
       memory_chars_max: z.number().int().min(100).max(100_000).default(4_000),
@@ -132,22 +134,22 @@ export const configFile = z.strictObject({
     .prefault({}),
   permissions: z
     .strictObject({
-      /** The first that matches decides; without one, the tool's own permission. `*` stands for any characters. */
+      /** The first rule that matches decides. If none matches, the tool's own permission decides. `*` matches any characters. */
       rules: z
         .array(z.strictObject({ tool: z.string().min(1), pattern: z.string().min(1).optional(), decision: z.enum(['allow', 'ask', 'deny']) }))
         .max(1_000)
         .default([]),
-      /** A call that asks, of a task that does not say whether somebody can answer. */
+      /** What happens to a call that asks, if its task does not say whether somebody can answer. */
       unattended: z.enum(['wait', 'refuse']).default('wait'),
-      /** Refused when nobody has answered by then. */
+      /** A call is refused if nobody has answered within this time. */
       wait_ms_max: z.number().int().min(100).max(2_147_483_647).default(86_400_000),
     })
     .prefault({}),
-  /** The tool web_search; absent: it is not offered. A JSON endpoint as SearXNG has it: `{url}?q=…&format=json`. */
+  /** The tool web_search. Default: it is not offered. It needs a JSON endpoint like that of SearXNG: `{url}?q=…&format=json`. */
   web_search: z.strictObject({ url: z.url('must be a URL'), timeout_ms: z.number().int().min(100).max(600_000).default(10_000) }).optional(),
   web_fetch: z
     .strictObject({
-      /** Hosts that are fetched although their address is private: `host` or `host:port`. */
+      /** Hosts that may be fetched even if their address is private: `host` or `host:port`. */
       private_hosts: z.array(z.string().min(1)).max(100).default([]),
       bytes_max: z.number().int().min(1_024).max(104_857_600).default(2_097_152),
       timeout_ms: z.number().int().min(100).max(600_000).default(20_000),
@@ -160,17 +162,17 @@ export const configFile = z.strictObject({
       output_bytes_max: z.number().int().min(1_024).max(10_485_760).default(65_536),
     })
     .prefault({}),
-  /** MCP servers whose tools agents have, by a name that stands before each tool's. */
+  /** The MCP servers whose tools agents get. The key is a name that begins the name of each of the server's tools. */
   mcp: z.record(z.string(), mcpServer).superRefine(namesOfServers).default({}),
-  /** Folders with skills of your own, relative to the configuration file. */
+  /** Folders with your own skills, relative to the configuration file. */
   skills: z.array(z.string()).default([]),
-  /** Modules with tools of your own, relative to the configuration file. */
+  /** Modules with your own tools, relative to the configuration file. */
   tools: z.array(z.string().min(1, 'must not be empty')).default([]),
   /** Folders with workflow definition files, relative to the configuration file. */
   workflows: z.array(z.string().min(1, 'must not be empty')).default([]),
   /** Files with profiles of root agents, relative to the configuration file. */
   profiles: z.array(z.string().min(1, 'must not be empty')).default([]),
-  /** The profile of a task that names none; absent: none. */
+  /** The profile of a task that names none. Default: no profile. */
   profile: z.string().min(1, 'must not be empty').optional(),
 })
 
@@ -182,30 +184,30 @@ function namesOfServers(servers: Readonly<Record<string, unknown>>, context: z.R
 export type ConfigFile = z.input<typeof configFile>
 
 export interface Config extends z.output<typeof configFile> {
-  /** Where data is: absolute. */
+  /** The absolute path of the data folder. */
   readonly home: string
   readonly natsServerBinary: string | null
   readonly apiKey: string | null
-  /** Keys of the endpoints besides the main one; `null`: none was given. */
+  /** The keys of the other endpoints, or `null` if none is given. */
   readonly apiKeys: { readonly fallback: string | null; readonly auxiliary: string | null; readonly embeddings: string | null }
-  /** The folder agents work in when a task names none; absolute. */
+  /** The absolute path of the folder in which agents work if a task names none. */
   readonly workspace: string
   /** The file that was read, if there was one. */
   readonly file: string | null
 }
 
-/** What the command line, or a program that embeds Beaver, may set; wins over everything. */
+/** Settings of the command line or of a program that embeds Beaver. They come before all other sources. */
 export interface ConfigFlags {
   readonly config?: string | undefined
   readonly natsUrl?: string | undefined
   readonly home?: string | undefined
-  /** Keys of the file, of a program. Over the environment; a list takes the place of the file's. Paths are relative to `cwd`. */
+  /** Keys of the file that a program sets. They come before the environment. A list replaces the file's list. Paths are relative to `cwd`. */
   readonly set?: ConfigFile | undefined
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Environment variables and where their values go. `OPENAI_API_KEY` is read apart: it has no place in a file. */
+/** Environment variables and the keys that they set. API keys, BEAVER_CONFIG, BEAVER_HOME and BEAVER_NATS_SERVER have no key in the file. */
 export const variables: readonly { name: string; path: readonly [string] | readonly [string, string]; number?: true }[] = [
   { name: 'NATS_URL', path: ['nats_url'] },
   { name: 'BEAVER_NAMESPACE', path: ['namespace'] },
@@ -223,7 +225,8 @@ export const variables: readonly { name: string; path: readonly [string] | reado
 ]
 
 /**
- * The configuration of this process. `cwd` is where `beaver.config.json` is looked for and what relative paths are relative to.
+ * Loads the configuration of this process. `beaver.config.json` is looked for in `cwd`. Relative paths in the file start at the file's folder,
+ * other relative paths at `cwd`.
  * @throws {BeaverError} `invalid_configuration` with every problem
  */
 export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.env, cwd = process.cwd()): Config {
@@ -291,7 +294,7 @@ function readConfigFile(flags: ConfigFlags, env: Environment, cwd: string): { fi
   throw new BeaverError('invalid_configuration', `The configuration file ${file} must hold one JSON object.`)
 }
 
-/** Puts what is set over what is there, object by object. Tells the path of each value. */
+/** Merges `set` into `target`, object by object, and reports the path of each value. */
 function overlay(target: Record<string, unknown>, set: object, tell: (path: string) => void): void {
   for (const [key, value] of Object.entries(set) as [string, unknown][]) {
     if (value === undefined) continue
@@ -314,6 +317,6 @@ function put(target: Record<string, unknown>, path: readonly string[], value: un
     return
   }
   const inner = target[first]
-  if (inner !== undefined && (typeof inner !== 'object' || inner === null)) return // the schema will say so
+  if (inner !== undefined && (typeof inner !== 'object' || inner === null)) return // The schema reports this.
   put((target[first] ??= {}) as Record<string, unknown>, rest, value)
 }

@@ -1,16 +1,16 @@
-// The key `retries`: what is done about a failure, by its class, over the defaults. Only classes that are tried again have a place here.
+// The key `retries`: changes to the default policies of failure classes. Only classes that are tried or restarted again have a place here.
 import { type FailureClass, type FailurePolicies, type FailurePolicy, failurePolicies, policiesWith, type RetryChange } from '@beaver/core'
 import { z } from 'zod'
 
 const retried = z.strictObject({
-  /** In all, the first included. */
+  /** The number of tries, including the first one. */
   tries_max: z.number().int().min(1).max(1_000).optional(),
   pause_ms_min: z.number().int().min(1).max(3_600_000).optional(),
   pause_ms_max: z.number().int().min(1).max(3_600_000).optional(),
 })
 const restarted = z.strictObject({ restarts_max: z.number().int().min(0).max(100).optional() })
 
-/** A pause that ends before it begins, told at the field that was given. */
+/** If the least pause is longer than the longest one, the problem is reported at the field that was given. */
 const ofRetried = (name: FailureClass) =>
   retried
     .superRefine((given, context) => {
@@ -35,7 +35,7 @@ export const retries = z
   })
   .prefault({})
 
-/** What a daemon does about each class of failure, as it is configured. */
+/** The configured policy of each failure class. */
 export function configuredPolicies(config: {
   readonly retries: z.output<typeof retries>
   readonly provider_outage_ms_max: number

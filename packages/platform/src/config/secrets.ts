@@ -1,8 +1,9 @@
-// What of the configuration no line of the log may show.
-// S1. Keys, the user and password of a URL, and every variable that an MCP server's `env` or `headers` refers to.
+// The secrets of the configuration, which no line of the log may show.
+// S1. These are the keys, the passwords in the URLs of NATS and of models (a user without a password is a token, and a secret too), and each
+//     variable to which an MCP server's `env` or `headers` refers.
 import type { Config } from './config.ts'
 
-/** @param env where `$NAME` is read from */
+/** @param env the environment from which `$NAME` is read */
 export function secretsOf(config: Config, env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const urls = [config.nats_url, config.model.base_url, config.model.fallback?.base_url, config.model.auxiliary?.base_url, config.model.embeddings?.base_url]
   const credentials = urls

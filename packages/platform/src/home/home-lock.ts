@@ -1,24 +1,25 @@
-// One system a home: a lock file that names its holder.
-// H1. Taken by exclusive creation. H2. A lock whose holder is dead is taken over; a pid that now belongs to another process is
-//     told apart by its start time, where the system says it.
+// The lock of a home: a home has at most one system. The lock is a file that names its holder.
+// H1. The lock is taken by exclusive creation of the file.
+// H2. A lock whose holder is dead is taken over. If another process has the holder's pid now, its start time differs. This works only if the
+//     operating system gives start times.
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError } from '@beaver/core'
 
 export interface Holder {
   readonly pid: number
-  /** When that process started, as the kernel counts; `null` where it does not say. */
+  /** The start of that process as the kernel counts it, or `null` if the kernel does not give it. */
   readonly started: string | null
 }
 
-/** Another system holds the home. */
+/** Thrown if another system holds the home. */
 export class HomeInUse extends BeaverError {}
 
 const triesMax = 5
-/** A lock this young without content is being written. */
+/** If a lock has no content and is younger than this, it is still being written. */
 const writingMsMax = 5_000
 
-/** Takes the lock of a home. The function returned gives it back. @throws {HomeInUse} when another system runs */
+/** Takes the lock of a home. The returned function releases it. @throws {HomeInUse} if another system runs */
 export function lockHome(home: string): () => void {
   const run = join(home, 'run')
   const file = join(run, 'lock')
@@ -46,7 +47,7 @@ export function lockHome(home: string): () => void {
       renameSync(file, aside)
       rmSync(aside, { force: true })
     } catch {
-      // somebody else took it away: try again
+      // Another process removed it first. The next turn tries again.
     }
   }
   throw new BeaverError('start_failed', `The lock ${file} could not be taken. Remove it when no "beaver up" runs with this home.`)
@@ -66,7 +67,7 @@ function beingWritten(file: string): boolean {
   return made !== undefined && Date.now() - made < writingMsMax
 }
 
-/** Whether the process a file names still runs, and is not another one with the same pid. */
+/** Whether the process that a file names still runs, and is not another process with the same pid. */
 export function isAlive({ pid, started }: Holder): boolean {
   try {
     process.kill(pid, 0)
@@ -77,7 +78,7 @@ export function isAlive({ pid, started }: Holder): boolean {
   return started === null || now === null || now === started
 }
 
-/** Field 22 of /proc/<pid>/stat, and the boot it belongs to; `null` where there is no /proc. */
+/** Field 22 of /proc/<pid>/stat with the id of the boot, or `null` if there is no /proc. */
 export function startOf(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

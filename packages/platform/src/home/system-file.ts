@@ -1,6 +1,7 @@
-// `<home>/run/system.json`: what runs in this home and where. Written by the system, read by every command.
-// Y1. Written whole or not at all. Y2. A file whose process is dead counts as none. Y3. Readable by its owner only: the URL of
-//     a server of the user's may hold a password.
+// `<home>/run/system.json`: what runs in this home, and where. The system writes it, and every command reads it.
+// Y1. It is written as a whole or not at all.
+// Y2. A file whose process is dead is ignored.
+// Y3. Only its owner can read it, because the URL of the user's own server may contain a password.
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isAlive, startOf } from './home-lock.ts'
@@ -11,7 +12,7 @@ export interface SystemFile {
   readonly namespace: string
   readonly tenant: string
   readonly started_at: string
-  /** The process's own start, as the kernel counts: tells a pid that was given out again. */
+  /** The start of the process as the kernel counts it. It shows whether another process has the pid now. */
   readonly process_start: string | null
   readonly children: Readonly<Record<string, number | null>>
 }
@@ -26,12 +27,12 @@ export function writeSystemFile(home: string, system: Omit<SystemFile, 'pid' | '
   renameSync(`${file}.tmp`, file)
 }
 
-/** Removes the file, if it is ours. */
+/** Removes the file if this process wrote it. */
 export function removeSystemFile(home: string): void {
   if (read(fileOf(home))?.pid === process.pid) rmSync(fileOf(home), { force: true })
 }
 
-/** The system that runs in this home; `null` when none does. */
+/** The system that runs in this home, or `null` if there is none. */
 export function readSystemFile(home: string): SystemFile | null {
   const system = read(fileOf(home))
   return system !== null && isAlive({ pid: system.pid, started: system.process_start }) ? system : null

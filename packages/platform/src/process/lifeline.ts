@@ -1,9 +1,9 @@
-// A child's tie to the process that started it: says when it is ready, and ends when it is told to or when the parent is gone.
-// Started by hand, without a parent, it ends on SIGTERM or SIGINT. What it says of itself are lines of its log. What its work is, and
-// how that is ended, belongs to the caller; that the process ends belongs here.
-// E1. From the signal on the process is gone within `stopMsMax` and a moment, whatever `stop` waits for. One line says what did not
-//     end. E2. A thread that cannot be ended does not keep the process: a guard kills what `process.exit` leaves.
-// E3. A main thread that is held up cannot hear a signal. A watchdog thread ends the process after `blockedMsMax` of silence.
+// A child's tie to the process that started it. The child reports when it is ready, and ends on request or when the parent is gone.
+// A child that was started by hand, without a parent, ends on SIGTERM or SIGINT. Its reports are lines of its log. The caller decides what the
+// work is and how it ends; this file ends the process.
+// E1. After the signal the process ends within `stopMsMax` and a moment, whatever `stop` waits for. One line says what did not end.
+// E2. A thread that cannot be ended does not keep the process: a guard kills what `process.exit` leaves.
+// E3. A main thread that is blocked cannot hear a signal. A watchdog thread ends the process after `blockedMsMax` of silence.
 import { spawn } from 'node:child_process'
 import { flushCompileCache } from 'node:module'
 import { BeaverError, type LogFields, type Logger, messageOf, processFacts } from '@beaver/core'
@@ -13,25 +13,25 @@ import { startWatchdog } from './watchdog.ts'
 
 const stopMsMaxDefault = 10_000
 const blockedMsMaxDefault = 30_000
-/** How long the process may take to end when all is done. */
+/** The time that the process may take to end after its work has ended. */
 const exitMsMax = 300
 
 export interface StartedChild {
-  /** For the parent. */
+  /** Data for the parent. */
   readonly info: Record<string, unknown>
-  /** Rejects when the work cannot go on. */
+  /** Rejects if the work cannot go on. */
   readonly failed: Promise<unknown>
-  /** Ends the work. Tell `at` what is being ended, for the line that says what did not. */
+  /** Ends the work. It calls `at` with what it is ending, so that one line can say what did not end. */
   stop(at: (what: string) => void): Promise<void>
-  /** Milliseconds that `stop` may take. Default: 10,000. */
+  /** The time that `stop` may take, in milliseconds. Default: 10,000. */
   readonly stopMsMax?: number
-  /** Milliseconds the main thread may be held up. Default: 30,000. */
+  /** The time for which the main thread may be blocked, in milliseconds. Default: 30,000. */
   readonly blockedMsMax?: number
   /** Default: lines on standard error. */
   readonly logger?: Logger
 }
 
-/** Schedules this process as batch, runs `start`, tells the parent, and calls the `stop` it gives once, at the end; then the process exits. */
+/** Schedules this process as batch, runs `start` and informs the parent. At the end it calls the `stop` of `start` once, and the process exits. */
 export async function runAsChild(name: string, start: () => Promise<StartedChild>): Promise<void> {
   let logger = stderrLogger()
   tellUncaught(name, () => logger)
@@ -41,7 +41,7 @@ export async function runAsChild(name: string, start: () => Promise<StartedChild
   let child: Pick<StartedChild, 'stop' | 'stopMsMax' | 'blockedMsMax'> = { stop: async () => {} }
   let watchdog: ReturnType<typeof startWatchdog> | null = null
   try {
-    await scheduleAsBatch(process.pid) // before `start` makes threads
+    await scheduleAsBatch(process.pid) // This comes before `start` makes threads.
     const started = await start()
     child = started
     logger = started.logger ?? logger
@@ -52,7 +52,7 @@ export async function runAsChild(name: string, start: () => Promise<StartedChild
     })
     tell({ kind: 'ready', ...started.info })
     processFacts.ready(logger, { name, info: started.info as LogFields })
-    // Node.js writes it only at an orderly exit, and what is started again was mostly killed (docs/decisions/0029).
+    // Node.js writes the cache only at an orderly exit, but a process that is started again was mostly killed (docs/decisions/0029).
     setImmediate(flushCompileCache)
   } catch (error) {
     tell({ kind: 'failed', code: error instanceof BeaverError ? error.code : 'internal', message: messageOf(error) })
@@ -62,7 +62,7 @@ export async function runAsChild(name: string, start: () => Promise<StartedChild
   const code = await ending
   const stopMsMax = child.stopMsMax ?? stopMsMaxDefault
   let still = ''
-  // A stop that hangs must not leave an orphan; nor one that holds up this thread.
+  // A stop that hangs or blocks this thread must not leave an orphan.
   watchdog?.endWithin(stopMsMax + exitMsMax)
   setTimeout(() => {
     processFacts.stoppedLate(logger, { name, stopMsMax, still })
@@ -72,14 +72,14 @@ export async function runAsChild(name: string, start: () => Promise<StartedChild
   exitForSure(code)
 }
 
-/** `process.exit` waits for every thread, also for one that is stuck in a system call and never ends. */
+/** `process.exit` waits for every thread, even for one that is stuck in a system call and never ends. So a guard kills the process. */
 function exitForSure(code: number): never {
   try {
-    // The guard's standard input closes with this process: then there is nothing to kill.
+    // When this process ends, the guard's standard input closes, and the guard kills nothing.
     const guard = `( sleep ${exitMsMax / 1000}; kill -KILL "$0" ) >/dev/null 2>&1 & read -r _; kill $! 2>/dev/null`
     spawn('/bin/sh', ['-c', guard, String(process.pid)], { stdio: ['pipe', 'ignore', 'ignore'], detached: true }).on('error', () => undefined)
   } catch {
-    // Nothing can be started any more: the watchdog ends us.
+    // No process can be started any more. The watchdog ends this process.
   }
   process.exit(code)
 }
@@ -88,12 +88,12 @@ function tell(message: Record<string, unknown>): void {
   if (process.send !== undefined && process.connected) process.send(message)
 }
 
-/** What nobody catches ends the process, as it always does, with one line in place of a page. So does a warning of Node.js. */
+/** An uncaught exception ends the process as usual, but with one line in place of a page. A warning of Node.js becomes one line too. */
 function tellUncaught(name: string, logger: () => Logger): void {
   process.on('uncaughtException', (error) => {
     processFacts.crashed(logger(), { name, error })
     exitForSure(1)
   })
-  process.removeAllListeners('warning') // Node.js prints them itself
+  process.removeAllListeners('warning') // This listener of Node.js prints warnings itself.
   process.on('warning', (warning) => processFacts.warned(logger(), { name, warning }))
 }

@@ -3,9 +3,10 @@ import { execFile } from 'node:child_process'
 import { isOn } from '@beaver/core'
 
 /**
- * Has the threads of a process, and those they make, take a processor when one is free, in place of interrupting the thread that
- * has it: SCHED_BATCH, their share of time stays what it was. Needs no privilege.
- * @returns whether it is so: false where there is no Linux and no `chrt` of util-linux, where it is forbidden, and with the switch `batch_scheduling` off
+ * Sets SCHED_BATCH for the threads of a process and for those that they make. Such a thread waits for a free processor and does not interrupt
+ * the thread that has it. Its share of time stays the same. This needs no privilege.
+ * @returns whether it was set. It is not set without Linux, without `chrt` of util-linux, if it is forbidden, or if the switch
+ *   `batch_scheduling` is off.
  */
 export function scheduleAsBatch(pid: number): Promise<boolean> {
   if (process.platform !== 'linux' || !isOn('batch_scheduling')) return Promise.resolve(false)

@@ -1,7 +1,10 @@
-// The port Logger on standard error: one JSON line a fact, or, on a terminal, a line for people.
-// Which facts there are belongs to @beaver/core; who reads the file belongs to the command line.
-// S1. One fact is one line, however its text breaks. S2. No secret this process knows leaves it. S3. A line is written when the
-//     call returns, so that what a process says before it is killed is there. S4. A line has a bound: a long text is cut.
+// The port Logger on standard error. Each fact is one JSON line, or on a terminal one line for people.
+// @beaver/core defines which facts exist; the command line decides who reads the output.
+// S1. One fact is one line, even if its text has line breaks.
+// S2. No secret that this process knows leaves it.
+// S3. A line is written before the call returns, so that it is there even if the process is killed next. Only the rest of a line that a full
+//     terminal or pipe does not take is written later.
+// S4. A text of more than `charactersMax` characters is cut. A line for people does not cut texts inside arrays and objects.
 import { writeSync } from 'node:fs'
 import { styleText } from 'node:util'
 import { type Clock, hideSecrets, type JsonValue, type LogLevel, type Logger, loggerOver, type LogLine, systemClock } from '@beaver/core'
@@ -9,16 +12,16 @@ import { type Clock, hideSecrets, type JsonValue, type LogLevel, type Logger, lo
 export interface StderrLoggerOptions {
   /** Default: `info`. */
   readonly level?: LogLevel
-  /** Keys, tokens and passwords that no line may show. */
+  /** The keys, tokens and passwords that no line may show. */
   readonly secrets?: readonly string[]
-  /** Lines for people; default: whether standard error is a terminal. */
+  /** Whether to write lines for people. Default: true if standard error is a terminal. */
   readonly pretty?: boolean
   readonly clock?: Clock
-  /** Takes the finished line; default: standard error. */
+  /** Takes the finished line. Default: writes it to standard error. */
   readonly write?: (line: string) => void
 }
 
-/** Of a text in a line; of a stack too. */
+/** The bound of a text in a line, and of a stack. */
 const charactersMax = 2_000
 
 export function stderrLogger(options: StderrLoggerOptions = {}): Logger {
@@ -52,7 +55,7 @@ const styled = (format: 'gray' | 'cyan' | 'yellow' | 'red', text: string): strin
 
 const cut = (text: string): string => (text.length > charactersMax ? `${text.slice(0, charactersMax)}…` : text)
 
-/** At once, from any thread. A terminal or a pipe that is full for a moment takes the rest through the stream. */
+/** Writes at once, from any thread. If a terminal or a pipe is full for a moment, the rest goes through the stream. */
 function toStderr(line: string): void {
   const bytes = Buffer.from(line)
   for (let written = 0; written < bytes.length;) {

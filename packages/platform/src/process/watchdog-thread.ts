@@ -1,4 +1,4 @@
-// The watchdog's thread: sleeps, looks, and at last kills. See watchdog.ts.
+// The watchdog's thread: it sleeps, looks at the beats, and in the end kills the process. See watchdog.ts.
 import { writeSync } from 'node:fs'
 import { workerData } from 'node:worker_threads'
 
@@ -8,7 +8,7 @@ interface Data {
   readonly blockedMsMax: number
 }
 
-// As in watchdog.ts, which this thread need not load.
+// These are the indexes of watchdog.ts. They are repeated so that this thread need not load that file.
 const [beatsAt, endMsAt] = [0, 1] as const
 const turnMs = 200
 const turnMsMax = 1_000
@@ -34,7 +34,7 @@ for (;;) {
 
 function end(why: string): void {
   try {
-    // As a line of the log, without what makes one: this thread has to work when nothing else does.
+    // This is a line of the log, written without the logger: this thread has to work even if nothing else does.
     const line = { time: new Date().toISOString(), level: 'error', event: 'process_killed', message: `The ${name} is killed: ${why}.`, process: name }
     writeSync(2, `${JSON.stringify(line)}\n`)
   } finally {

@@ -1,10 +1,11 @@
-// A thread that ends the process when its main thread is held up, or when the process has been told to end and does not.
-// G1. Silence is counted in the thread's own turns, none longer than a second: a process that was stopped, or a machine that was
-//     asleep, is not ended for it. G2. It ends the process by SIGKILL, because everything gentler needs the main thread.
+// A thread that ends the process if the main thread is blocked, or if the process was told to end and does not.
+// G1. Silence is counted in the watchdog's own turns, and a turn counts for at most one second. So a process that was stopped, or a machine
+//     that was asleep, does not lead to the end of the process.
+// G2. The watchdog ends the process by SIGKILL, because everything gentler needs the main thread.
 import { Worker } from 'node:worker_threads'
 import { type Logger, processFacts } from '@beaver/core'
 
-/** What the main thread and the watchdog share, by index. */
+/** The indexes of the words that the main thread and the watchdog share. */
 const [beatsAt, endMsAt, words] = [0, 1, 2] as const
 const beatMs = 250
 
@@ -15,18 +16,18 @@ interface WatchdogData {
 }
 
 interface Watchdog {
-  /** From now on the process has this long to end. */
+  /** Gives the process this much time to end, from now on. */
   endWithin(ms: number): void
 }
 
 interface WatchdogOptions {
-  /** Of the process, as its log names it. */
+  /** The name of the process in its log. */
   readonly name: string
   readonly blockedMsMax: number
   readonly logger: Logger
 }
 
-/** Starts the watchdog and the beats of this thread. It does not keep the process. */
+/** Starts the watchdog and the beats of this thread. Neither keeps the process alive. */
 export function startWatchdog({ name, blockedMsMax, logger }: WatchdogOptions): Watchdog {
   const shared = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT * words)
   const view = new Int32Array(shared)
@@ -39,7 +40,7 @@ export function startWatchdog({ name, blockedMsMax, logger }: WatchdogOptions): 
     resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 },
   })
   worker.unref()
-  // Without a watchdog the process works as well.
+  // The process also works without a watchdog.
   worker.on('error', (error) => processFacts.watchdogEnded(logger, { name, error }))
   return { endWithin: (ms) => void Atomics.store(view, endMsAt, ms) }
 }

@@ -1,31 +1,32 @@
-// CallSlots: when the calls of an endpoint may start, by its limits and by how long it asked to be left alone. All threads share what
-// is due (gate-words.ts); each thread keeps the slots that were given back in it.
-// S1. A slot is given to one call. One that is not used goes to another call of the same thread. S2. No call starts before the
-//     endpoint may be asked again. S3. A call that gets no slot takes no tokens.
+// CallSlots: when the calls of an endpoint may start. The limits of the endpoint decide, and its wish to be left alone for a time. All threads
+// share the due times (gate-words.ts). Each thread keeps the slots that were given back in it.
+// S1. A slot is given to one call. An unused slot may go to another call of the same thread.
+// S2. No call starts before the endpoint may be asked again.
+// S3. A call that gets no slot takes no tokens.
 import { at, raise, takeSlot } from './gate-words.ts'
 import { costNs, later, type Nanoseconds, type Rate, toleranceNs } from './gcra.ts'
 
 /** A call's place in the limits. */
 export interface Reservation {
   readonly start: Nanoseconds
-  /** Tokens taken for it. */
+  /** The tokens that were taken for it. */
   readonly tokens: number
 }
 
-/** `null`: no bound. */
+/** `null` means no bound. */
 export interface CallRates {
   readonly requests: Rate | null
   readonly tokens: Rate | null
 }
 
-/** After a hold, and without a limit of requests, calls go on one by one: all at once they would meet the next hold. */
+/** After a hold, if there is no limit of requests, calls start with this pause between them. Together they would cause the next hold. */
 const afterHoldNs = 20_000_000n
 const freedMax = 10_000
 
 export class CallSlots {
   readonly #words: BigInt64Array
   readonly #rates: CallRates
-  /** Starts of slots that were given back, in order. */
+  /** The starts of slots that were given back, in order. */
   #freed: Nanoseconds[] = []
 
   constructor(words: BigInt64Array, rates: CallRates) {
@@ -37,12 +38,12 @@ export class CallSlots {
     return Atomics.load(this.#words, at.holdUntil)
   }
 
-  /** Nobody calls before. */
+  /** Makes all calls wait until this time. */
   hold(until: Nanoseconds): void {
     raise(this.#words, at.holdUntil, until)
   }
 
-  /** The slot of a call; `null` when it would begin after `latest`, and nothing is taken then. */
+  /** Takes the slot of a call. Returns `null` and takes nothing if the slot would begin after `latest`. */
   reserve(tokens: number, now: Nanoseconds, latest: Nanoseconds): Reservation | null {
     const { tokens: rate } = this.#rates
     const earliest = later(now, this.heldUntil)
@@ -55,12 +56,12 @@ export class CallSlots {
       this.#addTokens(-tokens)
       return null
     }
-    // Its tokens are used when it starts, not when they were due.
+    // The tokens are used when the call starts, not when they were due.
     if (rate !== null && start > due) raise(this.#words, at.tokensDue, start + cost)
     return { start, tokens }
   }
 
-  /** The call was not made. */
+  /** Gives back the slot of a call that was not made. */
   giveBack({ start, tokens }: Reservation): void {
     this.#addTokens(-tokens)
     if (this.#rates.requests === null || this.#freed.length >= freedMax) return
@@ -68,7 +69,7 @@ export class CallSlots {
     this.#freed.splice(before < 0 ? this.#freed.length : before, 0, start)
   }
 
-  /** What the call used in fact. */
+  /** Corrects the tokens to the number that the call really used. */
   settle(reservation: Reservation, tokens: number): void {
     this.#addTokens(tokens - reservation.tokens)
   }

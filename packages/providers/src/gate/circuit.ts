@@ -1,12 +1,13 @@
 // Circuit: whether an endpoint is asked at all. All threads share its state (gate-words.ts).
-// C1. After `failuresMax` failures in a row it opens. C2. When `openNs` are over, exactly one call tries, and decides for all.
-// C3. A try that is never decided (its thread died) counts until `tryNs` are over; then another call may try.
+// C1. It opens after `failuresMax` failures in a row.
+// C2. When `openNs` are over, exactly one call tries the endpoint, and its outcome decides for all.
+// C3. If a try is never decided, because its thread died, it counts until `tryNs` are over. Then another call may try.
 import { at } from './gate-words.ts'
 import type { Nanoseconds } from './gcra.ts'
 
-/** What a call that was let through owes the circuit: how it ended. */
+/** An admitted call has a ticket. With it, the call tells the circuit how it ended. */
 export interface Ticket {
-  /** Not `null`: it tries for all whether the endpoint is back. */
+  /** If it is not `null`, the call tries for all calls whether the endpoint is back. */
   readonly trial: Nanoseconds | null
 }
 
@@ -25,14 +26,14 @@ export class Circuit {
     this.#limits = limits
   }
 
-  /** How long it stays open; 0: a call may be made, or tried. */
+  /** The time for which it stays open. 0 means that a call may be made, or tried. */
   openForNs(now: Nanoseconds): Nanoseconds {
     const { openNs } = this.#limits
     const left = Atomics.load(this.#words, at.openUntil) - now
     return left <= 0n ? 0n : left < openNs ? left : openNs
   }
 
-  /** Right before a call; `null` when it is open. */
+  /** Call this right before a call. Returns `null` if the circuit is open. */
   admit(now: Nanoseconds): Ticket | null {
     for (;;) {
       const until = Atomics.load(this.#words, at.openUntil)
@@ -57,12 +58,12 @@ export class Circuit {
       this.#exchange(0n, now + openNs)
   }
 
-  /** The call ended without telling anything about the endpoint. */
+  /** The call ended in a way that says nothing about the endpoint. */
   released({ trial }: Ticket, now: Nanoseconds): void {
     if (trial !== null) this.#exchange(trial, now)
   }
 
-  /** Sets until when it is open, unless somebody else has changed that. */
+  /** Sets the end of the open time, unless another call has changed it. Returns whether it was set. */
   #exchange(from: Nanoseconds, until: Nanoseconds): boolean {
     return Atomics.compareExchange(this.#words, at.openUntil, from, until) === from
   }

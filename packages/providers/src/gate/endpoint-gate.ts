@@ -1,7 +1,7 @@
-// What all loops of a daemon share about one endpoint, in memory that its worker threads share: its limits, how long it asked
-// to be left alone (call-slots.ts), and its circuit (circuit.ts). Waiting belongs to gated.ts; nothing here takes time.
-// T1. Every change is one atomic step: a thread that dies leaves no lock behind (gate-words.ts). T2. A gate has its own words of the
-//     buffer, and changes no other.
+// The state of one endpoint that all loops of a daemon share, in memory that its worker threads share: its limits, the time for which it wants
+// to be left alone (call-slots.ts), and its circuit (circuit.ts). Waiting is done in gated.ts; nothing here takes time.
+// T1. Every change is one atomic step, so a thread that dies leaves no lock behind (gate-words.ts).
+// T2. A gate has its own words of the buffer, and changes no others.
 import { invariant } from '@beaver/core'
 import { CallSlots, type Reservation } from './call-slots.ts'
 import { Circuit, type Ticket } from './circuit.ts'
@@ -9,51 +9,51 @@ import { gateBytes, wordsOfGate } from './gate-words.ts'
 import { type Nanoseconds, type Rate, rateOf } from './gcra.ts'
 
 export interface GateLimits {
-  /** `null`: no bound. */
+  /** `null` means no bound. */
   readonly requestsPerMinuteMax: number | null
   readonly tokensPerMinuteMax: number | null
   readonly circuitFailuresMax: number
   readonly circuitOpenMs: number
-  /** How far away the turn of a call may be that does not wait in its thread. */
+  /** The turn of a call that does not wait in its thread may be at most this far away. */
   readonly turnMsMax: number
 }
 
 export interface EndpointGateOptions {
-  /** For messages. */
+  /** The name of the endpoint in messages. */
   readonly endpoint: string
   readonly limits: GateLimits
-  /** What a call may take at most. */
+  /** The longest time that a call may take. */
   readonly tryMsMax: number
 }
 
 export interface EndpointGate {
   readonly endpoint: string
   readonly limits: GateLimits
-  /** The slot of a call; `null` when it would begin after `latest`, and nothing is taken then. */
+  /** Takes the slot of a call. Returns `null` and takes nothing if the slot would begin after `latest`. */
   reserve(tokens: number, now: Nanoseconds, latest: Nanoseconds): Reservation | null
-  /** The call was not made. */
+  /** Gives back the slot of a call that was not made. */
   giveBack(reservation: Reservation): void
-  /** What the call used in fact. */
+  /** Corrects the tokens to the number that the call really used. */
   settle(reservation: Reservation, tokens: number): void
-  /** Nobody calls before. */
+  /** Makes all calls wait until this time. */
   hold(until: Nanoseconds): void
   heldUntil(): Nanoseconds
-  /** How long the circuit stays open; 0: a call may be made, or tried. */
+  /** The time for which the circuit stays open. 0 means that a call may be made, or tried. */
   openForNs(now: Nanoseconds): Nanoseconds
-  /** Right before a call; `null` when the circuit is open. */
+  /** Call this right before a call. Returns `null` if the circuit is open. */
   admit(now: Nanoseconds): Ticket | null
   succeeded(ticket: Ticket): void
   failed(ticket: Ticket, now: Nanoseconds): void
-  /** It ended without telling anything about the endpoint. */
+  /** The call ended in a way that says nothing about the endpoint. */
   released(ticket: Ticket, now: Nanoseconds): void
 }
 
 const nsOfMs = 1_000_000n
 
-/** For so many endpoints; plain data for worker threads. */
+/** Makes the memory for this many endpoints. It is plain data for worker threads. */
 export const gateBuffer = (endpoints: number): SharedArrayBuffer => new SharedArrayBuffer(endpoints * gateBytes)
 
-/** The gate of the endpoint at `index` of a `gateBuffer`. One object for each thread: slots that are given back stay in it. */
+/** The gate of the endpoint at `index` of a `gateBuffer`. Each thread needs one object, because slots that are given back stay in it. */
 export function endpointGate(buffer: SharedArrayBuffer, index: number, { endpoint, limits, tryMsMax }: EndpointGateOptions): EndpointGate {
   invariant((index + 1) * gateBytes <= buffer.byteLength, `There is no gate ${index}`)
   const words = new BigInt64Array(buffer, index * gateBytes, wordsOfGate)

@@ -1,15 +1,15 @@
 // The words of an endpoint's gate in memory that threads share, and the atomic steps on them.
-// W1. Every change is one compare-and-exchange: a thread that dies leaves no lock behind.
+// W1. Every change is one compare-and-exchange, so a thread that dies leaves no lock behind.
 import { type Nanoseconds, nextSlot } from './gcra.ts'
 
-/** One endpoint's words: a cache line. */
+/** The number of words of one endpoint, which fill a cache line. */
 export const wordsOfGate = 8
 export const gateBytes = wordsOfGate * BigInt64Array.BYTES_PER_ELEMENT
 
-/** Which word means what. 0 in `openUntil`: the circuit is closed. */
+/** The meaning of each word. If `openUntil` is 0, the circuit is closed. */
 export const at = { requestsDue: 0, tokensDue: 1, holdUntil: 2, failures: 3, openUntil: 4 } as const
 
-/** Takes the next slot of a limit; `null` when it starts after `latest`, and nothing is taken then. */
+/** Takes the next slot of a limit. Returns `null` and takes nothing if the slot starts after `latest`. */
 export function takeSlot(words: BigInt64Array, index: number, asked: Parameters<typeof nextSlot>[1], latest: Nanoseconds): Nanoseconds | null {
   for (;;) {
     const due = Atomics.load(words, index)

@@ -1,9 +1,11 @@
-// Providers behind their endpoint's gate: a call waits for its slot, fails at once while the circuit is open, and tells the gate
-// how it ended.
-// A1. Waiting ends at once when the caller aborts, and its slot is given back, unless the caller was dropped and comes back. A2. Nobody waits longer than `waitMsMax`, or than
-//     `turnMsMax` where the caller does the waiting: who would, is told so at once. A3. A failure of the gate's own is no failure of
-//     the endpoint. A4. A wait of more than `heldMsMax` is the caller's, where it can wait: the slot is reserved before, and a call that
-//     comes back with `admitted` takes none (docs/decisions/0030).
+// Providers behind the gate of their endpoint. A call waits for its slot, fails at once while the circuit is open, and tells the gate how it
+// ended.
+// A1. If the caller aborts, the wait ends at once and the slot is given back. The slot is kept only if the caller was dropped and comes back.
+// A2. A call that waits here waits for at most `waitMsMax`. If the caller does the waiting, the bound is `turnMsMax` if that is longer. If the
+//     wait would be longer, the call fails at once.
+// A3. A failure of the gate itself is not a failure of the endpoint.
+// A4. If the caller can wait itself, it does so for each wait of more than `heldMsMax`. The slot is reserved first, and a call that comes back
+//     with `admitted` takes no new slot (docs/decisions/0030).
 import { type ChatProvider, type ChatRequest, type EmbeddingProvider, ProviderError, type ToolSchema, type TurnWait, wasDropped } from '@beaver/agent'
 import { type Clock, pause, type Usage } from '@beaver/core'
 import type { Reservation } from './call-slots.ts'
@@ -12,15 +14,15 @@ import type { EndpointGate } from './endpoint-gate.ts'
 import type { Nanoseconds } from './gcra.ts'
 
 const waitMsMax = 300_000
-/** A turn that is nearer is waited for in the thread. */
+/** The thread itself waits for a turn that is nearer than this. */
 const heldMsMax = 1_000
-/** The longest `Retry-After` that holds an endpoint. */
+/** A `Retry-After` holds an endpoint for at most this long. */
 const holdMsMax = 60_000
-/** When a call that found the queue too long may look again. */
+/** A call that found the queue too long may try again after this time. */
 const queueMs = 60_000
 
 /**
- * @param clock of the same time in all threads that share the gate
+ * @param clock must give the same time in all threads that share the gate
  */
 export function gatedChat(provider: ChatProvider, gate: EndpointGate, clock: Clock): ChatProvider {
   const limited = gate.limits.tokensPerMinuteMax !== null
@@ -55,20 +57,20 @@ export function gatedEmbeddings(provider: EmbeddingProvider, gate: EndpointGate,
   }
 }
 
-/** A call that wants to be let through. */
+/** A call that asks the gate for admission. */
 interface Entrant {
-  /** An estimate. */
+  /** The estimated number of tokens. */
   readonly tokens: number
   readonly signal: AbortSignal
-  /** It has its slot already. */
+  /** Whether it has its slot already. */
   readonly admitted: boolean
-  /** `null`: it waits here. */
+  /** How the caller waits. `null` means that the call waits here. */
   readonly waitTurn: ((wait: TurnWait) => Promise<void>) | null
 }
 
 interface Call<Answer> extends Entrant {
   readonly call: () => Promise<Answer>
-  /** What it took in fact; `null` when that is not known. */
+  /** The tokens that it really used, or `null` if that is not known. */
   readonly used: (answer: Answer) => number | null
 }
 
@@ -90,7 +92,7 @@ async function through<Answer>(gate: EndpointGate, clock: Clock, { call, used, .
   return answer
 }
 
-/** Waits for the call's turn. A hold that came meanwhile is waited for as well. @throws {ProviderError} */
+/** Waits for the call's turn, and for a hold that begins in the meantime. @throws {ProviderError} */
 async function enter(gate: EndpointGate, clock: Clock, entrant: Entrant): Promise<{ reservation: Reservation; ticket: Ticket }> {
   const { tokens, signal, waitTurn } = entrant
   const longestMs = waitTurn === null ? waitMsMax : Math.max(waitMsMax, gate.limits.turnMsMax)
@@ -98,7 +100,7 @@ async function enter(gate: EndpointGate, clock: Clock, entrant: Entrant): Promis
   let { admitted } = entrant
   const latest = now + BigInt(longestMs) * 1_000_000n
   for (;;) {
-    // The slot of an admitted call was taken before it waited. Where it is of no use any more, it is given back like any other.
+    // The slot of an admitted call was taken before its wait. If it is useless now, it is given back like any other slot.
     const had: Reservation | null = admitted ? { start: now, tokens } : null
     admitted = false
     if (had !== null && (gate.openForNs(now) > 0n || gate.heldUntil() > now)) gate.giveBack(had)
@@ -125,11 +127,11 @@ async function enter(gate: EndpointGate, clock: Clock, entrant: Entrant): Promis
   }
 }
 
-/** What a failure says about the endpoint: it is down, it is too busy, or it is there and refused. */
+/** Tells the gate what a failure says about the endpoint: it is down, it is too busy, or it is up and refused the call. */
 function told(gate: EndpointGate, error: ProviderError, { reservation, ticket, now }: { reservation: Reservation; ticket: Ticket; now: Nanoseconds }): void {
   switch (error.class) {
     case 'provider_timeout':
-      // It may have been at work: its tokens count.
+      // The endpoint may have worked on the call, so the tokens count.
       return gate.failed(ticket, now)
     case 'provider_unavailable':
       gate.settle(reservation, 0)
@@ -161,17 +163,17 @@ function tooMany(gate: EndpointGate, longestMs: number): ProviderError {
   )
 }
 
-/** In microseconds the time of any clock is a whole number that a double holds. */
+/** A double holds the microseconds of any clock exactly. */
 const nowNs = (clock: Clock): Nanoseconds => BigInt(Math.floor(clock.now() * 1_000)) * 1_000n
 
 const msOf = (ns: Nanoseconds): number => Number((ns + 999_999n) / 1_000_000n)
 
 const tokensOf = (usage: Usage): number | null => usage.input_tokens + usage.output_tokens || null
 
-/** An answer is not known before it is there. */
+/** The estimated tokens of an answer, which is not known before it comes. */
 const answerTokens = 256
 
-/** Four bytes of UTF-8 are about a token. */
+/** Four bytes of UTF-8 are about one token. */
 const tokensIn = (text: string): number => Math.ceil(Buffer.byteLength(text) / 4)
 
 function estimateTokens({ messages, tools }: ChatRequest): number {
@@ -183,7 +185,7 @@ function estimateTokens({ messages, tools }: ChatRequest): number {
   return tokens
 }
 
-/** The tools of a loop are the same at every call. */
+/** The tools of a loop are the same in every call, so they are counted once. */
 const knownTools = new WeakMap<readonly ToolSchema[], number>()
 
 function toolTokens(tools: readonly ToolSchema[]): number {

@@ -1,43 +1,44 @@
 // The arithmetic of a limit per minute (the generic cell rate algorithm): one number says when the next unit is due.
-// G1. However callers come, in no minute more than `perMinute` units start besides the burst. G2. Who comes first has the
-//     earlier slot. G3. Nanoseconds in whole numbers, rounded so that never too much is let through.
+// G1. In any minute at most `perMinute` units start besides the burst, however calls come.
+// G2. A call that comes first gets the earlier slot.
+// G3. Times are whole nanoseconds. They are rounded so that never too many units start.
 
-/** Nanoseconds since some moment that all who share a limit have in common. */
+/** Nanoseconds since a moment that is the same for all threads that share a limit. */
 export type Nanoseconds = bigint
 
 export interface Rate {
   readonly perMinute: number
-  /** Units that may start at once after a quiet time. */
+  /** The number of units that may start at once after a quiet time. */
   readonly burst: number
 }
 
 const minuteNs = 60_000_000_000n
 
-/** A tenth of a minute's units may come at once, at least one. */
+/** The burst is a tenth of a minute's units, and at least one. */
 export function rateOf(perMinute: number): Rate {
   return { perMinute, burst: Math.max(1, Math.floor(perMinute / 10)) }
 }
 
-/** The time that units take at a rate. */
+/** The time that these units take at this rate. */
 export function costNs(rate: Rate, units: number): Nanoseconds {
   const perMinute = BigInt(rate.perMinute)
   return (BigInt(units) * minuteNs + perMinute - 1n) / perMinute
 }
 
-/** How far ahead of its time a unit may start. */
+/** A unit may start this much before its time. */
 export const toleranceNs = (rate: Rate): Nanoseconds => (BigInt(rate.burst - 1) * minuteNs) / BigInt(rate.perMinute)
 
 export interface Slot {
-  /** When the call may start. */
+  /** The time at which the call may start. */
   readonly start: Nanoseconds
-  /** When the next unit is due. */
+  /** The time at which the next unit is due. */
   readonly due: Nanoseconds
 }
 
 /**
  * The slot of the next call, for a limit whose next unit is due at `due`.
  *
- * @param asked `earliest`: it cannot start before. `cost`: the time its units take.
+ * @param asked `earliest` is the first possible start, and `cost` is the time that its units take
  */
 export function nextSlot(due: Nanoseconds, asked: { earliest: Nanoseconds; cost: Nanoseconds; tolerance: Nanoseconds }): Slot {
   const start = later(asked.earliest, due - asked.tolerance)
