@@ -1,8 +1,10 @@
-// Executing one tool call: arguments parsed, a deadline set, every way to fail turned into a result the model can read.
-// X1. Never throws: a call always has a result, whatever the tool throws or returns. X2. A result is bounded, well-formed text:
-//     what is too long is cut, and says so. X3. A call that has a result has ended, for the loop: what its tool does later is not heard.
-//     X4. A call that runs in this thread is marked from its beginning until its tool is done, so that whoever watches the thread
-//     knows what it may be held up by. X5. A call of a suspect tool runs in a cell.
+// Executes one tool call: it parses the arguments, sets a deadline, and turns every failure into a result that the model can read.
+// X1. It never throws: a call always has a result, whatever the tool throws or returns.
+// X2. A result is bounded, well-formed text. A text that is too long is cut and says so.
+// X3. A call that has a result has ended for the loop. What its tool does later is ignored.
+// X4. A call that runs in this thread is marked from its beginning until its tool is done, so that a watcher of the thread knows what may
+// block it.
+// X5. A call of a suspect tool runs in a cell.
 import { type Clock, type Logger, silentLogger } from '@beaver/core'
 import type { LoopHost } from '../loop/loop-spec.ts'
 import { type CallScope, callScope } from './call-scope.ts'
@@ -24,22 +26,22 @@ export function failedResult(tool: string, error: string, message: string): Tool
 }
 
 export interface CallLimits {
-  /** Where the tool has none of its own. */
+  /** The deadline of a tool that has none of its own. */
   readonly timeoutMs: number
   readonly signal: AbortSignal
   readonly clock: Clock
-  /** The tool cost this run or task a thread or an owner so often; absent: never. */
+  /** How often the tool cost this run or task a thread or an owner. Default: never. */
   readonly suspicions?: number
-  /** Told when the call begins to run in this thread, and through what it returns when nothing of it runs any more. */
+  /** Called when the call begins to run in this thread. The returned function is called when nothing of the call runs any more. */
   readonly works?: LoopHost['works']
-  /** Hears what the tool prints in a cell, and what it throws too late; absent: nobody. */
+  /** Receives what the tool prints in a cell and what it throws too late. Default: nobody does. */
   readonly logger?: Logger | undefined
 }
 
-/** How often a built-in tool may be under way when its thread is lost; one of the user's runs in a cell after the first time. */
+/** How often a built-in tool may be under way when its thread is lost. A user's tool runs in a cell after the first time. */
 const builtinSuspicionsMax = 2
 
-/** A tool that did not ask for a cell has its whole time there: until the cell has started, the clock does not count. */
+/** A tool that did not ask for a cell has its whole time there: the clock does not count until the cell has started. */
 const cellStartMsMax = 5_000
 
 export async function executeTool(
@@ -85,7 +87,7 @@ export async function executeTool(
     const result = await Promise.race([work, ended])
     return { success: true, tool_name: tool.name, error: null, content: boundedText(resultText(tool.name, result)) }
   } catch (error) {
-    // A tool may answer the abort with an error of its own, and before we do.
+    // A tool may answer the abort with an error of its own, and may do so first.
     if (limits.signal.aborted) return failedResult(tool.name, 'cancelled', `${tool.name} was stopped because the run was cancelled.`)
     const failure = failureOf(stop.signal.aborted && failureOf(error)?.code !== 'tool_timeout' ? late() : error)
     if (failure !== null) return failedResult(tool.name, failure.code, failure.message)
@@ -97,7 +99,7 @@ export async function executeTool(
   }
 }
 
-/** Why the call cannot be made anywhere; `null`: it can. */
+/** Why the call cannot be made anywhere. `null` if it can. */
 function misplacement(tool: Tool, suspicions: number): string | null {
   if (tool.module !== undefined || tool.inHost === true) return null
   if ((tool.isolation ?? 'inline') !== 'inline')
@@ -106,11 +108,11 @@ function misplacement(tool: Tool, suspicions: number): string | null {
   return `${tool.name} was not run: ${suspicions} times the thread of this run died while the tool was at work. Do the work without it, or ask it for less.`
 }
 
-/** Whether an inline tool is put in a cell, because it is suspect. */
+/** Whether an inline tool goes into a cell because it is suspect. */
 const goesToCell = ({ module, isolation = 'inline' }: Tool, { suspicions = 0 }: CallLimits): boolean =>
   module !== undefined && isolation === 'inline' && suspicions > 0
 
-/** Where the call runs: in this thread, marked until the tool is done, or in a cell. */
+/** Runs the call in its place: in this thread, marked until the tool is done, or in a cell. */
 function place(tool: Tool, limits: CallLimits & { readonly onStart: () => void }): Tool['invoke'] {
   const { module, name } = tool
   const { works, timeoutMs, onStart } = limits
