@@ -33,6 +33,7 @@ export const workflowAgentSpec = z
   .describe(
     '{"name": "…", "instruction": "…"}, with optional skill_query, use_skill, allowed_tool_names, required_evidence, validation_rules, evidence_contract.',
   )
+/** One agent of a workflow, as the root agent describes it. */
 export type WorkflowAgentSpec = z.infer<typeof workflowAgentSpec>
 
 /** The `task` field, which every workflow has. */

@@ -30,8 +30,10 @@ export const workflowErrorCodes = {
   invalid_definition: 'A workflow calls another with inputs that one does not have, or without one it needs',
 } as const satisfies Record<string, string>
 
+/** The code of a `WorkflowError`. */
 export type WorkflowErrorCode = keyof typeof workflowErrorCodes
 
+/** What is wrong with the arguments of a workflow tool. */
 export interface WorkflowError {
   readonly code: WorkflowErrorCode
   readonly message: string

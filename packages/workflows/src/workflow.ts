@@ -17,8 +17,10 @@ export interface WorkflowLimits {
 
 export const defaultWorkflowLimits: WorkflowLimits = { agentsMax: 512, edgesMax: 8192 }
 
+/** An accepted graph, or a refusal. */
 export type PlanResult = { readonly ok: true; readonly graph: ExecutionGraph } | Refusal
 
+/** Options of `Workflow.plan`. */
 export interface PlanOptions {
   /** Default: `defaultWorkflowLimits`. */
   readonly limits?: Partial<WorkflowLimits>
@@ -26,6 +28,7 @@ export interface PlanOptions {
   readonly turn?: number
 }
 
+/** A workflow that the root agent may choose, or that a task may be. */
 export interface Workflow {
   /** `SequentialWorkflow`, or `workflow:<id>` for a definition file. */
   readonly name: string

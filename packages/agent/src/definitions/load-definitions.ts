@@ -17,6 +17,7 @@ export interface LoadedDefinitions {
 
 const extension = '.json'
 
+/** Loads the workflow definitions of several folders. A faulty definition gives diagnostics and is left out. */
 export async function loadDefinitions(folders: readonly string[]): Promise<LoadedDefinitions> {
   const library = new Map<string, WorkflowDefinitionFile>()
   const fileOf = new Map<string, string>()

@@ -8,4 +8,5 @@ export function cancelReason(signal: AbortSignal): string {
 /** The reason of the abort when a host drops a loop in a pause. The run is resumed later, so its reservations stay. */
 export class LoopDropped extends Error {}
 
+/** Whether the signal aborted because the host dropped the loop. */
 export const wasDropped = (signal: AbortSignal): boolean => signal.reason instanceof LoopDropped

@@ -27,6 +27,7 @@ interface Placed<Event extends DomainEvent = DomainEvent> {
   readonly taskseq: number
 }
 type Recorded<T extends DomainEvent['type']> = Placed<Extract<DomainEvent, { type: T }>> & { readonly type: T; readonly before?: readonly Placed[] }
+/** An event of the loop machine: a recorded event with its place in the log, or `loop.resumed`, which begins the effect again. */
 export type LoopEvent = { [T in DomainEvent['type']]: Recorded<T> }[DomainEvent['type']] | { readonly type: 'loop.resumed' }
 
 /** The effects that begin when a state is entered. */

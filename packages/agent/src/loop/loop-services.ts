@@ -7,6 +7,7 @@ import type { Skill } from '../skills/skill.ts'
 import type { PermissionRule } from '../tools/permission.ts'
 import type { Tool } from '../tools/tool.ts'
 
+/** What all loops of a worker thread share. */
 export interface LoopServices {
   readonly providers: ProviderBundle
   readonly tools: readonly Tool[]

@@ -48,6 +48,7 @@ export type LoopPart =
     }
   | { readonly kind: 'tool'; readonly tool: string; readonly arguments: JsonObject }
 
+/** What a loop is started with. Plain data, because it crosses a thread. */
 export interface LoopSpec {
   readonly start: Omit<DataOf<'run_started'>, 'tools'>
   readonly taskId: string
@@ -99,6 +100,7 @@ export interface TeamResult {
   readonly failures: readonly { readonly node_id: string; readonly failure: Failure }[]
 }
 
+/** How a loop ended. */
 export interface LoopEnd {
   readonly status: 'completed' | 'failed' | 'cancelled'
   readonly facts: RunFacts

@@ -3,6 +3,7 @@
 // P2. An unknown field is reported and left out.
 import { z } from 'zod'
 
+/** A profile that was read. */
 export interface AgentProfile {
   readonly name: string
   readonly description: string | null

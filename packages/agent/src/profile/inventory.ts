@@ -13,6 +13,7 @@ export interface ToolCatalog {
   readonly definitions: readonly Workflow[]
 }
 
+/** What the ids of an inventory name. */
 export interface Inventory {
   readonly tools: readonly Tool[]
   /** Routing and the mode lock concern these (D-02, D-05). */
@@ -22,6 +23,7 @@ export interface Inventory {
   readonly diagnostics: readonly InventoryDiagnostic[]
 }
 
+/** What is wrong with one id of an inventory. */
 export interface InventoryDiagnostic {
   readonly code: 'prefix_missing' | 'unknown_prefix' | 'unknown_tool' | 'knowledge_base_missing' | 'listed_twice'
   readonly message: string
@@ -43,6 +45,7 @@ export function defaultInventory({ tools }: ToolCatalog): Inventory {
   return { tools, teamWorkflows: createTeamWorkflowTools(), definitions: [], diagnostics: [] }
 }
 
+/** Resolves the ids of an inventory against the catalog. It never throws. */
 export function resolveInventory(ids: readonly string[], catalog: ToolCatalog): Inventory {
   const tools = new Map<string, Tool>()
   const teamWorkflows = new Map<string, Workflow>()

@@ -3,6 +3,7 @@
 // P2. No error contains a secret.
 import type { ChatMessage, FailureClass, ToolCall, Usage } from '@beaver/core'
 
+/** A tool in the form that a model reads. */
 export interface ToolSchema {
   readonly name: string
   readonly description: string
@@ -10,6 +11,7 @@ export interface ToolSchema {
   readonly parameters: Record<string, unknown>
 }
 
+/** One chat call to a model. */
 export interface ChatRequest {
   readonly messages: readonly ChatMessage[]
   readonly tools: readonly ToolSchema[]
@@ -33,6 +35,7 @@ export interface TurnWait {
   readonly reason: string
 }
 
+/** The complete answer of a model. */
 export interface ChatAnswer {
   /** `null` if the model only called tools. */
   readonly content: string | null
@@ -45,6 +48,7 @@ export interface ChatAnswer {
   readonly responseId: string | null
 }
 
+/** A chat back end. */
 export interface ChatProvider {
   /** `openai`, `simulated`, … */
   readonly name: string

@@ -4,6 +4,7 @@
 import type { ChatProvider } from './chat-provider.ts'
 import type { EmbeddingProvider } from './embedding-provider.ts'
 
+/** The providers of a run. */
 export interface ProviderBundle {
   readonly main: ChatProvider
   readonly fallback: ChatProvider | null

@@ -8,12 +8,14 @@ import { kindOf, parseSkill } from './load-skills.ts'
 import { readFrontMatter } from './read-front-matter.ts'
 import { readSkillFile } from './skill-file.ts'
 
+/** A rule of the standard that a skill breaks. */
 export interface SkillProblem {
   /** `missing`, `file`, `front-matter`, a field of the front matter, `fields`, `body`, `guidance`. */
   readonly rule: string
   readonly message: string
 }
 
+/** The result of a check of one skill folder. */
 export interface SkillCheck {
   readonly folder: string
   /** Whether the skill keeps the standard. */

@@ -12,6 +12,7 @@ import { readFrontMatter } from './read-front-matter.ts'
 import { readSkillFile, skillFileName } from './skill-file.ts'
 import type { Skill } from './skill.ts'
 
+/** The loaded skills, and what was wrong with files. */
 export interface LoadedSkills {
   readonly skills: readonly Skill[]
   readonly diagnostics: readonly LoadDiagnostic[]

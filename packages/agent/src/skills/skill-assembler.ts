@@ -13,6 +13,7 @@ import { embedSkills } from './embed-skills.ts'
 import { recallByVectors, recallByWords, type Recalled } from './recall.ts'
 import type { Skill } from './skill.ts'
 
+/** The result of a search for skills. */
 export interface SkillSelection {
   readonly recall: 'embedding' | 'lexical'
   /** Best first. Scores are from 0 to 1. */
@@ -28,6 +29,7 @@ export interface SkillSelection {
   readonly failure: Failure | null
 }
 
+/** What the search for skills needs. */
 export interface AssembleOptions {
   readonly skills: readonly Skill[]
   readonly providers: Pick<ProviderBundle, 'main' | 'fallback' | 'auxiliary' | 'embeddings'>

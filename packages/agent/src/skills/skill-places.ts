@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+/** A folder in which skills are looked for. */
 export interface SkillPlace {
   readonly source: 'configured' | 'workspace' | 'built-in'
   readonly folder: string

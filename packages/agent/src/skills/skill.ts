@@ -2,6 +2,7 @@
 // Guidance is never an execution graph (S0 §7).
 import type { EvidenceRequirement } from '@beaver/core'
 
+/** An agent that a skill's guidance proposes. */
 export interface GuidanceAgent {
   readonly name: string
   readonly instruction: string
@@ -13,6 +14,7 @@ export interface GuidanceAgent {
   readonly evidence_contract?: string | undefined
 }
 
+/** The content of a `beaver-team-workflow` block. */
 export interface WorkflowGuidance {
   readonly version: 1
   readonly preferred_tool: string
@@ -22,6 +24,7 @@ export interface WorkflowGuidance {
   readonly [argument: string]: unknown
 }
 
+/** A loaded skill. */
 export interface Skill {
   readonly name: string
   readonly description: string

@@ -13,6 +13,7 @@ const depthMax = 8
 /** How many files and folders are looked at, because links to large folders would take long. */
 const lookedAtMax = 5_000
 
+/** The files of a skill besides its SKILL.md. */
 export interface SupportFiles {
   /** Relative to the skill's folder, nearest first. */
   readonly files: readonly string[]

@@ -4,6 +4,7 @@
 // A3. It never throws.
 import { thrownText } from './tool-failure.ts'
 
+/** The arguments of a call, or why they cannot be used. */
 export type CallArguments =
   | { readonly ok: true; readonly value: Readonly<Record<string, unknown>> }
   /** Says what to change, for the model. */

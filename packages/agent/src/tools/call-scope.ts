@@ -4,6 +4,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Logger } from '@beaver/core'
 
+/** The call to which running code belongs. */
 export interface CallScope {
   readonly tool: string
   readonly taskId: string
@@ -17,6 +18,7 @@ export interface CallScope {
 
 const scopes = new AsyncLocalStorage<CallScope>()
 
+/** Runs code in the scope of a call, and tells the scope of the running code. */
 export const callScope = {
   run: <Value>(scope: CallScope, act: () => Value): Value => scopes.run(scope, act),
   /** Returns `null` if no tool's code runs. */

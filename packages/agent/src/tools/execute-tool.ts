@@ -14,6 +14,7 @@ import { boundedText, resultText } from './result-text.ts'
 import { failureOf, thrownText, ToolFailure } from './tool-failure.ts'
 import type { Tool, ToolContext } from './tool.ts'
 
+/** The result of a call, in the form that is recorded. */
 export interface ToolResult {
   readonly success: boolean
   readonly content: string
@@ -44,6 +45,7 @@ const builtinSuspicionsMax = 2
 /** A tool that did not ask for a cell has its whole time there: the clock does not count until the cell has started. */
 const cellStartMsMax = 5_000
 
+/** Executes one tool call. It never throws: every failure is a result that the model can read. */
 export async function executeTool(
   tool: Tool | undefined,
   call: { readonly name: string; readonly arguments: string },

@@ -17,6 +17,7 @@ export interface ExternalTool {
   readonly timeoutMs?: number
 }
 
+/** A call of an external tool. */
 export interface ExternalCall {
   readonly name: string
   readonly callId: string
@@ -25,6 +26,7 @@ export interface ExternalCall {
   readonly run?: Pick<ToolContext, 'workspace' | 'taskId' | 'sessionId' | 'runId'> | undefined
 }
 
+/** The result of an external call. */
 export interface ExternalResult {
   readonly success: boolean
   readonly content: string
@@ -32,6 +34,7 @@ export interface ExternalResult {
   readonly error: string | null
 }
 
+/** The external tools of a daemon's process. */
 export interface ExternalTools {
   /** The tools that are offered now. */
   readonly tools: readonly ExternalTool[]

@@ -10,6 +10,7 @@ import { toolNamePattern } from './definition-fault.ts'
 import { exportedTools, moduleUrl } from './exported-tools.ts'
 import type { Tool } from './tool.ts'
 
+/** The tools, and what was wrong with modules. */
 export interface LoadedTools {
   readonly tools: readonly Tool[]
   readonly diagnostics: readonly LoadDiagnostic[]

@@ -5,8 +5,10 @@
 import { thrownText } from './tool-failure.ts'
 import type { Tool } from './tool.ts'
 
+/** What happens to a call: it runs, a person is asked, or it is refused. */
 export type Permission = 'allow' | 'ask' | 'deny'
 
+/** A rule of the configuration. */
 export interface PermissionRule {
   /** The name of a tool. `*` matches any characters. */
   readonly tool: string
@@ -15,6 +17,7 @@ export interface PermissionRule {
   readonly decision: Permission
 }
 
+/** The decision about a call, and its reason. */
 export interface PermissionDecision {
   readonly decision: Permission
   /** What the call would act on, for the person who decides. */

@@ -49,6 +49,7 @@ export interface ToolContext {
   readonly signal: AbortSignal
 }
 
+/** A tool in the form that the executor uses. */
 export interface Tool {
   readonly name: string
   readonly description: string
@@ -80,6 +81,7 @@ export interface Tool {
   invoke(args: unknown, context: ToolContext): Promise<string>
 }
 
+/** The definition of a tool, for `defineTool`. */
 export interface ToolDefinition<Input extends z.ZodType> {
   /** 1 to 64 of `a-z A-Z 0-9 _ -`. */
   readonly name: string

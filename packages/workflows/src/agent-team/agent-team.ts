@@ -61,6 +61,7 @@ const defined = workflowOf({
   program,
 })
 
+/** The workflow `AgentTeam`. Only a task can be one; it is no tool of a model. */
 export const agentTeam: Workflow = {
   ...defined,
   plan: (args, options) => defined.plan(spelledOut(args), options),

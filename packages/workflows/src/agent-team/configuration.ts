@@ -14,6 +14,7 @@ import { isRecord } from '../arguments/json-text.ts'
 import { quote } from '../arguments/wording.ts'
 
 export const strategies = ['leader_worker', 'round_robin', 'broadcast', 'sequential'] as const
+/** How the members of an AgentTeam work together. */
 export type TeamStrategy = (typeof strategies)[number]
 
 const filled = z.string().refine((text) => text.trim() !== '', 'is blank: write some text')
@@ -46,6 +47,7 @@ export const teamConfiguration = z.strictObject({
   max_steps: countField(1, stepsMax, `How many times a member or the coordinator may work, 1 to ${stepsMax}; 50 when left out.`).optional(),
   enable_logging: z.boolean().optional().describe('Accepted for compatibility: the journal records everything.'),
 })
+/** The configuration of an AgentTeam, validated, with its defaults. */
 export type TeamConfiguration = z.output<typeof teamConfiguration>
 
 /**

@@ -26,6 +26,7 @@ export interface TeamJournal {
   end: TaskResult | null
 }
 
+/** Which team of a task is followed. */
 export interface TeamFollowOptions {
   /** Default: the first team of the task. */
   readonly teamRunId?: string

@@ -3,6 +3,7 @@ import type { DomainEvent } from '@beaver/core'
 import { type Interaction, interactionsOf, isWork } from './member-nodes.ts'
 import { type TeamFollowOptions, newTeamJournal, resultOf, takeEvent } from './team-journal.ts'
 
+/** The report of one team run. */
 export interface TeamReport {
   readonly success: boolean
   readonly final_output: string

@@ -21,6 +21,7 @@ interface MemberIds extends Ids {
   readonly node_id: string
 }
 
+/** An event of a team run's stream. */
 export type TeamStreamEvent =
   | (Ids & { readonly type: 'team_run_started'; readonly workflow: string; readonly task: string; readonly members: readonly string[] })
   | (MemberIds & { readonly type: 'member_started' })
@@ -39,6 +40,7 @@ export type TeamStreamEvent =
       readonly failures: readonly { readonly node_id: string; readonly failure: Failure }[]
     })
 
+/** The stream of one team run. It takes the events of the task and returns the events of the team. */
 export interface TeamStream {
   /** Returns what follows from the task's next event. Nothing follows the terminal event. */
   next(event: DomainEvent): readonly TeamStreamEvent[]

@@ -8,6 +8,7 @@ import { parameterInputs } from './interface-schema.ts'
 import type { DefinitionCode } from './read-definition.ts'
 import { callOf } from './references.ts'
 
+/** The definitions that may call each other, by id. */
 export type DefinitionLibrary = ReadonlyMap<string, WorkflowDefinitionFile>
 
 /** How many workflows may be nested, including the called one (D-12). */

@@ -15,6 +15,7 @@ import { workflowOf } from '../workflow.ts'
 import { type Refusal, refuse } from '../workflow-error.ts'
 import { didYouMean, quote, quoteAll } from '../arguments/wording.ts'
 
+/** The workflow `GraphWorkflow`: agents and edges. */
 export const graphWorkflow = workflowOf({
   name: 'GraphWorkflow',
   description:

@@ -29,6 +29,7 @@ const input = z.strictObject({
 })
 type Args = z.output<typeof input>
 
+/** The workflow `GroupChat`: agents that speak in turns. */
 export const groupChat = workflowOf({
   name: 'GroupChat',
   description:

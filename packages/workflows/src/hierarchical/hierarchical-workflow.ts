@@ -11,6 +11,7 @@ import { workflowOf } from '../workflow.ts'
 const roundsMax = 20
 const delegationsMax = 50
 
+/** The workflow `HierarchicalWorkflow`: a manager that delegates in rounds. */
 export const hierarchicalWorkflow = workflowOf({
   name: 'HierarchicalWorkflow',
   description:

@@ -30,6 +30,7 @@ const input = z.strictObject({
 })
 type Args = z.output<typeof input>
 
+/** The workflow `MajorityVote`: independent answers, and a count. */
 export const majorityVote = workflowOf({
   name: 'MajorityVote',
   description:
