@@ -1,5 +1,6 @@
 // The EmbeddingProvider port: it turns texts into vectors to find similar ones. It has the same failure classes as chat.
 
+/** An embedding back end. */
 export interface EmbeddingProvider {
   readonly name: string
   readonly model: string

@@ -1,6 +1,7 @@
 // The SkillAssembler: finds the skills for a task that names none (SA-01…SA-05), by recall over all skills and then one model call.
 // A1. No model is asked if recall finds nothing.
-// A2. There is one answer. If an endpoint gives none, the next is asked; a single endpoint is asked once more.
+// A2. There is one answer. If an endpoint fails in a way that another may not, the next is asked; a single one
+//     is asked once more.
 // A3. If no endpoint answers, or if the answer cannot be read, nothing is chosen and `failure` says why. The run continues without a
 // skill. Only an abort throws, and what `beforeAsking` throws.
 // A4. A skill that models may not invoke is neither recalled nor chosen.

@@ -4,7 +4,7 @@
 // X3. A call that has a result has ended for the loop. What its tool does later is ignored.
 // X4. A call that runs in this thread is marked from its beginning until its tool is done, so that a watcher of the thread knows what may
 // block it.
-// X5. A call of a suspect tool runs in a cell.
+// X5. A call of a suspect tool from a module runs in a cell. A built-in tool has no module: if it is suspect too often, its calls are refused.
 import { type Clock, type Logger, silentLogger } from '@beaver/core'
 import type { LoopHost } from '../loop/loop-spec.ts'
 import { type CallScope, callScope } from './call-scope.ts'
@@ -39,7 +39,7 @@ export interface CallLimits {
   readonly logger?: Logger | undefined
 }
 
-/** How often a built-in tool may be under way when its thread is lost. A user's tool runs in a cell after the first time. */
+/** A built-in tool is refused after its thread was lost this often while it ran. A user's tool runs in a cell after the first time. */
 const builtinSuspicionsMax = 2
 
 /** A tool that did not ask for a cell has its whole time there: the clock does not count until the cell has started. */

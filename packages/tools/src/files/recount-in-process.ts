@@ -53,7 +53,7 @@ async function recountFile(path: Buffer, totals: Figures, signal: AbortSignal): 
 }
 
 function recountPiece(piece: Buffer, totals: Figures): void {
-  // A U+FFFD in the file is printable. Without this check, one in the decoded text would stand for invalid bytes.
+  // A U+FFFD in the file is printable, so it is replaced first. After this, a U+FFFD in the decoded text means invalid bytes.
   const text = piece.toString('latin1').includes('\xef\xbf\xbd')
     ? Buffer.from(piece.toString('latin1').replaceAll('\xef\xbf\xbd', 'x'), 'latin1').toString()
     : piece.toString()

@@ -2,7 +2,7 @@
 // G1. Duplicate edges count once, a self-loop is a cycle, and edges may have any order.
 // G2. More than one agent needs edges.
 // G3. Every agent is in the output agent's weakly connected component, unless `allow_disconnected` is set. Other components are islands.
-// G4. If the output agent's component has other agents, at least one edge leads to it. Otherwise its answer would rest on nobody's work. An
+// G4. If the output agent's component has other agents, at least one edge leads to it. Otherwise its answer would rest on no work. An
 // output agent alone in its component (one agent, or `allow_disconnected`) needs no edge.
 // G5. An agent need not lead to the output agent: other sinks are allowed and are in `outputs`. The output agent need not be a sink: its text
 // is still the team's `final_output`, and what follows it runs too.
