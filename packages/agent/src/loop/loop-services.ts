@@ -28,7 +28,7 @@ export interface LoopServices {
   readonly permissions: readonly PermissionRule[]
   /** How a skill is found for a run that names none: by recall and one model call (`model`), or not at all (`off`). */
   readonly skillSelection: 'model' | 'off'
-  /** Tools that cost this daemon several threads: each of their calls runs in a process of its own. Default: none. */
+  /** Tools that cost this daemon several threads: calls of those that come from a module run in a process of their own. Default: none. */
   readonly suspectTools?: ReadonlySet<string>
   /** Limits of the graph that a workflow call asks for. Default: `defaultWorkflowLimits`. */
   readonly workflowLimits?: Partial<WorkflowLimits>

@@ -68,7 +68,7 @@ export interface LoopSpec {
    * dropped the run in it. `false` in all other cases, also if another daemon dropped the run.
    */
   readonly admitted: boolean
-  /** Tools that may have killed an owner of the task: each of their calls runs in a process of its own. Default: none. */
+  /** Tools that may have killed an owner of the task: calls of those that come from a module run in a process of their own. Default: none. */
   readonly suspectTools?: SuspectTools
 }
 
