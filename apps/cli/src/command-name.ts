@@ -1,4 +1,4 @@
-// What to type to run this command again: `beaver` when it is on PATH, else the path to the launcher.
+// The command that a person types to run Beaver again: `beaver` if it is on PATH, otherwise the path to the launcher.
 import { accessSync, constants, realpathSync } from 'node:fs'
 import { delimiter, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,5 +1,5 @@
-// The commands there are, with their options and an example each. What a command does is loaded when it runs.
-// T1. Building the table loads nothing but commander: `beaver --help` is quick.
+// The table of commands, with their options and an example each. The code of a command is loaded when it runs.
+// T1. Building the table loads only commander, so `beaver --help` is quick.
 import { Argument, type Command, Option } from 'commander'
 import type { McpServeOptions } from './commands/mcp.ts'
 import type { TeamOptions } from './commands/team.ts'
@@ -11,7 +11,7 @@ export type Run = (globals: GlobalOptions) => Promise<number>
 
 export interface CommandSpec {
   readonly name: string
-  /** With its arguments, as the help shows it. */
+  /** The command with its arguments, in the form of the help. */
   readonly usage: string
   readonly group: 'Work' | 'Look' | 'System'
   readonly says: string

@@ -1,4 +1,4 @@
-// A connection of one command to a running system.
+// The connection of one command to a running system.
 // N1. Closing ends within `closeMsMax`, whatever the server does.
 import { type BeaverClient, clientOn, type DaemonStatus } from '@beaver/client'
 import { connectNats, type Subjects, subjectsOf } from '@beaver/nats'
@@ -11,7 +11,11 @@ export interface Connection extends AsyncDisposable {
   readonly subjects: Subjects
   readonly tenant: string
   readonly client: BeaverClient
-  /** What the daemon that answers first says of itself. @throws {BeaverError} `no_daemon`, `timeout` */
+  /**
+   * The status of the daemon that answers first.
+   *
+   * @throws {BeaverError} `no_daemon`, `timeout`
+   */
   daemonStatus(timeoutMs?: number): Promise<DaemonStatus>
 }
 
@@ -20,9 +24,9 @@ const connectMsMax = 3_000
 const pingMs = 2_000
 const closeMsMax = 1_000
 const statusMsMax = 3_000
-/** `beaver up` runs: what died is being started again. */
+/** If `beaver up` runs, it is starting again what died. */
 const restartMsMax = 10_000
-/** Somewhere else: nobody may be there at all, and that is to be told soon. */
+/** On another system there may be no daemon at all, and a person should learn this soon. */
 const awayMsMax = 2_000
 
 /**

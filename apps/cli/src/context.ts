@@ -6,7 +6,7 @@ export interface GlobalOptions {
   readonly natsUrl?: string
   readonly home?: string
   readonly config?: string
-  /** `--no-color` makes it false. */
+  /** `false` with `--no-color`. */
   readonly color: boolean
 }
 

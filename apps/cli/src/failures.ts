@@ -1,6 +1,6 @@
-// From anything thrown to what a person reads and what the shell sees. Loads nothing: help and usage errors stay quick.
-// F1. One clear sentence on stderr, never a stack trace (BEAVER_DEBUG=1 shows it). F2. With --json the error is also one line
-//     of JSON on stdout.
+// Turns anything thrown into a message for a person and an exit code for the shell. It loads nothing, so help and usage errors stay quick.
+// F1. stderr gets one clear sentence, never a stack trace (BEAVER_DEBUG=1 shows it).
+// F2. With --json, stdout also gets the error as one line of JSON.
 
 export interface Told {
   readonly code: string
@@ -14,7 +14,7 @@ export class UsageError extends Error {
   readonly code = 'invalid_arguments'
 }
 
-/** What to tell about anything thrown. */
+/** What to print for anything thrown. */
 export async function toldOf(error: unknown): Promise<Told> {
   if (error instanceof UsageError) return { code: error.code, message: error.message, problems: [], exit: 2 }
   const { BeaverError, errorCodes, messageOf } = await import('@beaver/core')
@@ -22,7 +22,7 @@ export async function toldOf(error: unknown): Promise<Told> {
   return { code: 'internal', message: `Something in Beaver broke: ${messageOf(error)} (BEAVER_DEBUG=1 shows where)`, problems: [], exit: 1 }
 }
 
-/** The lines for stderr. Problems are listed when there are several and the message does not name them already. */
+/** The lines for stderr. Problems are listed if there are several and the message does not name them already. */
 export function linesOf({ message, problems }: Told): string[] {
   const unnamed = problems.filter((problem) => !message.includes(problem.message))
   const listed =

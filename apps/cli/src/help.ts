@@ -1,4 +1,4 @@
-// The help a newcomer reads first: every command in its group, with one example each.
+// The help that a new user reads first: every command in its group, with one example each.
 import { commands, groups } from './command-table.ts'
 
 export const globalOptions: readonly { readonly flags: string; readonly says: string }[] = [
@@ -10,7 +10,7 @@ export const globalOptions: readonly { readonly flags: string; readonly says: st
 
 const column = 18
 
-/** At most 80 columns wide. What is too long for the left column has a line of its own. */
+/** At most 80 columns wide. A text that is too long for the left column has a line of its own. */
 export function overview(version: string): string {
   const row = (term: string, text: string): string[] =>
     term.length >= column ? [` ${term}`, ` ${''.padEnd(column)}${text}`] : [` ${term.padEnd(column)}${text}`]

@@ -1,13 +1,14 @@
-// Ctrl-C and its relatives, for commands that must tidy up first.
-// I1. The first aborts `asked`, a later one `forced`. I2. Copies of one key press (a terminal and a wrapper both pass it on)
-//     count as one. I3. A closed terminal or pipe is an interrupt too.
+// Handles Ctrl-C and similar signals for commands that must clean up first.
+// I1. The first interrupt aborts `asked`, a later one `forced`.
+// I2. Copies of one key press count as one, because a terminal and a wrapper may both pass it on.
+// I3. A closed terminal or pipe is an interrupt too.
 
 export interface Interrupts extends Disposable {
-  /** Aborted by the first interrupt. */
+  /** The first interrupt aborts it. */
   readonly asked: AbortSignal
-  /** Aborted by the second. */
+  /** The second interrupt aborts it. */
   readonly forced: AbortSignal
-  /** What a shell would report: 130 for Ctrl-C. 0 when nothing was interrupted. */
+  /** The exit code that a shell would report: 130 for Ctrl-C. 0 if nothing was interrupted. */
   readonly exitCode: number
 }
 
@@ -46,7 +47,7 @@ export function listenForInterrupts(): Interrupts {
   }
 }
 
-/** Told by main when stdout is closed; false: nobody has anything to tidy up. */
+/** Called by main when stdout is closed. Returns false if no command has to clean up. */
 export function announceClosed(): boolean {
   for (const listener of closedListeners) listener()
   return closedListeners.size > 0

@@ -1,5 +1,6 @@
-// The command `beaver`. Parses the command line, runs one command, and turns whatever happens into an exit code.
-// M1. stdout and stderr are flushed before the process ends. M2. It ends: no open handle of a finished command keeps it.
+// The command `beaver`. It parses the command line, runs one command, and turns every outcome into an exit code.
+// M1. stdout and stderr are flushed before the process ends.
+// M2. The process ends even if a finished command left a handle open.
 import { readFileSync } from 'node:fs'
 import { linesOf, toldOf } from './failures.ts'
 import { parseCommandLine } from './program.ts'
@@ -27,7 +28,7 @@ function describe(error: Error): string {
 const flushed = (stream: NodeJS.WriteStream): Promise<void> =>
   new Promise((resolve) => (stream.destroyed || stream.writableEnded ? resolve() : void stream.write('', () => resolve())))
 
-// `beaver events … | head`: the reader has seen enough.
+// In `beaver events … | head`, the reader closes the pipe when it has seen enough.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error
   void import('./interrupts.ts').then(({ announceClosed }) => {

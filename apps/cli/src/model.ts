@@ -1,17 +1,17 @@
-// Which model the configuration leads to, as a person may read it. The key itself is never part of it.
+// Names the configured model for people. The key itself is never part of it.
 import type { Config } from '@beaver/platform'
 
 export interface ModelInUse {
   readonly simulated: boolean
-  /** Of the endpoint; `null` for the simulated model, which runs on this machine. */
+  /** The host of the endpoint. `null` for the simulated model, which runs on this machine. */
   readonly host: string | null
   readonly baseUrl: string | null
-  /** `simulated model`, or `model gpt-5-mini`. */
+  /** For example `simulated model`, or `model gpt-5-mini`. */
   readonly name: string
   readonly text: string
 }
 
-/** What of the configuration says which model it is. */
+/** The part of the configuration that names the model. */
 export interface ModelConfig {
   readonly apiKey: Config['apiKey']
   readonly model: Pick<Config['model'], 'name' | 'base_url'>

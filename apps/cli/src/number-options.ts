@@ -1,7 +1,11 @@
-// Options that are whole numbers, read from what a person typed.
+// Reads options that are whole numbers.
 import { UsageError } from './failures.ts'
 
-/** Reads `--limit`: from 1 to `max`. @throws {UsageError} */
+/**
+ * Reads `--limit`: from 1 to `max`.
+ *
+ * @throws {UsageError}
+ */
 export function wholeNumber(max: number): (text: string) => number {
   return (text) => {
     const n = Number(text)
@@ -10,7 +14,11 @@ export function wholeNumber(max: number): (text: string) => number {
   }
 }
 
-/** Reads `--port`: from 0 to 65535. @throws {UsageError} */
+/**
+ * Reads `--port`: from 0 to 65535.
+ *
+ * @throws {UsageError}
+ */
 export function portNumber(text: string): number {
   const n = Number(text)
   if (!Number.isInteger(n) || n < 0 || n > 65_535) throw new UsageError(`The option --port needs a whole number from 0 to 65535, not ${JSON.stringify(text)}.`)

@@ -1,4 +1,4 @@
-// Who is at this machine, as the operating system says.
+// The name of the user at this machine, from the operating system.
 import { userInfo } from 'node:os'
 
 export function osUser(): string {

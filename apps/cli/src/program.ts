@@ -1,11 +1,15 @@
-// The command line: what it asks for, or what is wrong with it in one sentence.
+// Parses the command line, or says in one sentence what is wrong with it.
 import { Command, CommanderError } from 'commander'
 import { commands, type Run } from './command-table.ts'
 import type { GlobalOptions } from './context.ts'
 import { UsageError } from './failures.ts'
 import { globalOptions, overview } from './help.ts'
 
-/** What to run for a command line; `null` when help or the version was printed. @throws {UsageError} */
+/**
+ * Returns what to run for a command line. `null` if help or the version was printed.
+ *
+ * @throws {UsageError}
+ */
 export async function parseCommandLine(argv: readonly string[], version: string): Promise<(() => Promise<number>) | null> {
   let chosen: Run | null = null
   const program = new Command('beaver')

@@ -1,4 +1,4 @@
-// `beaver retry` as the table of commands has it.
+// The entry of `beaver retry` in the table of commands.
 import { Option } from 'commander'
 import type { CommandSpec } from './command-table.ts'
 

@@ -1,5 +1,6 @@
-// Screen: where a command prints and what it may assume of it. The one place that writes to stdout and stderr.
-// S1. Colours and spinners only on a terminal, and not with NO_COLOR or --no-color. S2. A closed pipe is an end, not an error.
+// Screen: where a command prints, and what the output can do. Only this file writes to stdout and stderr.
+// S1. Colours and spinners are used only on a terminal, and not with NO_COLOR or --no-color.
+// S2. A closed pipe is an end, not an error.
 import { once } from 'node:events'
 import { type Style, styleOf, type Symbols, symbolsOf } from './text/style.ts'
 
@@ -8,23 +9,23 @@ export interface Screen {
   print(...lines: readonly string[]): void
   /** Writes one line of JSON to stdout. */
   json(value: unknown): void
-  /** Writes text as it is to stdout. */
+  /** Writes text unchanged to stdout. */
   raw(text: string): void
-  /** Writes text as it is to stdout; resolves when the reader has room for more. */
+  /** Writes text unchanged to stdout. Resolves when the reader has room for more. */
   paced(text: string): Promise<void>
-  /** A line that stands until something else is printed; on what is no terminal, an ordinary line, once. `null` takes it away. */
+  /** Shows a line until something else is printed. If the output is no terminal, it is an ordinary line, printed once. `null` removes it. */
   passing(line: string | null): void
   /** Writes lines to stderr. */
   warn(...lines: readonly string[]): void
-  /** stdout is a terminal that can move its cursor. */
+  /** Whether stdout is a terminal that can move its cursor. */
   readonly live: boolean
-  /** stdout is a terminal. */
+  /** Whether stdout is a terminal. */
   readonly interactive: boolean
-  /** Columns of the terminal; `Infinity` when stdout is none: then nothing is cut. */
+  /** The columns of the terminal. `Infinity` if stdout is no terminal, so that nothing is cut. */
   readonly columns: number
   readonly rows: number
   readonly style: Style
-  /** For stderr. */
+  /** The style for stderr. */
   readonly errorStyle: Style
   readonly symbols: Symbols
 }

@@ -1,4 +1,4 @@
-// The tools, workflow definitions and profiles of the configuration, as a daemon here would load them.
+// Loads the tools, workflow definitions and profiles of the configuration, as a daemon here would.
 import type { Config } from '@beaver/platform'
 import { builtinToolOptions, loadToolset, type Toolset } from '@beaver/tools'
 

@@ -47,5 +47,5 @@ export { type CallArguments } from './tools/call-arguments.ts'
 export { type LoadedTools, loadTools } from './tools/load-tools.ts'
 export { type ExternalCall, type ExternalResult, type ExternalTool, externalTool, type ExternalTools } from './tools/external-tools.ts'
 export { type Permission, type PermissionDecision, type PermissionRule } from './tools/permission.ts'
-// The zod of `defineTool`: a schema of another major version would not do.
+// Tools use this zod for `defineTool`, because a schema of another major version does not work.
 export { z } from 'zod'

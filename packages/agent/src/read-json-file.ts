@@ -1,11 +1,11 @@
-// A JSON file of the configuration's: a profile, a definition. What keeps it from being read is a diagnostic.
+// Reads a JSON file of the configuration: a profile or a definition. A file that cannot be read gives a diagnostic.
 import { readFile } from 'node:fs/promises'
 import { messageOf } from '@beaver/core'
 import type { LoadDiagnostic } from './load-diagnostic.ts'
 
 const bytesMax = 1024 * 1024
 
-/** `undefined` when it cannot be read, with the reason told. */
+/** Returns `undefined` if the file cannot be read, and adds the reason to `diagnostics`. */
 export async function readJsonFile(file: string, diagnostics: LoadDiagnostic[]): Promise<unknown> {
   const tell = (message: string): void => void diagnostics.push({ file, severity: 'error', message })
   try {

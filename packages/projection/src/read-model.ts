@@ -1,9 +1,9 @@
-// The read model: the journal folded into one SQLite file. It owns the file, the checkpoint and the order of application;
-// the rows belong to fold/, their tables to store/, the verdicts to fold/audit.ts, the answers to queries/.
-// M1. The checkpoint is written in the transaction of the rows it accounts for: every event counts exactly once.
-// M2. A read model belongs to one stream; another stream, even of the same name, is refused.
-// M3. Rows depend on the journal's messages, their order and their blobs, never on how they were batched.
-// M4. One `apply` at a time. The caller bounds a batch: its messages and their blobs are held in memory.
+// The read model: the journal folded into one SQLite file. It owns the file, the checkpoint and the order of application. The rows belong to
+// fold/, the tables to store/, the verdicts to fold/audit.ts, the answers to queries/.
+// M1. The checkpoint is written in the transaction of its rows, so every event counts exactly once.
+// M2. A read model belongs to one stream. Another stream is refused, even one of the same name.
+// M3. Rows depend on the journal's messages, their order and their blobs, never on the batches.
+// M4. One `apply` runs at a time. The caller bounds a batch, because its messages and blobs are held in memory.
 import { BeaverError, blobNameOf, eventTypeOf, identityFault, invariant, type OpenedRecord, type ReadBlob } from '@beaver/core'
 import { broken, judge, recordFinding } from './fold/audit.ts'
 import { Batch, type HeldTask } from './fold/batch.ts'
@@ -15,7 +15,7 @@ import { type Sql, sqlOn } from './store/sql.ts'
 import { indexedTo, indexTexts, lastText } from './store/text-index.ts'
 
 export interface Applied {
-  /** Messages that were new. */
+  /** How many messages were new. */
   readonly messages: number
   readonly events: number
   readonly findings: number
@@ -27,22 +27,23 @@ export interface ReadModel extends Disposable, AsyncDisposable {
   /** For queries: `answer(model.sql, …)`. */
   readonly sql: Sql
   /**
-   * Binds the file to a stream and says which sequence was applied last; 0 for none.
-   * @param streamIdentity tells a stream from another one of the same name, as `BEAVER_main@2026-01-01T00:00:00Z`
-   * @param streamEnd the stream's last sequence, when it is known
-   * @throws {BeaverError} `stream_recreated` when the file was built from another stream, or from more of this one than there is
+   * Binds the file to a stream. Returns the sequence that was applied last, or 0.
+   *
+   * @param streamIdentity tells a stream from another one of the same name, for example `BEAVER_main@2026-01-01T00:00:00Z`
+   * @param streamEnd the last sequence of the stream, if it is known
+   * @throws {BeaverError} `stream_recreated` if the file was built from another stream, or from more messages than this stream has
    */
   begin(streamIdentity: string, streamEnd?: number): number
-  /** The sequence that was applied last; 0 for none. */
+  /** The sequence that was applied last, or 0. */
   position(): number
   /**
-   * Applies messages in stream order, in one transaction. What was applied before is skipped.
-   * Rejects, with nothing applied, when a blob cannot be fetched for another reason than that it is missing.
+   * Applies messages in stream order, in one transaction. Messages that were applied before are skipped.
+   * It rejects, with nothing applied, if a blob cannot be fetched for another reason than that it is missing.
    */
   apply(messages: readonly JournalMessage[]): Promise<Applied>
   /**
-   * Indexes texts that a large batch left for later, for as long as one slice may take; returns whether there are more. Searches
-   * find them before, only more slowly.
+   * Indexes texts that a large batch left for later, for the time of one slice. Returns whether there are more. Searches find these texts even
+   * before that, but more slowly.
    */
   indexTexts(): boolean
   /** The rows of all tables as text, in a fixed order. */
@@ -53,9 +54,9 @@ export interface ReadModel extends Disposable, AsyncDisposable {
 }
 
 /**
- * Opens the read model of a file, making it when it is not there. `:memory:` keeps it in memory.
+ * Opens the read model in a file, and creates the file if it does not exist. `:memory:` keeps the model in memory.
  *
- * @throws {BeaverError} `invalid_configuration` for a file of a newer Beaver or another program
+ * @throws {BeaverError} `invalid_configuration` for a file of a newer Beaver or of another program
  * @example
  * await using model = openReadModel('read.db', { readBlob: (sha256) => blobs.get(sha256) })
  * const from = model.begin(identity) + 1
@@ -98,9 +99,9 @@ export function openReadModel(file: string, options: { readBlob: ReadBlob }): Re
   }
 }
 
-/** A batch with no more new texts than this indexes them itself. */
+/** A batch with at most this many new texts indexes them itself. */
 const atOnceTextsMax = 200
-/** Texts of one slice: some milliseconds. */
+/** The texts of one slice, which takes some milliseconds. */
 const sliceTextsMax = 50
 
 interface Checkpoint {
@@ -176,7 +177,7 @@ function store(sql: Sql, incoming: readonly IncomingMessage[]): Applied {
   return { ...counts, sequence }
 }
 
-/** Returns how many findings there were. */
+/** Returns the number of findings. */
 function storeRecord(sql: Sql, task: HeldTask, { sequence, log }: IncomingMessage, incoming: OpenedRecord): number {
   const { record, event, dataJson } = incoming
   const at = { taskKey: task.key, sequence, taskseq: record.taskseq }

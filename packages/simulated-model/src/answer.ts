@@ -1,6 +1,6 @@
-// The simulated model: a pure function from a request to an assistant message. The same request has the same answer.
-// It is no language model. It follows a skill's guidance, calls the tools an instruction names, writes up what they said, chooses
-// a skill by its words, and answers in the form a team's leader is asked for.
+// The simulated model: a pure function from a request to an assistant message. The same request gives the same answer. It is no language model:
+// it follows a skill's guidance, calls the tools that an instruction names, writes up their results, chooses a skill by its words, and answers
+// in the form that a team's leader is asked for.
 import type { ToolSchema } from '@beaver/agent'
 import type { ChatMessage } from '@beaver/core'
 import { chooseSkill } from './choose-skill.ts'
@@ -41,5 +41,5 @@ const introduce: Habit = ({ userText, calls }) => {
   )
 }
 
-/** The first that has something to say answers. */
+/** The first habit that has a reply answers. */
 const habits: readonly Habit[] = [followGuidance, coordinate, work, introduce]

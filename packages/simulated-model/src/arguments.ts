@@ -1,5 +1,5 @@
-// Arguments for a tool that nobody gave an example for: what its schema requires, or gives a choice of that the task names, found
-// in what was said and returned so far.
+// Finds arguments for a tool without an example: what its schema requires, and choices of the schema that the task names. The values come from the
+// messages and results so far.
 import type { ToolSchema } from '@beaver/agent'
 import { parseJson } from './conversation.ts'
 import type { MadeCall, WorkOrder } from './habit.ts'
@@ -13,7 +13,7 @@ interface Property {
 
 const callsMax = 5
 
-/** The arguments of each call: one for each URL or file there is, where the tool wants one; none when it wants one and there is none. */
+/** The arguments of each call. If the tool needs a URL or a file, there is one call for each known one, and no call if none is known. */
 export function argumentsFrom(tool: ToolSchema, order: WorkOrder, calls: readonly MadeCall[]): Record<string, unknown>[] {
   const { required, properties } = tool.parameters as { required?: unknown; properties?: Record<string, Property> }
   const args: Record<string, unknown> = {}
@@ -38,7 +38,7 @@ export function argumentsFrom(tool: ToolSchema, order: WorkOrder, calls: readonl
 const urls = /https?:\/\/[^\s<>"'`|)\]，。；、）]+[^\s<>"'`|)\]，。；、）.,;:!?]/g
 const files = /(?<![\w./:-])(?:[\w-]{1,80}\/){0,20}[\p{L}\w-][\p{L}\w.-]{0,80}\.[a-z]{1,5}(?![\w/])/gu
 
-/** The URLs or files an argument of that name may mean; `null` for any other name. */
+/** The URLs or files that an argument of that name may mean. `null` for any other name. */
 function placesFor(name: string, order: WorkOrder, calls: readonly MadeCall[]): readonly string[] | null {
   if (name === 'url') return firstFound([valuesOf('url', calls), ...textsOf(order).map((text) => text.match(urls) ?? [])])
   if (!/^(?:path|file|file_path|filename)$/.test(name)) return null
@@ -52,7 +52,7 @@ const textsOf = ({ dependencies, task, instruction }: WorkOrder): string[] => [i
 
 const firstFound = (lists: readonly (readonly string[])[]): readonly string[] => [...new Set(lists.find((list) => list.length > 0) ?? [])]
 
-/** The texts that stand under a key anywhere in what the tools returned. */
+/** The texts under a key anywhere in the tools' results. */
 function valuesOf(key: string, calls: readonly MadeCall[]): string[] {
   const found: string[] = []
   const open: unknown[] = calls.map(({ result }) => (result === null ? null : parseJson(result))).toReversed()

@@ -1,13 +1,13 @@
-// How the simulated model answers when it is asked to choose skills: by the words a task and a description share. At most one,
-// and none when it is not clear.
+// Answers the request to choose skills, by the words that a task and a description share. It chooses at most one skill, and none if the choice is
+// not clear.
 import type { ChatMessage } from '@beaver/core'
 import { say, type SimulatedReply } from './habit.ts'
 
-/** So many words of the task, and such a share of them, must stand in the description. */
+/** The description must contain this number of the task's words, and this share of them. */
 const sharedMin = 2
 const shareMin = 0.4
 
-/** `null` when something else is asked. */
+/** Returns `null` for any other request. */
 export function chooseSkill(messages: readonly ChatMessage[]): SimulatedReply | null {
   if (messages[0]?.role !== 'system' || !messages[0].content.startsWith('Choose the skills')) return null
   const text = messages.findLast((message) => message.role === 'user')?.content ?? ''
@@ -36,7 +36,7 @@ const filler = new Set(
   ).split(' '),
 )
 
-/** Words without their plural; Chinese, Japanese and Korean by pairs of characters. */
+/** Words without their plural. Chinese, Japanese and Korean are split into pairs of characters. */
 function wordsOf(text: string): Set<string> {
   const words = new Set<string>()
   for (const [run] of text.toLowerCase().matchAll(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]+|[\p{L}\p{N}]+/gu)) {

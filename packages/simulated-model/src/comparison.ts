@@ -1,19 +1,20 @@
-// The figures of several pages side by side: rows that all of them have, and what the pages say about their figures.
-// C1. Every figure is a cell of a page's table, as it stands there. C2. What not all pages have is named, not compared.
+// Compares the figures of several pages: the rows that all of them have, and what the pages say about their figures.
+// C1. Every figure is an unchanged cell of a page's table.
+// C2. What only some pages have is named, not compared.
 import type { Page, Table } from './pages.ts'
 
 export interface Comparison {
   readonly subjects: readonly string[]
-  /** The heads of the first two columns, where all pages agree on them. */
+  /** The heads of the first two columns, if all pages agree on them. */
   readonly label: string
   readonly column: string | null
   readonly rows: readonly { readonly label: string; readonly values: readonly string[] }[]
-  /** Facts whose label all pages have, but for the one that names the subject. */
+  /** Facts whose label all pages have, except the one that names the subject. */
   readonly facts: readonly { readonly label: string; readonly values: readonly string[] }[]
   readonly alone: readonly { readonly subject: string; readonly label: string }[]
 }
 
-/** `null` when the pages hold no two tables with a row in common. */
+/** Returns `null` if the pages have no two tables with a common row. */
 export function compare(pages: readonly Page[]): Comparison | null {
   const sides = pages.flatMap((page) => {
     const [table] = page.tables
@@ -42,7 +43,7 @@ export function compare(pages: readonly Page[]): Comparison | null {
 
 const cellOf = ({ rows }: Table, label: string): string | null => rows.find(([name]) => name === label)?.[1] ?? null
 
-/** The cells of received tables that differ from the comparison; `null` when no received table is about it. */
+/** The cells of received tables that differ from the comparison. `null` if no received table is about it. */
 export function differencesFrom({ subjects, rows }: Comparison, received: readonly Table[]): readonly string[] | null {
   const about = received.filter(({ head }) => subjects.every((subject) => head.includes(subject)))
   if (about.length === 0) return null
@@ -57,7 +58,7 @@ export function differencesFrom({ subjects, rows }: Comparison, received: readon
   )
 }
 
-/** The number a cell is; `null` when it is none. */
+/** The number in a cell. `null` if it is none. */
 export function figureIn(cell: string): number | null {
   const [, number = ''] = /^(-?\d[\d,]*(?:\.\d+)?)\s*%?$/.exec(cell.trim()) ?? []
   return number === '' ? null : Number(number.replaceAll(',', ''))

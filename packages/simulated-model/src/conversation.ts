@@ -1,4 +1,4 @@
-// Reads a list of chat messages as a conversation: who asked for what, and what was done about it so far.
+// Reads a list of chat messages as a conversation: who asked for what, and what was done so far.
 import type { ToolSchema } from '@beaver/agent'
 import type { ChatMessage } from '@beaver/core'
 import type { Conversation, MadeCall, WorkOrder } from './habit.ts'
@@ -17,7 +17,7 @@ export function readConversation(messages: readonly ChatMessage[], tools: readon
         skills.push(skill)
         continue
       }
-      // A worker's order stands until another comes; what is said to it on the way does not undo it.
+      // A worker's order is valid until another order comes. Later messages do not cancel it.
       const ordered = readWorkOrder(message.content)
       if (ordered === null && order !== null) continue
       userText = message.content
@@ -41,7 +41,7 @@ function readSkill(text: string): { name: string; body: string } | null {
   return match === null ? null : { name: stringOf(parseJson(match[1] ?? '')), body: match[2] ?? '' }
 }
 
-/** The sections of a worker's message; `null` for any other message. */
+/** The sections of a worker's message. `null` for any other message. */
 function readWorkOrder(text: string): WorkOrder | null {
   const dependencies: { from: string; text: string }[] = []
   const sections = new Map<string, string>()
@@ -66,7 +66,7 @@ function readWorkOrder(text: string): WorkOrder | null {
   return { task: sections.get('task') ?? '', instruction, dependencies, evidence: sections.get('required_evidence') ?? '' }
 }
 
-/** The value of a JSON text, `undefined` when it is not JSON. */
+/** The value of a JSON text. `undefined` if it is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -75,7 +75,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** The code and message of a failed tool call, `null` for any other result. */
+/** The code and message of a failed tool call. `null` for any other result. */
 export function failureIn(result: string): { code: string; message: string } | null {
   const value = parseJson(result)
   if (typeof value !== 'object' || value === null) return null

@@ -1,5 +1,5 @@
-// The habit of whoever leads: asked for a plan, a delegation, a speaker or a bid, it answers in the form it was shown and names
-// those it was shown. It does not weigh anything.
+// The habit of a leader: it answers the request for a plan, a delegation, a speaker or a bid in the given form, with the given names.
+// It makes no judgement.
 import { parseJson } from './conversation.ts'
 import { type Habit, say, type WorkOrder } from './habit.ts'
 import { writeUp } from './write-up.ts'
@@ -36,7 +36,7 @@ function shownIn(instruction: string): Shown[] {
   })
 }
 
-/** Those with tools begin, at the same time; those without wait for them. */
+/** Members with tools begin at the same time, and members without tools wait for them. */
 function planOf(order: WorkOrder): object[] {
   const members = shownIn(order.instruction)
   const first = members.filter(({ tools }) => tools)
@@ -56,7 +56,7 @@ const turnIn = (instruction: string): number => Number(/This is turn (\d{1,6}) /
 
 const inTurn = (names: readonly string[], instruction: string): string => names[(turnIn(instruction) - 1) % names.length] ?? ''
 
-/** The highest bid goes round. */
+/** The highest bid rotates. */
 function bidOf(instruction: string): number {
   const [, self = '', list = ''] = /You are (.+?), in a discussion between (.+?)\. This is turn/.exec(instruction) ?? []
   const names = list.split(', ')

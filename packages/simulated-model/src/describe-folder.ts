@@ -1,4 +1,4 @@
-// What a folder is, said only with words that stand in its files.
+// Says what a folder is, only with words from its files.
 import { parseJson } from './conversation.ts'
 import type { FileList, FilePart, FolderSummary } from './known.ts'
 
@@ -66,7 +66,7 @@ function whatItHolds(list: FileList): string {
   return clip(`No readme or manifest says what the folder is. The listing begins with ${names.join(', ')}.`, sentenceCharsMax)
 }
 
-/** Markdown's marks taken off: what a person would read. */
+/** The text without the marks of Markdown, as a person reads it. */
 function plain(text: string): string {
   return text
     .replace(/!\[[^\]]*\]\([^)]*\)/g, '')

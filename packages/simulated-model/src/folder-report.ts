@@ -1,4 +1,4 @@
-// The report on a folder, in Markdown that reads well in a terminal and on GitHub. Every figure is copied from what the tools said.
+// Writes the report on a folder, in Markdown that is readable in a terminal and on GitHub. Every figure is copied from the tools' results.
 import type { FileStats, Known, Recount } from './known.ts'
 import { bar, code, heading, mermaidLabel, prose, table } from './markdown.ts'
 import { simulatedModelName } from './simulated-model-name.ts'
@@ -41,7 +41,7 @@ function figureTable({ types, totals }: FileStats): string {
   return table(['Type', 'Files', 'Lines', 'Words', 'Bytes'], [...types.map((type) => row(prose(type.type), type)), row('**Total**', totals, '**')])
 }
 
-/** A slice stands for one type; what does not fit is left to the table, so that no figure is computed here. */
+/** A slice is one type. Types without a slice are only in the table, so that no figure is computed here. */
 function pie({ types }: FileStats): string {
   const slices = types.filter((type) => type.bytes > 0).slice(0, slicesMax)
   const lines =

@@ -1,5 +1,5 @@
-// The root's habit: a skill with a team's guidance is active and its workflow tool is offered, so the tool is called with the
-// guidance's agents, and the team's output becomes the answer.
+// The root's habit: if a skill with a team's guidance is active and its workflow tool is offered, it calls the tool with the agents of the guidance.
+// The team's output becomes the answer.
 import type { ToolSchema } from '@beaver/agent'
 import { z } from 'zod'
 import { failureIn, parseJson } from './conversation.ts'
@@ -32,18 +32,18 @@ const slotFields = ['name', 'instruction', 'use_skill', 'skill_query', 'allowed_
 const slot = (agent: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(slotFields.filter((field) => agent[field] !== undefined).map((field) => [field, agent[field]]))
 
-/** What the guidance says besides of the tool's arguments: edges, a flow, an aggregator. */
+/** The other arguments of the tool in the guidance: edges, a flow, an aggregator. */
 function structureFor({ parameters }: ToolSchema, guidance: Guidance): Record<string, unknown> {
   const known = Object.keys((parameters['properties'] ?? {}) as object).filter((name) => name !== 'task' && name !== 'agents')
   return Object.fromEntries(known.filter((name) => guidance[name] !== undefined).map((name) => [name, guidance[name]]))
 }
 
-/** Workflow tools may carry the name of the MCP server they come from. */
+/** Workflow tools may have the prefix of their MCP server. */
 const shortName = (name: string): string => name.replace(/^mcp_local_team_workflow_mcp_/, '')
 
 const taskText = (conversation: Conversation): string => conversation.userText.trim() || 'Do what the activated skill describes.'
 
-/** The first `beaver-team-workflow` block that holds what is needed. */
+/** The first `beaver-team-workflow` block with the required fields. */
 function readGuidance(body: string): Guidance | null {
   for (const [, text = ''] of body.matchAll(/^```beaver-team-workflow[ \t]*\n([\s\S]*?)^```[ \t]*$/gm)) {
     const value = parseJson(text) as Partial<Guidance> | null | undefined
@@ -52,7 +52,7 @@ function readGuidance(body: string): Guidance | null {
   return null
 }
 
-/** The answer of a root agent to whom a team has reported. */
+/** The answer of a root agent after a team has reported. */
 export function report(made: MadeCall): SimulatedReply {
   if (made.result === null) return say(`The call of ${made.name} has no result, so there is nothing to report.`)
   const failed = failureIn(made.result)
@@ -77,7 +77,7 @@ const teamResult = z.looseObject({
   failures: z.array(z.looseObject({ node_id: z.string(), failure: z.looseObject({ class: z.string(), message: z.string() }) })).default([]),
 })
 
-/** What a team workflow returned; `null` for any other result. */
+/** What a team workflow returned. `null` for any other result. */
 export const teamIn = (result: string): z.infer<typeof teamResult> | null => teamResult.safeParse(parseJson(result)).data ?? null
 
 function oneLine(text: string): string {

@@ -1,5 +1,4 @@
-// What the simulated model has to go on, and what a habit is: a pure function from a conversation to a reply, or `null` when it
-// has nothing to say to it.
+// Defines the input of the simulated model's habits. A habit is a pure function from a conversation to a reply, or to `null` if it has none.
 import type { ToolSchema } from '@beaver/agent'
 import type { ToolCall } from '@beaver/core'
 
@@ -15,7 +14,7 @@ export interface MadeCall {
   readonly result: string | null
 }
 
-/** A worker's message, taken apart. */
+/** The parts of a worker's message. */
 export interface WorkOrder {
   readonly task: string
   readonly instruction: string
@@ -25,16 +24,16 @@ export interface WorkOrder {
 
 export interface Conversation {
   readonly skills: readonly { readonly name: string; readonly body: string }[]
-  /** What the agent's own configuration tells it in the system prompt; empty for nothing. */
+  /** What the agent's own configuration adds to the system prompt. Empty: nothing. */
   readonly own: string
   /** The last message of the user that activates no skill. */
   readonly userText: string
-  /** The same message, when it has the form of a worker's. */
+  /** The same message, if it has the form of a worker's message. */
   readonly order: WorkOrder | null
-  /** The calls made since that message, in order. */
+  /** The calls since that message, in order. */
   readonly calls: readonly MadeCall[]
   readonly tools: readonly ToolSchema[]
-  /** An id for the n-th call of the reply; the same conversation gives the same ids, another length others. */
+  /** An id for the n-th call of the reply. The same conversation gives the same ids; a longer one gives others. */
   callId(index: number): string
 }
 

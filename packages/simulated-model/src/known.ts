@@ -1,4 +1,4 @@
-// What a worker of the simulated model knows: the tools' results and the JSON blocks it was handed, recognised by their shape.
+// What a worker of the simulated model knows: the tools' results and the received JSON blocks, recognised by their shape.
 import { z } from 'zod'
 import { failureIn, parseJson } from './conversation.ts'
 import type { MadeCall, WorkOrder } from './habit.ts'
@@ -52,12 +52,12 @@ export type FolderSummary = z.infer<typeof folderSummary>['folder']
 export interface Known {
   readonly list: FileList | null
   readonly parts: readonly FilePart[]
-  /** What the tools returned that is a text with a source. */
+  /** The tools' results that are a text with a source. */
   readonly pages: readonly Page[]
   readonly folder: FolderSummary | null
   readonly stats: FileStats | null
   readonly recount: Recount | null
-  /** The JSON texts received, as they stood, each once, in order. */
+  /** The received JSON texts, unchanged, each once, in order. */
   readonly receivedJson: readonly string[]
   readonly failures: readonly { readonly tool: string; readonly code: string; readonly message: string }[]
 }
@@ -96,7 +96,7 @@ function last<T>(schema: z.ZodType<T>, values: readonly unknown[]): T | null {
   return null
 }
 
-/** The contents of the fenced blocks marked json that are JSON. */
+/** The contents of the fenced blocks that are marked json and are JSON. */
 function jsonBlocks(text: string): string[] {
   const blocks = [...text.matchAll(/^```json[ \t]*\n([\s\S]*?)\n```[ \t]*$/gm)].map(([, block = '']) => block)
   return blocks.filter((block) => parseJson(block) !== undefined)

@@ -1,4 +1,4 @@
-// The language a write-up is in: the one its instruction asks for, else the one it or the task is written in.
+// Finds the language of a write-up: the language that the instruction asks for, otherwise that of the instruction or the task.
 import type { WorkOrder } from './habit.ts'
 
 const english = {

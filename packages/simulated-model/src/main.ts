@@ -1,5 +1,5 @@
-// The simulated model as a child process: prints one line `{"url": …}`, then serves until its stdin closes or SIGTERM comes.
-// Its parent holds the other end of stdin, so it never outlives it.
+// The simulated model as a child process: it prints one line `{"url": …}`, then serves until its stdin closes or SIGTERM comes.
+// Its parent holds the other end of stdin, so it never outlives the parent.
 import { parseArgs } from 'node:util'
 import { startSimulatedModel } from './server.ts'
 
@@ -13,7 +13,7 @@ const stop = (): void => {
   void model.close().then(() => process.exit(0))
 }
 process.once('SIGTERM', stop)
-// Ctrl-C reaches the whole process group; the parent may still need answers while it drains.
+// Ctrl-C reaches the whole process group, but the parent may still need answers while it drains.
 process.on('SIGINT', () => process.stdin.isTTY && stop())
 process.stdin.on('end', stop).on('error', stop).resume()
 

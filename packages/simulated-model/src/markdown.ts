@@ -1,15 +1,15 @@
-// Markdown out of text that others wrote: names of files may hold anything.
+// Builds Markdown from foreign text: names of files may contain anything.
 
 export const heading = (level: number, text: string): string => `${'#'.repeat(level)} ${prose(text)}`
 
-/** Text on one line, in which nothing makes a table cell, a tag or a fence. */
+/** The text on one line, without anything that makes a table cell, a tag or a fence. */
 export function prose(text: string): string {
   return visible(text)
     .replace(/[|<>`]/g, (mark) => `\\${mark}`)
     .trim()
 }
 
-/** Inline code, longer fenced than any run of backticks in it. A bar would end a table cell even in code. */
+/** Inline code with a fence longer than any run of backticks in it. Bars are escaped, because they end a table cell even in code. */
 export function code(text: string): string {
   const shown = visible(text).replaceAll('|', String.raw`\|`)
   const longest = Math.max(0, ...[...shown.matchAll(/`+/g)].map(([run]) => run.length))
@@ -18,7 +18,7 @@ export function code(text: string): string {
   return `${fence}${pad}${shown}${pad}${fence}`
 }
 
-/** A table whose columns are padded, so that it reads well unrendered; all columns but the first are figures. */
+/** A table with padded columns, so that it is readable unrendered. All columns except the first are figures. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) => Math.max(3, width(title), ...rows.map((row) => width(row[column] ?? ''))))
   const line = (cells: readonly string[]): string => `| ${cells.map((cell, column) => padded(cell, widths[column] ?? 0, column > 0)).join(' | ')} |`
@@ -30,7 +30,7 @@ export const mermaidLabel = (text: string): string => visible(text).replace(/["#
 
 const barWidth = 20
 
-/** A bar of blocks. `part` is 0 to 1; what is more than nothing shows. */
+/** A bar of blocks. `part` is from 0 to 1, and any part above 0 is visible. */
 export function bar(part: number): string {
   const filled = part === 0 ? 0 : Math.min(barWidth, Math.max(1, Math.round(part * barWidth)))
   return '█'.repeat(filled) + '░'.repeat(barWidth - filled)
@@ -50,7 +50,7 @@ const padded = (cell: string, columns: number, right: boolean): string => {
   return right ? space + cell : cell + space
 }
 
-/** Columns on a terminal, where Chinese, Japanese and Korean characters take two. */
+/** The columns on a terminal. Chinese, Japanese and Korean characters take two. */
 function width(text: string): number {
   let columns = 0
   for (const character of text)

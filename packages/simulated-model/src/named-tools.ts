@@ -1,4 +1,4 @@
-// Which tools a text tells its reader to call, and with which arguments.
+// Finds the tools that a text tells its reader to call, and their arguments.
 import { parseJson } from './conversation.ts'
 
 export interface NamedTool {
@@ -7,7 +7,7 @@ export interface NamedTool {
   readonly examples: readonly Record<string, unknown>[]
 }
 
-/** The tools a text names in backticks, in its order. */
+/** The tools that a text names in backticks, in the order of the text. */
 export function namedTools(text: string): NamedTool[] {
   const found = new Map<string, Map<string, Record<string, unknown>>>()
   for (const match of text.matchAll(/`([\w:-]{1,128})`/g)) {
@@ -19,7 +19,7 @@ export function namedTools(text: string): NamedTool[] {
   return [...found].map(([name, examples]) => ({ name, examples: [...examples.values()] }))
 }
 
-/** The JSON objects right after a tool's name: `list_files` with {"path": "."} and {"path": "docs"} */
+/** The JSON objects directly after a tool's name: `list_files` with {"path": "."} and {"path": "docs"} */
 export function examplesAfter(after: string): Record<string, unknown>[] {
   const examples: Record<string, unknown>[] = []
   let rest = after

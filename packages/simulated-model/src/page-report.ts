@@ -1,5 +1,6 @@
-// What is written about pages. Which sections follows from the words of the instruction: compare, validate, chart, report, summary.
-// W1. Figures, sentences and sources are copied. W2. A report says that it is simulated.
+// Writes about pages. The words of the instruction decide which sections: compare, validate, chart, report, summary.
+// W1. Figures, sentences and sources are copied.
+// W2. A report says that it is simulated.
 import { type Comparison, compare, differencesFrom, figureIn } from './comparison.ts'
 import type { WorkOrder } from './habit.ts'
 import { wordsFor } from './language.ts'
@@ -18,7 +19,7 @@ const asked = {
 
 type Wanted = Readonly<Record<keyof typeof asked, boolean>>
 
-/** Whoever writes the result for the task is told by the task what that is. */
+/** If a worker writes the result for the task, the words of the task decide too. */
 function wantedIn({ instruction, task }: WorkOrder): Wanted {
   const text = instruction.includes('result for the <task>') ? `${instruction}\n${task}` : instruction
   return Object.fromEntries(Object.entries(asked).map(([what, words]) => [what, words.test(text)])) as Wanted
@@ -26,7 +27,7 @@ function wantedIn({ instruction, task }: WorkOrder): Wanted {
 
 const sentencesMax = 2
 
-/** A worker's text about the pages it read. */
+/** A worker's text about the pages that it read. */
 export function aboutPages(order: WorkOrder, pages: readonly Page[]): string[] {
   const wanted = wantedIn(order)
   const words = wordsFor(order)
@@ -47,7 +48,7 @@ export function aboutPages(order: WorkOrder, pages: readonly Page[]): string[] {
   ]
 }
 
-/** A worker's text about what it was handed by others. */
+/** A worker's text about what it received from others. */
 export function aboutReceived(order: WorkOrder, note: string): string[] {
   const wanted = wantedIn(order)
   if (wanted.report) return [...reportOpening(order), ...received(order, [note])]
@@ -56,7 +57,7 @@ export function aboutReceived(order: WorkOrder, note: string): string[] {
   return [task, ...received(order, [task, note]), note]
 }
 
-/** What it was handed, each part under a heading of its own. What one part says another does not say again. */
+/** What the worker received, each part under a heading of its own. A text that one part contains is not repeated by another. */
 function received({ dependencies }: WorkOrder, known: readonly string[] = []): string[] {
   const said = new Set(known)
   return dependencies.flatMap(({ from, text }) => {
@@ -115,7 +116,7 @@ function checks(comparison: Comparison, order: WorkOrder): string {
   return lines.map((line) => `- ${line}`).join('\n')
 }
 
-/** The rows that are numbers, as data, and the first of them as a picture. */
+/** The rows with numbers as data, and the first of them as a picture. */
 function charts({ subjects, rows }: Comparison): string[] {
   const series = rows.flatMap(({ label, values }) => {
     const figures = values.map(figureIn)
@@ -141,7 +142,7 @@ function charts({ subjects, rows }: Comparison): string[] {
   return [fenced('json', data), fenced('mermaid', picture), ...bars(subjects, first.values, rows.find(({ label }) => label === first.name)?.values ?? [])]
 }
 
-/** For those who read it where no picture is drawn. */
+/** For readers whose viewer draws no picture. */
 function bars(subjects: readonly string[], figures: readonly number[], shown: readonly string[]): string[] {
   const most = Math.max(...figures)
   if (most <= 0 || Math.min(...figures) < 0) return []

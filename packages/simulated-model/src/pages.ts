@@ -1,5 +1,5 @@
-// Pages: texts with a source, as tools return them, and what can be read in one without understanding it.
-// P1. Nothing is said of a page that does not stand in it.
+// Pages: texts with a source, as tools return them, and what can be read in a page without understanding it.
+// P1. Every statement about a page is in the page.
 import { z } from 'zod'
 import { parseJson } from './conversation.ts'
 
@@ -22,7 +22,7 @@ export interface Fact {
 export interface Table {
   readonly head: readonly string[]
   readonly rows: readonly (readonly string[])[]
-  /** As it stands in the page. */
+  /** The text as it is in the page. */
   readonly text: string
 }
 
@@ -32,7 +32,7 @@ const page = z.union([
   z.looseObject({ path: z.string(), ...named }).transform(({ path, ...rest }) => ({ source: path, ...rest })),
 ])
 
-/** The page a tool's result is; `null` when it is none. */
+/** The page in a tool's result. `null` if it is none. */
 export function pageIn(result: string): Page | null {
   const found = page.safeParse(parseJson(result)).data
   return found === undefined ? null : pageOf(found.source, found.text, found.title)
@@ -74,7 +74,7 @@ const cellsOf = (line: string): string[] =>
     .split(/(?<!\\)\|/)
     .map((cell) => cell.replaceAll(String.raw`\|`, '|').trim())
 
-/** The first paragraph of prose, at most `sentencesMax` sentences of it; empty when there is none. */
+/** The first paragraph of prose, cut to `sentencesMax` sentences. Empty if there is none. */
 export function openingOf({ body }: Page, sentencesMax: number): string {
   const prose = body
     .split(/\n\s*\n/)
@@ -87,7 +87,7 @@ export function openingOf({ body }: Page, sentencesMax: number): string {
     .trim()
 }
 
-/** The blocks of a text: what blank lines part, but for those in fences. */
+/** The blocks of a text between blank lines. A fence is not split. */
 export function blocksOf(text: string): string[] {
   const blocks: string[][] = [[]]
   for (const { line, fenced } of linesOf(text)) {
@@ -107,7 +107,7 @@ function linesOf(text: string): { line: string; fenced: boolean }[] {
   })
 }
 
-/** The headings of a text moved so that the highest has this level; those in fences stay. */
+/** Moves the headings of a text so that the highest has this level. Headings in fences stay. */
 export function withHeadingsAt(level: number, text: string): string {
   const lines = linesOf(text).map(({ line, fenced }) => ({ line, depth: fenced ? 0 : (/^(#{1,6})\s/.exec(line)?.[1]?.length ?? 0) }))
   const highest = Math.min(...lines.flatMap(({ depth }) => (depth === 0 ? [] : [depth])), 6)

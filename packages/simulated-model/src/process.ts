@@ -1,5 +1,6 @@
-// The simulated model as a child process of whoever needs it, so that a busy runtime and its model do not share an event loop.
-// P1. It never outlives its parent: the parent's end of its stdin closes with the parent. P2. It inherits no environment: no secret reaches it.
+// Starts the simulated model as a child process, so that a busy runtime and its model do not share an event loop.
+// P1. It never outlives its parent, because its stdin closes with the parent.
+// P2. It inherits no environment, so no secret reaches it.
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { BeaverError } from '@beaver/core'
@@ -8,7 +9,7 @@ import type { SimulatedModel } from './server.ts'
 
 export interface SimulatedModelProcess extends SimulatedModel {
   readonly pid: number
-  /** Resolves when the process has ended, by whatever cause. */
+  /** Resolves when the process has ended, whatever the cause. */
   readonly exited: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>
 }
 
@@ -42,7 +43,7 @@ export async function startSimulatedModelProcess(options: { port?: number; laten
   return { url: data.url, pid: child.pid, exited, close }
 }
 
-/** The first line of the output; `null` when none comes in time or the process ends first. */
+/** The first line of the output. `null` if none comes in time or the process ends first. */
 function firstLine(output: NodeJS.ReadableStream, exited: Promise<unknown>): Promise<string | null> {
   return new Promise((resolve) => {
     let text = ''

@@ -1,4 +1,4 @@
-// The simulated model behind HTTP: what OpenAI's chat completions look like from outside, on the loopback interface only.
+// Serves the simulated model over HTTP, as OpenAI's chat completions, on the loopback interface only.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -7,14 +7,14 @@ import { simulatedModelName } from './simulated-model-name.ts'
 import { completion, completionChunks, completionId, estimateUsage, readRequest } from './wire.ts'
 
 export interface SimulatedModel {
-  /** `http://127.0.0.1:<port>`; a client's base URL is this with `/v1`. */
+  /** `http://127.0.0.1:<port>`. The base URL of a client is this with `/v1`. */
   readonly url: string
   close(): Promise<void>
 }
 
 const bodyBytesMax = 32 * 1024 * 1024
 
-/** @param options `port`: default any free one. `latencyMs`: how long each answer takes, default 0. */
+/** @param options `port`: default any free port. `latencyMs`: how long each answer takes, default 0. */
 export async function startSimulatedModel(options: { port?: number; latencyMs?: number } = {}): Promise<SimulatedModel> {
   const closing = new AbortController()
   const server = createServer((request, response) => {
@@ -23,7 +23,7 @@ export async function startSimulatedModel(options: { port?: number; latencyMs?: 
       else fail(response, 500, { type: 'server_error', message: error instanceof Error ? error.message : String(error) })
     })
   })
-  // Longer than clients keep idle connections: they close first, and no request meets a closed one.
+  // Longer than clients keep idle connections, so clients close first and no request meets a closed connection.
   server.keepAliveTimeout = 60_000
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)

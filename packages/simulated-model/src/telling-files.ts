@@ -1,9 +1,9 @@
-// Which files say what a folder is.
+// Finds the files that say what a folder is.
 import type { FileList } from './known.ts'
 
 const readMax = 5
 
-/** The most telling first; earlier patterns win, and of equals the one nearest to the folder. */
+/** The most useful first. Earlier patterns win, and among equals the file that is nearest to the folder. */
 const telling: readonly RegExp[] = [
   /^readme(\.\w+)*$/i,
   /^(package\.json|cargo\.toml|pyproject\.toml|go\.mod|pom\.xml|composer\.json|gemfile|build\.gradle(\.kts)?|setup\.py|mix\.exs|deno\.json)$/i,

@@ -1,6 +1,6 @@
 import type { Recount } from './known.ts'
 
-/** What an independent count came to, in a sentence. */
+/** The result of an independent count, in a sentence. */
 export function verdict({ agrees, differences, method }: Recount): string {
   if (agrees === null) return `The folder was counted again (${method}); there were no figures to compare with.`
   if (agrees) return `The independent count (${method}) agrees in every figure.`

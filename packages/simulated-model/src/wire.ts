@@ -1,4 +1,4 @@
-// Chat completions on the wire, seen from the server: a request in, an answer out, whole or as a stream of chunks.
+// Chat completions on the wire, from the server's side: it reads a request, and writes an answer as a whole or as a stream of chunks.
 import { hash } from 'node:crypto'
 import type { ChatMessage, ToolCall } from '@beaver/core'
 import { z } from 'zod'
@@ -68,7 +68,7 @@ function chatMessage(of: z.infer<typeof message>): ChatMessage {
   }
 }
 
-/** An answer's name: from the request, so that the same request has the same. */
+/** The id of an answer. It is derived from the request, so that the same request gives the same id. */
 export const completionId = (body: string): string => `chatcmpl-simulated-${hash('sha256', body).slice(0, 24)}`
 
 export interface WireUsage {
@@ -77,7 +77,7 @@ export interface WireUsage {
   readonly total_tokens: number
 }
 
-/** The simulated model's tokens: four bytes of UTF-8 each, rounded up; of the request's body, and of the answer's text and calls. */
+/** The tokens of the simulated model: four bytes of UTF-8 each, rounded up, of the request's body and of the answer's text and calls. */
 export function estimateUsage(body: string, reply: SimulatedReply): WireUsage {
   const tokens = (bytes: number): number => Math.ceil(bytes / 4)
   const prompt = tokens(Buffer.byteLength(body))
@@ -97,7 +97,7 @@ export function completion(id: string, reply: SimulatedReply, usage: WireUsage):
     logprobs: null,
     finish_reason: finishReason(reply),
   }
-  // `created` is 0: the simulated model has no clock.
+  // `created` is 0, because the simulated model has no clock.
   return { id, object: 'chat.completion', created: 0, model: simulatedModelName, choices: [choice], usage }
 }
 

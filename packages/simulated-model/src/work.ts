@@ -1,5 +1,5 @@
-// A worker's habit: call the tools the instruction names, in the order it names them, each with every example; then write up
-// what they said. A root agent whose text names a tool it has works the same way.
+// A worker's habit: it calls the tools that the instruction names, in this order, each with every example, and then writes up their results. A root
+// agent whose text names one of its tools works in the same way.
 import { type ToolSchema, toolNameAtProvider } from '@beaver/agent'
 import { argumentsFrom } from './arguments.ts'
 import { failureIn, parseJson } from './conversation.ts'
@@ -23,7 +23,7 @@ export const work: Habit = (conversation) => {
   return (only === undefined ? null : passOn(only)) ?? say(writeUp(order, conversation.calls, known))
 }
 
-/** What a root agent says whose only call was a workflow's: its result, which is written already. */
+/** The answer of a root agent whose only call was a workflow: the workflow's result, which is already written. */
 function passOn(made: MadeCall): SimulatedReply | null {
   if (made.result === null || failureIn(made.result) !== null) return null
   if (teamIn(made.result) !== null) return report(made)
@@ -32,7 +32,7 @@ function passOn(made: MadeCall): SimulatedReply | null {
 
 const passedOn = "Passed on as it is by Beaver's simulated model, which cannot reason about it."
 
-/** A root agent told to use one of its tools: by the user, by its own configuration, or by an activated skill that asks for no team. */
+/** The order of a root agent that must use one of its tools: from the user, from its own configuration, or from an activated skill without a team. */
 function ownOrder(conversation: Conversation): WorkOrder | null {
   const { userText, own } = conversation
   const skills = conversation.skills.map(({ body }) => body).filter((body) => !body.includes('```beaver-team-workflow'))
@@ -45,7 +45,7 @@ function ownOrder(conversation: Conversation): WorkOrder | null {
   return offered(namedTools(order.instruction), conversation).length === 0 ? null : order
 }
 
-/** The tools an instruction names, then those its evidence asks for. */
+/** The tools that an instruction names, then those that its evidence requires. */
 function wanted({ instruction, evidence }: WorkOrder): NamedTool[] {
   const named = namedTools(instruction)
   const required = [...evidence.matchAll(/^- The tool ([\w-]{1,64}) must be called/gm)].map(([, name = '']) => name)
@@ -65,7 +65,7 @@ interface Situation {
   readonly conversation: Conversation
 }
 
-/** The arguments of each call to make; none when there is nothing to call the tool for. */
+/** The arguments of each call. Empty if there is nothing to call the tool for. */
 function argumentsFor(tool: ToolSchema, examples: NamedTool['examples'], { order, known, conversation }: Situation): Record<string, unknown>[] {
   const folder = known.stats?.path ?? known.folder?.path
   switch (tool.name) {

@@ -1,4 +1,4 @@
-// What a worker of the simulated model writes at its end, chosen by what it came to know.
+// Writes the final text of a worker of the simulated model. What the worker knows decides the form.
 import { failureIn, parseJson } from './conversation.ts'
 import { describeFolder } from './describe-folder.ts'
 import { folderReport } from './folder-report.ts'
@@ -27,7 +27,7 @@ function body(order: WorkOrder, calls: readonly MadeCall[], known: Known): strin
   if (counted !== undefined && known.stats !== null) return [...received, jsonBlock(counted), extremes(known.stats)]
   if (order.instruction.includes('"folder"') && known.list !== null) return [jsonBlock(JSON.stringify({ folder: describeFolder(known.list, known.parts) }))]
   if (calls.length === 0 && known.stats !== null) return [folderReport(known)]
-  // How the pages were found is in the record; what they say is the work.
+  // The record shows how the pages were found. The work is what they say.
   if (known.pages.length > 0) return aboutPages(order, known.pages)
   const said = results(calls)
   if (said.length > 0 || known.failures.length > 0) return [...said, ...received]
@@ -59,7 +59,7 @@ function handedOn(order: WorkOrder): string[] {
   return aboutReceived(order, note)
 }
 
-/** One who is asked to vote has no opinion: it takes the first option. */
+/** A voter has no opinion: it takes the first option. */
 function vote({ instruction }: WorkOrder): string[] {
   if (!instruction.includes('"VOTE: ')) return []
   const [, first] = /The options, one of which you must write exactly: ("(?:[^"\\]|\\.)*")/.exec(instruction) ?? []

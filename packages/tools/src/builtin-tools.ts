@@ -1,4 +1,4 @@
-// The tools every workspace has.
+// The tools that every workspace has.
 import { readFile } from './files/read-file.ts'
 import type { Tool } from '@beaver/agent/tool-kit'
 import { echo } from './echo.ts'
@@ -14,7 +14,7 @@ import { webFetch } from './web/web-fetch.ts'
 import { webSearch } from './web/web-search.ts'
 import { writeFile } from './files/write-file.ts'
 
-/** Those that are switched off are not among them. */
+/** Tools that are switched off are left out. */
 export function builtinTools({ webSearch: search, webFetch: fetch, runCommand: command }: BuiltinToolOptions = defaultBuiltinToolOptions): readonly Tool[] {
   return [
     listFiles,

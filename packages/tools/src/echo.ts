@@ -1,4 +1,4 @@
-// echo: says back what it was told; for trying things out.
+// echo: returns its text, for trying things out.
 import { defineTool } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
 

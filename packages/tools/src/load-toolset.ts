@@ -1,7 +1,8 @@
-// What the configuration gives agents to work with: tools, workflow definitions, profiles. A daemon, each of its workers and the
-// command line load the same.
-// T1. A file that is wrong is a diagnostic. T2. What would make calls go to the wrong tool, or tasks to the wrong profile, is an
-//     error: two tools one provider name stands for (D-13), a default profile that is not there.
+// Loads what the configuration gives to agents: tools, workflow definitions, profiles. A daemon, its worker threads and the command line load the
+// same.
+// T1. A faulty file is a diagnostic.
+// T2. A fault that would send calls to the wrong tool, or tasks to the wrong profile, is an error: two tools with one provider name (D-13), or
+// a missing default profile.
 import {
   type AgentProfile,
   externalTool,
@@ -31,7 +32,7 @@ import {
 import { builtinTools } from './builtin-tools.ts'
 import type { BuiltinToolOptions } from './options.ts'
 
-/** Where things are. Plain data: it goes to every worker thread. */
+/** Where the files are. Plain data: it is sent to every worker thread. */
 export interface ToolsetPlaces {
   /** Modules. */
   readonly tools: readonly string[]
@@ -39,11 +40,11 @@ export interface ToolsetPlaces {
   readonly workflows: readonly string[]
   /** Files. */
   readonly profiles: readonly string[]
-  /** The name of the default profile; `null`: none. */
+  /** The name of the default profile. `null`: none. */
   readonly profileDefault: string | null
-  /** How the built-in tools are set up; absent: as the configuration has them when it says nothing. */
+  /** The settings of the built-in tools. Default: those of an empty configuration. */
   readonly builtin?: BuiltinToolOptions
-  /** Tools of the daemon's process that are there from its start; a worker thread is offered them instead. */
+  /** Tools of the daemon's process that exist at its start. A worker thread gets them instead of its own. */
   readonly external?: readonly ExternalTool[]
 }
 
@@ -95,11 +96,11 @@ function checkNames({ tools, definitions }: ToolCatalog): void {
 export interface TaskWorkflows {
   readonly find: (name: string) => Workflow | null
   readonly names: readonly string[]
-  /** The arguments a task is to keep: the profiles that members of an AgentTeam name are replaced by what they hold (D-17). */
+  /** The arguments that a task keeps: each profile that a member of an AgentTeam names is replaced by its content (D-17). */
   readonly resolve: (workflow: string, args: JsonObject) => { readonly ok: true; readonly args: JsonObject } | Refusal
 }
 
-/** The workflows a task may be: the workflow tools, AgentTeam, the definitions. */
+/** The workflows that a task may be: the workflow tools, AgentTeam, the definitions. */
 export function taskWorkflows(toolset: Toolset): TaskWorkflows {
   const byName = new Map(toolset.definitions.map((workflow) => [workflow.name, workflow]))
   const tools = [...createTeamWorkflowTools(), ...moreWorkflowTools].map(({ name }) => name)
@@ -114,7 +115,7 @@ export function taskWorkflows(toolset: Toolset): TaskWorkflows {
   }
 }
 
-/** What a profile is to a member, which has no workflow tools. */
+/** What a profile gives to a member, which has no workflow tools. */
 function memberProfile(name: string, toolset: Toolset): MemberProfile | null {
   const profile = toolset.profiles.get(name)
   if (profile === undefined) return null

@@ -1,10 +1,10 @@
-// memory: what an agent keeps for later runs (D-45). The store decides; here is only what the model says and hears.
-// One flat object of arguments: providers do not take a union at the top.
+// memory: what an agent keeps for later runs (D-45). The store decides; this file has only the tool's arguments and answers.
+// The arguments are one flat object, because providers do not accept a union at the top.
 import { defineTool, ToolFailure, ToolInputError } from '@beaver/agent/tool-kit'
 import { type MemoryChange, memoryTarget } from '@beaver/core'
 import { z } from 'zod'
 
-/** More than any limit a target may have. */
+/** More than the limit of any target. */
 const textCharsMax = 200_000
 
 export const memory = defineTool({
@@ -20,7 +20,7 @@ export const memory = defineTool({
     content: z.string().max(textCharsMax).optional().describe('For add and replace: the fact, short and complete in itself.'),
     old_text: z.string().max(textCharsMax).optional().describe('For replace and remove: the entry, or a part that only this entry has.'),
   }),
-  // Removing again what is gone may find another entry.
+  // A second removal may find another entry.
   idempotent: false,
   async run(input, context) {
     const answer = await context.memory(changeOf(input))

@@ -1,28 +1,28 @@
-// How the built-in tools are set up. Plain data: it goes to every worker thread.
+// The settings of the built-in tools. Plain data: they are sent to every worker thread.
 
 export interface BuiltinToolOptions {
   /** `null`: web_search is not offered. */
   readonly webSearch: { readonly url: string; readonly timeoutMs: number } | null
   readonly webFetch: {
-    /** Hosts that are fetched although their address is private: `host` or `host:port`. */
+    /** Hosts that may be fetched although their address is private: `host` or `host:port`. */
     readonly privateHosts: readonly string[]
-    /** Of a page, unpacked. */
+    /** The limit of a page, unpacked. */
     readonly bytesMax: number
-    /** Of a call, redirects and conversion included. */
+    /** The limit of a call, including redirects and conversion. */
     readonly timeoutMs: number
   }
-  /** Not enabled: run_command is not offered. */
+  /** If it is not enabled, run_command is not offered. */
   readonly runCommand: { readonly enabled: boolean; readonly timeoutMs: number; readonly outputBytesMax: number }
 }
 
-/** As the configuration has them when it says nothing. */
+/** The values of an empty configuration. */
 export const defaultBuiltinToolOptions: BuiltinToolOptions = {
   webSearch: null,
   webFetch: { privateHosts: [], bytesMax: 2_097_152, timeoutMs: 20_000 },
   runCommand: { enabled: false, timeoutMs: 30_000, outputBytesMax: 65_536 },
 }
 
-/** The keys of the configuration that are about built-in tools. */
+/** The keys of the configuration for built-in tools. */
 export interface BuiltinToolConfig {
   readonly web_search?: { readonly url: string; readonly timeout_ms: number } | undefined
   readonly web_fetch: { readonly private_hosts: readonly string[]; readonly bytes_max: number; readonly timeout_ms: number }

@@ -1,4 +1,4 @@
-// session_search: what was said in earlier sessions (D-46). Finding belongs to the projector; here is only the asking.
+// session_search: finds what was said in earlier sessions (D-46). The projector searches; this tool only asks.
 import { defineTool, ToolFailure } from '@beaver/agent/tool-kit'
 import { messageOf } from '@beaver/core'
 import { z } from 'zod'

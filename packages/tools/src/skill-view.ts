@@ -1,5 +1,5 @@
-// skill_view: which skills there are, what one says, and what its files hold (SK-12).
-// V1. A skill that models may not invoke is not listed; named, it is shown, for it may be active in this very run.
+// skill_view: lists the skills, and shows one skill and its files (SK-12).
+// V1. A skill that models may not invoke is not listed. If it is named, it is shown, because it may be active in this run.
 import { listSupportFiles, readSupportFile, type Skill } from '@beaver/agent'
 import { defineTool, type FilePart, ToolFailure, ToolInputError } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
@@ -7,7 +7,7 @@ import { bytesDefault, bytesLimit } from './files/read-file.ts'
 
 const listedMax = 200
 const descriptionCharsMax = 1_024
-/** A result holds at most 200,000 characters; the list of files needs some of them. */
+/** A result has at most 200,000 characters, and the list of files needs some of them. */
 const bodyCharsMax = 100_000
 
 export interface SkillList {
@@ -20,7 +20,7 @@ export interface SkillView {
   readonly description: string
   readonly compatibility?: string
   readonly body: string
-  /** The rest of a long body; view the file SKILL.md to read it. */
+  /** The rest of a long body. The file SKILL.md contains it. */
   readonly body_chars_left_out: number
   readonly files: readonly string[]
   readonly more_files: boolean

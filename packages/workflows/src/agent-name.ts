@@ -1,14 +1,14 @@
-// Agent names (D-30). A name is the node's id, verbatim: it stands in prompts, in the flow text and in the journal.
-// N1. No name can hold what separates names in a flow (`->`, `,`), nor a control or an invisible character.
+// Checks agent names (D-30). A name is the node's id, unchanged, in prompts, in the flow text and in the journal.
+// N1. No name contains a separator of names in a flow (`->`, `,`), a control character or an invisible character.
 
 /** In characters (code points). */
 export const agentNameCharsMax = 64
 
-// Combining marks belong to their letter: without them Hindi or Thai could not be written.
+// Combining marks belong to their letter. Hindi and Thai cannot be written without them.
 const allowed = /^(?:[\p{L}\p{Nd}]\p{M}*|[ _.-])+$/u
 const allowedOne = /^[\p{L}\p{Nd}\p{M} _.-]$/u
 
-/** What is wrong with a name and how to correct it, as a sentence that follows the name; `null` for a good one. */
+/** What is wrong with a name and how to correct it, as a sentence that follows the name. `null` for a valid name. */
 export function agentNameFault(name: string): string | null {
   if (name === '') return `is empty: give a name of 1 to ${agentNameCharsMax} characters`
   const chars = [...name]

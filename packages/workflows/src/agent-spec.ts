@@ -1,5 +1,7 @@
-// WorkflowAgentSpec: one slot the root agent fills, and the checks every workflow makes of its slots (S0 §6.3, §7.2, §8.2).
-// A1. Unknown fields are refused. A2. Names are unique, compared exactly. A3. A requirement that is accepted can be checked.
+// WorkflowAgentSpec: one slot that the root agent fills, and the checks that every workflow makes of its slots (S0 §6.3, §7.2, §8.2).
+// A1. Unknown fields are refused.
+// A2. Names are unique and compared exactly.
+// A3. A requirement that is accepted can be checked.
 import { plannedRequirement } from '@beaver/core'
 import { z } from 'zod'
 import { agentNameCharsMax, agentNameFault } from './agent-name.ts'
@@ -31,15 +33,16 @@ export const workflowAgentSpec = z
   .describe(
     '{"name": "…", "instruction": "…"}, with optional skill_query, use_skill, allowed_tool_names, required_evidence, validation_rules, evidence_contract.',
   )
+/** One agent of a workflow, as the root agent describes it. */
 export type WorkflowAgentSpec = z.infer<typeof workflowAgentSpec>
 
-/** The `task` field every workflow has. */
+/** The `task` field, which every workflow has. */
 export const taskField = filled().describe('The task of the whole team, self-contained. Every agent sees it.')
 
 /** The `agents` field. `each` says what the agents are to the workflow. */
 export const agentsField = (each: string) => z.array(workflowAgentSpec).min(1).describe(each)
 
-/** An agent and where it stands in the arguments. */
+/** An agent and its place in the arguments. */
 export interface PlacedAgent {
   readonly agent: WorkflowAgentSpec
   readonly path: string

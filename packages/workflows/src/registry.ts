@@ -1,4 +1,4 @@
-// The workflow tools there are, in a fixed order, and the two names each is known under (WT-11, WT-12, D-01).
+// The workflow tools in a fixed order, and the two names of each (WT-11, WT-12, D-01).
 import type { JsonObject, TeamProgram } from '@beaver/core'
 import { agentRearrange } from './graphs/agent-rearrange.ts'
 import { agentTeam } from './agent-team/agent-team.ts'
@@ -19,20 +19,20 @@ export const workflowToolPrefix = 'mcp_local_team_workflow_mcp_'
 
 const workflows: readonly Workflow[] = [sequentialWorkflow, concurrentWorkflow, mixtureOfAgents, agentRearrange, graphWorkflow]
 
-/** Workflow tools that are offered only where a profile lists them: every root request would pay for their schemas. */
+/** Workflow tools that are offered only if a profile lists them, because every root request would pay for their schemas. */
 export const moreWorkflowTools: readonly Workflow[] = [groupChat, hierarchicalWorkflow, majorityVote]
 
 const byName: ReadonlyMap<string, Workflow> = new Map([...workflows, ...moreWorkflowTools].map((workflow) => [workflow.name, workflow]))
-/** What a task may be besides: no tool, and under no prefixed name. */
+/** Other workflows of a task. They are no tools and have no prefixed name. */
 const directOnly: ReadonlyMap<string, Workflow> = new Map([[agentTeam.name, agentTeam]])
 
-/** The workflow tools every root agent is offered, always in the same order. */
+/** The workflow tools that every root agent is offered, always in the same order. */
 export function createTeamWorkflowTools(): readonly Workflow[] {
   return [...workflows]
 }
 
 /**
- * The schemas of workflows that are sent in one request: what one tool describes the next ones refer to.
+ * The schemas of workflows that are sent in one request. Later tools refer to what an earlier one describes.
  *
  * @example workflowToolSchemas(createTeamWorkflowTools()).map(({ name }) => name)
  */
@@ -44,7 +44,7 @@ export function workflowToolSchemas(
 }
 
 /**
- * The workflow of a short or prefixed name; `null` when there is none. Names are compared exactly.
+ * The workflow with a short or prefixed name, or `null`. Names are compared exactly.
  *
  * @example findWorkflow('mcp_local_team_workflow_mcp_GraphWorkflow')?.name // 'GraphWorkflow'
  */
@@ -52,18 +52,18 @@ export function findWorkflow(name: string): Workflow | null {
   return byName.get(name.startsWith(workflowToolPrefix) ? name.slice(workflowToolPrefix.length) : name) ?? null
 }
 
-/** The workflow a task may be, without a root agent: a workflow tool, or AgentTeam. */
+/** The workflow that a task without a root agent may be: a workflow tool, or AgentTeam. */
 export function findTaskWorkflow(name: string): Workflow | null {
   return directOnly.get(name) ?? findWorkflow(name)
 }
 
-/** What decides while a graph of this workflow runs; `null` when the graph says it all. */
+/** The program that decides while a graph of this workflow runs. `null` if the graph alone decides. */
 export function programOf(workflow: string): TeamProgram | null {
   if (workflow.startsWith(definitionPrefix)) return definitionProgram
   return (directOnly.get(workflow) ?? byName.get(workflow))?.program ?? null
 }
 
-/** Whether a tool is a workflow tool, under either of its names. */
+/** Whether a name, short or prefixed, is that of a workflow tool. */
 export function isWorkflowTool(name: string): boolean {
   return findWorkflow(name) !== null
 }

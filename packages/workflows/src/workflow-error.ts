@@ -1,8 +1,8 @@
-// What can be wrong with the arguments of a workflow tool: one table of codes, which the documentation mirrors (D-38).
-// E1. An error is a returned value: it becomes a tool result, the model corrects its call and the root run goes on.
-// E2. Every message names the offending item and says what to write instead.
+// The faults in the arguments of a workflow tool: one table of codes, which the documentation mirrors (D-38).
+// E1. An error is a returned value. It becomes a tool result, the model corrects its call, and the root run continues.
+// E2. Every message names the wrong item and says what to write instead.
 
-/** Every code, with what it means. */
+/** Every code, with its meaning. */
 export const workflowErrorCodes = {
   invalid_arguments: 'A field is missing, unknown, or of another shape than the schema says',
   agents_empty: '`agents` holds no agent',
@@ -30,12 +30,14 @@ export const workflowErrorCodes = {
   invalid_definition: 'A workflow calls another with inputs that one does not have, or without one it needs',
 } as const satisfies Record<string, string>
 
+/** The code of a `WorkflowError`. */
 export type WorkflowErrorCode = keyof typeof workflowErrorCodes
 
+/** What is wrong with the arguments of a workflow tool. */
 export interface WorkflowError {
   readonly code: WorkflowErrorCode
   readonly message: string
-  /** Where in the arguments, dotted (`agents.2.name`); `''` for the whole. */
+  /** The dotted path in the arguments (`agents.2.name`). Empty for the whole. */
   readonly path: string
 }
 

@@ -1,14 +1,15 @@
-// Workflow: one tool the root agent may choose. It fills slots; this package turns them into an ExecutionGraph (S0 §1, §6.1).
-// What runs the graph, which skills exist and what a provider is told belong to others.
-// W1. `plan` is pure: the same arguments give an equal graph. W2. An accepted graph keeps the invariants of ExecutionGraph.
-// W3. `plan` never throws for anything a model may send.
+// Workflow: one tool that the root agent may choose. The agent fills slots, and this package turns them into an ExecutionGraph (S0 §1, §6.1).
+// Running the graph, loading skills and talking to providers belong to other packages.
+// W1. `plan` is pure: the same arguments give an equal graph.
+// W2. An accepted graph keeps the invariants of ExecutionGraph.
+// W3. `plan` never throws, whatever a model sends.
 import type { ExecutionGraph, JsonObject, TeamProgram } from '@beaver/core'
 import type { z } from 'zod'
 import { readArguments } from './arguments/read-arguments.ts'
 import { briefSchema, wholeSchema } from './arguments/tool-schema.ts'
 import type { Refusal } from './workflow-error.ts'
 
-/** Bounds of one graph (D-39). */
+/** The limits of one graph (D-39). */
 export interface WorkflowLimits {
   readonly agentsMax: number
   readonly edgesMax: number
@@ -16,26 +17,32 @@ export interface WorkflowLimits {
 
 export const defaultWorkflowLimits: WorkflowLimits = { agentsMax: 512, edgesMax: 8192 }
 
+/** An accepted graph, or a refusal. */
 export type PlanResult = { readonly ok: true; readonly graph: ExecutionGraph } | Refusal
 
+/** Options of `Workflow.plan`. */
 export interface PlanOptions {
   /** Default: `defaultWorkflowLimits`. */
   readonly limits?: Partial<WorkflowLimits>
-  /** How many teams of this workflow the session had before: a round robin goes on where it was (D-48). Default: 0. */
+  /** How many teams of this workflow the session had before, so that a round robin continues (D-48). Default: 0. */
   readonly turn?: number
 }
 
+/** A workflow that the root agent may choose, or that a task may be. */
 export interface Workflow {
   /** `SequentialWorkflow`, or `workflow:<id>` for a definition file. */
   readonly name: string
   /** For the model: when to choose this tool, and when not. */
   readonly description: string
   readonly input: z.ZodType
-  /** The JSON schema of `input` for a provider, as brief as can be: `plan` refuses more than it says. Of several tools in one request: `workflowToolSchemas`. */
+  /**
+   * The JSON schema of `input` for a provider, as brief as possible: `plan` checks more than it says. For several tools in one request, use
+   * `workflowToolSchemas`.
+   */
   readonly parameters: JsonObject
-  /** The graph of a call, or what is wrong with its arguments: the first fault, in the order of the checks. */
+  /** The graph of a call, or the first fault of its arguments in the order of the checks. */
   plan(args: unknown, options?: PlanOptions): PlanResult
-  /** What decides while a graph of this workflow runs; absent: the graph says it all. */
+  /** Decides while a graph of this workflow runs. Absent: the graph alone decides. */
   readonly program?: TeamProgram
   /** Calls of one session with the same key take turns: `PlanOptions.turn` says how many came before. `null`: no turns. */
   readonly turnKey?: (args: unknown) => string | null
@@ -45,15 +52,15 @@ export interface WorkflowDefinition<Input extends z.ZodType> {
   readonly name: string
   readonly description: string
   readonly input: Input
-  /** Faults of shape that have a code or a hint of their own; asked before the schema. */
+  /** Faults of shape with a code or a hint of their own. They are checked before the schema. */
   readonly shapeFault?: (args: Readonly<Record<string, unknown>>) => Refusal | null
   readonly build: (args: z.output<Input>, limits: WorkflowLimits, turn: number) => PlanResult
   readonly program?: TeamProgram
 }
 
-/** A workflow from its schema and its builder. */
+/** Makes a workflow from its schema and its builder. */
 export function workflowOf<Input extends z.ZodType>({ name, description, input, shapeFault, build, program }: WorkflowDefinition<Input>): Workflow {
-  // Made when they are first asked for: a daemon that starts needs none of them.
+  // Made when they are first needed, because a daemon that starts needs none of them.
   let whole: JsonObject | null = null
   let parameters: JsonObject | null = null
   const schema = (): JsonObject => (whole ??= wholeSchema(input))

@@ -1,5 +1,5 @@
-// `beaver approve` and `beaver deny`: decide about a call that waits for a person; the decision is in the journal when this ends.
-// A1. A call is named by its id, by the beginning of it, or not at all where only one waits; what could mean several is refused.
+// `beaver approve` and `beaver deny`: decide about a call that waits for a person. The decision is in the journal when the command ends.
+// A1. A call is named by its id or by the beginning of its id. If only one call waits, no name is needed. An ambiguous name is refused.
 import type { AskedCallAnswer, QueryOutput } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
 import { commandName } from '../command-name.ts'
@@ -47,7 +47,7 @@ async function decide(
 
 const listMax = 200
 
-/** What the projector knows to wait; `null` when it does not know the task, or none runs. */
+/** The calls that wait, as the projector knows them. `null` if the projector does not know the task, or if none runs. */
 async function waitingIn({ client }: Connection, task?: string): Promise<QueryOutput<'approvals'> | null> {
   try {
     return await client.query('approvals', { task_id: task, limit: listMax })
@@ -57,7 +57,7 @@ async function waitingIn({ client }: Connection, task?: string): Promise<QueryOu
   }
 }
 
-/** How the daemon is to be told of the call. What is not known here is passed on as it was typed: the daemon knows best. */
+/** The name of the call for the daemon. An unknown name is passed on as it was typed, because the daemon knows more. */
 async function callOf(connection: Connection, taskId: string, typed: string | undefined): Promise<{ name: string; call: AskedCallAnswer | null }> {
   const answer = await waitingIn(connection, taskId)
   const { found, exact } = chooseCall(answer?.calls ?? [], typed)
@@ -73,7 +73,7 @@ async function callOf(connection: Connection, taskId: string, typed: string | un
   throw new BeaverError('not_found', `No call of the task ${taskId} waits for an approval.`)
 }
 
-/** The calls that may be meant. `exact`: by a whole id. */
+/** The calls that the name may mean. `exact`: the name is a whole id. */
 export function chooseCall(
   calls: readonly AskedCallAnswer[],
   typed: string | undefined,

@@ -1,5 +1,6 @@
-// The read model of a projector, held to one that is rebuilt from the same journal up to the same message.
-// Q1. The model is read as it stands; nothing of it is changed. Q2. One finding for each table that differs: its first row that does.
+// Compares the read model of a projector with a read model that is built again from the same journal, up to the same message.
+// Q1. The read model is not changed.
+// Q2. A table that differs gives one finding, with the first row that differs.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +13,7 @@ export interface ComparedProjection {
   readonly compared: boolean
   /** The message up to which the two were compared. */
   readonly sequence: number | null
-  /** Why they were not. */
+  /** Why they were not compared. */
   readonly reason: string | null
 }
 
@@ -58,7 +59,7 @@ async function blobOf(source: JournalSource, sha256: string): Promise<Uint8Array
   return bytes
 }
 
-/** The dumps have the same order of tables and rows. A table is left at its first difference. */
+/** Both dumps have the same order of tables and rows. The rest of a table is skipped after its first difference. */
 function* differences(model: ModelSnapshot, rebuilt: ReadModel): Generator<Finding> {
   const [ours, fresh] = [model.dump()[Symbol.iterator](), rebuilt.dump()[Symbol.iterator]()]
   let [one, other] = [nextRow(ours), nextRow(fresh)]

@@ -1,5 +1,5 @@
-// `beaver check`: holds the journal of a running system, or an export of one, to the rules. 0 when none is broken, 1 when one is.
-// C1. Reading is all it does: it makes no consumer on the server and changes no file.
+// `beaver check`: checks the journal of a running system, or an export of a journal. Exit code 0 if no rule is broken, otherwise 1.
+// C1. It only reads: it makes no consumer on the server and changes no file.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { checkJournal, type CheckResult, type Finding, type JournalSource } from '@beaver/check'
@@ -15,12 +15,12 @@ import { type ComparedProjection, compareProjection } from './check-projection.t
 export interface CheckCommand {
   readonly export?: string
   readonly task?: string
-  /** A file; `false`: none. */
+  /** The path of a file. `false`: no file. */
   readonly projection?: string | false
   readonly json?: true
 }
 
-/** What the command found in all. */
+/** Everything that the command found. */
 export interface Checked extends CheckResult {
   readonly ok: boolean
   readonly projection: ComparedProjection
@@ -38,9 +38,9 @@ export async function check(options: CheckCommand, globals: GlobalOptions): Prom
 }
 
 interface CheckedPlace {
-  /** Opens the journal as it stands then. */
+  /** Opens the journal in its present state. */
   readonly source: () => Promise<JournalSource>
-  /** Of a running system. */
+  /** The namespace of a running system. */
   readonly namespace: string | null
 }
 
@@ -86,7 +86,7 @@ async function projectionOf(
   onProgress: (sequence: number, last: number) => void,
 ): Promise<{ readonly projection: ComparedProjection; readonly findings: readonly Finding[] }> {
   if (reason !== null) return { projection: { file, compared: false, sequence: null, reason }, findings: [] }
-  // First the model, then the journal: so the journal holds all that the model has applied.
+  // The model is opened before the journal, so that the journal contains everything that the model has applied.
   using model = openSnapshot(file)
   const findings = await compareProjection(model, await source(), onProgress)
   return { projection: { file, compared: true, sequence: model.sequence, reason: null }, findings }

@@ -1,4 +1,4 @@
-// `beaver doctor`: checks what Beaver needs, one line each, with what to do. 0 when nothing fails, 1 otherwise.
+// `beaver doctor`: checks what Beaver needs. Each check is one line, with advice. Exit code 0 if nothing fails, otherwise 1.
 import { BeaverError } from '@beaver/core'
 import { loadConfig } from '@beaver/platform'
 import type { GlobalOptions } from '../context.ts'

@@ -1,4 +1,4 @@
-// `beaver events`: the journal of a task as it was written.
+// `beaver events`: prints the journal of a task as it was written.
 import type { EventItem } from '@beaver/contracts'
 import type { GlobalOptions } from '../context.ts'
 import type { Screen } from '../screen.ts'

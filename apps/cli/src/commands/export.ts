@@ -1,5 +1,6 @@
-// `beaver export`: writes the journal and the blobs it refers to, as NDJSON.
-// E1. A file is written beside its name first: one of that name is whole. E2. What reads slowly is waited for.
+// `beaver export`: writes the journal and its blobs as NDJSON.
+// E1. A file is written under another name first, so a file with the given name is complete.
+// E2. The export waits for a slow reader.
 import { createWriteStream } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'

@@ -1,15 +1,15 @@
-// From what a person typed to the id of a task: the projector knows prefixes; without it, or before it has caught up, the text
-// counts as the whole id.
+// Turns what a person typed into the id of a task. The projector knows prefixes. Without it, or before it has caught up, the text counts as the
+// whole id.
 import { BeaverError } from '@beaver/core'
 import type { Connection } from '../connection.ts'
 
 export interface NamedTask {
   readonly taskId: string
-  /** The projector has seen it. */
+  /** Whether the projector knows the task. */
   readonly known: boolean
 }
 
-/** @throws {BeaverError} `invalid_arguments` when several tasks may be meant */
+/** @throws {BeaverError} `invalid_arguments` if the text may mean several tasks */
 export async function findTask({ client }: Connection, typed: string): Promise<NamedTask> {
   try {
     const answer = await client.query('task', { task_id: typed, limit: 1 })

@@ -1,4 +1,4 @@
-// The workflow a person named, planned: a workflow tool, AgentTeam, or a definition file of the configuration.
+// Finds the workflow that a person named, and plans it: a workflow tool, AgentTeam, or a definition file of the configuration.
 import { taskWorkflows } from '@beaver/tools'
 import { BeaverError, type JsonObject } from '@beaver/core'
 import { agentTeam, findTaskWorkflow, type PlanResult, type Workflow } from '@beaver/workflows'
@@ -11,7 +11,8 @@ export interface NamedWorkflow {
 }
 
 /**
- * The configuration is read only where it matters: for a workflow tool it does not.
+ * Reads the configuration only if it matters, which it does not for a workflow tool.
+ *
  * @throws {BeaverError} `unknown_workflow`, `invalid_configuration`
  */
 export async function workflowNamed(name: string, globals: GlobalOptions): Promise<NamedWorkflow> {
@@ -32,13 +33,13 @@ export async function workflowNamed(name: string, globals: GlobalOptions): Promi
   )
 }
 
-/** As a task's would be. */
+/** Plans the workflow as a task would. */
 function planOf(workflow: Workflow, args: unknown, resolve: ReturnType<typeof taskWorkflows>['resolve']): PlanResult {
   const resolved = resolve(workflow.name, args as JsonObject)
   return resolved.ok ? workflow.plan(resolved.args) : resolved
 }
 
-/** Four letters; of definitions, four after their prefix. */
+/** Compares four letters. For definitions, it compares the four letters after the prefix. */
 function sameBeginning(known: string, name: string): boolean {
   const bare = (text: string): string =>
     text

@@ -1,5 +1,5 @@
 // `beaver mcp pins` and `beaver mcp approve`: what MCP tools said of themselves when they were first seen, and what they say now.
-// Both work on the pins file; a daemon that withholds a tool reads it again within seconds.
+// Both commands work on the pins file. A daemon that withholds a tool reads the file again within seconds.
 import { BeaverError } from '@beaver/core'
 import { approvePins, changePins, mcpPinsFile, type Pin, type PinsRead, readPins } from '@beaver/mcp'
 import { contextOf, type GlobalOptions } from '../context.ts'
@@ -65,7 +65,7 @@ function pinLines(pins: readonly Pin[], { columns, style }: Pick<Screen, 'column
 
 const shownCharsMax = 2_000
 
-/** Whole definitions: an approval should be given to what is there, not to a summary. */
+/** Whole definitions, because a person should approve the definition and not a summary of it. */
 function changeLines({ server, tool, definition, changed }: Pin): string[] {
   return [
     `${oneLine(server)} ${oneLine(tool)} has changed and is withheld.`,
@@ -75,7 +75,7 @@ function changeLines({ server, tool, definition, changed }: Pin): string[] {
   ]
 }
 
-/** The description within a definition; the definition itself when it was cut. */
+/** The description in a definition. If the definition was cut, the definition itself. */
 function descriptionOf(definition: string): string {
   try {
     const { description } = JSON.parse(definition) as { description?: unknown }

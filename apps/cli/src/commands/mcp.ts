@@ -1,6 +1,6 @@
-// `beaver mcp`: the workflow tools for MCP clients, on stdin and stdout or over HTTP. It runs nothing: a daemon does.
-// P1. With stdin and stdout, stdout carries the protocol only; what is told goes to stderr.
-// P2. It ends when its client is gone or on a signal; tasks of open calls are cancelled first.
+// `beaver mcp`: offers the workflow tools to MCP clients, on stdin and stdout or over HTTP. It runs no task itself: a daemon does.
+// P1. In the stdin mode, stdout carries only the protocol, and messages go to stderr.
+// P2. The command ends when its client is gone or on a signal. It cancels the tasks of open calls first.
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isMcpCategory, mcpCategories, serveMcpHttp, serveMcpStdio, type Serving, workflowServers } from '@beaver/mcp'

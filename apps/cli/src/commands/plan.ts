@@ -1,4 +1,4 @@
-// `beaver plan`: the ExecutionGraph of a workflow call, without running it. Needs no system.
+// `beaver plan`: prints the ExecutionGraph of a workflow call without running it. It needs no running system.
 import { BeaverError, type ExecutionGraph, type ExecutionNode, type JsonObject, requirementsOf } from '@beaver/core'
 import { graphToMermaid } from '@beaver/workflows'
 import type { GlobalOptions } from '../context.ts'
@@ -82,7 +82,7 @@ export function planLines(graph: ExecutionGraph, { columns, style }: Pick<Screen
   ]
 }
 
-/** `3 agents`, or `6 nodes (3 agents, 1 tool call, 2 computed)`. */
+/** For example `3 agents`, or `6 nodes (3 agents, 1 tool call, 2 computed)`. */
 function kindsOf(nodes: readonly ExecutionNode[]): string {
   const of = (kind: ExecutionNode['kind']): number => nodes.filter((node) => node.kind === kind).length
   if (of('agent') === nodes.length) return counted(nodes.length, 'agent')
@@ -92,7 +92,7 @@ function kindsOf(nodes: readonly ExecutionNode[]): string {
 
 const afterMax = 60
 
-/** `a, b`, `2 of a, b, c`, or as many names as there is room for and how many more. */
+/** For example `a, b` or `2 of a, b, c`. If there is no room for all names, it ends with the number of the others. */
 function afterOf({ depends_on, quorum }: ExecutionNode): string {
   if (depends_on.length === 0) return '-'
   const some = quorum === undefined || quorum >= depends_on.length ? '' : `${quorum} of `
@@ -134,7 +134,7 @@ function whatOf(node: ExecutionNode): string {
   }
 }
 
-/** The earliest step a node can run in: 1 for those that wait for nobody. */
+/** The earliest step in which each node can run: 1 for nodes without dependencies. */
 function stepsOf(graph: ExecutionGraph): ReadonlyMap<string, number> {
   const steps = new Map<string, number>()
   const byId = new Map(graph.nodes.map((node) => [node.node_id, node]))

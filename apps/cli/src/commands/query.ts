@@ -1,11 +1,11 @@
-// Asking the projector: one answer, or the pages of a long one.
+// Asks the projector for one answer, or for the pages of a long one.
 import type { QueryInput, QueryName, QueryOutput } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
 import { type Connection, connect } from '../connection.ts'
 import { type Context, contextOf, type GlobalOptions } from '../context.ts'
 import { findSystem } from '../system/find-system.ts'
 
-/** A command that asks the projector and prints what it said. */
+/** Runs a command that asks the projector and prints the answer. */
 export async function asking(globals: GlobalOptions, show: (context: Context, connection: Connection) => Promise<void>): Promise<number> {
   const context = contextOf(globals)
   await using connection = await connect(findSystem(context.config))
@@ -13,7 +13,7 @@ export async function asking(globals: GlobalOptions, show: (context: Context, co
   return 0
 }
 
-/** @throws {BeaverError} `no_daemon` when no projector runs, `not_found`, `invalid_arguments` */
+/** @throws {BeaverError} `no_daemon` if no projector runs, `not_found`, `invalid_arguments` */
 export async function ask<Name extends QueryName>({ client }: Connection, name: Name, input: QueryInput<Name>): Promise<QueryOutput<Name>> {
   try {
     return await client.query(name, input)
@@ -37,7 +37,7 @@ interface Page<Item> {
   readonly next: number | null
 }
 
-/** The items of all pages behind `after`, up to `limit`. Asks for the next page when it is wanted. */
+/** The items of all pages after `after`, up to `limit`. It requests the next page when the caller needs it. */
 export async function* pages<Item>(
   askPage: (page: { after: number; limit: number }) => Promise<Page<Item>>,
   { limit = Infinity, after = 0 }: { readonly limit?: number | undefined; readonly after?: number },

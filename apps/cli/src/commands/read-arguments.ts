@@ -1,9 +1,12 @@
-// The arguments of a workflow, from a file or from stdin.
+// Reads the arguments of a workflow from a file or from stdin.
 import { readFile } from 'node:fs/promises'
 import { text as textOf } from 'node:stream/consumers'
 import { BeaverError, messageOf } from '@beaver/core'
 
-/** @param file `-` for stdin. @throws {BeaverError} `invalid_arguments` when it cannot be read or is not JSON */
+/**
+ * @param file `-` for stdin
+ * @throws {BeaverError} `invalid_arguments` if the file cannot be read or is not JSON
+ */
 export async function readArguments(file: string, workflow: string): Promise<unknown> {
   let text: string
   try {

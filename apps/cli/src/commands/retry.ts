@@ -1,5 +1,6 @@
-// `beaver retry`: takes a task that ended without completing up again, or all that failed since some time.
-// R1. A task that cannot be retried stops none of the others. R2. What was retried once is not retried again by --failed: its retry is.
+// `beaver retry`: retries a task that ended without completing, or all tasks that failed since a given time.
+// R1. A task that cannot be retried does not stop the others.
+// R2. With --failed, a task that has a retry is not retried again; its retry may be.
 import type { QueryOutput, TaskSummary } from '@beaver/contracts'
 import { BeaverError, messageOf } from '@beaver/core'
 import { commandName } from '../command-name.ts'
@@ -22,7 +23,7 @@ interface RetryOptions {
   readonly json?: true
 }
 
-/** One line of what `--json` prints. `task_id`: the retry; `null` when there is none. */
+/** One line of the output of `--json`. `task_id`: the retry; `null` if there is none. */
 interface Outcome {
   readonly task_id: string | null
   readonly retry_of: string
@@ -47,7 +48,7 @@ export async function retry(typed: string | undefined, options: RetryOptions, gl
 
 const pageMax = 200
 
-/** Every task that failed or is incomplete, and has no retry yet; oldest first. */
+/** Every task that failed or is incomplete and has no retry yet, oldest first. */
 async function failedTasks(connection: Connection, since: string | null): Promise<TaskSummary[]> {
   const found: TaskSummary[] = []
   for (const status of ['failed', 'incomplete'] as const) {

@@ -1,6 +1,7 @@
-// `beaver run`: submits a task, follows it, prints its report. With --up it brings the system along when none runs here.
-// R1. The input is checked before anything starts. R2. A system started here is stopped before we end, however it went.
-// R3. Ctrl-C cancels the task of our own system; a task of a running system goes on, and we say how to follow it.
+// `beaver run`: submits a task, follows it, and prints its report. With --up it starts the system if none runs here.
+// R1. The input is checked before anything starts.
+// R2. A system that this command started is stopped before the command ends, on success and on failure.
+// R3. Ctrl-C cancels the task if this command started the system. Otherwise the task continues, and the command says how to follow it.
 import type { SubmitTask, SubmittedTask } from '@beaver/client'
 import { BeaverError } from '@beaver/core'
 import { commandName } from '../command-name.ts'
@@ -21,13 +22,13 @@ interface RunOptions extends TaskOptions {
   readonly up?: true
   readonly quiet?: true
   readonly json?: true
-  /** With `json`: what the models say, too. */
+  /** With `json`: also print what the models say. */
   readonly deltas?: true
   /** `false`: nobody can answer. */
   readonly input?: boolean
 }
 
-/** What of the options is about following. */
+/** The options that concern following. */
 export type FollowOptions = Pick<RunOptions, 'up' | 'quiet' | 'json' | 'deltas' | 'input'>
 
 const cancelMsMax = 8_000
@@ -59,7 +60,7 @@ export async function runRequest(request: SubmitTask, options: FollowOptions, gl
   }
 }
 
-/** The system to use; `null` when interrupted while it started. */
+/** The system to use. `null` if the command was interrupted while the system started. */
 async function reach(
   { config, screen }: Context,
   options: Pick<RunOptions, 'up' | 'quiet' | 'json'>,
@@ -85,7 +86,7 @@ async function reach(
   }
 }
 
-/** Where news of the system's parts go: beside the live view while there is one. */
+/** Where messages from the system's parts go. During a live view, they go beside it. */
 interface Trouble {
   tell: (text: string) => void
 }

@@ -1,4 +1,4 @@
-// `beaver schema`: what goes over the wire, as JSON Schema. Needs no system.
+// `beaver schema`: prints the JSON Schema of what goes over the wire. It needs no running system.
 import { wireDocument, wireEntries, type WireEntry, wireSections } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
 import { type Subjects, subjectsOf } from '@beaver/nats'
@@ -25,8 +25,9 @@ export async function schema(name: string | undefined, { json }: { readonly json
 }
 
 /**
- * The entry that a person means: `tasks`, or with its kind where two have the name: `query.status`.
- * @throws {BeaverError} `invalid_arguments` with the names there are
+ * The entry that a person means: `tasks`, or with its kind if two entries have the name: `query.status`.
+ *
+ * @throws {BeaverError} `invalid_arguments` with the existing names
  */
 export function entryNamed(typed: string, entries: readonly WireEntry[]): WireEntry {
   const found = entries.filter(({ kind, name }) => typed === name || typed === `${kind}.${name}`)

@@ -1,4 +1,4 @@
-// `beaver search`: words in what was said in all tasks.
+// `beaver search`: finds words in the transcripts of all tasks.
 import type { SearchAnswer } from '@beaver/contracts'
 import type { GlobalOptions } from '../context.ts'
 import { oneLine } from '../text/plain-text.ts'
@@ -39,7 +39,7 @@ export function search(
   })
 }
 
-/** Asks until there are enough hits or no texts are left: an answer covers so many texts only. */
+/** Asks until there are enough hits or no texts are left, because one answer covers a limited number of texts. */
 async function searched(connection: Connection, input: { query: string; limit: number; session_id: string | undefined }): Promise<SearchAnswer> {
   const hits: Hit[] = []
   for (let before: number | undefined; ;) {

@@ -1,4 +1,4 @@
-// `beaver show`: one task whole. What was asked, who did what, on what evidence, what failed and why, and what came out.
+// `beaver show`: shows one whole task. What was requested, who did what, on what evidence, what failed and why, and what the result is.
 import type { TaskAnswer } from '@beaver/contracts'
 import { commandName } from '../command-name.ts'
 import type { Connection } from '../connection.ts'
@@ -16,7 +16,7 @@ import { approvalLines, contextLines } from '../view/show-parts.ts'
 import { runLines, teamLines, topPrefix } from '../view/show-tree.ts'
 import { ask, asking } from './query.ts'
 
-/** As many as the projector answers with. */
+/** The projector answers with at most this many nodes. */
 const nodesMax = 512
 
 export function show(task: string, options: { readonly limit?: number; readonly all?: true; readonly json?: true }, globals: GlobalOptions): Promise<number> {
@@ -29,7 +29,7 @@ export function show(task: string, options: { readonly limit?: number; readonly 
   })
 }
 
-/** A long output is cut in the answer; the journal has it whole. */
+/** The answer contains a long output cut. The journal has the whole output. */
 async function wholeOutput(connection: Connection, answer: TaskAnswer): Promise<string | null> {
   const cut = answer.final_output
   if (cut === null || cut.length >= answer.final_output_chars) return cut
@@ -44,10 +44,10 @@ async function wholeOutput(connection: Connection, answer: TaskAnswer): Promise<
 
 export interface ShownOptions {
   readonly now: number
-  /** Long lists are printed whole. */
+  /** Whether long lists are printed whole. */
   readonly all: boolean
   readonly prices: Prices
-  /** How `beaver` is called here. */
+  /** How a person calls `beaver` here. */
   readonly command: string
 }
 
@@ -107,7 +107,7 @@ function statusText({ status, waiting }: TaskAnswer['task'], style: Style): stri
   return waiting === 0 ? painted : `${painted}, ${style.yellow(`waits for an approval of ${counted(waiting, 'call')}`)}`
 }
 
-/** What failed; what was cancelled did not fail, and a node's run failed as its node did. */
+/** What failed. A cancelled run did not fail, and the failure of a node's run is the failure of its node. */
 function failuresOf({ failures }: TaskAnswer): TaskAnswer['failures'] {
   const told = new Set(failures.filter(({ scope }) => scope === 'node').map(({ name, message }) => `${name}\u0000${message}`))
   return failures.filter((failed) => failed.class !== 'cancelled' && !(failed.scope === 'run' && told.has(`${failed.name}\u0000${failed.message}`)))

@@ -1,9 +1,13 @@
-// A time that a person names by how long ago it is, or as it is.
+// Reads a time that a person gives as a span before now or as a date.
 import { UsageError } from '../failures.ts'
 
 const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
-/** RFC 3339, UTC. @throws {UsageError} */
+/**
+ * Returns RFC 3339 in UTC.
+ *
+ * @throws {UsageError}
+ */
 export function sinceWhen(text: string, nowMs: number): string {
   const ago = /^(\d{1,6})([smhd])$/.exec(text.trim())
   if (ago !== null) return new Date(nowMs - Number(ago[1]) * unitMs[ago[2] as keyof typeof unitMs]).toISOString()

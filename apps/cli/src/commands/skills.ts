@@ -1,4 +1,5 @@
-// `beaver skills`: the skills a daemon here would load, one of them whole, and the standard's verdict on a folder. Needs no system.
+// `beaver skills`: lists the skills that a daemon here would load, shows one of them, and checks a folder against the standard. It needs no
+// running system.
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import {
@@ -111,7 +112,11 @@ async function check(given: string, options: SkillsOptions, screen: Screen): Pro
   return checks.every(({ valid }) => valid) ? 0 : 1
 }
 
-/** One folder with a SKILL.md, or each folder in it that has one. @throws {UsageError} when it is no folder */
+/**
+ * Checks one folder with a SKILL.md, or each folder in it that has one.
+ *
+ * @throws {UsageError} if it is no folder
+ */
 async function checksOf(given: string): Promise<SkillCheck[]> {
   const path = resolve(given)
   const folder = basename(path) === 'SKILL.md' ? dirname(path) : path

@@ -1,4 +1,5 @@
-// `beaver status`: what runs, what is at work, what waits and for what, and what is wrong. 0 when nothing is, 1 otherwise.
+// `beaver status`: shows what runs, which tasks are open, what waits and for what, and what is wrong. Exit code 0 if nothing is wrong,
+// otherwise 1.
 import type { TaskSummary } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
 import { type Context, contextOf, type GlobalOptions } from '../context.ts'

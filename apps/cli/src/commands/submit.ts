@@ -1,4 +1,4 @@
-// `beaver submit`: hands a task over and prints its id.
+// `beaver submit`: submits a task and prints its id.
 import { commandName } from '../command-name.ts'
 import { connect } from '../connection.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'

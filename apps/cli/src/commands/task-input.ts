@@ -1,4 +1,4 @@
-// What `run` and `submit` are given, checked before anything is started.
+// Checks the input of `run` and `submit` before anything starts.
 import { stat } from 'node:fs/promises'
 import { text as textOf } from 'node:stream/consumers'
 import { resolve } from 'node:path'
@@ -11,7 +11,7 @@ export interface TaskOptions {
   readonly skill?: string
   readonly profile?: string
   readonly workflow?: string
-  /** The arguments of `workflow`. */
+  /** The file with the arguments of `workflow`. */
   readonly file?: string
   readonly session?: string
   readonly workspace?: string
@@ -20,7 +20,7 @@ export interface TaskOptions {
 
 /**
  * @throws {BeaverError} `invalid_arguments` for an empty task or unreadable arguments, `workspace_missing`
- * @throws {UsageError} when neither a task nor a workflow is named, or both
+ * @throws {UsageError} if neither a task nor a workflow is named, or both are
  */
 export async function readTask(task: string | undefined, options: TaskOptions, args?: Readonly<Record<string, unknown>>): Promise<SubmitTask> {
   const work = await workOf(task, options, args)
@@ -33,7 +33,7 @@ export async function readTask(task: string | undefined, options: TaskOptions, a
   return { ...work, workspace, session_id: options.session, task_id: options.taskId, source: 'cli' }
 }
 
-/** @param args those of `workflow`, when they are known already */
+/** @param args the arguments of `workflow`, if they are known already */
 async function workOf(task: string | undefined, options: TaskOptions, args?: Readonly<Record<string, unknown>>): Promise<SubmitTask> {
   if (options.workflow === undefined) return agentWork(task, options)
   return args === undefined ? workflowWork(options.workflow, task, options) : { workflow: { name: options.workflow, arguments: args } }

@@ -1,4 +1,4 @@
-// `beaver tasks`: what was asked of the system, newest first.
+// `beaver tasks`: lists the submitted tasks, newest first.
 import type { TaskStatusFilter, TaskSummary } from '@beaver/contracts'
 import { commandName } from '../command-name.ts'
 import type { GlobalOptions } from '../context.ts'
@@ -52,7 +52,7 @@ export function tasksTable(
   )
 }
 
-/** A task that waits for a person is told from one at work. */
+/** A task that waits for a person has a status of its own. */
 const statusOf = (task: TaskSummary): string => (task.waiting > 0 ? 'asks you' : task.status)
 
 const waitingMax = 5

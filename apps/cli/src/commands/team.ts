@@ -1,4 +1,4 @@
-// `beaver team run`: runs an AgentTeam from its configuration file, like any other task. With --json its stream of events (D-50).
+// `beaver team run`: runs an AgentTeam from its configuration file, like any other task. With --json it prints the team's stream of events (D-50).
 import { readFile } from 'node:fs/promises'
 import { BeaverError, messageOf, type RecordedEvent } from '@beaver/core'
 import { readTeamConfiguration, type TeamStrategy, teamReport, teamStream } from '@beaver/workflows'
@@ -49,7 +49,7 @@ async function readTeamFile(file: string): Promise<object> {
   throw new BeaverError('invalid_arguments', `The team file ${file} must hold one JSON object: {"strategy": "…", "members": […]}.`)
 }
 
-/** The stream's events, then the report of the run with the ids of its task. */
+/** The events of the stream, then the report of the run with the ids of its task. */
 function teamLines(): JsonLines {
   const stream = teamStream()
   const events: RecordedEvent[] = []

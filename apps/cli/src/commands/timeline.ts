@@ -1,4 +1,4 @@
-// `beaver timeline`: what happened in a task, in words.
+// `beaver timeline`: tells what happened in a task, in words.
 import type { TimelineItem } from '@beaver/contracts'
 import type { GlobalOptions } from '../context.ts'
 import type { Screen } from '../screen.ts'
@@ -19,7 +19,7 @@ export function timeline(task: string, options: { readonly limit?: number; reado
   })
 }
 
-/** Every sentence names who did it: the column is for those who look one up. */
+/** Narrow, because every sentence names its agent too: the column is for readers who look for one agent. */
 const whoColumnsMax = 18
 const whatColumnsMin = 64
 

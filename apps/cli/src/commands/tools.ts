@@ -1,4 +1,4 @@
-// `beaver tools`: what a profile may list, and what a model is told of one of them. Needs no system.
+// `beaver tools`: lists what a profile may list, and shows one tool as a model reads it. It needs no running system.
 import { type CatalogEntry, catalogEntries, defaultInventory, type LoadDiagnostic, resolveInventory } from '@beaver/agent'
 import { BeaverError } from '@beaver/core'
 import type { Toolset } from '@beaver/tools'

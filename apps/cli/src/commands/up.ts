@@ -1,5 +1,6 @@
-// `beaver up`: everything on this machine, in the foreground, until Ctrl-C.
-// U1. Whatever ends it, no process is left. U2. Ctrl-C while it runs is the usual end: exit code 0.
+// `beaver up`: runs the whole system on this machine, in the foreground, until Ctrl-C.
+// U1. However the command ends, no process is left.
+// U2. Ctrl-C is the usual end of a running system: exit code 0.
 import { relative } from 'node:path'
 import { shownUrl } from '@beaver/nats'
 import { commandName } from '../command-name.ts'
@@ -122,7 +123,7 @@ function welcome({ config, screen }: Context, system: System, loaded: readonly F
   ]
 }
 
-/** What did not load is told at once; the doctor says what to do about each. */
+/** What could not be loaded is printed at once. The doctor has advice for each fault. */
 function faultsOf(loaded: readonly Finding[]): string[] {
   const faults = loaded.filter(({ status }) => status !== 'ok')
   const shown = faults.slice(0, faultsShownMax).map(({ says }) => says)

@@ -1,4 +1,4 @@
-// `beaver watch`: follows a task that is there already, from its beginning.
+// `beaver watch`: follows an existing task from its beginning.
 import { commandName } from '../command-name.ts'
 import { connect } from '../connection.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'
@@ -8,7 +8,7 @@ import { listenForInterrupts } from '../interrupts.ts'
 import { findSystem, hasEnded } from '../system/find-system.ts'
 import { findTask } from './find-task.ts'
 
-/** How long a task nobody knows is looked for in the journal. */
+/** How long the journal is searched for a task that the projector does not know. */
 const unknownMsMax = 2_000
 
 export async function watch(

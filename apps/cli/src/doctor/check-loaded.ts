@@ -1,4 +1,4 @@
-// What a daemon here would load: skills, tools, workflow definitions, profiles, MCP servers. Each fault with its file.
+// Checks what a daemon here would load: skills, tools, workflow definitions, profiles, MCP servers. Each fault names its file.
 import { type LoadDiagnostic, loadSkills, skillPlaces } from '@beaver/agent'
 import { BeaverError } from '@beaver/core'
 import type { Config } from '@beaver/platform'

@@ -1,4 +1,4 @@
-// The machine: Node.js, the nats-server binary, disk, ports.
+// Checks the machine: Node.js, the nats-server binary, disk, ports.
 import { existsSync } from 'node:fs'
 import { access, constants, statfs } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -20,7 +20,7 @@ export function checkNode(version = process.versions.node): Finding {
     : fail('Node.js', `${version} is too old; Beaver needs ${nodeMajorMin} or newer`, 'Run "npm start" once: it brings a current Node.js into the project.')
 }
 
-/** The binary, and how it will sync. A server of the user's is checked where it runs. */
+/** The binary and its sync mode. A server of the user's own is checked by the system check. */
 export async function checkNatsServer(config: Config): Promise<Finding[]> {
   const external = config.nats_url !== undefined
   try {

@@ -1,4 +1,4 @@
-// The MCP servers of the configuration: whether each could be started or asked. None is.
+// Checks whether each MCP server of the configuration could be started or reached. It starts and calls none of them.
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 import { messageOf } from '@beaver/core'

@@ -1,4 +1,4 @@
-// The models: which ones, and whether their endpoints answer. Nothing is asked of them, and a key is never shown.
+// Checks the models: which ones are configured, and whether their endpoints answer. It sends them no prompt and never shows a key.
 import type { Config, EndpointConfig } from '@beaver/platform'
 import { type ModelConfig, modelInUse } from '../model.ts'
 import { fail, type Finding, ok, warn } from './check.ts'
@@ -31,7 +31,7 @@ export interface BesideConfig extends ModelConfig {
   readonly apiKeys: Config['apiKeys']
 }
 
-/** The endpoints beside the main one that are configured. */
+/** The configured endpoints besides the main one. */
 export async function checkModelsBeside(config: BesideConfig): Promise<Finding[]> {
   const main = modelInUse(config)
   const checks = (['fallback', 'auxiliary', 'embeddings'] as const).map(async (name): Promise<Finding[]> => {
@@ -51,13 +51,13 @@ interface Endpoint {
   readonly model: string
   readonly baseUrl: string
   readonly apiKey: string | null
-  /** The variable the key comes from. */
+  /** The variable that contains the key. */
   readonly keyName: string
 }
 
 interface Answer extends Pick<Endpoint, 'keyName'> {
   readonly said: string
-  /** HTTP status, or why there is none. */
+  /** The HTTP status, or why there is none. */
   readonly got: number | string
 }
 

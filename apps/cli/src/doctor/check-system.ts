@@ -1,4 +1,4 @@
-// The running system, if there is one: examined, and what is wrong with it.
+// Examines the running system, if there is one, and reports what is wrong with it.
 import { messageOf } from '@beaver/core'
 import type { Config } from '@beaver/platform'
 import { examineSystem } from '../system/examine-system.ts'
@@ -16,7 +16,7 @@ export async function checkSystem(config: Config): Promise<Finding[]> {
   }
 }
 
-/** What a system is whose server does not answer. */
+/** The finding for a system whose server does not answer. */
 export function serverAway({ pid }: FoundSystem, error: unknown): Finding {
   const todo =
     pid === null

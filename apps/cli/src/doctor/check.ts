@@ -1,10 +1,10 @@
 // What a check of the doctor finds.
 export interface Finding {
   readonly status: 'ok' | 'warn' | 'fail'
-  /** What was looked at: a few lower-case words. */
+  /** What was checked: a few lower-case words. */
   readonly name: string
   readonly says: string
-  /** What to do about it; `null` when nothing. */
+  /** Advice. `null` if there is nothing to do. */
   readonly todo: string | null
 }
 

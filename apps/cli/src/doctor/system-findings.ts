@@ -1,5 +1,5 @@
-// What is wrong with a running system, and what to do: from what it says of itself. Pure, so that each fault can be shown to be seen.
-// F1. A fault is said once, by the part that has it: a journal that is gone is not told as a daemon and a projector that fail too.
+// Decides what is wrong with a running system, and what to do, from what the system says of itself. Pure, so that tests can show each fault.
+// F1. A fault is reported once, for the part that has it. If the journal is gone, the daemon and the projector are not reported too.
 import type { TaskSummary } from '@beaver/contracts'
 import type { SystemReport } from '../system/examine-system.ts'
 import { counted, duration, moment } from '../text/figures.ts'
@@ -7,7 +7,7 @@ import { oneLine } from '../text/plain-text.ts'
 import { fail, type Finding, ok, warn } from './check.ts'
 
 const lagMax = 1_000
-/** A projector that is behind for longer than this, and applies nothing, stands still. */
+/** A projector that is behind for longer than this, and applies nothing, has stopped. */
 const stalledMs = 10_000
 const silentMsMax = 2_000
 const failedWithinMs = 3_600_000
@@ -36,7 +36,7 @@ function checkJournal({ look, stream, daemons, daemon, projector }: SystemReport
   if (look.kind === 'unknown') return [fail('journal', `The journal stream ${stream} cannot be asked: ${look.reason}.`, 'Look at the log of the nats-server.')]
   const readModel = projector.kind === 'answered' ? projector.value.stream : null
   if (look.kind === 'missing') {
-    if (daemons.length === 0 && daemon.kind === 'unanswered' && readModel === null) return [] // nobody has made it yet
+    if (daemons.length === 0 && daemon.kind === 'unanswered' && readModel === null) return [] // nobody has made the journal yet
     return [
       fail(
         'journal',
@@ -102,7 +102,7 @@ function checkProjector({ projector, look }: SystemReport, now: number): Finding
   return lag > lagMax ? warn('projector', says, 'It is catching up; look again in a moment.') : ok('projector', says)
 }
 
-/** Tasks that failed within the last hour, by failure class. A single task that fails is its owner's matter. */
+/** Tasks that failed within the last hour, by failure class. A single failed task is left to its owner. */
 function checkTasks({ failed }: SystemReport, now: number): Finding[] {
   const recent = failed.filter(({ ended_at: at }) => at !== null && at !== undefined && now - Date.parse(at) < failedWithinMs)
   if (recent.length === 0) return []

@@ -1,6 +1,7 @@
-// Asking the person at this terminal about the calls that wait, one after the other, while the task is followed.
-// Q1. Only "y" or "yes" allows. Q2. One question at a time; one that somebody else answered meanwhile is taken back.
-// Q3. After the end of the input nobody is asked any more: the commands beside the view answer.
+// Asks the person at this terminal about the calls that wait, one after the other, while the task is followed.
+// Q1. Only "y" or "yes" allows a call.
+// Q2. There is one question at a time. If another person answers it meanwhile, the question is withdrawn.
+// Q3. After the end of the input no question is asked. The commands beside the view are then the way to answer.
 import { messageOf, type RecordedEvent } from '@beaver/core'
 import type { Readable } from 'node:stream'
 import { count } from '../text/figures.ts'
@@ -17,7 +18,7 @@ export interface ApprovalQuestions extends AsyncDisposable {
 export interface ApprovalTerminal {
   readonly input: Readable
   write(text: string): void
-  /** Takes the live view away; returns what brings it back. */
+  /** Removes the live view. The returned function brings it back. */
   pause(): () => void
 }
 
@@ -28,7 +29,7 @@ export interface ApprovalOptions {
   tell(notice: string): void
 }
 
-/** What is typed within this time after the request is no answer, and what is decided meanwhile is not asked. */
+/** Input within this time after the request is no answer, and a call that is decided within this time is not asked about. */
 const settleMs = 250
 const subjectCharsMax = 4_000
 

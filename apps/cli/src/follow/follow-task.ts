@@ -1,6 +1,6 @@
-// Following one task to its end, with an eye on who does the work.
-// F1. It ends: with the terminal event, with `stopped`, or with an error once nobody answered for `silenceMsMax`.
-// F2. A stop is not a cancel: the task goes on without us.
+// Follows one task to its end, and watches whether a daemon still answers.
+// F1. Following ends: with the terminal event, with `stopped`, or with an error after nothing answered for `silenceMsMax`.
+// F2. A stop is not a cancel: the task continues.
 import { BeaverError, isTerminalTaskEvent, type LiveDelta, messageOf, type RecordedEvent, type TaskResult, type TaskStatus } from '@beaver/core'
 import type { Connection } from '../connection.ts'
 
@@ -13,7 +13,7 @@ export interface TaskEnd {
 
 export type Followed = { readonly kind: 'ended'; readonly end: TaskEnd } | { readonly kind: 'stopped' }
 
-/** What following needs of a connection. */
+/** The part of a connection that following needs. */
 export interface FollowedSystem extends Pick<Connection, 'daemonStatus'> {
   readonly client: Pick<Connection['client'], 'watch' | 'deltas'>
 }
@@ -21,13 +21,13 @@ export interface FollowedSystem extends Pick<Connection, 'daemonStatus'> {
 export interface FollowOptions {
   readonly signal: AbortSignal
   onEvent(event: RecordedEvent): void
-  /** What the models say while they say it; absent: nobody wants to know. */
+  /** Receives the text of the models while they produce it. Absent: no text is received. */
   readonly onDelta?: ((delta: LiveDelta) => void) | undefined
-  /** Something to know while nothing happens; `null`: all is well again. */
+  /** A message for a time in which nothing happens. `null`: all is well again. */
   onNotice(notice: string | null): void
-  /** No event within this time: there is no such task. */
+  /** If no event comes within this time, the task does not exist. */
   readonly firstEventMsMax?: number
-  /** The system has ended: nothing will come any more. */
+  /** Whether the system has ended, so that no more events come. */
   readonly systemGone: () => boolean
 }
 
@@ -80,7 +80,7 @@ export async function followTask(connection: FollowedSystem, taskId: string, opt
   throw new BeaverError('unreachable', `The connection to the journal was closed. The task goes on; follow it again with "beaver watch ${taskId}".`)
 }
 
-/** Live words are hints: that they cannot be had is no failure. */
+/** Live text is a hint, so its absence is no failure. */
 async function hear(
   connection: FollowedSystem,
   taskId: string,
@@ -89,7 +89,7 @@ async function hear(
   try {
     for await (const delta of until(connection.client.deltas(taskId, { signal }), signal)) onDelta(delta)
   } catch {
-    // the journal says what was said
+    // the journal has the answer
   }
 }
 
@@ -102,7 +102,7 @@ async function* until<T>(items: AsyncGenerator<T>, signal: AbortSignal): AsyncGe
   try {
     for (;;) {
       const next = items.next()
-      next.catch(() => {}) // when it loses the race
+      next.catch(() => {}) // if it loses the race
       const won = await Promise.race([next, aborted])
       if (won === null || won.done === true) return
       yield won.value
@@ -112,7 +112,7 @@ async function* until<T>(items: AsyncGenerator<T>, signal: AbortSignal): AsyncGe
   }
 }
 
-/** Asks for a daemon while nothing happens; gives up when none answered for `silenceMsMax`. */
+/** Asks for a daemon while nothing happens. It gives up after none answered for `silenceMsMax`. */
 function watchdog(connection: FollowedSystem, tell: { onNotice(notice: string | null): void; giveUp(error: Error): void }): { alive(): void; stop(): void } {
   let lastAlive = Date.now()
   let asking = false
@@ -140,7 +140,7 @@ function watchdog(connection: FollowedSystem, tell: { onNotice(notice: string | 
   return { alive, stop: () => clearInterval(timer) }
 }
 
-/** A server without a journal, where nothing has been read yet, is one on which no system was ever started. */
+/** If nothing was read yet and the server has no journal, no system was ever started on this server. */
 function noJournal(error: unknown): unknown {
   if (!(error instanceof BeaverError && error.code === 'stream_missing')) return error
   return new BeaverError('no_daemon', 'This NATS server holds no Beaver journal yet. Start the system with "beaver up".', { cause: error })

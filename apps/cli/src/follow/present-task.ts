@@ -1,4 +1,4 @@
-// What a person sees while a task is followed, and when it has ended: a live view, plain lines, or lines of JSON.
+// Presents a task while it is followed and after it has ended: as a live view, as plain lines, or as lines of JSON.
 import type { LiveDelta, RecordedEvent } from '@beaver/core'
 import { commandName } from '../command-name.ts'
 import type { Screen } from '../screen.ts'
@@ -19,16 +19,16 @@ import type { TaskEnd } from './follow-task.ts'
 export interface Presentation {
   readonly view: TaskView
   onEvent(event: RecordedEvent): void
-  /** What the models are saying; `null`: nobody wants to know. */
+  /** Receives what the models say. `null`: it is not needed. */
   readonly onDelta: ((delta: LiveDelta) => void) | null
   onNotice(notice: string | null): void
-  /** The live view, to be paused for a question; `null`: there is none. */
+  /** The live view, which can be paused for a question. `null`: there is none. */
   readonly live: Pick<LiveView, 'pause'> | null
-  /** Leaves the screen as a person may read on; call it before anything else is printed. */
+  /** Leaves the screen ready for further output. Call it before anything else is printed. */
   close(): void
 }
 
-/** What `--json` prints: lines for an event, and the last line. */
+/** What `--json` prints: the lines of an event, and the last line. */
 export interface JsonLines {
   ofEvent(event: RecordedEvent): readonly object[]
   result(end: TaskEnd): Record<string, unknown>
@@ -38,17 +38,17 @@ export interface JsonLines {
 export const taskLines: JsonLines = { ofEvent: (event) => [{ event: eventJson(event) }], result: resultJson }
 
 export interface PresentOptions {
-  /** `null`: for a person. */
+  /** `null`: the output is for a person. */
   readonly json: JsonLines | null
-  /** Lines of JSON: with what the models say, too. */
+  /** Whether the lines of JSON include what the models say. */
   readonly deltas?: boolean
-  /** Only the report, at the end. */
+  /** Whether only the report is printed, at the end. */
   readonly quiet: boolean
   /** What Ctrl-C does. */
   readonly foot: string
 }
 
-/** Below what is said of an event, in plain lines. */
+/** The indent of lines below the line of an event, in plain output. */
 const answersIndent = 29
 
 export function presentTask(screen: Screen, options: PresentOptions): Presentation {
@@ -57,7 +57,7 @@ export function presentTask(screen: Screen, options: PresentOptions): Presentati
   const command = commandName()
   const said = liveText()
   const live: LiveView | null = screen.live && json === null && !quiet ? liveView(screen, view, { foot, command, said }) : null
-  /** Where there is no view, what waits is said once, with the commands that answer. */
+  /** Without a view, a waiting call is printed once, with the commands that answer. */
   const ask = (event: RecordedEvent): void => {
     const calls = event.type === 'approval_requested' ? askedCalls(view) : []
     const call = calls.find((each) => each.runId === event.runId && event.type === 'approval_requested' && each.callId === event.data.call_id)
@@ -105,7 +105,7 @@ function resultJson(end: TaskEnd): Record<string, unknown> {
   return { task_id: end.task_id, session_id: end.session_id, status: end.status, final_output, outputs, usage, provider, model, simulated, failure }
 }
 
-/** The report, one line that sums up, and where to look further. */
+/** Prints the report, one line of summary, and the commands that show more. */
 export function printEnd(screen: Screen, end: TaskEnd, view: TaskView, further: { command: string; systemStops: boolean; quiet: boolean }): void {
   const { style } = screen
   const { final_output: report, failure } = end.result
@@ -139,7 +139,7 @@ function furtherLines({ columns, style }: Screen, taskId: string, { command, sys
   return [head, ...looks.map(([name, says]) => (roomy ? `${padEnd(typed(name), width)}${style.dim(says)}` : typed(name)))]
 }
 
-/** One line, or on a narrow terminal several, each of whole facts. */
+/** One line, or several on a narrow terminal. No fact is split between lines. */
 function summaryLines({ columns, style, symbols }: Screen, end: TaskEnd, view: TaskView): string[] {
   const good = end.status === 'completed'
   const totals = totalsOf(view)
@@ -159,7 +159,7 @@ function summaryLines({ columns, style, symbols }: Screen, end: TaskEnd, view: T
   return lines.map((line, i) => (i === 0 ? paint(style.bold(head)) + line.slice(head.length) : line))
 }
 
-/** 0 completed, 1 anything else. */
+/** Exit code 0 if the task completed, otherwise 1. */
 export function exitOf(end: TaskEnd): number {
   return end.status === 'completed' ? 0 : 1
 }

@@ -1,18 +1,19 @@
-// One line from a person at a terminal.
-// R1. The terminal stays as it is (no raw mode): it echoes and edits, and Ctrl-C is a signal as ever. R2. What was typed before
-//     the question is no answer to it. R3. It ends: with a line, with the end of the input, or when `signal` aborts.
+// Reads one line from a person at a terminal.
+// R1. The terminal keeps its mode (no raw mode): it echoes and edits, and Ctrl-C is still a signal.
+// R2. Text that was typed before the question is no answer to it.
+// R3. It ends with a line, with the end of the input, or when `signal` aborts.
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { setTimeout as after } from 'node:timers/promises'
 
-/** Throws away what was typed for so long. */
+/** Discards what is typed within `ms`. */
 export async function discardTyped(input: Readable, ms: number, signal: AbortSignal): Promise<void> {
   input.resume()
   await after(ms, undefined, { signal }).catch(() => {})
   input.pause()
 }
 
-/** `null`: there is none, and `ended` says whether there will never be one. */
+/** `null`: there is no line. `ended` says whether the input is over. */
 export function readLine(input: Readable, signal: AbortSignal): Promise<{ readonly line: string | null; readonly ended: boolean }> {
   return new Promise((resolve) => {
     const lines = createInterface({ input, terminal: false })

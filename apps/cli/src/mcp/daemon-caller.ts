@@ -1,6 +1,6 @@
-// The daemon behind the MCP server: each call is a task, submitted, followed to its end, cancelled when the client does.
-// D1. No call hangs: without a system it fails at once, and when the system is gone it fails within a bound.
-// D2. Each call looks for the system anew: it may have been started, or started again, since the last.
+// Runs the calls of the MCP server on a daemon: each call is a task, which is submitted, followed to its end, and cancelled if the client cancels.
+// D1. No call hangs: without a system it fails at once, and if the system disappears it fails within a bound.
+// D2. Each call looks for the system again, because it may have been started or restarted since the last call.
 import { BeaverError, messageOf } from '@beaver/core'
 import type { CallError, WorkflowCaller, WorkflowCallResult } from '@beaver/mcp'
 import type { Config } from '@beaver/platform'
@@ -18,7 +18,7 @@ type CallOptions = Parameters<WorkflowCaller['call']>[2]
 
 const cancelMsMax = 5_000
 
-/** @param options.workspace absolute; absent: the daemon's default */
+/** @param options.workspace an absolute path. Default: the daemon's workspace. */
 export function daemonCaller(config: Config, options: { readonly workspace?: string | undefined }): DaemonCaller {
   const open = new Set<Promise<unknown>>()
 

@@ -1,4 +1,4 @@
-// How far a team is, from its events: nodes that have ended of the nodes there are. Pure.
+// Measures the progress of a team from its events: how many of its nodes have ended. Pure.
 import type { DomainEvent } from '@beaver/core'
 import type { WorkflowProgress } from '@beaver/mcp'
 
@@ -9,7 +9,7 @@ export interface TeamProgress {
 
 export const noProgress: TeamProgress = { total: 0, ended: new Set() }
 
-/** What an event changes and is worth telling; `null`: nothing. A graph may grow while it runs. */
+/** The new progress, with a message if the event is worth one. A graph may grow while it runs. */
 export function afterEvent(before: TeamProgress, event: DomainEvent): { readonly after: TeamProgress; readonly told: WorkflowProgress } | null {
   switch (event.type) {
     case 'task_team_run_started':

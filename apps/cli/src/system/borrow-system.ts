@@ -1,5 +1,5 @@
-// A system for one task: the one that runs in this home, the server that is configured, or one started just for this task.
-// B1. What was running already is left as it was.
+// Finds a system for one task: the one that runs in this home, the configured server, or one that is started for this task.
+// B1. A system that was running already is left as it was.
 import { BeaverError } from '@beaver/core'
 import { type Config, HomeInUse } from '@beaver/platform'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,15 +9,15 @@ import { startSystem, type System, type SystemStatus } from './start-system.ts'
 
 export interface BorrowedSystem {
   readonly found: FoundSystem
-  /** The system, when it was started here: whoever borrows it stops it. */
+  /** The system if it was started here. The borrower stops it. */
   readonly own: System | null
 }
 
 export interface BorrowOptions {
   readonly signal: AbortSignal
-  /** Called when a system is about to be started. */
+  /** Called before a system is started. */
   readonly onStart: () => void
-  /** Something a person should know of it, in one sentence. */
+  /** Receives a problem in one sentence, for a person. */
   readonly onTrouble: (text: string) => void
 }
 
@@ -48,7 +48,7 @@ async function hasDaemon(found: FoundSystem): Promise<boolean> {
   }
 }
 
-/** Another process is starting a system in this home: wait until it is up. */
+/** Another process is starting a system in this home. This waits until that system is up. */
 async function startingElsewhere(config: Config, signal: AbortSignal, busy: HomeInUse): Promise<FoundSystem> {
   for (const deadline = Date.now() + otherStartMsMax; Date.now() < deadline && !signal.aborted;) {
     const found = lookForSystem(config)

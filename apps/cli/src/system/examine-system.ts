@@ -1,6 +1,7 @@
-// What a running system says of itself: the server, the journal, the daemons, the projector, the tasks. Asked once, all at the same
-// time; what it means belongs to ./system-findings.ts.
-// E1. Every question ends within `answerMsMax`, and none is asked twice. E2. What cannot be asked is a reason, never an error.
+// Asks a running system about itself: the server, the journal, the daemons, the projector, the tasks, all at the same time. What the answers
+// mean is decided in system-findings.ts.
+// E1. Every question ends within `answerMsMax`, and none is asked twice.
+// E2. A question that gets no answer gives a reason, never an error.
 import type { ProjectorStatus, TaskStatusFilter, TaskSummary } from '@beaver/contracts'
 import type { DaemonStatus } from '@beaver/client'
 import { messageOf } from '@beaver/core'
@@ -15,14 +16,14 @@ export interface SystemReport {
   readonly server: string
   readonly version: string
   readonly stream: string
-  /** The process of `beaver up`, when the system was found by its home. */
+  /** The process of `beaver up`, if the system was found by its home. */
   readonly pid: number | null
   readonly look: StreamLook
   readonly daemons: readonly PresentDaemon[]
-  /** What the daemon that answers first says. */
+  /** The status of the daemon that answers first. */
   readonly daemon: Asked<DaemonStatus>
   readonly projector: Asked<ProjectorStatus>
-  /** The newest that wait, for a person or for something else, and the newest that failed. */
+  /** The newest tasks that wait, for a person or for something else, and the newest that failed. */
   readonly waiting: readonly TaskSummary[]
   readonly failed: readonly TaskSummary[]
 }

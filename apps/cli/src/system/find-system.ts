@@ -1,4 +1,4 @@
-// How a command finds the system: --nats-url over NATS_URL over the configuration file over what runs in this home.
+// Finds the system for a command: first by --nats-url, then by NATS_URL, then by the configuration file, then in this home.
 import { BeaverError } from '@beaver/core'
 import { type Config, readSystemFile } from '@beaver/platform'
 
@@ -6,11 +6,11 @@ export interface FoundSystem {
   readonly url: string
   readonly namespace: string
   readonly tenant: string
-  /** The process of `beaver up`, when the system was found by its home. */
+  /** The process of `beaver up`, if the system was found by its home. */
   readonly pid: number | null
 }
 
-/** `null` when no server is configured and none runs in this home. */
+/** Returns `null` if no server is configured and none runs in this home. */
 export function lookForSystem(config: Config): FoundSystem | null {
   if (config.nats_url !== undefined) return { url: config.nats_url, namespace: config.namespace, tenant: config.tenant, pid: null }
   const running = readSystemFile(config.home)

@@ -1,11 +1,11 @@
-// Where `check` and `export` read the journal from: a running system or an export.
-// S1. Of a task that is named alone, its whole session is read: the session's order is checked too.
+// Opens the journal for `check` and `export`: from a running system or from an export.
+// S1. For a single task, its whole session is read, because the order of the session is checked too.
 import { type JournalSource, natsSource, openExport, UnreadableJournal } from '@beaver/check'
 import { BeaverError, messageOf } from '@beaver/core'
 import { findTask } from '@beaver/nats'
 import type { Connection } from '../connection.ts'
 
-/** @throws {BeaverError} `not_found` when there is no journal, or no such task */
+/** @throws {BeaverError} `not_found` if there is no journal or no such task */
 export async function systemJournal({ nc, subjects, tenant }: Connection, task?: string): Promise<JournalSource> {
   const { namespace, stream, blobBucket } = subjects
   const read = { namespace, stream, blobBucket }
@@ -15,7 +15,7 @@ export async function systemJournal({ nc, subjects, tenant }: Connection, task?:
   return readable(natsSource(nc, { ...read, subjects: [subjects.session(tenant, log.session)] }))
 }
 
-/** @throws {BeaverError} `not_found` for a missing file, `invalid_arguments` for one that is no export */
+/** @throws {BeaverError} `not_found` for a missing file, `invalid_arguments` for a file that is no export */
 export async function exportedJournal(file: string): Promise<JournalSource> {
   try {
     return await openExport(file)

@@ -1,4 +1,4 @@
-// The log file of a child process: appended to, and set aside at a start when it has grown large, so that a home stays small.
+// The log file of a child process. It is appended to, and replaced at a start if it is large, so that a home stays small.
 import { mkdirSync, openSync, renameSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -7,22 +7,22 @@ const logBytesMax = 5_000_000
 const linesOfErrorMax = 15
 const linesReadBytesMax = 64 * 1024
 
-/** Moves a large log to `<file>.1`, in place of the one before. */
+/** Moves a large log to `<file>.1`, which replaces the older one. */
 export function rotateLog(file: string): void {
   mkdirSync(dirname(file), { recursive: true })
   const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0
   if (size > logBytesMax) renameSync(file, `${file}.1`)
 }
 
-/** A descriptor to append to; whoever opens it closes it. */
+/** Returns a descriptor for appending. The caller closes it. */
 export function openLog(file: string): number {
   mkdirSync(dirname(file), { recursive: true })
   return openSync(file, 'a', 0o600)
 }
 
 /**
- * The last line that says something: the message of an error in the log, or of an uncaught one without its stack. `null`: there is none.
- * A process that dies before it has a logger leaves what Node.js prints of an error that nobody caught, which is text only.
+ * The last line with a message: the message of an error in the log, or of an uncaught error without its stack. `null` if there is none. A process
+ * that dies before it has a logger leaves only the text that Node.js prints for an uncaught error.
  */
 export async function lastLine(file: string): Promise<string | null> {
   const text = await readFile(file, 'utf8').catch(() => '')
@@ -35,7 +35,7 @@ export async function lastLine(file: string): Promise<string | null> {
   return (error ?? telling.at(-1))?.replace(/^Error: /, '').slice(0, 500) ?? null
 }
 
-/** Of a line of the log what it says, marked when it is an error; any other line as it is. */
+/** The message in a line of the log, with a mark if it is an error. Any other line is returned unchanged. */
 function messageIn(line: string): string {
   if (!line.startsWith('{')) return line
   try {

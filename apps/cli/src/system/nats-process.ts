@@ -1,10 +1,10 @@
-// The embedded nats-server as a supervised child.
-// N1. A restart listens on the port of the first start, so that every client reconnects by itself.
+// Runs the embedded nats-server as a supervised child.
+// N1. A restart uses the port of the first start, so that every client reconnects by itself.
 import { switchOff } from '@beaver/core'
 import { type EmbeddedServer, startEmbeddedServer } from '@beaver/nats'
 import type { Service, ServiceSpec } from './service.ts'
 
-/** The server's scheduling is an optimisation that a bench may switch off. */
+/** The server's scheduling is an optimisation that a benchmark may switch off. */
 export function natsProcess(options: { binary: string; version: string; dataDir: string; logFile: string }): ServiceSpec {
   switchOff(process.env['BEAVER_SWITCH_OFF'])
   let port: number | null = null

@@ -1,6 +1,7 @@
-// One of our own services as a child process: started with a message channel, ready when it says so, ended by SIGTERM.
-// P1. It has a process group of its own: Ctrl-C reaches it only through us, and a kill takes all it started with it.
-// P2. It never outlives us: when the channel closes, it ends itself. P3. Start and stop have deadlines.
+// Runs one of Beaver's own services as a child process. It starts with a message channel, reports that it is ready, and ends on SIGTERM.
+// P1. The child has a process group of its own. Ctrl-C reaches it only through this process, and a kill also ends everything that it started.
+// P2. The child never outlives this process: it ends itself when the channel closes.
+// P3. Start and stop have deadlines.
 import { spawn } from 'node:child_process'
 import { closeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,7 +11,7 @@ import { lastLine, openLog } from './log-file.ts'
 import type { Service, ServiceSpec } from './service.ts'
 
 export interface ServiceOptions {
-  /** The entry of its app is run: of `supervisor` that of the package `@beaver/supervisor-app`. */
+  /** Names the app whose entry is run: `supervisor` is the package `@beaver/supervisor-app`. */
   readonly name: string
   readonly env: Readonly<Record<string, string>>
   readonly logFile: string
@@ -68,7 +69,7 @@ async function startService(options: ServiceOptions, signal: AbortSignal): Promi
   return { pid: child.pid ?? 0, info: said.info, gone, stop, kill }
 }
 
-/** What a child says about its start: `{kind: 'ready', …info}` or `{kind: 'failed', code, message}`. */
+/** What a child reports about its start: `{kind: 'ready', …info}` or `{kind: 'failed', code, message}`. */
 function saying(name: string, message: unknown): Said {
   const { kind, ...rest } = message as { kind?: unknown } & Record<string, unknown>
   if (kind === 'ready') return { kind, info: rest }

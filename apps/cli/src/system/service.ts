@@ -1,17 +1,17 @@
-// A part of the system as `beaver up` keeps it: a process with an id, a log and what it said when it was ready.
-// How often it is started again belongs to core's table `supervisors`.
+// A part of the system that `beaver up` keeps alive: a process with an id, a log, and the report of its start.
+// Core's table `supervisors` defines how often it is started again.
 import type { RunningChild } from '@beaver/core'
 
 export interface Service extends RunningChild {
   readonly pid: number
-  /** What it said when it was ready. */
+  /** What it reported when it was ready. */
   readonly info: Readonly<Record<string, unknown>>
   kill(): void
 }
 
 export interface ServiceSpec {
   readonly name: string
-  /** Where to read more. */
+  /** The file with more details. */
   readonly logFile: string
   start(signal: AbortSignal): Promise<Service>
 }

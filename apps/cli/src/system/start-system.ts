@@ -1,8 +1,10 @@
-// The whole system on this machine: nats-server, supervisor daemon, projector, each a supervised child process.
-// Used by `beaver up` and by `beaver run --up`; it prints nothing.
-// U1. One system a home. U2. It is up when all parts are ready; a start that fails or is aborted leaves nothing behind.
-// U3. Stop order: supervisor (it drains), projector, nats-server. U4. A part that cannot be kept alive fails the system.
-// How often a part is started again stands in core's table `supervisors`; each restart is a line of logs/up.log.
+// Starts the whole system on this machine: nats-server, supervisor daemon and projector, each as a supervised child process.
+// `beaver up` and `beaver run --up` use it. It prints nothing.
+// U1. A home has one system.
+// U2. The system is up when all parts are ready. A start that fails or is aborted leaves nothing behind.
+// U3. The parts stop in this order: supervisor (it drains), projector, nats-server.
+// U4. A part that cannot be kept alive fails the system. Core's table `supervisors` defines how often a part is started again, and each restart
+// is a line of logs/up.log.
 import { appendFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError, type Clock, type Logger, startSupervision, type Supervision, supervisors, systemClock } from '@beaver/core'
@@ -20,13 +22,13 @@ export type SystemStatus =
 
 export interface System {
   readonly natsUrl: string
-  /** The nats-server is ours. */
+  /** Whether the nats-server belongs to this system. */
   readonly embedded: boolean
-  /** What each part said when it was ready; `pid` null while it is being restarted. */
+  /** What each part reported when it was ready. `pid` is null while the part is being restarted. */
   readonly parts: readonly { readonly name: string; readonly pid: number | null; readonly info: Readonly<Record<string, unknown>> }[]
   /** Rejects with a BeaverError when a part cannot be kept alive. */
   readonly failed: Promise<never>
-  /** Ends everything in order; safe to call more than once. */
+  /** Ends everything in order. It may be called more than once. */
   stop(): Promise<void>
   /** Ends everything at once. */
   kill(): void
@@ -34,13 +36,13 @@ export interface System {
 
 const serviceStartMsMax = 60_000
 const projectorStopMsMax = 5_000
-/** What a supervisor needs after its tasks were handed over. */
+/** The time that a supervisor needs after its tasks were handed over. */
 const afterDrainMsMax = 10_000
 
 /** @throws {BeaverError} `start_failed`, `server_missing`, `server_too_old`, `unreachable`, `invalid_configuration` */
 export async function startSystem(
   config: Config,
-  options: { onStatus?: (status: SystemStatus) => void; signal?: AbortSignal; /** Of the pauses before restarts. */ clock?: Clock } = {},
+  options: { onStatus?: (status: SystemStatus) => void; signal?: AbortSignal; /** For the pauses before restarts. */ clock?: Clock } = {},
 ): Promise<System> {
   const signal = options.signal ?? new AbortController().signal
   const tell = options.onStatus ?? ((): void => {})
@@ -105,7 +107,7 @@ export async function startSystem(
     const service = (name: string, stopMsMax: number): ServiceSpec =>
       serviceProcess({ name, env, logFile: join(config.home, 'logs', `${name}.log`), startMsMax: serviceStartMsMax, stopMsMax })
     if (!signal.aborted) {
-      // Together, in the order of the table: they stop in the reverse order.
+      // The parts start together. Their order in the table decides the reverse order in which they stop.
       const ready = await Promise.allSettled([
         start(service('projector', projectorStopMsMax)),
         start(service('supervisor', config.daemon.drain_ms + afterDrainMsMax)),
@@ -133,7 +135,7 @@ export async function startSystem(
   }
 }
 
-/** What the supervisor of the parts says, beside their own logs: `beaver up` has the screen. */
+/** The log of the parts' supervisor, beside the parts' own logs, because `beaver up` uses the screen. */
 function logOf(config: Config): Logger {
   const folder = join(config.home, 'logs')
   const file = join(folder, 'up.log')
@@ -142,7 +144,7 @@ function logOf(config: Config): Logger {
   return stderrLogger({ pretty: false, level: config.log.level, write: (line) => appendFileSync(file, line, { mode: 0o600 }) })
 }
 
-/** What the services read the same configuration from. */
+/** The environment from which the services read the same configuration. */
 function serviceEnvironment(config: Config, natsUrl: string): Record<string, string> {
   return {
     NATS_URL: natsUrl,

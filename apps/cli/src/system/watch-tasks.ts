@@ -1,6 +1,7 @@
-// One line for each task accepted and each ended, for the screen of `beaver up`. Cheap: it listens to the two hints a task
-// gives and asks the projector for the rest; it never reads journals.
-// W1. A line lost is only a line lost: nothing depends on it. W2. Questions are bundled: at most one is open.
+// Prints one line for each task that is accepted and each that ends, on the screen of `beaver up`. It is cheap: it listens to the two hints
+// that a task gives and asks the projector for the rest. It never reads journals.
+// W1. Nothing depends on a line, so a line may be lost.
+// W2. Questions are bundled: at most one is open.
 import type { TaskSummary } from '@beaver/contracts'
 import type { Connection } from '../connection.ts'
 import type { Screen } from '../screen.ts'
@@ -20,7 +21,7 @@ export function watchTasks({ nc, subjects, client }: Connection, print: (line: s
   const startedAt = Date.now()
   let timer: NodeJS.Timeout | null = null
   let stopped = false
-  /** Questions to ask until the hints are answered: the projector may be a moment behind. */
+  /** How many questions are due until the hints are answered, because the projector may be a moment behind. */
   let due = 0
 
   const hint = (): void => {
@@ -39,7 +40,7 @@ export function watchTasks({ nc, subjects, client }: Connection, print: (line: s
     timer?.unref()
   }
 
-  /** Says what is new of a task; false: nothing is. */
+  /** Prints what is new about a task. Returns false if nothing is. */
   function tell(task: TaskSummary): boolean {
     const before = said.get(task.task_id)
     const open = isOpen(task.status)

@@ -1,15 +1,15 @@
-// What model calls cost, as people read it.
-// C1. What is not known is said to be unknown, never counted as nothing: a sum with an unknown part is "at least".
+// Formats the cost of model calls.
+// C1. An unknown cost is shown as unknown, never counted as zero: a sum with an unknown part is "at least".
 import type { ModelUsage } from '@beaver/contracts'
 import { costOf, type Price } from '@beaver/core'
 import { oneLine } from './plain-text.ts'
 
 export interface Cost {
-  /** Of what is known. */
+  /** The sum of the known costs. */
   readonly usd: number
-  /** Models whose cost is not known; `null`: some that are not named. */
+  /** The models whose cost is unknown. `null`: some models without a name. */
   readonly unknown: readonly (string | null)[]
-  /** Something was used whose cost is known. */
+  /** Whether something with a known cost was used. */
   readonly known: boolean
 }
 
@@ -30,7 +30,7 @@ export function costOfAll(used: readonly ModelUsage[], prices: Prices): Cost {
   return { usd, unknown: [...unknown], known }
 }
 
-/** `$0.0123`, `at least $0.01 (unknown: qwen3)`, `cost unknown (qwen3)`; `''` where nothing was used. */
+/** For example `$0.0123`, `at least $0.01 (unknown: qwen3)`, `cost unknown (qwen3)`. Empty if nothing was used. */
 export function costText({ usd, unknown, known }: Cost): string {
   if (unknown.length === 0) return !known ? '' : usd === 0 ? 'no cost' : usdText(usd)
   const names = unknown.slice(0, namesMax).map((name) => (name === null ? 'other models' : oneLine(name, 60)))

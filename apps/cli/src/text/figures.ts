@@ -1,4 +1,4 @@
-// Figures as people read them: times, sizes, counts.
+// Formats times, sizes and counts for people.
 
 /** @example duration(3_240) // '3.2 s' */
 export function duration(ms: number): string {
@@ -31,7 +31,7 @@ export function bytes(n: number): string {
   return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`
 }
 
-/** A moment in the reader's own time zone: `12:01:03` today, `2027-01-09 12:01` before. */
+/** A moment in the reader's own time zone: `12:01:03` for today, `2027-01-09 12:01` for earlier days. */
 export function moment(iso: string, now: number): string {
   const at = new Date(iso)
   if (Number.isNaN(at.getTime())) return iso

@@ -1,4 +1,4 @@
-// What a check found, for a screen: its status, its name, what it says and what to do.
+// Formats a finding of a check: its status, its name, what it says and what to do.
 import type { Finding } from '../doctor/check.ts'
 import type { Screen } from '../screen.ts'
 import { statusPaint } from './status-paint.ts'

@@ -1,8 +1,8 @@
-// Text from outside (a task, a file, a model) made safe for a terminal: it may not move the cursor or pretend to be ours.
-// P1. What goes to a pipe or a file is never changed; only screens need this.
+// Makes text from outside (a task, a file, a model) safe for a terminal: it cannot move the cursor or imitate Beaver's own output.
+// P1. Output to a pipe or a file is never changed; only screens need this.
 import { stripVTControlCharacters } from 'node:util'
 
-/** Without escape sequences and control characters; line ends and tabs stay. */
+/** Removes escape sequences and control characters. Line ends and tabs stay. */
 export function plainText(text: string): string {
   return stripVTControlCharacters(text.toWellFormed().replaceAll('\r\n', '\n'))
     .replaceAll(/[^\P{Cc}\n\t]/gu, '')

@@ -1,4 +1,4 @@
-// A Markdown report on a screen: the text stays as it is, so that it can be copied; headings and code are only painted.
+// Paints headings and code of a Markdown report. The text itself is unchanged, so that it can be copied.
 import { plainText } from './plain-text.ts'
 import type { Style } from './style.ts'
 

@@ -1,4 +1,4 @@
-// A word of a command that a person may copy into a shell.
+// Quotes a word of a command that a person may copy into a shell.
 
 /** @example shellWord("it's; rm -rf ~") // 'it'\''s; rm -rf ~' */
 export function shellWord(text: string): string {

@@ -1,4 +1,4 @@
-// The colour of a status, the same on every screen.
+// The colour of a status, which is the same on every screen.
 import type { Style } from './style.ts'
 
 export function statusPaint(status: string, style: Style): (text: string) => string {

@@ -1,4 +1,4 @@
-// Colours and symbols, chosen once for a screen. Without colours every function gives its text back unchanged.
+// Colours and symbols, chosen once for a screen. Without colours, every function returns its text unchanged.
 import pc from 'picocolors'
 
 export interface Style {
@@ -18,14 +18,14 @@ export interface Symbols {
   readonly skipped: string
   readonly waiting: string
   readonly active: string
-  /** Somebody is asked. */
+  /** A person is asked. */
   readonly asks: string
-  /** Frames of the spinner; one only: nothing turns. */
+  /** The frames of the spinner. With only one frame, nothing turns. */
   readonly spinner: readonly string[]
   readonly branch: string
   readonly lastBranch: string
   readonly trunk: string
-  /** Before words that somebody says. */
+  /** Precedes words that an agent says. */
   readonly quote: string
   readonly ellipsis: string
   readonly dot: string
@@ -75,7 +75,7 @@ const ascii: Symbols = {
   rule: '-',
 }
 
-/** @param options `turning`: a spinner may turn. */
+/** @param options `turning`: whether a spinner may turn */
 export function symbolsOf(options: { utf8: boolean; turning: boolean }): Symbols {
   const set = options.utf8 ? unicode : ascii
   return options.turning ? set : { ...set, spinner: [set.active] }

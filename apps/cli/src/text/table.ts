@@ -1,16 +1,17 @@
-// A table that fits its width: one column gives way (it is cut), and columns that matter less are left out when there is no room.
-// T1. No line is wider than `width`, unless the columns that must stay are. T2. Cells are one line.
+// A table that fits its width. One column is cut, and columns that matter less are left out if there is no room.
+// T1. No line is wider than `width`, unless the columns that must stay are wider.
+// T2. A cell is one line.
 import { cutToWidth, padEnd, padStart, textWidth } from './width.ts'
 
 export interface Column<Row> {
   readonly title: string
   readonly cell: (row: Row) => string
   readonly align?: 'left' | 'right'
-  /** This column takes what room is left and is cut to it. At most one. */
+  /** This column takes the remaining room and is cut to it. A table has at most one such column. */
   readonly flexible?: true
-  /** Of the flexible column: optional ones are left out before it gets narrower than this. Default 24. */
+  /** For the flexible column: optional columns are left out before it becomes narrower than this. Default: 24. */
   readonly least?: number
-  /** Left out first when there is no room: the highest number first; 0 or absent: never. */
+  /** If there is no room, the column with the highest number is left out first. 0 or absent: never. */
   readonly optional?: number
   /** Applied to the padded cell. */
   readonly paint?: (cell: string, row: Row) => string
@@ -19,7 +20,7 @@ export interface Column<Row> {
 const gap = '  '
 const flexibleMin = 24
 
-/** @param options `width`: columns of the terminal; `Infinity`: nothing is cut. `title` paints the head. */
+/** @param options `width`: the columns of the terminal; with `Infinity`, nothing is cut. `title` paints the head. */
 export function table<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],

@@ -1,7 +1,11 @@
-// Texts broken into lines that fit the terminal.
+// Breaks texts into lines that fit the terminal.
 import { cutToWidth, textWidth } from './width.ts'
 
-/** Sentences of our own, broken between words. @param indent put before every line but the first */
+/**
+ * Breaks Beaver's own sentences between words.
+ *
+ * @param indent put before every line but the first
+ */
 export function wrapWords(text: string, columns: number, indent = ''): string[] {
   const lines: string[] = []
   let line = ''
@@ -15,7 +19,7 @@ export function wrapWords(text: string, columns: number, indent = ''): string[] 
   return [...lines, line]
 }
 
-/** A text of any kind in lines of at most `columns`, broken between words where there are any, else anywhere. */
+/** Breaks any text into lines of at most `columns`, between words if there are any, otherwise anywhere. */
 export function wrapText(text: string, columns: number): string[] {
   const room = Math.max(2, columns)
   return text.split('\n').flatMap((line) => wrapWords(line, room).flatMap((part) => broken(part, room)))

@@ -1,11 +1,12 @@
-// One agent as a person sees it while it works, or a node of a team that is a tool's call or is computed: its state from its events.
-// A1. Like core's folds, the functions consume their argument. A2. A node's own end wins over its run's: see `evolveNode`.
+// The view of one agent while it works, folded from its events. It is also the view of a team's node that is a tool's call or is computed.
+// A1. Like core's folds, the functions consume their argument.
+// A2. The end of a node wins over the end of its run: see `evolveNode`.
 import { type DataOf, type DomainEvent, type ExecutionNode, type RunStatus, statusOfCalls } from '@beaver/core'
 
-/** The status of its run, or that of a node without one. */
+/** The status of its run, or the status of a node without a run. */
 export type AgentState = RunStatus | 'waiting' | 'skipped' | 'blocked'
 
-/** A call a person is asked about. */
+/** A call that a person is asked about. */
 export interface AskedCall {
   readonly runId: string
   readonly callId: string
@@ -20,15 +21,15 @@ export interface AgentView {
   readonly isNode: boolean
   readonly kind: ExecutionNode['kind']
   readonly dependsOn: string[]
-  /** How many of `dependsOn` have to complete; `null`: all. */
+  /** How many of `dependsOn` have to complete. `null`: all. */
   readonly quorum: number | null
-  /** The node the graph grew after; `null`: it stood there from the start. */
+  /** The node after which the graph grew by this one. `null`: it was in the graph from the start. */
   readonly addedAfter: string | null
   runId: string | null
   readonly teams: TeamView[]
-  /** Tools at work: call id → name. */
+  /** Tools that are running: call id → name. */
   readonly tools: Map<string, string>
-  /** Those of them a person is asked about, by call id. */
+  /** Those of them that a person is asked about, by call id. */
   readonly asks: Map<string, AskedCall>
   state: AgentState
   toolCalls: number
@@ -39,22 +40,22 @@ export interface AgentView {
   startedAt: number | null
   endedAt: number | null
   evidence: { readonly passed: number; readonly failed: number; readonly notChecked: number } | null
-  /** Why it failed or waits: a failure, a cause, a try that is made again. */
+  /** Why it failed or waits: a failure, a cause, a try that is repeated. */
   note: string | null
 }
 
 export interface TeamView {
   readonly workflow: string
-  /** In the order people read them: what was added stands after the node it was added after. */
+  /** In the order for people: an added node comes after the node that it was added after. */
   nodes: AgentView[]
-  /** How many nodes it had when it started; it may have grown. */
+  /** How many nodes the team had when it started. It may have grown. */
   readonly nodesAtStart: number
-  /** What was noted about it: how often. */
+  /** The number of notes about it. */
   notes: number
   outcome: 'complete' | 'incomplete' | 'cancelled' | null
 }
 
-/** @param addedAfter the node the graph grew after */
+/** @param addedAfter the node after which the graph grew by this one */
 export function newAgent(name: string, node?: ExecutionNode, addedAfter: string | null = null): AgentView {
   return {
     name,
@@ -165,7 +166,7 @@ export function evolveAgent(agent: AgentView, event: DomainEvent, at: number): v
       agent.note = `started again: ${event.data.failure.message}`
       return
     case 'run_completed':
-      agent.state = agent.isNode ? 'finalizing' : 'completed' // a node's end is the gate's to say
+      agent.state = agent.isNode ? 'finalizing' : 'completed' // the gate decides the end of a node
       agent.endedAt = at
       return
     case 'run_failed':
@@ -184,7 +185,7 @@ export function evolveAgent(agent: AgentView, event: DomainEvent, at: number): v
   }
 }
 
-/** What the agent does follows from its open calls, as core's fold has it. */
+/** The state of an agent follows from its open calls, as in core's fold. */
 function callsChanged(agent: AgentView): void {
   agent.state = statusOfCalls([...agent.tools.keys()].map((id) => ({ approval: agent.asks.has(id) ? 'requested' : null, result: null })))
 }

@@ -1,5 +1,5 @@
-// The order in which people read the nodes of a team: as declared, and what the graph grew by after the node it grew after.
-// G1. Every node appears once, whatever it says it was added after.
+// Orders the nodes of a team for people: in declared order, but a node that the graph gained later comes after the node that it was added after.
+// G1. Every node appears once, whatever node it names.
 
 export function growthOrder<Node>(nodes: readonly Node[], of: { id: (node: Node) => string; addedAfter: (node: Node) => string | null }): Node[] {
   const known = new Set(nodes.map(of.id))
@@ -20,6 +20,6 @@ export function growthOrder<Node>(nodes: readonly Node[], of: { id: (node: Node)
     ordered.push(node)
     open.push(...(after.get(of.id(node)) ?? []).toReversed())
   }
-  // A circle, which only a forged journal can hold.
+  // A circle, which only a forged journal can contain.
   return ordered.length === nodes.length ? ordered : [...ordered, ...nodes.filter((node) => !placed.has(node))]
 }

@@ -1,13 +1,13 @@
-// What the agents of a task are saying now: the end of each answer under way, from pieces that may come late or be lost.
-// L1. Bounded: `charsMax` of an answer, `runsMax` answers. L2. Never more than a hint: the journaled answer takes its place, and
-//     pieces that come after it are left out.
+// What the agents of a task are saying now: the end of each open answer, from pieces that may come late or be lost.
+// L1. It is bounded: `charsMax` characters of an answer, `runsMax` answers.
+// L2. It is only a hint: the journaled answer replaces it, and later pieces of the same answer are ignored.
 import type { LiveDelta, RecordedEvent } from '@beaver/core'
 
 export interface LiveText {
   piece(delta: LiveDelta): void
-  /** An event of the journal: it may end what was being said. */
+  /** Takes an event of the journal, which may end what was being said. */
   event(event: RecordedEvent): void
-  /** What the run is saying; `null`: nothing. Not yet made safe for a terminal. */
+  /** What the run is saying. `null`: nothing. The text is not yet safe for a terminal. */
   of(runId: string): string | null
 }
 
@@ -17,13 +17,13 @@ const runsMax = 1_024
 interface Saying {
   readonly call: number
   text: string
-  /** Characters of the answer so far, shown or not. */
+  /** The characters of the answer so far, shown or not. */
   length: number
 }
 
 export function liveText(): LiveText {
   const saying = new Map<string, Saying>()
-  /** The last provider call of a run whose answer is in the journal. */
+  /** The last provider call of each run whose answer is in the journal. */
   const answered = new Map<string, number>()
   return {
     piece({ run_id: run, call, offset, text }) {

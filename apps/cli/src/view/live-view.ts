@@ -1,7 +1,8 @@
-// The live view: draws a task in place on a terminal, at most ten times a second.
-// L1. The cursor is shown again however the process ends. L2. One write a frame; nothing is written when nothing changed.
-// L3. A narrower window wraps what was drawn; that is counted, so that the whole frame is erased.
-// L4. Nothing is drawn while it is paused.
+// The live view: it draws a task in place on a terminal, at most ten times a second.
+// L1. However the process ends, the cursor is shown again.
+// L2. A frame is one write. Nothing is written if nothing changed.
+// L3. A narrower window wraps what was drawn. The view counts these lines and erases the whole frame.
+// L4. Nothing is drawn while the view is paused.
 import { writeSync } from 'node:fs'
 import { stripVTControlCharacters } from 'node:util'
 import type { Screen } from '../screen.ts'
@@ -11,11 +12,11 @@ import { renderTask } from './render-task.ts'
 import type { TaskView } from './task-view.ts'
 
 export interface LiveView {
-  /** Said in yellow until it is set to null. */
+  /** Shown in yellow until it is set to null. */
   notice: string | null
-  /** Takes the view off the screen, for a question; returns what brings it back, below what was printed meanwhile. */
+  /** Removes the view from the screen, for a question. The returned function brings it back, below what was printed meanwhile. */
   pause(): () => void
-  /** Draws the last frame, without a foot, and leaves it on the screen. */
+  /** Draws the last frame without a foot, and leaves it on the screen. */
   finish(): void
 }
 
@@ -26,7 +27,7 @@ const finalRowsMin = 60
 
 export interface LiveOptions {
   readonly foot: string
-  /** How `beaver` is called here. */
+  /** How a person calls `beaver` here. */
   readonly command: string
   readonly said: LiveText
 }

@@ -1,4 +1,4 @@
-// How far a long reading is, on a terminal: one line that is replaced. Nothing elsewhere.
+// Shows the progress of a long reading on a terminal, as one line that is replaced. Without a terminal it shows nothing.
 import type { Screen } from '../screen.ts'
 import { count, counted } from '../text/figures.ts'
 

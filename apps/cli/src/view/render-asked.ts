@@ -1,6 +1,6 @@
 // The calls of a task that wait for a person, and the commands that answer.
-// A1. A command is complete: one call that waits is meant without its id, of several the id is named, of equal ids the run too.
-// A2. What is asked comes from a model: it is shown as plain text, and a command quotes it.
+// A1. A command is complete. If one call waits, the command needs no id; if several wait, it has the id; if ids are equal, it has the run too.
+// A2. A model writes what is asked, so it is shown as plain text, and a command quotes it.
 import { oneLine } from '../text/plain-text.ts'
 import { shellWord } from '../text/shell-word.ts'
 import type { Style, Symbols } from '../text/style.ts'
@@ -10,7 +10,7 @@ import type { AskedCall } from './agent-view.ts'
 
 export interface Asked {
   readonly taskId: string
-  /** How `beaver` is called here. */
+  /** How a person calls `beaver` here. */
   readonly command: string
   readonly calls: readonly AskedCall[]
 }
@@ -21,7 +21,7 @@ const subjectCharsMax = 2_000
 
 type Surface = Readonly<{ columns: number; style: Style; symbols: Symbols }>
 
-/** @param of `whole`: what a call acts on is shown to its end, however many lines it takes */
+/** @param of `whole`: show all of what a call acts on, however many lines it takes */
 export function askedLines(asked: Asked, surface: Surface, of: { readonly whole?: boolean } = {}): string[] {
   const { taskId, command, calls } = asked
   const { columns, style, symbols } = surface
@@ -34,7 +34,7 @@ export function askedLines(asked: Asked, surface: Surface, of: { readonly whole?
     : [...lines, style.dim(cutToWidth(`  ${symbols.ellipsis} and ${left} more: ${command} approve ${shellWord(taskId)} lists them`, columns))]
 }
 
-/** `? root asks to call run_command: rm -rf build` */
+/** For example `? root asks to call run_command: rm -rf build`. */
 export function questionLines(call: AskedCall, { columns, style, symbols }: Surface, { whole = false }: { readonly whole?: boolean } = {}): string[] {
   const said = wrapText(`${symbols.asks} ${oneLine(call.agent)} asks to call ${whatIsAsked(call)}`, columns)
   const linesMax = whole ? said.length : subjectLinesMax
@@ -42,7 +42,11 @@ export function questionLines(call: AskedCall, { columns, style, symbols }: Surf
   return [...said.slice(0, linesMax), ...more].map(style.yellow)
 }
 
-/** The commands that allow and refuse a call, in one line where there is room. @param name `null`: the only one */
+/**
+ * The commands that allow and refuse a call, in one line if there is room.
+ *
+ * @param name `null`: it is the only call
+ */
 export function answerLines({ taskId, command, name }: { taskId: string; command: string; name: string | null }, { columns, symbols }: Surface): string[] {
   const typed = `${shellWord(taskId)}${name === null ? '' : ` ${shellWord(name)}`}`
   const both = `  allow: ${command} approve ${typed}   refuse: ${command} deny ${typed}`
@@ -50,16 +54,16 @@ export function answerLines({ taskId, command, name }: { taskId: string; command
   return lines.map((line) => cutToWidth(line, columns, symbols.ellipsis))
 }
 
-/** `run_command: rm -rf build` */
+/** For example `run_command: rm -rf build`. */
 export const whatIsAsked = ({ tool, subject }: Pick<AskedCall, 'tool' | 'subject'>): string => {
   const text = oneLine(subject, subjectCharsMax)
   return `${oneLine(tool)}${text === '' ? '' : `: ${text}`}`
 }
 
-/** What a person has to type besides the task; `null`: nothing. */
+/** What a person has to type besides the task. `null`: nothing. */
 export const nameAmong = (call: AskedCall, calls: readonly AskedCall[]): string | null => (calls.length === 1 ? null : nameOf(call, calls))
 
-/** What a decision calls it: its id, or `<run>/<call>` where several runs have one of that id. */
+/** The name of a call in a decision: its id, or `<run>/<call>` if several runs have a call with that id. */
 export function nameOf({ runId, callId }: Pick<AskedCall, 'runId' | 'callId'>, calls: readonly Pick<AskedCall, 'callId'>[]): string {
   return calls.filter((each) => each.callId === callId).length > 1 || callId.includes('/') ? `${runId}/${callId}` : callId
 }

@@ -1,4 +1,4 @@
-// The result of a check as people read it: what breaks a rule, what is worth knowing, what was looked at and what was not.
+// Formats the result of a check: what breaks a rule, what is worth knowing, what was checked and what was not.
 import { findingsMax, type Finding, rules } from '@beaver/check'
 import type { Checked } from '../commands/check.ts'
 import type { Screen } from '../screen.ts'

@@ -1,4 +1,4 @@
-// What the nodes of a team left behind, where the final output of a task does not say it: partial results are kept (D-34).
+// Shows the outputs of a team's nodes that are not part of the task's final output, because partial results are kept (D-34).
 import { counted } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import type { Style, Symbols } from '../text/style.ts'
@@ -7,13 +7,13 @@ import { cutToWidth } from '../text/width.ts'
 export interface KeptOutput {
   readonly node_id: string
   readonly output: string
-  /** Of the whole output; absent: it is not cut. */
+  /** The length of the whole output. Absent: the output is not cut. */
   readonly output_chars?: number
 }
 
 const shownMax = 20
 
-/** A line for each output that is not part of the final one, under a head; nothing when there is none. */
+/** A line for each output that is not part of the final one, under a head. Empty if there is none. */
 export function keptLines(
   task: { readonly status: string; readonly final_output: string | null; readonly outputs: readonly KeptOutput[] },
   { columns, style, symbols }: { readonly columns: number; readonly style: Style; readonly symbols: Symbols },

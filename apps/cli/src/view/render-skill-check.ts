@@ -1,5 +1,6 @@
-// The verdict on skills, for people: what the standard says of each, beside what Beaver does with it.
-// V1. No line is wider than the screen. V2. What both say in the same words stands there once.
+// Formats the check of skills: what the standard says of each, and what Beaver does with it.
+// V1. No line is wider than the screen.
+// V2. A message that both give in the same words appears once.
 import type { SkillCheck } from '@beaver/agent'
 import type { Screen } from '../screen.ts'
 import { counted } from '../text/figures.ts'

@@ -1,4 +1,4 @@
-// A task as the live view shows it: head, tree, foot. Pure.
+// Formats a task for the live view: head, tree, foot. Pure.
 import { counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { cutToWidth } from '../text/width.ts'
@@ -8,16 +8,16 @@ import { askedCalls, elapsedMs, type TaskView, totalsOf } from './task-view.ts'
 
 export interface TaskOptions extends Omit<TreeOptions, 'rowsMax'> {
   readonly rows: number
-  /** Said below the tree: what Ctrl-C does, or what is wrong. */
+  /** Printed below the tree: what Ctrl-C does, or what is wrong. */
   readonly foot: string | null
   readonly notice: string | null
-  /** How `beaver` is called here. */
+  /** How a person calls `beaver` here. */
   readonly command: string
 }
 
 const simulatedProvider = 'simulated'
 
-/** @param options `rows`: no more lines than this */
+/** @param options `rows`: the most lines to return */
 export function renderTask(view: TaskView, options: TaskOptions): string[] {
   const { style, symbols, columns, rows } = options
   const dot = ` ${symbols.dot} `

@@ -1,6 +1,8 @@
-// The tree of agents as lines: a pure function of the view, the time and the size.
-// R1. No line is wider than `columns`. R2. At most `rowsMax` lines; what is left out is counted in a line of its own, and agents
-//     at work or in trouble are left out last, what they say first. R3. A long list of nodes is folded: those at work or in trouble, and a count.
+// Formats the tree of agents: a pure function of the view, the time and the size.
+// R1. No line is wider than `columns`.
+// R2. There are at most `rowsMax` lines, and a line of its own counts what is left out. What agents say is left out first, agents at work or in
+// trouble last.
+// R3. A long list of nodes is folded into those at work or in trouble, and a count.
 import { count, counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import type { Style, Symbols } from '../text/style.ts'
@@ -14,11 +16,11 @@ export interface TreeOptions {
   readonly now: number
   readonly columns: number
   readonly rowsMax: number
-  /** Which frame of the spinner. */
+  /** The number of the spinner's frame. */
   readonly frame: number
   readonly style: Style
   readonly symbols: Symbols
-  /** What the agents are saying; absent: nothing is shown of it. */
+  /** What the agents are saying. Absent: it is not shown. */
   readonly said?: LiveText
 }
 
@@ -47,10 +49,10 @@ export function renderTree(view: TaskView, options: TreeOptions): string[] {
   return left.length === 0 ? lines : [...lines, options.style.dim(cutToWidth(`  ${options.symbols.ellipsis} ${countedOut(left)}`, options.columns))]
 }
 
-/** Lines an agent has for what it says: a few when few speak. */
+/** How many lines an agent has for what it says, if few agents speak. */
 const saidLinesMax = 4
 
-/** The last lines of what agents are saying, each under its row, in the rows that are left. */
+/** The last lines of what agents are saying, each under its row, in the remaining rows. */
 function saying(rows: readonly TreeRow[], { said, columns, style, symbols }: TreeOptions, room: number): ReadonlyMap<TreeRow, string[]> {
   const speakers = rows.flatMap((row) => {
     if (said === undefined || row.kind !== 'agent' || row.agent.runId === null || !speaks.has(row.agent.state)) return []
@@ -91,9 +93,9 @@ function treeRows({ root, ownTeams }: TaskView, symbols: Symbols): TreeRow[] {
   return rows
 }
 
-/** A list up to this long is shown whole. */
+/** A list of at most this many nodes is shown whole. */
 const listMax = 24
-/** Of a longer one: those at work or in trouble, and others until so many are shown. */
+/** A longer list shows nodes at work or in trouble, and others up to this number. */
 const importantMax = 20
 const shownMin = 8
 
@@ -120,7 +122,7 @@ function bounded(rows: readonly TreeRow[], rowsMax: number): { kept: readonly Tr
   return { kept: rows.filter((_, index) => chosen.has(index)), left: rows.filter((_, index) => !chosen.has(index)) }
 }
 
-/** `23 more agents: 20 completed, 3 waiting` */
+/** For example `23 more agents: 20 completed, 3 waiting`. */
 function countedOut(rows: readonly TreeRow[]): string {
   const nodes = rows.flatMap((row) => (row.kind === 'agent' ? [row.agent] : row.kind === 'folded' ? row.nodes : []))
   return `${count(nodes.length)} more ${nounOf(nodes)}${nodes.length === 1 ? '' : 's'}: ${statesOf(nodes)}`
@@ -161,7 +163,7 @@ interface Layout {
 const gap = 2
 const activityMin = 12
 
-/** What an agent does matters more than what it used: tokens are left out first, then the time, then the word for the state. */
+/** What an agent does matters more than what it used: the tokens are left out first, then the time, then the word for the state. */
 function layoutOf(rows: readonly TreeRow[], columns: number, now: number): Layout {
   const agents = rows.flatMap((row) => (row.kind === 'agent' ? [row.agent] : []))
   const name = Math.max(8, ...rows.map((row) => (row.kind === 'agent' ? textWidth(row.prefix) + 2 + textWidth(oneLine(row.agent.name)) : 0)))
@@ -193,7 +195,7 @@ function agentLine(prefix: string, agent: AgentView, team: TeamView | null, layo
     { text: elapsedOf(agent, now), width: layout.elapsed },
     { text: tokensOf(agent), width: layout.tokens },
   ].filter(({ width }) => width > 0)
-  // Why something failed matters more than what it used; where nothing was used there is room.
+  // Why something failed matters more than what it used. If nothing was used, there is room.
   const spanning = textWidth(told) > layout.activity && (trouble || used.every(({ text }) => text === ''))
   const room = spanning ? used.reduce((sum, { width }) => sum + width + gap, layout.activity) : layout.activity
   const activity = cutToWidth(told, room, symbols.ellipsis)
@@ -206,7 +208,7 @@ function agentLine(prefix: string, agent: AgentView, team: TeamView | null, layo
   return cells.join(' '.repeat(gap)).trimEnd()
 }
 
-/** `GraphWorkflow  3 of 7 nodes completed, 2 skipped, 1 failed; grew by 4; 1 note` */
+/** For example `GraphWorkflow  3 of 7 nodes completed, 2 skipped, 1 failed; grew by 4; 1 note`. */
 function teamLine(prefix: string, team: TeamView, { style, columns, symbols }: TreeOptions): string {
   const of = (state: AgentState): number => team.nodes.filter((node) => node.state === state).length
   const grown = team.nodes.length - team.nodesAtStart
@@ -245,7 +247,7 @@ function lookOf(state: AgentState, { style, symbols, frame }: TreeOptions): { ic
   }
 }
 
-/** What it does now, or why it is as it is. */
+/** What the agent does now, or the reason for its state. */
 function activityOf(agent: AgentView, team: TeamView | null): string {
   if (agent.note !== null) return agent.note
   const [asked] = agent.asks.values()
@@ -265,7 +267,7 @@ function activityOf(agent: AgentView, team: TeamView | null): string {
 const open: ReadonlySet<AgentState> = new Set(['waiting', ...atWork])
 const namedMax = 3
 
-/** `for a, b`, or `for 40 of 100`: what has not ended of what it depends on. */
+/** For example `for a, b`, or `for 40 of 100`: the dependencies that have not ended. */
 function waitsFor({ dependsOn, quorum }: AgentView, team: TeamView | null): string {
   if (dependsOn.length === 0) return 'for a free place'
   const needed = new Set(dependsOn)

@@ -1,4 +1,4 @@
-// Parts of `beaver show` beside the tree: what first prompts are made of, and what a person was asked.
+// Parts of `beaver show` beside the tree: what first prompts consist of, and what a person was asked.
 import type { AskedCallAnswer, NodeAnswer, RunAnswer, TaskAnswer, TeamAnswer } from '@beaver/contracts'
 import type { Screen } from '../screen.ts'
 import { count } from '../text/figures.ts'
@@ -20,7 +20,7 @@ interface ContextRow {
   readonly parts: string
 }
 
-/** What each part of an agent's first prompt costs in tokens, largest first, beside what the provider counted. */
+/** What each part of an agent's first prompt costs in tokens, largest first, and what the provider counted. */
 export function contextLines(answer: Pick<TaskAnswer, 'runs' | 'teams'>, surface: Surface, all: boolean): string[] {
   const rows = allRuns(answer).flatMap(contextRow)
   if (rows.length === 0) return []
@@ -62,7 +62,7 @@ function allRuns({ runs, teams }: { readonly runs: readonly RunAnswer[]; readonl
 
 const decidedMax = 12
 
-/** What waits, with the commands that answer, then what was decided. */
+/** The calls that wait, with the commands that answer, then the decided calls. */
 export function approvalLines({ task, approvals }: Pick<TaskAnswer, 'task' | 'approvals'>, surface: Surface, of: { command: string; all: boolean }): string[] {
   const calls = approvals
     .filter((each) => each.state === 'waiting')
@@ -77,7 +77,7 @@ export function approvalLines({ task, approvals }: Pick<TaskAnswer, 'task' | 'ap
   ]
 }
 
-/** `✔ anna allowed run_command: ls -la (root, event 12)` */
+/** For example `✔ anna allowed run_command: ls -la (root, event 12)`. */
 function decidedLine(each: AskedCallAnswer, { symbols }: Surface): string {
   const by = oneLine(each.by ?? 'somebody')
   const asked = whatIsAsked(each)

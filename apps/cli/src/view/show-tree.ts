@@ -1,6 +1,6 @@
-// The agents of a task that is looked back at, as lines: who did what, on what evidence, at what cost, and why it ended so.
-// T1. A long list of nodes is folded unless `all`: those that did not complete first, and a count of the others.
-// T2. A line fits the columns of a terminal; where there is none, what a model made is cut all the same.
+// Formats the agents of a past task: who did what, on what evidence, at what cost, and why it ended so.
+// T1. Without `all`, a long list of nodes is folded: first those that did not complete, then a count of the others.
+// T2. A line fits the columns of a terminal. Text from a model is cut even without a terminal.
 import type { CheckAnswer, NodeAnswer, RunAnswer, TeamAnswer } from '@beaver/contracts'
 import type { Failure } from '@beaver/core'
 import type { Screen } from '../screen.ts'
@@ -29,7 +29,7 @@ export function runLines(run: RunAnswer, prefix: Prefix, surface: Surface): stri
   return [agentLine({ name: run.agent_name, status, run, facts: skillFacts(run), why }, prefix, surface), ...below(run, prefix, surface)]
 }
 
-/** The skills it has, and how they were found. */
+/** The skills of the run, and how they were found. */
 function skillFacts({ skills, skill_selection: selection }: RunAnswer): string[] {
   const named = skills.map((skill) => oneLine(skill))
   if (named.length === 0) return (selection?.failure ?? null) === null ? [] : [`no skill could be chosen: ${oneLine(selection?.failure ?? '', 200)}`]
@@ -71,7 +71,7 @@ export function teamLines(team: TeamAnswer, prefix: Prefix, surface: Surface): s
   return [head, ...below.flatMap((lines, i) => lines(inner(prefix, i === below.length - 1, surface)))]
 }
 
-/** A list up to this long is shown whole. */
+/** A list of at most this many nodes is shown whole. */
 const listMax = 24
 const troubleMax = 16
 const shownMin = 8
@@ -85,7 +85,7 @@ function foldedNodes(nodes: readonly NodeAnswer[]): { shown: readonly NodeAnswer
   return { shown: nodes.filter((node) => chosen.has(node)), folded: nodes.filter((node) => !chosen.has(node)) }
 }
 
-/** `… and 88 more: 80 completed, 8 blocked (--all shows them)` */
+/** For example `… and 88 more: 80 completed, 8 blocked (--all shows them)`. */
 function foldedLine(nodes: readonly NodeAnswer[], prefix: Prefix, { style, columns, symbols }: Surface): string {
   const states = new Map<string, number>()
   for (const { status } of nodes) states.set(status, (states.get(status) ?? 0) + 1)
@@ -110,7 +110,7 @@ function nodeLines(node: NodeAnswer, prefix: Prefix, surface: Surface): string[]
 
 const computedColumnsMax = 60
 
-/** What it is, when it is no agent, and what was computed: `map = ["x","y",… (1,204 characters)`. */
+/** The kind of a node that is no agent, and what was computed: `map = ["x","y",… (1,204 characters)`. */
 function factsOfNode({ kind, tool, operation, output, output_chars }: NodeAnswer): string[] {
   if (kind === 'tool') return [`tool ${oneLine(tool ?? '')}`]
   if (kind !== 'code') return []
@@ -121,7 +121,7 @@ function factsOfNode({ kind, tool, operation, output, output_chars }: NodeAnswer
   return [`${oneLine(operation ?? '')} = ${shown === '' ? 'an empty text' : shown}${shown === text && chars <= 400 ? '' : ` (${counted(chars, 'character')})`}`]
 }
 
-/** Why it is as it is, after its status: `failed  evidence_missing: …`, `blocked  by b`, `skipped  …`. */
+/** The reason after its status: `failed  evidence_missing: …`, `blocked  by b`, `skipped  …`. */
 function whyOf(node: NodeAnswer): string {
   if (node.status === 'blocked') return `by ${node.cause_node_id}`
   if (node.status === 'skipped') return node.skip_reason ?? ''
@@ -131,7 +131,7 @@ function whyOf(node: NodeAnswer): string {
 
 const failureText = (failure: Failure): string => (failure.class === 'cancelled' ? failure.message : `${failure.class}: ${failure.message}`)
 
-/** One check: its mark, what it came to, and the events it was read from. */
+/** One check: its mark, its result, and the events from which it was read. */
 export function checkLine(check: CheckAnswer, { style, symbols }: Pick<Surface, 'style' | 'symbols'>, width: number): string {
   const marks: Readonly<Record<string, string>> = {
     passed: style.green(symbols.done),
@@ -175,13 +175,13 @@ function agentLine(
   return `${style.dim(prefix.first)}${name}  ${statusPaint(agent.status, style)(agent.status)}  ${style.dim(cutToWidth(detail, Math.max(20, room), symbols.ellipsis))}`.trimEnd()
 }
 
-/** Nothing where it cost nothing, or the model's price is not known: the task says so once. */
+/** Empty if the run cost nothing, or if the model's price is unknown, because the task says so once. */
 function costFact({ usage_by_model }: RunAnswer, prices: Prices): string[] {
   const { usd, unknown } = costOfAll(usage_by_model, prices)
   return usd === 0 ? [] : [`${unknown.length > 0 ? 'at least ' : ''}${usdText(usd)}`]
 }
 
-/** What became of a conversation that was too long. */
+/** How a conversation that was too long was shortened. */
 function leftOut({ results_compacted, history_dropped, summaries }: RunAnswer): string[] {
   return [
     ...(results_compacted === 0 ? [] : [`${counted(results_compacted, 'tool result')} left out`]),

@@ -1,6 +1,7 @@
-// What a person sees of a task while it runs: a tree of agents and of the other nodes of their teams, folded from its events.
-// V1. The same events give the same view, whoever folds them; nothing else goes in. V2. Like core's folds, `evolveView`
-//     consumes its argument. V3. A node's own end wins over its run's: a completed run can still fail the gate.
+// The view of a task while it runs: a tree of agents and of the other nodes of their teams, folded from its events.
+// V1. The view depends only on the events: the same events give the same view.
+// V2. Like core's folds, `evolveView` consumes its argument.
+// V3. The end of a node wins over the end of its run: a completed run can still fail the gate.
 import { type DataOf, type ExecutionNode, isTerminalTaskEvent, type RecordedEvent, type TaskResult, type TaskStatus } from '@beaver/core'
 import { type AgentView, type AskedCall, evolveAgent, evolveNode, newAgent, type TeamView } from './agent-view.ts'
 import { growthOrder } from './growth-order.ts'
@@ -9,7 +10,7 @@ export interface TaskView {
   taskId: string | null
   sessionId: string | null
   text: string
-  /** The task is this workflow, and there is no root agent. */
+  /** The workflow that the task is, without a root agent. */
   workflow: string | null
   status: TaskStatus
   model: { readonly provider: string; readonly name: string } | null
@@ -18,10 +19,10 @@ export interface TaskView {
   endedAt: number | null
   claims: number
   cancelling: boolean
-  /** Calls that need an approval are refused: nobody is asked. */
+  /** Whether calls that need an approval are refused, so that nobody is asked. */
   refuses: boolean
   root: AgentView | null
-  /** The teams no agent called for. */
+  /** The teams that no agent called. */
   readonly ownTeams: TeamView[]
   result: TaskResult | null
   readonly byRun: Map<string, AgentView>
@@ -58,7 +59,7 @@ export function foldView(events: Iterable<RecordedEvent>): TaskView {
   return view
 }
 
-/** Brings `view` up to date with one more event. */
+/** Updates `view` with one more event. */
 export function evolveView(view: TaskView, event: RecordedEvent): void {
   const at = Date.parse(event.time)
   view.lastAt = at
@@ -172,12 +173,12 @@ function addNodes(view: TaskView, team: TeamView, team_run_id: string, nodes: re
   }
 }
 
-/** The calls a person is asked about now. */
+/** The calls that a person is asked about now. */
 export function askedCalls(view: TaskView): AskedCall[] {
   return view.result === null && !view.refuses ? agentsOf(view).flatMap((agent) => [...agent.asks.values()]) : []
 }
 
-/** Every agent and node of a task: the root, then its teams' in declared order. */
+/** Every agent and node of a task: the root, then those of its teams in declared order. */
 export function agentsOf(view: TaskView): AgentView[] {
   const all: AgentView[] = []
   const visit = (agent: AgentView): void => {
@@ -189,14 +190,14 @@ export function agentsOf(view: TaskView): AgentView[] {
   return all
 }
 
-/** The agents that did something, and what all used together. */
+/** The number of agents that did something, and what all of them used together. */
 export function totalsOf(view: TaskView): { agents: number; toolCalls: number; tokens: number } {
   const begun = agentsOf(view).filter((agent) => agent.startedAt !== null)
   const sum = (of: (agent: AgentView) => number): number => begun.reduce((total, agent) => total + of(agent), 0)
   return { agents: begun.filter((agent) => agent.kind === 'agent').length, toolCalls: sum((agent) => agent.toolCalls), tokens: sum((agent) => agent.tokens) }
 }
 
-/** From the submission to the end, or to `now`. */
+/** The time from the submission to the end, or to `now`. */
 export function elapsedMs(view: TaskView, now: number): number {
   return view.submittedAt === null ? 0 : Math.max(0, (view.endedAt ?? now) - view.submittedAt)
 }

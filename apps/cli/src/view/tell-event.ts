@@ -1,5 +1,4 @@
-// An event as one plain line, for where no live view is possible: who, and what. Events that say nothing new to a person
-// are left out.
+// Formats an event as one plain line, if no live view is possible: who, and what. Events without news for a person are left out.
 import { type ExecutionNode, isTerminalTaskEvent, type RecordedEvent, type SharedStateChange } from '@beaver/core'
 import { count, counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
@@ -10,7 +9,7 @@ const whoColumns = 18
 const textColumnsMax = 200
 const computedColumnsMax = 80
 
-/** The line of an event; `view` is the view after it. `null`: nothing to say. */
+/** The line of an event. `view` is the view after it. `null` if there is nothing to say. */
 export function tellEvent(event: RecordedEvent, view: TaskView): string | null {
   const said = saying(event, view)
   if (said === null) return null
@@ -131,12 +130,12 @@ function saying(event: RecordedEvent, view: TaskView): { who: string; text: stri
   }
 }
 
-/** The tool of a call that is open still. */
+/** The tool of a call that is still open. */
 function toolOf({ runId, data }: { readonly runId?: string; readonly data: { readonly call_id: string } }, view: TaskView): string {
   return (runId === undefined ? undefined : view.byRun.get(runId))?.tools.get(data.call_id) ?? data.call_id
 }
 
-/** What a failed call says, out of its JSON where it has one. */
+/** The message of a failed call. If the content is JSON with a message, only the message. */
 function messageIn(content: string): string {
   try {
     const { message } = JSON.parse(content) as { message?: unknown }

@@ -1,13 +1,14 @@
-// What can be left out of a conversation that is too long for the model, before anything has to be summarised. Pure.
-// C1. The older half of the session's history goes first, then the rest of it: it is not this run's own work. C2. Results of the
-//     newest exchange are never left out, the model has not used them yet: when nothing else is left, they are cut. C3. What is short stays: a reference would hardly be shorter.
+// Decides what can be left out of a conversation that is too long for the model, before anything has to be summarised. Pure.
+// C1. The older half of the session's history goes first, then the rest of it, because it is not this run's own work.
+// C2. Results of the newest exchange are never left out, because the model has not used them yet. If nothing else is left, they are cut.
+// C3. Short results stay, because a reference is hardly shorter.
 import { type ChatMessage, type DataOf, newestExchange, type RunState } from '@beaver/core'
 
 const resultCharsMin = 500
-/** A newest result that is cut keeps this part of it. */
+/** A newest result that is cut keeps one part in this many. */
 const keptPart = 4
 
-/** `null` when nothing is left to leave out. */
+/** Returns `null` if nothing is left to leave out. */
 export function compaction(run: RunState, history: readonly ChatMessage[]): DataOf<'context_compacted'> | null {
   const results = longResults(run)
   const dropped = droppedNext(run, history)
@@ -15,7 +16,7 @@ export function compaction(run: RunState, history: readonly ChatMessage[]): Data
   return { results, ...(dropped === run.historyDropped ? {} : { history_messages_dropped: dropped }) }
 }
 
-/** The newest results, each cut to a part of it; `null` when they are short. */
+/** The newest results, each cut to a part of it. Returns `null` if they are short. */
 export function newestCut(run: RunState): DataOf<'context_compacted'> | null {
   const results = resultsIn(run, newestExchange(run.messages), run.messages.length, resultCharsMin * keptPart)
   return results.length === 0 ? null : { results: results.map((each) => ({ ...each, kept_chars: Math.floor(each.chars / keptPart) })) }
@@ -23,7 +24,7 @@ export function newestCut(run: RunState): DataOf<'context_compacted'> | null {
 
 const longResults = (run: RunState): DataOf<'context_compacted'>['results'] => resultsIn(run, 0, newestExchange(run.messages), resultCharsMin)
 
-/** The results of more than `charsMin` characters among the messages from one place to another. */
+/** The results of more than `charsMin` characters among the messages from one index to another. */
 function resultsIn({ messages }: RunState, from: number, to: number, charsMin: number): DataOf<'context_compacted'>['results'] {
   const names = new Map(
     messages.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []).map((call) => [call.id, call.name] as const) : [])),
@@ -37,7 +38,7 @@ function resultsIn({ messages }: RunState, from: number, to: number, charsMin: n
     )
 }
 
-/** How many of the oldest messages of the history go, up to a message of the user. */
+/** How many of the oldest messages of the history are dropped next, up to a message of the user. */
 function droppedNext({ historyDropped }: RunState, history: readonly ChatMessage[]): number {
   const left = history.length - historyDropped
   if (left <= 0) return historyDropped

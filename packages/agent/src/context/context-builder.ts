@@ -1,7 +1,7 @@
-// What a model is told: the system prompt and the first user message. Pure: the same inputs give the same text.
-// X1. Order of the conversation: system prompt, activated skills, the session's visible history, this run's message (CB-02).
-// X2. No skill's body stands in the system prompt; skills are messages of their own (SK-13). X3. The memory stands in it as it was
-//     when the run began (ME-03, ME-07).
+// Builds what a model reads: the system prompt and the first user message. Pure: the same inputs give the same text.
+// X1. The conversation has this order: system prompt, activated skills, the session's visible history, this run's message (CB-02).
+// X2. The system prompt contains no skill's body. Skills are messages of their own (SK-13).
+// X3. The system prompt contains the memory as it was when the run began (ME-03, ME-07).
 import type { ChatMessage, ContextPart, EvidenceRequirement, MemorySnapshot, RunState } from '@beaver/core'
 import type { Skill } from '../skills/skill.ts'
 import { describeRequirement } from './describe-requirement.ts'
@@ -16,12 +16,12 @@ export interface SystemPromptParts {
   readonly taskId: string
   readonly workspace: string
   readonly worker: boolean
-  /** A root has workflow tools. */
+  /** Whether the agent has workflow tools. Only a root has them. */
   readonly teams: boolean
-  /** What the agent's own configuration says; empty for nothing. */
+  /** What the agent's own configuration says. Empty: nothing. */
   readonly own: string
   readonly memory: MemorySnapshot | { readonly unreadable: string }
-  /** The skills with guidance that route a root run's first turn, the primary first. */
+  /** The skills with guidance that route the first turn of a root run, the primary skill first. */
   readonly routing: readonly Skill[]
 }
 
@@ -75,7 +75,7 @@ Call no ordinary tool before this choice. If you work alone, do not explain the 
 ${template}`
 }
 
-/** A node's message: the team's task, its own instruction, what it depends on, and what its result must rest on. */
+/** The message of a node: the team's task, the node's own instruction, its dependency outputs, and the evidence that its result must rest on. */
 export function workerMessage(node: {
   task: string
   instruction: string

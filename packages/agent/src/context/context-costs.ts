@@ -1,8 +1,8 @@
-// What each part of a run's first prompt costs, in estimated tokens: for people who wonder where the tokens go (`beaver show`).
+// Estimates how many tokens each part of a run's first prompt costs, for people who want to know where the tokens go (`beaver show`).
 import { type ChatMessage, type ContextPart, estimateTokens, skillMessage } from '@beaver/core'
 import type { PromptSection } from './context-builder.ts'
 
-/** Parts that cost nothing are left out. In the order in which the model reads them; the tools last. */
+/** The parts in the order in which the model reads them, the tools last. Parts that cost nothing are left out. */
 export function contextCosts(of: {
   readonly sections: readonly PromptSection[]
   readonly skills: readonly { readonly name: string; readonly content: string }[]

@@ -1,4 +1,4 @@
-// A requirement in words, as the worker reads it: one sentence that says how to pass.
+// Puts an evidence requirement into words for the worker: one sentence that says how to pass.
 import type { EvidenceRequirement, MachineRequirement } from '@beaver/core'
 
 export function describeRequirement(requirement: EvidenceRequirement): string {

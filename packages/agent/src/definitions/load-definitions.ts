@@ -1,6 +1,7 @@
-// Workflow definitions on disk: `<folder>/*.json`, one level. The name of a file without its extension is the definition's id (S1 §2.2).
-// W1. One broken definition never keeps another from loading; what is wrong is a diagnostic. W2. The first folder given wins an id.
-// W3. A definition that calls what is not there is not offered, nor what calls it in turn.
+// Loads workflow definitions from disk: `<folder>/*.json`, one level. The file name without its extension is the definition's id (S1 §2.2).
+// W1. A broken definition does not keep another from loading. What is wrong with it is a diagnostic.
+// W2. If two folders have the same id, the folder that is given first wins.
+// W3. A definition that calls something missing is not offered, and neither is a definition that calls such a definition.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { messageOf } from '@beaver/core'
@@ -9,13 +10,14 @@ import type { LoadDiagnostic } from '../load-diagnostic.ts'
 import { readJsonFile } from '../read-json-file.ts'
 
 export interface LoadedDefinitions {
-  /** In the order of their ids. */
+  /** Sorted by id. */
   readonly definitions: readonly Workflow[]
   readonly diagnostics: readonly LoadDiagnostic[]
 }
 
 const extension = '.json'
 
+/** Loads the workflow definitions of several folders. A faulty definition gives diagnostics and is left out. */
 export async function loadDefinitions(folders: readonly string[]): Promise<LoadedDefinitions> {
   const library = new Map<string, WorkflowDefinitionFile>()
   const fileOf = new Map<string, string>()
@@ -26,7 +28,7 @@ export async function loadDefinitions(folders: readonly string[]): Promise<Loade
       const tell = (severity: LoadDiagnostic['severity'], message: string): void => void diagnostics.push({ file, severity, message })
       const json = await readJsonFile(file, diagnostics)
       if (json === undefined) continue
-      // File systems differ in how they spell a name; a profile has one spelling.
+      // File systems spell the same name in different ways, and a profile uses one spelling.
       const id = name.slice(0, -extension.length).normalize('NFC')
       const { definition, diagnostics: told } = readDefinition(id, json)
       for (const { severity, path, message } of told) tell(severity, path === '' ? message : `${path}: ${message}`)
@@ -44,7 +46,7 @@ export async function loadDefinitions(folders: readonly string[]): Promise<Loade
   return { definitions, diagnostics }
 }
 
-/** What is left when all that calls what is not there is taken away, and all that called that. */
+/** The definitions that remain when those that call something missing are removed, and then those that call the removed ones. */
 function soundOf(
   library: ReadonlyMap<string, WorkflowDefinitionFile>,
   tell: (id: string, severity: LoadDiagnostic['severity'], message: string) => void,

@@ -1,26 +1,29 @@
-// A part of one text file, as tools and skills show it.
+// Reads a part of one text file, in the form in which tools and skills show it.
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { ToolFailure } from '../tools/tool-failure.ts'
 import { quoted, type WorkspacePath } from './workspace-path.ts'
 
-/** A NUL this near the start makes a file binary, as git has it. */
+/** A NUL byte within this many bytes from the start makes a file binary. Git uses the same rule. */
 const sniffedBytes = 8000
 
 export interface FilePart {
   readonly path: string
-  /** Of the whole file. */
+  /** The size of the whole file. */
   readonly bytes: number
   readonly encoding: 'utf-8' | 'not utf-8' | 'binary'
   readonly offset: number
   readonly bytes_read: number
-  /** Where the next part begins; `null` at the end. */
+  /** The offset of the next part. `null` at the end of the file. */
   readonly next_offset: number | null
-  /** `null` for a binary file; bytes that are not UTF-8 are shown as U+FFFD. */
+  /** `null` for a binary file. Bytes that are not UTF-8 are shown as U+FFFD. */
   readonly text: string | null
 }
 
-/** @param path as it was given, for messages. @throws {ToolFailure} `unreadable`, `not_a_file` */
+/**
+ * @param path the path as it was given, for messages
+ * @throws {ToolFailure} `unreadable`, `not_a_file`
+ */
 export async function readFilePart(file: WorkspacePath, path: string, { offset, bytesMax }: { offset: number; bytesMax: number }): Promise<FilePart> {
   await using handle = await openRegular(file.absolute, path)
   const { size } = await handle.stat()
@@ -63,7 +66,7 @@ export async function readPart(handle: Handle, offset: number, bytesMax: number)
   return buffer.subarray(0, filled)
 }
 
-/** Without a last character that the limit cut in two, unless nothing would remain. */
+/** Drops a last character that the limit cut in two, unless nothing would remain. */
 function wholeCharacters(part: Buffer): Buffer {
   for (let back = 1; back <= 3 && back < part.length; back++) {
     const byte = part[part.length - back] as number

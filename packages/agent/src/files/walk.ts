@@ -1,32 +1,33 @@
-// The walk over a folder that every file tool shares: what is below it, nearest first, in an order that does not depend on the disk.
-// K1. Symlinks are told, never followed. K2. Folders named in `ignoredFolders` are told and not entered; the folder the walk
-//     starts in always is. K3. Names are bytes: a name that is not UTF-8 is walked like any other and shown with U+FFFD.
-// K4. What cannot be read is told; it never ends the walk.
+// Walks over a folder for every file tool: it gives what is below the folder, nearest first, in an order that does not depend on the disk.
+// K1. Symlinks are reported and never followed.
+// K2. Folders named in `ignoredFolders` are reported and not entered. The folder in which the walk starts is always entered.
+// K3. Names are bytes: a name that is not UTF-8 is walked like any other and shown with U+FFFD.
+// K4. Entries that cannot be read are reported; they never end the walk.
 import type { Dirent } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { ToolFailure } from '../tools/tool.ts'
 import type { WorkspacePath } from './workspace-path.ts'
 
-/** Folders nobody asks about: machine-made, and often larger than everything else. */
+/** Folders that are not entered: machines make them, and they are often larger than everything else. */
 export const ignoredFolders = ['.git', 'node_modules', '.beaver'] as const
 
-/** The most files and folders one walk looks at. */
+/** The most files and folders that one walk looks at. */
 const walkedEntriesMax = 2_000_000
 
 export interface WalkedEntry {
   readonly kind: 'file' | 'folder' | 'ignored_folder' | 'symlink' | 'other' | 'unreadable_folder'
-  /** Absolute, as the disk spells it. */
+  /** The absolute path as the disk spells it. */
   readonly path: Buffer
-  /** Relative to the workspace, with `/`. */
+  /** The path relative to the workspace, with `/`. */
   readonly shown: string
-  /** 1 for what lies in the folder itself. */
+  /** 1 for an entry of the folder itself. */
   readonly depth: number
 }
 
 /**
- * Everything below `from`: level by level, within a level by path.
+ * Gives everything below `from`: level by level, and by path within a level.
  *
- * @param options `depthMax`: folders at this depth are told and not entered
+ * @param options `depthMax`: folders at this depth are reported and not entered
  * @throws {ToolFailure} `not_a_folder`, `too_many_files`; the abort of `signal`
  */
 export async function* walk(from: WorkspacePath, options: { signal: AbortSignal; depthMax?: number }): AsyncGenerator<WalkedEntry> {

@@ -1,25 +1,26 @@
-// A path the model gave, resolved inside the workspace, or the folder of a skill: the fence every file tool stands behind.
-// W1. What is returned lies in that folder after all symlinks are followed; anything else is refused and nothing is opened.
-// W2. A refusal names the path and says what to give instead. W3. Whether something exists outside is never told.
+// Resolves a path from the model inside the workspace or inside a skill's folder. Every file tool relies on this fence.
+// W1. A returned path is inside the folder after all symlinks are followed. Any other path is refused, and nothing is opened.
+// W2. A refusal names the path and says what to give instead.
+// W3. A refusal never reveals whether something exists outside.
 import { readlink, realpath } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { ToolFailure } from '../tools/tool.ts'
 
 export interface WorkspacePath {
-  /** Real path: no symlink in it. */
+  /** The real path, without symlinks. */
   readonly absolute: string
-  /** Relative to the workspace with `/`, as given but normalised; `.` is the workspace itself. */
+  /** The path relative to the workspace, with `/`, as given but normalised. `.` is the workspace itself. */
   readonly shown: string
 }
 
-/** The folder that paths lie in, as refusals speak of it. */
+/** The folder that contains the paths, and the words for it in refusals. */
 export interface PathRoot {
   readonly folder: string
-  /** The code of a refusal. */
+  /** The code of the refusal of a path outside. */
   readonly outside: 'outside_workspace' | 'outside_skill'
   readonly called: string
   readonly example: string
-  /** What to do when nothing is at a path. */
+  /** Advice for a path at which nothing exists. */
   readonly look: string
 }
 
@@ -28,7 +29,7 @@ const symlinkHopsMax = 40
 
 /**
  * @param path relative to the workspace; `''` and `.` are the workspace
- * @throws {ToolFailure} `outside_workspace`; `not_found` when nothing is there
+ * @throws {ToolFailure} `outside_workspace`; `not_found` if nothing exists there
  */
 export function resolveInWorkspace(workspace: string, path: string): Promise<WorkspacePath> {
   return resolveInside(workspaceRoot(workspace), path)
@@ -39,7 +40,7 @@ export function workspaceRoot(folder: string): PathRoot {
   return { folder, outside: 'outside_workspace', called: 'the workspace', example: 'src/index.ts', look }
 }
 
-/** @throws {ToolFailure} `root.outside`; `not_found` when nothing is there */
+/** @throws {ToolFailure} `root.outside`; `not_found` if nothing exists there */
 export async function resolveInside(root: PathRoot, path: string): Promise<WorkspacePath> {
   const fault = pathFault(path)
   if (fault !== null) throw refusal(root, path, fault)
@@ -58,7 +59,7 @@ export function quoted(path: string): string {
   return JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path)
 }
 
-/** What is wrong with the text of a path, before the disk is asked. */
+/** What is wrong with the text of a path. It is checked before the disk is read. */
 export function pathFault(path: string): string | null {
   if (path.includes('\0')) return 'it holds a NUL character'
   if (path.length > charactersMax) return `it is longer than ${charactersMax} characters`
@@ -75,7 +76,7 @@ export function refusal(root: PathRoot, path: string, fault: string): ToolFailur
   )
 }
 
-/** Whether a real path is a real folder or lies below it. */
+/** Whether a real path is a given real folder or is below it. */
 export const isInside = (root: string, path: string): boolean => {
   const way = relative(root, path)
   return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
@@ -89,7 +90,7 @@ async function realOf(path: string): Promise<{ real: string; code: null } | { re
   }
 }
 
-/** The real path of the deepest part that exists on the way to `path`, where a symlink that leads nowhere is followed as far as it leads. */
+/** The real path of the deepest part of `path` that exists. A symlink that leads nowhere is followed as far as it leads. */
 async function nearestReal(path: string): Promise<string> {
   let hopsLeft = symlinkHopsMax
   for (let at = path; ;) {

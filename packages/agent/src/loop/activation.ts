@@ -1,6 +1,7 @@
-// Which skills a run has, and where they route it. The loop does not choose them itself: an assembler does, once (SA-01).
-// K1. A named skill is the only one. K2. A run that is taken up has what its journal says it was given: nothing is chosen twice.
-// K3. A skill that guides a team is for a root: no worker is given one unless it is named.
+// Decides which skills a run has, and which of them route it. The assembler chooses the skills, once (SA-01); the loop does not.
+// K1. If a skill is named, the run has only this one.
+// K2. A run that is resumed has the skills that its journal records. Nothing is chosen twice.
+// K3. A skill that guides a team is for a root. A worker gets such a skill only if it is named.
 import type { DataOf, RunState } from '@beaver/core'
 import { assembleSkill } from '../skills/assemble-skill.ts'
 import { findGuidance } from '../skills/find-guidance.ts'
@@ -12,7 +13,7 @@ import type { LoopPart } from './loop-spec.ts'
 
 export interface Activation {
   readonly skills: readonly Skill[]
-  /** `null` when nobody was asked. */
+  /** `null` if no model and no endpoint was asked. */
   readonly selection: DataOf<'skill_selection_recorded'> | null
 }
 
@@ -23,7 +24,11 @@ const nothing: Activation = { skills: [], selection: null }
 
 type Asking = Pick<AssembleOptions, 'signal' | 'beforeAsking'>
 
-/** The skills of a new run (D-40). @throws the abort of the signal, and what `beforeAsking` throws */
+/**
+ * Returns the skills of a new run (D-40).
+ *
+ * @throws the abort of the signal, and what `beforeAsking` throws
+ */
 export async function activate(part: AgentPart, services: LoopServices, asking: Asking): Promise<Activation> {
   if (part.skill !== null) return { skills: services.skills.filter((skill) => skill.name === part.skill), selection: null }
   const query = part.kind === 'root' ? part.text : part.skillQuery
@@ -53,19 +58,19 @@ async function selected(query: string, part: AgentPart, services: LoopServices, 
   }
 }
 
-/** The skills that route a root's first turn: those with valid guidance, in the order they were activated (RT-03). */
+/** The skills that route a root's first turn: those with valid guidance, in the order of their activation (RT-03). */
 export function routingSkills<Guiding extends { readonly guidance: WorkflowGuidance | null }>(skills: readonly Guiding[]): Guiding[] {
   return skills.filter(({ guidance }) => guidance !== null)
 }
 
-/** What the run's first answer is classified by; `null` for a run without routing (D-02). */
+/** What the run's first answer is classified by. `null` for a run without routing (D-02). */
 export function routingOf(run: RunState, teams: boolean, loaded: readonly Skill[]): Routing | null {
   if (!teams || run.skills.length === 0 || run.executionMode !== null) return null
   const [primary, ...ignored] = routingSkills(run.skills.map((skill) => ({ name: skill.name, guidance: guidanceOf(skill, loaded) })))
   return primary === undefined ? null : { primary: primary.name, ignored: ignored.map(({ name }) => name) }
 }
 
-/** The journal has the skill as it was; its file may have changed since. */
+/** The journal has the skill as it was, because its file may have changed since. */
 function guidanceOf(skill: RunState['skills'][number], loaded: readonly Skill[]): WorkflowGuidance | null {
   const same = loaded.find(({ name, sha256 }) => name === skill.name && sha256 === skill.sha256)
   return same === undefined ? findGuidance(skill.content, () => {}) : same.guidance

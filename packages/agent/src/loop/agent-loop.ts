@@ -1,9 +1,9 @@
-// The AgentLoop: the loop machine driven by its effects, each in a file of its own (assemble, think, settle-call, finalize).
-// L1. Every event is durable before what it authorises begins: a tool starts after its `tool_call_started`, unless nobody could
-//     tell (pure-calls), an answer is used after its `assistant_message_added`. L2. What is journaled is not done again: no
-//     provider answer is asked for twice.
-// L3. After a crash a tool call that had begun is run again only if the tool is idempotent; else its outcome is in doubt.
-// L4. One end: the promise resolves with how the run ended, or rejects when the task is no longer ours.
+// The AgentLoop: runs the loop machine with its effects. Each effect has a file of its own (assemble, think, settle-call, finalize).
+// L1. An event is durable before anything that it authorises begins. A tool starts after its `tool_call_started`, except for a pure tool
+// (pure-calls.ts). An answer is used after its `assistant_message_added`.
+// L2. What is journaled is not done again: no provider answer is requested twice.
+// L3. After a crash, a tool call that had begun runs again only if the tool is idempotent. Otherwise its outcome is in doubt.
+// L4. A loop ends once: the promise resolves with how the run ended, or rejects if the task no longer belongs to this daemon.
 import { type DomainEvent, draft, type EvidenceRequirement, evolveRun, filesToFind, type RecordedEvent, runEnded, type RunState, startRun } from '@beaver/core'
 import { isWorkflowTool } from '@beaver/workflows'
 import { createActor } from 'xstate'
@@ -18,7 +18,11 @@ import type { LoopWork } from './loop-work.ts'
 import { callSettler } from './settle-call.ts'
 import { think } from './think.ts'
 
-/** Runs one AgentLoop to its end. Aborting `signal` cancels the run; the reason is its text. */
+/**
+ * Runs one AgentLoop to its end. Aborting `signal` cancels the run, and the reason of the abort is the text of the cancellation.
+ *
+ * @throws when the task no longer belongs to this daemon, and when an effect fails
+ */
 export function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopHost, signal: AbortSignal): Promise<LoopEnd> {
   return new Promise((resolve, reject) => {
     const assembly = assemblyOf(spec, services)
@@ -71,8 +75,8 @@ export function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopH
     const actor = createActor(loopMachine, known === null ? { input } : { input, snapshot: loopMachine.resolveState({ value: known.status, context: input }) })
 
     /**
-     * Begins a state's effect once the events recorded with the one that entered it are in: they may have led on already.
-     * An effect that fails is a broken invariant or a lost task: the loop ends, its supervisor decides.
+     * Begins a state's effect after all events recorded with the one that entered the state were received, because they may lead to another state.
+     * An effect that fails is a broken invariant or a lost task: the loop ends, and its supervisor decides.
      */
     function effect(states: readonly RunState['status'][], begin: (run: RunState) => Promise<void>): void {
       queueMicrotask(() => {
@@ -92,12 +96,12 @@ export function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopH
       error: reject,
     })
     actor.start()
-    // A restored state does not run its entry action: begin its effect again.
+    // A restored state does not run its entry action, so this event begins its effect again.
     if (known !== null) actor.send({ type: 'loop.resumed' })
   })
 }
 
-/** How the run ends with these events; `null` when it goes on. Places in the log are not known yet. */
+/** How the run ends with these events, or `null` if it continues. The places of the events in the log are not known yet. */
 function endWith(run: RunState, events: readonly DomainEvent[], requirements: readonly EvidenceRequirement[]): LoopEnd | null {
   const last = events.at(-1)?.type
   if (last !== 'run_completed' && last !== 'run_failed' && last !== 'run_cancelled') return null
@@ -107,7 +111,7 @@ function endWith(run: RunState, events: readonly DomainEvent[], requirements: re
   )
 }
 
-/** `null` when the run was authorised but never began. */
+/** Returns `null` if the run was authorised but never began. */
 function foldRun(events: readonly RecordedEvent[]): RunState | null {
   const [first, ...rest] = events
   if (first?.type !== 'run_started') return null

@@ -1,8 +1,9 @@
-// One call of the model, however many tries it takes: main first, then the fallback, after a pause main again (PR-02).
-// P1. Every failed try is durable before the next begins. P2. A try is main, and the fallback where one may answer what main did not;
-//     how many there are, the pauses between them and the whole time, the failure policies say. P3. Who answers makes no difference to
-//     what follows. P4. What was tried and waited before is what the run's record says: a run that is taken up again in a pause asks
-//     at once and goes on counting. P5. The host waits, never this thread: it may drop the loop in any pause.
+// Makes one call of the model, with as many tries as it takes: the main provider, then the fallback, and after a pause main again (PR-02).
+// P1. Every failed try is durable before the next one begins.
+// P2. A try asks main, and then the fallback if it may answer instead. The failure policies bound the tries, the pauses and the whole time.
+// P3. Which provider answers makes no difference to what follows.
+// P4. Earlier tries and waits are read from the run's record: a run that is resumed in a pause asks at once and continues to count.
+// P5. The host waits, never this thread. The host may drop the loop in any pause.
 import { type DomainEvent, event, fallbackClasses, retryPauseMs } from '@beaver/core'
 import { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError, type TurnWait } from '../provider/chat-provider.ts'
 import type { ProviderBundle } from '../provider/provider-bundle.ts'
@@ -10,7 +11,7 @@ import { type LoopWork, untilOurs } from './loop-work.ts'
 
 export interface Question extends Pick<ChatRequest, 'messages' | 'tools'> {
   readonly providers: Pick<ProviderBundle, 'main' | 'fallback'>
-  /** Of the dialogue: passed on live, where somebody follows, and its turn under a limit is waited for by the host. */
+  /** Whether the call belongs to the dialogue. Such a call is streamed if somebody follows, and the host waits for its turn under a limit. */
   readonly live: boolean
 }
 
@@ -21,11 +22,11 @@ export interface FailedTry {
   readonly durationMs: number
 }
 
-/** A call that failed for good. `error`: what the run fails with; `last`: the try that is not recorded yet. */
+/** A call that failed for good. `error` is what the run fails with; `last` is the try that is not recorded yet. */
 export interface GivenUp {
   readonly error: ProviderError
   readonly tries: number
-  /** What was waited, failed tries included. */
+  /** The whole wait, including failed tries. */
   readonly waitedMs: number
   readonly last: FailedTry
 }
@@ -42,7 +43,7 @@ export async function askProvider(work: LoopWork, question: Question): Promise<A
   for (;;) {
     const tries = work.run().tries + 1
     const admitted = question.live && work.takeAdmission()
-    // Where main had failed before the wait, the turn that was waited for is the fallback's.
+    // If main had failed before the wait, the turn belongs to the fallback.
     const known = admitted && fallback !== null ? mainFailedBefore(work) : null
     const first = known ?? (await tryOnce(work, question, { provider: main, admitted }))
     if (first.kind !== 'failed') return first
@@ -94,7 +95,7 @@ async function tryOnce(
   }
 }
 
-/** The failed try of main that is on record, with the fallback still due. */
+/** The recorded failed try of main after which the fallback is still due. */
 function mainFailedBefore(work: LoopWork): FailedTry | null {
   const { mainFailed } = work.run().due
   if (mainFailed === null) return null
@@ -107,7 +108,7 @@ function pauseAfter({ services, run }: LoopWork, { class: name, retryAfterMs }: 
   return retryPauseMs(services.failurePolicies[name], { tries, waitedMs, random: services.random(), ...(retryAfterMs === null ? {} : { retryAfterMs }) })
 }
 
-/** @param next `retryInMs`: 0 when the fallback is asked at once, `null` when nobody is asked again */
+/** @param next `retryInMs`: 0 if the fallback is asked at once, `null` if nobody is asked again */
 export function tryFailed(work: LoopWork, { error, provider, durationMs }: FailedTry, next: { tries: number; retryInMs: number | null }): DomainEvent {
   const failure = { class: error.class, message: error.message }
   return event(
@@ -117,7 +118,7 @@ export function tryFailed(work: LoopWork, { error, provider, durationMs }: Faile
   )
 }
 
-/** What main says is why; that the conversation is too long for the fallback is something that can be helped. */
+/** Main's error is the reason. But if the conversation is too long for the fallback, the loop can help that. */
 function reasonOf(first: FailedTry, last: FailedTry): ProviderError {
   if (first === last || last.error.class === 'context_overflow') return last.error
   const message = `${first.error.message} The fallback ${last.provider} failed too: ${last.error.message}`

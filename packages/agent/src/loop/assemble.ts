@@ -1,6 +1,6 @@
-// The beginning of a run: what it is given is gathered once and recorded in the order of AL-10, in one entry.
-// B1. Before a model or an endpoint is asked for skills the run's start is durable, in an entry of its own, and with it the claim
-//     of its task. B2. From then on the run has what is on record: its skills, its prompt, its memory (ME-03, ME-04).
+// Begins a run: it gathers what the run is given, once, and records it in one entry in the order of AL-10.
+// B1. Before a model or an endpoint is asked for skills, the run's start is durable in an entry of its own, and with it the task's claim.
+// B2. From then on the run has what is recorded: its skills, its prompt, its memory (ME-03, ME-04).
 import { type DomainEvent, event } from '@beaver/core'
 import { contextCosts } from '../context/context-costs.ts'
 import { joinSections, promptSections, workerMessage } from '../context/context-builder.ts'
@@ -12,7 +12,7 @@ import { withPureResults } from './pure-calls.ts'
 
 type AgentPart = Exclude<LoopPart, { kind: 'tool' }>
 
-/** @param begunBefore its start is on record: it was taken up while its skills were being chosen */
+/** @param begunBefore whether the run's start is recorded already: the run is resumed after it stopped while its skills were being chosen */
 export async function assemble(work: LoopWork, begunBefore: boolean): Promise<void> {
   const { part } = work.spec
   if (part.kind === 'tool') return work.record(await withPureResults(work, toolNodeEvents(work, part)))
@@ -29,7 +29,7 @@ function startEvents({ start, assembly }: LoopWork): DomainEvent[] {
   return [event('run_started', start, start.run_id), ...(assembly.scope === null ? [] : [event('tool_scope_applied', assembly.scope, start.run_id)])]
 }
 
-/** A run that is cancelled meanwhile begins without skills, and ends in its first turn. */
+/** A run that is cancelled meanwhile begins without skills and ends in its first turn. */
 async function activated({ services, assembly, signal }: LoopWork, part: AgentPart, beforeAsking: () => Promise<void>): Promise<Activation> {
   const none: Activation = { skills: [], selection: null }
   if (assembly.profileMissing !== null || signal.aborted) return part.skill === null ? none : activate(part, services, { signal, beforeAsking })
@@ -52,7 +52,7 @@ function beginning({ spec, start, assembly }: LoopWork, part: AgentPart, { skill
     teams: assembly.teams,
     own: part.kind === 'worker' ? part.systemPrompt : (assembly.profile?.systemPrompt ?? ''),
     memory: spec.memory,
-    // Without a workflow tool among the run's there is nothing to route to (D-02).
+    // A run without a workflow tool has nothing to route to (D-02).
     routing: assembly.teams ? routingSkills(skills) : [],
   })
   const activations = skills.map(({ name, sha256, body }) => ({ name, sha256, content: body }))
@@ -66,7 +66,7 @@ function beginning({ spec, start, assembly }: LoopWork, part: AgentPart, { skill
   ]
 }
 
-/** A tool node's whole run is this call. */
+/** The whole run of a tool node is this call. */
 function toolNodeEvents({ start, assembly, services }: LoopWork, { tool, arguments: args }: Extract<LoopPart, { kind: 'tool' }>): DomainEvent[] {
   const call = { id: `${start.run_id}-call`, name: tool, arguments: JSON.stringify(args) }
   const given = authorise(call, { tools: assembly.tools, workflows: assembly.workflows, rules: services.permissions })

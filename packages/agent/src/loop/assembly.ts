@@ -1,6 +1,7 @@
-// What a run has to work with: its tools within its scope, its workflows, its profile.
-// A1. A worker has no workflow tool, of neither sort, whatever its scope lists (D-09). A2. The scope takes tools away, it never
-//     brings one. A3. What a root has is the inventory of its profile; a profile that is not loaded brings nothing.
+// Assembles what a run works with: its tools within its scope, its workflows, its profile.
+// A1. A worker has no workflow tool of either kind, whatever its scope lists (D-09).
+// A2. The scope only takes tools away; it never adds one.
+// A3. A root has the inventory of its profile. A profile that is not loaded adds nothing.
 import { applyToolScope, estimateTokens } from '@beaver/core'
 import { findWorkflow, type Workflow, workflowToolSchemas } from '@beaver/workflows'
 import type { AgentProfile } from '../profile/agent-profile.ts'
@@ -11,24 +12,24 @@ import type { Tool } from '../tools/tool.ts'
 import type { LoopServices } from './loop-services.ts'
 import type { LoopSpec } from './loop-spec.ts'
 
-/** The tools of a run. Runs with the same scope share one, so that what is derived from it is derived once. */
+/** The tools of a run. Runs with the same scope share one toolbox, so that derived data is computed once. */
 export interface Toolbox {
   readonly tools: ReadonlyMap<string, Tool>
   /** Team workflows and `workflow:` definitions, by name. */
   readonly workflows: ReadonlyMap<string, Workflow>
   readonly schemas: readonly ToolSchema[]
-  /** What is left after the mode lock: no team workflow (D-05). */
+  /** The schemas that remain under the mode lock: no team workflow (D-05). */
   readonly lockedSchemas: readonly ToolSchema[]
-  /** What the schemas cost in each request, estimated. */
+  /** The estimated tokens of the schemas in each request. */
   readonly toolsTokens: number
-  /** Whether a team workflow is among them. */
+  /** Whether the tools include a team workflow. */
   readonly teams: boolean
   readonly scope: { readonly allowed: string[]; readonly effective: string[]; readonly dropped: string[] } | null
 }
 
 export interface Assembly extends Toolbox {
   readonly profile: AgentProfile | null
-  /** The profile the run is to have and this process has not loaded. */
+  /** The profile that the run names and that this process has not loaded. */
   readonly profileMissing: string | null
 }
 
@@ -45,7 +46,7 @@ export function assemblyOf(spec: LoopSpec, services: LoopServices): Assembly {
   return { ...toolbox, profile, profileMissing: profile === null ? profileName : null }
 }
 
-/** A tool node's run has that tool and no model. */
+/** The run of a tool node has that tool and no model. */
 function toolAssembly(name: string, services: LoopServices): Assembly {
   const tools = services.tools.filter((tool) => tool.name === name)
   const none = { workflows: new Map(), schemas: [], lockedSchemas: [], toolsTokens: 0, teams: false, scope: null }
@@ -57,7 +58,7 @@ const toolboxes = new WeakMap<LoopServices, Map<string, Toolbox>>()
 
 type ToolboxOf =
   | { readonly kind: 'root'; readonly profile: string | null }
-  /** `shared`: with `team_shared_state`. */
+  /** `shared`: the worker has `team_shared_state`. */
   | { readonly kind: 'worker'; readonly allowed: readonly string[] | null; readonly shared: boolean }
 
 function toolboxOf(services: LoopServices, of: ToolboxOf): Toolbox {
@@ -116,7 +117,7 @@ const tokensOf = (schemas: readonly ToolSchema[]): number => (schemas.length ===
 
 const byName = <Kind extends { readonly name: string }>(all: readonly Kind[]): ReadonlyMap<string, Kind> => new Map(all.map((each) => [each.name, each]))
 
-/** A workflow of this run by its name; a team workflow also by its prefixed one. */
+/** Finds a workflow of this run by its name. A team workflow is also found by its prefixed name. */
 export function findIn(workflows: ReadonlyMap<string, Workflow>, name: string): Workflow | undefined {
   const own = workflows.get(name)
   if (own !== undefined) return own

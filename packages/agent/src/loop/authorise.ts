@@ -1,6 +1,6 @@
-// Whether a tool call may begin: at once, after a person's approval, or not at all. Pure.
-// P1. What is judged is what is executed: the arguments as `readCallArguments` gives them to both.
-//     A call that would fail for its arguments fails at once: no person is asked about what cannot run.
+// Decides whether a tool call may begin: at once, after a person's approval, or not at all. Pure.
+// P1. What is judged is what is executed: both get the arguments that `readCallArguments` gives. A call with arguments that must fail
+// fails at once, and no person is asked about a call that cannot run.
 // P2. Workflows need no permission: they start agents, whose own calls are judged.
 import { type DomainEvent, event, type OpenCall, type ToolCall } from '@beaver/core'
 import type { Workflow } from '@beaver/workflows'
@@ -15,7 +15,7 @@ export type Authorisation =
   | { readonly kind: 'start'; readonly idempotent: boolean }
   | { readonly kind: 'ask'; readonly subject: string; readonly rule: string | null }
   | { readonly kind: 'refuse'; readonly result: ToolResult }
-  /** There is nothing of that name to begin: executing it says so. */
+  /** No tool has this name. The execution reports it. */
   | { readonly kind: 'unknown' }
 
 export interface Authority {
@@ -25,14 +25,14 @@ export interface Authority {
 }
 
 export function authorise({ name, arguments: text }: Pick<ToolCall, 'name' | 'arguments'>, { tools, workflows, rules }: Authority): Authorisation {
-  // A workflow call taken up again finds the team it started: running it twice gives the same team.
+  // A workflow call that is resumed finds the team that it started, so running it twice gives the same team.
   if (findIn(workflows, name) !== undefined) return { kind: 'start', idempotent: true }
   const tool = tools.get(name)
   if (tool === undefined) return { kind: 'unknown' }
   const start = { kind: 'start', idempotent: tool.idempotent } as const
   if (rules.length === 0 && (tool.permission ?? 'allow') === 'allow') return start
   const args = readCallArguments(name, text)
-  // Nothing is executed with them: the call fails for what they are.
+  // Nothing is executed with these arguments: the call fails because of them.
   if (!args.ok) return start
   const permission = permissionOf(tool, args.value, rules)
   switch (permission.decision) {
@@ -50,7 +50,7 @@ export function authorise({ name, arguments: text }: Pick<ToolCall, 'name' | 'ar
   }
 }
 
-/** A schema that throws tells nothing: the person is asked, and the call fails for what it throws. */
+/** A schema that throws proves nothing: the person is asked, and then the call fails with what the schema throws. */
 function inputFaultOf(tool: Tool, args: unknown): string | null {
   try {
     return tool.inputFault?.(args) ?? null
@@ -59,7 +59,7 @@ function inputFaultOf(tool: Tool, args: unknown): string | null {
   }
 }
 
-/** What is recorded of a call's authorisation, before anything of it begins. */
+/** The events that record a call's authorisation, before anything of the call begins. */
 export function authorisationEvents(runId: string, call: { readonly id: string; readonly name: string }, given: Authorisation): DomainEvent[] {
   const of = { call_id: call.id, tool_name: call.name }
   switch (given.kind) {
@@ -76,7 +76,7 @@ export function authorisationEvents(runId: string, call: { readonly id: string; 
   }
 }
 
-/** What the model reads when a person said no. */
+/** What the model reads if a person refused the call. */
 export function approvalDenied({ name, denial }: OpenCall): ToolResult {
   const by = denial?.by ?? 'somebody'
   const reason = denial === null || denial.reason === '' ? 'no reason was given' : denial.reason

@@ -5,7 +5,8 @@ export function cancelReason(signal: AbortSignal): string {
   return typeof signal.reason === 'string' ? signal.reason : messageOf(signal.reason)
 }
 
-/** Why a loop's signal aborts whose host lets go of it in a pause: it is taken up again later, so what it has reserved stays reserved. */
+/** The reason of the abort when a host drops a loop in a pause. The run is resumed later, so its reservations stay. */
 export class LoopDropped extends Error {}
 
+/** Whether the signal aborted because the host dropped the loop. */
 export const wasDropped = (signal: AbortSignal): boolean => signal.reason instanceof LoopDropped

@@ -1,7 +1,8 @@
-// What follows from a provider's answer, decided purely: given the run and what came, which events.
-// D1. The first answer of a routed root run is classified once (D-03), whoever gave it. D2. In team mode only the first workflow
-//     call of a mixed first answer is kept (D-04). D3. After `single` a workflow call is refused, recorded, never executed (D-05).
-// D4. Each call's authorisation is recorded in one entry with the answer: it starts, waits for an approval, or has its refusal.
+// Decides which events follow from a provider's answer. Pure.
+// D1. The first answer of a routed root run is classified once (D-03), whichever provider gave it.
+// D2. In team mode, only the first workflow call of a mixed first answer is kept (D-04).
+// D3. After `single`, a workflow call is refused, recorded and never executed (D-05).
+// D4. The authorisation of each call is recorded in one entry with the answer: the call starts, waits for an approval, or is refused.
 import type { DataOf, DomainEvent, RunState, ToolCall } from '@beaver/core'
 import { event } from '@beaver/core'
 import { isWorkflowTool } from '@beaver/workflows'
@@ -20,19 +21,19 @@ export interface Routing {
 /** What an answer is judged by. */
 export interface AnswerOf {
   readonly taskId: string
-  /** Who gave it. */
+  /** The provider that answered. */
   readonly provider: string
   readonly durationMs: number
   /** `null` for a run without routing (D-02). */
   readonly routing: Routing | null
   readonly authorise: (call: ToolCall) => Authorisation
-  /** Any tool there is, whether this run has it or not. */
+  /** Whether a tool of this name exists at all, even if this run does not have it. */
   readonly isTool: (name: string) => boolean
-  /** Facts are gathered before the run may complete. */
+  /** Whether facts are gathered before the run may complete. */
   readonly completesLater: boolean
 }
 
-/** The events of a complete provider answer. */
+/** Returns the events of a complete provider answer. */
 export function afterAnswer(run: RunState, answer: ChatAnswer, call: AnswerOf): DomainEvent[] {
   const runId = run.start.run_id
   const firstWorkflowCall = answer.toolCalls.find((each) => isWorkflowTool(each.name))
@@ -72,8 +73,8 @@ export function afterAnswer(run: RunState, answer: ChatAnswer, call: AnswerOf): 
 }
 
 /**
- * The events of the answer that was asked for, without tools, when the iterations were used up: what it says is kept, and the run
- * fails (SCH-07). A call in it is not made, nor recorded as one: it could never have a result.
+ * Returns the events of the answer that was requested without tools after the iterations were used up. Its text is kept, and the run fails
+ * (SCH-07). A call in it is neither made nor recorded, because it could never have a result.
  */
 export function afterForcedAnswer(run: RunState, answer: ChatAnswer, call: Pick<AnswerOf, 'provider' | 'durationMs' | 'isTool'>): DomainEvent[] {
   const forced = { ...answer, toolCalls: [], finishReason: forcedFinish }
@@ -119,7 +120,7 @@ function refusal(run: RunState, toolCall: ToolCall, turn: { mixed: boolean; firs
   }
 }
 
-/** Two calls of one id in a run could not be told apart, nor their results and teams: a repeated id gets a suffix. */
+/** Two calls with one id in a run could not be told apart, nor could their results and teams. A repeated id gets a suffix. */
 function uniqueIds(run: RunState, calls: readonly ToolCall[]): ToolCall[] {
   if (calls.length === 0) return []
   const said = run.messages.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []).map((call) => call.id) : []))

@@ -1,5 +1,6 @@
-// What stands at paths of the workspace: facts for the gate, which itself reads no disk.
-// F1. Nothing outside of the workspace is looked at (workspace-path.ts). F2. Never throws: what cannot be seen is `unreadable`.
+// Reports what exists at paths of the workspace. These facts are for the gate, which itself does not read the disk.
+// F1. Nothing outside the workspace is looked at (workspace-path.ts).
+// F2. It never throws: a path that cannot be read is `unreadable`.
 import { stat } from 'node:fs/promises'
 import type { DataOf } from '@beaver/core'
 import { resolveInWorkspace } from '../files/workspace-path.ts'

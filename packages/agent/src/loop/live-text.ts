@@ -1,16 +1,16 @@
-// What the model is saying, passed on while it says it.
-// T1. At most one piece a run every `pauseMs`, but for the rest of an answer, which comes before the answer is recorded, and for
-//     what is longer than `pieceCharsMax`: a piece is a message, and a message has a bound.
-// T2. A try of a provider call begins at offset 0; what a failed try has not passed on yet is forgotten. T3. The end of a try ends
-//     its writer: a provider that goes on talking is not heard.
+// Passes on the model's text while the model produces it.
+// T1. A run sends at most one piece every `pauseMs`. There are two exceptions: the rest of an answer, which is sent before the answer is
+// recorded, and text longer than `pieceCharsMax`, because a piece is a message and a message has a bound.
+// T2. A try of a provider call begins at offset 0. Text of a failed try that was not passed on yet is dropped.
+// T3. The end of a try ends its writer: text that the provider sends later is ignored.
 import type { Clock, LiveDelta } from '@beaver/core'
 
 const pauseMs = 50
-/** As JSON up to six bytes each: below the 1 MiB of a message. */
+/** In JSON a character takes up to six bytes, so a piece is smaller than the 1 MiB of a message. */
 const pieceCharsMax = 100_000
 
 export interface LiveText {
-  /** @param call which provider call of the run, from 1 */
+  /** @param call the number of the provider call in the run, from 1 */
   begin(call: number): LiveWriter
 }
 

@@ -1,4 +1,4 @@
-// The AgentLoop as a machine. It moves only on events that are durable, so that feeding it a journal rebuilds it.
+// The AgentLoop as a machine. It moves only on durable events, so a journal rebuilds it.
 //
 //   assembling ─user_message_added─▶ thinking ─assistant_message_added─▶ acting | finalizing
 //   acting ─approval_requested | tool_result_recorded: every call without a result waits─▶ waiting_for_approval
@@ -7,17 +7,17 @@
 //   thinking ─provider_call_failed | context_compacted | context_summarized─▶ itself: the same call is still due
 //   finalizing ─run_completed | run_failed─▶ completed | failed
 //   assembling ─tool_call_requested─▶ acting (a tool node)      thinking ─run_completed─▶ completed (its result is there)
-//   any ─run_failed─▶ failed      any ─run_cancelled─▶ cancelled      any ─loop.resumed─▶ itself, its effect begun again
+//   any ─run_failed─▶ failed      any ─run_cancelled─▶ cancelled      any ─loop.resumed─▶ itself, its effect begins again
 //
-// An answer without calls is recorded with how the run ends, in one entry: completed, or failed for an answer that is empty, cut
+// An answer without calls is recorded in one entry with how the run ends. The run completes, or it fails because the answer is empty, cut
 // off, refused, or forced when the iterations were used up (`max_tool_iterations_finalized`).
 //
-// M1. A state's entry action is its effect. The effects come with the input: the machine is made once, and an actor of it is
-//     cheap (`provide` would build the whole machine again for every loop).
-// M2. Every event is folded by core's `evolveRun`, and the state after it is the status that the fold gives the run: the machine adds
-//     which events a state waits for, nothing else. An event that no state waits for may come with the next one, in `before`: a
-//     step of the machine costs more than folding.
-// M3. `acting` and `waiting_for_approval` have one effect: whatever is due for each call. One under way is not begun again.
+// M1. The entry action of a state is its effect. Effects come with the input, so the machine is made once and its actors are cheap
+// (`provide` would build the whole machine again for every loop).
+// M2. Core's `evolveRun` folds every event, and the next state is the status that the fold gives the run. The machine adds only which
+// events a state waits for. An event that no state waits for may come with the next one, in `before`, because a step of the machine
+// costs more than a fold.
+// M3. `acting` and `waiting_for_approval` have one effect: it does what is due for each call. A call under way is not begun again.
 import { type DataOf, type DomainEvent, evolveRun, type RunState, type RunStatus } from '@beaver/core'
 import { assign, setup } from 'xstate'
 
@@ -27,14 +27,15 @@ interface Placed<Event extends DomainEvent = DomainEvent> {
   readonly taskseq: number
 }
 type Recorded<T extends DomainEvent['type']> = Placed<Extract<DomainEvent, { type: T }>> & { readonly type: T; readonly before?: readonly Placed[] }
+/** An event of the loop machine: a recorded event with its place in the log, or `loop.resumed`, which begins the effect again. */
 export type LoopEvent = { [T in DomainEvent['type']]: Recorded<T> }[DomainEvent['type']] | { readonly type: 'loop.resumed' }
 
-/** What entering a state begins. */
+/** The effects that begin when a state is entered. */
 export type LoopEffects = Readonly<Record<'assemble' | 'think' | 'act' | 'finalize', () => void>>
 
 export interface LoopContext {
   readonly run: RunState
-  /** The last result of a tool that is on record; `null`: there is none. The fold keeps its text, but not its code. */
+  /** The last recorded result of a tool, or `null`. The fold keeps its text, but not its code. */
   readonly lastResult: DataOf<'tool_result_recorded'> | null
   readonly effects: LoopEffects
 }
@@ -126,7 +127,7 @@ export const loopMachine = setup({
 
 const waitedFor: ReadonlySet<string> = new Set(loopMachine.events)
 
-/** The steps of the machine for events that were recorded together, the first at `first`. */
+/** The steps of the machine for events that were recorded together. The first one is at `first`. */
 export function stepsOf(events: readonly DomainEvent[], first: number): LoopEvent[] {
   const steps: LoopEvent[] = []
   let before: Placed[] = []

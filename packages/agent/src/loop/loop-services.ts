@@ -1,4 +1,4 @@
-// What all loops of a worker share: whom they may ask, what there is to call, and the bounds they keep to.
+// What all loops of a worker thread share: the providers, the tools and workflows, and the limits.
 import type { Clock, FailurePolicies, Logger } from '@beaver/core'
 import type { Workflow, WorkflowLimits } from '@beaver/workflows'
 import type { AgentProfile } from '../profile/agent-profile.ts'
@@ -7,30 +7,31 @@ import type { Skill } from '../skills/skill.ts'
 import type { PermissionRule } from '../tools/permission.ts'
 import type { Tool } from '../tools/tool.ts'
 
+/** What all loops of a worker thread share. */
 export interface LoopServices {
   readonly providers: ProviderBundle
   readonly tools: readonly Tool[]
   readonly skills: readonly Skill[]
-  /** The workflows of the loaded definition files: tools where a profile lists them. */
+  /** The workflows of the loaded definition files. They are tools where a profile lists them. */
   readonly definitions: readonly Workflow[]
   readonly profiles: ReadonlyMap<string, AgentProfile>
-  /** The profile of a root that names none; `null`: none. */
+  /** The profile of a root that names none. `null`: no profile. */
   readonly profileDefault: string | null
-  /** What is done about each class of failure. */
+  /** What happens after each class of failure. */
   readonly failurePolicies: FailurePolicies
   readonly clock: Clock
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random: () => number
-  /** How long a call may take whose tool says nothing else. */
+  /** How long a call may take if its tool says nothing else. */
   readonly toolTimeoutMs: number
-  /** Decide before the tools' own permissions do. */
+  /** These rules decide before the tools' own permissions. */
   readonly permissions: readonly PermissionRule[]
-  /** How a skill is found for a run that names none: recall and one model call, or not at all. */
+  /** How a skill is found for a run that names none: by recall and one model call (`model`), or not at all (`off`). */
   readonly skillSelection: 'model' | 'off'
-  /** Tools that cost this daemon several threads: their calls run in a process of their own. Absent: none. */
+  /** Tools that cost this daemon several threads: calls of those that come from a module run in a process of their own. Default: none. */
   readonly suspectTools?: ReadonlySet<string>
-  /** Bounds of the graph a workflow call asks for; what is absent is as `defaultWorkflowLimits` says. */
+  /** Limits of the graph that a workflow call asks for. Default: `defaultWorkflowLimits`. */
   readonly workflowLimits?: Partial<WorkflowLimits>
-  /** Absent: nobody hears what tools print in cells or throw too late. */
+  /** Receives what tools print in cells or throw too late. Default: nobody does. */
   readonly logger?: Logger
 }

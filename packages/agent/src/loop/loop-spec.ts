@@ -1,4 +1,4 @@
-// What an AgentLoop is started with, what it asks of its host, and what it ends with. All of it crosses a thread: plain data.
+// Defines what an AgentLoop is started with, what it asks of its host, and what it ends with. Specs and results cross threads as plain data.
 import {
   type ChatMessage,
   type DataOf,
@@ -25,9 +25,9 @@ import {
 } from '@beaver/core'
 import type { ExternalCall, ExternalResult } from '../tools/external-tools.ts'
 
-/** `root`: the whole task. `worker`: one agent node of a team; it never sees a workflow tool (D-09). `tool`: a tool node. */
+/** `root`: the whole task. `worker`: one agent node of a team, which never sees a workflow tool (D-09). `tool`: a tool node. */
 export type LoopPart =
-  /** `profile`: `null` for the default one. */
+  /** `profile`: `null` for the default profile. */
   | { readonly kind: 'root'; readonly text: string; readonly skill: string | null; readonly profile: string | null }
   | {
       readonly kind: 'worker'
@@ -39,15 +39,16 @@ export type LoopPart =
       readonly evidenceContract?: string | null
       readonly skill: string | null
       readonly allowedToolNames: readonly string[] | null
-      /** What kind of skill it needs, when none is named (D-40). */
+      /** The kind of skill that the worker needs if none is named (D-40). */
       readonly skillQuery: string | null
-      /** What its graph says about the agent besides; empty for nothing. */
+      /** What the graph adds to the agent's system prompt. Empty: nothing. */
       readonly systemPrompt: string
-      /** Its team has a shared state: it gets the tool `team_shared_state` (D-51). */
+      /** Whether the team has a shared state. If it has one, the worker gets the tool `team_shared_state` (D-51). */
       readonly sharedState: boolean
     }
   | { readonly kind: 'tool'; readonly tool: string; readonly arguments: JsonObject }
 
+/** What a loop is started with. Plain data, because it crosses a thread. */
 export interface LoopSpec {
   readonly start: Omit<DataOf<'run_started'>, 'tools'>
   readonly taskId: string
@@ -56,49 +57,50 @@ export interface LoopSpec {
   readonly part: LoopPart
   /** The visible transcript of the session's earlier tasks. */
   readonly history: readonly ChatMessage[]
-  /** The memory as it stood when the run began; `unreadable`: why it cannot be used. */
+  /** The memory as it was when the run began. `unreadable`: why it cannot be used. */
   readonly memory: MemorySnapshot | { readonly unreadable: string }
-  /** Somebody follows: answers are streamed. */
+  /** Whether somebody follows. If so, answers are streamed. */
   readonly stream: boolean
-  /** The run's events so far, when it is taken up again; `null` for a new run. */
+  /** The run's earlier events if it is resumed. `null` for a new run. */
   readonly resume: readonly RecordedEvent[] | null
   /**
-   * The run's next provider call has its turn under the limits of this daemon already: its last pause was one with `admitted`, and
-   * this daemon let go of it. `false` everywhere else, also for a run that another daemon let go of.
+   * Whether the next provider call of the run has its turn under this daemon's limits already: the last pause had `admitted`, and this daemon
+   * dropped the run in it. `false` in all other cases, also if another daemon dropped the run.
    */
   readonly admitted: boolean
-  /** Tools that may have killed an owner of the task: their calls run in a process of their own. Absent: none. */
+  /** Tools that may have killed an owner of the task: calls of those that come from a module run in a process of their own. Default: none. */
   readonly suspectTools?: SuspectTools
 }
 
-/** Code that is not the loop's own and runs in its thread: what the thread is held up by, or dies of. */
+/** Foreign code that runs in the loop's thread and may block or kill the thread. */
 export type ThreadWork =
-  /** `own`: the tool is the user's, not built in. */
+  /** `own`: the tool belongs to the user and is not built in. */
   | { readonly kind: 'tool'; readonly tool: string; readonly timeoutMs: number; readonly own: boolean }
-  /** An answer of the model is read, from its bytes to its end in one go. */
+  /** An answer of the model is read at once, from its first byte to its end. */
   | { readonly kind: 'answer' }
 
-/** A change, or a look at what stands at a path: the empty path is the whole state. */
+/** A change of the shared state, or a read at a path. The empty path is the whole state. */
 export type SharedStateAccess = SharedStateChange | { readonly action: 'get'; readonly path: string }
 
-/** No team was started, and why: for the model. */
+/** Why no team was started, for the model. */
 export interface TeamRefusal {
   readonly refused: { readonly code: string; readonly message: string }
 }
 
-/** What a team gives back to the loop that called for it. */
+/** What a team returns to the loop that called it. */
 export interface TeamResult {
   readonly team_run_id: string
   readonly outcome: 'complete' | 'incomplete' | 'cancelled'
   readonly final_output: string
   readonly outputs: readonly { readonly node_id: string; readonly output: string }[]
   readonly message: string | null
-  /** What stopped it from outside, such as its deadline. */
+  /** What stopped the team from outside, such as its deadline. */
   readonly stopped: Failure | null
   /** The nodes that failed, in declared order. */
   readonly failures: readonly { readonly node_id: string; readonly failure: Failure }[]
 }
 
+/** How a loop ended. */
 export interface LoopEnd {
   readonly status: 'completed' | 'failed' | 'cancelled'
   readonly facts: RunFacts
@@ -108,7 +110,7 @@ export interface LoopEnd {
   readonly model: string | null
 }
 
-/** What a person, or the configuration, decided about a call. It is durable, at `taskseq`. */
+/** What a person or the configuration decided about a call. The decision is durable at `taskseq`. */
 export interface ApprovalDecision {
   readonly event: Extract<DomainEvent, { type: 'approval_granted' | 'approval_denied' }>
   readonly taskseq: number
@@ -119,51 +121,55 @@ export interface PauseRequest {
   readonly ms: number
   readonly waitsFor: 'provider' | 'limit'
   readonly reason: string
-  /** The run has a turn reserved for the moment when the pause is over: whoever takes it up then sets `LoopSpec.admitted`. Absent: none. */
+  /** Whether a turn is reserved for the end of the pause. If so, `LoopSpec.admitted` is set when the run is resumed. Default: no turn is reserved. */
   readonly admitted?: boolean
 }
 
-/** The process's side of a loop. Calls are narrow and typed; nothing is shared. */
+/** The daemon's side of a loop. Its calls are narrow and typed, and nothing is shared. */
 export interface LoopHost {
   /**
-   * Resolves when the events are durable, with the `taskseq` of the first. Rejects when the task is no longer ours.
-   * `end` is how the run ends with these events, `null` when it goes on.
+   * Resolves when the events are durable, with the `taskseq` of the first. Rejects if the task no longer belongs to this daemon.
+   * `end` is how the run ends with these events, or `null` if it continues.
    */
   append(drafts: readonly Draft[], end: LoopEnd | null): Promise<number>
   /**
-   * Asked before a model or a tool is: a process that was stopped may have lost the task meanwhile. Resolves while the task is ours,
-   * rejects when it is not. `null`: it was ours a moment ago. Absent: nobody else can own it.
+   * Called before a model or a tool is asked, because a process that was stopped may have lost the task meanwhile. Resolves if the task still
+   * belongs to this daemon, and rejects if not. `null`: it belonged to this daemon a moment ago. Absent: no other daemon can own the task.
    */
   readonly stillOurs?: () => Promise<unknown> | null
-  /** Runs a team for a workflow call; the same call again gives the same team. */
+  /** Runs a team for a workflow call. The same call again gives the same team. */
   runTeam(callId: string, graph: ExecutionGraph): Promise<TeamResult | TeamRefusal>
-  /** Reads or changes the state of the run's team; a change is durable when it resolves. */
+  /** Reads or changes the state of the run's team. A change is durable when the promise resolves. */
   sharedState(access: SharedStateAccess): Promise<SharedStateResult>
-  /** Waits for the decision about a call whose `approval_requested` is durable. */
+  /** Waits for the decision about a call. The call's `approval_requested` must be durable. */
   approval(callId: string): Promise<ApprovalDecision>
-  /** Changes the memory of the tenant; durable when it resolves with `ok`. */
+  /** Changes the memory of the tenant. The change is durable when the promise resolves with `ok`. */
   memory(change: MemoryChange): Promise<MemoryAnswer>
-  /** @throws an Error that says why, for the model */
+  /** @throws an Error that gives the reason to the model */
   searchSessions(request: SessionSearchRequest): Promise<readonly SessionSearchHit[]>
-  /** Calls a tool of the daemon's process; aborting `signal` ends the call there. */
+  /** Calls a tool of the daemon's process. Aborting `signal` ends the call there. */
   callExternal(call: ExternalCall, signal: AbortSignal): Promise<ExternalResult>
   /**
-   * Waits before a provider is asked again. Resolves after `ms`, or at once when `signal` aborts; never rejects. The host may drop
-   * the loop meanwhile, without an event, and start it again later from the journal: `signal` aborts with a `LoopDropped` then.
+   * Waits before a provider is asked again. Resolves after `ms`, or at once when `signal` aborts; never rejects. The host may drop the loop
+   * meanwhile without an event, and start it again later from the journal. In this case `signal` aborts with a `LoopDropped`.
    */
   pause(request: PauseRequest, signal: AbortSignal): Promise<void>
-  /** Published live; nobody waits for it. */
+  /** Publishes a piece of text live. The loop does not wait for it. */
   delta(delta: Pick<LiveDelta, 'call' | 'offset' | 'text'>): void
-  /** Says that such work begins in this thread; the function it returns says that it is over. Absent: nobody watches the thread. */
+  /** Reports that such work begins in this thread. The returned function reports its end. Absent: nobody watches the thread. */
   readonly works?: (work: ThreadWork) => () => void
 }
 
-/** What the result of a run is checked against; a root's is against nothing. */
+/** The requirements that the result of a run is checked against. A root has none. */
 export function requirementsOfPart(part: LoopPart): readonly EvidenceRequirement[] {
   return part.kind === 'worker' ? [...part.requiredEvidence, ...(part.validationRules ?? [])] : []
 }
 
-/** How an ended run ended. @param requirements what its facts are for; absent: all of them are kept */
+/**
+ * Returns how an ended run ended.
+ *
+ * @param requirements what the run's facts are for. Default: all facts are kept.
+ */
 export function loopEndOf(run: RunState, requirements?: readonly EvidenceRequirement[]): LoopEnd {
   return {
     status: run.status === 'completed' || run.status === 'cancelled' ? run.status : 'failed',

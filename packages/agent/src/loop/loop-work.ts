@@ -11,29 +11,33 @@ export interface LoopWork {
   readonly host: LoopHost
   readonly signal: AbortSignal
   readonly assembly: Assembly
-  /** As the run begins, or began. */
+  /** The start of the run, recorded or about to be. */
   readonly start: DataOf<'run_started'>
-  /** The files the run's result is to be checked against. */
+  /** The files that the run's result is checked against. */
   readonly files: readonly string[]
   /** `null`: nobody follows. */
   readonly live: LiveText | null
-  /** By call, the results to come of calls that were made before they were recorded. */
+  /** For each call that was made before it was recorded, its future result. */
   readonly madeAhead: Map<string, Promise<DomainEvent>>
-  /** Whether the next call has its turn under the limits already; `true` once at most. */
+  /** Whether the next call has its turn under the limits already. It returns `true` at most once. */
   takeAdmission(): boolean
-  /** As the machine has it now. */
+  /** The run as the machine has it now. */
   run(): RunState
-  /** The last result of a tool that is on record; `null`: there is none. */
+  /** The last recorded result of a tool, or `null`. */
   lastResult(): DataOf<'tool_result_recorded'> | null
   /** Makes events durable; then the machine moves by them. */
   record(events: readonly DomainEvent[]): Promise<void>
-  /** The machine moves by an event that is durable already. */
+  /** Moves the machine by an event that is durable already. */
   receive(event: DomainEvent, taskseq: number): void
-  /** Any tool there is, whether this run has it or not. */
+  /** Whether a tool of this name exists at all, even if this run does not have it. */
   isTool(name: string): boolean
 }
 
-/** Before a model or a tool is asked. @throws when the task is somebody else's by now */
+/**
+ * Must be awaited before a model or a tool is asked.
+ *
+ * @throws when the task belongs to another daemon by now
+ */
 export async function untilOurs({ host, signal }: LoopWork): Promise<void> {
   const asking = signal.aborted ? null : host.stillOurs?.()
   if (asking !== null && asking !== undefined) await asking

@@ -1,5 +1,6 @@
-// Making a call that may be made: an ordinary tool in this thread, a workflow as a team of its host.
-// R1. Whatever goes wrong is a result the model can read, but for the loss of the task. R2. A pure tool has nothing of its host that it could change or read.
+// Makes a call that may be made: an ordinary tool runs in this thread, a workflow runs as a team of the host.
+// R1. Every failure is a result that the model can read, except the loss of the task.
+// R2. A pure tool gets nothing of the host that it could change or read.
 import { type DomainEvent, noSuspects, type SessionSearchRequest, type ToolCall } from '@beaver/core'
 import { readArgumentsText, skillsOf, type Workflow } from '@beaver/workflows'
 import { executeTool, failedResult, type ToolResult } from '../tools/execute-tool.ts'
@@ -11,7 +12,7 @@ import { type LoopWork, untilOurs } from './loop-work.ts'
 import { resultEvent } from './result-event.ts'
 import { workflowResult } from './workflow-result.ts'
 
-/** The event of its result. */
+/** Returns the event of the call's result. */
 export async function makeCall(work: LoopWork, call: ToolCall): Promise<DomainEvent> {
   const { clock } = work.services
   if (work.assembly.tools.get(call.name)?.pure !== true) await untilOurs(work)

@@ -1,10 +1,12 @@
-// Whether a final text is a tool call that the provider did not read as one: nothing ran, so it is no result (D-42).
-// R1. Judged is what the text is, not what it talks about: a call within a fenced block of a longer answer is an example.
-// R2. A text that is one fenced block and nothing else is its content. R3. Pure; the time is bounded by the text's length.
+// Decides whether a final text is a tool call that the provider did not read as one. Nothing ran, so such a text is no result (D-42).
+// R1. What counts is what the text is, not what it is about: a call in a fenced block of a longer answer is an example.
+// R2. If a text is one fenced block and nothing else, the content of the block is judged.
+// R3. Pure. The length of the text bounds the time.
 import { withoutFence } from '@beaver/core'
 
 /**
- * What kind of call the text is, for a message; `null` when it is none.
+ * Returns what kind of call the text is, for a message, or `null` if it is none.
+ *
  * @param isTool whether a tool of this name is known
  */
 export function rawToolCall(text: string, isTool: (name: string) => boolean): string | null {
@@ -14,7 +16,7 @@ export function rawToolCall(text: string, isTool: (name: string) => boolean): st
 
 const opening = /^[ \t]*(?:<(?<tag>tool_call|tool_calls|function_call|function_calls)>|<\|\[REQUEST_TOOL\]\|>)/gm
 
-/** The kind of call the text begins or ends with; one with text on both sides is talked about. */
+/** The kind of call with which the text begins or ends. A call with text on both sides is an example. */
 function openedCall(text: string): string | null {
   const bare = withoutCode(text)
   const openings = [...bare.matchAll(opening)].map((match) => ({
@@ -29,11 +31,11 @@ function openedCall(text: string): string | null {
 
 interface Opening {
   readonly tag: string | undefined
-  /** What follows the opening mark. */
+  /** The text after the opening mark. */
   readonly rest: string
 }
 
-/** JSON, another element, or a name or nothing more on the line: prose about the mark is none of these. */
+/** A call continues with JSON, with another element, or with a name alone on the line. Prose about the mark does not. */
 function holdsCall({ tag, rest }: Opening): boolean {
   return (tag === undefined ? /^[ \t]*(?:[{[<\n]|$)/ : /^\s*(?:[{[<]|[\w.:-]+[ \t]*(?:\n|[({<]))/).test(rest)
 }
@@ -54,7 +56,7 @@ function isJsonCall(text: string, isTool: (name: string) => boolean): boolean {
   return values.length > 0 && values.flat().every((value) => holdsCalls(value) || isCall(value, isTool))
 }
 
-/** One JSON value, or one on each line. */
+/** Parses one JSON value, or one JSON value on each line. */
 function parsedLines(text: string): unknown[] {
   try {
     return [JSON.parse(text)]
@@ -67,14 +69,14 @@ function parsedLines(text: string): unknown[] {
   }
 }
 
-/** `{"tool_calls": [...]}`, with calls in it: a figure or a list of names under that key is data. */
+/** Accepts `{"tool_calls": [...]}` with calls in it. A number or a list of names under that key is data. */
 function holdsCalls(value: unknown): boolean {
   if (!isRecord(value)) return false
   const calls = value['tool_calls']
   return Array.isArray(calls) && calls.length > 0 && calls.every((call) => callParts(call) !== null)
 }
 
-/** A known tool's name and arguments, and nothing that would make it a record about something. */
+/** Accepts a known tool's name and arguments, without any field that would make it a record about something. */
 function isCall(value: unknown, isTool: (name: string) => boolean): boolean {
   const parts = callParts(value)
   return parts !== null && parts.hasArguments && parts.bare && isTool(parts.name.replace(/^functions\./, ''))
@@ -90,7 +92,7 @@ function callParts(value: unknown): { name: string; hasArguments: boolean; bare:
   return { name, hasArguments: isRecord(given) || typeof given === 'string', bare: Object.keys(value).every((field) => besideFields.has(field)) }
 }
 
-/** Fenced blocks and inline code blanked: what stands in them is shown, not done. */
+/** Blanks fenced blocks and inline code, because their content is shown, not done. */
 function withoutCode(text: string): string {
   const lines: string[] = []
   let fence = ''

@@ -1,17 +1,18 @@
-// How a run ends: completed on an answer that is one, else failed with what stopped it. Pure.
-// N1. An empty, cut-off, refused or forced answer is no success (D-35, SCH-07). N2. An end counts the usage of the answer it comes with.
+// Decides how a run ends: completed with a valid answer, otherwise failed with what stopped it. Pure.
+// N1. An answer that is empty, cut off, refused or forced is no success (D-35, SCH-07).
+// N2. An end counts the usage of the answer that it comes with.
 import { addUsage, type DataOf, type DomainEvent, event, type Failure, noUsage, type RunState, type Usage } from '@beaver/core'
 import type { ChatAnswer } from '../provider/chat-provider.ts'
 import type { GivenUp } from './ask-provider.ts'
 import { rawToolCall } from './raw-tool-call.ts'
 
-/** The `finish_reason` of an answer that was asked for when the tool iterations were used up. */
+/** The `finish_reason` of an answer that was requested after the tool iterations were used up. */
 export const forcedFinish = 'max_tool_iterations_finalized'
 
 const refused = { class: 'refusal', message: 'The model refused to answer' } as const
 const cutOff = { class: 'malformed_output', message: 'The answer was cut off at the token limit' } as const
 
-/** Reasons to finish that are failures, as providers spell them. */
+/** Finish reasons that are failures, in the spelling of the providers. */
 const failedFinishes: ReadonlyMap<string, Failure> = new Map<string, Failure>([
   ['content_filter', refused],
   ['refusal', refused],
@@ -22,8 +23,8 @@ const failedFinishes: ReadonlyMap<string, Failure> = new Map<string, Failure>([
 ])
 
 /**
- * How a run ends on an answer without tool calls: one that was refused, cut off or forced, is empty (D-35), or is a tool call
- * written as text (D-42), is not a success.
+ * Returns how a run ends with an answer without tool calls. The answer is no success if it was refused, cut off or forced, if it is empty (D-35),
+ * or if it is a tool call written as text (D-42).
  */
 export function finalEvents(run: RunState, answer: Pick<ChatAnswer, 'content' | 'finishReason' | 'usage'>, isTool: (name: string) => boolean): DomainEvent[] {
   const { usage } = answer
@@ -43,14 +44,14 @@ export function finalEvents(run: RunState, answer: Pick<ChatAnswer, 'content' | 
   return [event('run_completed', ended, run.start.run_id)]
 }
 
-/** How the run of a tool node ends, once its one call has this result. */
+/** Returns how the run of a tool node ends after its one call has this result. */
 export function afterToolNode(run: RunState, { success, tool_name, content, error }: DataOf<'tool_result_recorded'>): DomainEvent[] {
   if (success) return [event('run_completed', { finish_reason: 'stop', tool_iterations: 0, usage: run.usage }, run.start.run_id)]
   const message = content.length > 1000 ? `${content.slice(0, 1000)}…` : content
   return failWith(run, { class: error === 'tool_timeout' ? 'tool_timeout' : 'tool_crash', message: `The tool ${tool_name} failed: ${message}` })
 }
 
-/** A provider call that failed for good: `last` is the try that is not on record yet, `error` what the run fails with. */
+/** Ends a run whose provider call failed for good. `last` is the try that is not recorded yet, `error` is what the run fails with. */
 export function providerFailed(run: RunState, { error, tries, waitedMs, last }: GivenUp): DomainEvent[] {
   const { class: failureClass, message } = last.error
   const given = {
@@ -67,19 +68,23 @@ export function providerFailed(run: RunState, { error, tries, waitedMs, last }: 
   ]
 }
 
-/** Worth telling where somebody wonders what took so long. */
+/** Long waits are mentioned, because people want to know what took so long. */
 function waitedFor(ms: number): string {
   if (ms < 10_000) return ''
   return ms < 120_000 ? ` in ${Math.round(ms / 1_000)} s` : ` in ${Math.round(ms / 60_000)} minutes`
 }
 
-/** A task may have been accepted by a daemon that has other profiles. */
+/** The daemon that accepted the task may have other profiles than this one. */
 export function profileMissing(run: RunState, name: string): DomainEvent[] {
   const message = `The profile ${JSON.stringify(name)} is not loaded by the daemon that runs this task. Name its file in "profiles" of that daemon's configuration.`
   return failWith(run, { class: 'internal', message })
 }
 
-/** Not even the answer that was forced is one. @param usage of that answer */
+/**
+ * Ends a run whose forced answer is no answer either.
+ *
+ * @param usage the usage of that answer
+ */
 export function iterationsExhausted(run: RunState, usage: Usage): DomainEvent[] {
   const message = `The run used all of its ${run.start.max_tool_iterations} tool iterations without a final answer.`
   return failWith(run, { class: 'iterations_exhausted', message }, usage)

@@ -1,8 +1,8 @@
-// From a call the model made to its result: authorised, begun, executed, recorded. Calls of one answer are settled side by side.
-// C1. A call is executed after its `tool_call_started` is durable, and that after its approval where it needs one. (What a pure
-//     tool gave is there before: pure-calls.)
-// C2. An approval is asked for once per call, also after a crash: what is on record is waited for or acted on.
-// C3. A call that had begun before a crash is executed again only if it is idempotent; else its outcome is in doubt.
+// Takes a call of the model to its result: authorise, begin, execute, record. Calls of one answer are settled in parallel.
+// C1. A call is executed after its `tool_call_started` is durable, and this comes after its approval if it needs one. The result of a pure
+// tool exists before that (pure-calls.ts).
+// C2. An approval is requested once per call, also after a crash. A recorded request is waited for, and a recorded decision is obeyed.
+// C3. A call that had begun before a crash is executed again only if it is idempotent. Otherwise its outcome is in doubt.
 import { event, type OpenCall, type RunState } from '@beaver/core'
 import { failedResult, type ToolResult } from '../tools/execute-tool.ts'
 import { approvalDenied, authorisationEvents, authorise } from './authorise.ts'
@@ -10,7 +10,7 @@ import type { LoopWork } from './loop-work.ts'
 import { makeCall } from './make-call.ts'
 import { resultEvent } from './result-event.ts'
 
-/** The effect of `acting` and `waiting_for_approval`: every call without a result goes on to it. One under way is left alone. */
+/** The effect of `acting` and `waiting_for_approval`: it takes every call to its result. A call under way is left alone. */
 export function callSettler(work: LoopWork, begunBefore: ReadonlySet<string>): (run: RunState) => Promise<void> {
   const underWay = new Set<string>()
 
@@ -27,7 +27,7 @@ export function callSettler(work: LoopWork, begunBefore: ReadonlySet<string>): (
   }
 }
 
-/** `null` once the call may be executed; else the result it has instead. */
+/** Returns `null` if the call may be executed, otherwise the result that it has instead. */
 async function beginOrRefuse(work: LoopWork, call: OpenCall, begunBefore: boolean): Promise<ToolResult | null> {
   if (work.signal.aborted) return cancelled(call)
   if (call.started) return begunBefore && !call.idempotent ? inDoubt(call) : null
@@ -45,7 +45,7 @@ async function beginOrRefuse(work: LoopWork, call: OpenCall, begunBefore: boolea
   }
 }
 
-/** There was no such tool when the model called it. Now there may be one: the run was taken up by a process that has it. */
+/** No tool had this name when the model called it. There may be one now, if another process with that tool has resumed the run. */
 async function judgeAgain(work: LoopWork, call: OpenCall): Promise<ToolResult | null> {
   const { tools, workflows } = work.assembly
   const given = authorise(call, { tools, workflows, rules: work.services.permissions })
@@ -76,7 +76,7 @@ const cancelled = (call: OpenCall): ToolResult => failedResult(call.name, 'cance
 const inDoubt = (call: OpenCall): ToolResult =>
   failedResult(call.name, 'in_doubt', `${call.name} had begun when its process died; whether it took effect is not known. Check before you call it again.`)
 
-/** `null` as soon as `signal` aborts. */
+/** Resolves with `null` as soon as `signal` aborts. */
 async function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value | null> {
   const { promise: aborted, resolve } = Promise.withResolvers<null>()
   const onAbort = (): void => resolve(null)

@@ -1,6 +1,7 @@
-// What the loop does when the model says that the conversation is too long: first references instead of old results, then a summary
-// instead of old exchanges, last the newest results cut. What was left out is on record, and a run that is taken up again goes on without it.
-// O1. Each measure at most `timesMax` times between two answers: then the run fails. O2. Every measure makes the conversation shorter, or there is none.
+// Shortens the conversation when the model says that it is too long. First references replace old results, then a summary replaces old
+// exchanges, and last the newest results are cut. What was left out is recorded, and a run that is resumed continues without it.
+// O1. Each measure is used at most `timesMax` times between two answers; then the run fails.
+// O2. Every measure makes the conversation shorter, or it is not taken.
 import { event } from '@beaver/core'
 import { compaction, newestCut } from '../context/compaction.ts'
 import { boundedSummary, summaryRequest } from '../context/summary-request.ts'
@@ -9,7 +10,7 @@ import type { LoopWork } from './loop-work.ts'
 
 const timesMax = 3
 
-/** `false`: nothing is left that could be left out, or the run was cancelled. */
+/** Returns `false` if nothing is left that could be left out, or if the run was cancelled. */
 export async function shortenConversation(work: LoopWork): Promise<boolean> {
   const run = work.run()
   const runId = run.start.run_id

@@ -1,7 +1,8 @@
-// A turn's model call: what the model is asked, and what follows from what came.
-// T1. Nothing is asked that is on record. T2. When the iterations are used up the model is asked once more, without tools, to answer
-//     from what it knows: the answer is kept, the run fails (SCH-07). T3. The request follows from the run's record alone, so that a
-//     run that is taken up again sends the same.
+// Makes the model call of a turn: it builds the request and decides what follows from the answer.
+// T1. A recorded answer is not requested again.
+// T2. When the iterations are used up, the model is asked once more, without tools, to answer from what it knows. The answer is kept, and
+// the run fails (SCH-07).
+// T3. The request follows from the run's record alone, so a run that is resumed sends the same request.
 import { BeaverError, type ChatMessage, type DataOf, type RunState, type ToolCall } from '@beaver/core'
 import { conversation } from '../context/context-builder.ts'
 import { routingOf } from './activation.ts'
@@ -69,7 +70,7 @@ function answered(work: LoopWork, run: RunState, { answer, provider, durationMs 
   })
 }
 
-/** The machine enters `thinking` in a tool node only when its one call has a result. */
+/** In a tool node, the machine enters `thinking` only when the one call has a result. */
 function resultOfToolNode(work: LoopWork): DataOf<'tool_result_recorded'> {
   const result = work.lastResult()
   if (result === null) throw new BeaverError('internal', `The tool node ${work.start.run_id} ends without a result of its call.`)

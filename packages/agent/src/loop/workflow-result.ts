@@ -1,9 +1,9 @@
-// What a loop is told of the team it called for: of a team workflow the whole result, of a `workflow:` tool its output alone (CT-15).
+// What a loop reads of the team that it called: the whole result of a team workflow, but only the output of a `workflow:` tool (CT-15).
 import { definitionPrefix, type Workflow } from '@beaver/workflows'
 import type { ToolResult } from '../tools/execute-tool.ts'
 import type { TeamResult } from './loop-spec.ts'
 
-/** @param tool the name it was called by */
+/** @param tool the name by which the workflow was called */
 export function workflowResult(workflow: Workflow, tool: string, team: TeamResult): ToolResult {
   const complete = team.outcome === 'complete'
   if (!workflow.name.startsWith(definitionPrefix)) {

@@ -1,13 +1,15 @@
-// AgentProfile: what a root agent is configured as, read from an `agent_profile.json` (S1 §2.1, D-10, D-17).
-// P1. What cannot be used is a diagnostic that says where and why, never an exception. P2. A field nobody knows is told and left out.
+// AgentProfile: the configuration of a root agent, read from an `agent_profile.json` (S1 §2.1, D-10, D-17).
+// P1. A value that cannot be used is a diagnostic that says where and why, never an exception.
+// P2. An unknown field is reported and left out.
 import { z } from 'zod'
 
+/** A profile that was read. */
 export interface AgentProfile {
   readonly name: string
   readonly description: string | null
-  /** Stands in the system prompt beside what Beaver says; `null` for nothing. */
+  /** The system prompt contains this text beside Beaver's own. `null`: nothing. */
   readonly systemPrompt: string | null
-  /** Answers with tool calls in one run; `null`: the configured bound. */
+  /** How many answers with tool calls one run may have. `null`: the configured bound. */
   readonly maxToolIterations: number | null
   /** Ids with a prefix: `system:`, `workflow:`, `kb:`. `null`: what an agent without a profile has. */
   readonly toolIds: readonly string[] | null
@@ -16,7 +18,7 @@ export interface AgentProfile {
 export interface ProfileDiagnostic {
   readonly code: 'invalid_profile' | 'unknown_field'
   readonly message: string
-  /** Dotted; empty for the whole. */
+  /** The dotted path of the field. Empty for the whole file. */
   readonly path: string
 }
 
@@ -29,10 +31,10 @@ const fields = {
 }
 const agentProfile = z.object(fields)
 
-/** As it stands in a file. */
+/** The profile in the form of its file. */
 export type AgentProfileInput = Readonly<z.input<typeof agentProfile>>
 
-/** The profile in the JSON of a file; `null` when it cannot be used. */
+/** Reads the profile from the JSON of a file. `profile` is `null` if it cannot be used. */
 export function readProfile(json: unknown): { readonly profile: AgentProfile | null; readonly diagnostics: readonly ProfileDiagnostic[] } {
   const parsed = agentProfile.safeParse(json)
   if (!parsed.success) {

@@ -1,6 +1,7 @@
-// What the ids of a `tool_ids_inventory` name: built-in tools and team workflows (`system:`), definition files (`workflow:`).
-// V1. An id without a prefix, with an unknown one, or that names nothing is a diagnostic; the others are used. V2. Tools stand in
-//     the order of the inventory, each once. V3. AgentTeam is a way to submit a task, no tool of a model, whatever lists it.
+// Resolves the ids of a `tool_ids_inventory`: built-in tools and team workflows (`system:`), definition files (`workflow:`).
+// V1. An id without a prefix, with an unknown prefix, or without a target is a diagnostic. The other ids are used.
+// V2. Tools have the order of the inventory, and each occurs once.
+// V3. AgentTeam is a way to submit a task. It is never a model's tool, even if an inventory lists it.
 import { agentTeam, createTeamWorkflowTools, findWorkflow, moreWorkflowTools, type Workflow } from '@beaver/workflows'
 import type { ToolSchema } from '../provider/chat-provider.ts'
 import type { Tool } from '../tools/tool.ts'
@@ -12,28 +13,30 @@ export interface ToolCatalog {
   readonly definitions: readonly Workflow[]
 }
 
+/** What the ids of an inventory name. */
 export interface Inventory {
   readonly tools: readonly Tool[]
   /** Routing and the mode lock concern these (D-02, D-05). */
   readonly teamWorkflows: readonly Workflow[]
-  /** Ordinary tools for routing and the lock. */
+  /** For routing and the mode lock, these are ordinary tools. */
   readonly definitions: readonly Workflow[]
   readonly diagnostics: readonly InventoryDiagnostic[]
 }
 
+/** What is wrong with one id of an inventory. */
 export interface InventoryDiagnostic {
   readonly code: 'prefix_missing' | 'unknown_prefix' | 'unknown_tool' | 'knowledge_base_missing' | 'listed_twice'
   readonly message: string
-  /** The place in the inventory. */
+  /** The index in the inventory. */
   readonly index: number
 }
 
 /** One tool that an inventory may list. */
 export interface CatalogEntry {
-  /** With its prefix. */
+  /** The id with its prefix. */
   readonly id: string
   readonly kind: 'tool' | 'team_workflow' | 'workflow'
-  /** As a model is told of it. */
+  /** The schema in the form that a model reads. */
   readonly schema: ToolSchema
 }
 
@@ -42,6 +45,7 @@ export function defaultInventory({ tools }: ToolCatalog): Inventory {
   return { tools, teamWorkflows: createTeamWorkflowTools(), definitions: [], diagnostics: [] }
 }
 
+/** Resolves the ids of an inventory against the catalog. It never throws. */
 export function resolveInventory(ids: readonly string[], catalog: ToolCatalog): Inventory {
   const tools = new Map<string, Tool>()
   const teamWorkflows = new Map<string, Workflow>()
@@ -104,7 +108,7 @@ export function catalogEntries({ tools, definitions }: ToolCatalog): readonly Ca
 
 const prefixes = 'The prefixes are "system:" for built-in tools and team workflows and "workflow:" for definition files.'
 
-/** "Did you mean …?", when an id differs from a known one by its prefix or its case only. */
+/** The hint "Did you mean …?" for an id that differs from a known one only in its prefix or its case. */
 function meant(id: string, catalog: ToolCatalog): string | null {
   const bare = (text: string): string => text.slice(text.indexOf(':') + 1).toLowerCase()
   const near = catalogEntries(catalog).find((entry) => bare(entry.id) === bare(id))

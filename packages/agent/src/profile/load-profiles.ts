@@ -1,5 +1,6 @@
-// Profiles on disk: the files the configuration names.
-// L1. One broken profile never keeps another from loading; what is wrong is a diagnostic. L2. The first file given wins a name.
+// Loads the profile files that the configuration names.
+// L1. A broken profile does not keep another from loading. What is wrong with it is a diagnostic.
+// L2. If two files have the same profile name, the file that is given first wins.
 import type { LoadDiagnostic } from '../load-diagnostic.ts'
 import { readJsonFile } from '../read-json-file.ts'
 import { type AgentProfile, readProfile } from './agent-profile.ts'
@@ -10,7 +11,7 @@ export interface LoadedProfiles {
   readonly diagnostics: readonly LoadDiagnostic[]
 }
 
-/** Loads profiles and checks their inventories against what there is. Ids that name nothing stay in the profile and bring no tool. */
+/** Loads profiles and checks their inventories against the catalog. Ids that name nothing stay in the profile and add no tool. */
 export async function loadProfiles(files: readonly string[], catalog: ToolCatalog): Promise<LoadedProfiles> {
   const profiles = new Map<string, AgentProfile>()
   const fileOf = new Map<string, string>()

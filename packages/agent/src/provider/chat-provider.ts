@@ -1,49 +1,54 @@
-// The ChatProvider port: one chat call to a model. Retries are the AgentLoop's business (failure policy), not the provider's.
-// P1. A call ends: with an answer, with a `ProviderError`, or with the abort of `signal`. P2. No secret is in an error.
+// The ChatProvider port: one chat call to a model. The AgentLoop retries by the failure policies; the provider does not.
+// P1. A call ends with an answer, with a `ProviderError`, or with the abort of `signal`.
+// P2. No error contains a secret.
 import type { ChatMessage, FailureClass, ToolCall, Usage } from '@beaver/core'
 
+/** A tool in the form that a model reads. */
 export interface ToolSchema {
   readonly name: string
   readonly description: string
-  /** JSON Schema of the arguments (an object). */
+  /** The JSON Schema of the arguments, which is an object. */
   readonly parameters: Record<string, unknown>
 }
 
+/** One chat call to a model. */
 export interface ChatRequest {
   readonly messages: readonly ChatMessage[]
   readonly tools: readonly ToolSchema[]
   readonly signal: AbortSignal
-  /** Asks for a streamed answer: called with each piece of text as it comes. The answer is the same as without. */
+  /** Asks for a streamed answer. It is called with each piece of text as it comes. The answer is the same as without it. */
   readonly onText?: (text: string) => void
-  /** Called before an answer that has come is read in one go; what it returns is called after. */
+  /** Called before an answer that has come is read at once. The returned function is called after the reading. */
   readonly onRead?: () => () => void
-  /** The call has its turn under the endpoint's limits already: it is not counted again. Absent: it has not. */
+  /** Whether the call has its turn under the endpoint's limits already, so that it is not counted again. Default: false. */
   readonly admitted?: boolean
   /**
-   * Waits for the call's turn, which is reserved when this is called: whoever is asked again after the wait sets `admitted`.
+   * Waits for the call's turn, which is reserved at this call: the next request after the wait sets `admitted`.
    * Absent: the provider waits by itself.
    */
   readonly waitTurn?: (wait: TurnWait) => Promise<void>
 }
 
-/** A call's wait for its turn. `reason` is for a person. */
+/** How long a call waits for its turn. `reason` is for a person. */
 export interface TurnWait {
   readonly ms: number
   readonly reason: string
 }
 
+/** The complete answer of a model. */
 export interface ChatAnswer {
-  /** `null` when the model only called tools. */
+  /** `null` if the model only called tools. */
   readonly content: string | null
   readonly toolCalls: readonly ToolCall[]
-  /** As the provider said it: `stop`, `tool_calls`, `length`, `content_filter`, … */
+  /** The finish reason in the provider's words: `stop`, `tool_calls`, `length`, `content_filter`, … */
   readonly finishReason: string
   readonly usage: Usage
-  /** The model that answered, as the provider names it. */
+  /** The model that answered, in the provider's spelling. */
   readonly model: string
   readonly responseId: string | null
 }
 
+/** A chat back end. */
 export interface ChatProvider {
   /** `openai`, `simulated`, … */
   readonly name: string
@@ -55,9 +60,9 @@ export interface ChatProvider {
 /** Why a call has no answer. `class` decides what happens next: see `failurePolicies` in core. */
 export class ProviderError extends Error {
   readonly class: FailureClass
-  /** HTTP status, if there was a response. */
+  /** The HTTP status, if there was a response. */
   readonly status: number | null
-  /** The server's wish, in milliseconds. */
+  /** The wait that the server asks for, in milliseconds. */
   readonly retryAfterMs: number | null
 
   constructor(failureClass: FailureClass, message: string, options: { status?: number | null; retryAfterMs?: number | null; cause?: unknown } = {}) {

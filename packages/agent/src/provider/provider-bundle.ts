@@ -1,19 +1,20 @@
-// What a run may ask: the main provider, what stands in for it, who chooses skills, who embeds (PR-04).
-// B1. Every call asks the main provider first, then the fallback (PR-02). B2. The auxiliary provider never takes part in the
-//     dialogue of a loop (PR-03).
+// The providers of a run: main, fallback, the one that chooses skills, and embeddings (PR-04).
+// B1. Every call asks the main provider first, then the fallback (PR-02).
+// B2. The auxiliary provider never takes part in the dialogue of a loop (PR-03).
 import type { ChatProvider } from './chat-provider.ts'
 import type { EmbeddingProvider } from './embedding-provider.ts'
 
+/** The providers of a run. */
 export interface ProviderBundle {
   readonly main: ChatProvider
   readonly fallback: ChatProvider | null
-  /** Chooses skills and summarises; `null`: the main provider does. */
+  /** Chooses skills and summarises. `null`: the main provider does this. */
   readonly auxiliary: ChatProvider | null
-  /** `null`: recall is lexical. */
+  /** `null`: recall compares words. */
   readonly embeddings: EmbeddingProvider | null
 }
 
-/** A bundle of one. */
+/** A bundle with only a main provider. */
 export function onlyProvider(main: ChatProvider): ProviderBundle {
   return { main, fallback: null, auxiliary: null, embeddings: null }
 }

@@ -1,27 +1,30 @@
-// The strict verdict of the Agent Skills standard on one skill folder (https://agentskills.io/specification, read 2026-11), beside
-// what Beaver's loader does with it. The loader is lenient (D-43): it loads much that the standard forbids.
-// X1. Each problem names the rule it breaks. X2. Advice breaks no rule: a skill with advice only is valid.
+// Checks one skill folder strictly against the Agent Skills standard (https://agentskills.io/specification, read 2026-11), and reports what
+// Beaver's loader does with it. The loader is lenient (D-43): it loads much that the standard forbids.
+// X1. Each problem names the rule that is broken.
+// X2. Advice breaks no rule: a skill with advice only is valid.
 import { basename, resolve } from 'node:path'
 import { findGuidance } from './find-guidance.ts'
 import { kindOf, parseSkill } from './load-skills.ts'
 import { readFrontMatter } from './read-front-matter.ts'
 import { readSkillFile } from './skill-file.ts'
 
+/** A rule of the standard that a skill breaks. */
 export interface SkillProblem {
   /** `missing`, `file`, `front-matter`, a field of the front matter, `fields`, `body`, `guidance`. */
   readonly rule: string
   readonly message: string
 }
 
+/** The result of a check of one skill folder. */
 export interface SkillCheck {
   readonly folder: string
-  /** What the standard says. */
+  /** Whether the skill keeps the standard. */
   readonly valid: boolean
   readonly problems: readonly SkillProblem[]
   readonly advice: readonly SkillProblem[]
-  /** What Beaver does. */
+  /** Whether Beaver loads the skill. */
   readonly loads: boolean
-  /** As what it is loaded; `null` when it is not. */
+  /** The name under which the skill is loaded. `null` if it is not loaded. */
   readonly name: string | null
   readonly told: readonly { readonly severity: 'warning' | 'error'; readonly message: string }[]
 }
@@ -35,7 +38,7 @@ const bodyCharsAdvised = 20_000
 const descriptionCharsAdvised = 40
 const known = ['name', 'description', 'license', 'compatibility', 'metadata', 'allowed-tools']
 
-/** Whether there is a SKILL.md is a rule too: a folder without one is not valid. */
+/** A missing SKILL.md breaks a rule too: a folder without one is not valid. */
 export async function checkSkill(folder: string): Promise<SkillCheck> {
   const folderName = basename(resolve(folder))
   const told: SkillCheck['told'][number][] = []
@@ -141,7 +144,7 @@ function adviceOn(fields: Readonly<Record<string, unknown>>, body: string): Skil
       rule: 'body',
       message: `It has ${body.length} characters, about ${Math.round(body.length / 4)} tokens; keep it below 5000 and move details to files beside it.`,
     })
-  // Beaver's own: the standard knows nothing of the block.
+  // The guidance block belongs to Beaver; the standard does not know it.
   findGuidance(body, (_, message) => void advice.push({ rule: 'guidance', message }))
   return advice
 }

@@ -1,12 +1,12 @@
-// The one question that chooses among the candidates of recall, and what its answer says. Pure.
-// C1. Nothing is chosen that was not offered, nothing twice, and at most `chosenMax`. C2. An answer that cannot be read is told
-//     apart from one that chooses nothing.
+// Builds the one question that chooses among the candidates of recall, and reads its answer. Pure.
+// C1. Only offered skills are chosen, each once, and at most `chosenMax`.
+// C2. An unreadable answer differs from an answer that chooses nothing.
 import type { ChatMessage } from '@beaver/core'
 import type { Skill } from './skill.ts'
 
-/** More would crowd the run's context. */
+/** More skills would crowd the run's context. */
 export const chosenMax = 3
-/** A task of many pages is cut: its beginning says what it is. */
+/** A task of many pages is cut, because its beginning says what it is. */
 const taskCharsMax = 4_000
 const descriptionCharsMax = 1_024
 
@@ -22,7 +22,7 @@ export function choiceMessages(task: string, candidates: readonly Pick<Skill, 'n
   ]
 }
 
-/** The names the answer chooses, best first; `null` when it cannot be read. */
+/** The names that the answer chooses, best first. `null` if the answer cannot be read. */
 export function parseChoice(answer: string, offered: readonly string[]): string[] | null {
   for (const text of objectsIn(answer)) {
     const names = namesIn(text)
@@ -55,7 +55,7 @@ function nameOf(value: unknown): string[] {
 const answerCharsMax = 20_000
 const objectsMax = 20
 
-/** The texts in an answer that may be the object: the whole of it, then what lies between a `{` and the `}` that closes it. */
+/** The texts in an answer that may be the object: first the whole answer, then each text from a `{` to the `}` that closes it. */
 function* objectsIn(answer: string): Generator<string> {
   const text = answer.slice(0, answerCharsMax).trim()
   yield text

@@ -1,6 +1,7 @@
-// Vectors of skills: asked for once, kept for each provider by what was embedded and by which model.
-// V1. One embed call brings what is not kept yet, and the query. V2. At most `vectorsMax` are kept; the longest unused leaves.
-// V3. Vectors that cannot be compared (wrong count, another length, no numbers) are an error, and none of them is kept.
+// Gets the vectors of skills. Each is requested once and kept per provider, under the embedded text and the model.
+// V1. One embed call gets the query and all vectors that are not kept yet.
+// V2. At most `vectorsMax` vectors are kept. The one that was unused for longest is dropped.
+// V3. Vectors that cannot be compared (wrong count, wrong length, no numbers) are an error, and none of them is kept.
 import { createHash } from 'node:crypto'
 import type { EmbeddingProvider } from '../provider/embedding-provider.ts'
 import type { Skill } from './skill.ts'
@@ -16,7 +17,7 @@ export interface SkillVectors {
   readonly skills: readonly { readonly skill: Skill; readonly vector: Vector }[]
 }
 
-/** @throws {ProviderError} when the provider does; an Error when its vectors cannot be compared */
+/** @throws {ProviderError} if the provider throws it; an Error if its vectors cannot be compared */
 export async function embedSkills(query: string, skills: readonly Skill[], provider: EmbeddingProvider, signal: AbortSignal): Promise<SkillVectors> {
   const kept = vectorsOf.get(provider) ?? new Map<string, Vector>()
   vectorsOf.set(provider, kept)
@@ -35,7 +36,7 @@ export async function embedSkills(query: string, skills: readonly Skill[], provi
   const byKey = new Map(missing.map(([key], i) => [key, fresh[i]]))
   const vectors = wanted.map(({ skill, key }) => ({ skill, key, vector: byKey.has(key) ? byKey.get(key) : kept.get(key) }))
   if (queryVector === undefined || fresh.length !== missing.length || !comparable([queryVector, ...vectors.map(({ vector }) => vector)])) {
-    // What is kept may be of another make of the same model: it is asked for anew next time.
+    // The kept vectors may come from another build of the same model, so they are requested again next time.
     for (const { key } of wanted) kept.delete(key)
     throw new Error(`The embeddings of ${provider.name} cannot be compared with each other.`)
   }

@@ -1,11 +1,12 @@
-// The `beaver-team-workflow` block of a skill's body: advice to the root agent for a tool call (D-44).
-// G1. The first valid block that no longer fence encloses. G2. A broken one is told, and the skill still loads.
+// Finds the `beaver-team-workflow` block in a skill's body: advice to the root agent for a tool call (D-44).
+// G1. The first valid block counts, unless a longer fence encloses it.
+// G2. A broken block is reported, and the skill still loads.
 import { messageOf, plannedRequirement } from '@beaver/core'
 import { findWorkflow } from '@beaver/workflows'
 import { z } from 'zod'
 import type { WorkflowGuidance } from './skill.ts'
 
-// Loose: what else the preferred tool takes (edges, a flow, an aggregator) is its own to check.
+// Loose, because the preferred tool checks its further arguments (edges, a flow, an aggregator) itself.
 const guidance = z.looseObject({
   version: z.literal(1),
   preferred_tool: z.string().refine((name) => findWorkflow(name) !== null, {
@@ -28,7 +29,7 @@ const guidance = z.looseObject({
   output_boundary: z.object({ allow: z.array(z.string()).default([]), deny: z.array(z.string()).default([]) }).optional(),
 })
 
-/** The first valid `beaver-team-workflow` block that no longer fence encloses (D-44). */
+/** Finds the first valid `beaver-team-workflow` block that no longer fence encloses (D-44). */
 export function findGuidance(body: string, tell: (severity: 'warning', message: string) => void): WorkflowGuidance | null {
   for (const { info, content, closed } of fencedBlocks(body)) {
     if (info !== 'beaver-team-workflow') continue

@@ -1,6 +1,8 @@
-// Skills on disk: `<folder>/*/SKILL.md`, one level, a lenient host of the Agent Skills standard (D-43).
-// K1. One broken skill never keeps another from loading; what is wrong is a diagnostic. K2. The first folder given wins a
-//     collision, and says so. K3. Nothing in a skill is executed by loading it. K4. At most `skillsMax` are loaded.
+// Loads skills from disk: `<folder>/*/SKILL.md`, one level, as a lenient host of the Agent Skills standard (D-43).
+// K1. A broken skill does not keep another from loading. What is wrong with it is a diagnostic.
+// K2. If two folders have a skill of the same name, the folder that is given first wins, and a diagnostic says so.
+// K3. Loading a skill executes nothing in it.
+// K4. At most `skillsMax` skills are loaded.
 import { createHash } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,6 +12,7 @@ import { readFrontMatter } from './read-front-matter.ts'
 import { readSkillFile, skillFileName } from './skill-file.ts'
 import type { Skill } from './skill.ts'
 
+/** The loaded skills, and what was wrong with files. */
 export interface LoadedSkills {
   readonly skills: readonly Skill[]
   readonly diagnostics: readonly LoadDiagnostic[]
@@ -20,7 +23,7 @@ export type Tell = (severity: LoadDiagnostic['severity'], message: string) => vo
 const skillsMax = 2_000
 const nameCharsMax = 200
 
-/** Loads the skills of several folders; a folder that does not exist holds none. */
+/** Loads the skills of several folders. A folder that does not exist contains none. */
 export async function loadSkills(folders: readonly string[]): Promise<LoadedSkills> {
   const skills = new Map<string, Skill>()
   const diagnostics: LoadDiagnostic[] = []
@@ -42,7 +45,7 @@ export async function loadSkills(folders: readonly string[]): Promise<LoadedSkil
   return { skills: [...skills.values()], diagnostics }
 }
 
-/** Names of what may be skill folders, in order. */
+/** The names of possible skill folders, in order. */
 async function foldersIn(parent: string, diagnostics: LoadDiagnostic[]): Promise<string[]> {
   try {
     const entries = await readdir(parent, { withFileTypes: true })
@@ -57,7 +60,7 @@ async function foldersIn(parent: string, diagnostics: LoadDiagnostic[]): Promise
   }
 }
 
-/** One SKILL.md; `null` when it cannot be used, with the reason told. */
+/** Reads one SKILL.md. Returns `null` if it cannot be used, and reports the reason. */
 export function parseSkill(source: { bytes: Uint8Array; folder: string; folderName: string }, tell: Tell): Skill | null {
   const read = readFrontMatter(source.bytes)
   if (!read.ok) return reject(read.reason)
@@ -99,7 +102,7 @@ function nameOf(fields: Readonly<Record<string, unknown>>, folderName: string, t
   return name
 }
 
-/** Whoever writes the field wants the skill hidden, in whatever spelling; only a plain no shows it. */
+/** An author who writes the field wants to hide the skill, in any spelling. Only a plain no shows it. */
 function isHidden(value: unknown, tell: Tell): boolean {
   if (value === undefined || value === null || typeof value === 'boolean') return value === true
   const hidden = !/^(?:false|no|off|0|)$/i.test(typeof value === 'string' || typeof value === 'number' ? String(value).trim() : 'true')
@@ -107,7 +110,7 @@ function isHidden(value: unknown, tell: Tell): boolean {
   return hidden
 }
 
-/** Tools as a text with spaces, a text with commas, or a list; brackets keep theirs: `Bash(git add:*) Read`. */
+/** Tools as a text with spaces, a text with commas, or a list. Text in brackets is not split: `Bash(git add:*) Read`. */
 function toolsOf(value: unknown, tell: Tell): readonly string[] | null {
   if (value === undefined || value === null) return null
   if (typeof value === 'string') return value.match(/(?:[^\s,(]|\([^)]*\)?)+/g) ?? []
@@ -126,7 +129,7 @@ function textOf(fields: Readonly<Record<string, unknown>>, field: string, tell: 
 
 const own = (fields: Readonly<Record<string, unknown>>, field: string): unknown => (Object.hasOwn(fields, field) ? fields[field] : undefined)
 
-/** What a value of YAML is, in words. */
+/** The kind of a YAML value, in words. */
 export function kindOf(value: unknown): string {
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'number' || typeof value === 'bigint') return 'a number'

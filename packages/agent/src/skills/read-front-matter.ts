@@ -1,18 +1,19 @@
-// A SKILL.md as its two parts: the fields of its front matter, and its body. Pure.
-// F1. Only YAML between two lines "---" is read; nothing is executed, whatever the marks say. F2. What is read is bounded: bytes,
-//     aliases, depth. F3. What cannot be read is one reason, for a person.
+// Splits a SKILL.md into the fields of its front matter and its body. Pure.
+// F1. Only YAML between two lines "---" is read. Nothing is executed, whatever the tags say.
+// F2. The input is bounded in bytes, aliases and depth.
+// F3. For input that cannot be read, there is one reason for a person.
 import { messageOf } from '@beaver/core'
 import { parse as parseYaml, YAMLParseError } from 'yaml'
 
 export const skillBytesMax = 1024 * 1024
-/** Reading YAML takes time by the square of its keys. */
+/** The time to read YAML grows with the square of the number of its keys. */
 const frontMatterCharsMax = 16 * 1024
 const aliasesMax = 20
 
 export interface SkillText {
   readonly fields: Readonly<Record<string, unknown>>
   readonly body: string
-  /** What is wrong with it although it could be read. */
+  /** What is wrong with the front matter although it could be read. */
   readonly warnings: readonly string[]
 }
 
@@ -72,10 +73,10 @@ function readYaml(
   return { ok: true, fields: value as Record<string, unknown> }
 }
 
-/** An empty text is no document; unknown tags are texts. */
+/** An empty text is no document. Unknown tags are texts. */
 const parse = (yaml: string): unknown => (yaml.trim() === '' ? null : parseYaml(yaml, { maxAliasCount: aliasesMax, logLevel: 'error' }))
 
-/** With quotes around the values of top-level lines that hold ": ", which skills written for other hosts often lack. */
+/** Adds quotes around the values of top-level lines that contain ": ". Skills written for other hosts often lack these quotes. */
 function withQuotes(yaml: string): string {
   return yaml.replaceAll(
     /^([\w-]+):[ \t]+([^\n"'|>[{&*!#][^\n]*:(?:[ \t][^\n]*)?)$/gm,
@@ -84,8 +85,8 @@ function withQuotes(yaml: string): string {
 }
 
 /**
- * What is wrong, for a person. The parser has a code for most faults. It has none for too many aliases, and one code for two ways to
- * write a block where none can be: only these two are told apart by its words.
+ * What is wrong, for a person. The parser has a code for most faults. It has none for too many aliases, and one code for two kinds of misplaced
+ * blocks. Only these are told apart by the parser's words.
  */
 function whatOf(error: unknown): string {
   if (!(error instanceof YAMLParseError)) {
@@ -94,7 +95,7 @@ function whatOf(error: unknown): string {
   }
   if (error.code === 'RESOURCE_EXHAUSTION') return 'it is nested too deeply'
   const line = error.linePos?.[0].line
-  // The first line of the file is the mark.
+  // The mark is the first line of the file, so it is added to the count.
   const where = line === undefined ? '' : ` (line ${line + 1})`
   if (error.code === 'BLOCK_AS_IMPLICIT_KEY' && error.message.startsWith('Nested mappings')) return `a value that holds ": " must stand in quotes${where}`
   if (error.code === 'DUPLICATE_KEY') return `a field stands in it twice${where}`

@@ -1,26 +1,27 @@
-// Recall: which skills a text may be about, before a model is asked. Pure: by words here, by vectors that others made.
-// R1. A text that is about no skill has no candidate, so that it costs no model call. R2. Whether a skill is a candidate depends
-//     on the text and on that skill alone; how rare a word is among all skills only orders the candidates.
-// R3. Words are compared whole, without their ending "s"; Chinese, Japanese and Korean by pairs of characters.
+// Recall: finds the skills that a text may be about, before a model is asked. Words are compared here; vectors are given. Pure.
+// R1. A text that matches no skill has no candidate and costs no model call.
+// R2. Whether a skill is a candidate depends only on the text and on that skill. The rarity of a word among all skills only orders the
+// candidates.
+// R3. Words are compared whole, without a final "s". Chinese, Japanese and Korean are compared by pairs of characters.
 import type { Skill } from './skill.ts'
 
-/** The skills a model chooses from, at most. */
+/** How many skills a model chooses from, at most. */
 export const candidatesMax = 8
 
-/** So many of the words that are compared must be found. */
+/** The share of the compared words that must be found. */
 const shareMin = 1 / 3
-/** One word alone counts when it is of the skill's name: "second" or "count" stand in many a description. */
+/** A single word counts only if it is in the skill's name: many descriptions contain words such as "second" or "count". */
 const nameShareMin = 1 / 2
-/** Fewer words of a skill are too few to be measured by. */
+/** A skill with fewer words than this is too short for a share of its own words. */
 const skillWordsMin = 8
 /** A task of many pages is not read to its end. */
 const wordsMax = 2_000
-/** Below this, vectors say that texts have nothing to do with each other, whatever the model. */
+/** Below this similarity, texts have nothing in common, whatever the model. */
 const similarityMin = 0.2
 
 export interface Recalled {
   readonly skill: Skill
-  /** From 0 to 1, 1 is best. */
+  /** From 0 to 1, where 1 is best. */
   readonly score: number
   /** The share of the text's words that the skill has. */
   readonly share: number
@@ -29,11 +30,11 @@ export interface Recalled {
 /**
  * The skills that share words with a text, best first, at most `candidatesMax`.
  *
- * A skill is one when two of its words, and a third of the words compared, stand in the text (compared are the text's words, or
- * the skill's where those are fewer); when the one word found is of the skill's name and half of the text; or when all words of a
- * name of several words are found.
+ * The compared words are the text's, or the skill's if it has fewer. A skill is a candidate in three cases: the text has two of its words and a
+ * third of the compared words; or the one word found is in the skill's name and makes up half of the text; or the text has all words of a name
+ * of several words.
  *
- * @param options `oneWord`: whether a text of one word, such as a query, is about a skill only by its name. Default `of_name`.
+ * @param options `oneWord`: whether a text of one word, such as a query, matches a skill only by its name. Default: `of_name`.
  */
 export function recallByWords(text: string, skills: readonly Skill[], options: { readonly oneWord: 'of_name' | 'any' } = { oneWord: 'of_name' }): Recalled[] {
   const wanted = wordsOf(text)
@@ -76,7 +77,7 @@ export function recallByVectors(text: readonly number[], skills: readonly { read
     .slice(0, candidatesMax)
 }
 
-/** From -1 to 1; 0 where one of them has no direction. */
+/** From -1 to 1. It is 0 if one of the vectors has no direction. */
 export function cosine(a: readonly number[], b: readonly number[]): number {
   let dot = 0
   let squaresA = 0
@@ -96,7 +97,7 @@ interface SkillWords {
   readonly all: ReadonlySet<string>
 }
 
-/** Skills do not change, and are compared with every task. */
+/** A cache: skills do not change, and each task is compared with all of them. */
 const skillWords = new WeakMap<Skill, SkillWords>()
 
 function wordsOfSkill(skill: Skill): SkillWords {
@@ -116,7 +117,7 @@ function sum(words: Iterable<string>, weights: ReadonlyMap<string, number>): num
   return total
 }
 
-/** Words of the language, and those that stand in every description ("Use it when the user asks …"). */
+/** Common words of the language, and words that are in every description ("Use it when the user asks …"). */
 const filler = new Set(
   (
     'a about all also am an and any are as ask at be been but by can could did do does each for from get had has have help how i if in into is it its just like ' +
@@ -127,10 +128,10 @@ const filler = new Set(
 const cjk = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}'
 const cjkRuns = new RegExp(`([${cjk}]+)`, 'u')
 const beginsCjk = new RegExp(`^[${cjk}]`, 'u')
-/** Characters that join words of Chinese and Japanese: a pair with one of them is no word. */
+/** Particles of Chinese and Japanese: a pair with one of these characters is no word. */
 const joining = new Set('的了这那吗吧呢啊请我你他她它们个是はがをのに')
 
-/** What of a text is compared. */
+/** The words of a text that are compared. */
 function wordsOf(text: string): Set<string> {
   const words = new Set<string>()
   for (const [run] of text

@@ -1,7 +1,9 @@
-// The SkillAssembler: which skills a task gets that names none (SA-01…SA-05). Recall over all skills, then one model call.
-// A1. Nothing is asked when recall finds nothing. A2. One answer: where one endpoint gives none, the next is asked; one that is
-//     alone is asked once more. A3. When nobody answers, or the answer cannot be read, nothing is chosen and it says why: the run
-//     goes on without a skill. Only an abort throws.
+// The SkillAssembler: finds the skills for a task that names none (SA-01…SA-05), by recall over all skills and then one model call.
+// A1. No model is asked if recall finds nothing.
+// A2. There is one answer. If an endpoint fails in a way that another may not, the next is asked; a single one
+//     is asked once more.
+// A3. If no endpoint answers, or if the answer cannot be read, nothing is chosen and `failure` says why. The run continues without a
+// skill. Only an abort throws, and what `beforeAsking` throws.
 // A4. A skill that models may not invoke is neither recalled nor chosen.
 import { type Failure, fallbackClasses, messageOf, noUsage, type Usage } from '@beaver/core'
 import { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError } from '../provider/chat-provider.ts'
@@ -12,30 +14,36 @@ import { embedSkills } from './embed-skills.ts'
 import { recallByVectors, recallByWords, type Recalled } from './recall.ts'
 import type { Skill } from './skill.ts'
 
+/** The result of a search for skills. */
 export interface SkillSelection {
   readonly recall: 'embedding' | 'lexical'
-  /** Best first; scores from 0 to 1. */
+  /** Best first. Scores are from 0 to 1. */
   readonly candidates: readonly { readonly name: string; readonly score: number }[]
-  /** In the order of relevance the model gave them. */
+  /** In the model's order of relevance. */
   readonly chosen: readonly Skill[]
-  /** Of the chat call. */
+  /** The usage of the chat call. */
   readonly usage: Usage
-  /** `null` when no provider answered. */
+  /** `null` if no provider answered. */
   readonly provider: string | null
   readonly model: string | null
-  /** Why nothing was chosen, when the model could not be asked or understood. */
+  /** Why nothing was chosen, if the model could not be asked or understood. */
   readonly failure: Failure | null
 }
 
+/** What the search for skills needs. */
 export interface AssembleOptions {
   readonly skills: readonly Skill[]
   readonly providers: Pick<ProviderBundle, 'main' | 'fallback' | 'auxiliary' | 'embeddings'>
   readonly signal: AbortSignal
-  /** Awaited before an endpoint is asked for anything; what it throws ends the search. */
+  /** Awaited before an endpoint is asked for anything. An error that it throws ends the search. */
   readonly beforeAsking?: () => Promise<void>
 }
 
-/** `null`: no skill may fit, so nothing was asked. @throws the abort of `signal` */
+/**
+ * Returns `null` if no skill may fit, so that nothing was asked.
+ *
+ * @throws the abort of `signal`, and what `beforeAsking` throws
+ */
 export async function assembleSkills(query: string, { skills, providers, signal, beforeAsking }: AssembleOptions): Promise<SkillSelection | null> {
   signal.throwIfAborted()
   const invocable = skills.filter((skill) => skill.modelInvocable)
@@ -65,7 +73,7 @@ async function recallSkills(
 
 type Choice = Pick<SkillSelection, 'chosen' | 'usage' | 'provider' | 'model' | 'failure'>
 
-/** Who is asked, in this order: the auxiliary provider, the main one, its fallback; one that is alone is asked twice. */
+/** The providers in the order in which they are asked: auxiliary, main, fallback. A single one is asked twice. */
 function choosers({ auxiliary, main, fallback }: AssembleOptions['providers']): readonly ChatProvider[] {
   const others = [auxiliary, main, fallback].filter((each) => each !== null)
   return others.length === 1 ? [main, main] : others
@@ -90,7 +98,7 @@ async function choose(query: string, recalled: readonly Recalled[], providers: r
   return { ...told, chosen: names.flatMap((name) => offered.find((skill) => skill.name === name) ?? []), failure: null }
 }
 
-/** The first answer of one of them. What another endpoint could not answer either ends it. */
+/** The first answer of one of them. An error that another endpoint could not help ends the search. */
 async function askFirst(
   providers: readonly ChatProvider[],
   request: ChatRequest,

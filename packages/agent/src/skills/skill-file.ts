@@ -1,6 +1,7 @@
-// The SKILL.md of a folder, read from disk.
-// D1. What is read lies in the skill's real folder: the folder itself may be a link, its SKILL.md may not lead out of it.
-// D2. Nothing waits: a named pipe, a folder, a device of that name is refused. D3. The size is asked before a byte is read.
+// Reads the SKILL.md of a folder from disk.
+// D1. The file is in the skill's real folder: the folder itself may be a link, but its SKILL.md may not lead out of it.
+// D2. Reading never waits: a named pipe, a folder or a device of that name is refused.
+// D3. The size is checked before a byte is read.
 import { constants } from 'node:fs'
 import { lstat, open, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,7 +13,7 @@ export const skillFileName = 'SKILL.md'
 
 export type SkillFileRead =
   | { readonly kind: 'read'; readonly bytes: Uint8Array }
-  /** No skill is there. */
+  /** The folder contains no skill. */
   | { readonly kind: 'none' }
   | { readonly kind: 'refused'; readonly reason: string }
 
@@ -32,7 +33,7 @@ export async function readSkillFile(folder: string): Promise<SkillFileRead> {
     const found = await handle.stat()
     if (!found.isFile()) return refused('It is not a regular file.')
     if (found.size > skillBytesMax) return refused(`It has ${found.size} bytes; at most ${skillBytesMax} are read.`)
-    // One byte more than there may be: a file that grows meanwhile is told by the reader.
+    // One byte more than the size, so that the caller notices a file that grows meanwhile.
     return { kind: 'read', bytes: await readPart(handle, 0, found.size + 1) }
   } catch (error) {
     const code = codeOf(error)

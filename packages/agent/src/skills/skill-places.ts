@@ -1,13 +1,14 @@
-// Where skills are looked for, in the order in which they win a name (D-43).
+// The folders in which skills are looked for, in the order in which they win a name (D-43).
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+/** A folder in which skills are looked for. */
 export interface SkillPlace {
   readonly source: 'configured' | 'workspace' | 'built-in'
   readonly folder: string
 }
 
-/** @param options `configured`: folders of the configuration; `workspace`: the folder whose `skills` are looked at. Absolute. */
+/** @param options `configured`: the folders of the configuration; `workspace`: the folder that contains `skills`. All paths are absolute. */
 export function skillPlaces(options: { readonly configured: readonly string[]; readonly workspace: string }): SkillPlace[] {
   const builtin = fileURLToPath(new URL('../../../../skills', import.meta.url))
   const places: SkillPlace[] = [
@@ -15,7 +16,7 @@ export function skillPlaces(options: { readonly configured: readonly string[]; r
     { source: 'workspace', folder: join(options.workspace, 'skills') },
     { source: 'built-in', folder: builtin },
   ]
-  // In Beaver's own checkout the workspace's are the built-in ones: they are looked at once.
+  // In Beaver's own checkout, the workspace's folder is also the built-in one, so it is read once.
   return places
     .filter(({ folder }, i) => places.findIndex((other) => other.folder === folder) === i)
     .map((place) => (place.folder === builtin ? { ...place, source: 'built-in' } : place))

@@ -1,7 +1,8 @@
-// A loaded skill: a SKILL.md folder. Its guidance advises the root agent which workflow tool to call and how to fill it;
-// it is never an execution graph (S0 §7).
+// A loaded skill: a SKILL.md folder. Its guidance advises the root agent which workflow tool to call and how to fill it.
+// Guidance is never an execution graph (S0 §7).
 import type { EvidenceRequirement } from '@beaver/core'
 
+/** An agent that a skill's guidance proposes. */
 export interface GuidanceAgent {
   readonly name: string
   readonly instruction: string
@@ -13,6 +14,7 @@ export interface GuidanceAgent {
   readonly evidence_contract?: string | undefined
 }
 
+/** The content of a `beaver-team-workflow` block. */
 export interface WorkflowGuidance {
   readonly version: 1
   readonly preferred_tool: string
@@ -22,18 +24,19 @@ export interface WorkflowGuidance {
   readonly [argument: string]: unknown
 }
 
+/** A loaded skill. */
 export interface Skill {
   readonly name: string
   readonly description: string
-  /** Everything after the front matter, the guidance block included. */
+  /** The text after the front matter, including the guidance block. */
   readonly body: string
   /** SHA-256 of the file's bytes. */
   readonly sha256: string
   readonly folder: string
   readonly guidance: WorkflowGuidance | null
-  /** Whether models may find and choose it; `false`: only a person or another skill names it (`disable-model-invocation`). */
+  /** Whether models may find and choose the skill. `false`: only a person or another skill names it (`disable-model-invocation`). */
   readonly modelInvocable: boolean
-  /** The tools the skill says it needs; `null`: it says nothing. It brings no tool and takes none away (TA-01). */
+  /** The tools that the skill says it needs. `null`: it names none. The field neither adds nor removes a tool (TA-01). */
   readonly allowedTools: readonly string[] | null
   readonly license: string | null
   readonly compatibility: string | null

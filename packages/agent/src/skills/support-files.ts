@@ -1,5 +1,6 @@
-// The files of a skill besides its SKILL.md: what there is, and one of them, whatever the path looks like.
-// S1. Nothing outside the skill's real folder is read or told of. S2. Links are not listed; one that stays inside can be read.
+// Lists the files of a skill besides its SKILL.md, and reads one of them.
+// S1. Nothing outside the skill's real folder is read or revealed, whatever the path.
+// S2. Links are not listed. A link that stays inside can be read.
 import { readFilePart, type FilePart } from '../files/file-part.ts'
 import { walk } from '../files/walk.ts'
 import { quoted, resolveInside, type PathRoot } from '../files/workspace-path.ts'
@@ -9,13 +10,14 @@ import type { Skill } from './skill.ts'
 
 const filesMax = 200
 const depthMax = 8
-/** Files and folders that are looked at; links to large folders would take long. */
+/** How many files and folders are looked at, because links to large folders would take long. */
 const lookedAtMax = 5_000
 
+/** The files of a skill besides its SKILL.md. */
 export interface SupportFiles {
   /** Relative to the skill's folder, nearest first. */
   readonly files: readonly string[]
-  /** There are more than are listed. */
+  /** Whether there are more files than are listed. */
   readonly more: boolean
 }
 
@@ -33,14 +35,14 @@ export async function listSupportFiles(skill: Pick<Skill, 'name' | 'folder'>, si
     }
   } catch (error) {
     signal.throwIfAborted()
-    // The folder went away since it was loaded, or may not be read: its body is still there.
+    // The folder was removed after loading, or may not be read. The skill's body is still in memory.
     if (!(error instanceof ToolFailure) && (error as NodeJS.ErrnoException).code === undefined) throw error
   }
   return { files, more: false }
 }
 
 /**
- * A part of one file.
+ * Reads a part of one file.
  *
  * @param path relative to the skill's folder
  * @throws {ToolFailure} `outside_skill`, `not_found`, `not_a_file`, `binary_file`, `unreadable`

@@ -1,17 +1,19 @@
-// The arguments of a call, from the text a provider hands on to data a tool may be given.
-// A1. Data only: an object, of bounded size and depth, without a key that means the prototype. A2. What permission rules see and
-//     what the tool gets are the same value: of a key that is there twice, the last. A3. Never throws.
+// Turns the arguments of a call from a provider's text into data that a tool may get.
+// A1. The result is data only: an object of bounded size and depth, without a key that means the prototype.
+// A2. Permission rules and the tool see the same value. If a key occurs twice, the last one counts.
+// A3. It never throws.
 import { thrownText } from './tool-failure.ts'
 
+/** The arguments of a call, or why they cannot be used. */
 export type CallArguments =
   | { readonly ok: true; readonly value: Readonly<Record<string, unknown>> }
-  /** For the model: what to change. */
+  /** Says what to change, for the model. */
   | { readonly ok: false; readonly message: string }
 
 const argumentsCharsMax = 4_000_000
 const argumentsDepthMax = 100
 
-/** No text at all is an object without fields. */
+/** An empty text is an object without fields. */
 export function readCallArguments(tool: string, text: string): CallArguments {
   const refused = (what: string): CallArguments => ({ ok: false, message: `The arguments of ${tool} ${what}` })
   if (text.length > argumentsCharsMax)
@@ -28,7 +30,7 @@ export function readCallArguments(tool: string, text: string): CallArguments {
   return fault === null ? { ok: true, value } : refused(fault)
 }
 
-/** Level by level rather than by recursion: the depth is what is to be found out. */
+/** Iterative, level by level, because the depth is not known yet. */
 function faultIn(value: object): string | null {
   let level: object[] = [value]
   for (let depth = 1; level.length > 0; depth++) {

@@ -1,4 +1,4 @@
-// What is wrong with a tool's definition, told to whoever wrote it, when the module is loaded.
+// Finds what is wrong with a tool's definition. Its author learns it when the module is loaded.
 import { BeaverError } from '@beaver/core'
 import { z } from 'zod'
 import { thrownText } from './tool-failure.ts'
@@ -46,7 +46,11 @@ export function definitionFault(definition: Definition): BeaverError | null {
   return fault('its input must be an object at the top, such as z.strictObject({ … }).')
 }
 
-/** JSON Schema of the arguments, made once for each input. Throws what zod throws. */
+/**
+ * The JSON Schema of the arguments, made once for each input.
+ *
+ * @throws what zod throws
+ */
 export function schemaOf({ input }: Pick<Definition, 'input'>): Record<string, unknown> {
   const known = schemas.get(input)
   if (known !== undefined) return known

@@ -1,8 +1,10 @@
-// Executing one tool call: arguments parsed, a deadline set, every way to fail turned into a result the model can read.
-// X1. Never throws: a call always has a result, whatever the tool throws or returns. X2. A result is bounded, well-formed text:
-//     what is too long is cut, and says so. X3. A call that has a result has ended, for the loop: what its tool does later is not heard.
-//     X4. A call that runs in this thread is marked from its beginning until its tool is done, so that whoever watches the thread
-//     knows what it may be held up by. X5. A call of a suspect tool runs in a cell.
+// Executes one tool call: it parses the arguments, sets a deadline, and turns every failure into a result that the model can read.
+// X1. It never throws: a call always has a result, whatever the tool throws or returns.
+// X2. A result is bounded, well-formed text. A text that is too long is cut and says so.
+// X3. A call that has a result has ended for the loop. What its tool does later is ignored.
+// X4. A call that runs in this thread is marked from its beginning until its tool is done, so that a watcher of the thread knows what may
+// block it.
+// X5. A call of a suspect tool from a module runs in a cell. A built-in tool has no module: if it is suspect too often, its calls are refused.
 import { type Clock, type Logger, silentLogger } from '@beaver/core'
 import type { LoopHost } from '../loop/loop-spec.ts'
 import { type CallScope, callScope } from './call-scope.ts'
@@ -12,6 +14,7 @@ import { boundedText, resultText } from './result-text.ts'
 import { failureOf, thrownText, ToolFailure } from './tool-failure.ts'
 import type { Tool, ToolContext } from './tool.ts'
 
+/** The result of a call, in the form that is recorded. */
 export interface ToolResult {
   readonly success: boolean
   readonly content: string
@@ -24,24 +27,25 @@ export function failedResult(tool: string, error: string, message: string): Tool
 }
 
 export interface CallLimits {
-  /** Where the tool has none of its own. */
+  /** The deadline of a tool that has none of its own. */
   readonly timeoutMs: number
   readonly signal: AbortSignal
   readonly clock: Clock
-  /** The tool cost this run or task a thread or an owner so often; absent: never. */
+  /** How often the tool cost this run or task a thread or an owner. Default: never. */
   readonly suspicions?: number
-  /** Told when the call begins to run in this thread, and through what it returns when nothing of it runs any more. */
+  /** Called when the call begins to run in this thread. The returned function is called when nothing of the call runs any more. */
   readonly works?: LoopHost['works']
-  /** Hears what the tool prints in a cell, and what it throws too late; absent: nobody. */
+  /** Receives what the tool prints in a cell and what it throws too late. Default: nobody does. */
   readonly logger?: Logger | undefined
 }
 
-/** How often a built-in tool may be under way when its thread is lost; one of the user's runs in a cell after the first time. */
+/** A built-in tool is refused after its thread was lost this often while it ran. A user's tool runs in a cell after the first time. */
 const builtinSuspicionsMax = 2
 
-/** A tool that did not ask for a cell has its whole time there: until the cell has started, the clock does not count. */
+/** A tool that did not ask for a cell has its whole time there: the clock does not count until the cell has started. */
 const cellStartMsMax = 5_000
 
+/** Executes one tool call. It never throws: every failure is a result that the model can read. */
 export async function executeTool(
   tool: Tool | undefined,
   call: { readonly name: string; readonly arguments: string },
@@ -85,7 +89,7 @@ export async function executeTool(
     const result = await Promise.race([work, ended])
     return { success: true, tool_name: tool.name, error: null, content: boundedText(resultText(tool.name, result)) }
   } catch (error) {
-    // A tool may answer the abort with an error of its own, and before we do.
+    // A tool may answer the abort with an error of its own, and may do so first.
     if (limits.signal.aborted) return failedResult(tool.name, 'cancelled', `${tool.name} was stopped because the run was cancelled.`)
     const failure = failureOf(stop.signal.aborted && failureOf(error)?.code !== 'tool_timeout' ? late() : error)
     if (failure !== null) return failedResult(tool.name, failure.code, failure.message)
@@ -97,7 +101,7 @@ export async function executeTool(
   }
 }
 
-/** Why the call cannot be made anywhere; `null`: it can. */
+/** Why the call cannot be made anywhere. `null` if it can. */
 function misplacement(tool: Tool, suspicions: number): string | null {
   if (tool.module !== undefined || tool.inHost === true) return null
   if ((tool.isolation ?? 'inline') !== 'inline')
@@ -106,11 +110,11 @@ function misplacement(tool: Tool, suspicions: number): string | null {
   return `${tool.name} was not run: ${suspicions} times the thread of this run died while the tool was at work. Do the work without it, or ask it for less.`
 }
 
-/** Whether an inline tool is put in a cell, because it is suspect. */
+/** Whether an inline tool goes into a cell because it is suspect. */
 const goesToCell = ({ module, isolation = 'inline' }: Tool, { suspicions = 0 }: CallLimits): boolean =>
   module !== undefined && isolation === 'inline' && suspicions > 0
 
-/** Where the call runs: in this thread, marked until the tool is done, or in a cell. */
+/** Runs the call in its place: in this thread, marked until the tool is done, or in a cell. */
 function place(tool: Tool, limits: CallLimits & { readonly onStart: () => void }): Tool['invoke'] {
   const { module, name } = tool
   const { works, timeoutMs, onStart } = limits

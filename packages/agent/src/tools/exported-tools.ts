@@ -1,12 +1,16 @@
-// The tools a module exports: one by one and in lists. In the daemon and in a cell the same.
+// Finds the tools that a module exports, one by one and in lists. The daemon and cells use the same function.
 import { pathToFileURL } from 'node:url'
 import { lendOwnPackages } from './own-packages.ts'
 import type { Tool } from './tool.ts'
 
-/** URL of a module, as cells are told it. */
+/** The URL of a module, in the form that cells get. */
 export const moduleUrl = (file: string): string => pathToFileURL(file).href
 
-/** By the names of its exports, each once. Loading a module runs it, and throws what it throws. */
+/**
+ * The tools by the names of their exports, each once. Loading a module runs it.
+ *
+ * @throws what the module throws
+ */
 export async function exportedTools(url: string): Promise<readonly Tool[]> {
   lendOwnPackages()
   const exports = Object.entries((await import(url)) as Record<string, unknown>)

@@ -1,47 +1,50 @@
-// Tools that live in the daemon's process rather than in a worker thread: those of MCP servers. Connected once per process,
-// however many loops ask; a loop calls them through its host.
+// Tools that live in the daemon's process and not in a worker thread: those of MCP servers. They are connected once per process, and the loops
+// call them through their host.
 import type { JsonObject } from '@beaver/core'
 import type { Permission } from './permission.ts'
 import { type Tool, type ToolContext, ToolFailure } from './tool.ts'
 
-/** Plain data: it goes to every worker thread. */
+/** Plain data: it is sent to every worker thread. */
 export interface ExternalTool {
   /** Unique among all tools; 1 to 64 of `a-z A-Z 0-9 _ -`. */
   readonly name: string
   readonly description: string
-  /** JSON Schema of the arguments. */
+  /** The JSON Schema of the arguments. */
   readonly parameters: Record<string, unknown>
   readonly idempotent: boolean
   readonly permission: Permission
-  /** Milliseconds a call may take, where it differs from the configured bound. */
+  /** How long a call may take, in milliseconds. Default: the configured bound. */
   readonly timeoutMs?: number
 }
 
+/** A call of an external tool. */
 export interface ExternalCall {
   readonly name: string
   readonly callId: string
   readonly arguments: JsonObject
-  /** Whose call it is. */
+  /** The run to which the call belongs. */
   readonly run?: Pick<ToolContext, 'workspace' | 'taskId' | 'sessionId' | 'runId'> | undefined
 }
 
+/** The result of an external call. */
 export interface ExternalResult {
   readonly success: boolean
   readonly content: string
-  /** A code when `success` is false. */
+  /** A code if `success` is false. */
   readonly error: string | null
 }
 
+/** The external tools of a daemon's process. */
 export interface ExternalTools {
-  /** What is offered now. */
+  /** The tools that are offered now. */
   readonly tools: readonly ExternalTool[]
-  /** Called when `tools` has changed; returns what ends it. */
+  /** Calls `listener` when `tools` has changed. The returned function ends this. */
   onChange(listener: () => void): () => void
-  /** Never rejects: what fails is a result the model can read. Ends soon after `signal` aborts. */
+  /** Never rejects: a failure is a result that the model can read. Ends soon after `signal` aborts. */
   call(call: ExternalCall, signal: AbortSignal): Promise<ExternalResult>
 }
 
-/** As a loop has it. */
+/** The external tool in the form that a loop uses. */
 export function externalTool(external: ExternalTool): Tool {
   return {
     ...external,

@@ -1,7 +1,8 @@
-// Tools of a user's own: TypeScript or JavaScript modules named in the configuration, each exporting what `defineTool` made.
-// U1. One broken module keeps no other from loading; what is wrong is a diagnostic. U2. A tool of one's own takes the place of
-//     a built-in one of the same name, and says so. U3. Loading a module runs it: only files the operator named are loaded.
-// U4. A tool that asks for a cell runs in one: there the module is loaded again.
+// Loads a user's own tools: TypeScript or JavaScript modules named in the configuration. Each exports what `defineTool` made.
+// U1. A broken module does not keep another from loading. What is wrong with it is a diagnostic.
+// U2. A user's tool replaces a built-in one of the same name, and a diagnostic says so.
+// U3. Loading a module runs it, so only files that the operator named are loaded.
+// U4. A tool that asks for a cell runs in one. The cell loads the module again.
 import { messageOf } from '@beaver/core'
 import type { LoadDiagnostic } from '../load-diagnostic.ts'
 import { inCell } from './cell/in-cell.ts'
@@ -9,12 +10,13 @@ import { toolNamePattern } from './definition-fault.ts'
 import { exportedTools, moduleUrl } from './exported-tools.ts'
 import type { Tool } from './tool.ts'
 
+/** The tools, and what was wrong with modules. */
 export interface LoadedTools {
   readonly tools: readonly Tool[]
   readonly diagnostics: readonly LoadDiagnostic[]
 }
 
-/** `builtin` and the tools of the modules, in that order. A module's tools are its exports by name, lists of tools included. */
+/** Returns `builtin` and then the tools of the modules. The tools of a module are its exports by name, including lists of tools. */
 export async function loadTools(builtin: readonly Tool[], files: readonly string[]): Promise<LoadedTools> {
   const tools = new Map(builtin.map((tool) => [tool.name, tool]))
   const own = new Map<string, string>()

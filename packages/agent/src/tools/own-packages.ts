@@ -1,12 +1,13 @@
-// What a user's tool module may import without installing it: `@beaver/agent` and `zod`, as Beaver itself has them.
-// O1. Only where the module's own folder has no such package: one that is installed there is used. O2. Only these two names, so that
-//     everything else stays as Node.js has it. O3. Once a thread; cells are threads and processes of their own.
+// Lets a user's tool module import `@beaver/agent` and `zod` without installing them. It gets the packages that Beaver itself has.
+// O1. A package that is installed for the module is used instead.
+// O2. Only these two names are resolved here; all others are left to Node.js.
+// O3. This happens once per thread. Cells are threads and processes of their own.
 import { registerHooks } from 'node:module'
 
 const lent: ReadonlySet<string> = new Set(['@beaver/agent', 'zod'])
 let lending = false
 
-/** From now on modules anywhere find them. */
+/** After this call, modules everywhere find these packages. */
 export function lendOwnPackages(): void {
   if (lending) return
   lending = true

@@ -1,30 +1,34 @@
-// Permissions of tool calls: allowed, asked for, denied (decisions.md D-19). Pure.
-// P1. The first rule that matches decides; without one the tool's own permission does. P2. What cannot be evaluated denies.
-// P3. Rules see the whole subject; people see it with what a screen would hide made visible, and told when it is cut.
+// Decides the permission of a tool call: allow, ask or deny (decisions.md D-19). Pure.
+// P1. The first rule that matches decides. Without one, the tool's own permission decides.
+// P2. A rule that cannot be evaluated denies.
+// P3. Rules see the whole subject. People see it with hidden characters made visible, and with a note if it is cut.
 import { thrownText } from './tool-failure.ts'
 import type { Tool } from './tool.ts'
 
+/** What happens to a call: it runs, a person is asked, or it is refused. */
 export type Permission = 'allow' | 'ask' | 'deny'
 
+/** A rule of the configuration. */
 export interface PermissionRule {
-  /** A tool's name; `*` stands for any characters. */
+  /** The name of a tool. `*` matches any characters. */
   readonly tool: string
-  /** What the call would act on (`Tool.subject`); `*` for any characters. Absent: every call. */
+  /** Matches what the call would act on (`Tool.subject`). `*` matches any characters. Default: every call. */
   readonly pattern?: string | undefined
   readonly decision: Permission
 }
 
+/** The decision about a call, and its reason. */
 export interface PermissionDecision {
   readonly decision: Permission
   /** What the call would act on, for the person who decides. */
   readonly subject: string
-  /** The rule that decided, as text, or why no rule could; `null`: the tool's own permission. */
+  /** The rule that decided, as text, or why no rule could. `null`: the tool's own permission decided. */
   readonly rule: string | null
 }
 
 const shownCharsMax = 20_000
 
-/** @param args the arguments as `readCallArguments` gave them, before the tool's schema saw them */
+/** @param args the arguments from `readCallArguments`, before the tool's schema reads them */
 export function permissionOf(tool: Tool, args: unknown, rules: readonly PermissionRule[]): PermissionDecision {
   let subject: string
   try {
@@ -44,7 +48,7 @@ function subjectOf(tool: Tool, args: unknown): string {
   return own
 }
 
-/** The parts between the `*` in their order, each at its first place: no backtracking. */
+/** Finds the parts between the `*` in their order, each at its first place, so that there is no backtracking. */
 function matches(pattern: string, text: string): boolean {
   const [first = '', ...rest] = pattern.split('*')
   const last = rest.pop()
@@ -59,7 +63,7 @@ function matches(pattern: string, text: string): boolean {
   return from <= text.length - last.length
 }
 
-/** Control characters and those that turn the direction of writing are shown as escapes. */
+/** Shows control characters, and characters that change the writing direction, as escapes. */
 function shown(subject: string): string {
   const visible = subject
     .slice(0, shownCharsMax)

@@ -1,12 +1,16 @@
-// What a tool returned, as the text a model reads.
-// R1. Only text and plain data have one; anything else is a failure that says so, never an empty or a misleading result.
-// R2. A bounded text says how much it left out, is well-formed, and is bounded again without change.
+// Turns a tool's return value into the text that a model reads.
+// R1. Only text and plain data become text. Any other value is a failure that says so, never an empty or a misleading result.
+// R2. A bounded text says how much it left out, is well-formed, and does not change if it is bounded again.
 import { thrownText, ToolFailure } from './tool-failure.ts'
 
-/** Of one result. */
+/** The limit of one result. */
 const resultCharsMax = 200_000
 
-/** A string as it is, `undefined` as `null`, anything else as JSON. @throws {ToolFailure} `invalid_result` */
+/**
+ * A string is kept, `undefined` becomes `null`, and any other value becomes JSON.
+ *
+ * @throws {ToolFailure} `invalid_result`
+ */
 export function resultText(tool: string, result: unknown): string {
   if (typeof result === 'string') return result
   if (result === undefined) return 'null'
@@ -23,7 +27,7 @@ export function resultText(tool: string, result: unknown): string {
   return text
 }
 
-/** At most `charsMax` characters; what is too long is cut, and says so. */
+/** At most `charsMax` characters. A text that is too long is cut and says so. */
 export function boundedText(text: string, charsMax = resultCharsMax): string {
   if (text.length <= charsMax) return text.toWellFormed()
   const note = (kept: number): string => `\n[cut: ${text.length - kept} more characters]`
@@ -31,7 +35,7 @@ export function boundedText(text: string, charsMax = resultCharsMax): string {
   return text.slice(0, kept).toWellFormed() + note(kept)
 }
 
-/** `end`, or one less where it would cut a character in two. */
+/** Returns `end`, or one less if `end` would cut a character in two. */
 export function wholeEnd(text: string, end: number): number {
   return /[\uD800-\uDBFF]/.test(text[end - 1] ?? '') ? end - 1 : end
 }

@@ -1,5 +1,5 @@
-// team_shared_state: how the members of a team share what they find (D-51). Only a team with a shared state has it.
-// One flat object of arguments: providers do not take a union at the top.
+// The tool team_shared_state: the members of a team share what they find (D-51). Only a team with a shared state has it.
+// Its arguments are one flat object, because providers do not accept a union at the top.
 import { sharedStateChange } from '@beaver/core'
 import { z } from 'zod'
 import { defineTool, ToolFailure, ToolInputError } from './tool.ts'

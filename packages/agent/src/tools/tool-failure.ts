@@ -1,4 +1,4 @@
-// What a tool throws so that the model reads it. The names and codes travel out of cells, the classes do not.
+// The errors that a tool throws for the model to read. Their names and codes cross the border of a cell; their classes do not.
 
 /** The arguments do not fit the tool. The message is for the model: it says what to change. */
 export class ToolInputError extends Error {
@@ -8,7 +8,7 @@ export class ToolInputError extends Error {
   }
 }
 
-/** A failure the model should read: what happened, with which thing, what to do. `code` is for programs. */
+/** A failure that the model should read: what happened, to which thing, and what to do. `code` is for programs. */
 export class ToolFailure extends Error {
   readonly code: string
   constructor(code: string, message: string) {
@@ -18,12 +18,12 @@ export class ToolFailure extends Error {
   }
 }
 
-/** What anything thrown says, whatever it is: never throws itself. Bounded, well-formed. */
+/** The text of anything that was thrown, bounded and well-formed. It never throws itself. */
 export function thrownText(error: unknown): string {
   return textOf(() => (error instanceof Error ? error.message : String(error))) ?? 'something was thrown that cannot be shown.'
 }
 
-/** A thrown thing as the failure it is; `null`: a crash. Also of another copy of these classes. */
+/** Reads a thrown value as a failure, also if it comes from another copy of these classes. `null`: a crash. */
 export function failureOf(error: unknown): { readonly kind: 'input' | 'failure'; readonly code: string; readonly message: string } | null {
   const name = textOf(() => (error instanceof Error ? error.name : ''))
   if (name === 'ToolInputError') return { kind: 'input', code: 'invalid_arguments', message: thrownText(error) }

@@ -1,6 +1,6 @@
-// What a package of tools makes them of: the definition, the fence of the workspace, cells, child processes.
-// K1. A cell loads this entry with the module of its tool, for each call: nothing of the loop, the skills or the providers is
-//     imported here.
+// The entry for packages of tools: the definition, the fence of the workspace, cells, child processes.
+// K1. A cell loads this entry with the module of its tool, for each call. So this entry imports nothing of the loop, the skills or the
+// providers.
 export { type FilePart, readFilePart } from '../files/file-part.ts'
 export { ignoredFolders, walk, type WalkedEntry } from '../files/walk.ts'
 export { isInside, pathFault, quoted, refusal, resolveInWorkspace, type WorkspacePath, workspaceRoot } from '../files/workspace-path.ts'

@@ -1,6 +1,7 @@
-// What a tool is. Built-in tools and users' own are made by `defineTool`; the executor treats them alike.
-// T1. Arguments reach `run` only after its schema accepted them. T2. A tool that throws has failed, nothing more: the loop goes on.
-// T3. A definition that no model could call is refused when it is made, by name.
+// Defines what a tool is. `defineTool` makes built-in tools and users' own, and the executor treats them alike.
+// T1. Arguments reach `run` only after its schema accepted them.
+// T2. A tool that throws has failed; the loop continues.
+// T3. A definition that no model could call is refused, by name, when it is made.
 import type { MemoryAnswer, MemoryChange, SessionSearchHit, SessionSearchRequest, SharedStateResult } from '@beaver/core'
 import { z } from 'zod'
 import type { SharedStateAccess } from '../loop/loop-spec.ts'
@@ -14,26 +15,33 @@ import { ToolInputError } from './tool-failure.ts'
 export { ToolFailure, ToolInputError } from './tool-failure.ts'
 
 /**
- * Where a call runs. `inline`: in the thread that many loops share. `thread`: in a worker thread of its own. `process`: in a
- * child process of its own, with its group. A cell that does not end is killed at the deadline of the call.
+ * Where a call runs. `inline`: in the thread that many loops share. `thread`: in a worker thread of its own. `process`: in a child process of
+ * its own, with its group. A cell that does not end is killed at the deadline of the call.
  */
 export type Isolation = 'inline' | 'thread' | 'process'
 
-/** In a cell there are the workspace, the ids and the signal: no skills, no shared state, and the calls to the host are refused. */
+/**
+ * What a call may use. In a cell, there are only the workspace, the ids and the signal: no skills and no shared state, and calls to the host
+ * are refused.
+ */
 export interface ToolContext {
-  /** The folder the run may work in; absolute, real path. */
+  /** The folder in which the run may work: an absolute, real path. */
   readonly workspace: string
   readonly taskId: string
   readonly sessionId: string
   readonly runId: string
   readonly callId: string
-  /** The state the run's team shares; `null` when there is none. */
+  /** Reads or changes the state that the run's team shares. `null` if there is none. */
   readonly sharedState: ((access: SharedStateAccess) => Promise<SharedStateResult>) | null
-  /** The skills there are. */
+  /** The loaded skills. */
   readonly skills: readonly Skill[]
   /** Changes the memory of the tenant. */
   memory(change: MemoryChange): Promise<MemoryAnswer>
-  /** Searches the transcripts of earlier sessions. @throws {BeaverError} */
+  /**
+   * Searches the transcripts of earlier sessions.
+   *
+   * @throws {BeaverError}
+   */
   searchSessions(request: Omit<SessionSearchRequest, 'session'>): Promise<readonly SessionSearchHit[]>
   /** Calls a tool of the daemon's process. */
   callExternal(call: Omit<ExternalCall, 'callId'>, signal: AbortSignal): Promise<ExternalResult>
@@ -41,63 +49,77 @@ export interface ToolContext {
   readonly signal: AbortSignal
 }
 
+/** A tool in the form that the executor uses. */
 export interface Tool {
   readonly name: string
   readonly description: string
-  /** JSON Schema of the arguments. */
+  /** The JSON Schema of the arguments. */
   readonly parameters: Record<string, unknown>
-  /** Running it twice does no harm: after a crash it is run again, otherwise its outcome is in doubt. */
+  /** Whether running the tool twice does no harm. If so, it runs again after a crash; otherwise its outcome is in doubt. */
   readonly idempotent: boolean
-  /** Its result follows from its arguments alone: the loop does not wait for a record of the call before it makes it. */
+  /** Whether the result follows from the arguments alone. If so, the loop makes the call without waiting for a record of it. */
   readonly pure?: boolean
-  /** Where no rule of the configuration says otherwise; absent: `allow`. */
+  /** Applies if no rule of the configuration decides. Default: `allow`. */
   readonly permission?: Permission
-  /** What a call acts on, as rules and people see it: a path, a URL, a command. Absent: the arguments as JSON. */
+  /** What a call acts on, for rules and people: a path, a URL, a command. Default: the arguments as JSON. */
   subject?(args: unknown): string | null
-  /** Why `invoke` would refuse the arguments, so that nobody is asked about such a call; `null`: it would not. Absent: not known before. */
+  /** Why `invoke` would refuse the arguments, so that nobody is asked about such a call. `null`: it would not. Absent: this is not known before. */
   inputFault?(args: unknown): string | null
-  /** Milliseconds a call may take, where it differs from the configured bound. */
+  /** How long a call may take, in milliseconds. Default: the configured bound. */
   readonly timeoutMs?: number
-  /** Absent: `inline`. Anything else needs `module`. */
+  /** Default: `inline`. Other values need `module`. */
   readonly isolation?: Isolation
-  /** Its calls only wait for the daemon's process: nothing of them runs in the thread. */
+  /** Whether its calls only wait for the daemon's process: nothing of them runs in the thread. */
   readonly inHost?: true
-  /** URL of the module that exports the tool, for its cells; absent for what is built in. `loadTools` sets it. */
+  /** The URL of the module that exports the tool, for its cells. `loadTools` sets it. Built-in tools have none. */
   readonly module?: string
-  /** Parses and runs. @throws {ToolInputError} when the arguments do not fit; anything else thrown is a failed call */
+  /**
+   * Parses the arguments and runs the tool.
+   *
+   * @throws {ToolInputError} if the arguments do not fit; any other error is a failed call
+   */
   invoke(args: unknown, context: ToolContext): Promise<string>
 }
 
+/** The definition of a tool, for `defineTool`. */
 export interface ToolDefinition<Input extends z.ZodType> {
   /** 1 to 64 of `a-z A-Z 0-9 _ -`. */
   readonly name: string
-  /** For the model: what it does, when to use it, what it returns. */
+  /** For the model: what the tool does, when to use it, what it returns. */
   readonly description: string
-  /** An object. Use `z.strictObject`. */
+  /** The schema of the arguments, an object. Use `z.strictObject`. */
   readonly input: Input
-  /** Default `false`, and `true` for a pure tool. */
+  /** Whether running the tool twice does no harm. Default: `false`, and `true` for a pure tool. */
   readonly idempotent?: boolean
   /**
-   * It computes its result from its arguments alone, in little time, inline: it reads and changes nothing else, so that nobody can
-   * tell whether it ran. Its result is recorded in one entry with the call. Default `false`.
+   * Whether the tool computes its result from its arguments alone, in little time, inline. It reads and changes nothing else, so nobody can tell
+   * whether it ran. Its result is recorded in one entry with the call. Default: `false`.
    */
   readonly pure?: boolean
-  /** Default `inline`. A tool in a cell is exported by a module that the configuration names. */
+  /** Where a call runs. Default: `inline`. A tool in a cell is exported by a module that the configuration names. */
   readonly isolation?: Isolation
-  /** Where no rule of the configuration decides. Default `allow`. */
+  /** Applies if no rule of the configuration decides. Default: `allow`. */
   readonly permission?: Permission
-  /** What a call acts on, as rules and people see it. Default: the arguments as JSON. */
+  /** What a call acts on, for rules and people. Default: the arguments as JSON. */
   subject?(input: z.output<Input>): string | null
-  /** Default: `agent.tool_timeout_ms` of the configuration. */
+  /** How long a call may take, in milliseconds. Default: `agent.tool_timeout_ms` of the configuration. */
   readonly timeoutMs?: number
-  /** A string is the result as it is; anything else becomes JSON. May be a promise. */
+  /** Returns the result, or a promise of it. A string is the result; any other value becomes JSON. */
   run(input: z.output<Input>, context: ToolContext): unknown
 }
 
 /**
- * @throws {BeaverError} `invalid_configuration` when no model could call it: a bad name, no description, an input that is no object
+ * Makes a tool from its definition.
+ *
+ * @throws {BeaverError} `invalid_configuration` if no model could call it: a bad name, no description, an input that is no object
  * @example
- * defineTool({ name: 'add', description: 'Adds two numbers.', input: z.strictObject({ a: z.number(), b: z.number() }), pure: true, run: ({ a, b }) => a + b })
+ * defineTool({
+ *   name: 'add',
+ *   description: 'Adds two numbers.',
+ *   input: z.strictObject({ a: z.number(), b: z.number() }),
+ *   pure: true,
+ *   run: ({ a, b }) => a + b,
+ * })
  */
 export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<Input>): Tool {
   const fault = definitionFault(definition)
@@ -113,7 +135,7 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
     ...(isolation === undefined || isolation === 'inline' ? {} : { isolation }),
     ...(permission === undefined ? {} : { permission }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    // Of arguments that do not fit, which never run, the subject is their JSON.
+    // Arguments that do not fit never run. Their subject is their JSON.
     ...(definition.subject === undefined
       ? {}
       : {

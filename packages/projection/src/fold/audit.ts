@@ -1,16 +1,16 @@
-// The audit: does each record follow the one before it in its task's log? It reports and goes on; it never refuses to show.
-// A1. Every record is compared with the head stored for its task, whatever batch it came in.
-// A2. After a fault the log goes on from what the record says of itself, so that one break is one finding.
-// A3. A record for a place that is already taken is kept in the finding; it changes no other row.
+// The audit: checks that each record follows the one before it in its task's log. It reports faults and continues.
+// A1. Every record is compared with the head that is stored for its task, whatever batch contained it.
+// A2. After a fault, the log continues from what the record says of itself, so that one break is one finding.
+// A3. A record that claims a place already taken is kept in the finding. It changes no other row.
 import { type LogId, placeFault, type WireRecord } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
 import type { Finding } from './intake.ts'
 import type { Sql } from '../store/sql.ts'
 
-/** `place`: the record takes its place in the log, with or without a finding. `repeat`: its place is taken. */
+/** `place`: the record takes its place in the log, with or without a finding. `repeat`: its place is already taken. */
 export type Verdict = { readonly kind: 'place' | 'repeat'; readonly finding: Finding | null }
 
-/** Judges a record against where its task stands, and moves the task on. */
+/** Judges a record against the head of its task, and moves the task on. */
 export function judge(task: HeldTask, log: LogId, record: WireRecord): Verdict {
   const { last_taskseq: taskseq, epoch, head_hash: hash } = task.row
   const fault = placeFault(log, { taskseq, epoch, hash }, record)
@@ -23,7 +23,7 @@ export function judge(task: HeldTask, log: LogId, record: WireRecord): Verdict {
   return { kind: 'place', finding: fault }
 }
 
-/** The task is shown as broken from here on. */
+/** From here on, the task is shown as broken. */
 export function broken(task: HeldTask): void {
   task.change().chain_ok = 0
 }

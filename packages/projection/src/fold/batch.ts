@@ -1,5 +1,5 @@
-// The rows of a batch while it is applied: tasks, runs, calls and usage are held in memory (held-rows.ts), all else is written at once.
-// B1. A task, a run or a call is read from its table at most once in a batch, and not at all when its task is new in the batch.
+// The rows of a batch while it is applied. Tasks, runs, calls and usage are held in memory (held-rows.ts); all others are written at once.
+// B1. A task, a run or a call is read from its table at most once in a batch, and not at all if its task is new in the batch.
 // B2. `task_key` numbers the logs in the order in which the stream first named them.
 import { emptyHead, type LogId, logKey } from '@beaver/core'
 import { HeldRows } from './held-rows.ts'
@@ -26,7 +26,7 @@ export class Batch {
   readonly #calls: HeldRows<CallRow>
   readonly #usage: HeldRows<UsageRow>
   readonly #byLog = new Map<string, HeldTask>()
-  /** How many more tasks there are of each status after the batch. */
+  /** How many more tasks of each status there are after the batch. */
   readonly #counts = new Map<string, number>()
   #lastKey: number | null = null
 
@@ -38,7 +38,7 @@ export class Batch {
     this.#usage = new HeldRows(sql, { table: 'model_usage', keys: ['task_key', 'run_id', 'provider', 'model'], columns: usageColumns })
   }
 
-  /** The task of a log; a log nobody has named yet gets a row. */
+  /** The task of a log. A log that has no row yet gets one. */
   task(log: LogId): HeldTask {
     const key = logKey(log)
     let held = this.#byLog.get(key)
@@ -53,7 +53,7 @@ export class Batch {
     return held
   }
 
-  /** Writes what is held. */
+  /** Writes the held rows. */
   save(): void {
     for (const task of this.#byLog.values()) this.#count(task.row.status, 1)
     for (const [status, n] of this.#counts) {
@@ -85,11 +85,11 @@ interface Tables {
 export class HeldTask {
   readonly sql: Sql
   readonly #row: TaskRow
-  /** The batch added it: no table has anything of it. */
+  /** Whether the batch added the task, so that no table has anything of it. */
   readonly #isNew: boolean
   readonly #tables: Tables
   readonly #runs = new Map<string, RunRow | null>()
-  /** The open calls by run, in the order in which they were asked for. */
+  /** The open calls by run, in the order in which they were requested. */
   readonly #openCalls = new Map<string | null, CallRow[]>()
   readonly #usage = new Map<string, UsageRow>()
 
@@ -104,18 +104,18 @@ export class HeldTask {
     return this.#row.task_key
   }
 
-  /** To be read. */
+  /** For reading only. */
   get row(): Readonly<TaskRow> {
     return this.#row
   }
 
-  /** To be changed. */
+  /** For changes. */
   change(): TaskRow {
     this.#tables.tasks.changed(this.#row)
     return this.#row
   }
 
-  /** A run to be changed; `undefined` when there is none of that id. */
+  /** A run, for changes. `undefined` if no run has that id. */
   run(runId: string | null): RunRow | undefined {
     if (runId === null) return undefined
     let run = this.#runs.get(runId)
@@ -128,14 +128,14 @@ export class HeldTask {
     return run
   }
 
-  /** Returns `false` when there is one of that id already. */
+  /** Returns `false` if a run has that id already. */
   addRun(run: BegunRun): boolean {
     if (this.run(run.run_id) !== undefined) return false
     this.#runs.set(run.run_id, this.#tables.runs.add(newRun({ ...run, task_key: this.key })))
     return true
   }
 
-  /** The calls of a run that have not ended, in the order in which they were asked for. */
+  /** The calls of a run that have not ended, in the order in which they were requested. */
   openCalls(runId: string | null): readonly CallRow[] {
     let calls = this.#openCalls.get(runId)
     if (calls === undefined) {
@@ -145,7 +145,7 @@ export class HeldTask {
     return calls
   }
 
-  /** The run's newest open call of an id, to be changed: of one answer the first. */
+  /** The run's newest open call of an id, for changes. If one answer has several, it is the first of them. */
   openCall(runId: string | null, callId: string): CallRow | undefined {
     let newest: CallRow | undefined
     for (const call of this.openCalls(runId)) if (call.call_id === callId && call.asked_taskseq > (newest?.asked_taskseq ?? 0)) newest = call
@@ -159,13 +159,13 @@ export class HeldTask {
     if (row.ended_at === null) open.push(row)
   }
 
-  /** The call is open no more. */
+  /** Removes the call from the open calls. */
   endCall(call: CallRow): void {
     const open = this.openCalls(call.run_id) as CallRow[]
     open.splice(open.indexOf(call), 1)
   }
 
-  /** What a run used of a model, to be changed. */
+  /** The usage row of a run for a model, for changes. */
   usage(runId: string, provider: string, model: string): UsageRow {
     const key = JSON.stringify([runId, provider, model])
     let row = this.#usage.get(key)

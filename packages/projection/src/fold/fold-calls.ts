@@ -1,7 +1,7 @@
-// What a run did: provider calls and tool calls. What they cost is in fold-usage.ts, what a person decided in fold-approvals.ts.
-// C1. Tokens are summed from what was recorded as used, on the run, on the task and by model alike.
-// C2. A start or a result belongs to the run's newest open call of that id; providers use ids again in later answers.
-// C3. A result nobody asked for has a row of its own.
+// Folds what a run did: provider calls and tool calls. Their cost is in fold-usage.ts, the decisions of people are in fold-approvals.ts.
+// C1. Tokens are the sum of the recorded usage, in the same way for the run, for the task and by model.
+// C2. A start or a result belongs to the run's newest open call of that id, because providers use ids again in later answers.
+// C3. A result without a call has a row of its own.
 import { type DataOf, statusOfCalls } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
 import type { Place } from './fold.ts'
@@ -11,7 +11,7 @@ import { assistantMessage, toolMessage } from './transcript.ts'
 
 export function answered(task: HeldTask, at: Place, answer: DataOf<'assistant_message_added'>): void {
   const { usage, provider_name: provider, model } = answer
-  // A copied answer was given, and paid, in another task.
+  // A copied answer was given and paid in another task.
   if (answer.copied_from === undefined) providerCallAnswered(task, at, answer)
   const asks = answer.tool_calls.length > 0
   const run = task.run(at.runId)
@@ -74,7 +74,7 @@ export function providerCallFailed({ sql, key }: HeldTask, at: Place, failed: Da
   )
 }
 
-/** A call the graph asks for, without a model. */
+/** A call that the graph requests, without a model. */
 export function toolCallRequested(task: HeldTask, at: Place, { call }: DataOf<'tool_call_requested'>): void {
   task.addCall({ asked_taskseq: at.taskseq, call_index: 0, run_id: at.runId, call_id: call.id, tool: call.name, arguments: call.arguments })
   const run = task.run(at.runId)
@@ -115,7 +115,7 @@ export function toolResultRecorded(task: HeldTask, at: Place, result: DataOf<'to
   toolMessage(task, at, result)
 }
 
-/** What a run does follows from the open calls of its last answer, as core's fold has it. */
+/** The status of a run follows from the open calls of its last answer, as in core's fold. */
 export function runStatusOfCalls(task: HeldTask, at: Place): void {
   const run = task.run(at.runId)
   if (run === undefined || run.ended_at !== null) return

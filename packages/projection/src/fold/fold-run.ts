@@ -1,4 +1,4 @@
-// The row of a run: one execution of one AgentLoop, from its start to its end.
+// Folds the row of a run: one execution of one AgentLoop, from its start to its end.
 import type { DataOf, Failure } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
 import type { Place } from './fold.ts'

@@ -1,5 +1,5 @@
-// The row of a task. Its place in the chain (epoch, last_taskseq, head_hash) belongs to audit.ts.
-// T1. A task that ended stays ended, whatever follows.
+// Folds the row of a task. Its place in the chain (epoch, last_taskseq, head_hash) belongs to audit.ts.
+// T1. A task that has ended stays ended, whatever follows.
 import type { DataOf, TerminalTaskEvent } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
 import type { Place } from './fold.ts'
@@ -39,7 +39,7 @@ export function suspended(task: HeldTask, { waits_for, until, reason }: DataOf<'
   row.wait_reason = reason
 }
 
-/** Something happened to the task since it was suspended: as core's fold has it, it waits for nothing then. */
+/** The task has an event after its suspension, so it waits for nothing. Core's fold has the same rule. */
 export function waitsNoMore(task: HeldTask): void {
   if (task.row.waits_for === null) return
   const row = task.change()

@@ -1,5 +1,6 @@
-// The rows of a team run, its nodes and their evidence, what it noted, the state its members share.
-// N1. Nodes keep their declared order in `declared_index`, those a graph grew by too. N2. A node's verdict is its last evaluation; all are kept.
+// Folds the rows of a team run: its nodes and their evidence, its notes, and the state that its members share.
+// N1. Nodes keep their declared order in `declared_index`, including nodes that the graph gained later.
+// N2. A node's verdict is its last evaluation. All evaluations are kept.
 import { canonicalJson, changeSharedState, type DataOf, type ExecutionNode, type JsonObject } from '@beaver/core'
 import type { Place } from './fold.ts'
 import { bit, type Sql, type SqlValue } from '../store/sql.ts'
@@ -30,7 +31,7 @@ export function teamStarted(sql: Sql, at: Place, team: DataOf<'task_team_run_sta
   if (added > 0) for (const [index, node] of graph.nodes.entries()) addNode(sql, at, team.team_run_id, { node, index, addedAfter: null })
 }
 
-/** The graph grew: nodes join at its end, edges lead to nodes that were there, the outputs are replaced. */
+/** The graph has grown: nodes are added at its end, edges lead to existing nodes, and the outputs are replaced. */
 export function graphExtended(sql: Sql, at: Place, growth: DataOf<'graph_extended'>): void {
   const { team_run_id: team, node_id: addedAfter, nodes, edges, outputs, output } = growth
   const before = sql.get<{ nodes: number }>('select nodes from teams where task_key = ? and team_run_id = ?', [at.taskKey, team])
@@ -53,7 +54,7 @@ export function graphExtended(sql: Sql, at: Place, growth: DataOf<'graph_extende
   ])
 }
 
-/** Returns 1, or 0 when the node is there already. */
+/** Returns 1, or 0 if the node exists already. */
 function addNode(sql: Sql, at: Place, team: string, { node, index, addedAfter }: { node: ExecutionNode; index: number; addedAfter: string | null }): number {
   const agent = node.kind === 'agent' ? node : null
   const tool = node.kind === 'tool' ? node : null
@@ -177,7 +178,7 @@ export function diagnosticRecorded(sql: Sql, at: Place, { team_run_id, node_id, 
   ])
 }
 
-/** A change that does not fit, as only a forged journal can hold, changes nothing. */
+/** A change that does not fit changes nothing. Only a forged journal can contain one. */
 export function sharedStateChanged(sql: Sql, at: Place, { team_run_id, change }: DataOf<'shared_state_changed'>): void {
   const team = sql.get<{ shared_state: string | null }>('select shared_state from teams where task_key = ? and team_run_id = ?', [at.taskKey, team_run_id])
   if (team === undefined) return

@@ -1,5 +1,5 @@
-// What was used of the models, and what made up the prompts: tokens by run, task and model; the context of a run and what became of it.
-// U1. Whatever has a usage of its own counts: answers, the choice of a skill, summaries.
+// Folds the usage of models and the parts of prompts: tokens by run, task and model, the context of a run, and its shortening.
+// U1. Everything with a usage of its own counts: answers, the choice of a skill, summaries.
 import type { DataOf, Usage } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
 import type { Place } from './fold.ts'
@@ -10,7 +10,7 @@ const nameCharsMax = 100
 const failureCharsMax = 300
 const partsMax = 20
 
-/** Sums stay integers JavaScript can read, even in a forged journal. */
+/** Sums stay integers that JavaScript can read, even in a forged journal. */
 const added = (sum: number, more: number): number => Math.min(sum + more, Number.MAX_SAFE_INTEGER)
 
 export function addUsage(task: HeldTask, at: Place, { provider, model, usage }: { provider: string; model: string; usage: Usage }): void {
@@ -22,7 +22,7 @@ export function addUsage(task: HeldTask, at: Place, { provider, model, usage }: 
   }
 }
 
-/** A model call for the run that was no answer of it: one that chose a skill, or summed up. */
+/** A model call for the run that was no answer of it: it chose a skill or wrote a summary. */
 function sideCall(
   task: HeldTask,
   at: Place,

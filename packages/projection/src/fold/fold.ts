@@ -1,6 +1,7 @@
-// From event to rows: which writer takes which event. Total over the catalogue: a new event type does not compile until it has
-// its line here. The writers: fold-task.ts, fold-run.ts, fold-calls.ts, fold-approvals.ts, fold-usage.ts, fold-team.ts.
-// F1. An event changes rows of its own task only. F2. No event can make a writer fail: what has no row to change changes none.
+// Maps events to rows: it calls the writer of each event. It is total over the catalogue: a new event type does not compile without a line
+// here. The writers: fold-task.ts, fold-run.ts, fold-calls.ts, fold-approvals.ts, fold-usage.ts, fold-team.ts.
+// F1. An event changes rows of its own task only.
+// F2. No event can make a writer fail. An event without a row to change changes none.
 import { type EventType, isTerminalTaskEvent, type RecordedEvent } from '@beaver/core'
 import { approvalDecided, approvalRequested } from './fold-approvals.ts'
 import { answered, providerCallFailed, toolCallRequested, toolCallStarted, toolResultRecorded } from './fold-calls.ts'
@@ -26,7 +27,7 @@ import { contextCompacted, contextSummarized, promptFixed, skillSelected } from 
 import type { HeldTask } from './batch.ts'
 import { userMessage } from './transcript.ts'
 
-/** Where an event stands. */
+/** The place of an event. */
 export interface Place {
   readonly taskKey: number
   readonly taskseq: number
@@ -124,7 +125,7 @@ export function foldEvent(task: HeldTask, at: Place, event: RecordedEvent): void
       return teamEnded(task.sql, at, { ...event.data, message: null })
     case 'task_team_run_failed':
       return teamEnded(task.sql, at, event.data)
-    // In `events` only.
+    // These are stored in `events` only.
     case 'tool_scope_applied':
     case 'workspace_files_checked':
     case 'task_log_copied':
@@ -134,7 +135,7 @@ export function foldEvent(task: HeldTask, at: Place, event: RecordedEvent): void
   }
 }
 
-/** An event whose data is lost: that a task ended is known all the same. */
+/** An event whose data is lost. Even so, the end of a task is recorded. */
 export function foldLostEvent(task: HeldTask, at: Place, type: EventType): void {
   if (isTerminalTaskEvent(type)) endedUnread(task, at, type)
 }

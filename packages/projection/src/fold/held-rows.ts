@@ -1,10 +1,11 @@
-// Rows that are held in memory while a batch is applied: read at most once, changed as plain objects, written once at its end.
-// An event changes its task's row, its run's row and its call's row; written one by one, these changes are most of the work.
-// H1. What a writer sees is what the table would hold if each change had been written at once. H2. New rows are written in the
-//     order in which they were added. H3. Held is what one batch touches; nothing outlives the batch.
+// Holds rows in memory while a batch is applied: each is read at most once, changed as a plain object, and written once at the end. An event
+// changes the rows of its task, its run and its call. Writing these changes one by one would be most of the work.
+// H1. A writer sees what the table would contain if each change had been written at once.
+// H2. New rows are written in the order in which they were added.
+// H3. Only rows that one batch touches are held. Nothing outlives the batch.
 import type { Sql, SqlValue } from '../store/sql.ts'
 
-/** A row of a table: its columns, all of them. */
+/** A row of a table, with all of its columns. */
 export type Row = Record<string, SqlValue>
 
 export class HeldRows<R extends object> {
@@ -17,7 +18,7 @@ export class HeldRows<R extends object> {
   readonly #changed = new Set<R>()
   readonly #new = new Set<R>()
 
-  /** @param columns all columns of the table, the key's among them */
+  /** @param columns all columns of the table, including those of the key */
   constructor(sql: Sql, of: { table: string; keys: readonly string[]; columns: readonly string[] }) {
     this.#sql = sql
     this.#columns = of.columns
@@ -34,12 +35,12 @@ export class HeldRows<R extends object> {
     return row
   }
 
-  /** A row that was read from the table, or added here, has changed. */
+  /** Notes that a row has changed. The row was read from the table or added here. */
   changed(row: R): void {
     if (!this.#new.has(row)) this.#changed.add(row)
   }
 
-  /** Writes what was added and changed. */
+  /** Writes the added and the changed rows. */
   save(): void {
     const value = (row: R, column: string): SqlValue => (row as Row)[column] ?? null
     const others = this.#columns.filter((column) => !this.#keys.includes(column))

@@ -1,8 +1,7 @@
-// Taking messages in: many messages at a time, each read as @beaver/core reads an entry (read-log.ts), with their blobs at hand.
-// Everything slow or failing happens here, before a transaction is open. Whether a record follows the one before it is decided
-// later, by audit.ts, against the stored head.
-// I1. What a message or blob holds never stops the projector: what cannot be read becomes a finding.
-// I2. A blob store that cannot be reached is no finding: `takeIn` rejects and the batch is tried again.
+// Takes messages in, many at a time. It reads each one as @beaver/core reads an entry (read-log.ts), and fetches their blobs. Everything slow or
+// failing happens here, before a transaction is open. Whether a record follows the one before it is decided later, by audit.ts.
+// I1. The content of a message or a blob never stops the projector. Content that cannot be read becomes a finding.
+// I2. An unreachable blob store is no finding: `takeIn` rejects, and the batch is tried again.
 import { type LogFault, type LogFaultKind, type LogId, openEntry, type OpenedRecord, type ReadBlob } from '@beaver/core'
 
 /** One message of the journal stream, of any log. */
@@ -13,7 +12,7 @@ export interface JournalMessage {
   readonly payload: Uint8Array
 }
 
-/** A fault of a log, or `repeat`: a record claims a place that is taken. */
+/** A fault of a log, or `repeat`: a record claims a place that is already taken. */
 export type FindingKind = LogFaultKind | 'repeat'
 
 export interface Finding {
@@ -25,20 +24,20 @@ export interface IncomingMessage {
   readonly sequence: number
   readonly log: LogId
   readonly records: readonly OpenedRecord[]
-  /** The message as a whole could not be read. */
+  /** Set if the message as a whole could not be read. */
   readonly fault: LogFault | null
 }
 
-/** Blobs fetched at the same time. */
+/** How many blobs are fetched at the same time. */
 const concurrentBlobsMax = 8
 
-/** The messages with their records parsed and their blobs fetched, in the same order. */
+/** The messages with parsed records and fetched blobs, in the same order. */
 export function takeIn(messages: readonly JournalMessage[], readBlob: ReadBlob): Promise<IncomingMessage[]> {
   const read = inLanes(readBlob)
   return Promise.all(messages.map(async ({ sequence, log, payload }) => ({ sequence, log, ...(await openEntry(payload, read)) })))
 }
 
-/** Fetches each blob once, and so many at a time. */
+/** Fetches each blob once, with a bounded number of fetches at a time. */
 function inLanes(readBlob: ReadBlob): ReadBlob {
   const asked = new Map<string, Promise<Uint8Array>>()
   const waiting: (() => void)[] = []

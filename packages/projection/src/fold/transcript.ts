@@ -1,5 +1,5 @@
-// The visible transcript; its full-text index is text-index.ts. Hidden events (prompts, skill bodies) never come here.
-// V1. At most `indexedCharsMax` of a text are searchable; the whole text is in `events`.
+// Writes the visible transcript. Its full-text index is in text-index.ts. Hidden events (prompts, skill bodies) are never part of it.
+// V1. At most `indexedCharsMax` characters of a text are searchable. The whole text is in `events`.
 import type { DataOf } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
 import type { Place } from './fold.ts'

@@ -1,5 +1,5 @@
-// The calls a person is asked about: those that wait, and those that were decided.
-// A1. What waits is asked by a run that goes on, in a task that goes on: a run that ended asks nothing any more.
+// The calls that people are asked about: calls that wait, and calls that were decided.
+// A1. Only a run that has not ended, in a task that has not ended, has calls that wait.
 import type { AskedCallAnswer } from '@beaver/contracts'
 import type { CallRow, TaskRow } from '../store/row-types.ts'
 import type { Sql } from '../store/sql.ts'
@@ -19,7 +19,7 @@ type Call = Pick<
   | 'approval_reason'
   | 'approval_decided_at'
 >
-/** A call that was asked about, with the names around it. */
+/** A call that a person was asked about, with the ids of its task and its session. */
 export interface AskedRow extends Call, Pick<TaskRow, 'task_id' | 'session_id'> {
   readonly agent_name: string | null
   readonly team_run_id: string | null
@@ -33,12 +33,12 @@ const subjectCharsMax = 500
 const argumentsCharsShort = 300
 const textCharsMax = 300
 
-/** Core's `callWaits` in SQL, for a run and a task that go on. A test holds the two to each other. */
+/** Core's `callWaits` in SQL, for a run and a task that have not ended. A test compares the two. */
 const waits = `(approval = 'requested' and tool_calls.ended_at is null and runs.ended_at is null and tasks.ended_at is null)`
 const columns = `tool_calls.*, tasks.task_id, tasks.session_id, runs.agent_name, runs.team_run_id, runs.node_id, coalesce(${waits}, 0) as waits`
 const from = 'tool_calls join tasks using (task_key) left join runs on runs.task_key = tool_calls.task_key and runs.run_id = tool_calls.run_id'
 
-/** What waits, of one task or of all; oldest first. One row more than `limit`, when there are more. */
+/** The calls that wait, of one task or of all, oldest first. If there are more than `limit`, one row more is returned. */
 export function waitingCalls(sql: Sql, of: { taskKey: number | null; tenant: string | null }, limit: number): AskedRow[] {
   return sql.all<AskedRow>(
     `select ${columns} from ${from} where tool_calls.ended_at is null and (?1 is null or tool_calls.task_key = ?1) and (?2 is null or tenant = ?2) and ${waits}
@@ -47,7 +47,7 @@ export function waitingCalls(sql: Sql, of: { taskKey: number | null; tenant: str
   )
 }
 
-/** Every call of a task that was asked about, those that wait first. */
+/** Every call of a task that a person was asked about. Those that wait come first. */
 export function approvalsOf(sql: Sql, taskKey: number, limit: number): AskedCallAnswer[] {
   const rows = sql.all<AskedRow>(
     `select ${columns} from ${from} where tool_calls.task_key = ? and approval is not null order by waits desc, approval_requested_taskseq limit ?`,
@@ -65,7 +65,7 @@ export function waitingOf(sql: Sql, taskKey: number): { readonly count: number; 
   return { count: n, first: first === undefined ? null : callView(first, argumentsCharsShort) }
 }
 
-/** The condition for tasks of which a call waits. */
+/** The condition for tasks in which a call waits. */
 export const somethingWaits = `exists (select 1 from tool_calls join runs using (task_key, run_id) where task_key = tasks.task_key and ${waits})`
 
 export function callView(row: AskedRow, argumentsCharsMax: number): AskedCallAnswer {

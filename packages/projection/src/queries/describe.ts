@@ -1,5 +1,6 @@
-// An event told to a person: who did what, in one sentence. Total over the catalogue.
-// D1. Texts say "Root agent" (D-07) and are of bounded length; machine names stay as they are. D2. Pure.
+// Describes an event for people: who did what, in one sentence. It is total over the catalogue.
+// D1. Texts say "Root agent" (D-07) and have a bounded length. Machine names stay as they are.
+// D2. Pure.
 import type { DomainEvent, ExecutionNode, Failure, JsonObject, SharedStateChange, Usage } from '@beaver/core'
 import { counted, excerpt, spanOf } from '../text.ts'
 
@@ -15,14 +16,14 @@ export interface Told {
 /** What a sentence needs besides its event. */
 export interface Surroundings {
   readonly taskId: string
-  /** The run of the event; `null` when none is known. */
+  /** The run of the event. `null` if none is known. */
   readonly runId: string | null
-  /** `Root agent`, or a worker's name. */
+  /** `Root agent`, or the name of a worker. */
   readonly agentName: string
   readonly team: { readonly workflow: string; readonly nodes: number; readonly completed: number } | null
-  /** The tool of the run, when it is the run of a tool node: one call, without a model. */
+  /** The tool of the run, if it is the run of a tool node: one call, without a model. */
   readonly nodeTool: string | null
-  /** The call the event decides about. */
+  /** The call that the event decides about. */
   readonly asked: { readonly tool: string; readonly subject: string } | null
 }
 
@@ -288,7 +289,7 @@ function told(actor: Told['actor'], text: string, status: Told['status'], timeli
   return { actor, text, status, metadata: { ...metadata, timeline_type: timelineType } }
 }
 
-/** ` (3 agents, 1 tool, 2 computed)`; nothing when all are agents. */
+/** For example ` (3 agents, 1 tool, 2 computed)`. Empty if all nodes are agents. */
 function kindsOf(nodes: readonly ExecutionNode[]): string {
   const of = (kind: ExecutionNode['kind']): number => nodes.filter((each) => each.kind === kind).length
   if (of('agent') === nodes.length) return ''
@@ -296,7 +297,7 @@ function kindsOf(nodes: readonly ExecutionNode[]): string {
   return ` (${parts.filter((part) => part !== 0).join(', ')})`
 }
 
-/** What a failed call says, out of its JSON where it has one. */
+/** The message of a failed call. If the content is JSON with a message, only the message. */
 function messageIn(content: string): string {
   try {
     const { message } = JSON.parse(content) as { message?: unknown }
@@ -324,7 +325,7 @@ function changed(change: SharedStateChange): string {
   }
 }
 
-/** `run_command (rm -rf build)`; the call's id where nothing more is known of it. */
+/** For example `run_command (rm -rf build)`. If nothing more is known of the call, its id. */
 const askedOf = (callId: string, { asked }: Surroundings): string =>
   asked === null ? `the call ${excerpt(callId)}` : `${excerpt(asked.tool)} (${excerpt(asked.subject)})`
 

@@ -1,10 +1,11 @@
-// Finding the task a person means: by its id, or by the beginning of its id.
-// F1. A whole id wins over a beginning. F2. What could mean several tasks is refused, with their names.
+// Finds the task that a person means, by its id or by the beginning of its id.
+// F1. A whole id wins over a beginning.
+// F2. An ambiguous beginning is refused with the ids that it may mean.
 import { BeaverError } from '@beaver/core'
 import type { TaskRow } from '../store/row-types.ts'
 import type { Sql } from '../store/sql.ts'
 
-/** The inputs that name a task; `tenant` and `session_id` narrow the choice. */
+/** The inputs that name a task. `tenant` and `session_id` narrow the choice. */
 export interface TaskName {
   readonly task_id: string
   readonly session_id?: string | undefined
@@ -15,7 +16,7 @@ export type FoundTask = Pick<TaskRow, 'task_key' | 'task_id' | 'session_id' | 't
 
 const namedInErrorMax = 8
 
-/** @throws {BeaverError} `not_found` when no task fits, `invalid_arguments` when several do */
+/** @throws {BeaverError} `not_found` if no task fits, `invalid_arguments` if several fit */
 export function findTask(sql: Sql, name: TaskName): FoundTask {
   const [only, ...others] = candidates(sql, name)
   if (only === undefined) throw new BeaverError('not_found', `There is no task ${JSON.stringify(name.task_id)} in the read model.`)

@@ -1,7 +1,9 @@
-// The table of queries: what the query service serves, by name. Every answer is plain JSON with snake_case keys.
-// Q1. An input is validated before a query runs; unknown fields are refused. Q2. A query changes nothing. Q3. Answers are bounded.
-// Q4. An answer is not validated here: the compiler holds each query to its contract, the tests hold real answers to it, and the
-//     client reads each answer by it. A check of every answer would cost more than most queries do.
+// The table of queries that the query service serves, by name. Every answer is plain JSON with snake_case keys.
+// Q1. An input is validated before a query runs. Unknown fields are refused.
+// Q2. A query changes nothing.
+// Q3. Answers are bounded.
+// Q4. An answer is not validated here, because a check would cost more than most queries. The compiler and the tests hold each query to its
+// contract, and the client validates each answer.
 import { isQueryName, queryContracts, type QueryName, type QueryOutput } from '@beaver/contracts'
 import { BeaverError, systemClock } from '@beaver/core'
 import { z } from 'zod'
@@ -32,10 +34,10 @@ const queries: { readonly [Name in QueryName]: Query<Name> } = {
 }
 
 /**
- * The answer to a query.
+ * Answers a query.
  *
- * @throws {BeaverError} `invalid_arguments` for an unknown query or input of another shape, with the path of each problem;
- *   `not_found` when the task is not there
+ * @throws {BeaverError} `invalid_arguments` for an unknown query or an input of another shape, with the path of each problem;
+ *   `not_found` if the task does not exist
  * @example answer(model.sql, 'tasks', { status: 'failed', limit: 5 })
  */
 export function answer(sql: Sql, name: string, input: unknown, around: Partial<Around> = {}): QueryOutput<QueryName> {

@@ -1,4 +1,4 @@
-// `approvals`: the calls that wait for a person, oldest first. Of one task, or of all.
+// `approvals`: the calls that wait for a person, oldest first, of one task or of all.
 import { callView, waitingCalls } from './approvals.ts'
 import { findTask } from './find-task.ts'
 import { page } from './page.ts'

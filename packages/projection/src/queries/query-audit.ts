@@ -1,4 +1,4 @@
-// `audit`: is the record intact? What the audit found, and the head of each log, to be compared with the journal's own.
+// `audit`: whether the record is intact. It gives the findings, and the head of each log to compare with the journal's own.
 import type { QueryOutput } from '@beaver/contracts'
 import { findTask } from './find-task.ts'
 import { type Page, page } from './page.ts'
@@ -24,7 +24,7 @@ type HeadRow = Pick<TaskRow, 'task_key' | 'tenant' | 'session_id' | 'task_id' | 
 type Finding = QueryOutput<'audit'>['findings'][number]
 type Head = QueryOutput<'audit'>['heads'][number]
 
-/** Findings, oldest first, after `after`; heads, newest task first, before `before`. Without `task_id`, of all tasks. */
+/** Findings after `after`, oldest first; heads before `before`, newest task first. Without `task_id`, of all tasks. */
 export const audit: Query<'audit'> = (sql, input) => {
   const taskKey = input.task_id === undefined ? null : findTask(sql, { ...input, task_id: input.task_id }).task_key
   const scope = { taskKey, tenant: input.tenant ?? null, session: input.session_id ?? null, limit: input.limit }
@@ -49,7 +49,7 @@ interface Scope {
   readonly limit: number
 }
 
-/** Only the conditions that are wanted, so that an index answers: `?1 is null or …` would look at every row. */
+/** Contains only the conditions that are set, so that an index answers: `?1 is null or …` would read every row. */
 function inScope({ taskKey, tenant = null, session = null }: Omit<Scope, 'limit'>): { readonly where: string; readonly values: SqlValue[] } {
   const wanted = [
     ['task_key = ?', taskKey],

@@ -5,7 +5,7 @@ import { findTask } from './find-task.ts'
 import { page } from './page.ts'
 import type { Query } from './query.ts'
 
-/** Data above this is left out of the answer; `data_bytes` says how much it is. */
+/** Larger data is left out of the answer, and `data_bytes` gives its size. */
 const dataBytesMax = 512 * 1024
 
 interface EventRow {
@@ -20,7 +20,7 @@ interface EventRow {
   readonly sequence: number
 }
 
-/** Events after the `taskseq` `after`, in order. */
+/** The events after the `taskseq` `after`, in order. */
 export const events: Query<'events'> = (sql, input) => {
   const found = findTask(sql, input)
   const rows = sql.each<EventRow>('select * from events where task_key = ? and taskseq > ? order by taskseq limit ?', [

@@ -1,6 +1,6 @@
-// `open_tasks`: the tasks of a tenant that have not ended, for the daemons' sweep. The one that was quiet for longest comes first.
-// O1. Its cost depends on how many it gives out, not on how many tasks there are. O2. It is as old as `applied_sequence`: who
-//     acts on it reads the task's log first.
+// `open_tasks`: the open tasks of a tenant, for the daemons' sweep. The task that was quiet for longest comes first.
+// O1. The cost depends on the number of tasks in the answer, not on the number of tasks that exist.
+// O2. The answer is as old as `applied_sequence`, so a daemon that acts on it reads the task's log first.
 import { page } from './page.ts'
 import type { Query } from './query.ts'
 import type { TaskRow } from '../store/row-types.ts'
@@ -11,7 +11,7 @@ type OpenRow = Pick<TaskRow, 'task_id' | 'session_id' | 'daemon' | 'epoch' | 'la
 }
 
 const aheadMsMax = 60_000
-/** Has a daemon; or has none, was quiet for long enough, and waits for nothing: neither for its alarm nor for the task before it. */
+/** The task has a daemon; or it has none, was quiet for long enough, and waits neither for its alarm nor for the task before it. */
 const forsaken = `(daemon is not null or (
   (last_event_at <= ? or last_event_at > ?)
   and (waits_for is null or wake_at <= ?)
@@ -21,8 +21,8 @@ const forsaken = `(daemon is not null or (
       and earlier.task_id = tasks.previous_task_id and earlier.ended_at is null)))`
 
 /**
- * `owner`: only tasks that this daemon owns. `idle_ms_min`: only tasks whose last event is at least this old. `needs_daemon`: only
- * tasks that have a daemon, whatever its state, and those without one that nothing says to wait; `idle_ms_min` is for the latter.
+ * `owner`: only tasks that this daemon owns. `idle_ms_min`: only tasks whose last event is at least this old. `needs_daemon`: only tasks that
+ * have a daemon in any state, and tasks without a daemon that wait for nothing. In this case `idle_ms_min` applies to the latter.
  */
 export const openTasks: Query<'open_tasks'> = (sql, { tenant, owner, idle_ms_min, needs_daemon, limit }, { now }) => {
   const where = ['tenant = ?', 'ended_at is null', 'last_event_at is not null']
@@ -34,7 +34,7 @@ export const openTasks: Query<'open_tasks'> = (sql, { tenant, owner, idle_ms_min
   const quietSince = new Date(now() - (idle_ms_min ?? 0)).toISOString()
   if (needs_daemon) {
     where.push(forsaken)
-    // A time ahead of ours was written by a clock that is wrong: it says nothing.
+    // A time ahead of this clock comes from a wrong clock, so it proves nothing.
     values.push(quietSince, new Date(now() + aheadMsMax).toISOString(), quietSince)
   } else if (idle_ms_min !== undefined) {
     where.push('last_event_at <= ?')

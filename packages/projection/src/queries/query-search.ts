@@ -1,9 +1,10 @@
 // `search`: full text over the visible transcript, newest first.
-// S1. Any query string is safe: it is words to find, never a query language. S2. Words are separated by white space and must
-//     all occur, anywhere in the text, whatever their case; so a part of a Chinese sentence is a word too.
-// S3. The trigram index answers for words of three characters and more. Where it cannot decide alone (a shorter word, a tenant, a
-//     session, texts that are not indexed yet), one answer looks at `looksMax` texts at most: it takes no longer however large the
-//     read model is. An answer that stops there has `more`, with fewer hits than were asked for or none, and goes on at `next`.
+// S1. Any query string is safe: it contains words to find, never a query language.
+// S2. Words are separated by white space. All of them must occur, anywhere in the text and in any case, so a part of a Chinese sentence is a
+// word too.
+// S3. The trigram index finds words of three characters and more. If it cannot decide alone (a shorter word, a tenant, a session, texts that
+// are not indexed yet), one answer reads at most `looksMax` texts, so its time does not grow with the read model. An answer that
+// stops there has `more`, with fewer hits than requested or none, and continues at `next`.
 import type { SearchAnswer } from '@beaver/contracts'
 import { page } from './page.ts'
 import type { Query } from './query.ts'
@@ -35,7 +36,7 @@ export const search: Query<'search'> = (sql, input) => {
   const before = Math.min(input.before ?? Infinity, lastText(sql) + 1)
   const where = { tenant: input.tenant ?? null, session: input.session_id ?? null, limit: input.limit + 1 }
   const decided = short.length === 0 && where.tenant === null && where.session === null
-  // Newer than what is indexed, or with no word that the index knows: these texts are looked at one by one.
+  // Texts that are not indexed yet, and searches without a word for the index, are read one by one.
   const indexed = long.length > 0 ? indexedTo(sql) : 0
   const oldest = Math.max(indexed, before - 1 - looksMax)
   const [candidates, looked] =
@@ -48,7 +49,7 @@ export const search: Query<'search'> = (sql, input) => {
   return more || looked === 0 ? { hits: items, more, next } : { hits: items, more: true, next: looked + 1 }
 }
 
-/** The newest texts before a position that hold the words, at most so many, and the position up to which there may be others; 0: there are none. */
+/** The newest texts before a position that contain the words, at most `max`. Also the position below which there may be others; 0: there are none. */
 function byIndex(sql: Sql, words: readonly string[], { before, max }: { before: number; max: number }): [positions: readonly number[], upTo: number] {
   if (words.length === 0) return [[], 0]
   const found = sql.all<{ position: number }>(
@@ -60,11 +61,11 @@ function byIndex(sql: Sql, words: readonly string[], { before, max }: { before: 
 
 type Wanted = { readonly words: readonly string[]; readonly tenant: string | null; readonly session: string | null; readonly limit: number } & (
   | { readonly positions: readonly number[] }
-  /** Both excluded. */
+  /** Both ends are excluded. */
   | { readonly after: number; readonly before: number }
 )
 
-/** The texts there that hold all of the words, the newest first. */
+/** The texts in this range that contain all of the words, newest first. */
 function matches(sql: Sql, wanted: Wanted): Iterable<HitRow> {
   const listed = 'positions' in wanted
   return sql.each<HitRow>(

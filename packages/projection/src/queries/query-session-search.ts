@@ -1,11 +1,11 @@
-// `session_search`: what an agent finds of a tenant's earlier sessions (D-46), best first.
-// S1. The visible transcript only, and of it what root runs said and heard: workers' runs (with a parent run, or a source `team:…`; D-09) are left out.
-//     So are the results of earlier searches: they only say again what is found already.
-// S2. Any text is safe: it is words, all of which must occur (search-words.ts). S3. A limit outside of 1 to 50 is brought into it.
-// S4. Ranked among the newest `rankedMax` that match, as BM25 ranks them but for the rarity of a word: all texts that match have
-//     all words, and to count the texts that have each one takes longer than a query may. Of the texts that hold the longer words
-//     the newest `indexedRowsMax` are looked at. Words below three characters alone are looked for in the newest `scannedRowsMax`
-//     texts, and the newest stands first.
+// `session_search`: what an agent finds in a tenant's earlier sessions (D-46), best first.
+// S1. It searches only the visible transcript of root runs. Workers' runs (with a parent run, or a source `team:…`; D-09) are left out. The
+// results of earlier searches are left out too, because they only repeat what is found already.
+// S2. Any text is safe: it contains words, all of which must occur (search-words.ts).
+// S3. A limit outside 1 to 50 is moved to the nearest bound.
+// S4. The newest `rankedMax` matches are ranked as in BM25, but without the rarity of a word: all matches contain all words, and counting the
+// texts with each word takes longer than a query may. Of the texts with the longer words, the newest `indexedRowsMax` are read. A search
+// with only words below three characters reads the newest `scannedRowsMax` texts, and the newest match comes first.
 import type { QueryOutput } from '@beaver/contracts'
 import { page } from './page.ts'
 import type { Query } from './query.ts'
@@ -16,12 +16,12 @@ import { indexedTo, lastText } from '../store/text-index.ts'
 const limits = { min: 1, max: 50 }
 const excerptCharsMax = 320
 const rankedMax = 500
-/** Of a text, for its rank. */
+/** How much of a text counts for its rank. */
 const rankedCharsMax = 20_000
 const scannedRowsMax = 50_000
 const indexedRowsMax = 5_000
 
-/** `session_id`: the one that asks; left out of what is found unless `include_current`. */
+/** `session_id`: the session that asks. It is left out of the results without `include_current`. */
 export const sessionSearch: Query<'session_search'> = (sql, input) => {
   const limit = Math.trunc(Math.min(limits.max, Math.max(limits.min, input.limit)))
   const words = wordsOf(input.query)
@@ -38,9 +38,9 @@ interface Candidate {
   readonly chars: number
 }
 
-/** Where the words occur: the best first, of equals the newest. */
+/** Where the words occur: the best first, and the newest first among equals. */
 function candidates(sql: Sql, { all, long, short }: Words, of: { tenant: string; without: string | null }): Candidate[] {
-  // Newer than what is indexed, or with no word that the index knows: these texts are looked at one by one.
+  // Texts that are not indexed yet, and searches without a word for the index, are read one by one.
   const indexed = long.length > 0 ? indexedTo(sql) : 0
   const oldest = Math.max(indexed, lastText(sql) - scannedRowsMax)
   const newest = found(sql, { long: [], short: all, oldest }, of)
@@ -57,7 +57,7 @@ function ranked(texts: readonly Candidate[], words: readonly string[]): Candidat
     const text = candidate.text.toLowerCase()
     const damping = saturation * (1 - lengthWeight + (lengthWeight * candidate.chars) / usual)
     const score = wanted.reduce((sum, word) => {
-      const times = Math.max(1, timesIn(text, word)) // it matched: its place is beyond what is ranked
+      const times = Math.max(1, timesIn(text, word)) // It matched, so its place is beyond what is ranked.
       return sum + times / (times + damping)
     }, 0)
     return { candidate, score }
@@ -73,7 +73,7 @@ function timesIn(text: string, word: string): number {
 
 const newestByIndex = `select rowid from transcript_fts where transcript_fts match ? order by rowid desc limit ${indexedRowsMax}`
 
-/** The newest texts that hold the words: `long` by the index, `short` one by one. */
+/** The newest texts that contain the words. The index finds `long`; `short` is looked for in each text. */
 function found(
   sql: Sql,
   { long, short, oldest }: { long: readonly string[]; short: readonly string[]; oldest: number },

@@ -1,12 +1,13 @@
-// `status`: where the projector stands, whether it goes on, and how many tasks there are.
+// `status`: the position of the projector, whether it makes progress, and how many tasks there are.
 import type { ProjectorStatus } from '@beaver/contracts'
 import type { Following, Query } from './query.ts'
 import { schemaVersion } from '../store/schema.ts'
 import { indexedTo, lastText } from '../store/text-index.ts'
 
 /**
- * `sequence` is the last message that was applied, `stream_sequence` the journal's last one, `behind` how many lie between.
- * `texts_behind`: texts that searches find without the index still. `behind_since`: since when there is something to apply and nothing was. `fault`: why it does not go on, with what to do.
+ * `sequence` is the last applied message, `stream_sequence` the last message of the journal, and `behind` the number of messages between them.
+ * `texts_behind`: how many texts are not indexed yet, so that searches read them. `behind_since`: since when messages wait and none was applied.
+ * `fault`: why the projector makes no progress, and what to do.
  */
 export const status: Query<'status'> = (sql, _input, { following }) => {
   const at = sql.get<{ stream: string; sequence: number; events: number }>('select stream, sequence, events from checkpoint')

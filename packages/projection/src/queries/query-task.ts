@@ -1,6 +1,6 @@
-// `task`: one task whole. What was asked, who did what, what came out, what failed, and whether the record is intact.
-// T1. Long texts are cut, and their full length stands beside them; the whole text is in `events`.
-// T2. The answer fits one message, whatever the task: a tree that is too large is shown with fewer nodes and `more`.
+// `task`: one whole task. What was requested, who did what, what the result is, what failed, and whether the record is intact.
+// T1. Long texts are cut, and their full length is given beside them. The whole text is in `events`.
+// T2. The answer fits one message, whatever the task: a tree that is too large has fewer nodes and `more`.
 import type { TaskAnswer } from '@beaver/contracts'
 import type { FailureClass } from '@beaver/core'
 import { approvalsOf } from './approvals.ts'
@@ -15,14 +15,14 @@ import { clip } from '../text.ts'
 
 const textCharsMax = 10_000
 const finalOutputCharsMax = 40_000
-/** Shared evenly by the outputs. */
+/** The outputs share this evenly. */
 const outputsCharsMax = 40_000
 const failuresMax = 30
 const approvalsMax = 50
 const findingsMax = 20
 const runsBytesMax = 400 * 1024
 
-/** `limit`: nodes of all teams together. */
+/** `limit`: the nodes of all teams together. */
 export const task: Query<'task'> = (sql, input) => {
   const { task_key: key } = findTask(sql, input)
   const row = sql.one<TaskRow>('select * from tasks where task_key = ?', [key])

@@ -1,4 +1,4 @@
-// `tasks`: what was asked of the system, newest first. And the view of one task that other answers show too.
+// `tasks`: the submitted tasks, newest first. The view of one task is here too, because other answers show it.
 import type { TaskSummary } from '@beaver/contracts'
 import type { Failure } from '@beaver/core'
 import { somethingWaits, waitingOf } from './approvals.ts'
@@ -40,9 +40,8 @@ const textCharsMax = 200
 const failureCharsMax = 1000
 
 /**
- * One task in a list. `elapsed_ms` is from its submission to its end, or to the last thing known of it. `simulated` is null until it
- * ends. `waiting`: how many of its calls wait for a person; `waits_for`: the first of them. `wait`: what the task itself waits for,
- * without a daemon.
+ * One task in a list. `elapsed_ms` is the time from its submission to its end, or to its last known event. `simulated` is null until the task ends.
+ * `waiting`: how many of its calls wait for a person; `waits_for`: the first of them. `wait`: what the task itself waits for without a daemon.
  */
 export function taskSummary(sql: Sql, row: TaskRow, charsMax: number = textCharsMax): TaskSummary {
   const waiting = row.ended_at === null ? waitingOf(sql, row.task_key) : { count: 0, first: null }
@@ -74,7 +73,7 @@ export function taskSummary(sql: Sql, row: TaskRow, charsMax: number = textChars
   }
 }
 
-/** A task that waits without a daemon is shown as that, with what it waits for: `waiting_for_provider`. */
+/** The status shows what a task without a daemon waits for, such as `waiting_for_provider`. */
 const statusOf = (row: TaskRow): string => (row.ended_at === null && row.waits_for !== null ? `waiting_for_${row.waits_for}` : row.status)
 
 export function failureView(row: Pick<TaskRow, 'failure_class' | 'failure_message'>): Failure | null {

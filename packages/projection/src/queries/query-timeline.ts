@@ -1,5 +1,5 @@
-// `timeline`: the process projection (PP-02). One item an event, in the order of the journal, in words for people.
-// T1. Every event has an item: one whose type or data this version cannot read says so.
+// `timeline`: the process projection (PP-02). It has one item for each event, in the order of the journal, in words for people.
+// T1. Every event has an item. If this version cannot read the type or the data, the item says so.
 import type { TimelineItem } from '@beaver/contracts'
 import { type DomainEvent, eventData, type EventType } from '@beaver/core'
 import { describe, type Surroundings, type Told } from './describe.ts'
@@ -34,7 +34,7 @@ interface Context {
   askedOf(runId: string, callId: string): Surroundings['asked']
 }
 
-/** Items after the `taskseq` `after`. `offset_ms` counts from the task's submission. */
+/** The items after the `taskseq` `after`. `offset_ms` counts from the task's submission. */
 export const timeline: Query<'timeline'> = (sql, input) => {
   const found = findTask(sql, input)
   const context = contextOf(sql, found)

@@ -1,8 +1,8 @@
-// The runs of a task as the tree they were: root → team → nodes in declared order → their runs, and so on down. A task that is a
-// workflow has no root: its team stands at the top.
-// R1. Every run appears once: in its node, else under its parent's `other_runs`, else as a root (a parent nobody knows, a
-//     circle that only a forged journal can hold). R2. At most `nodesMax` nodes; `more` says that some were left out, and then
-//     runs without a place in what is shown are left out too.
+// Builds the tree of a task's runs: root → team → nodes in declared order → their runs, and so on. A task that is a workflow has no root, so its
+// team is at the top.
+// R1. Every run appears once: in its node, otherwise under its parent's `other_runs`, otherwise as a root. The last case is a run with an
+// unknown parent, or a circle of runs, which only a forged journal can contain.
+// R2. The tree has at most `nodesMax` nodes. `more` says that some were left out; runs without a place in the tree are then left out too.
 import type { CheckAnswer, NodeAnswer, RunAnswer, TeamAnswer } from '@beaver/contracts'
 import type { FailureClass, JsonValue } from '@beaver/core'
 import { failureView } from './query-tasks.ts'
@@ -88,9 +88,9 @@ interface Parts {
 
 export interface RunTree {
   readonly runs: RunAnswer[]
-  /** Those no run called for. */
+  /** The teams that no run called. */
   readonly teams: TeamAnswer[]
-  /** Some were left out. */
+  /** Whether some nodes were left out. */
   readonly more: boolean
 }
 
@@ -122,7 +122,7 @@ export function runTree(sql: Sql, taskKey: number, nodesMax: number): RunTree {
   return { runs: more ? roots : [...roots, ...strays], teams, more }
 }
 
-/** The rows of the tree; with more than `nodesMax` nodes, the first of them and their runs. */
+/** The rows of the tree. If there are more than `nodesMax` nodes, the first of them and their runs. */
 function read(sql: Sql, key: number, nodesMax: number): { parts: Parts; more: boolean } {
   const runs = sql.all<RunOfTree>(
     `select runs.*, count(tool_calls.call_id) as tool_calls, count(case when tool_calls.success = 0 then 1 end) as tool_calls_failed
@@ -164,7 +164,7 @@ function grouped<K, T>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> 
   return groups
 }
 
-/** A long one, such as a JSON Schema, is in the journal; here is its kind. */
+/** A long requirement, such as a JSON Schema, is in the journal. Here only its kind is given. */
 function requirementView(text: string): JsonValue {
   const requirement = JSON.parse(text) as JsonValue
   if (text.length <= requirementCharsMax) return requirement

@@ -1,27 +1,27 @@
-// A search text as the words to find, and how each is looked for. Never a query language: every character stands for itself.
+// Splits a search text into words, and says how each is looked for. The text is never a query language: every character means itself.
 import { clip } from '../text.ts'
 
 const wordsMax = 16
 
 export interface Words {
   readonly all: readonly string[]
-  /** The trigram index answers for these. */
+  /** Words that the trigram index can find. */
   readonly long: readonly string[]
-  /** Fewer than three characters: the index knows nothing of them. */
+  /** Words of fewer than three characters, which the index cannot find. */
   readonly short: readonly string[]
 }
 
-/** The first 16 different words. Control characters end a full-text query; lone surrogates are no characters at all. */
+/** The first 16 different words. Control characters end a full-text query, and lone surrogates are no characters. */
 export function wordsOf(text: string): Words {
   const words = [...new Set(text.toWellFormed().split(/[\s\p{Cc}]+/u))].filter((word) => word !== '').slice(0, wordsMax)
   const isLong = (word: string): boolean => [...word].length >= 3
   return { all: words, long: words.filter(isLong), short: words.filter((word) => !isLong(word)) }
 }
 
-/** All of the words, for FTS5: each a string in which everything stands for itself. */
+/** A full-text query for all of the words. Each word is a string in which every character means itself. */
 export const matching = (words: readonly string[]): string => words.map((word) => `"${word.replaceAll('"', '""')}"`).join(' AND ')
 
-/** A word as a LIKE pattern that finds it anywhere; `\` escapes. */
+/** A LIKE pattern that finds the word anywhere. `\` escapes. */
 export const pattern = (word: string): string => `%${word.replace(/[\\%_]/g, '\\$&')}%`
 
 /** The text around the first word that occurs. */

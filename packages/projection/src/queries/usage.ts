@@ -1,4 +1,4 @@
-// What was used of each model, by task or by run; and what the first prompt of a run was made of.
+// The usage of each model by task or by run, and the parts of a run's first prompt.
 import type { ModelUsage } from '@beaver/contracts'
 import type { Sql, SqlValue } from '../store/sql.ts'
 
@@ -11,7 +11,7 @@ interface UsageRow {
   readonly calls: number
 }
 
-/** Models named; what the others used stands in one more item without a name, so that a sum of all is whole. */
+/** How many models are named. One more item without a name has the usage of all others, so that the sum is complete. */
 const modelsMax = 12
 
 export function usageOfTask(sql: Sql, taskKey: number): ModelUsage[] {
@@ -23,7 +23,7 @@ export function usageOfTask(sql: Sql, taskKey: number): ModelUsage[] {
   return bounded(rows)
 }
 
-/** By run. */
+/** The usage of each run. */
 export function usageOfRuns(sql: Sql, taskKey: number): (runId: string) => ModelUsage[] {
   const byRun = new Map<string, UsageRow[]>()
   for (const row of sql.each<UsageRow>(
@@ -53,5 +53,5 @@ export function firstCallTokens(sql: Sql, taskKey: number): ReadonlyMap<SqlValue
   return new Map(rows.flatMap((row) => (row.input_tokens === null ? [] : [[row.run_id, row.input_tokens] as const])))
 }
 
-/** A column that holds JSON, as the fold of this package wrote it. */
+/** A column that contains JSON which the fold of this package wrote. */
 export const parsedOrNull = <T>(text: string | null): T | null => (text === null ? null : (JSON.parse(text) as T))

@@ -1,14 +1,12 @@
-// The database file: opening it, and bringing it to the schema of this version.
-// D1. A file of a newer version, or of another program, is refused untouched. D2. A file of an older version is emptied and
-//     made anew: the journal has everything. D3. The schema and its version are written in one transaction.
+// Opens the database file and brings it to the schema of this version.
+// D1. A file of a newer version or of another program is refused and not changed.
+// D2. A file of an older version is emptied and built again, because the journal has everything.
+// D3. The schema and its version are written in one transaction.
 import { BeaverError, messageOf } from '@beaver/core'
 import { DatabaseSync } from 'node:sqlite'
 import { applicationId, schemaVersion, tables } from './schema.ts'
 
-/**
- * @throws {BeaverError} `invalid_configuration` when the file is not a read model this version can use; `start_failed` when
- *   it cannot be opened
- */
+/** @throws {BeaverError} `invalid_configuration` if the file is not a read model that this version can use; `start_failed` if it cannot be opened */
 export function openDatabase(file: string): DatabaseSync {
   let db: DatabaseSync | undefined
   try {
@@ -51,7 +49,7 @@ function migrate(db: DatabaseSync, file: string): void {
 
 const pragma = (db: DatabaseSync, name: 'user_version' | 'application_id'): number => Number(Object.values(db.prepare(`pragma ${name}`).get() ?? {})[0])
 
-/** The tables of the file, virtual ones first: dropping one drops the tables it keeps its index in. */
+/** The tables of the file, virtual tables first: dropping one drops the tables of its index. */
 function objects(db: DatabaseSync): string[] {
   const rows = db
     .prepare("select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\' order by sql like 'create virtual%' desc, name")

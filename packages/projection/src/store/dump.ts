@@ -1,10 +1,10 @@
-// The whole read model as text: equal journals give equal dumps, however their messages were batched.
+// The whole read model as text. Equal journals give equal dumps, whatever the batches were.
 import { canonicalJson } from '@beaver/core'
 import { createHash } from 'node:crypto'
 import { tableNames } from './schema.ts'
 import type { Sql } from './sql.ts'
 
-/** One line a row, `table<TAB>canonical JSON`, tables and rows in a fixed order. */
+/** One line for each row, `table<TAB>canonical JSON`. Tables and rows have a fixed order. */
 export function* dumpLines(sql: Sql): Generator<string> {
   for (const table of tableNames) {
     const key = sql.all<{ name: string }>('select name from pragma_table_info(?) where pk > 0 order by pk', [table])

@@ -1,5 +1,6 @@
-// The rows of the tables that a batch holds in memory: their columns, in TypeScript, and what a new row has in them.
-// R1. They mirror schema.ts; a test holds them to it. R2. The rows are mutable: they belong to the batch that holds them.
+// The rows of the tables that a batch holds in memory: their columns in TypeScript, and the values of a new row.
+// R1. They mirror schema.ts, and a test compares them.
+// R2. The rows are mutable: they belong to the batch that holds them.
 import type { FailureClass } from '@beaver/core'
 
 /** A row of `tasks`. */
@@ -291,7 +292,7 @@ const emptyRun = {
   failure_message: null,
 }
 
-/** What a run begins with. */
+/** The fields with which a run begins. */
 export type BegunRun = Pick<
   RunRow,
   | 'run_id'

@@ -1,10 +1,11 @@
-// The tables of the read model. Each operation's SQL stands beside the operation; here is only what the tables are.
-// S1. Every row is a function of the journal alone: no clock, no random key. S2. `task_key` numbers the logs in the order in
-//     which the stream first named them. S3. A changed table means a higher `schemaVersion`: older files are rebuilt.
+// Defines the tables of the read model. The SQL of each operation is beside the operation.
+// S1. Every row is a function of the journal alone: no clock, no random key.
+// S2. `task_key` numbers the logs in the order in which the stream first named them.
+// S3. A changed table needs a higher `schemaVersion`. Older files are built again.
 
 export const schemaVersion = 4
 
-/** `application_id` of a Beaver read model ("BVRM"), so that a file of another program is never taken for one. */
+/** The `application_id` of a Beaver read model ("BVRM"). A file of another program is never taken for a read model. */
 export const applicationId = 0x4256524d
 
 export const tables = `
@@ -313,7 +314,7 @@ create table text_index (
 ) strict;
 `
 
-/** The tables that hold rows of their own, in the order of a dump. The full-text index is made from `transcript`. */
+/** The tables with rows of their own, in the order of a dump. The full-text index is made from `transcript`. */
 export const tableNames = [
   'checkpoint',
   'tasks',

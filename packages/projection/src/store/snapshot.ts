@@ -1,5 +1,5 @@
-// A read model as it is at one moment, for whoever compares it. Nothing is written, and nothing is brought up to date.
-// H1. All is read in one transaction: the projector may go on meanwhile.
+// A read model at one moment, for a comparison. It is neither written nor updated.
+// H1. Everything is read in one transaction, so the projector may continue meanwhile.
 import { BeaverError, messageOf } from '@beaver/core'
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
@@ -8,17 +8,17 @@ import { applicationId, schemaVersion } from './schema.ts'
 import { sqlOn } from './sql.ts'
 
 export interface ModelSnapshot extends Disposable {
-  /** The identity of the stream it was built from. */
+  /** The identity of the stream from which the read model was built. */
   readonly stream: string
   /** The last message that was applied. */
   readonly sequence: number
   /** The rows of all tables as text, in the order of `ReadModel.dump`. */
   dump(): Iterable<string>
-  /** The task that a row with this `task_key` belongs to. */
+  /** The task to which a row with this `task_key` belongs. */
   taskOf(taskKey: number): { readonly task_id: string; readonly session_id: string } | null
 }
 
-/** @throws {BeaverError} `not_found` for a missing file, `invalid_configuration` for one that is no read model of this version */
+/** @throws {BeaverError} `not_found` for a missing file, `invalid_configuration` for a file that is no read model of this version */
 export function openSnapshot(file: string): ModelSnapshot {
   if (!existsSync(file)) throw new BeaverError('not_found', `There is no read model ${file}.`)
   let db: DatabaseSync | undefined

@@ -1,5 +1,5 @@
-// SQL over one connection: prepared once, typed by the caller, transactions that end.
-// Q1. `transaction` commits what `act` did or nothing of it.
+// SQL over one connection: statements are prepared once, the caller types the rows, and every transaction ends.
+// Q1. `transaction` commits everything that `act` did, or nothing.
 import { invariant } from '@beaver/core'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
@@ -9,10 +9,10 @@ export interface Sql {
   /** Returns how many rows changed. */
   run(text: string, values?: readonly SqlValue[]): number
   get<Row>(text: string, values?: readonly SqlValue[]): Row | undefined
-  /** A row that must be there. */
+  /** A row that must exist. */
   one<Row>(text: string, values?: readonly SqlValue[]): Row
   all<Row>(text: string, values?: readonly SqlValue[]): Row[]
-  /** Rows one by one; a loop that stops early reads no further. */
+  /** Gives the rows one by one. A loop that stops early reads no further. */
   each<Row>(text: string, values?: readonly SqlValue[]): Iterable<Row>
   transaction<T>(act: () => T): T
 }

@@ -1,23 +1,23 @@
-// The full-text index of the transcript, and how far it goes. A text costs many times more to index than to store, so a read model
-// that catches up stores first and indexes when there is time; searches look at what is not indexed yet as it stands.
-// X1. The index answers for every text up to `position` and for none after it: what a search finds does not depend on it.
-// X2. It has a position of its own because it is no function of the journal alone: how far it goes depends on the time there was.
+// The full-text index of the transcript, and how far it reaches. Indexing a text costs many times more than storing it. So a read model that
+// catches up stores first and indexes when it has time, and searches read the texts that are not indexed yet.
+// X1. The index covers every text up to `position` and none after it. The result of a search does not depend on it.
+// X2. The index has a position of its own, because it is no function of the journal alone: it depends on the time that was available.
 import type { Sql } from './sql.ts'
 
-/** The last text that is indexed. */
+/** The position of the last indexed text. */
 export function indexedTo(sql: Sql): number {
   return sql.get<{ position: number }>('select position from text_index')?.position ?? 0
 }
 
-/** The last text there is. */
+/** The position of the last text. */
 export function lastText(sql: Sql): number {
   return sql.get<{ position: number | null }>('select max(position) as position from transcript')?.position ?? 0
 }
 
-/** Indexes the next texts, at most so many; returns how many it were. Belongs into a transaction. */
+/** Indexes at most `textsMax` further texts and returns their number. The caller opens a transaction. */
 export function indexTexts(sql: Sql, textsMax: number): number {
   const from = indexedTo(sql)
-  // Not `insert … select … returning`: such a statement makes SQLite write out the whole index for each text.
+  // Not `insert … select … returning`: with such a statement, SQLite writes the whole index for each text.
   const rows = sql.all<{ position: number; text: string }>('select position, text from transcript where position > ? order by position limit ?', [
     from,
     textsMax,

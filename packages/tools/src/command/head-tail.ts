@@ -1,9 +1,10 @@
-// Output of unknown length, of which the beginning and the end are kept: what a program was about, and how it ended.
-// H1. Memory is bounded by `bytesMax` and one chunk. H2. What is left out is counted, and told where it is missing.
+// Keeps the beginning and the end of an output of unknown length: what a program was about, and how it ended.
+// H1. Memory is bounded by `bytesMax` and one chunk.
+// H2. What is left out is counted, and the count is shown where the text is missing.
 
 export interface HeadTail {
   add(chunk: Buffer): void
-  /** Invalid UTF-8 as U+FFFD. */
+  /** Invalid UTF-8 becomes U+FFFD. */
   text(): string
   readonly bytesLeftOut: number
 }
@@ -26,7 +27,7 @@ export function headTail(bytesMax: number): HeadTail {
     },
     text() {
       if (leftOut() === 0) return new TextDecoder().decode(Buffer.concat([head, tail]))
-      // A character cut in two at either side of the gap is left out with it.
+      // A character that is cut at either side of the gap is left out with it.
       const before = new TextDecoder().decode(head, { stream: true })
       const after = new TextDecoder().decode(tail).replace(/^\uFFFD{1,3}/, '')
       return `${before}\n[… ${leftOut()} bytes left out …]\n${after}`

@@ -1,7 +1,8 @@
-// run_command: a program of this machine, started in the workspace. Off unless the configuration turns it on.
-// C1. Without a shell: the arguments are what the program gets, and what rules and people see is what runs. C2. It is no sandbox: the
-//     program has the rights of the daemon, but not its environment. C3. Nothing of it is left when the call has ended
-//     (see process-group.ts). C4. Time, output, CPU time and the size of files are bounded.
+// run_command: starts a program of this machine in the workspace. It is off unless the configuration turns it on.
+// C1. There is no shell: the program gets the arguments, and what rules and people see is what runs.
+// C2. It is no sandbox: the program has the rights of the daemon, but not its environment.
+// C3. When the call has ended, nothing of the program's group is left (see process-group.ts in @beaver/agent).
+// C4. Time, output, CPU time and the size of files are bounded.
 import { realpath } from 'node:fs/promises'
 import { childEnvironment, defineTool, groupsSupported, startGroup, type Tool, ToolFailure } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
@@ -10,7 +11,7 @@ import type { BuiltinToolOptions } from '../options.ts'
 
 export interface CommandResult {
   readonly command: string
-  /** `null` when a signal ended it. */
+  /** `null` if a signal ended it. */
   readonly exit_code: number | null
   readonly signal: string | null
   readonly duration_ms: number
@@ -20,9 +21,9 @@ export interface CommandResult {
 
 const argumentCharsMax = 32_000
 const fileBytesMax = 1_073_741_824
-/** Between the request to end and the kill. */
+/** The time between the request to end and the kill. */
 const graceMs = 500
-/** For the kill and the result, before the executor ends the call. */
+/** The time for the kill and the result, before the executor ends the call. */
 const reserveMs = 3_000
 
 const argument = z
@@ -73,7 +74,7 @@ export function runCommand({ timeoutMs, outputBytesMax }: BuiltinToolOptions['ru
   })
 }
 
-/** Asks the group to end, then makes it. */
+/** Asks the group to end, and then kills it. */
 function stopper(group: ReturnType<typeof startGroup>): { begin(): void; done(): void; readonly begun: boolean } {
   let timer: NodeJS.Timeout | undefined
   return {
@@ -89,7 +90,7 @@ function stopper(group: ReturnType<typeof startGroup>): { begin(): void; done():
   }
 }
 
-/** As one would type it in a POSIX shell: another program or other arguments give another line. */
+/** The line to type in a POSIX shell. Another program or other arguments give another line. */
 export function commandLine(command: string, args: readonly string[]): string {
   return [command, ...args].map((each) => (/^[\w@%+=:,./-]+$/.test(each) ? each : `'${each.replaceAll("'", `'\\''`)}'`)).join(' ')
 }

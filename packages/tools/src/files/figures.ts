@@ -1,4 +1,4 @@
-// The four figures of a folder, as file_stats, recount_files and the report speak of them.
+// The four figures of a folder, for file_stats, recount_files and the report.
 import { z } from 'zod'
 
 export const figures = z.strictObject({

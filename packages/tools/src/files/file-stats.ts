@@ -1,6 +1,7 @@
-// file_stats: counts the files, lines, words and bytes of a folder per type, as `find` and `wc` would.
-// F1. The figures equal those of `find <folder> -type f` and `LC_ALL=C.UTF-8 wc` (word-classes.ts says of which version).
-// F2. Memory is bounded whatever the files are. F3. The same files give the same result, whatever order the disk has them in.
+// file_stats: counts the files, lines, words and bytes of a folder per type, as `find` and `wc` do.
+// F1. The figures equal those of `find <folder> -type f` and `LC_ALL=C.UTF-8 wc` (word-classes.ts names the version).
+// F2. Memory is bounded, whatever the files are.
+// F3. The same files give the same result, whatever their order on the disk.
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { extname } from 'node:path'
@@ -19,7 +20,7 @@ const typesMax = 50
 export interface TypeFigures extends Figures {
   /** `.ts`, `no extension`, or `N other types`. */
   readonly type: string
-  /** Share of all bytes, one decimal. */
+  /** The share of all bytes, with one decimal. */
   readonly bytes_percent: number
 }
 
@@ -33,15 +34,15 @@ export interface FileStats {
   readonly folder: string
   readonly path: string
   readonly totals: Figures
-  /** By bytes, falling. */
+  /** Sorted by bytes, largest first. */
   readonly types: readonly TypeFigures[]
-  /** By bytes, falling. */
+  /** Sorted by bytes, largest first. */
   readonly largest: readonly LargeFile[]
   readonly symlinks_not_followed: number
   readonly ignored: BoundedList
-  /** Counted as files, with no lines, words and bytes. */
+  /** They count as files, but without lines, words and bytes. */
   readonly unreadable: BoundedList
-  /** Files with bytes that are not UTF-8 or not printable: versions of wc count words differently there. */
+  /** Files with bytes that are not UTF-8 or not printable. Versions of wc count their words differently. */
   readonly files_with_uncertain_words: number
 }
 
@@ -95,13 +96,13 @@ export const fileStats = defineTool({
   },
 })
 
-/** The lower-case extension with its dot; `no extension` for `Makefile`, `.gitignore`, `a.` and what only looks like one. */
+/** The lower-case extension with its dot. `no extension` for `Makefile`, `.gitignore`, `a.` and names that only seem to have one. */
 export function typeOf(path: string): string {
   const extension = extname(path)
   return /^\.[\p{L}\p{M}\p{N}_+~#-]{1,16}$/u.test(extension) ? extension.toLowerCase() : 'no extension'
 }
 
-/** Runs `work` `times` times side by side; waits for all, then throws the first failure. */
+/** Runs `work` `times` times in parallel, waits for all, and then throws the first failure. */
 async function inParallel(times: number, work: () => Promise<void>): Promise<void> {
   const settled = await Promise.allSettled(Array.from({ length: times }, work))
   for (const each of settled) if (each.status === 'rejected') throw each.reason

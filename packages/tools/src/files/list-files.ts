@@ -1,4 +1,4 @@
-// list_files: what is in a folder, and how large.
+// list_files: lists what is in a folder, with sizes.
 import { lstat } from 'node:fs/promises'
 import { defineTool, ignoredFolders, resolveInWorkspace, walk, type WalkedEntry, type WorkspacePath } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
@@ -9,7 +9,7 @@ const entriesDefault = 500
 export interface ListedEntry {
   readonly path: string
   readonly kind: 'file' | 'symlink' | 'folder' | 'other'
-  /** Of files only. */
+  /** For files only. */
   readonly bytes?: number
 }
 
@@ -17,7 +17,7 @@ export interface FileList {
   /** The folder's own name. */
   readonly folder: string
   readonly path: string
-  /** Nearest first, then by path. A folder stands here only when `depth_max` kept the walk out of it. */
+  /** Nearest first, then by path. A folder is listed only if `depth_max` kept the walk out of it. */
   readonly entries: readonly ListedEntry[]
   readonly entries_left_out: number
   /** Folders that were not entered because of their name. */
@@ -59,7 +59,7 @@ export const listFiles = defineTool({
   },
 })
 
-/** The name a person would call the folder by. */
+/** The name that a person would use for the folder. */
 export function folderName(folder: WorkspacePath): string {
   return folder.absolute.split(/[/\\]/).findLast((part) => part !== '') ?? '/'
 }

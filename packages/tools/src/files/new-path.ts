@@ -1,17 +1,17 @@
-// A path where something is to be written: inside the workspace, whether it exists or not.
-// N1. Every symlink on the way is followed; one that leads out, or nowhere, is refused, and nothing was made by then.
-// N2. Refused inside, too: the folders of git and of Beaver, and its configuration. What stands there decides what runs later.
+// Resolves a path to write to, inside the workspace, whether it exists or not.
+// N1. Every symlink on the way is followed. A symlink that leads out, or nowhere, is refused before anything is made.
+// N2. Some paths inside are refused too: the folders of git and of Beaver, and Beaver's configuration, because they decide what runs later.
 import type { Stats } from 'node:fs'
 import { lstat, mkdir, realpath } from 'node:fs/promises'
 import { basename, dirname, join, relative, sep } from 'node:path'
 import { isInside, pathFault, quoted, refusal, ToolFailure, workspaceRoot } from '@beaver/agent/tool-kit'
 
 export interface NewPath {
-  /** No symlink in it. */
+  /** Contains no symlink. */
   readonly absolute: string
-  /** Relative to the workspace with `/`, as given but normalised. */
+  /** Relative to the workspace, with `/`, as given but normalised. */
   readonly shown: string
-  /** A regular file is there. */
+  /** Whether a regular file exists there. */
   readonly exists: boolean
 }
 
@@ -50,16 +50,16 @@ export async function newInWorkspace(workspace: string, path: string): Promise<N
   return { absolute: at, shown: parts.join('/'), exists: !missing }
 }
 
-/** The folder of a path, made as far as it is missing. */
+/** Makes the missing folders of a path. */
 export async function makeFolders({ absolute, shown }: NewPath): Promise<void> {
   const folder = dirname(absolute)
   await mkdir(folder, { recursive: true })
-  // Somebody may have put a symlink there meanwhile.
+  // Another process may have put a symlink there meanwhile.
   if ((await realpath(folder)) !== folder)
     throw new ToolFailure('outside_workspace', `The folders of ${quoted(shown)} changed while they were made. Try again.`)
 }
 
-/** The path as rules see it: normalised, so that one file has one spelling. Symlinks are not followed. */
+/** The path in the form for rules: normalised, so that one file has one spelling. Symlinks are not followed. */
 export const shownPath = (path: string): string => partsOf(path).join('/') || '.'
 
 const partsOf = (path: string): string[] => path.split('/').filter((part) => part !== '' && part !== '.')

@@ -1,9 +1,9 @@
-// read_file: a part of one text file.
+// read_file: reads a part of one text file.
 import { defineTool, type FilePart, readFilePart, resolveInWorkspace } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
 
 export const bytesDefault = 64 * 1024
-/** A tool result holds at most 200,000 characters; beyond this the text might not fit. */
+/** A tool result has at most 200,000 characters. A longer text might not fit. */
 export const bytesLimit = 128 * 1024
 
 export const readFile = defineTool({

@@ -1,5 +1,5 @@
-// The recount by the system's own `find` and `wc`.
-// Y1. `find` starts in the folder and is told `.`, so that no name can be taken for an option and the folder's own name ignores nothing.
+// Recounts with the system's own `find` and `wc`.
+// Y1. `find` starts in the folder and gets `.`, so no name can be read as an option, and the folder's own name is never ignored.
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { ignoredFolders, ToolFailure, type WorkspacePath } from '@beaver/agent/tool-kit'
@@ -8,7 +8,7 @@ import { type Figures, noFigures } from './figures.ts'
 const programMsMax = 120_000
 const problemsMax = 5
 
-/** Whether `find` and a `wc` that knows UTF-8 are here. Asked once a process. */
+/** Whether the system has `find` and a `wc` that knows UTF-8. Checked once per process. */
 export async function systemCounts(signal: AbortSignal): Promise<boolean> {
   known ??= ask(signal).catch((error: unknown) => {
     known = undefined
@@ -22,7 +22,7 @@ let known: Promise<boolean> | undefined
 async function ask(signal: AbortSignal): Promise<boolean> {
   if (process.platform === 'win32') return false
   let words = ''
-  // Without the locale, wc sees bytes and finds no word in the Chinese one.
+  // Without the locale, wc reads bytes and finds no word in the Chinese text.
   const wc = await run('wc', ['-w'], { cwd: '/', signal, stdin: '中 é', line: (line) => (words += line) })
   const find = await run('find', ['.', '-prune', '-type', 'd', '-print0'], { cwd: '/', signal, line: () => undefined })
   return wc.ran && find.ran && words.trim() === '2'
@@ -44,12 +44,12 @@ export async function recountBySystem(folder: WorkspacePath, signal: AbortSignal
     'f',
   ]
   const options = { cwd: folder.absolute, signal }
-  // NULs, not lines: a name may hold line breaks.
+  // NULs are counted, because a name may contain line breaks.
   const found = await run('find', [...prune, '-print0'], { ...options, nulCount: (count) => (totals.files += count) })
   const counted = await run('find', [...prune, '-exec', 'wc', '-lwc', '{}', '+'], {
     ...options,
     line: (line) => {
-      // GNU wc quotes a name with a line break in it, so that a line is a file. `total` alone is a sum: names begin with `./`.
+      // GNU wc quotes a name with a line break, so a line is a file. Names begin with `./`, so a bare `total` is a sum.
       const [, lines, words, bytes, name] = /^\s*(\d+)\s+(\d+)\s+(\d+) (.*)$/s.exec(line) ?? []
       if (lines === undefined || name === 'total') return
       totals.lines += Number(lines)
@@ -65,17 +65,21 @@ interface RunOptions {
   readonly cwd: string
   readonly signal: AbortSignal
   readonly stdin?: string
-  /** Takes each line of the output. */
+  /** Receives each line of the output. */
   readonly line?: (line: string) => void
-  /** Takes the number of NUL bytes in each part of the output. */
+  /** Receives the number of NUL bytes in each part of the output. */
   readonly nulCount?: (count: number) => void
 }
 
-/** Runs a program to its end. `ran` is false when there is no such program. @throws {ToolFailure} `recount_failed`; the abort of `signal` */
+/**
+ * Runs a program to its end. `ran` is false if the program does not exist.
+ *
+ * @throws {ToolFailure} `recount_failed`; the abort of `signal`
+ */
 async function run(program: string, args: readonly string[], options: RunOptions): Promise<{ ran: boolean; complaints: string[] }> {
   const { signal } = options
   signal.throwIfAborted()
-  // A process group of its own: killing it takes the wc that find started along.
+  // A process group of its own, so that a kill also ends the wc that find started.
   const child = spawn(program, args, {
     cwd: options.cwd,
     env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' },
@@ -111,7 +115,7 @@ async function run(program: string, args: readonly string[], options: RunOptions
   }
 }
 
-/** Lines end at a line feed and nothing else: a name may hold a carriage return, which `node:readline` would take for one. */
+/** Only a line feed ends a line: a name may contain a carriage return, at which `node:readline` would split. */
 function eachLine(output: Readable, take: (line: string) => void): void {
   let rest = ''
   output.setEncoding('utf8')
@@ -129,7 +133,7 @@ function killGroup(child: ChildProcess): void {
   try {
     if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) process.kill(-child.pid, 'SIGKILL')
   } catch {
-    // It has ended by itself.
+    // The group has ended by itself.
   }
 }
 

@@ -1,6 +1,7 @@
 // recount_files: counts a folder's files again by other means than file_stats, and compares.
-// C1. It shares no counting code with file_stats: the system's own `find` and `wc`, or, where they are missing, a second algorithm.
-// C2. No shell runs; the programs and their arguments are fixed. C3. They are killed when the call is cancelled or too slow.
+// C1. It shares no counting code with file_stats: it uses the system's own `find` and `wc`, or a second algorithm if they are missing.
+// C2. No shell runs, and the programs and their arguments are fixed.
+// C3. The programs are killed if the call is cancelled or too slow.
 import { defineTool, ignoredFolders, resolveInWorkspace } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
 import { type Figures, figureNames, figures } from './figures.ts'
@@ -17,10 +18,10 @@ export interface Recount {
   readonly path: string
   readonly method: 'find and wc' | 'second algorithm in process'
   readonly totals: Figures
-  /** `null` when no figures were given to compare. */
+  /** `null` if there were no figures to compare. */
   readonly agrees: boolean | null
   readonly differences: readonly Difference[]
-  /** What `find` and `wc` complained about, if anything. */
+  /** The error messages of `find` and `wc`, if there were any. */
   readonly problems: readonly string[]
   /** A shell line that prints the same figures. */
   readonly command: string
@@ -60,7 +61,7 @@ function differencesOf(expected: { readonly [K in keyof Figures]?: number | unde
   })
 }
 
-/** For a POSIX shell. Every path `find` prints begins with `./`, so a line that names just `total` is one of wc's sums. */
+/** For a POSIX shell. Every path from `find` begins with `./`, so a line with only `total` is one of wc's sums. */
 export function checkCommand(folder: string): string {
   const ignored = ignoredFolders.map((name) => `-name ${name}`).join(' -o ')
   return (

@@ -1,11 +1,11 @@
-// The recount where the system has no `find` and `wc`: the folder read depth first, the text decoded and taken apart by regular
-// expressions. On purpose it shares neither the walk nor the counting with file_stats.
+// Recounts if the system has no `find` and `wc`: it reads the folder depth first, and splits the decoded text with regular expressions. By design
+// it shares neither the walk nor the counting with file_stats.
 import { createReadStream } from 'node:fs'
 import { opendir } from 'node:fs/promises'
 import type { WorkspacePath } from '@beaver/agent/tool-kit'
 import { type Figures, noFigures } from './figures.ts'
 
-/** A piece is cut at its last line break; only a line longer than this is cut elsewhere, and then a word may count twice. */
+/** A piece is cut at its last line break. Only a line longer than this is cut elsewhere, and then a word may count twice. */
 const pieceBytesMax = 8 * 1024 * 1024
 const problemsMax = 5
 const ignored = /^(?:\.git|node_modules|\.beaver)$/
@@ -24,7 +24,7 @@ export async function recountInProcess(folder: WorkspacePath, signal: AbortSigna
   for (let at = folders.pop(); at !== undefined; at = folders.pop()) {
     signal.throwIfAborted()
     try {
-      // The names are wanted as bytes, which the types of opendir do not know of.
+      // The names are read as bytes, which the types of opendir do not declare.
       for await (const entry of await opendir(at, { encoding: 'buffer' as BufferEncoding })) {
         const name = entry.name as unknown as Buffer
         const path = Buffer.concat([at, Buffer.from('/'), name])
@@ -53,7 +53,7 @@ async function recountFile(path: Buffer, totals: Figures, signal: AbortSignal): 
 }
 
 function recountPiece(piece: Buffer, totals: Figures): void {
-  // A genuine U+FFFD is printable; after this, one in the decoded text stands for bytes that are no text.
+  // A U+FFFD in the file is printable, so it is replaced first. After this, a U+FFFD in the decoded text means invalid bytes.
   const text = piece.toString('latin1').includes('\xef\xbf\xbd')
     ? Buffer.from(piece.toString('latin1').replaceAll('\xef\xbf\xbd', 'x'), 'latin1').toString()
     : piece.toString()

@@ -1,4 +1,4 @@
-// Counts lines, words and bytes as `LC_ALL=C.UTF-8 wc -lwc` does, byte by byte, in memory that does not grow.
+// Counts lines, words and bytes as `LC_ALL=C.UTF-8 wc -lwc` does, byte by byte, in constant memory.
 // N1. The sum does not depend on where the chunks are cut.
 import { asciiClasses, classOf, wordClass } from './word-classes.ts'
 
@@ -6,11 +6,11 @@ export class TextCounter {
   lines = 0
   words = 0
   bytes = 0
-  /** Some byte was neither printable nor a separator: versions of wc may count words differently here. */
+  /** Some byte was neither printable nor a separator, so versions of wc may count words differently. */
   uncertain = false
 
   #inWord = false
-  /** A multi-byte character under way: the bits so far, the bytes to come, and the least code point of its length. */
+  /** The multi-byte character under way: the bits so far, the bytes to come, and the least code point of its length. */
   #codePoint = 0
   #bytesToCome = 0
   #least = 0
@@ -43,13 +43,13 @@ export class TextCounter {
     this.#inWord = inWord
   }
 
-  /** The file ends here: the next byte begins another. */
+  /** Ends the file: the next byte begins another. */
   endFile(): void {
     if (this.#bytesToCome > 0) this.#brokenOff()
     this.#inWord = false
   }
 
-  /** The class of the character that this byte completes; `unknown` while it is under way. */
+  /** The class of the character that this byte completes. `unknown` while it is incomplete. */
   #multiByte(byte: number): number {
     if (byte < 0xc0) {
       if (this.#bytesToCome === 0) return wordClass.nothing

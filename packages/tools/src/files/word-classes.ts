@@ -1,12 +1,12 @@
-// What `wc -w` makes of a character: GNU coreutils 9.1 with glibc 2.36 in the locale C.UTF-8, checked code point by code point.
-// A word is a run without separators that holds a printable character. What is neither separator nor printable neither
-// begins a word nor ends one: control characters, bytes that are not UTF-8, code points Unicode has not assigned.
-// Where versions differ: coreutils 9.5 and later begin a word at such bytes too, and a newer C library knows characters that
-// Unicode 14 (glibc 2.36) did not. `nothing` marks exactly these places, so that a count can say it rests on the version.
+// The classes that `wc -w` gives to characters: GNU coreutils 9.1 with glibc 2.36 in the locale C.UTF-8, checked code point by code point.
+// A word is a run without separators that contains a printable character. Other characters neither begin nor end a word: control characters,
+// bytes that are not UTF-8, code points that Unicode has not assigned.
+// Versions differ: coreutils 9.5 and later begin a word at such bytes too, and a newer C library knows characters that Unicode 14 (glibc 2.36)
+// did not. `nothing` marks exactly these places, so that a count can say that it depends on the version.
 
 export const wordClass = { unknown: 0, nothing: 1, separator: 2, printable: 3 } as const
 
-/** Class of a code point from U+0080 on. */
+/** The class of a code point from U+0080 on. */
 export function classOf(codePoint: number): number {
   const known = classes[codePoint]
   if (known !== undefined && known !== wordClass.unknown) return known
@@ -15,7 +15,7 @@ export function classOf(codePoint: number): number {
   return found
 }
 
-/** Classes of the ASCII characters, by code. */
+/** The classes of the ASCII characters, by code. */
 export const asciiClasses: Uint8Array = Uint8Array.from({ length: 128 }, (_, code) => {
   if (code === 0x20 || (code >= 0x09 && code <= 0x0d)) return wordClass.separator
   return code > 0x20 && code < 0x7f ? wordClass.printable : wordClass.nothing
@@ -23,7 +23,7 @@ export const asciiClasses: Uint8Array = Uint8Array.from({ length: 128 }, (_, cod
 
 const classes = new Uint8Array(0x11_0000)
 
-// The spaces of Unicode, with the no-break ones (U+00A0, U+2007, U+202F) and the word joiner, as wc has it.
+// The spaces of Unicode, including the no-break ones (U+00A0, U+2007, U+202F) and the word joiner, as in wc.
 const separators = /[\u00a0\u1680\u2000-\u200a\u202f\u205f\u2060\u3000]/u
 const unprintable = /[\p{Cc}\p{Cn}\p{Cs}\u2028\u2029]/u
 
@@ -34,7 +34,7 @@ function findClass(codePoint: number): number {
   return newerThanUnicode14.some(([first, last]) => codePoint >= first && codePoint <= last) ? wordClass.nothing : wordClass.printable
 }
 
-// Characters of Unicode 15 to 17; a range may run over code points that are not assigned.
+// Characters of Unicode 15 to 17. A range may contain code points that are not assigned.
 const newerThanUnicode14: readonly (readonly [number, number])[] = (
   '88f 897 c5c cdc cf3 ece 1acf-1aeb 1b4e-1b4f 1b7f 1c89-1c8a 20c1 2427-2429 2b96 2ffc-2fff 31e4-31ef a7cb-a7cf a7d2 a7d4 ' +
   'a7da-a7f1 fbc3-fbd2 fd90-fd91 fdc8-fdce 105c0-105f3 10940-10959 10d40-10d8f 10ec2-10eff 1123f-11241 11380-113e2 ' +

@@ -1,7 +1,7 @@
-// write_file: a text file of the workspace, made, replaced or added to.
-// W1. Inside the workspace after all symlinks (see new-path.ts), and never where Beaver or git keep what decides what runs.
-// W2. A file is there whole or not at all: written beside its place, then put there in one step. Nothing is left of a failure.
-// W3. Adding is one write at the end, so that those who add at the same time lose nothing; it is the one mode that is not whole or nothing.
+// write_file: creates, replaces or extends a text file of the workspace.
+// W1. The file is inside the workspace after all symlinks (see new-path.ts), and never where Beaver or git keep what decides what runs.
+// W2. A file is written as a whole or not at all: under another name first, then moved to its place in one step. A failure leaves nothing.
+// W3. Appending is one write at the end, so parallel appends lose nothing. Only this mode is not whole or nothing.
 import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { link, open, readFile, rename, rm, stat } from 'node:fs/promises'
@@ -12,9 +12,9 @@ import { makeFolders, newInWorkspace, type NewPath, shownPath } from './new-path
 
 export interface WrittenFile {
   readonly path: string
-  /** Of the whole file. */
+  /** The size of the whole file. */
   readonly bytes: number
-  /** `unchanged`: it held just this already. */
+  /** `unchanged`: the file had the same content already. */
   readonly outcome: 'created' | 'overwritten' | 'appended' | 'unchanged'
 }
 
@@ -31,7 +31,7 @@ export const writeFile: Tool = defineTool({
     content: z.string().describe(`The text, at most ${contentBytesMax} bytes.`),
     mode: z.enum(['create', 'overwrite', 'append']).default('create').describe('What becomes of a file that is there. Default "create": it stays.'),
   }),
-  // Adding twice is not the same as once.
+  // Appending twice differs from appending once.
   idempotent: false,
   permission: 'ask',
   subject: ({ path }) => shownPath(path),
@@ -99,14 +99,14 @@ async function putWhole(place: NewPath, bytes: Buffer, replace: boolean): Promis
   }
 }
 
-/** Where somebody else has made the file meanwhile, theirs stays. */
+/** If another process has made the file meanwhile, that file stays. */
 async function putNew(beside: string, place: NewPath): Promise<void> {
   try {
     await link(beside, place.absolute)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EEXIST') throw exists(place)
-    // A file system without hard links: the name is taken first, then the content put there.
+    // A file system without hard links: first the name is taken, then the content is moved there.
     await (await open(place.absolute, 'wx')).close()
     await rename(beside, place.absolute)
   }

@@ -1,11 +1,11 @@
-// The bytes of a page as text, in the encoding the page says it has.
+// Decodes the bytes of a page in the encoding that the page declares.
 
 /** `text/html` of `text/html; charset=gbk`, lower case. */
 export const mediaType = (type: string): string => (type.split(';', 1)[0] ?? '').trim().toLowerCase()
 
 export type TextKind = 'html' | 'text'
 
-/** What is text: types that say so, and what has no type but no NUL either. `null`: something else, or not known before the bytes. */
+/** Text is what has a text type, and what has no type and no NUL. `null`: it is something else, or the bytes are needed to decide. */
 export function kindOf(type: string, bytes: Uint8Array | null): TextKind | null {
   const media = mediaType(type)
   if (media === 'text/html' || media === 'application/xhtml+xml') return 'html'
@@ -30,7 +30,7 @@ const textual = new Set([
   'application/x-sh',
 ])
 
-/** By the byte order mark, the type, or what an HTML page says near its beginning; else UTF-8. Bytes that do not fit are U+FFFD. */
+/** By the byte order mark, the type, or the declaration near the beginning of an HTML page, otherwise UTF-8. Invalid bytes become U+FFFD. */
 export function decodeText(bytes: Uint8Array, type: string, kind: TextKind): string {
   const label = markOf(bytes) ?? /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(type)?.[1] ?? (kind === 'html' ? declared(bytes) : undefined)
   return decoderOf(label).decode(bytes)
@@ -50,6 +50,6 @@ function decoderOf(label: string | undefined): TextDecoder {
   try {
     return new TextDecoder(label)
   } catch {
-    return new TextDecoder() // an encoding nobody knows
+    return new TextDecoder() // an unknown encoding
   }
 }

@@ -1,4 +1,4 @@
-// HTML as text. A page can be made so that converting it takes minutes: it is converted in a cell, under the deadline of the call.
+// Converts HTML to text. A page can be built so that its conversion takes minutes, so it runs in a cell, under the deadline of the call.
 import { createRequire } from 'node:module'
 import { defineTool, inCell, type ToolContext, wholeEnd } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
@@ -6,21 +6,21 @@ import { z } from 'zod'
 export interface HtmlText {
   readonly title: string | null
   readonly text: string
-  /** Of the whole text. */
+  /** The length of the whole text. */
   readonly chars: number
 }
 
 const depthMax = 200
 const titleCharsMax = 300
 
-/** Found by its name when the cell loads this module. */
+/** The cell finds it by its name when it loads this module. */
 export const htmlToTextTool = defineTool({
   name: 'html_to_text',
   description: 'Turns HTML into text. Used by web_fetch.',
   input: z.strictObject({ html: z.string(), base_url: z.string(), chars_max: z.int() }),
   isolation: 'thread',
   run: ({ html, base_url, chars_max }): HtmlText => {
-    // The package brings no types; and it is large, so that only cells load it.
+    // The package has no types, and it is large, so only cells load it.
     const { convert } = createRequire(import.meta.url)('html-to-text') as { convert(html: string, options: object): string }
     const options = {
       wordwrap: false,

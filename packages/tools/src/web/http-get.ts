@@ -1,7 +1,8 @@
-// One HTTP GET for a tool: bounded in time, size and redirects.
-// G1. The connection goes to an address that was checked for this very request: the name is not resolved again.
-// G2. Each redirect is a request of its own, checked anew; a step from https to http is refused. G3. What is read is bounded
-//     before it is unpacked and after. G4. No cookies, no credentials, no proxy, no connection that is used again.
+// Makes one HTTP GET for a tool, bounded in time, size and redirects.
+// G1. The connection goes to an address that was checked for this request: the name is not resolved again.
+// G2. Each redirect is a request of its own and is checked again. A redirect from https to http is refused.
+// G3. The data is bounded before and after it is unpacked.
+// G4. There are no cookies, no credentials, no proxy, and no reused connection.
 import type { LookupAddress } from 'node:dns'
 import { type IncomingMessage, request as httpRequest, STATUS_CODES } from 'node:http'
 import { request as httpsRequest } from 'node:https'
@@ -11,23 +12,27 @@ import { createBrotliDecompress, createGunzip } from 'node:zlib'
 import { ToolFailure } from '@beaver/agent/tool-kit'
 
 export interface HttpGet {
-  /** The addresses a request may go to. @throws {ToolFailure} when there is none */
+  /**
+   * The addresses to which a request may go.
+   *
+   * @throws {ToolFailure} if there is none
+   */
   readonly addressesOf: (url: URL, signal: AbortSignal) => Promise<readonly LookupAddress[]>
   readonly accept: string
-  /** Of the body, unpacked. What is longer is cut. */
+  /** The limit of the unpacked body. A longer body is cut. */
   readonly bytesMax: number
-  /** Whether the body of an answer is to be read. Default: yes. */
+  /** Whether the body of an answer is read. Default: yes. */
   readonly wants?: (type: string) => boolean
   readonly signal: AbortSignal
 }
 
 export interface HttpAnswer {
-  /** After redirects. */
+  /** The URL after redirects. */
   readonly url: URL
   readonly status: number
-  /** `404 Not Found` */
+  /** For example `404 Not Found`. */
   readonly statusText: string
-  /** `content-type` as sent; empty when there is none. */
+  /** `content-type` as sent. Empty if there is none. */
   readonly type: string
   /** `content-length` as sent. */
   readonly length: number | null
@@ -54,7 +59,10 @@ export async function httpGet(start: string | URL, options: HttpGet): Promise<Ht
   }
 }
 
-/** @param from what the URL is relative to: the page that redirects there. @throws {ToolFailure} `invalid_url`, `redirect_refused` */
+/**
+ * @param from the base of a relative URL: the page that redirects there
+ * @throws {ToolFailure} `invalid_url`, `redirect_refused`
+ */
 export function checkedUrl(text: string | URL, from: URL | null): URL {
   const refused = (what: string): ToolFailure =>
     from === null
@@ -117,14 +125,14 @@ async function readBody(stream: Readable, bytesMax: number): Promise<{ body: Buf
   return { body: Buffer.concat(parts).subarray(0, bytesMax), cut: bytes > bytesMax }
 }
 
-/** @throws {ToolFailure} `bad_answer` for a packing that was not asked for */
+/** @throws {ToolFailure} `bad_answer` for an encoding that was not requested */
 function unpacked(answer: IncomingMessage, bytesMax: number): Readable {
   const encoding = (answer.headers['content-encoding'] ?? 'identity').trim().toLowerCase()
   if (encoding === 'identity' || encoding === '') return answer
   const unpack = encoding === 'gzip' || encoding === 'x-gzip' ? createGunzip() : encoding === 'br' ? createBrotliDecompress() : null
   if (unpack === null) throw new ToolFailure('bad_answer', `The answer is packed with ${JSON.stringify(encoding.slice(0, 40))}, which was not asked for.`)
   let packed = 0
-  // Packed data without end that unpacks to nothing.
+  // Packed data may be endless and unpack to nothing.
   answer.on('data', (chunk: Buffer) => (packed += chunk.length) > bytesMax && unpack.destroy(new Error(`it is larger than ${bytesMax} bytes while packed`)))
   answer.on('error', (error) => unpack.destroy(error))
   unpack.on('close', () => answer.destroy())
@@ -135,7 +143,7 @@ function failureOf(url: URL, error: Error, signal: AbortSignal): Error {
   if (signal.aborted) return signal.reason as Error
   if (error instanceof ToolFailure) return error
   const { code = '', message } = error as NodeJS.ErrnoException
-  // The parser's and zlib's own.
+  // The codes of the parser and of zlib.
   if (/^(HPE_|Z_|ERR__ERROR_|ERR_BROTLI|ERR_ZLIB)/.test(code) || code === '')
     return new ToolFailure('bad_answer', `The answer of ${url.host} cannot be read: ${message}.`)
   const several = error instanceof AggregateError ? error.errors.map((each: Error) => each.message).join('; ') : message

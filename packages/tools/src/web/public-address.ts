@@ -1,16 +1,17 @@
-// Which network addresses are public, and what a URL's host stands for.
-// P1. Public is what is known to be: IPv4 outside every special range, IPv6 of 2000::/3 outside every special range. An address
-//     that carries another one (mapped, translated, tunnelled) is not, whatever it carries. P2. Of a name, every address must be.
+// Decides which network addresses are public, and resolves the host of a URL.
+// P1. Only known addresses are public: IPv4 outside every special range, and IPv6 of 2000::/3 outside every special range. An address that
+// contains another one (mapped, translated, tunnelled) is not public.
+// P2. For a name, every address must be public.
 import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { ToolFailure } from '@beaver/agent/tool-kit'
 import ipaddr from 'ipaddr.js'
 
-/** In the public range, but what a cloud answers its own machines from. */
+/** In the public range, but clouds use it to answer their own machines. */
 const platformAddresses = new Set(['168.63.129.16'])
 
-/** The sort of address it is, when it is not public; `null`: public. */
+/** The kind of an address that is not public. `null`: it is public. */
 export function addressFault(address: string): string | null {
   if (isIP(address) === 0) return 'unreadable'
   const parsed = ipaddr.parse(address)
@@ -20,7 +21,11 @@ export function addressFault(address: string): string | null {
   return platformAddresses.has(parsed.toString()) ? 'reserved' : null
 }
 
-/** All addresses of a URL's host. @throws {ToolFailure} `host_not_found`; the reason of `signal` */
+/**
+ * All addresses of a URL's host.
+ *
+ * @throws {ToolFailure} `host_not_found`; the reason of `signal`
+ */
 export async function addressesOf(url: URL, signal: AbortSignal): Promise<readonly LookupAddress[]> {
   const host = bareHost(url)
   const family = isIP(host)
@@ -31,7 +36,11 @@ export async function addressesOf(url: URL, signal: AbortSignal): Promise<readon
   return await untilAborted(asked, signal)
 }
 
-/** The same, where none of them is private, unless the host is one of `privateHosts`. @throws {ToolFailure} `address_refused` too */
+/**
+ * The same, but none of them may be private, unless the host is one of `privateHosts`.
+ *
+ * @throws {ToolFailure} also `address_refused`
+ */
 export async function publicAddressesOf(url: URL, privateHosts: readonly string[], signal: AbortSignal): Promise<readonly LookupAddress[]> {
   const addresses = await addressesOf(url, signal)
   if (isAllowed(url, privateHosts)) return addresses

@@ -1,6 +1,7 @@
-// web_fetch: one page of the public web, as text.
-// F1. Private addresses are refused, whatever the name, the redirect or the spelling that leads there (see public-address.ts).
-// F2. Time, bytes and characters are bounded. F3. A page that was not served is a failed call.
+// web_fetch: reads one page of the public web as text.
+// F1. Private addresses are refused, whatever name, redirect or spelling leads there (see public-address.ts).
+// F2. Time, bytes and characters are bounded.
+// F3. If the server does not deliver the page, the call fails.
 import { defineTool, type Tool, type ToolContext, ToolFailure, wholeEnd } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
 import { decodeText, kindOf, mediaType } from './decode-text.ts'
@@ -10,24 +11,24 @@ import type { BuiltinToolOptions } from '../options.ts'
 import { publicAddressesOf } from './public-address.ts'
 
 export interface FetchedPage {
-  /** After redirects. */
+  /** The URL after redirects. */
   readonly url: string
   readonly status: number
   readonly content_type: string
   readonly title: string | null
-  /** `null`: not text, and not fetched. */
+  /** `null`: it is no text, and it was not fetched. */
   readonly text: string | null
-  /** Of the answer: as sent when it was not read. */
+  /** The size of the answer. If it was not read, the size that the server sent. */
   readonly bytes: number | null
-  /** There is more than `text` has. */
+  /** Whether there is more than `text` contains. */
   readonly cut: boolean
 }
 
 const charsDefault = 50_000
-/** As JSON it must fit into a tool result, in most scripts. */
+/** As JSON, a text of this length fits into a tool result in most scripts. */
 const charsLimit = 150_000
 const urlCharsMax = 4_096
-/** Enough for the one at the lower bound to tell what happened, before the executor ends the call. */
+/** Leaves time to report the failure before the executor ends the call. */
 const reserveMs = 1_000
 
 export function webFetch(options: BuiltinToolOptions['webFetch']): Tool {

@@ -1,6 +1,6 @@
-// AgentTeam (S4, D-17): members and a strategy, over the same graph and runtime as every workflow.
-// It is run as a task's workflow and never offered to a model: whoever writes the configuration chooses the strategy.
-// T1. `max_steps` bounds what is built, and a configuration that needs more from the start is refused.
+// AgentTeam (S4, D-17): members and a strategy, on the same graph and runtime as every workflow. It runs as the workflow of a task and is never
+// offered to a model, because the author of the configuration chooses the strategy.
+// T1. `max_steps` bounds the graph. A configuration that needs more from the start is refused.
 import type { NodeSequel, TeamProgram } from '@beaver/core'
 import { asSettings, builtGraph, failuresOf, sizeFault, withFailures } from '../growing/growing-team.ts'
 import { workflowOf, type PlanResult, type Workflow, type WorkflowLimits } from '../workflow.ts'
@@ -42,7 +42,7 @@ const program: TeamProgram = {
   },
 }
 
-/** The members a plan led to stand in the shared state too (S4 §3.4). */
+/** The shared state also contains the members that a plan led to (S4 §3.4). */
 function withPlan({ shares_state }: TeamSettings, sequel: NodeSequel): NodeSequel {
   if (!shares_state || sequel.kind !== 'go_on' || sequel.growth === undefined) return sequel
   const value = sequel.growth.nodes.flatMap((node) =>
@@ -61,10 +61,11 @@ const defined = workflowOf({
   program,
 })
 
+/** The workflow `AgentTeam`. Only a task can be one; it is no tool of a model. */
 export const agentTeam: Workflow = {
   ...defined,
   plan: (args, options) => defined.plan(spelledOut(args), options),
-  // The one message of round_robin goes to the next member of the same team; with tasks there are no turns (D-48).
+  // The single message of round_robin goes to the next member of the same team. With tasks there are no turns (D-48).
   turnKey(args) {
     const read = readTeamConfiguration(args)
     if (!read.ok || read.configuration.strategy !== 'round_robin' || read.configuration.tasks !== undefined) return null
@@ -132,7 +133,7 @@ function planOf(configuration: TeamConfiguration, settings: TeamSettings, of: { 
   }
 }
 
-/** The coordinator, where the strategy asks it. */
+/** The coordinator, if the strategy uses it. */
 function asked(configuration: TeamConfiguration, settings: TeamSettings) {
   if (settings.strategy === 'leader_worker') return leaderOf(settings)
   return settings.strategy === 'broadcast' && configuration.aggregate !== 'concatenate' ? settings.coordinator : undefined

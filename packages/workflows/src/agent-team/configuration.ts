@@ -1,6 +1,7 @@
-// The configuration of an AgentTeam: what stands in a team file, and what a task that runs one has as arguments (S4, D-17).
-// F1. A member is a configuration, or its name alone. There are no roles. F2. `coordinator_role` is another name of `coordinator`.
-// F3. What does not go together is refused; a coordinator that the strategy does not ask is not.
+// Reads the configuration of an AgentTeam: the content of a team file, and the arguments of a task that runs a team (S4, D-17).
+// F1. A member is a configuration, or its name alone. There are no roles.
+// F2. `coordinator_role` is another name of `coordinator`.
+// F3. Settings that conflict are refused. A coordinator that the strategy does not use is accepted.
 import { canonicalJson, type JsonObject, jsonObject, sharedStateBytesMax } from '@beaver/core'
 import { z } from 'zod'
 import { agentsFault, type PlacedAgent, type WorkflowAgentSpec, workflowAgentSpec } from '../agent-spec.ts'
@@ -13,6 +14,7 @@ import { isRecord } from '../arguments/json-text.ts'
 import { quote } from '../arguments/wording.ts'
 
 export const strategies = ['leader_worker', 'round_robin', 'broadcast', 'sequential'] as const
+/** How the members of an AgentTeam work together. */
 export type TeamStrategy = (typeof strategies)[number]
 
 const filled = z.string().refine((text) => text.trim() !== '', 'is blank: write some text')
@@ -45,10 +47,11 @@ export const teamConfiguration = z.strictObject({
   max_steps: countField(1, stepsMax, `How many times a member or the coordinator may work, 1 to ${stepsMax}; 50 when left out.`).optional(),
   enable_logging: z.boolean().optional().describe('Accepted for compatibility: the journal records everything.'),
 })
+/** The configuration of an AgentTeam, validated, with its defaults. */
 export type TeamConfiguration = z.output<typeof teamConfiguration>
 
 /**
- * The configuration a JSON value holds: a team file, or the body of a request.
+ * Reads the configuration in a JSON value: a team file, or the body of a request.
  *
  * @example readTeamConfiguration({ strategy: 'broadcast', members: ['optimist', 'sceptic'], message: 'Should we?' })
  */
@@ -58,7 +61,7 @@ export function readTeamConfiguration(json: unknown): { readonly ok: true; reado
   return configurationFault(read.value) ?? { ok: true, configuration: read.value }
 }
 
-/** Members that are names alone, as objects. */
+/** Turns members that are names alone into objects. */
 export function spelledOut(json: unknown): unknown {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return json
   const spelled = { ...(json as Record<string, unknown>) }
@@ -68,15 +71,15 @@ export function spelledOut(json: unknown): unknown {
   return spelled
 }
 
-/** What a profile gives a member that names it. */
+/** What a profile gives to a member that names it. */
 export interface MemberProfile {
   readonly system_prompt?: string
   readonly allowed_tool_names?: readonly string[]
 }
 
 /**
- * The arguments of an AgentTeam with each `profile` of a member replaced by what it holds; what the member says itself wins.
- * To be asked where profiles are known, before the arguments are kept: a team with a profile in it is not built.
+ * Replaces each `profile` of a member in the arguments of an AgentTeam with the profile's content. The member's own fields win.
+ * Call it where profiles are known, before the arguments are kept: a team with a profile in it is not built.
  */
 export function withMemberProfiles(args: unknown, profileOf: (name: string) => MemberProfile | null): { readonly ok: true; readonly args: unknown } | Refusal {
   const spelled = spelledOut(args)
@@ -95,7 +98,7 @@ export function withMemberProfiles(args: unknown, profileOf: (name: string) => M
   return { ok: true, args: Object.fromEntries(entries) as unknown }
 }
 
-/** Members and coordinators that name a profile. */
+/** The members and coordinators that name a profile. */
 export function profilesIn(args: unknown): { holder: { profile: string }; path: string }[] {
   if (!isRecord(args)) return []
   const { members } = args
@@ -106,7 +109,7 @@ export function profilesIn(args: unknown): { holder: { profile: string }; path: 
 
 const namesProfile = (value: unknown): value is { profile: string } => isRecord(value) && typeof value['profile'] === 'string'
 
-/** What does not go together in a configuration. */
+/** What is in conflict in a configuration. */
 export function configurationFault(configuration: TeamConfiguration): Refusal | null {
   const { strategy = 'leader_worker', coordinator, coordinator_role, tasks, concurrent, aggregate, share_interactions, shared_state } = configuration
   const wrong = (path: string, message: string): Refusal => refuse('invalid_arguments', path, message)
@@ -131,7 +134,7 @@ export function configurationFault(configuration: TeamConfiguration): Refusal | 
 
 export const coordinatorOf = ({ coordinator, coordinator_role }: TeamConfiguration): Member | undefined => coordinator ?? coordinator_role
 
-/** What is wrong with the names. `coordinator`: only one that takes part. */
+/** What is wrong with the names. `coordinator`: only a coordinator that takes part. */
 export function namesFault(members: readonly Member[], coordinator: Member | undefined, limits: WorkflowLimits): Refusal | null {
   const people: PlacedAgent[] = members.map((each, index) => ({ agent: withInstruction(each), path: `members.${index}` }))
   return agentsFault(coordinator === undefined ? people : [...people, { agent: withInstruction(coordinator), path: 'coordinator' }], limits)
@@ -142,7 +145,7 @@ export function withInstruction(member: Member): WorkflowAgentSpec {
   return { ...spec, instruction }
 }
 
-/** What the state of a team begins with (S4 §3.4): the given keys, and the four that are always there. */
+/** The initial state of a team (S4 §3.4): the given keys, and the four keys that always exist. */
 export function initialState(given: JsonObject, message: string): JsonObject {
   const context = given['task_context']
   const task_context = context === undefined || isObject(context) ? { message, ...context } : context

@@ -1,7 +1,8 @@
-// leader_worker (D-49): the coordinator plans, members work, the coordinator writes the result.
-// L1. A plan that cannot be used is asked for once more; after that every member gets the message, with a diagnostic.
-// L2. An assignment to an unknown member is dropped, and so is a dependency on nothing; both with a diagnostic.
-// L3. At most `max_steps` nodes, the coordinator's included: what is more is dropped, with a diagnostic, never what another needs.
+// leader_worker (D-49): the coordinator plans, members work, and the coordinator writes the result.
+// L1. If a plan cannot be used, the coordinator is asked once more. After that every member gets the message, with a diagnostic.
+// L2. An assignment to an unknown member is dropped, and so is a dependency on an unknown item, both with a diagnostic.
+// L3. There are at most `max_steps` nodes, including the coordinator's. Further items are dropped, with a diagnostic, but never an item that
+// another one needs.
 import type { AgentNode, Diagnostic, ExecutionGraph, ExecutionNode, Growth, NodeSequel, TeamView } from '@beaver/core'
 import { z } from 'zod'
 import { cycleOf, inOrderOfNeed } from '../growing/assignments.ts'
@@ -52,7 +53,7 @@ const about = ({ instruction, system_prompt, allowed_tool_names: tools }: Member
 
 export const leaderOf = ({ coordinator }: TeamSettings): Member => coordinator ?? { name: 'Coordinator' }
 
-/** How many members may still work when `used` steps are over and one is kept for the result. */
+/** How many members may still work after `used` steps, if one step is kept for the result. */
 const stepsLeft = (team: TeamSettings, used: number): number => Math.max(0, team.max_steps - used - 1)
 
 /** What follows from the coordinator's plan. */
@@ -74,7 +75,7 @@ export function planned(view: TeamView, team: TeamSettings, node: ExecutionNode,
 interface Item {
   readonly member: string
   readonly task: string
-  /** Places of other items. */
+  /** The indexes of other items. */
   readonly needs: readonly number[]
 }
 
@@ -120,7 +121,7 @@ function readPlan(team: TeamSettings, output: string): Plan | { readonly fault: 
   return { fault: `The tasks wait for each other: ${round.join(' -> ')}. Remove one of these dependencies.` }
 }
 
-/** The task of an id; else all other tasks of a member. */
+/** The item with this id, otherwise all other items of a member with this name. */
 function placesOf(items: readonly z.output<typeof assignment>[], ref: string, self: number): number[] {
   const byId = items.findIndex((item) => item.id === ref)
   return byId === -1 ? items.flatMap((item, index) => (item.member === ref && index !== self ? [index] : [])) : [byId]

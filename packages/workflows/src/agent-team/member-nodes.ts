@@ -1,13 +1,13 @@
-// The nodes of an AgentTeam, and what they were asked and answered.
-// M1. Where a member works once, its node is its name; where it may work several times, `<member> #<place>`.
-// M2. A member is given the interactions before it by `#<place> interactions`, which completes however those ended: sharing
-//     makes no member depend on another's success.
+// Builds the nodes of an AgentTeam, and reads what they were asked and what they answered.
+// M1. If a member works once, its node has the member's name. If it may work several times, its nodes are `<member> #<place>`.
+// M2. A member gets the earlier interactions from `#<place> interactions`, which completes however they ended. So sharing does not make a
+// member depend on another's success.
 import type { AgentNode, CodeNode, ExecutionNode, JsonObject, TeamView } from '@beaver/core'
 import { z } from 'zod'
 import { codeStep, stepNode } from '../growing/growing-team.ts'
 import { type Member, strategies, teamConfiguration, withInstruction } from './configuration.ts'
 
-/** What the program, and whoever reads the journal, has to know of a team: the graph's `settings`. */
+/** What the program, and every reader of the journal, needs to know of a team: the graph's `settings`. */
 export const teamSettings = z.object({
   team: z.string(),
   strategy: z.enum(strategies),
@@ -20,14 +20,14 @@ export const teamSettings = z.object({
 })
 export type TeamSettings = z.output<typeof teamSettings>
 
-/** What a node is to the team; a member's work when absent. */
+/** The role of a node in the team. Absent: a member's work. */
 export type Part = 'plan' | 'synthesis'
 
 export interface MemberWork {
   readonly id: string
-  /** What it is asked. Its instruction holds it, unless it is the task, which every node is shown, or another's output. */
+  /** What the node is asked. Its instruction contains it, unless it is the task, which every node gets, or the output of another node. */
   readonly input: { readonly text: string } | { readonly outputOf: string }
-  /** Joins the member's own instruction. */
+  /** Added to the member's own instruction. */
   readonly told: string
   readonly dependsOn?: readonly string[]
   readonly quorum?: number
@@ -51,7 +51,7 @@ export function memberNode(team: Pick<TeamSettings, 'shares_state'>, member: Mem
   return { ...node, agent: { ...node.agent, system_prompt: member.system_prompt ?? '' }, allowed_tool_names: toolsOf(member, team.shares_state) }
 }
 
-/** A list of tools keeps the shared state within reach; `[]` still forbids every tool (D-41). */
+/** A list of tools also allows the shared state. `[]` still forbids every tool (D-41). */
 function toolsOf({ allowed_tool_names: allowed = null }: Member, sharesState: boolean): string[] | null {
   if (allowed === null || allowed.length === 0 || !sharesState || allowed.includes(sharedStateTool)) return allowed
   return [...allowed, sharedStateTool]
@@ -59,12 +59,12 @@ function toolsOf({ allowed_tool_names: allowed = null }: Member, sharesState: bo
 
 const sharedStateTool = 'team_shared_state'
 
-/** Gives a member the interactions before it; none when there are none. */
+/** Gives the earlier interactions to a member. Returns no node if there are none. */
 export function interactionsNode(place: number, earlier: readonly string[]): CodeNode[] {
   return earlier.length === 0 ? [] : [codeStep(`#${place} interactions`, 'interactions', earlier, { quorum: 0 })]
 }
 
-/** Lets a member begin when the one before it has ended, without giving it that one's answer. */
+/** Lets a member begin when the one before it has ended, but does not give it that answer. */
 export const gateNode = (place: number, before: string): CodeNode => codeStep(`#${place} gate`, 'gate', [before], { quorum: 0 })
 
 /** How many edges a team has for its order and its result, at most. */
@@ -76,7 +76,7 @@ export const partOf = (node: ExecutionNode): Part | null => {
   return part === 'plan' || part === 'synthesis' ? part : null
 }
 
-/** One exchange with a member (S4 §3.3). When it was, the journal knows. */
+/** One exchange with a member (S4 §3.3). Its time is in the journal. */
 export interface Interaction {
   readonly member_name: string
   readonly input: string
@@ -84,7 +84,7 @@ export interface Interaction {
   readonly metadata: { readonly node_id: string }
 }
 
-/** The exchanges with members that completed, in the order of the graph; the coordinator's are not among them. */
+/** The completed exchanges with members, in the order of the graph, without those of the coordinator. */
 export function interactionsOf(team: Pick<TeamView, 'graph' | 'outputOf'>, ids?: readonly string[]): Interaction[] {
   return team.graph.nodes.flatMap((node) => {
     const output = isWork(node) && partOf(node) === null && (ids === undefined || ids.includes(node.node_id)) ? team.outputOf(node.node_id) : null

@@ -1,18 +1,18 @@
-// What has been told of each member's answer under way: pieces as they come, then the journaled answer for what is missing.
-// P1. The pieces told of one answer, each at its offset, give the answer's text. P2. A piece that does not follow the ones
-//     before it is not told: the journaled answer makes up for it.
+// Tracks what was passed on of each member's open answer: live pieces as they come, then the missing rest from the journaled answer.
+// P1. The pieces of one answer, each at its offset, give the text of the answer.
+// P2. A piece that does not follow the earlier pieces is not passed on. The journaled answer contains its text.
 import type { LiveDelta } from '@beaver/core'
 
 export interface Piece {
   readonly text: string
-  /** Where in the answer it stands, in UTF-16 units; 0 begins the answer anew. */
+  /** The offset in the answer, in UTF-16 units. 0 starts the answer again. */
   readonly offset: number
 }
 
 export interface SaidText {
-  /** What to tell of a live piece; `null`: nothing. */
+  /** What to pass on of a live piece. `null`: nothing. */
   piece(delta: LiveDelta): Piece | null
-  /** What to tell of the answer as it is journaled; `null`: all of it has been told. */
+  /** What to pass on of the journaled answer. `null`: all of it was passed on. */
   answer(runId: string, text: string): Piece | null
 }
 

@@ -1,6 +1,7 @@
 // The strategies whose graph is known from the start (D-48): round_robin, broadcast, sequential.
-// S1. A graph has as many agent nodes as there are steps. S2. A member's failure keeps another from working only where that one
-//     works on its output: in sequential, and where a coordinator would have nothing to write from.
+// S1. A graph has one agent node for each step.
+// S2. A member's failure stops another member only if that one works on its output: in sequential, and where a coordinator would have nothing
+// to write from.
 import type { ExecutionNode } from '@beaver/core'
 import { stepId } from '../growing/growing-team.ts'
 import type { Member } from './configuration.ts'
@@ -9,7 +10,7 @@ import { gateNode, interactionsNode, memberNode, type TeamSettings } from './mem
 export interface TeamPlan {
   readonly nodes: readonly ExecutionNode[]
   readonly outputs: readonly string[]
-  /** `null`: the outputs are put together (D-31). */
+  /** `null`: the outputs are joined (D-31). */
   readonly output: string | null
 }
 
@@ -27,13 +28,13 @@ export function roundRobinTasks(team: TeamSettings, tasks: readonly string[]): T
   return { nodes, outputs: ids, output: ids.length === 1 ? (ids[0] ?? null) : null }
 }
 
-/** The one message goes to the next member in turn. */
+/** The single message goes to the next member in turn. */
 export function roundRobinMessage(team: TeamSettings, text: string, turn: number): TeamPlan {
   const member = memberInTurn(team, turn)
   return { nodes: [memberNode(team, member, { id: member.name, ...message(text) })], outputs: [member.name], output: member.name }
 }
 
-/** The message goes to all. With a coordinator, it writes the result from their answers. */
+/** The message goes to all members. A coordinator, if there is one, writes the result from their answers. */
 export function broadcast(team: TeamSettings, text: string, { concurrent, coordinator }: { concurrent: boolean; coordinator: Member | undefined }): TeamPlan {
   const ids = team.members.map((member) => member.name)
   const nodes = team.members.flatMap((member, index): ExecutionNode[] => {

@@ -1,5 +1,5 @@
-// One team run as its journal tells it: the fold behind the stream and the report. Fed every event of the task, in order.
-// J1. The team is the first one of the task, or the one that was asked for; what belongs to others changes nothing.
+// The fold of one team run from the journal, behind the stream and the report. It gets every event of the task, in order.
+// J1. The team is the first one of the task, or the one that `teamRunId` names. Events of other teams change nothing.
 import {
   type DomainEvent,
   evolveTeam,
@@ -15,21 +15,22 @@ import {
 export interface TeamJournal {
   taskId: string | null
   team: TeamState | null
-  /** Texts of completed nodes. */
+  /** The texts of completed nodes. */
   readonly outputs: Map<string, string>
   /** The newest text of each run. */
   readonly texts: Map<string, string>
-  /** When each completed node did so. */
+  /** The time at which each node completed. */
   readonly completedAt: Map<string, string>
   readonly diagnostics: { readonly code: string; readonly message: string }[]
-  /** How the task ended, once it has. */
+  /** How the task ended. `null` until it has. */
   end: TaskResult | null
 }
 
+/** Which team of a task is followed. */
 export interface TeamFollowOptions {
   /** Default: the first team of the task. */
   readonly teamRunId?: string
-  /** The program of its workflow, where that has a say in the result. */
+  /** The program of the workflow, if it takes part in the result. */
   readonly program?: TeamProgram | null
 }
 
@@ -43,7 +44,7 @@ export const newTeamJournal = (): TeamJournal => ({
   end: null,
 })
 
-/** Takes one more event in. `time`: when it was written, RFC 3339; `''` when that is not known. */
+/** Folds one more event. `time`: when it was written, RFC 3339, or `''` if this is unknown. */
 export function takeEvent(journal: TeamJournal, event: DomainEvent, time: string, { teamRunId }: TeamFollowOptions): void {
   if (isTerminalTaskEvent(event.type)) journal.end = event.data as TaskResult
   switch (event.type) {
@@ -57,7 +58,7 @@ export function takeEvent(journal: TeamJournal, event: DomainEvent, time: string
       if (event.runId !== undefined) journal.texts.set(event.runId, event.data.content ?? '')
       return
     case 'tool_result_recorded':
-      // A tool node's run has no answer of a model: its result is its text.
+      // The run of a tool node has no answer of a model, so the tool's result is its text.
       if (event.runId !== undefined && event.data.success && isToolRun(journal.team, event.runId)) journal.texts.set(event.runId, event.data.content)
       return
     default:
@@ -77,7 +78,7 @@ function ofTeam(journal: TeamJournal, event: DomainEvent, time: string): void {
   if (event.type === 'team_diagnostic_recorded') journal.diagnostics.push({ code: event.data.code, message: event.data.message })
 }
 
-/** What the team hands back, as far as it got. */
+/** The result of the team so far. */
 export function resultOf({ team, outputs }: TeamJournal, { program = null }: TeamFollowOptions): { final_output: string; outputs: NodeOutput[] } {
   return team === null ? { final_output: '', outputs: [] } : teamOutput(team, outputs, program)
 }

@@ -1,23 +1,24 @@
-// What a team run was, read from the journal: the answer of `run` and of the API (API-02). Pure.
+// Reports a team run from the journal: the answer of `run` and of the API (API-02). Pure.
 import type { DomainEvent } from '@beaver/core'
 import { type Interaction, interactionsOf, isWork } from './member-nodes.ts'
 import { type TeamFollowOptions, newTeamJournal, resultOf, takeEvent } from './team-journal.ts'
 
+/** The report of one team run. */
 export interface TeamReport {
   readonly success: boolean
   readonly final_output: string
-  /** By member; of one that worked several times, its outputs in order, put together. */
+  /** By member. If a member worked several times, its outputs are joined in order. */
   readonly member_outputs: Readonly<Record<string, string>>
-  /** In the order of the graph; `timestamp`: when the answer was accepted. */
+  /** In the order of the graph. `timestamp`: when the answer was accepted. */
   readonly interactions: readonly (Interaction & { readonly timestamp: string })[]
   /** How many times a member or the coordinator worked. */
   readonly steps: number
   readonly diagnostics: readonly { readonly code: string; readonly message: string }[]
-  /** Why it is no success; null when it is one, and while it runs. */
+  /** Why the run is no success. `null` if it is one, and while it runs. */
   readonly message: string | null
 }
 
-/** @param events of one task, from its first on, with the times at which they were written */
+/** @param events the events of one task from its first, with the times at which they were written */
 export function teamReport(events: Iterable<DomainEvent & { readonly time: string }>, options: TeamFollowOptions = {}): TeamReport {
   const journal = newTeamJournal()
   for (const event of events) takeEvent(journal, event, event.time, options)

@@ -1,8 +1,9 @@
-// A team run as a stream of events for whoever follows it (D-50), mapped from the events of its task in their order. Pure.
-// S1. Exactly one terminal event, the last: `team_run_completed` or `team_run_failed`, also when the task ends without its team.
-// S2. Every event has the ids of the task, the team run and the run it is about; an id that does not exist is null.
-// S3. A member that started ends once, before the terminal event. One that never started has no events of its own; why stands in
-//     the terminal event. S4. The `member_delta`s of an answer, each at its offset, give its text, whether any was streamed or not.
+// Maps the events of a task, in their order, to the stream of events of a team run (D-50). Pure.
+// S1. The last event is the only terminal event: `team_run_completed` or `team_run_failed`, even if the task ends without its team.
+// S2. Every event has the ids of the task, of the team run and of the run that it is about. An id that does not exist is null.
+// S3. A member that started ends once, before the terminal event. A member that never started has no events of its own; the terminal event
+// says why.
+// S4. The `member_delta`s of an answer, each at its offset, give its text, even if nothing was streamed.
 import type { AgentNode, DomainEvent, Failure, LiveDelta, NodeOutput } from '@beaver/core'
 import { teamSettings } from './member-nodes.ts'
 import { type Piece, type SaidText, saidText } from './said-text.ts'
@@ -11,7 +12,7 @@ import { type TeamFollowOptions, newTeamJournal, resultOf, takeEvent, type TeamJ
 interface Ids {
   readonly task_id: string | null
   readonly team_run_id: string | null
-  /** Of a member's event: its run. Of the team's: the run that called for it, null for a task that is a workflow. */
+  /** For a member's event, its run. For a team's event, the run that called the team; null if the task is a workflow. */
   readonly run_id: string | null
 }
 
@@ -20,6 +21,7 @@ interface MemberIds extends Ids {
   readonly node_id: string
 }
 
+/** An event of a team run's stream. */
 export type TeamStreamEvent =
   | (Ids & { readonly type: 'team_run_started'; readonly workflow: string; readonly task: string; readonly members: readonly string[] })
   | (MemberIds & { readonly type: 'member_started' })
@@ -31,22 +33,23 @@ export type TeamStreamEvent =
       readonly type: 'team_run_failed'
       readonly outcome: 'incomplete' | 'cancelled'
       readonly message: string
-      /** What there is all the same. */
+      /** The output that exists in spite of the failure. */
       readonly final_output: string
       readonly outputs: readonly NodeOutput[]
-      /** Of members that failed or could not work. */
+      /** The failures of members that failed or could not work. */
       readonly failures: readonly { readonly node_id: string; readonly failure: Failure }[]
     })
 
+/** The stream of one team run. It takes the events of the task and returns the events of the team. */
 export interface TeamStream {
-  /** What follows from the task's next event. Nothing after the terminal event. */
+  /** Returns what follows from the task's next event. Nothing follows the terminal event. */
   next(event: DomainEvent): readonly TeamStreamEvent[]
-  /** What follows from a live piece of an answer. */
+  /** Returns what follows from a live piece of an answer. */
   live(delta: LiveDelta): readonly TeamStreamEvent[]
   readonly ended: boolean
 }
 
-/** Follows one team run from the first event of its task on. */
+/** Follows one team run from the first event of its task. */
 export function teamStream(options: TeamFollowOptions = {}): TeamStream {
   const journal = newTeamJournal()
   const open = new Map<string, MemberIds>()
@@ -87,7 +90,7 @@ export function teamStream(options: TeamFollowOptions = {}): TeamStream {
 /**
  * The whole stream of a team run.
  *
- * @param events of one task, from its first on
+ * @param events the events of one task, from its first
  * @example [...teamStreamOf(events)].at(-1)?.type // 'team_run_completed'
  */
 export function* teamStreamOf(events: Iterable<DomainEvent>, options: TeamFollowOptions = {}): Generator<TeamStreamEvent> {
@@ -161,7 +164,7 @@ function failuresOf({ team }: TeamJournal): { node_id: string; failure: Failure 
 
 const idsOf = ({ taskId, team }: TeamJournal): Ids => ({ task_id: taskId, team_run_id: team?.start.team_run_id ?? null, run_id: team?.start.run_id ?? null })
 
-/** As configured, also those that have no work yet; of another workflow, the agents of its graph. */
+/** The configured members, including those without work so far. For another workflow, the agents of its graph. */
 function membersOf({ team }: TeamJournal): string[] {
   const settings = teamSettings.safeParse(team?.graph.settings)
   if (settings.success) return settings.data.members.map((member) => member.name)

@@ -1,4 +1,4 @@
-// The field that was meant by a name that is none: another case, another word for the same, a slip of the pen.
+// Finds the field that an unknown name probably means: another case, a synonym, a typing error.
 import type { JsonObject } from '@beaver/core'
 import { isRecord } from './json-text.ts'
 import { propertiesOf, valueAt } from './schema-place.ts'
@@ -20,14 +20,14 @@ const otherWords: Readonly<Record<string, readonly string[]>> = {
   aggregator: ['synthesizer', 'merger', 'judge', 'summarizer', 'reducer', 'aggregator_agent'],
 }
 
-/** The one of `fields` that was meant by `written`; `null` when none is near. */
+/** The member of `fields` that `written` probably means. `null` if none is near. */
 function fieldMeant(written: string, fields: readonly string[]): string | null {
   const wanted = plainName(written)
   const same = (word: string): boolean => plainName(word) === wanted
   return fields.find(same) ?? fields.find((field) => otherWords[field]?.some(same) === true) ?? nearest(written, fields)
 }
 
-/** `"prompt" is not a field here: was "instruction" meant? Write "instruction": "…".`, for a missing field; `''` when no field was meant to be it. */
+/** For a missing field: `"prompt" is not a field here: was "instruction" meant? Write "instruction": "…".` Empty if no field seems to mean it. */
 export function renamedAdvice(field: string, object: unknown, known: readonly string[]): string {
   if (!isRecord(object)) return ''
   const missing = known.filter((each) => object[each] === undefined)
@@ -55,7 +55,7 @@ const waiting = [
 ]
 
 interface UnknownField {
-  /** Where the object stands that has the field. */
+  /** The path of the object with the field. */
   readonly at: readonly PropertyKey[]
   readonly args: Readonly<Record<string, unknown>>
   /** The fields of that object. */
@@ -64,7 +64,7 @@ interface UnknownField {
   readonly top: JsonObject
 }
 
-/** What to do with a field that is not known. */
+/** What to do with an unknown field. */
 export function unknownFieldAdvice(key: string, { at, args, known, top }: UnknownField): string {
   const holder = valueAt(args, at)
   const missing = known.filter((each) => valueAt(holder, [each]) === undefined)

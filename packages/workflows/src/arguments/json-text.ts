@@ -1,8 +1,8 @@
-// JSON as models write it into a text: strict, or nearly JSON. What is nearly JSON serves for advice only; it is never accepted.
+// Reads JSON as models write it into a text: strict, or nearly JSON. Text that is nearly JSON is used for advice only and never accepted.
 
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The value a text is the JSON of; `undefined` when it is not JSON. */
+/** The value of a JSON text. `undefined` if the text is not JSON. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -13,7 +13,7 @@ export function parsedJson(text: string): unknown {
 
 export interface NearJson {
   readonly value: unknown
-  /** What keeps the text from being JSON, as ends of "it has …"; empty when it is JSON. */
+  /** Why the text is not JSON, as ends of "it has …". Empty if it is JSON. */
   readonly faults: readonly string[]
 }
 
@@ -32,7 +32,7 @@ const repairs: readonly (readonly [fault: string, repair: (text: string) => stri
   ],
 ]
 
-/** The object or array that a text is meant to be; `null` when none can be read out of it. */
+/** The object or array that a text probably means. `null` if none can be read. */
 export function nearJson(text: string): NearJson | null {
   let repaired = text.trim()
   if (!/^(?:[[{]|```)/.test(repaired)) return null

@@ -1,8 +1,8 @@
-// From whatever a model sent to typed arguments, or to one error that tells it what to write instead.
-// R1. The first fault is reported, in the order of the schema's fields; the order of the sent keys does not matter.
-// R2. Nothing is repaired silently: JSON text in a string, a lone value for an array, "true" for true, another name for a
-//     field are refused with the correct spelling. R3. One form is taken for another, because it cannot mean anything else:
-//     null for a field that may be left out is the field left out.
+// Turns what a model sent into typed arguments, or into one error that says what to write instead.
+// R1. The first fault is reported, in the order of the schema's fields. The order of the sent keys does not matter.
+// R2. Nothing is repaired silently: JSON text in a string, a single value for an array, "true" for true, another name for a field are refused
+// with the correct spelling.
+// R3. There is one exception, because it has only one meaning: null for an optional field means that the field is absent.
 import type { JsonObject } from '@beaver/core'
 import type { z } from 'zod'
 import { renamedAdvice, unknownFieldAdvice } from './field-names.ts'
@@ -32,7 +32,7 @@ export function readArguments<Input extends z.ZodType>(reading: Reading<Input>, 
   return issue === undefined ? refuse('invalid_arguments', '', parsed.error.message) : refusalOf(issue, { args, schema: reading.schema })
 }
 
-/** The arguments of a call as a provider hands them on: JSON text. What is nearly JSON is refused with the right form. */
+/** Reads the arguments of a call from a provider's JSON text. Text that is nearly JSON is refused with the correct form. */
 export function readArgumentsText(text: string): { readonly ok: true; readonly value: unknown } | Refusal {
   if (text.trim() === '') return { ok: true, value: {} }
   try {
@@ -51,8 +51,8 @@ function textFault(text: string, reason: string): string {
 }
 
 /**
- * Whether JSON.parse came to the end of the text and wanted more. V8 gives its SyntaxError no code, so that its words have to do;
- * where they change, the advice is less good, and nothing else depends on it.
+ * Whether JSON.parse reached the end of the text and expected more. V8 gives its SyntaxError no code, so its words decide. If they change, only
+ * the advice gets worse.
  */
 function endsInTheMiddle(text: string, reason: string): boolean {
   const [, position] = /at position (\d+)/.exec(reason) ?? []
@@ -69,7 +69,7 @@ function argumentsFault(args: unknown): string {
   return `The arguments are ${quote(args)}, but must be an object such as ${object}.`
 }
 
-/** `{"input": {"task": …}}` */
+/** Recognises `{"input": {"task": …}}`. */
 function wrapperFault(args: Readonly<Record<string, unknown>>, schema: JsonObject): Refusal | null {
   const [[key, value] = ['', null], ...others] = Object.entries(args)
   const fields = propertiesOf(schema, args)
@@ -126,14 +126,14 @@ const agentForm = { name: '…', instruction: '…' }
 const sizeOf = (value: unknown): string =>
   typeof value === 'string' ? `${value.length} characters` : `${Array.isArray(value) ? value.length : 'too many'} items`
 
-/** The fault in the alternative that was meant: the one whose type fits. */
+/** The fault in the alternative that was probably meant: the one whose type fits. */
 function unionFault(issue: Issue & { code: 'invalid_union' }, context: Context): Refusal | null {
   const meant = issue.errors.filter(([first]) => first !== undefined && !(first.code === 'invalid_type' && first.path.length === 0))
   const [first] = meant[0] ?? []
   return meant.length !== 1 || first === undefined ? null : refusalOf({ ...first, path: [...issue.path, ...first.path] } as Issue, context)
 }
 
-/** A value none of the kinds has; `path` is that of the field that tells the kind. */
+/** A value that no kind allows. `path` is that of the field that names the kind. */
 function kindFault(path: Path, { args, schema }: Context): Refusal {
   const above = path.slice(0, -1)
   const place = schemaAt(schema, above, args)
@@ -146,7 +146,7 @@ function kindFault(path: Path, { args, schema }: Context): Refusal {
   return refuse('invalid_arguments', above.join('.'), `${quote(above.join('.'))} is ${quote(valueAt(args, above))}.${near} ${alternativesAdvice(place)}`)
 }
 
-/** What may stand in a place of several forms, each in short. */
+/** The allowed forms of a place with several forms, each in short. */
 function alternativesAdvice(place: JsonObject): string {
   const forms = alternativesOf(place).map((each) => {
     if (!isRecord(each['properties'])) return each['type'] === 'string' ? 'a text' : `a value of type ${textOr(each['type'], 'another')}`
@@ -155,7 +155,7 @@ function alternativesAdvice(place: JsonObject): string {
   return `Write ${forms.slice(0, -1).join(', ')}${forms.length > 1 ? ' or ' : ''}${forms.at(-1)}.`
 }
 
-/** An object in short: with the fields it cannot do without, or the first few. */
+/** An object in short: with its required fields, or with the first few. */
 function formOf(properties: Readonly<Record<string, JsonObject>>, required: readonly string[]): string {
   const some = required.length > 1 ? required : Object.keys(properties).slice(0, 3)
   return `{${some.map((name) => `"${name}": ${valueForm(properties[name] ?? {})}`).join(', ')}}`

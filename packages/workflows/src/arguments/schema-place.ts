@@ -1,4 +1,4 @@
-// Places in arguments and in their schema: dotted paths, read in step, so that of alternatives the one is taken that was meant.
+// Finds places in arguments and in their schema at the same time, by dotted paths. Among alternatives it takes the one that was meant.
 import type { JsonObject } from '@beaver/core'
 import { isRecord } from './json-text.ts'
 import { alternativesOf } from './tool-schema.ts'
@@ -11,7 +11,7 @@ export function valueAt(value: unknown, path: Path): unknown {
   return at
 }
 
-/** The schema of a place in `args`; `{}` where there is none. */
+/** The schema of a place in `args`. `{}` if there is none. */
 export function schemaAt(schema: JsonObject, path: Path, args: unknown): JsonObject {
   let at = schema
   for (const [depth, key] of path.entries()) {
@@ -22,10 +22,10 @@ export function schemaAt(schema: JsonObject, path: Path, args: unknown): JsonObj
   return at
 }
 
-/** The schema of the items of an array, or of one that may be null. */
+/** The schema of the items of an array, or of an array that may be null. */
 export const itemsOf = (schema: JsonObject): JsonObject => (alternativesOf(schema).find((each) => isRecord(each['items']))?.['items'] ?? {}) as JsonObject
 
-/** The fields of an object; of alternatives, of the one whose constant fields `value` has. */
+/** The fields of an object. Among alternatives, those of the one whose constant fields `value` has. */
 export function propertiesOf(schema: JsonObject, value: unknown): Readonly<Record<string, JsonObject>> {
   return (objectFor(schema, value)?.['properties'] ?? {}) as Record<string, JsonObject>
 }
@@ -39,7 +39,7 @@ function objectFor(schema: JsonObject, value: unknown): JsonObject | undefined {
   return objects.length === 1 ? objects[0] : objects.find((each) => constants(each).every(([name, constant]) => valueAt(value, [name]) === constant))
 }
 
-/** The arguments without the fields that are null where the field may be left out and null is no value of it. */
+/** The arguments without fields that are null, if the field is optional and null is no value of it. */
 export function withoutNulls(value: unknown, schema: JsonObject): unknown {
   if (Array.isArray(value)) {
     const items = itemsOf(schema)

@@ -1,12 +1,12 @@
-// How to write what a model wrote in a wrong form: the shapes models really produce, each with the right spelling, made of
-// its own arguments.
+// Advises how to write what a model wrote in a wrong form. It knows the shapes that models really produce, and builds the correct spelling from
+// the model's own arguments.
 import type { JsonObject } from '@beaver/core'
 import { agentNameFault } from '../agent-name.ts'
 import { isRecord, nearJson } from './json-text.ts'
 import { itemsOf, propertiesOf } from './schema-place.ts'
 import { example, quote } from './wording.ts'
 
-/** How to write `value`, where `expected` is wanted; `null` when no better advice is known than the field's description. */
+/** How to write `value` if `expected` is required. `null` if the field's description is the best advice. */
 export function spelling(expected: string, value: unknown, schema: JsonObject): string | null {
   if (typeof value === 'string') {
     const inside = jsonInside(expected, value)
@@ -29,7 +29,7 @@ export function spelling(expected: string, value: unknown, schema: JsonObject): 
   }
 }
 
-/** For JSON in a text, where its value is wanted. */
+/** For JSON in a text, if its value is required. */
 export function jsonInside(expected: string, text: string, subject = 'It is'): string | null {
   const near = nearJson(text)
   if (near === null || (expected === 'array' ? !Array.isArray(near.value) : expected !== 'object' || !isRecord(near.value))) return null
@@ -70,7 +70,7 @@ interface Slot {
   readonly instruction: unknown
 }
 
-/** The agents that a value in a wrong form is meant to be. */
+/** The agents that a value in a wrong form probably means. */
 function agentsIn(value: unknown): Slot[] | null {
   if (typeof value === 'string') {
     const whole = slotOf(value)
@@ -101,7 +101,7 @@ function agentsIn(value: unknown): Slot[] | null {
 
 const nameFirst = ({ name, ...rest }: Slot): Slot => ({ name, ...rest })
 
-/** `collector`, or `collector: Find the filings.` */
+/** Reads `collector`, or `collector: Find the filings.` */
 function slotOf(text: string): Slot | null {
   const [, name = text.trim(), instruction = '…'] = /^([^:：]{1,64})[:：]\s*(\S[\s\S]*)$/u.exec(text) ?? []
   return agentNameFault(name) === null ? { name, instruction } : null

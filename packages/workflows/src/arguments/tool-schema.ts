@@ -1,28 +1,27 @@
-// The JSON schema of a workflow's arguments, twice: whole, for our own messages; brief, for the model, which is sent it with
-// every request.
-// S1. The brief schema allows whatever is accepted, except null where leaving the field out says the same: a provider that
-//     holds a model to it forbids nothing. What it does not say (lengths, bounds, what each kind of evidence takes) is refused
-//     by the whole one, with a message.
-// S2. Only `type`, `properties`, `items`, `required`, `enum`, `anyOf` of unlike types and `additionalProperties`: every
-//     endpoint that takes tools takes these. No `$ref`: some refuse it, and it does not reach from one tool to another.
-// S3. Alternatives that are objects told apart by one constant field are one open object with that field, which says what
-//     kinds there are and what each needs.
-// S4. An object that was described before, in this tool or in another of the same request, is repeated open, with the fields
-//     it cannot do without and the place of its description. What another tool said of a field in the same words is not repeated.
+// The JSON schema of a workflow's arguments in two forms: whole, for Beaver's own messages, and brief, for the model, which gets it with every
+// request.
+// S1. The brief schema allows everything that is accepted, except null for an absent field, so a provider that enforces it forbids nothing.
+// What it does not say (lengths, bounds, the fields of each kind of evidence) is checked with the whole schema.
+// S2. It has only `type`, `properties`, `items`, `required`, `enum`, `anyOf` of different types and `additionalProperties`, which every
+// endpoint for tools accepts. It has no `$ref`, because some endpoints refuse it and it cannot refer to another tool.
+// S3. Alternatives that are objects with one constant field become one open object with that field. Its description names the kinds and what
+// each needs.
+// S4. An object that was described before, in this tool or in another of the same request, is repeated open, with its required fields and the
+// place of its description. A field's description that another tool has in the same words is not repeated.
 import { canonicalJson, type JsonObject, type JsonValue } from '@beaver/core'
 import { z } from 'zod'
 import { isRecord } from './json-text.ts'
 
-/** The whole schema, as zod says it. */
+/** The whole schema, from zod. */
 export function wholeSchema(input: z.ZodType): JsonObject {
   const { $schema: _, ...schema } = z.toJSONSchema(input, { io: 'input' })
   return schema as JsonObject
 }
 
-/** What was described so far: objects, as canonical JSON, and texts, each with where. */
+/** What was described so far: objects, as canonical JSON, and texts, each with its place. */
 export type Described = Map<string, string>
 
-/** What a provider is sent of a schema: a tool of this name. What it describes is added to `described`. */
+/** The schema that a provider gets for the tool of this name. Its descriptions are added to `described`. */
 export function briefSchema(whole: JsonObject, name: string, described: Described = new Map()): JsonObject {
   return brief(whole, { described, place: name })
 }
@@ -43,7 +42,7 @@ function brief(schema: JsonObject, telling: Telling): JsonObject {
   return { ...one, ...(description === '' ? {} : { description }) }
 }
 
-/** The alternatives of a schema, nested ones too, without null; itself when it has none. */
+/** The alternatives of a schema, including nested ones, without null. The schema itself if it has none. */
 export function alternativesOf(schema: JsonObject): JsonObject[] {
   const types = Array.isArray(schema['type']) ? schema['type'].map((type: JsonValue) => ({ ...schema, type })) : []
   const nested = [...types, ...listOf(schema['anyOf']), ...listOf(schema['oneOf'])]
@@ -74,13 +73,13 @@ function briefOne(schema: JsonObject, telling: Telling): JsonObject {
   }
 }
 
-/** What an item is stands in the description of its array and in those of its fields. */
+/** The descriptions of the array and of the item's fields say what an item is. */
 function briefItem(items: JsonObject, telling: Telling): JsonObject {
   const { description: _, ...item } = items
   return brief(item, telling)
 }
 
-/** One open object for objects that a constant field tells apart; several where none does. */
+/** One open object for objects that a constant field tells apart. Several objects if there is no such field. */
 function merge(objects: readonly JsonObject[], telling: Telling): JsonObject[] {
   const fields = objects.map((each) => each['properties'] as Record<string, JsonObject>)
   const key = Object.keys(fields[0] ?? {}).find((name) => fields.every((each) => each[name]?.['const'] !== undefined))
@@ -90,7 +89,7 @@ function merge(objects: readonly JsonObject[], telling: Telling): JsonObject[] {
   return [{ type: 'object', properties: { [key]: { type: 'string', description } }, required: [key], additionalProperties: true }]
 }
 
-/** `tool_succeeded(tool, times_min?)` */
+/** For example `tool_succeeded(tool, times_min?)`. */
 function signature(object: JsonObject, key: string): string {
   const { properties, required = [] } = object as { properties: Record<string, JsonObject>; required?: string[] }
   const fields = Object.keys(properties).filter((name) => name !== key)
@@ -104,7 +103,7 @@ function repeated({ type, properties, required }: JsonObject, place: string): Js
   return { ...(type === undefined ? {} : { type }), description: `Optional fields as in ${place}.`, ...fields }
 }
 
-/** Whether a field's description was not told by another tool of the request. */
+/** Whether no other tool of the request has given this description of a field. */
 function isNews(description: string, { described, place }: Telling): boolean {
   const [tool = ''] = place.split('.')
   const teller = described.get(description) ?? tool
@@ -112,7 +111,7 @@ function isNews(description: string, { described, place }: Telling): boolean {
   return teller === tool
 }
 
-/** Where an object was described; `null`, the first time. */
+/** The place at which an object was described. `null` the first time. */
 function describedAt(schema: JsonObject, { described, place }: Telling): string | null {
   const { description: _, ...object } = schema
   const text = canonicalJson(object)

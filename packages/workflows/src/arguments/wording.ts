@@ -1,10 +1,10 @@
-// How messages show what a model sent: quoted, bounded in length, with the name that was probably meant.
+// Shows in messages what a model sent: quoted, bounded in length, with the name that was probably meant.
 
 const shownCharsMax = 140
 const exampleCharsMax = 800
 const listedMax = 20
 
-/** For a correction that is meant to be copied. */
+/** For a correction that the model should copy. */
 export const copiedCharsMax = 4000
 
 /** A value as bounded JSON text. */
@@ -13,7 +13,7 @@ export function quote(value: unknown, charsMax = shownCharsMax): string {
   return text.length <= charsMax ? text : `${text.slice(0, charsMax).toWellFormed()}… (${text.length} characters)`
 }
 
-/** A correct value to copy, behind `before`; `''` when it is too long to be repeated. */
+/** A correct value to copy, after `before`. Empty if the value is too long to repeat. */
 export function example(value: unknown, before = ''): string {
   const text = jsonOf(value)
   return text.length <= exampleCharsMax ? before + text : ''
@@ -27,7 +27,7 @@ function jsonOf(value: unknown): string {
   }
 }
 
-/** `"a", "b" and 3 more` */
+/** For example `"a", "b" and 3 more`. */
 export function quoteAll(names: readonly string[]): string {
   const shown = names
     .slice(0, listedMax)
@@ -36,13 +36,13 @@ export function quoteAll(names: readonly string[]): string {
   return names.length <= listedMax ? shown : `${shown} and ${names.length - listedMax} more`
 }
 
-/** ` Did you mean "synthesizer"?`, or nothing when no name is near. */
+/** For example ` Did you mean "synthesizer"?`. Empty if no name is near. */
 export function didYouMean(written: string, names: Iterable<string>): string {
   const name = nearest(written, names)
   return name === null ? '' : ` Did you mean ${quote(name)}?`
 }
 
-/** The name that is written nearly so. */
+/** The name with the most similar spelling. */
 export function nearest(written: string, names: Iterable<string>): string | null {
   const wanted = plainName(written)
   let best: { name: string; distance: number } | null = null

@@ -1,7 +1,8 @@
-// From a definition to the nodes of an ExecutionGraph. What they do when they start is `program.ts`.
-// C1. Pure, and nothing of the definition is shared with the nodes. C2. Ids made here hold `/`, `[` or `(`, which no author's id
-//     can: `sub/x` is node x of the workflow that node sub calls, `each[2]` the third item of the map each, `each[]` what spreads it.
-// C3. The node that has an author's id is the one whose output `nodes.<id>.output` reads.
+// Compiles a definition into the nodes of an ExecutionGraph. What they do when they start is in program.ts.
+// C1. It is pure, and the nodes share nothing with the definition.
+// C2. Generated ids contain `/`, `[` or `(`, which no author's id can contain: `sub/x` is node x of the workflow that node sub calls,
+// `each[2]` the third item of the map each, `each[]` the node that spreads it.
+// C3. The node with an author's id is the one whose output `nodes.<id>.output` reads.
 import { BeaverError, type CodeNode, type ExecutionNode } from '@beaver/core'
 import { agentNode } from '../graphs/team-graph.ts'
 import { isText } from './data-types.ts'
@@ -11,12 +12,12 @@ import { definitionTopology, nodesRead, outputTemplate } from './references.ts'
 import { type Binding, copied, inputsId, type ItemReading, type Operation } from './settings.ts'
 
 export interface Compiling {
-  /** Of the graph: `workflow:<id>`. */
+  /** The workflow of the graph: `workflow:<id>`. */
   readonly workflow: string
   readonly library: DefinitionLibrary
 }
 
-/** @param entry the node all others come after; `null` in the outermost workflow */
+/** @param entry the node that all others come after; `null` in the outermost workflow */
 export function compileNodes(definition: WorkflowDefinitionFile, scope: string, entry: string | null, compiling: Compiling): ExecutionNode[] {
   const { dependenciesOf } = definitionTopology(definition)
   return definition.nodes.flatMap((node) => {
@@ -25,7 +26,7 @@ export function compileNodes(definition: WorkflowDefinitionFile, scope: string, 
   })
 }
 
-/** What gives back the outputs of a workflow, from its nodes. */
+/** The node that returns the outputs of a workflow, from the workflow's nodes. */
 export function outputsNode(definition: WorkflowDefinitionFile, id: string, scope: string, entry: string | null): CodeNode {
   const outputs = Object.entries(definition.interfaceOutputs).map(([name, { dataFlowType, multi, isStream, value }]) => ({
     name,
@@ -34,7 +35,7 @@ export function outputsNode(definition: WorkflowDefinitionFile, id: string, scop
   }))
   const read = new Set(outputs.flatMap(({ value }) => nodesRead(value, false)))
   const dependencies = definition.nodes.filter((node) => read.has(node.id)).map((node) => `${scope}${node.id}`)
-  // Skipped with the whole workflow, and not when all it reads was skipped.
+  // It is skipped with the whole workflow, but not if everything that it reads was skipped.
   return code(id, entry === null ? dependencies : [entry, ...dependencies], 'outputs', { scope, outputs })
 }
 
@@ -75,7 +76,7 @@ export interface Size {
   readonly runs: number
 }
 
-/** The size of a definition's graph before any map knows its items, without making it. */
+/** The size of a definition's graph before any map knows its items. The graph is not built. */
 export function sizeOf(definition: WorkflowDefinitionFile, library: DefinitionLibrary, known = new Map<string, Size>()): Size {
   const counted = known.get(definition.id)
   if (counted !== undefined) return counted
@@ -102,7 +103,7 @@ export function bodySize(body: Body, library: DefinitionLibrary, known?: Map<str
   return { nodes: size.nodes + 1, runs: size.runs }
 }
 
-/** The nodes of a step, alone or as one item of a map; the last has the id. */
+/** The nodes of a step, alone or as one item of a map. The last node has the id. */
 export function compileBody(body: Body, id: string, dependencies: readonly string[], binding: Binding, compiling: Compiling): ExecutionNode[] {
   switch (body.kind) {
     case 'agent': {

@@ -1,11 +1,12 @@
-// What an expression may cost, and the values it works on.
+// Limits what an expression may cost, and prepares the values that it works on.
 // C1. A cost is counted, not timed: the same expression on the same values passes or fails everywhere.
-// C2. A value weighs what it would weigh written out, however often its parts are shared. C3. Nothing here reaches a prototype.
+// C2. The weight of a value is the weight of its full text, however often its parts are shared.
+// C3. No value gives access to a prototype.
 import { compilePattern, type JsonValue } from '@beaver/core'
 import { quote } from '../arguments/wording.ts'
 import { textOf } from './text.ts'
 
-/** What is wrong with an expression, or with the values it met. A sentence that follows its name. */
+/** What is wrong with an expression, or with its values: a sentence that follows the expression's name. */
 export class ExpressionFault extends Error {}
 
 /** In steps: a value, or 32 characters of a text. */
@@ -26,7 +27,7 @@ export function charged<T>(evaluate: () => T): T {
   }
 }
 
-// One object for all: it may be thrown once for every item of a list that is given up.
+// One object for all uses, because it may be thrown once for every item of a list.
 const exhausted = new ExpressionFault(`it takes more than ${stepsMax} steps: work on less`)
 const tooLarge = new ExpressionFault(`it makes a value that is larger than ${weightMax} steps: work on less`)
 
@@ -44,7 +45,7 @@ function pay<T>(value: T): T {
   return value
 }
 
-/** Of a macro, with so many operations. Any of them may fail and be passed over, which takes longer than to succeed. */
+/** A step of a macro with this many operations. Each may fail and be skipped, which takes longer than a success. */
 function step(operations: bigint): true {
   charge(10 * Number(operations))
   return true
@@ -60,7 +61,7 @@ function weigh(value: unknown, depth: number): number {
   if (depth > depthMax) throw new ExpressionFault(`it makes a value that is nested deeper than ${depthMax} levels`)
   let sum = 1
   for (const part of partsOf(value)) sum = bounded(sum + weigh(part, depth + 1))
-  // A list grows while a macro makes it; nobody can see it before it is whole.
+  // A list grows while a macro builds it, and no expression can see it before it is complete.
   weights.set(value, sum)
   return sum
 }
@@ -76,7 +77,7 @@ function partsOf(value: object): Iterable<unknown> {
   return isPlain(value) ? Object.entries(value as Record<string, unknown>).flat() : []
 }
 
-/** Objects become maps, with their keys in order: what stands in the journal comes back with its keys sorted. */
+/** Turns objects into maps with sorted keys, because values from the journal come back with sorted keys. */
 export function toCel(value: JsonValue, depth = 0): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (depth > depthMax) throw new ExpressionFault(`it reads a value that is nested deeper than ${depthMax} levels`)
@@ -100,7 +101,7 @@ function json(value: unknown): JsonValue {
       return Number(value)
     case 'number':
       if (!Number.isFinite(value)) throw new ExpressionFault('it gives a number that is not finite')
-      // There is one zero in JSON.
+      // JSON has one zero.
       return value === 0 ? 0 : value
     default:
   }
@@ -116,7 +117,7 @@ function isPlain(value: object): boolean {
   return prototype === null || prototype === Object.prototype
 }
 
-/** What a search in a text costs at worst. */
+/** What a search in a text costs in the worst case. */
 function search(text: unknown, wanted: unknown, name: string): { text: string; wanted: string } {
   if (typeof text !== 'string') throw new ExpressionFault(`${name}: ${described(text)} is not a text`)
   if (typeof wanted !== 'string') throw new ExpressionFault(`${name}: ${described(wanted)} is not a text`)
@@ -142,7 +143,7 @@ function matched(text: unknown, pattern: unknown): boolean {
   return compiled.test(searched.text)
 }
 
-/** By signature. `pay` and `step` are put in by the rewriting; the others stand for methods of the same name. */
+/** By signature. The rewriting inserts `pay` and `step`; the others replace methods of the same name. */
 export const costlyFunctions: Readonly<Record<string, (...args: never[]) => unknown>> = {
   'pay(dyn): dyn': pay,
   'step(int): bool': step,

@@ -1,9 +1,9 @@
-// The data types of S1 §2.3 and D-15: what each is in a tool's schema, which values it takes, how a text becomes one.
+// The data types of S1 §2.3 and D-15: the schema of each in a tool, the values that it accepts, and how it reads a text.
 import type { JsonObject, JsonValue } from '@beaver/core'
 import { jsonOf, valueText } from './text.ts'
 
 interface DataType {
-  /** As a tool's schema says it. */
+  /** The schema in a tool. */
   readonly schema: JsonObject
   /** For a message: "a text", "a whole number". */
   readonly called: string
@@ -27,12 +27,12 @@ export const dataTypes: ReadonlyMap<string, DataType> = new Map<string, DataType
 
 const isBase64 = (text: string): boolean => text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)
 
-/** What a value is declared as. */
+/** The declared type of a value. */
 export interface Declared {
   readonly dataFlowType: string
-  /** A list of values of the type. */
+  /** Whether the value is a list of the type. */
   readonly multi?: boolean | undefined
-  /** Its text is collected (D-16). */
+  /** Whether its text is collected (D-16). */
   readonly isStream?: boolean | undefined
 }
 
@@ -47,13 +47,13 @@ export const called = (declared: Declared): string => (declared.multi === true ?
 
 export const isText = ({ dataFlowType, multi }: Declared): boolean => multi !== true && (dataFlowType === 'STRING' || dataFlowType === 'BINARY')
 
-/** The schema of a value, around `values` when only those are allowed. */
+/** The schema of a value. If only `values` are allowed, the schema lists them. */
 export function schemaOf(declared: Declared, values: readonly JsonValue[]): JsonObject {
   const one = { ...typeOf(declared).schema, ...(values.length === 0 ? {} : { enum: [...values] }) }
   return declared.multi === true ? { type: 'array', items: one } : one
 }
 
-/** A computed value as what it is declared as: a text where one is wanted, the value of a text that is JSON elsewhere. */
+/** Converts a computed value to its declared type: to a text if a text is declared, otherwise to the value of a JSON text. */
 export function asDeclared(declared: Declared, value: JsonValue): { readonly value: JsonValue } | { readonly fault: string } {
   if (declared.isStream === true) return { value: value === null ? '' : valueText(value) }
   if (value === null || takes(declared, value)) return { value }

@@ -1,6 +1,6 @@
-// WorkflowDefinitionFile: the shape of a definition file (S1 §2). What its parts mean to each other is checked by `read-definition.ts`.
-// F1. `interfaceInputs` and `interfaceOutputs` are S1's, and may hold what editors add; nodes hold only what is known here.
-// F2. A text with `{{ … }}` is a template; which fields are templates stands in docs/reference/workflow-definitions.md.
+// WorkflowDefinitionFile: the shape of a definition file (S1 §2). read-definition.ts checks how its parts fit together.
+// F1. `interfaceInputs` and `interfaceOutputs` follow S1 and may contain what editors add. Nodes contain only known fields.
+// F2. A text with `{{ … }}` is a template. docs/reference/workflow-definitions.md says which fields are templates.
 import { jsonObject, jsonValue } from '@beaver/core'
 import { z } from 'zod'
 import { workflowAgentSpec } from '../agent-spec.ts'
@@ -30,7 +30,7 @@ export type InterfaceInput = Readonly<z.infer<typeof interfaceInput>>
 const interfaceOutput = z.looseObject({
   ...named,
   multi: z.boolean().optional(),
-  /** A template. Left out: the output of the node of the same name. */
+  /** A template. Default: the output of the node of the same name. */
   value: jsonValue.optional(),
 })
 
@@ -66,10 +66,10 @@ export type Body = { [K in BodyKind]: z.infer<(typeof bodyShapes)[K]> }[BodyKind
 
 const place = {
   id: z.string(),
-  /** One expression. False: the node is skipped. */
+  /** One expression. If it is false, the node is skipped. */
   when: z.string().optional(),
   description: z.string().optional(),
-  /** Where an editor draws it. */
+  /** The place at which an editor draws the node. */
   position: jsonValue.optional(),
 }
 
@@ -92,7 +92,7 @@ type MapNode = Omit<z.infer<typeof nodeShapes.map>, 'body'> & { readonly body: B
 export type DefinitionNode = { [K in Exclude<NodeKind, 'map'>]: z.infer<(typeof nodeShapes)[K]> }[Exclude<NodeKind, 'map'>] | MapNode
 export type NodeOf<K extends NodeKind> = Extract<DefinitionNode, { kind: K }>
 
-/** The file but for its nodes, which are read one by one. */
+/** The file without its nodes, which are read one by one. */
 export const fileShape = z.strictObject({
   name: filled.optional(),
   description: z.string().optional(),
@@ -107,26 +107,26 @@ export const fileShape = z.strictObject({
 
 type NodeInput = { [K in NodeKind]: Readonly<z.input<(typeof nodeShapes)[K]>> }[NodeKind]
 
-/** A definition as it stands in a file. */
+/** A definition in the form of its file. */
 export interface WorkflowDefinitionInput extends Readonly<Omit<z.input<typeof fileShape>, 'nodes'>> {
   readonly nodes: readonly NodeInput[]
 }
 
-/** A definition file that was read and found sound. */
+/** A definition file that was read and has no fault. */
 export interface WorkflowDefinitionFile extends Readonly<Omit<z.infer<typeof fileShape>, 'nodes'>> {
   /** The name of the file, without its extension. */
   readonly id: string
   readonly nodes: readonly DefinitionNode[]
 }
 
-/** Something about a definition file, for its author. */
+/** A message about a definition file, for its author. */
 export interface DefinitionDiagnostic {
-  /** `warning`: the tool is offered nevertheless. */
+  /** `warning`: the tool is still offered. */
   readonly severity: 'error' | 'warning'
   readonly code: string
-  /** Of the file. */
+  /** The id of the file. */
   readonly workflow: string
-  /** Where in the file, dotted (`nodes.2.instruction`); `''` for the whole. */
+  /** The dotted path in the file (`nodes.2.instruction`). Empty for the whole file. */
   readonly path: string
   readonly message: string
 }

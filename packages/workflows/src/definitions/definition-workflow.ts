@@ -1,6 +1,6 @@
-// A definition as a Workflow: the tool `workflow:<id>` of S1 §2, planned into an ExecutionGraph like any other.
-// W1. `plan` reads the definition and never changes it: calls at the same time have nothing in common.
-// W2. The graph holds all its program needs, the definitions its maps may call included.
+// Turns a definition into a Workflow: the tool `workflow:<id>` of S1 §2, planned into an ExecutionGraph like any other.
+// W1. `plan` reads the definition and never changes it, so parallel calls share nothing that changes.
+// W2. The graph contains all that its program needs, including the definitions that its maps may call.
 import { type ExecutionGraph, graphFault, invariant, type JsonObject } from '@beaver/core'
 import { z } from 'zod'
 import { defaultWorkflowLimits, type PlanResult, type Workflow, type WorkflowLimits } from '../workflow.ts'
@@ -12,11 +12,11 @@ import { type DefinitionLibrary, libraryFault, reachableFrom } from './library.t
 import { definitionProgram, edgesFault, sizeFault } from './program.ts'
 import { copied, type GraphSettings, outputsId } from './settings.ts'
 
-/** What stands before the id of a definition in the name of its tool (CT-03). */
+/** The prefix of a definition's id in the name of its tool (CT-03). */
 export const definitionPrefix = 'workflow:'
 
 /**
- * The tool of a definition. `library` holds the definitions it may call.
+ * The tool of a definition. `library` contains the definitions that it may call.
  *
  * @example definitionWorkflow(definition, library).name // 'workflow:summarize_text'
  */
@@ -28,7 +28,7 @@ export function definitionWorkflow(definition: WorkflowDefinitionFile, library: 
   return {
     name,
     description,
-    // The JSON schema of this is `parameters` again.
+    // The JSON schema of this equals `parameters`.
     input: z
       .unknown()
       .superRefine((args, context) => {
@@ -48,7 +48,7 @@ export function definitionWorkflow(definition: WorkflowDefinitionFile, library: 
   }
 }
 
-/** D-14. */
+/** The description by D-14. */
 function described({ id, name, description }: WorkflowDefinitionFile): string {
   return [description, name].find((text) => text !== undefined && text.trim() !== '') ?? id
 }
@@ -95,7 +95,7 @@ function graphOf(definition: WorkflowDefinitionFile, library: DefinitionLibrary,
   return { ok: true, graph }
 }
 
-/** What people read as the request: the call itself, as far as it fits. */
+/** The request that people read: the call itself, as far as there is room. */
 function taskOf({ name, inputs }: Call): string {
   const given = JSON.stringify(inputs)
   return `${name} ${given.length > taskCharsMax ? `${given.slice(0, taskCharsMax).toWellFormed()}…` : given}`
@@ -103,7 +103,7 @@ function taskOf({ name, inputs }: Call): string {
 
 const taskCharsMax = 300
 
-/** The definitions that are compiled only once a map knows its items, and those they call. */
+/** The definitions that are compiled only when a map knows its items, and those that they call. */
 function mapped(definition: WorkflowDefinitionFile, library: DefinitionLibrary): readonly WorkflowDefinitionFile[] {
   const found = new Map<string, WorkflowDefinitionFile>()
   for (const { nodes } of reachableFrom(definition, library)) {

@@ -1,8 +1,8 @@
-// Expression: one CEL expression of a definition file, parsed, checked and evaluated by @marcbachmann/cel-js. Which names and
-// functions there are, and how much one may cost, is decided here (docs/decisions/0012-expressions-are-cel.md).
-// E1. It sees `inputs`, `nodes`, and in the body of a map `item` and `index`: no global, no prototype, no clock.
-// E2. It is pure: equal values give equal results, whatever order the keys of an object were written in.
-// E3. It ends: every list it walks and every value it compares, joins or copies is charged to a budget (`cost.ts`).
+// Expression: one CEL expression of a definition file. @marcbachmann/cel-js parses, checks and evaluates it. This file decides which names and
+// functions exist, and how much an expression may cost (docs/decisions/0012-expressions-are-cel.md).
+// E1. An expression sees `inputs`, `nodes`, and in the body of a map `item` and `index`: no global, no prototype, no clock.
+// E2. It is pure: equal values give equal results, whatever the order of an object's keys.
+// E3. It ends: a budget (cost.ts) is charged for every list that it walks and every value that it compares, joins or copies.
 import { type ASTNode, Environment } from '@marcbachmann/cel-js'
 import { type JsonObject, type JsonValue, messageOf } from '@beaver/core'
 import { quote, quoteAll } from '../arguments/wording.ts'
@@ -16,33 +16,33 @@ export interface References {
   readonly nodes: ReadonlyMap<string, ReadonlySet<NodeField>>
 }
 
-/** What it is evaluated with. */
+/** The values for its evaluation. */
 export interface Scope {
   readonly inputs: JsonObject
   nodeField(nodeId: string, field: NodeField): JsonValue
-  /** In the body of a map. */
+  /** Set in the body of a map. */
   readonly item?: { readonly value: JsonValue; readonly index: number }
 }
 
 export interface Expression {
   readonly source: string
   readonly references: References
-  /** `dyn` when it is known only once it is evaluated. */
+  /** `dyn` if the type is known only after the evaluation. */
   readonly type: string
-  /** @throws {ExpressionFault} with what is wrong, for the author of the file */
+  /** @throws {ExpressionFault} that tells the author of the file what is wrong */
   evaluate(scope: Scope): JsonValue
 }
 
 export const expressionCharsMax = 2_000
 const shapeLimits = { maxAstNodes: 500, maxDepth: 50, maxListElements: 200, maxMapEntries: 200, maxCallArguments: 8 }
 
-/** @throws {ExpressionFault} when it cannot be used, whatever its values */
+/** @throws {ExpressionFault} if it cannot be used, whatever its values are */
 export function compileExpression(source: string, place: { readonly inMap: boolean }): Expression {
   const key = `${place.inMap ? 'map' : 'node'} ${source}`
   const known = compiled.get(key)
   if (known !== undefined) return known
   const expression = compile(source, place.inMap)
-  // A bound, not a policy: what was parsed is parsed again.
+  // This is a bound, not a policy: dropped expressions are parsed again.
   if (compiled.size >= 1_000) compiled.clear()
   compiled.set(key, expression)
   return expression
@@ -56,7 +56,7 @@ function compile(source: string, inMap: boolean): Expression {
   const { strict, open } = inMap ? inMapEnvironments : environments
   const { ast } = parse(strict, source)
   const rewriting = new Rewriting(source, inMap)
-  // The types as the author sees them; a value that is charged for is of any type.
+  // The types are those that the author sees. A charged value has any type.
   const checked = parse(open, rewriting.print(ast, { charged: false, bound: [] })).check()
   if (!checked.valid) throw new ExpressionFault(summaryOf(checked.error))
   const run = parse(open, rewriting.print(ast, { charged: true, bound: [] }))
@@ -83,11 +83,11 @@ function parse(env: Environment, source: string): ReturnType<Environment['parse'
   }
 }
 
-/** `strict` for what authors write, `open` for what that is rewritten to. */
+/** `strict` for what authors write, `open` for the rewritten form. */
 function environmentsOf(variables: Readonly<Record<string, string>>): { readonly strict: Environment; readonly open: Environment } {
   const env = new Environment({ homogeneousAggregateLiterals: false })
   for (const [name, type] of Object.entries(variables)) env.registerVariable(name, type)
-  // JSON has one kind of number; CEL has no operators between its two.
+  // JSON has one kind of number, but CEL has no operators between its two kinds.
   for (const [op, of] of Object.entries(arithmetic)) {
     env.registerOperator(`int ${op} double: double`, (a: bigint, b: number) => of(Number(a), b))
     env.registerOperator(`double ${op} int: double`, (a: number, b: bigint) => of(a, Number(b)))
@@ -108,18 +108,18 @@ const inMapEnvironments = environmentsOf({ inputs: 'map', nodes: 'map', item: 'd
 
 const macros = new Set(['all', 'exists', 'exists_one', 'map', 'filter'])
 const methods = new Set(['size', 'startsWith', 'endsWith', 'lowerAscii', 'upperAscii', 'trim', 'substring'])
-/** Those whose cost the library does not bound: done by functions of ours. */
+/** The library does not bound the cost of these, so functions of this package replace them. */
 const bounded = new Set(['contains', 'matches', 'split', 'join', 'indexOf'])
 const functions = new Set(['size', 'string', 'int', 'double', 'bool', 'dyn'])
 const compared = new Set(['+', '==', '!=', '<', '<=', '>', '>=', 'in'])
 
 interface Printing {
   readonly charged: boolean
-  /** The variables of the macros around it. */
+  /** The variables of the enclosing macros. */
   readonly bound: readonly string[]
 }
 
-/** From the author's expression to the one that is evaluated: the same, with its costs charged and its references renamed. */
+/** Rewrites the author's expression into the one that is evaluated: the same, with its costs charged and its references renamed. */
 class Rewriting {
   readonly inputs = new Map<string, string>()
   readonly nodes = new Map<string, Set<NodeField>>()
@@ -180,7 +180,7 @@ class Rewriting {
     return { inputs, nodes, ...(item === undefined ? {} : { item: toCel(item.value), index: BigInt(item.index) }) }
   }
 
-  /** What most often lies behind a failed evaluation. */
+  /** The most frequent reason for a failed evaluation. */
   hint(scope: Scope): string {
     const empty = [...this.nodes].find(([node, wanted]) => wanted.has('json') && scope.nodeField(node, 'json') === null)?.[0]
     if (empty === undefined) return ''
@@ -196,7 +196,7 @@ class Rewriting {
     throw new ExpressionFault(`${quote(name)} is not known; the names here are ${quoteAll(known)}`)
   }
 
-  /** `inputs.x`, `nodes.x.output`: `null` when it is neither. */
+  /** `inputs.x` or `nodes.x.output`. `null` if the node is neither. */
   #reference(node: ASTNode): string | null {
     const input = memberOf(node)
     if (input === null) return null
@@ -220,7 +220,7 @@ class Rewriting {
     return how.charged ? `pay(${this.print(node, how)})` : this.print(node, how)
   }
 
-  /** A step of a macro, charged before it is taken: one that fails may be passed over, and costs all the same. */
+  /** A step of a macro is charged before it is made, because a step that fails may be skipped and still costs. */
   #step(node: ASTNode, how: Printing): string {
     const before = this.#printed
     const text = this.print(node, how)

@@ -1,6 +1,6 @@
-// From `interfaceInputs` to the parameters of a tool, and from a call's arguments to the values of the inputs (S1 §2.3, §2.4).
-// I1. The parameters are exactly S1's: a type, a description, an enum; defaults are filled in here, not told to the model.
-// I2. Nothing is repaired silently: an argument of another type is refused, with the right spelling.
+// Builds the parameters of a tool from `interfaceInputs`, and the values of the inputs from a call's arguments (S1 §2.3, §2.4).
+// I1. The parameters are exactly those of S1: a type, a description, an enum. Defaults are filled in here, and the model does not see them.
+// I2. Nothing is repaired silently: an argument of another type is refused with the correct spelling.
 import { canonicalJson, type JsonObject, type JsonValue } from '@beaver/core'
 import { isRecord, parsedJson } from '../arguments/json-text.ts'
 import { didYouMean, quote, quoteAll } from '../arguments/wording.ts'
@@ -11,7 +11,7 @@ import { isJson } from './text.ts'
 
 type Inputs = Readonly<Record<string, InterfaceInput>>
 
-/** The inputs a call may give: all but streams. */
+/** The inputs that a call may give: all except streams. */
 export const parameterInputs = (inputs: Inputs): [string, InterfaceInput][] => Object.entries(inputs).filter(([, input]) => input.isStream !== true)
 
 export function parametersOf(inputs: Inputs): JsonObject {
@@ -27,12 +27,12 @@ export function parametersOf(inputs: Inputs): JsonObject {
   }
 }
 
-/** D-14. */
+/** The description by D-14. */
 function describe(input: InterfaceInput): string | null {
   return [input.description, input.customDescription, input.displayName].find((text) => text !== undefined && text.trim() !== '') ?? null
 }
 
-/** The values of a `ComboOption`, each once; none for any other input. */
+/** The values of a `ComboOption`, each once. Empty for any other input. */
 export function allowedValues(input: InterfaceInput): readonly JsonValue[] {
   if (input.matchCategories?.includes('ComboOption') !== true) return []
   const suggestions = input.config?.suggestions ?? input.suggestions ?? []
@@ -41,7 +41,7 @@ export function allowedValues(input: InterfaceInput): readonly JsonValue[] {
   return kept.filter((value, index) => kept.findIndex((other) => canonicalJson(other) === canonicalJson(value)) === index)
 }
 
-/** What an input's value must be and is not; `null` when it is. */
+/** What is wrong with an input's value. `null` if it is valid. */
 export function valueFault(input: InterfaceInput, value: JsonValue): string | null {
   if (!takes(input, value)) return `must be ${called(input)}`
   const allowed = allowedValues(input)
@@ -51,10 +51,10 @@ export function valueFault(input: InterfaceInput, value: JsonValue): string | nu
   return good ? null : `must be ${input.multi === true ? 'an array of these: ' : 'one of '}${quoteAll(allowed.map(String))}`
 }
 
-/** What an input is when it is not given. */
+/** The value of an input that is not given. */
 export const defaultOf = (input: InterfaceInput): JsonValue => input.config?.default ?? null
 
-/** The value of every input, or the first thing wrong with the arguments, in the order of the inputs. */
+/** The value of every input, or the first fault of the arguments, in the order of the inputs. */
 export function readInputs(inputs: Inputs, args: unknown): { readonly ok: true; readonly values: JsonObject } | Refusal {
   if (!isRecord(args)) return refuse('invalid_arguments', '', argumentsFault(args, inputs))
   const given = new Map(parameterInputs(inputs))
@@ -91,7 +91,7 @@ function missingFault(name: string, input: InterfaceInput, unknown: string | und
   return `${quote(name)} is missing${renamed}: give ${called(input)}.${about === null ? '' : ` ${about}`}`
 }
 
-/** How to write what was written in a wrong form. */
+/** The correct spelling of a value in a wrong form. */
 function hint(input: InterfaceInput, value: JsonValue): string {
   if (value === null && input.required !== true) return ' Or leave the field out.'
   const parsed = typeof value === 'string' ? (parsedJson(value) as JsonValue | undefined) : undefined

@@ -1,6 +1,6 @@
-// What the definitions of one library are to each other: which calls which, and with what.
-// L1. No workflow calls itself, directly or through others; none is nested deeper than `nestingMax` (D-12).
-// L2. What a call is refused for is what was diagnosed when the library was loaded.
+// Checks the definitions of a library against each other: which calls which, and with what.
+// L1. No workflow calls itself, directly or through others, and none is nested deeper than `nestingMax` (D-12).
+// L2. A call is refused for the same fault that was reported when the library was loaded.
 import { type Edge, findCycle, type JsonValue, topologyOf } from '@beaver/core'
 import { didYouMean, quote, quoteAll } from '../arguments/wording.ts'
 import type { DefinitionDiagnostic, WorkflowDefinitionFile } from './definition-file.ts'
@@ -8,12 +8,13 @@ import { parameterInputs } from './interface-schema.ts'
 import type { DefinitionCode } from './read-definition.ts'
 import { callOf } from './references.ts'
 
+/** The definitions that may call each other, by id. */
 export type DefinitionLibrary = ReadonlyMap<string, WorkflowDefinitionFile>
 
-/** How many workflows may stand in each other, the called one included (D-12). */
+/** How many workflows may be nested, including the called one (D-12). */
 export const nestingMax = 4
 
-/** What is wrong between the definitions, those first that stand first. A definition with a fault is not to be offered. */
+/** What is wrong between the definitions, in their order. A definition with a fault must not be offered. */
 export function checkLibrary(library: DefinitionLibrary): DefinitionDiagnostic[] {
   return [...library.values()].flatMap((definition) => {
     const faults = [...callFaults(definition, library), ...nestingFaults(definition, library)]
@@ -27,7 +28,7 @@ interface Fault {
   readonly message: string
 }
 
-/** The first thing wrong with a definition or with one it calls, directly or not; `null` when it can run. */
+/** The first fault of a definition, or of one that it calls directly or indirectly. `null` if it can run. */
 export function libraryFault(definition: WorkflowDefinitionFile, library: DefinitionLibrary): Fault | null {
   const nesting = nestingFaults(definition, library)[0]
   if (nesting !== undefined) return nesting
@@ -68,7 +69,7 @@ function inputFaults(nodeId: string, given: Readonly<Record<string, JsonValue>>,
   ]
 }
 
-/** At most one: deeper or other circles show once this one is gone. */
+/** At most one fault: deeper or other circles are found after this one is removed. */
 function nestingFaults(definition: WorkflowDefinitionFile, library: DefinitionLibrary): Fault[] {
   const all = reachableFrom(definition, library)
   const ids = new Set(all.map((each) => each.id))
@@ -87,7 +88,7 @@ function nestingFaults(definition: WorkflowDefinitionFile, library: DefinitionLi
   return [{ code: 'workflow_too_deep', path: 'nodes', message }]
 }
 
-/** Without circles there are no more levels than definitions; each level is kept once, however many ways lead to it. */
+/** Without circles, there are no more levels than definitions. Each level is kept once, however many paths lead to it. */
 function chainLongerThan(levelsMax: number, definition: WorkflowDefinitionFile, library: DefinitionLibrary): readonly string[] | null {
   let level = new Map<string, readonly string[]>([[definition.id, [definition.id]]])
   for (let depth = 1; depth <= levelsMax; depth++) {
@@ -101,7 +102,7 @@ function chainLongerThan(levelsMax: number, definition: WorkflowDefinitionFile, 
   return [...level.values()][0] ?? null
 }
 
-/** It and all it calls, directly or not, in the order they are met. */
+/** The definition and all that it calls, directly or indirectly, in the order in which they are found. */
 export function reachableFrom(definition: WorkflowDefinitionFile, library: DefinitionLibrary): readonly WorkflowDefinitionFile[] {
   const met = new Map([[definition.id, definition]])
   for (const each of met.values()) {

@@ -1,7 +1,8 @@
-// definitionProgram: what a graph compiled from a definition does while it runs. It needs nothing but the graph: a daemon that
-// does not have the file goes on with it.
-// P1. Values reach a node only through its templates. P2. A fault is that node's failure and says which expression it was.
-// P3. A node whose `when` is false, or reads a node that was skipped, is skipped.
+// definitionProgram: what a graph compiled from a definition does while it runs. It needs only the graph, so a daemon without the file can
+// continue it.
+// P1. Values reach a node only through its templates.
+// P2. A fault of an expression is the failure of its node and names the expression.
+// P3. A node is skipped if its `when` is false, or if it reads a node that was skipped.
 import type { CodeNode, ExecutionNode, Growth, JsonObject, JsonValue, NodeEntry, TeamProgram, TeamView } from '@beaver/core'
 import type { z } from 'zod'
 import { quote } from '../arguments/wording.ts'
@@ -46,7 +47,7 @@ function begin(team: TeamView, node: ExecutionNode, bound: Binding): NodeEntry {
   const scope = scopeOf(team, bound)
   switch (node.kind) {
     case 'agent':
-      // What it needs of others stands in its instruction.
+      // Its instruction contains what it needs of other nodes.
       return { kind: 'run', input: { instruction: renderText(node.instruction, scope), dependency_outputs: [] } }
     case 'tool':
       return { kind: 'run', input: { arguments: renderValue(node.arguments, scope) } }
@@ -84,13 +85,13 @@ function compute(team: TeamView, node: CodeNode, bound: Binding, scope: Scope): 
   }
 }
 
-/** `null` when the node goes ahead. */
+/** Returns `null` if the node continues. */
 function gate(team: TeamView, bound: Binding): NodeEntry | null {
   const { when } = bound
   if (when === undefined) return null
   const scope = scopeOf(team, bound)
   for (const [id, fields] of onlyExpression(when, { inMap: false }).references.nodes) {
-    // Who asks whether it was skipped wants to know.
+    // An expression that reads `skipped` asks about the skip itself, so it does not skip its node.
     if (scope.nodeField(id, 'skipped') === true && !fields.has('skipped'))
       return { kind: 'skip', reason: `Its condition reads ${quote(id)}, which was skipped.` }
   }
@@ -157,7 +158,7 @@ interface SizeFault {
   readonly message: string
 }
 
-/** Whether a graph is larger than a team may be (D-39). Asked before it is made. */
+/** Whether a graph is larger than a team may be (D-39). It is checked before the graph is built. */
 export function sizeFault({ nodes, runs }: Size, limits: GraphSettings['limits']): SizeFault | null {
   if (runs > limits.agents_max)
     return { code: 'too_many_agents', message: `the graph has ${runs} agents and tools; the limit agentsMax is ${limits.agents_max}.` }
@@ -174,11 +175,11 @@ export function edgesFault(nodes: readonly ExecutionNode[], more: number, limits
 function itemValue(text: string | null, reading: ItemReading): JsonValue {
   if (text === null || reading === 'text') return text
   const value = jsonOf(text)
-  // A number or a word that a model wrote stays as it wrote it: 1.10 is not 1.1.
+  // A number or a word that a model wrote is kept as written: 1.10 is not 1.1.
   return reading === 'json' || (typeof value === 'object' && value !== null) ? (value ?? text) : text
 }
 
-/** What a called workflow works on: what it is given, as the types of its inputs, and the defaults for the rest. */
+/** The inputs of a called workflow: the given values, converted to the types of the inputs, and the defaults for the others. */
 function inputsOf({ given, inputs }: z.infer<typeof operations.inputs>, scope: Scope): JsonObject {
   const values = Object.entries(inputs).map(([name, input]): [string, JsonValue] => {
     const rendered = Object.hasOwn(given, name) ? renderValue(given[name] ?? null, scope) : null
@@ -191,7 +192,7 @@ function inputsOf({ given, inputs }: z.infer<typeof operations.inputs>, scope: S
   return Object.fromEntries(values)
 }
 
-/** The bare value of a single output, an object of several (CT-15). */
+/** The bare value of a single output, or an object of several (CT-15). */
 function outputsOf({ outputs }: z.infer<typeof operations.outputs>, scope: Scope): JsonValue {
   const values = outputs.map(({ name, declared, value }): [string, JsonValue] => {
     const rendered = outputValue(value, scope)
@@ -203,7 +204,7 @@ function outputsOf({ outputs }: z.infer<typeof operations.outputs>, scope: Scope
   return values.length === 1 && only !== undefined ? only[1] : Object.fromEntries(values)
 }
 
-/** `null` when it cannot be computed because all it reads was skipped. */
+/** Returns `null` if the value cannot be computed because everything that it reads was skipped. */
 function outputValue(template: JsonValue, scope: Scope): JsonValue {
   try {
     return renderValue(template, scope)
@@ -214,7 +215,7 @@ function outputValue(template: JsonValue, scope: Scope): JsonValue {
   }
 }
 
-/** All that the outputs rest on was skipped, and they with it. */
+/** The outputs are skipped too, because everything that they rest on was skipped. */
 function outputsOfSkipped(team: TeamView): string {
   const settings = team.graph.nodes.find((each) => each.node_id === outputsId)?.settings
   try {

@@ -1,6 +1,7 @@
-// From the content of a definition file to a definition, or to everything that is wrong with it, each with its path.
-// R1. What is accepted compiles, whatever its arguments. R2. Nothing of the content is shared with the definition.
-// R3. What a definition calls is not looked at here: `library.ts` knows the other files.
+// Reads the content of a definition file into a definition, or into all of its faults, each with its path.
+// R1. An accepted definition compiles, whatever its arguments are.
+// R2. The definition shares nothing with the content.
+// R3. The definitions that it calls are not checked here: library.ts knows the other files.
 import { findCycle, type JsonObject, type JsonValue } from '@beaver/core'
 import type { z } from 'zod'
 import { agentNameFault } from '../agent-name.ts'

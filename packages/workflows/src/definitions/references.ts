@@ -1,13 +1,13 @@
-// Where the templates of a definition stand, and what follows from what they read: the order of its nodes.
-// R1. A node depends on every node its templates read, and on those an edge leads from.
+// Finds the templates of a definition, and derives the order of its nodes from what they read.
+// R1. A node depends on every node that its templates read, and on the nodes from which an edge leads to it.
 import { type Edge, type JsonValue, type Topology, topologyOf } from '@beaver/core'
 import type { Body, DefinitionNode, WorkflowDefinitionFile } from './definition-file.ts'
 import { expressionsOf } from './template.ts'
 
-/** A template, and where in its node it stands. */
+/** A template, and its place in its node. */
 export type Site = { readonly path: string; readonly inMap: boolean } & (
   | { readonly wanted: null; readonly template: JsonValue }
-  /** It must be one expression of this type. */
+  /** The template must be one expression of this type. */
   | { readonly wanted: 'bool' | 'list'; readonly template: string }
 )
 
@@ -34,12 +34,12 @@ function bodySites(body: Body, prefix: string, inMap: boolean): Site[] {
   }
 }
 
-/** The nodes a template reads. */
+/** The nodes that a template reads. */
 export function nodesRead(template: JsonValue, inMap: boolean): string[] {
   return expressionsOf(template, { inMap }).flatMap((expression) => [...expression.references.nodes.keys()])
 }
 
-/** What each node of a sound definition waits for. */
+/** What each node of a valid definition waits for. */
 export function definitionTopology({ nodes, edges }: Pick<WorkflowDefinitionFile, 'nodes' | 'edges'>): Topology {
   const read = nodes.flatMap((node) => sitesOf(node).flatMap((site) => nodesRead(site.template, site.inMap).map((id): Edge => [id, node.id])))
   return topologyOf(
@@ -48,10 +48,10 @@ export function definitionTopology({ nodes, edges }: Pick<WorkflowDefinitionFile
   )
 }
 
-/** The template of an output: by default the output of the node of the same name. */
+/** The template of an output. Default: the output of the node of the same name. */
 export const outputTemplate = (name: string, value: JsonValue | undefined): JsonValue => value ?? `{{ nodes[${JSON.stringify(name)}].output }}`
 
-/** The workflow a node calls, if it calls one. */
+/** The workflow that a node calls, if it calls one. */
 export function callOf(
   node: DefinitionNode,
 ): { readonly workflow: string; readonly inputs: Readonly<Record<string, JsonValue>>; readonly path: string } | null {

@@ -1,22 +1,22 @@
-// What a compiled graph carries for `program.ts`: written by `compile.ts` and `definition-workflow.ts`, read by the program of
-// whichever daemon drives the team.
+// The settings that a compiled graph carries for program.ts. compile.ts and definition-workflow.ts write them, and the daemon that drives the team
+// reads them.
 import type { JsonObject, JsonValue } from '@beaver/core'
 import { z } from 'zod'
 import { bodyShapes, interfaceInput, type WorkflowDefinitionFile } from './definition-file.ts'
 
-// It was JSON when it was written; what it means is checked where it is used.
+// It was JSON when it was written. Its meaning is checked where it is used.
 const value = z.custom<JsonValue>()
 const object = z.custom<JsonObject>()
 
-/** Computes the values a called workflow works on. */
+/** Computes the inputs of a called workflow. */
 export const inputsId = '(inputs)'
-/** Computes what the whole graph gives back. */
+/** Computes what the whole graph returns. */
 export const outputsId = '(outputs)'
 
 export const binding = z.object({
-  /** What stands before the ids of the nodes and inputs its templates name: `''`, `sub/`. */
+  /** The prefix of the node and input ids that its templates name: `''`, `sub/`. */
   scope: z.string(),
-  /** In the body of a map. */
+  /** Set in the body of a map. */
   item: z.object({ value, index: z.number() }).optional(),
   when: z.string().optional(),
 })
@@ -24,7 +24,7 @@ export type Binding = z.infer<typeof binding>
 
 export const mapping = z.object({ items: z.string(), max_items: z.number().optional() })
 
-/** How the text of an item becomes its value in the list: what a model or a tool wrote is taken for a structure or for a text. */
+/** How the text of an item becomes its value in the list: what a model or a tool wrote is read as a structure or as a text. */
 const itemReading = z.enum(['structure', 'text', 'json'])
 export type ItemReading = z.infer<typeof itemReading>
 
@@ -50,13 +50,13 @@ export type Operation = keyof typeof operations
 
 export const graphSettings = z.object({
   inputs: object,
-  /** Those that a map may call. */
+  /** The definitions that a map may call. */
   definitions: z.record(z.string(), z.custom<WorkflowDefinitionFile>()),
-  /** The agents the graph may grow that are pinned to a skill, as `skillsOf` looks for them. */
+  /** The agents with a named skill that the graph may gain. `skillsOf` reads them. */
   skills: z.array(z.object({ name: z.string(), use_skill: z.string() })),
   limits: z.object({ agents_max: z.number(), edges_max: z.number() }),
 })
 export type GraphSettings = z.infer<typeof graphSettings>
 
-/** A copy, without what JSON does not say. */
+/** A copy without anything that JSON cannot express. */
 export const copied = (settings: object): JsonObject => JSON.parse(JSON.stringify(settings)) as JsonObject

@@ -1,6 +1,6 @@
 // Template: a value of a definition file with `{{ expression }}` in its texts.
-// T1. A text that is one expression gives that one's value with its type; any other gives a text.
-// T2. Rendered once: what a value brings is never read as a template.
+// T1. A text that is one expression gives the value of that expression with its type. Any other text gives a text.
+// T2. A template is rendered once: a value is never read as a template.
 import type { JsonObject, JsonValue } from '@beaver/core'
 import { isRecord } from '../arguments/json-text.ts'
 import { quote } from '../arguments/wording.ts'
@@ -13,11 +13,15 @@ export const renderedCharsMax = 4 * 1024 * 1024
 type Part = string | Expression
 
 export interface Place {
-  /** In the body of a map, where `item` and `index` are. */
+  /** Whether it is in the body of a map, where `item` and `index` exist. */
   readonly inMap: boolean
 }
 
-/** The value of a template. @throws {ExpressionFault} that names the expression */
+/**
+ * The value of a template.
+ *
+ * @throws {ExpressionFault} that names the expression
+ */
 export function renderValue(template: JsonValue, scope: Scope): JsonValue {
   const place = { inMap: scope.item !== undefined }
   if (typeof template === 'string') {
@@ -30,15 +34,27 @@ export function renderValue(template: JsonValue, scope: Scope): JsonValue {
   return Object.fromEntries(Object.entries(template as JsonObject).map(([key, each]) => [key, renderValue(each, scope)]))
 }
 
-/** The text of a template. @throws {ExpressionFault} that names the expression */
+/**
+ * The text of a template.
+ *
+ * @throws {ExpressionFault} that names the expression
+ */
 export function renderText(template: string, scope: Scope): string {
   return joinedText(partsOf(template, { inMap: scope.item !== undefined }), scope)
 }
 
-/** The value of a text that is one expression. @throws {ExpressionFault} */
+/**
+ * The value of a text that is one expression.
+ *
+ * @throws {ExpressionFault}
+ */
 export const evaluateText = (text: string, scope: Scope): JsonValue => evaluated(onlyExpression(text, { inMap: scope.item !== undefined }), scope)
 
-/** The expression of a text that holds nothing else. @throws {ExpressionFault} */
+/**
+ * The expression of a text that contains nothing else.
+ *
+ * @throws {ExpressionFault}
+ */
 export function onlyExpression(text: string, place: Place): Expression {
   const parts = partsOf(text, place)
   const [only] = parts
@@ -46,7 +62,11 @@ export function onlyExpression(text: string, place: Place): Expression {
   throw new ExpressionFault(`${quote(text)} is not one expression: write "{{ … }}" and nothing around it`)
 }
 
-/** Every expression in a template. @throws {ExpressionFault} for the first that cannot be used */
+/**
+ * Every expression in a template.
+ *
+ * @throws {ExpressionFault} for the first one that cannot be used
+ */
 export function expressionsOf(template: JsonValue, place: Place): Expression[] {
   if (typeof template === 'string') return partsOf(template, place).filter((part) => typeof part !== 'string')
   if (Array.isArray(template)) return (template as readonly JsonValue[]).flatMap((each) => expressionsOf(each, place))
@@ -72,7 +92,7 @@ function evaluated(expression: Expression, scope: Scope): JsonValue {
 
 const named = (source: string, error: unknown): ExpressionFault => new ExpressionFault(`{{ ${source.trim()} }}: ${(error as Error).message}`)
 
-/** The texts and expressions of a template, in order. White space around a lone expression does not count. */
+/** The texts and expressions of a template, in order. White space around a single expression does not count. */
 function partsOf(template: string, place: Place): Part[] {
   const parts: Part[] = []
   let at = 0
@@ -94,7 +114,7 @@ function partsOf(template: string, place: Place): Part[] {
   return only !== undefined && expressions.length === 1 && parts.every((part) => typeof part !== 'string' || part.trim() === '') ? [only] : parts
 }
 
-/** Where the `}}` of an expression stands; not within its texts and its braces. -1: nowhere. */
+/** The position of the `}}` of an expression, outside its texts and braces. -1 if there is none. */
 function closingOf(template: string, from: number): number {
   let depth = 0
   let quoteMark: string | null = null

@@ -1,19 +1,19 @@
-// How a value stands in a text, and how a text is read as a value.
+// Converts a value to text, and a text to a value.
 import { canonicalJson, type JsonValue, withoutFence } from '@beaver/core'
 import { parsedJson } from '../arguments/json-text.ts'
 
-/** Within a text: a text as it is, nothing for null, anything else as its JSON. */
+/** In a text: a text is unchanged, null is empty, and any other value is its JSON. */
 export const textOf = (value: JsonValue): string => (value === null ? '' : valueText(value))
 
-/** As an output: a text as it is, anything else as its JSON. */
+/** As an output: a text is unchanged, and any other value is its JSON. */
 export const valueText = (value: JsonValue): string => (typeof value === 'string' ? value : canonicalJson(value))
 
-/** The value of a text that is JSON, or one fenced block of it, as models write it; `undefined` for any other text. */
+/** The value of a text that is JSON or one fenced block of JSON, as models write it. `undefined` for any other text. */
 export const jsonOf = (text: string): JsonValue | undefined => parsedJson(withoutFence(text)) as JsonValue | undefined
 
 const depthMax = 100
 
-/** What comes from code or from a file may be anything; what it becomes is journaled. */
+/** A value from code or from a file may be anything, but only JSON can be journaled. */
 export function isJson(value: unknown, depth = 0): value is JsonValue {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return true
   if (typeof value === 'number') return Number.isFinite(value)

@@ -1,6 +1,6 @@
-// AgentRearrange: steps written as a flow text; consecutive steps are fully connected (S0 §6.6, D-32).
-// R1. The graph has no cycle and no agent that does not lead to the last step: a flow cannot say either, because each agent
-//     appears in it once and each step feeds the next. R2. The outputs are the agents of the last step, in declared order.
+// AgentRearrange: steps written as a flow text. Consecutive steps are fully connected (S0 §6.6, D-32).
+// R1. The graph has no cycle, and every agent leads to the last step, because an agent appears once and each step feeds the next.
+// R2. The outputs are the agents of the last step, in declared order.
 import type { Edge } from '@beaver/core'
 import { z } from 'zod'
 import { agentsFault, agentsField, placed, taskField } from '../agent-spec.ts'
@@ -54,7 +54,7 @@ export const agentRearrange = workflowOf({
   },
 })
 
-/** The flow that an array is meant to be: a step an item. An agent that stands in several makes it no list of steps. */
+/** The flow that an array probably means: one step for each item. If an agent is in several items, the array is no list of steps. */
 function flowAdvice(list: readonly unknown[]): string {
   const steps = list.map((step) => (isRecord(step) ? Object.values(step) : [step]).flat().filter((name): name is string => typeof name === 'string'))
   const names = steps.flat()

@@ -1,5 +1,5 @@
-// The `edges` field of GraphWorkflow as a model may have written it: the forms it really produces get the right spelling,
-// of the whole list when all of it can be read.
+// Reads the `edges` field of GraphWorkflow in the forms that models really produce, and advises the correct spelling. If all of the list can be
+// read, the advice covers the whole list.
 import { renamedAdvice } from '../arguments/field-names.ts'
 import { isRecord, nearJson } from '../arguments/json-text.ts'
 import { arrow, arrows } from './separators.ts'
@@ -8,7 +8,7 @@ import { copiedCharsMax, quote, quoteAll } from '../arguments/wording.ts'
 
 const fields = ['task', 'agents', 'edges', 'output_agent', 'allow_disconnected']
 
-/** What is wrong with the shape of `edges`; whether the names exist is asked later. */
+/** What is wrong with the shape of `edges`. Whether the names exist is checked later. */
 export function edgeListFault(args: Readonly<Record<string, unknown>>): Refusal | null {
   const { edges } = args
   const names = namesIn(args['agents'])
@@ -42,7 +42,7 @@ function listAdvice(edges: unknown, names: readonly string[]): string {
   return `Write "edges": [["<from>", "<to>"], …]${names.length === 0 ? '' : ` with the names of the agents: ${quoteAll(names)}`}.`
 }
 
-/** Where the agents say what they wait for, the edges this makes. */
+/** If agents have fields for what they wait for, the edges that follow from these. */
 function dependencyAdvice(agents: unknown): string {
   if (!Array.isArray(agents)) return ''
   const pairs = agents.filter(isRecord).flatMap((agent) => {
@@ -65,10 +65,10 @@ const endNames = [
   ['before', 'after'],
 ] as const
 
-/** Text in a list in an object in a list: deeper is nothing that is meant as edges. */
+/** A text in a list in an object in a list. Deeper values are never meant as edges. */
 const depthMax = 4
 
-/** The pairs that a list in a wrong form is meant to be; `null` when a part of it cannot be read. */
+/** The pairs that a list in a wrong form probably means. `null` if a part of it cannot be read. */
 function pairsIn(value: unknown, names: readonly string[], depth = 0): readonly Pair[] | null {
   if (depth > depthMax) return null
   if (typeof value === 'string') {
@@ -102,7 +102,7 @@ function pairsInRecord(value: Readonly<Record<string, unknown>>, names: readonly
   )
 }
 
-/** `a -> b; b -> c`, in whatever arrow, one pair a line or a chain. */
+/** Reads `a -> b; b -> c`, with any arrow, as one pair in each line or as a chain. */
 function pairsInText(text: string): readonly Pair[] | null {
   const parts = text
     .replaceAll(arrows, '->')
@@ -119,7 +119,7 @@ function pairsInText(text: string): readonly Pair[] | null {
 
 const chained = (ends: readonly string[]): Pair[] => ends.slice(1).map((to, index) => [ends[index] ?? '', to])
 
-/** A name, also where an agent has a number for a name. A number that is no name may be a place in any counting: it is not read. */
+/** A name, even if it is a number. A number that is no name may be an index of any counting, so it is not read. */
 function nameOf(end: unknown, names: readonly string[]): string | null {
   if (typeof end === 'string') return end
   return typeof end === 'number' && names.includes(String(end)) ? String(end) : null

@@ -1,11 +1,12 @@
-// The flow text of AgentRearrange: `collector -> tactics, players -> synthesizer`. Structure, not natural language (S0 §6.6, D-32).
-// F1. `->` separates steps, `,` the agents of a step; names are trimmed, then compared exactly. F2. Every agent appears once.
-// F3. Other arrows, commas, quotes and brackets cannot be part of a name: they are refused with the flow rewritten.
+// The flow text of AgentRearrange: `collector -> tactics, players -> synthesizer`. It is structure, not natural language (S0 §6.6, D-32).
+// F1. `->` separates steps, `,` separates the agents of a step. Names are trimmed and then compared exactly.
+// F2. Every agent appears once.
+// F3. Other arrows, commas, quotes and brackets cannot be part of a name. They are refused, with the corrected flow.
 import { arrows, commas, wrappers } from './separators.ts'
 import { type Refusal, refuse } from '../workflow-error.ts'
 import { copiedCharsMax, didYouMean, quote, quoteAll } from '../arguments/wording.ts'
 
-/** The steps of a flow over the agents called `names`, each step in the order written. */
+/** The steps of a flow over the agents in `names`, each step in written order. */
 export function parseFlow(flow: string, names: readonly string[]): { readonly ok: true; readonly steps: readonly (readonly string[])[] } | Refusal {
   if (flow.trim() === '') return refuse('empty_flow', 'flow', `"flow" is empty. Write the steps, for example ${quote(names.join(' -> '))}.`)
   const steps = flow.split('->').map((step) => step.split(',').map((name) => name.trim()))
@@ -60,7 +61,7 @@ function agentFault(flow: string, written: readonly string[], names: readonly st
   )
 }
 
-/** The flow with every mark that models write for a separator put right. */
+/** The flow with every mark that models use as a separator corrected. */
 function rewritten(flow: string): string {
   return flow.replaceAll(arrows, '->').replaceAll(commas, ',').replaceAll(wrappers, '')
 }

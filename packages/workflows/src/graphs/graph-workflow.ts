@@ -1,10 +1,11 @@
 // GraphWorkflow: the one tool that takes edges (S0 §6.7, D-33).
-// G1. Duplicate edges count once; a self-loop is a cycle; edges may stand in any order. G2. More than one agent needs edges.
-// G3. Every agent is in the output agent's weakly connected component, unless `allow_disconnected`: the others are islands.
-// G4. The output agent is reachable: as soon as its component holds other agents, at least one edge leads to it. Else its
-//     answer would rest on nobody's work. Alone in its component (one agent, or `allow_disconnected`) it is its own start.
-// G5. An agent need not lead to the output agent: other sinks are allowed and stand in `outputs`. The output agent need not
-//     be a sink: its text is the team's `final_output` all the same, and what follows it runs as well.
+// G1. Duplicate edges count once, a self-loop is a cycle, and edges may have any order.
+// G2. More than one agent needs edges.
+// G3. Every agent is in the output agent's weakly connected component, unless `allow_disconnected` is set. Other components are islands.
+// G4. If the output agent's component has other agents, at least one edge leads to it. Otherwise its answer would rest on no work. An
+// output agent alone in its component (one agent, or `allow_disconnected`) needs no edge.
+// G5. An agent need not lead to the output agent: other sinks are allowed and are in `outputs`. The output agent need not be a sink: its text
+// is still the team's `final_output`, and what follows it runs too.
 import { type Edge, findCycle, type Topology, weakComponents } from '@beaver/core'
 import { z } from 'zod'
 import { agentsFault, agentsField, placed, taskField } from '../agent-spec.ts'
@@ -14,6 +15,7 @@ import { workflowOf } from '../workflow.ts'
 import { type Refusal, refuse } from '../workflow-error.ts'
 import { didYouMean, quote, quoteAll } from '../arguments/wording.ts'
 
+/** The workflow `GraphWorkflow`: agents and edges. */
 export const graphWorkflow = workflowOf({
   name: 'GraphWorkflow',
   description:

@@ -1,7 +1,7 @@
-// A graph as a Mermaid flowchart, for people.
-// M1. Ids are n0, n1 …: no agent name can be a keyword or break the syntax. M2. In a label everything but letters, digits,
-//     spaces and _ - . is an entity code; so is what Markdown would take for a list. M3. Outputs are drawn rounded, a
-//     tool's call as a subroutine, what is computed as a hexagon. An arrow to a node with a quorum is dotted.
+// Draws a graph as a Mermaid flowchart, for people.
+// M1. Ids are n0, n1 …, so no agent name can be a keyword or break the syntax.
+// M2. In a label, everything except letters, digits, spaces and _ - . is an entity code, and so is what Markdown would read as a list.
+// M3. Outputs are rounded, a tool's call is a subroutine, and a computed node is a hexagon. An arrow to a node with a quorum is dotted.
 import type { ExecutionGraph } from '@beaver/core'
 
 /** @example graphToMermaid(graph) // 'flowchart TD\n  n0["collector"]\n  n1(["writer"])\n  n0 --> n1\n' */

@@ -1,8 +1,8 @@
-// The marks that models write between names: every one that stands for `->` or `,`, none of which an agent's name can hold.
+// The marks that models write between names: every one that means `->` or `,`. No agent's name can contain one.
 
 const arrowText =
   '[\\u2190-\\u21ff\\u2794\\u2798-\\u27af\\u27b1-\\u27be\\u27f0-\\u27ff\\u2900-\\u297f\\u2b00-\\u2b11\\u2b62\\u2b95\\u25b6\\u25b8\\u25ba]\\ufe0f?' +
-  // As HTML and JSON escape it.
+  // The escapes of HTML and JSON.
   '|[-=~\\u2010-\\u2015\\uff0d]{0,16}(?:[>\\uff1e\\u203a\\u00bb]|&gt;|&#0*62;|\\\\u003[eE])'
 
 export const arrow = new RegExp(arrowText, 'u')

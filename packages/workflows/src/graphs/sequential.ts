@@ -5,6 +5,7 @@ import { agentsFault, agentsField, placed, taskField } from '../agent-spec.ts'
 import { edgeLimitFault, teamGraph, teamTopology } from './team-graph.ts'
 import { workflowOf } from '../workflow.ts'
 
+/** The workflow `SequentialWorkflow`: a chain of agents. */
 export const sequentialWorkflow = workflowOf({
   name: 'SequentialWorkflow',
   description:

@@ -1,6 +1,7 @@
-// From agents and edges to an ExecutionGraph: the one place where nodes are made (S0 §8.2).
-// T1. Nodes, `depends_on` and `outputs` are in declared order, whatever the order of the edges. T2. Nothing of the arguments
-//     is shared with the graph: reading them made a copy. T3. Every node's descriptor is the same generic worker: nodes are peers.
+// Builds an ExecutionGraph from agents and edges (S0 §8.2).
+// T1. Nodes, `depends_on` and `outputs` are in declared order, whatever the order of the edges.
+// T2. The graph shares nothing with the arguments, because reading them made a copy.
+// T3. Every node has the same generic worker as its descriptor: nodes are peers.
 import { type AgentNode, type Edge, type ExecutionGraph, graphFault, invariant, sinksOf, type Topology, topologyOf } from '@beaver/core'
 import type { WorkflowAgentSpec } from '../agent-spec.ts'
 import type { PlanResult, WorkflowLimits } from '../workflow.ts'
@@ -11,7 +12,7 @@ export interface TeamShape {
   readonly task: string
   readonly agents: readonly WorkflowAgentSpec[]
   readonly topology: Topology
-  /** The node whose text is the team's. Default: the only sink, `null` when there are several. */
+  /** The node whose text is the team's. Default: the only sink, or `null` if there are several. */
   readonly output?: string
 }
 

@@ -1,7 +1,7 @@
-// What code decides in an open GroupChat: whether it goes on after a turn (`floor`), and who has the next one (`choice`).
-// G1. A name the moderator gives is checked; after a second answer without a speaker the order of the agents decides, with a
-//     diagnostic. G2. The highest bid speaks; of equal ones the first in declared order. G3. The result is the last turn that
-//     completed, from when there is one, so that a chat that is stopped keeps it.
+// Decides in an open GroupChat whether it continues after a turn (`floor`), and who has the next turn (`choice`).
+// G1. A name from the moderator is checked. After a second answer without a speaker, the order of the agents decides, with a diagnostic.
+// G2. The highest bid speaks. Of equal bids, the first in declared order wins.
+// G3. The result is the last completed turn, and it is set from the first turn on, so that a chat that is stopped keeps it.
 import { type AgentNode, compilePattern, type Diagnostic, type ExecutionNode, type Growth, type NodeEntry, type TeamProgram, type TeamView } from '@beaver/core'
 import { z } from 'zod'
 import {
@@ -103,7 +103,7 @@ function closing(chat: Chat, said: readonly string[]): Growth {
   return { nodes, outputs: [output], output }
 }
 
-/** Why the chat ends after a text; `null` when it goes on. */
+/** Why the chat ends after a text. `null` if it continues. */
 function stopOf({ stop_phrase, stop_pattern }: Chat, text: string): string | null {
   if (stop_phrase !== undefined && folded(text).includes(folded(stop_phrase))) return `the phrase ${quote(stop_phrase)} was said.`
   const compiled = stop_pattern === undefined ? null : compilePattern(stop_pattern)
@@ -114,7 +114,7 @@ const folded = (text: string): string => text.normalize('NFKC').toLowerCase()
 
 const named = z.union([z.object({ next: z.string() }).transform(({ next }) => next), z.object({ speaker: z.string() }).transform(({ speaker }) => speaker)])
 
-/** The agent a moderator means: by JSON, by an answer that is a name, or as the only one it mentions. */
+/** The agent that a moderator means: by JSON, by an answer that is a name, or as the only agent that the answer mentions. */
 function namedIn(answer: string, agents: readonly WorkflowAgentSpec[]): { speaker: WorkflowAgentSpec } | { fault: string } {
   const json = readJsonAnswer(answer, named)
   const written = (json.ok ? json.value : answer).trim().replace(/^[\s"'`*@]+|[\s"'`*.!]+$/gu, '')
@@ -127,7 +127,7 @@ function namedIn(answer: string, agents: readonly WorkflowAgentSpec[]): { speake
 
 const only = <Value>(values: readonly Value[]): Value | undefined => (values.length === 1 ? values[0] : undefined)
 
-/** Names hold nothing that means something in a pattern but the dot. */
+/** The only character of a name with a meaning in a pattern is the dot. */
 function mentions(text: string, name: string): boolean {
   const letter = String.raw`[\p{L}\p{N}\p{M}_]`
   return new RegExp(`(?<!${letter})${name.replaceAll('.', String.raw`\.`)}(?!${letter})`, 'u').test(text)

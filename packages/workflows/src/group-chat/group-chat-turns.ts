@@ -1,15 +1,15 @@
-// The nodes of a GroupChat. A turn is `<speaker> #<turn>`; `#<turn> floor` and `#<turn> choice` are where code decides about it.
-// N1. A turn depends on every earlier turn it hears, the oldest first.
+// Builds the nodes of a GroupChat. A turn is `<speaker> #<turn>`. In `#<turn> floor` and `#<turn> choice`, code decides about it.
+// N1. A turn depends on every earlier turn that it hears, the oldest first.
 import type { AgentNode, ExecutionNode } from '@beaver/core'
 import { z } from 'zod'
 import { workflowAgentSpec, type WorkflowAgentSpec } from '../agent-spec.ts'
 import { bare, codeStep, stepId, stepNode } from '../growing/growing-team.ts'
 import { quoteAll } from '../arguments/wording.ts'
 
-/** More failed turns than these end a chat. */
+/** A chat ends after more failed turns than these. */
 export const failedTurnsMax = 2
 
-/** What the program has to know of a chat: the graph's `settings`. */
+/** What the program needs to know of a chat: the graph's `settings`. */
 export const chatSettings = z.object({
   agents: z.array(workflowAgentSpec),
   speaker: z.enum(['round_robin', 'model', 'bids']),
@@ -21,21 +21,21 @@ export const chatSettings = z.object({
 })
 export type Chat = z.output<typeof chatSettings>
 
-/** Whether what is said decides who speaks, or whether anyone does. */
+/** Whether what is said decides who speaks, or whether the chat continues. */
 export const isOpenEnded = (chat: Chat): boolean => chat.speaker !== 'round_robin' || chat.stop_phrase !== undefined || chat.stop_pattern !== undefined
 
 export const speakerInTurn = (chat: Chat, turn: number): WorkflowAgentSpec => chat.agents[(turn - 1) % chat.agents.length] as WorkflowAgentSpec
 
-/** `settings.turn` marks a turn and nothing else. */
+/** Only a turn has `settings.turn`. */
 export const isTurn = (node: ExecutionNode): node is AgentNode => node.kind === 'agent' && node.settings?.['turn'] !== undefined
 
-/** A turn and, where the chat is open, what decides about the next one. */
+/** A turn and, in an open chat, the nodes that decide about the next one. */
 export function turnStage(chat: Chat, speaker: WorkflowAgentSpec, turn: number, heard: readonly string[]): ExecutionNode[] {
   const node = turnNode(chat, speaker, turn, heard)
   return [node, codeStep(`#${turn + 1} floor`, 'floor', [node.node_id], { quorum: 0, settings: { of: turn + 1 } })]
 }
 
-/** What it takes to find the speaker of a turn, or the turn itself when that is fixed. */
+/** The nodes that find the speaker of a turn, or the turn itself if the speaker is fixed. */
 export function stageNodes(chat: Chat, turn: number, heard: readonly string[]): ExecutionNode[] {
   if (chat.speaker === 'round_robin') return turnStage(chat, speakerInTurn(chat, turn), turn, heard)
   const asked = chat.speaker === 'model' ? [moderatorNode(chat, turn, heard)] : chat.agents.map((agent) => bidNode(chat, agent, turn, heard))
@@ -59,7 +59,7 @@ export function turnNode(chat: Chat, speaker: WorkflowAgentSpec, turn: number, h
   })
 }
 
-/** @param fault what was wrong with the first answer; absent: it is asked for the first time */
+/** @param fault what was wrong with the first answer; absent at the first request */
 export function moderatorNode(chat: Chat, turn: number, heard: readonly string[], fault?: string): AgentNode {
   const moderator = chat.moderator as WorkflowAgentSpec
   const again = fault === undefined ? '' : `\n\nYour first answer cannot be used: ${fault}`
@@ -82,7 +82,7 @@ function bidNode(chat: Chat, agent: WorkflowAgentSpec, turn: number, heard: read
   })
 }
 
-/** The nodes that make the result of what was said; none when the last turn is the result. */
+/** The nodes that make the result from what was said. None if the last turn is the result. */
 export function closingNodes({ summarizer }: Chat, heard: readonly string[]): ExecutionNode[] {
   if (summarizer === undefined) return []
   const instruction = `${summarizer.instruction}\n\nThe discussion is over. Its turns are in <dependency_output>, the oldest first, each named "<speaker> #<turn>".`

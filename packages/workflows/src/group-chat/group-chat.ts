@@ -1,7 +1,7 @@
-// GroupChat: agents speak one after the other, every one hearing what was said before.
-// C1. `turns_max` bounds the chat whoever chooses the speakers. C2. A turn that failed is left out and the chat goes on;
-//     after more than `failedTurnsMax` it ends with what was said. C3. With a fixed order and no stop rule the graph is whole
-//     from the start; otherwise it grows turn by turn (group-chat-program.ts).
+// GroupChat: agents speak one after the other, and each hears what was said before.
+// C1. `turns_max` bounds the chat, with any way to choose the speakers.
+// C2. A failed turn is left out, and the chat continues. After more than `failedTurnsMax`, it ends with what was said.
+// C3. With a fixed order and no stop rule, the graph is complete from the start. Otherwise it grows turn by turn (group-chat-program.ts).
 import { compilePattern, type ExecutionNode } from '@beaver/core'
 import { z } from 'zod'
 import { agentsFault, agentsField, type PlacedAgent, placed, taskField, workflowAgentSpec } from '../agent-spec.ts'
@@ -29,6 +29,7 @@ const input = z.strictObject({
 })
 type Args = z.output<typeof input>
 
+/** The workflow `GroupChat`: agents that speak in turns. */
 export const groupChat = workflowOf({
   name: 'GroupChat',
   description:
@@ -81,7 +82,7 @@ function choiceFault({ speaker = 'round_robin', moderator, stop_pattern }: Args)
   )
 }
 
-/** The most a chat may need: every turn taken, every moderator asked twice. */
+/** The most that a chat may need: every turn is taken, and every moderator is asked twice. */
 function sizeOf({ agents, speaker, turns_max: turns, summarizer }: Chat): { runs: number; edges: number } {
   const asked = speaker === 'bids' ? agents.length : speaker === 'model' ? 2 : 0
   const heard = (turns * (turns - 1)) / 2

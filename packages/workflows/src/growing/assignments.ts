@@ -1,5 +1,6 @@
-// Work that a model hands out: a list of items, each for an agent, each waiting for others. What the list means is the caller's.
-// A1. A reference is the id of an item, else the agent of one item, else what the caller knows besides. A2. Pure.
+// Reads work that a model assigns: a list of items, each for an agent, each with references to others. The caller gives the list its meaning.
+// A1. A reference is the id of an item, otherwise the agent of one item, otherwise a node that the caller knows.
+// A2. Pure.
 import { type Edge, findCycle, topologyOf } from '@beaver/core'
 import { quote, quoteAll } from '../arguments/wording.ts'
 
@@ -14,7 +15,7 @@ export type Reference =
   | { readonly kind: 'known'; readonly nodeId: string }
   | { readonly kind: 'fault'; readonly fault: string }
 
-/** Where a reference leads from an item of the list. `known`: nodes that are there already. */
+/** What a reference in an item of the list means. `known`: nodes that exist already. */
 export function referenceOf(items: readonly Assigned[], ref: string, known: readonly string[] = []): Reference {
   const byId = items.findIndex((item) => item.id === ref)
   if (byId !== -1) return { kind: 'item', index: byId }
@@ -28,7 +29,7 @@ export function referenceOf(items: readonly Assigned[], ref: string, known: read
   return { kind: 'fault', fault: `depends_on names ${quote(ref)}, which is none of the tasks (${quoteAll([...new Set(there)])})` }
 }
 
-/** The items of a cycle, by their place; `null` when there is none. */
+/** The items of a cycle, by their indexes. `null` if there is none. */
 export function cycleOf(dependencies: readonly (readonly number[])[]): readonly number[] | null {
   const edges = dependencies.flatMap((of, index) => of.map((from): Edge => [String(from), String(index)]))
   return (
@@ -41,7 +42,7 @@ export function cycleOf(dependencies: readonly (readonly number[])[]): readonly 
   )
 }
 
-/** The places in an order in which each comes after those it depends on, else as they stand. Without cycles. */
+/** The indexes in an order in which each comes after those that it depends on, otherwise in list order. The list has no cycles. */
 export function inOrderOfNeed(dependencies: readonly (readonly number[])[]): readonly number[] {
   const order = new Set<number>()
   for (let before = -1; before < order.size;) {

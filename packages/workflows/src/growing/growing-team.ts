@@ -1,5 +1,5 @@
-// Parts of the workflows whose graph follows from answers: ids of steps, nodes of a step, numbers, what failed, what does not fit.
-// Y1. An agent name holds no `#`: the id of a step (`alice #2`, `#3 floor`) is never the name of an agent, nor another step's.
+// Shared parts of the workflows whose graph follows from answers: ids of steps, nodes of a step, numbers, failures, limits.
+// Y1. An agent name contains no `#`, so the id of a step (`alice #2`, `#3 floor`) is never an agent's name or another step's id.
 import { type AgentNode, type CodeNode, type ExecutionGraph, type ExecutionNode, graphFault, invariant, type JsonObject, type TeamView } from '@beaver/core'
 import { z } from 'zod'
 import type { WorkflowAgentSpec } from '../agent-spec.ts'
@@ -21,7 +21,7 @@ export interface StepOf {
   readonly settings?: JsonObject
 }
 
-/** A node in which an agent does one of its steps. */
+/** A node in which an agent makes one of its steps. */
 export function stepNode(agent: WorkflowAgentSpec, { workflow, id, instruction, dependsOn, quorum, settings }: StepOf): AgentNode {
   return {
     ...agentNode(workflow, agent, dependsOn),
@@ -32,7 +32,7 @@ export function stepNode(agent: WorkflowAgentSpec, { workflow, id, instruction, 
   }
 }
 
-/** An agent that answers about the work and does not do it: no tools, no skill, nothing its answer has to rest on. */
+/** An agent that answers about the work but does not do it: no tools, no skill, no evidence. */
 export const bare = ({ name, instruction }: WorkflowAgentSpec): WorkflowAgentSpec => ({ name, instruction, allowed_tool_names: [] })
 
 export function codeStep(id: string, operation: string, dependsOn: readonly string[], more: Pick<CodeNode, 'quorum' | 'settings'> = {}): CodeNode {
@@ -49,17 +49,17 @@ export const countField = (min: number, max: number, about: string) =>
     .meta({ type: 'integer', minimum: min, maximum: max })
     .describe(about)
 
-/** A value as it stands in `settings`: JSON, and nothing shared with the arguments. */
+/** A value for `settings`: JSON that shares nothing with the arguments. */
 export const asSettings = (value: object): JsonObject => JSON.parse(JSON.stringify(value)) as JsonObject
 
-/** A graph of nodes that are in order by how they were made. */
+/** A graph of nodes that are in order already. */
 export function builtGraph(graph: ExecutionGraph): PlanResult {
   const fault = graphFault(graph)
   invariant(fault === null, `${graph.workflow} built a graph in which ${fault}`)
   return { ok: true, graph }
 }
 
-/** What is wrong with how large a team may become: `runs` of agents and `edges`, both at most. */
+/** What is wrong with the size of a team: `runs` of agents and `edges` are the most that it may reach. */
 export function sizeFault(size: { readonly runs: number; readonly edges?: number }, path: string, advice: string, limits: WorkflowLimits): Refusal | null {
   const { runs, edges = 0 } = size
   if (runs > limits.agentsMax) {
@@ -72,7 +72,7 @@ export function sizeFault(size: { readonly runs: number; readonly edges?: number
 
 export const edgeCountOf = (nodes: readonly ExecutionNode[]): number => nodes.reduce((sum, node) => sum + node.depends_on.length, 0)
 
-/** Of some nodes, those that ended without a result: id and class, never their texts (D-34). Empty when all completed. */
+/** Those of the nodes that ended without a result: id and class, never their texts (D-34). Empty if all completed. */
 export function failuresOf(team: TeamView, ids: readonly string[]): readonly string[] {
   return ids.flatMap((id) => {
     const status = team.statusOf(id)
@@ -81,13 +81,13 @@ export function failuresOf(team: TeamView, ids: readonly string[]): readonly str
   })
 }
 
-/** An instruction that tells what failed; the instruction as it is when nothing did. */
+/** The instruction with what failed. Unchanged if nothing failed. */
 export function withFailures(instruction: string, failures: readonly string[]): string {
   if (failures.length === 0) return instruction
   return `${instruction}\n\nThese ended without a result; say so where it matters, and do not invent one:\n${failures.map((each) => `- ${each}`).join('\n')}`
 }
 
-/** The skills agents of a graph are pinned to: those of its nodes, and of nodes it may yet grow. */
+/** The skills that agents of a graph name: those of its nodes, and of nodes that it may gain. */
 export function skillsOf(graph: ExecutionGraph): readonly { readonly agent: string; readonly skill: string }[] {
   const found = new Map<string, { agent: string; skill: string }>()
   const note = (agent: unknown, skill: unknown): void => {
@@ -100,5 +100,5 @@ export function skillsOf(graph: ExecutionGraph): readonly { readonly agent: stri
   return [...found.values()]
 }
 
-/** A text that fits into an instruction. */
+/** A text cut for an instruction. */
 export const excerpt = (text: string, charsMax = 300): string => (text.length <= charsMax ? text : `${text.slice(0, charsMax).toWellFormed()}…`)

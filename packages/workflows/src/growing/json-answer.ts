@@ -1,13 +1,14 @@
-// The JSON in an answer of a model, which puts it in prose, in a fence, or alone.
-// J1. Lenient about what stands around the JSON, strict about the JSON: nothing is repaired or completed.
-// J2. Of several that fit, the last one counts: models correct themselves downwards. J3. Bounded for any text.
+// Finds the JSON in an answer of a model, which may be in prose, in a fence, or alone.
+// J1. Text around the JSON is allowed, but the JSON itself is read strictly: nothing is repaired or completed.
+// J2. If several values fit, the last one counts, because models correct themselves later in the text.
+// J3. The work is bounded for any text.
 import type { z } from 'zod'
 import { parsedJson } from '../arguments/json-text.ts'
 
 const charsMax = 200_000
 const startsMax = 64
 
-/** The value of the schema that an answer holds, or what is wrong with it, as a sentence for the model. */
+/** The value in an answer that fits the schema, or what is wrong with it, as a sentence for the model. */
 export function readJsonAnswer<Schema extends z.ZodType>(
   answer: string,
   schema: Schema,
@@ -46,7 +47,7 @@ function structureOf(text: string): unknown {
   return typeof value === 'object' && value !== null ? value : undefined
 }
 
-/** Where the object or array that begins at `start` ends; `null` when it does not. */
+/** The end of the object or array that begins at `start`. `null` if it does not end. */
 function endOf(text: string, start: number): number | null {
   let depth = 0
   let quoted = false
@@ -62,7 +63,7 @@ function endOf(text: string, start: number): number | null {
   return null
 }
 
-/** "delegations.0.worker: …", the first fault only. */
+/** For example "delegations.0.worker: …". Only the first fault. */
 function faultOf(error: z.ZodError): string {
   const [issue] = error.issues
   const path = issue?.path.join('.') ?? ''

@@ -1,6 +1,6 @@
-// What code does with a manager's answer: checks it, and builds the round it asks for or the result.
-// P1. An answer that cannot be used gives the manager one more turn, with the fault; the next one fails it: malformed_output.
-// P2. A manager is told of what failed by id and class, never by its text (D-34).
+// Checks a manager's answer, and builds the round that it requests or the result.
+// P1. An answer that cannot be used gives the manager one more turn, with the fault. The next such answer fails it: malformed_output.
+// P2. A manager learns of failures by id and class, never by their texts (D-34).
 import type { ExecutionNode, Failure, Growth, NodeEntry, NodeSequel, TeamProgram, TeamView } from '@beaver/core'
 import { cycleOf, referenceOf } from '../growing/assignments.ts'
 import { codeStep, edgeCountOf, excerpt } from '../growing/growing-team.ts'
@@ -57,7 +57,7 @@ function decided(team: TeamView, { node, round, output }: { node: ExecutionNode;
   return { kind: 'go_on', growth, diagnostics: [{ code: 'malformed_answer', message }] }
 }
 
-/** The nodes a round of delegations grows into, or the first thing wrong with them. */
+/** The nodes of a round of delegations, or the first fault in them. */
 function nextRound(team: TeamView, hierarchy: Hierarchy, of: { round: number; delegations: readonly Delegation[] }): Growth | { fault: string } {
   const { round, delegations } = of
   if (round > hierarchy.rounds_max) return { fault: `There are no rounds left: the limit rounds_max is ${hierarchy.rounds_max}. Answer with {"final": "…"}.` }
@@ -111,7 +111,7 @@ function needsOf(team: TeamView, { workers }: Hierarchy, delegations: readonly D
   return { fault: `The delegations wait for each other: ${round.join(' -> ')}. Remove one of these dependencies.` }
 }
 
-/** A fault of shape, in the words of the form the answer is nearest to. */
+/** A fault of shape, in the words of the form that is nearest to the answer. */
 function faultOf(output: string, read: ReturnType<typeof readJsonAnswer<typeof decision>>): string {
   if (read.ok) return ''
   const form = 'Answer with {"delegations": [{"worker": "…", "instruction": "…", "depends_on": []}]} or {"final": "…"}, and nothing else.'

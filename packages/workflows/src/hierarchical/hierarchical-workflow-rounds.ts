@@ -1,11 +1,11 @@
-// The nodes of a HierarchicalWorkflow: `<manager> #<round>` decides, `<worker> #<round>.<n>` works, `#answer` is the result.
-// R1. The manager of a round depends on every delegation so far, and starts when they have ended, however they ended.
+// Builds the nodes of a HierarchicalWorkflow: `<manager> #<round>` decides, `<worker> #<round>.<n>` works, `#answer` is the result.
+// R1. The manager of a round depends on every delegation so far. It starts when they have ended, however they ended.
 import type { AgentNode, ExecutionNode } from '@beaver/core'
 import { z } from 'zod'
 import { workflowAgentSpec } from '../agent-spec.ts'
 import { excerpt, stepId, stepNode } from '../growing/growing-team.ts'
 
-/** What the program has to know: the graph's `settings`. */
+/** What the program needs to know: the graph's `settings`. */
 export const hierarchySettings = z.object({
   manager: workflowAgentSpec,
   workers: z.array(workflowAgentSpec),
@@ -76,7 +76,7 @@ export function workerNode(team: Hierarchy, of: { round: number; place: number; 
 
 export const delegatedId = ({ worker }: Delegation, round: number, place: number): string => stepId(worker, `${round}.${place + 1}`)
 
-/** `settings.delegated` marks a delegation and nothing else. */
+/** Only a delegation has `settings.delegated`. */
 export const isDelegation = (node: ExecutionNode): boolean => node.settings?.['delegated'] !== undefined
 
 function brief(team: Hierarchy, round: number): string {

@@ -1,6 +1,6 @@
 // HierarchicalWorkflow: a manager delegates to named workers in rounds, until it has the answer.
-// H1. The manager chooses who works on what and who waits for whom; code checks every delegation and builds the nodes.
-// H2. At most `rounds_max` rounds of at most `delegations_max` delegations; after the last one the manager can only answer.
+// H1. The manager chooses who works on what and who waits for whom. Code checks every delegation and builds the nodes.
+// H2. There are at most `rounds_max` rounds of at most `delegations_max` delegations. After the last one the manager can only answer.
 import { z } from 'zod'
 import { agentsFault, placed, taskField, workflowAgentSpec } from '../agent-spec.ts'
 import { asSettings, builtGraph, countField, sizeFault } from '../growing/growing-team.ts'
@@ -11,6 +11,7 @@ import { workflowOf } from '../workflow.ts'
 const roundsMax = 20
 const delegationsMax = 50
 
+/** The workflow `HierarchicalWorkflow`: a manager that delegates in rounds. */
 export const hierarchicalWorkflow = workflowOf({
   name: 'HierarchicalWorkflow',
   description:

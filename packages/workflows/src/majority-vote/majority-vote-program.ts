@@ -1,5 +1,6 @@
-// What code does in a MajorityVote: it counts (`#tally`) and, with options, names the winner (`#winner`).
-// P1. Only answers that are there are counted. P2. Of equal options the first in declared order wins, with a diagnostic.
+// Counts the votes of a MajorityVote (`#tally`) and, with options, names the winner (`#winner`).
+// P1. Only existing answers are counted.
+// P2. Of equal options the first in declared order wins, with a diagnostic.
 import type { Diagnostic, NodeEntry, TeamProgram, TeamView } from '@beaver/core'
 import { z } from 'zod'
 import { type Tally, tallyOf } from './majority-vote-tally.ts'

@@ -1,7 +1,8 @@
-// Counting answers: what of an answer counts, and which answers are the same.
-// T1. Two answers are the same when they are so in NFKC, in lower case, without punctuation and emphasis around them (but for
-//     a minus before a figure, % and # after it) and with single spaces. T2. What counts is the last line `VOTE: …`; without one, the whole answer. T3. With options, an answer that is
-//     none of them is invalid: it is not guessed from what the text mentions.
+// Counts answers: which part of an answer counts, and which answers are the same.
+// T1. Two answers are the same if they are equal in NFKC, in lower case, with single spaces, and without punctuation and emphasis around them
+// (except a minus before a figure, and % and # after it).
+// T2. The last line `VOTE: …` counts. Without such a line, the whole answer counts.
+// T3. With options, an answer that is none of them is invalid. The text is not searched for an option that it mentions.
 import { readJsonAnswer } from '../growing/json-answer.ts'
 import { z } from 'zod'
 import { excerpt } from '../growing/growing-team.ts'
@@ -12,10 +13,10 @@ export interface Vote {
 }
 
 export interface Tally {
-  /** The most frequent first, of equal ones the one that stands first: in the options, else among the voters. */
+  /** The most frequent first. Of equal ones, the first in the options or else among the voters comes first. */
   readonly counts: readonly { readonly answer: string; readonly votes: number; readonly voters: readonly string[] }[]
   readonly invalid: readonly string[]
-  /** The answers that share the first place, when several do. */
+  /** The answers that share the first place, if there are several. */
   readonly tied: readonly string[]
 }
 

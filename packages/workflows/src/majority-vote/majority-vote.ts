@@ -1,6 +1,7 @@
-// MajorityVote: several independent answers to one question, and the one that most of them give.
-// V1. Code counts, no model: `#tally`. V2. With `options` the count decides (`#winner`); without, the consensus agent writes
-//     the result from the answers and the count. V3. A voter sees no other's answer.
+// MajorityVote: several independent answers to one question, and the answer that most of them give.
+// V1. Code counts the votes (`#tally`); a model does not.
+// V2. With `options`, the count decides (`#winner`). Without them, the consensus agent writes the result from the answers and the count.
+// V3. A voter does not see the answers of others.
 import type { ExecutionNode } from '@beaver/core'
 import { z } from 'zod'
 import { agentsFault, type PlacedAgent, taskField, workflowAgentSpec, type WorkflowAgentSpec } from '../agent-spec.ts'
@@ -29,6 +30,7 @@ const input = z.strictObject({
 })
 type Args = z.output<typeof input>
 
+/** The workflow `MajorityVote`: independent answers, and a count. */
 export const majorityVote = workflowOf({
   name: 'MajorityVote',
   description:

@@ -1,8 +1,8 @@
-// What goes into a cell and what comes out: plain data.
+// What goes into a cell and what comes out of it: plain data.
 import type { ToolContext } from '../tool.ts'
 
 export interface CellCall {
-  /** URL of the module that exports the tool. */
+  /** The URL of the module that exports the tool. */
   readonly module: string
   readonly tool: string
   readonly args: unknown
@@ -19,15 +19,15 @@ export interface CellStarted {
   readonly kind: 'started'
 }
 
-/** From outside into a running cell. */
+/** A message from outside to a running cell. */
 export interface CellAbort {
   readonly abort: string
 }
 
-/** How long a cell may tidy up after the abort before it is killed. */
+/** How long a cell may clean up after the abort before it is killed. */
 export const cellGraceMs = 200
-/** Objects of a cell; what lies outside V8's heap (buffers) is not counted. */
+/** The heap limit of a cell. Memory outside V8's heap (buffers) is not counted. */
 export const cellHeapMbMax = 256
-/** What a cell prints goes to the log, as far as this. */
+/** How much of a cell's output goes to the log. */
 export const cellOutputBytesMax = 65_536
 export const cellLinesMax = 200

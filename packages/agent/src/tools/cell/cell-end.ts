@@ -1,4 +1,4 @@
-// What both kinds of cells have in common at their end.
+// What both kinds of cells do at their end.
 import { type Logger, silentLogger, threadFacts } from '@beaver/core'
 import { callScope } from '../call-scope.ts'
 import { thrownText } from '../tool-failure.ts'
@@ -6,14 +6,18 @@ import { type CellAbort, cellLinesMax, cellOutputBytesMax } from './cell-call.ts
 
 export const abortOf = (signal: AbortSignal): CellAbort => ({ abort: thrownText(signal.reason) })
 
-/** Takes what a cell prints, on both of its outputs, into the log of the daemon. */
+/** Takes what a cell prints on both of its outputs into the log of the daemon. */
 export interface CellPrints {
   hear(chunk: Buffer): void
-  /** The cell has ended: what it printed without an end of line is told. */
+  /** Logs the last line if it has no line end, because the cell has ended. */
   end(): void
 }
 
-/** One line of the log for each line a cell prints, as far as `cellOutputBytesMax` and `cellLinesMax`. @param logger default: that of the call */
+/**
+ * Logs each line that a cell prints, up to `cellOutputBytesMax` and `cellLinesMax`.
+ *
+ * @param logger default: the logger of the call
+ */
 export function cellPrints(logger: Logger = callScope.current()?.logger ?? silentLogger): CellPrints {
   const decoder = new TextDecoder()
   let [bytesLeft, linesLeft] = [cellOutputBytesMax, cellLinesMax]

@@ -1,9 +1,14 @@
-// How many cells there may be at once, and who waits.
-// K1. At most `cellsMax` are taken; at most `waitingMax` wait, first come first served. K2. Who stops waiting leaves the queue.
+// Limits how many cells run at the same time, and keeps the queue for them.
+// K1. At most `cellsMax` slots are taken. At most `waitingMax` callers wait, first come first served.
+// K2. A caller that stops waiting leaves the queue.
 import { ToolFailure } from '../tool-failure.ts'
 
 export interface CellSlots {
-  /** Resolves to what frees the slot. @throws {ToolFailure} `cells_busy`; the reason of `signal` */
+  /**
+   * Resolves to the function that frees the slot.
+   *
+   * @throws {ToolFailure} `cells_busy`; the reason of `signal`
+   */
   take(signal: AbortSignal): Promise<() => void>
 }
 

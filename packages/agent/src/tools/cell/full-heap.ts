@@ -1,6 +1,6 @@
-// How V8 and Node.js say that a heap is full: the one place that knows.
-// V1. A thread is ended by Node.js with an error that has a code. V2. A process is ended by V8, which aborts: no code comes out of
-//     it, so its last words on standard error are looked for. They have been the same since V8 4.
+// Recognises how V8 and Node.js report a full heap. No other file knows this.
+// V1. Node.js ends a thread with an error that has a code.
+// V2. V8 aborts a process without a code, so its last words on standard error are looked for. They are the same since V8 4.
 import { type CellAnswer, type CellCall, cellHeapMbMax } from './cell-call.ts'
 
 const lastWords = 'JavaScript heap out of memory'
@@ -10,7 +10,11 @@ export function isFullHeap(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
 }
 
-/** Looks at what a process writes to standard error. @returns whether its heap was full, as far as was heard */
+/**
+ * Reads what a process writes to standard error.
+ *
+ * @returns whether the heap was full, as far as the output says
+ */
 export function fullHeapListener(): (chunk: Buffer) => boolean {
   let full = false
   let rest: Buffer = Buffer.alloc(0)
@@ -23,7 +27,7 @@ export function fullHeapListener(): (chunk: Buffer) => boolean {
   }
 }
 
-/** What the model reads of a call that filled the heap of its cell. */
+/** What the model reads about a call that filled the heap of its cell. */
 export function outOfMemory({ tool }: CellCall): CellAnswer {
   return { kind: 'failure', code: 'out_of_memory', message: `${tool} used more than ${cellHeapMbMax} MB and was stopped. Ask it for less at once.` }
 }

@@ -1,7 +1,8 @@
-// Where the calls of a tool run: in cells, if the tool asks for them or if it is suspect. A cell is a place where an endless loop,
-// a full heap or a crash harms no other call. What is suspect is decided elsewhere (loop-spec, core's ownerLosses).
-// I1. A tool that asks for a cell always runs in one. I2. A suspect tool runs in a process of its own, with the environment it
-//     had before, because a thread that is stuck in a system call cannot be ended.
+// Decides where the calls of a tool run: in a cell if the tool asks for one or if it is suspect. In a cell, an endless loop, a full heap or a
+// crash harms no other call. Which tools are suspect is decided elsewhere (loop-spec, core's ownerLosses).
+// I1. A tool that asks for a cell always runs in one.
+// I2. A suspect tool runs in a process of its own, with the environment that it had before, because a thread that hangs in a system call
+// cannot be ended.
 import { resolve } from 'node:path'
 import { childEnvironment, wholeEnvironment } from '../process/child-environment.ts'
 import { groupsSupported } from '../process/process-group.ts'
@@ -12,13 +13,13 @@ import { cellSlots } from './cell-slots.ts'
 import { runInProcess } from './process-cell.ts'
 import { runInThread } from './thread-cell.ts'
 
-/** Of each worker thread. */
+/** The slots of each worker thread. */
 const slots = cellSlots(8, 256)
 
-/** @param module URL of the module that exports the tool under its name; a tool without isolation stays inline until it is suspect */
+/** @param module the URL of the module that exports the tool under its name; a tool without isolation stays inline until it is suspect */
 export function inCell(tool: Tool, module: string): Tool {
   const isolation = tool.isolation ?? 'inline'
-  // A tool may be an instance of a class: its methods must stay reachable.
+  // A tool may be an instance of a class, so its methods must stay reachable.
   if (isolation === 'inline') return Object.assign(Object.create(tool) as Tool, { module })
   return {
     ...tool,
@@ -35,8 +36,9 @@ export function inCell(tool: Tool, module: string): Tool {
 }
 
 /**
- * Makes one call of an inline tool in a process of its own, or in a thread where the system has no process groups.
- * @param of.onStart called when the cell is about to make the call, where that can be told
+ * Makes one call of an inline tool in a process of its own, or in a thread if the system has no process groups.
+ *
+ * @param of.onStart called when the cell is about to make the call, if the cell can tell
  */
 export function invokeInCell(of: { tool: string; module: string; onStart: () => void }, args: unknown, context: ToolContext): Promise<string> {
   const call = callOf(of.tool, of.module, args, context)

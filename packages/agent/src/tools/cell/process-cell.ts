@@ -1,6 +1,6 @@
-// A call in a child process of its own, which is killed with whatever it started.
-// C1 to C3 as for a thread. C4. Its environment is what the caller gives: `childEnvironment`, without
-//     keys, for a tool that asked for the cell; the daemon's for one that is put there, as it had in the thread.
+// Makes a call in a child process of its own, which is killed with everything that it started. C1 to C3 are those of thread-cell.ts.
+// C4. The caller gives the environment: `childEnvironment`, without keys, for a tool that asked for the cell; the daemon's environment for a
+// tool that is put there, because it had this environment in the thread.
 import { fileURLToPath } from 'node:url'
 import { startGroup } from '../process/process-group.ts'
 import { type CellAnswer, type CellCall, type CellStarted, cellGraceMs, cellHeapMbMax } from './cell-call.ts'
@@ -15,7 +15,7 @@ export interface ProcessCellOptions {
   readonly onStart?: () => void
 }
 
-/** @throws the reason of `signal`, when it ended the cell */
+/** @throws the reason of `signal` if it ended the cell */
 export async function runInProcess(call: CellCall, { env, onStart }: ProcessCellOptions, signal: AbortSignal): Promise<CellAnswer> {
   signal.throwIfAborted()
   const group = startGroup(process.execPath, [`--max-old-space-size=${cellHeapMbMax}`, entry], { cwd: call.at.workspace, env, ipc: true })

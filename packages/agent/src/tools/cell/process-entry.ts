@@ -1,4 +1,4 @@
-// The entry of a process cell: one call, one answer, then the end.
+// The entry of a process cell: it serves one call, gives one answer, and ends.
 import type { CellAbort, CellAnswer, CellCall, CellStarted } from './cell-call.ts'
 import { serveCall } from './serve-call.ts'
 

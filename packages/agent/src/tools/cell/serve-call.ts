@@ -1,12 +1,17 @@
-// Inside a cell: the module is imported, its tool found by name, the one call made.
-// S1. The answer is plain data of bounded size. S2. What only the host of a loop has is refused, by name.
+// Serves the call inside a cell: it imports the module, finds the tool by name, and makes the one call.
+// S1. The answer is plain data of bounded size.
+// S2. What only the host of a loop has is refused, by name.
 import { exportedTools } from '../exported-tools.ts'
 import { boundedText, resultText } from '../result-text.ts'
 import { failureOf, thrownText, ToolFailure } from '../tool-failure.ts'
 import type { ToolContext } from '../tool.ts'
 import type { CellAnswer, CellCall } from './cell-call.ts'
 
-/** Never rejects. @param started called when the tool is loaded */
+/**
+ * Never rejects.
+ *
+ * @param started called when the tool is loaded
+ */
 export async function serveCall(call: CellCall, signal: AbortSignal, started: () => void = () => undefined): Promise<CellAnswer> {
   try {
     const tool = (await exportedTools(call.module)).find(({ name }) => name === call.tool)

@@ -1,6 +1,7 @@
-// A call in a worker thread of its own.
-// C1. Resolves or rejects when the thread is gone, not before. C2. At the abort it may tidy up for `cellGraceMs`, then it is
-//     terminated, whatever it does. C3. A heap that is full ends the cell alone.
+// Makes a call in a worker thread of its own.
+// C1. The promise settles only after the thread is gone.
+// C2. After the abort the thread may clean up for `cellGraceMs`. Then it is terminated, whatever it does.
+// C3. A full heap ends only the cell.
 import { Worker } from 'node:worker_threads'
 import { thrownText } from '../tool-failure.ts'
 import { type CellAnswer, type CellCall, cellGraceMs, cellHeapMbMax } from './cell-call.ts'
@@ -9,7 +10,7 @@ import { isFullHeap, outOfMemory } from './full-heap.ts'
 
 const entry = new URL(import.meta.url.endsWith('.ts') ? './thread-entry.ts' : './thread-entry.js', import.meta.url)
 
-/** @throws the reason of `signal`, when it ended the cell */
+/** @throws the reason of `signal` if it ended the cell */
 export function runInThread(call: CellCall, signal: AbortSignal): Promise<CellAnswer> {
   const worker = new Worker(entry, {
     workerData: call,

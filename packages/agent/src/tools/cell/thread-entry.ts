@@ -1,4 +1,4 @@
-// The entry of a thread cell: one call, one answer.
+// The entry of a thread cell: it serves one call and gives one answer.
 import { parentPort, workerData } from 'node:worker_threads'
 import type { CellAbort, CellCall } from './cell-call.ts'
 import { serveCall } from './serve-call.ts'

@@ -1,12 +1,13 @@
-// A child process with whatever it starts in turn, as one group that ends as one.
-// G1. When the child has ended, or is killed, nothing of its group is left: what it started and left behind is killed.
-// G2. When this thread or process dies, the group dies: a guard in it waits on a pipe that only we hold open.
-// G3. The child's standard input is empty, its environment what the caller gives. G4. What leaves the group (`setsid`) is not caught.
+// Runs a child process and everything that it starts as one group, which ends as one.
+// G1. When the child has ended or is killed, its whole group is killed, including what the child left behind.
+// G2. When this thread or process dies, the group dies: a guard in it waits on a pipe that only this thread holds open.
+// G3. The child's standard input is empty, and the caller gives its environment.
+// G4. A process that leaves the group (`setsid`) is not caught.
 import { type ChildProcess, spawn } from 'node:child_process'
 
 export interface ProcessGroup {
   readonly child: ChildProcess
-  /** When the child has ended, its output is complete and its group is gone. Never rejects. */
+  /** Resolves when the child has ended, its output is complete and its group is gone. Never rejects. */
   readonly ended: Promise<GroupEnd>
   kill(signal: 'SIGTERM' | 'SIGKILL'): void
 }
@@ -14,27 +15,27 @@ export interface ProcessGroup {
 export interface GroupEnd {
   readonly exitCode: number | null
   readonly signal: NodeJS.Signals | null
-  /** It could not be started. */
+  /** Why the child could not be started. */
   readonly error: Error | null
 }
 
 export interface GroupOptions {
   readonly cwd: string
   readonly env: Record<string, string>
-  /** With a channel for messages. */
+  /** Whether there is a channel for messages. */
   readonly ipc?: boolean
-  /** Of each process by itself. */
+  /** The limit of each process by itself. */
   readonly cpuSecondsMax?: number
   readonly fileBytesMax?: number
 }
 
-/** Whoever left the group may hold the output open: it is not waited for longer. */
+/** A process that left the group may hold the output open. The wait for it ends after this time. */
 const outputMsMax = 1_000
 
-// The guard ignores what ends the others politely, and holds neither output nor channel. 0 is its own group.
+// The guard ignores the signals that end the other processes politely, and holds neither output nor channel. 0 is its own group.
 const guard = `( trap "" TERM INT HUP; read -r _ <&3; kill -KILL 0 ) 4>&- >/dev/null 2>&1 &`
 
-/** Whether process groups are here at all. */
+/** Whether the system has process groups. */
 export const groupsSupported = process.platform !== 'win32'
 
 export function startGroup(program: string, args: readonly string[], options: GroupOptions): ProcessGroup {
@@ -56,7 +57,7 @@ export function startGroup(program: string, args: readonly string[], options: Gr
   const ended = new Promise<GroupEnd>((resolve) => {
     child.once('error', (error) => child.pid === undefined && resolve({ exitCode: null, signal: null, error }))
     child.once('exit', (exitCode, signal) => {
-      // The guard is still there, so that the number is still that of our group.
+      // The guard is still alive, so the number still belongs to this group.
       kill('SIGKILL')
       const end = (): void => {
         clearTimeout(timer)
