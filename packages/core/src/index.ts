@@ -184,6 +184,9 @@ export {
   sharedStateBytesMax,
   sharedStateChange,
 } from './team/shared-state.ts'
+export { describeEvent } from './telling/describe-event.ts'
+export { clip, count, counted, excerpt } from './telling/text.ts'
+export { type Actor, agentTitle, type Surroundings, type Told } from './telling/told.ts'
 export { applyToolScope, type ToolScope } from './tool-scope.ts'
 export { TransientMap } from './transient-map.ts'
 export type { OpenTask, OpenTasks } from './ports/open-tasks.ts'

@@ -184,7 +184,7 @@ describe('a task that is a workflow', () => {
       '├─ find  completed  tool file_stats, 1.5 s, 1 tool call',
       '├─ branch  skipped  The condition does not hold.',
       '├─ stop  cancelled  not needed; 1.5 s, 15 tokens',
-      '├─ late  running  to be cancelled: not needed; 15 tokens',
+      '├─ late  thinking  to be cancelled: not needed; 15 tokens',
       '├─ broken  failed  internal: No code for this.',
       '├─ tail  blocked  by stop',
       '├─ note  item: Nobody is called z. (unknown_member, event 34)',
@@ -215,7 +215,7 @@ describe('a large team', () => {
     const shown = section('Agents', taskLines(large, screen(100), options))
     expect(shown).toHaveLength(1 + 8 + 1 + 2)
     expect(shown.filter((line) => line.includes('n60  failed'))).toHaveLength(1)
-    expect(shown[9]).toBe('├─ … and 92 more: 83 completed, 9 blocked (--all shows them)')
+    expect(shown[9]).toBe('├─ … 92 more agents: 90 completed, 2 blocked (--all shows them)')
   })
 
   test('is printed whole with --all', () => {

@@ -13,7 +13,7 @@ import type { Style } from '../text/style.ts'
 import { padEnd } from '../text/width.ts'
 import { keptLines } from '../view/render-kept.ts'
 import { approvalLines, contextLines } from '../view/show-parts.ts'
-import { runLines, teamLines, topPrefix } from '../view/show-tree.ts'
+import { treeLines } from '../view/show-tree.ts'
 import { ask, asking } from './query.ts'
 
 /** The projector answers with at most this many nodes. */
@@ -56,8 +56,7 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
   const { task } = answer
   const { now, all, prices } = options
   const failures = failuresOf(answer)
-  const surface = { ...screen, all, prices }
-  const work = [...answer.runs.flatMap((run) => runLines(run, topPrefix, surface)), ...answer.teams.flatMap((team) => teamLines(team, topPrefix, surface))]
+  const work = treeLines(answer, { ...screen, all, prices })
   const context = contextLines(answer, screen, all)
   const approvals = approvalLines(answer, screen, { command: options.command, all })
   const cost = costText(costOfAll(task.usage_by_model, prices))

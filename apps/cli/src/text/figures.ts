@@ -1,4 +1,5 @@
 // Formats times, sizes and counts for people.
+export { count, counted } from '@beaver/core'
 
 /** @example duration(3_240) // '3.2 s' */
 export function duration(ms: number): string {
@@ -7,16 +8,6 @@ export function duration(ms: number): string {
   const whole = Math.round(seconds)
   if (whole < 3600) return `${Math.floor(whole / 60)} min ${String(whole % 60).padStart(2, '0')} s`
   return `${Math.floor(whole / 3600)} h ${String(Math.floor((whole % 3600) / 60)).padStart(2, '0')} min`
-}
-
-/** @example count(1204) // '1,204' */
-export function count(n: number): string {
-  return String(Math.round(n)).replaceAll(/\B(?=(\d{3})+$)/g, ',')
-}
-
-/** @example counted(1, 'agent') // '1 agent' */
-export function counted(n: number, noun: string): string {
-  return `${count(n)} ${noun}${n === 1 ? '' : 's'}`
 }
 
 /** @example bytes(1_536_000_000) // '1.5 GB' */

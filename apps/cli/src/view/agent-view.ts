@@ -1,10 +1,8 @@
 // The view of one agent while it works, folded from its events. It is also the view of a team's node that is a tool's call or is computed.
 // A1. Like core's folds, the functions consume their argument.
 // A2. The end of a node wins over the end of its run: see `evolveNode`.
-import { type DataOf, type DomainEvent, type ExecutionNode, type RunStatus, statusOfCalls } from '@beaver/core'
-
-/** The status of its run, or the status of a node without a run. */
-export type AgentState = RunStatus | 'waiting' | 'skipped' | 'blocked'
+import { type DataOf, type DomainEvent, type ExecutionNode, statusOfCalls } from '@beaver/core'
+import type { AgentState, TreeAgent, TreeNote, TreeTeam } from './agent-tree.ts'
 
 /** A call that a person is asked about. */
 export interface AskedCall {
@@ -15,11 +13,9 @@ export interface AskedCall {
   readonly subject: string
 }
 
-/** An agent, or a node of a team that is a tool's call or is computed. */
-export interface AgentView {
-  readonly name: string
-  readonly isNode: boolean
-  readonly kind: ExecutionNode['kind']
+export interface AgentView extends TreeAgent<AgentView> {
+  /** The tool, if it is a node that is a tool's call. */
+  readonly tool: string | null
   readonly dependsOn: string[]
   /** How many of `dependsOn` have to complete. `null`: all. */
   readonly quorum: number | null
@@ -31,6 +27,8 @@ export interface AgentView {
   readonly tools: Map<string, string>
   /** Those of them that a person is asked about, by call id. */
   readonly asks: Map<string, AskedCall>
+  /** Those, and those that were decided since the last answer. */
+  readonly asked: Map<string, AskedCall>
   state: AgentState
   toolCalls: number
   toolCallsFailed: number
@@ -44,14 +42,10 @@ export interface AgentView {
   note: string | null
 }
 
-export interface TeamView {
-  readonly workflow: string
-  /** In the order for people: an added node comes after the node that it was added after. */
+export interface TeamView extends TreeTeam<AgentView> {
   nodes: AgentView[]
-  /** How many nodes the team had when it started. It may have grown. */
-  readonly nodesAtStart: number
-  /** The number of notes about it. */
-  notes: number
+  nodeCount: number
+  readonly notes: TreeNote[]
   outcome: 'complete' | 'incomplete' | 'cancelled' | null
 }
 
@@ -61,13 +55,16 @@ export function newAgent(name: string, node?: ExecutionNode, addedAfter: string 
     name,
     isNode: node !== undefined,
     kind: node?.kind ?? 'agent',
+    tool: node?.kind === 'tool' ? node.tool : null,
     dependsOn: [...(node?.depends_on ?? [])],
     quorum: node?.quorum ?? null,
     addedAfter,
     runId: null,
     teams: [],
+    others: [],
     tools: new Map(),
     asks: new Map(),
+    asked: new Map(),
     state: 'waiting',
     toolCalls: 0,
     toolCallsFailed: 0,
@@ -136,6 +133,7 @@ export function evolveAgent(agent: AgentView, event: DomainEvent, at: number): v
       agent.note = null
       agent.tools.clear()
       agent.asks.clear()
+      agent.asked.clear()
       for (const call of event.data.tool_calls) agent.tools.set(call.id, call.name)
       return
     case 'tool_call_requested':
@@ -153,7 +151,9 @@ export function evolveAgent(agent: AgentView, event: DomainEvent, at: number): v
     case 'approval_requested': {
       const { call_id: callId, tool_name: tool, subject } = event.data
       if (!agent.tools.has(callId)) return
-      agent.asks.set(callId, { runId: agent.runId ?? '', callId, agent: agent.name, tool, subject })
+      const asked = { runId: agent.runId ?? '', callId, agent: agent.name, tool, subject }
+      agent.asks.set(callId, asked)
+      agent.asked.set(callId, asked)
       callsChanged(agent)
       return
     }

@@ -2,12 +2,12 @@
 // R1. No line is wider than `columns`.
 // R2. There are at most `rowsMax` lines, and a line of its own counts what is left out. What agents say is left out first, agents at work or in
 // trouble last.
-// R3. A long list of nodes is folded into those at work or in trouble, and a count.
 import { count, counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import type { Style, Symbols } from '../text/style.ts'
 import { cutToWidth, padEnd, padStart, textWidth } from '../text/width.ts'
-import type { AgentState, AgentView, TeamView } from './agent-view.ts'
+import { type AgentState, atWork, countedOut, rankOf, stateWord, teamProgress, type TreeRow, treeRows, workFacts } from './agent-tree.ts'
+import type { AgentView, TeamView } from './agent-view.ts'
 import type { LiveText } from './live-text.ts'
 import { saidLines } from './render-said.ts'
 import type { TaskView } from './task-view.ts'
@@ -24,43 +24,35 @@ export interface TreeOptions {
   readonly said?: LiveText
 }
 
-type TreeRow =
-  | {
-      readonly kind: 'agent'
-      readonly prefix: string
-      readonly below: string
-      readonly rank: number
-      readonly agent: AgentView
-      readonly team: TeamView | null
-    }
-  | { readonly kind: 'team'; readonly prefix: string; readonly rank: number; readonly team: TeamView }
-  /** Nodes of a long list that are only counted. */
-  | { readonly kind: 'folded'; readonly prefix: string; readonly rank: number; readonly nodes: readonly AgentView[] }
+type Row = TreeRow<AgentView, TeamView>
 
-const atWork: ReadonlySet<AgentState> = new Set(['assembling', 'thinking', 'acting', 'waiting_for_approval', 'finalizing'])
 const speaks: ReadonlySet<AgentState> = new Set(['assembling', 'thinking'])
 
 export function renderTree(view: TaskView, options: TreeOptions): string[] {
-  const rows = treeRows(view, options.symbols)
+  const top = { agents: view.root === null ? [] : [view.root], teams: view.ownTeams }
+  const rows = treeRows<AgentView>(top, options.symbols, { all: false, notes: false }) as Row[]
   const { kept, left } = bounded(rows, options.rowsMax)
   const layout = layoutOf(kept, options.columns, options.now)
   const said = saying(kept, options, options.rowsMax - kept.length - (left.length === 0 ? 0 : 1))
   const lines = kept.flatMap((row) => [lineOf(row, layout, options), ...(said.get(row) ?? [])])
-  return left.length === 0 ? lines : [...lines, options.style.dim(cutToWidth(`  ${options.symbols.ellipsis} ${countedOut(left)}`, options.columns))]
+  return left.length === 0 ? lines : [...lines, options.style.dim(cutToWidth(`  ${options.symbols.ellipsis} ${countedOut(left.flatMap(nodesOf))}`, options.columns))]
 }
+
+/** The nodes of a row that is left out. */
+const nodesOf = (row: Row): readonly AgentView[] => (row.kind === 'agent' ? [row.agent] : row.kind === 'folded' ? row.nodes : [])
 
 /** How many lines an agent has for what it says, if few agents speak. */
 const saidLinesMax = 4
 
 /** The last lines of what agents are saying, each under its row, in the remaining rows. */
-function saying(rows: readonly TreeRow[], { said, columns, style, symbols }: TreeOptions, room: number): ReadonlyMap<TreeRow, string[]> {
+function saying(rows: readonly Row[], { said, columns, style, symbols }: TreeOptions, room: number): ReadonlyMap<Row, string[]> {
   const speakers = rows.flatMap((row) => {
     if (said === undefined || row.kind !== 'agent' || row.agent.runId === null || !speaks.has(row.agent.state)) return []
     const text = said.of(row.agent.runId)
     return text === null ? [] : [{ row, text }]
   })
   const each = Math.min(saidLinesMax, Math.floor(room / Math.max(1, speakers.length)))
-  const shown = new Map<TreeRow, string[]>()
+  const shown = new Map<Row, string[]>()
   for (const { row, text } of each > 0 ? speakers : speakers.slice(0, Math.max(0, room))) {
     const prefix = `${row.below}${symbols.quote} `
     const lines = saidLines(text, { columns: columns - textWidth(prefix), rowsMax: Math.max(1, each) })
@@ -72,81 +64,27 @@ function saying(rows: readonly TreeRow[], { said, columns, style, symbols }: Tre
   return shown
 }
 
-function treeRows({ root, ownTeams }: TaskView, symbols: Symbols): TreeRow[] {
-  const rows: TreeRow[] = []
-  const visit = (agent: AgentView, team: TeamView | null, at: { prefix: string; below: string }): void => {
-    rows.push({ kind: 'agent', prefix: at.prefix, below: at.below + (agent.teams.length > 0 ? symbols.trunk : '   '), agent, team, rank: rankOf(agent) })
-    agent.teams.forEach((own, i) => visitTeam(own, branch(at.below, i === agent.teams.length - 1)))
-  }
-  const visitTeam = (team: TeamView, at: { prefix: string; below: string }): void => {
-    rows.push({ kind: 'team', prefix: at.prefix, team, rank: 1 })
-    const { shown, folded } = foldedNodes(team.nodes)
-    shown.forEach((node, i) => visit(node, team, branch(at.below, folded.length === 0 && i === shown.length - 1)))
-    if (folded.length > 0) rows.push({ kind: 'folded', prefix: at.below + symbols.lastBranch, nodes: folded, rank: 1 })
-  }
-  const branch = (below: string, last: boolean): { prefix: string; below: string } => ({
-    prefix: below + (last ? symbols.lastBranch : symbols.branch),
-    below: below + (last ? '   ' : symbols.trunk),
-  })
-  if (root !== null) visit(root, null, { prefix: '', below: '' })
-  for (const team of ownTeams) visitTeam(team, { prefix: '', below: '' })
-  return rows
-}
+/** What is left out last has the lowest rank. */
+const rowRank = (row: Row): number => (row.kind === 'agent' ? rankOf(row.agent) : 1)
 
-/** A list of at most this many nodes is shown whole. */
-const listMax = 24
-/** A longer list shows nodes at work or in trouble, and others up to this number. */
-const importantMax = 20
-const shownMin = 8
-
-function foldedNodes(nodes: readonly AgentView[]): { shown: readonly AgentView[]; folded: readonly AgentView[] } {
-  if (nodes.length <= listMax) return { shown: nodes, folded: [] }
-  const orderOf = (node: AgentView): number => (atWork.has(node.state) ? -1 : rankOf(node))
-  const byRank = nodes.toSorted((a, b) => orderOf(a) - orderOf(b))
-  const important = byRank.findIndex((node) => rankOf(node) > 0)
-  const chosen = new Set(byRank.slice(0, Math.max(shownMin, Math.min(importantMax, important === -1 ? byRank.length : important))))
-  return { shown: nodes.filter((node) => chosen.has(node)), folded: nodes.filter((node) => !chosen.has(node)) }
-}
-
-function rankOf(agent: AgentView): number {
-  if (!agent.isNode) return -1
-  if (atWork.has(agent.state) || agent.state === 'failed') return 0
-  if (agent.state === 'blocked' || agent.state === 'cancelled') return 2
-  return agent.state === 'completed' || agent.state === 'skipped' ? 3 : 4
-}
-
-function bounded(rows: readonly TreeRow[], rowsMax: number): { kept: readonly TreeRow[]; left: readonly TreeRow[] } {
+function bounded(rows: readonly Row[], rowsMax: number): { kept: readonly Row[]; left: readonly Row[] } {
   if (rows.length <= rowsMax) return { kept: rows, left: [] }
-  const byRank = rows.map((_, index) => index).toSorted((a, b) => (rows[a]?.rank ?? 0) - (rows[b]?.rank ?? 0) || a - b)
+  const rank = (index: number): number => rowRank(rows[index] as Row)
+  const byRank = rows.map((_, index) => index).toSorted((a, b) => rank(a) - rank(b) || a - b)
   const chosen = new Set(byRank.slice(0, Math.max(1, rowsMax - 1)))
   return { kept: rows.filter((_, index) => chosen.has(index)), left: rows.filter((_, index) => !chosen.has(index)) }
 }
 
-/** For example `23 more agents: 20 completed, 3 waiting`. */
-function countedOut(rows: readonly TreeRow[]): string {
-  const nodes = rows.flatMap((row) => (row.kind === 'agent' ? [row.agent] : row.kind === 'folded' ? row.nodes : []))
-  return `${count(nodes.length)} more ${nounOf(nodes)}${nodes.length === 1 ? '' : 's'}: ${statesOf(nodes)}`
-}
-
-function statesOf(nodes: readonly AgentView[]): string {
-  const states = new Map<string, number>()
-  for (const { state } of nodes) {
-    const named = state === 'waiting_for_approval' ? 'asking' : atWork.has(state) ? 'at work' : state
-    states.set(named, (states.get(named) ?? 0) + 1)
-  }
-  return [...states].map(([state, n]) => `${count(n)} ${state}`).join(', ')
-}
-
-const nounOf = (nodes: readonly AgentView[]): string => (nodes.every((node) => node.kind === 'agent') ? 'agent' : 'node')
-
-function lineOf(row: TreeRow, layout: Layout, options: TreeOptions): string {
+function lineOf(row: Row, layout: Layout, options: TreeOptions): string {
   switch (row.kind) {
     case 'agent':
       return agentLine(row.prefix, row.agent, row.team, layout, options)
     case 'team':
       return teamLine(row.prefix, row.team, options)
     case 'folded':
-      return options.style.dim(cutToWidth(`${row.prefix}${options.symbols.ellipsis} ${countedOut([row])}`, options.columns, options.symbols.ellipsis))
+      return options.style.dim(cutToWidth(`${row.prefix}${options.symbols.ellipsis} ${countedOut(row.nodes)}`, options.columns, options.symbols.ellipsis))
+    case 'note':
+      return options.style.dim(cutToWidth(`${row.prefix}${row.note.text}`, options.columns, options.symbols.ellipsis))
     default:
       return row satisfies never
   }
@@ -164,7 +102,7 @@ const gap = 2
 const activityMin = 12
 
 /** What an agent does matters more than what it used: the tokens are left out first, then the time, then the word for the state. */
-function layoutOf(rows: readonly TreeRow[], columns: number, now: number): Layout {
+function layoutOf(rows: readonly Row[], columns: number, now: number): Layout {
   const agents = rows.flatMap((row) => (row.kind === 'agent' ? [row.agent] : []))
   const name = Math.max(8, ...rows.map((row) => (row.kind === 'agent' ? textWidth(row.prefix) + 2 + textWidth(oneLine(row.agent.name)) : 0)))
   const fixed = {
@@ -201,7 +139,7 @@ function agentLine(prefix: string, agent: AgentView, team: TeamView | null, layo
   const activity = cutToWidth(told, room, symbols.ellipsis)
   const cells = [
     `${style.dim(prefix)}${paint(icon)} ${agent.state === 'waiting' || agent.state === 'skipped' ? style.dim(name) : name}`,
-    ...(layout.state === 0 ? [] : [paint(padEnd(agent.state === 'waiting_for_approval' ? 'asks you' : agent.state, layout.state))]),
+    ...(layout.state === 0 ? [] : [paint(padEnd(stateWord(agent.state), layout.state))]),
     ...(layout.activity < activityMin ? [] : [(trouble ? paint : style.dim)(padEnd(activity, layout.activity))]),
     ...(spanning ? [] : used.map(({ text, width }) => style.dim(padStart(text, width)))),
   ]
@@ -210,14 +148,8 @@ function agentLine(prefix: string, agent: AgentView, team: TeamView | null, layo
 
 /** For example `GraphWorkflow  3 of 7 nodes completed, 2 skipped, 1 failed; grew by 4; 1 note`. */
 function teamLine(prefix: string, team: TeamView, { style, columns, symbols }: TreeOptions): string {
-  const of = (state: AgentState): number => team.nodes.filter((node) => node.state === state).length
-  const grown = team.nodes.length - team.nodesAtStart
-  const progress = [
-    `${count(of('completed'))} of ${counted(team.nodes.length, nounOf(team.nodes))} completed`,
-    ...(['skipped', 'failed', 'blocked', 'cancelled'] as const).flatMap((state) => (of(state) === 0 ? [] : [`${count(of(state))} ${state}`])),
-  ]
-  const more = [...(grown > 0 ? [`grew by ${count(grown)}`] : []), ...(team.notes > 0 ? [counted(team.notes, 'note')] : [])]
-  const text = cutToWidth(`${team.workflow}  ${[progress.join(', '), ...more].join('; ')}`, Math.max(1, columns - textWidth(prefix)), symbols.ellipsis)
+  const progress = teamProgress(team) + (team.notes.length > 0 ? `; ${counted(team.notes.length, 'note')}` : '')
+  const text = cutToWidth(`${team.workflow}  ${progress}`, Math.max(1, columns - textWidth(prefix)), symbols.ellipsis)
   return style.dim(prefix) + style.cyan(text)
 }
 
@@ -255,13 +187,7 @@ function activityOf(agent: AgentView, team: TeamView | null): string {
   if (agent.tools.size > 0) return [...new Set(agent.tools.values())].join(', ')
   if (agent.state === 'waiting') return waitsFor(agent, team)
   const checked = agent.evidence === null ? 0 : agent.evidence.passed + agent.evidence.failed
-  const parts = [
-    ...(agent.toolCalls === 0 ? [] : [counted(agent.toolCalls, 'tool call')]),
-    ...(agent.toolCallsFailed === 0 ? [] : [`${agent.toolCallsFailed} failed`]),
-    ...(checked === 0 ? [] : [`evidence ${agent.evidence?.passed}/${checked}`]),
-    ...(agent.restarts === 0 ? [] : [counted(agent.restarts, 'restart')]),
-  ]
-  return parts.join(', ')
+  return [...workFacts(agent), ...(checked === 0 ? [] : [`evidence ${agent.evidence?.passed}/${checked}`])].join(', ')
 }
 
 const open: ReadonlySet<AgentState> = new Set(['waiting', ...atWork])

@@ -1,7 +1,6 @@
 // Formats the agents of a past task: who did what, on what evidence, at what cost, and why it ended so.
-// T1. Without `all`, a long list of nodes is folded: first those that did not complete, then a count of the others.
-// T2. A line fits the columns of a terminal. Text from a model is cut even without a terminal.
-import type { CheckAnswer, NodeAnswer, RunAnswer, TeamAnswer } from '@beaver/contracts'
+// T1. A line fits the columns of a terminal. Text from a model is cut even without a terminal.
+import type { CheckAnswer, NodeAnswer, RunAnswer, TaskAnswer } from '@beaver/contracts'
 import type { Failure } from '@beaver/core'
 import type { Screen } from '../screen.ts'
 import { costOfAll, type Prices, usdText } from '../text/cost.ts'
@@ -9,24 +8,40 @@ import { count, counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { statusPaint } from '../text/status-paint.ts'
 import { cutToWidth, textWidth } from '../text/width.ts'
-import { growthOrder } from './growth-order.ts'
-
-export const topPrefix: Prefix = { first: '', below: '' }
-
-interface Prefix {
-  readonly first: string
-  readonly below: string
-}
+import { countedOut, stateWord, teamProgress, type TreeNote, type TreeRow, treeRows, workFacts } from './agent-tree.ts'
+import { type AnsweredAgent, type AnsweredTeam, answerTree } from './answer-tree.ts'
 
 export interface Surface extends Pick<Screen, 'columns' | 'style' | 'symbols'> {
   readonly all: boolean
   readonly prices: Prices
 }
 
-export function runLines(run: RunAnswer, prefix: Prefix, surface: Surface): string[] {
-  const status = run.status === 'waiting_for_approval' ? 'asks you' : run.status
-  const why = run.failure === null ? '' : failureText(run.failure)
-  return [agentLine({ name: run.agent_name, status, run, facts: skillFacts(run), why }, prefix, surface), ...below(run, prefix, surface)]
+/** The lines of the whole tree. */
+export function treeLines(answer: Pick<TaskAnswer, 'runs' | 'teams'>, surface: Surface): string[] {
+  const rows = treeRows<AnsweredAgent>(answerTree(answer), surface.symbols, { all: surface.all, notes: true }) as Row[]
+  return rows.flatMap((row) => linesOf(row, surface))
+}
+
+type Row = TreeRow<AnsweredAgent, AnsweredTeam>
+
+function linesOf(row: Row, surface: Surface): string[] {
+  const { style, columns, symbols } = surface
+  switch (row.kind) {
+    case 'agent':
+      return agentLines(row, surface)
+    case 'team': {
+      const { workflow, status } = row.team
+      return [`${style.dim(row.prefix)}${style.cyan(workflow)}  ${statusPaint(status, style)(status)}  ${style.dim(teamProgress(row.team))}`]
+    }
+    case 'note':
+      return [noteLine(row.note, row.prefix, surface)]
+    case 'folded': {
+      const text = `${symbols.ellipsis} ${countedOut(row.nodes)} (--all shows them)`
+      return [style.dim(row.prefix + cutToWidth(text, Math.max(20, columns - row.prefix.length), symbols.ellipsis))]
+    }
+    default:
+      return row satisfies never
+  }
 }
 
 /** The skills of the run, and how they were found. */
@@ -36,76 +51,18 @@ function skillFacts({ skills, skill_selection: selection }: RunAnswer): string[]
   return [`skill ${named.join(', ')}${selection === null ? '' : ` (chosen of ${count(selection.candidates)})`}`]
 }
 
-function below(run: RunAnswer, prefix: Prefix, surface: Surface): string[] {
-  const parts = [
-    ...run.teams.map((team) => (at: Prefix) => teamLines(team, at, surface)),
-    ...(run.other_runs ?? []).map((other) => (at: Prefix) => runLines(other, at, surface)),
+function noteLine({ kind, text }: TreeNote, prefix: string, { style, columns, symbols }: Surface): string {
+  const said = cutToWidth(oneLine(text, 1_000), Math.max(20, columns - prefix.length - kind.length - 2), symbols.ellipsis)
+  return `${style.dim(prefix)}${style.yellow(kind)}  ${style.dim(said)}`
+}
+
+/** The agent, and below it the evidence of its node. */
+function agentLines({ agent, prefix, below }: Extract<Row, { kind: 'agent' }>, surface: Surface): string[] {
+  const evidence = agent.node?.evidence ?? []
+  return [
+    agentLine(agent, prefix, surface),
+    ...evidence.map((check) => surface.style.dim(below) + checkLine(check, surface, surface.columns - below.length - 3)),
   ]
-  return parts.flatMap((lines, i) => lines(inner(prefix, i === parts.length - 1, surface)))
-}
-
-export function teamLines(team: TeamAnswer, prefix: Prefix, surface: Surface): string[] {
-  const { style } = surface
-  const of = (status: string): number => team.nodes.filter((node) => node.status === status).length
-  const grown = team.node_count - team.node_count_at_start
-  const facts = [
-    [
-      `${of('completed')} of ${counted(team.node_count, 'node')} completed`,
-      ...['skipped', 'failed', 'blocked', 'cancelled'].flatMap((status) => (of(status) === 0 ? [] : [`${of(status)} ${status}`])),
-    ].join(', '),
-    ...(grown === 0 ? [] : [`grew by ${grown}`]),
-  ]
-  const head = `${style.dim(prefix.first)}${style.cyan(team.workflow)}  ${statusPaint(team.status, style)(team.status)}  ${style.dim(facts.join('; '))}`
-  const ordered = growthOrder(team.nodes, { id: (node) => node.node_id, addedAfter: (node) => node.added_after })
-  const { shown, folded } = surface.all ? { shown: ordered, folded: [] } : foldedNodes(ordered)
-  const below = [
-    ...shown.map((node) => (at: Prefix) => nodeLines(node, at, surface)),
-    ...(folded.length === 0 ? [] : [(at: Prefix) => [foldedLine(folded, at, surface)]]),
-    ...team.diagnostics.map((note) => (at: Prefix) => [
-      noteLine(`${note.node_id}: ${note.message} (${note.code}, event ${note.taskseq})`, 'note', at, surface),
-    ]),
-    ...(team.shared_state_changes === 0
-      ? []
-      : [(at: Prefix) => [noteLine(`${counted(team.shared_state_changes, 'change')}: ${JSON.stringify(team.shared_state)}`, 'shared state', at, surface)]]),
-  ]
-  return [head, ...below.flatMap((lines, i) => lines(inner(prefix, i === below.length - 1, surface)))]
-}
-
-/** A list of at most this many nodes is shown whole. */
-const listMax = 24
-const troubleMax = 16
-const shownMin = 8
-
-function foldedNodes(nodes: readonly NodeAnswer[]): { shown: readonly NodeAnswer[]; folded: readonly NodeAnswer[] } {
-  if (nodes.length <= listMax) return { shown: nodes, folded: [] }
-  const well = (node: NodeAnswer): boolean => node.status === 'completed' || node.status === 'skipped' || node.status === 'waiting'
-  const trouble = nodes.filter((node) => !well(node) && node.status !== 'blocked').slice(0, troubleMax)
-  const others = nodes.filter((node) => !trouble.includes(node)).slice(0, Math.max(0, shownMin - trouble.length))
-  const chosen = new Set([...trouble, ...others])
-  return { shown: nodes.filter((node) => chosen.has(node)), folded: nodes.filter((node) => !chosen.has(node)) }
-}
-
-/** For example `… and 88 more: 80 completed, 8 blocked (--all shows them)`. */
-function foldedLine(nodes: readonly NodeAnswer[], prefix: Prefix, { style, columns, symbols }: Surface): string {
-  const states = new Map<string, number>()
-  for (const { status } of nodes) states.set(status, (states.get(status) ?? 0) + 1)
-  const text = `${symbols.ellipsis} and ${count(nodes.length)} more: ${[...states].map(([status, n]) => `${count(n)} ${status}`).join(', ')} (--all shows them)`
-  return style.dim(prefix.first + cutToWidth(text, Math.max(20, columns - prefix.first.length), symbols.ellipsis))
-}
-
-function noteLine(text: string, what: string, prefix: Prefix, { style, columns, symbols }: Surface): string {
-  const said = cutToWidth(oneLine(text, 1_000), Math.max(20, columns - prefix.first.length - what.length - 2), symbols.ellipsis)
-  return `${style.dim(prefix.first)}${style.yellow(what)}  ${style.dim(said)}`
-}
-
-function nodeLines(node: NodeAnswer, prefix: Prefix, surface: Surface): string[] {
-  const { style, symbols } = surface
-  const facts = [...factsOfNode(node), ...(node.run === null ? [] : skillFacts(node.run))]
-  const status = node.status === 'running' && node.run?.status === 'waiting_for_approval' ? 'asks you' : node.status
-  const line = agentLine({ name: node.node_id, status, run: node.run, facts, why: whyOf(node) }, prefix, surface)
-  const trunk = node.run !== null && node.run.teams.length > 0 ? symbols.trunk : '   '
-  const evidence = node.evidence.map((check) => style.dim(prefix.below + trunk) + checkLine(check, surface, surface.columns - prefix.below.length - 6))
-  return [line, ...evidence, ...(node.run === null ? [] : below(node.run, prefix, surface))]
 }
 
 const computedColumnsMax = 60
@@ -122,7 +79,8 @@ function factsOfNode({ kind, tool, operation, output, output_chars }: NodeAnswer
 }
 
 /** The reason after its status: `failed  evidence_missing: …`, `blocked  by b`, `skipped  …`. */
-function whyOf(node: NodeAnswer): string {
+function whyOf({ node, run }: AnsweredAgent): string {
+  if (node === null) return run?.failure == null ? '' : failureText(run.failure)
   if (node.status === 'blocked') return `by ${node.cause_node_id}`
   if (node.status === 'skipped') return node.skip_reason ?? ''
   if (node.failure !== null) return failureText(node.failure)
@@ -150,29 +108,27 @@ const eventsShownMax = 5
 const listOf = (events: readonly number[]): string =>
   events.length <= eventsShownMax ? events.join(', ') : `${events.slice(0, eventsShownMax).join(', ')} and ${events.length - eventsShownMax} more`
 
-function agentLine(
-  agent: { name: string; status: string; run: RunAnswer | null; facts: readonly string[]; why: string },
-  prefix: Prefix,
-  { style, columns, symbols, prices }: Surface,
-): string {
-  const { run } = agent
-  const tokens = run === null ? 0 : run.input_tokens + run.output_tokens
-  const facts = [
-    ...agent.facts,
-    ...(run === null || run.duration_ms === null ? [] : [duration(run.duration_ms)]),
-    ...(run === null || run.tool_calls === 0
-      ? []
-      : [`${counted(run.tool_calls, 'tool call')}${run.tool_calls_failed === 0 ? '' : ` (${run.tool_calls_failed} failed)`}`]),
-    ...(tokens === 0 ? [] : [counted(tokens, 'token')]),
-    ...(run === null ? [] : costFact(run, prices)),
-    ...(run === null ? [] : leftOut(run)),
-    ...(run === null || run.restarts === 0 ? [] : [counted(run.restarts, 'restart')]),
-  ]
+function agentLine(agent: AnsweredAgent, prefix: string, { style, columns, symbols, prices }: Surface): string {
+  const { run, node } = agent
+  const facts = [...(node === null ? [] : factsOfNode(node)), ...(run === null ? [] : factsOfRun(run, prices))]
   const name = oneLine(agent.name)
+  const state = stateWord(agent.state)
   // What went wrong matters more than what it used.
-  const detail = [oneLine(agent.why), facts.join(', ')].filter((text) => text !== '').join('; ')
-  const room = columns - prefix.first.length - textWidth(name) - agent.status.length - 4
-  return `${style.dim(prefix.first)}${name}  ${statusPaint(agent.status, style)(agent.status)}  ${style.dim(cutToWidth(detail, Math.max(20, room), symbols.ellipsis))}`.trimEnd()
+  const detail = [oneLine(whyOf(agent)), facts.join(', ')].filter((text) => text !== '').join('; ')
+  const room = columns - prefix.length - textWidth(name) - state.length - 4
+  return `${style.dim(prefix)}${name}  ${statusPaint(state, style)(state)}  ${style.dim(cutToWidth(detail, Math.max(20, room), symbols.ellipsis))}`.trimEnd()
+}
+
+function factsOfRun(run: RunAnswer, prices: Prices): string[] {
+  const tokens = run.input_tokens + run.output_tokens
+  return [
+    ...skillFacts(run),
+    ...(run.duration_ms === null ? [] : [duration(run.duration_ms)]),
+    ...workFacts({ toolCalls: run.tool_calls, toolCallsFailed: run.tool_calls_failed, restarts: run.restarts }),
+    ...(tokens === 0 ? [] : [counted(tokens, 'token')]),
+    ...costFact(run, prices),
+    ...leftOut(run),
+  ]
 }
 
 /** Empty if the run cost nothing, or if the model's price is unknown, because the task says so once. */
@@ -188,8 +144,4 @@ function leftOut({ results_compacted, history_dropped, summaries }: RunAnswer): 
     ...(history_dropped === 0 ? [] : [`${counted(history_dropped, 'message')} of the session left out`]),
     ...(summaries === 0 ? [] : [summaries === 1 ? '1 summary' : `${count(summaries)} summaries`]),
   ]
-}
-
-function inner(prefix: Prefix, last: boolean, { symbols }: Surface): Prefix {
-  return { first: prefix.below + (last ? symbols.lastBranch : symbols.branch), below: prefix.below + (last ? '   ' : symbols.trunk) }
 }

@@ -108,7 +108,7 @@ export function evolveView(view: TaskView, event: RecordedEvent): void {
       return graphExtended(view, event.data)
     case 'team_diagnostic_recorded': {
       const team = view.teams.get(event.data.team_run_id)
-      if (team !== undefined) team.notes++
+      team?.notes.push({ kind: 'note', text: `${event.data.node_id}: ${event.data.message}` })
       return
     }
     case 'node_evidence_evaluated':
@@ -147,7 +147,7 @@ function runStarted(view: TaskView, start: DataOf<'run_started'>, at: number): v
 
 function teamStarted(view: TaskView, start: DataOf<'task_team_run_started'>): void {
   const { workflow, nodes } = start.graph
-  const team: TeamView = { workflow, nodes: [], nodesAtStart: nodes.length, notes: 0, outcome: null }
+  const team: TeamView = { workflow, nodes: [], nodeCount: 0, nodesAtStart: nodes.length, notes: [], outcome: null }
   addNodes(view, team, start.team_run_id, nodes, null)
   view.teams.set(start.team_run_id, team)
   const parent = start.run_id === null ? null : (view.byRun.get(start.run_id) ?? view.root)
@@ -169,6 +169,7 @@ function addNodes(view: TaskView, team: TeamView, team_run_id: string, nodes: re
   for (const each of nodes) {
     const node = newAgent(each.node_id, each, addedAfter)
     team.nodes.push(node)
+    team.nodeCount++
     view.byNode.set(nodeKey({ team_run_id, node_id: node.name }), node)
   }
 }

@@ -16,19 +16,19 @@ test('a workflow without a root agent is told by its nodes', () => {
     return tellEvent(event, view) ?? []
   })
   expect(lines.map((line) => line.slice(11))).toEqual([
-    'task                task_1 accepted as workflow:map',
-    'team                workflow:map with 6 nodes: split, find, branch, broken, behind, end',
-    'split               computed ["x","y"]',
-    'team                grew by 1 agent after split: item',
-    'branch              skipped: The condition does not hold.',
-    'broken              failed: No code for this.',
-    'behind              blocked by broken',
-    'split               note (unknown_member): The list has an empty place.',
-    'task                taken over by another daemon',
-    'find                calls file_stats',
-    'find                shared state: seen + 2',
-    'find                cancel requested: enough',
-    'find                cancelled: enough',
+    'task                task_1 was submitted as the workflow workflow:map: Report on this folder',
+    'team                started: workflow:map with 6 nodes (3 agents, 1 tool call, 2 computed): split, find, branch, broken, behind, end.',
+    'split               was computed: ["x","y"]',
+    'team                grew by 1 node after split: item.',
+    'branch              was skipped: The condition does not hold.',
+    'broken              failed (internal): No code for this.',
+    'behind              is blocked: node broken did not complete.',
+    'split               has a note (unknown_member): The list has an empty place.',
+    'daemon              took the task over.',
+    'find                calls the tool file_stats, as its graph says.',
+    'find                added 2 to seen in the shared state.',
+    'find                is to be cancelled: enough.',
+    'find                was cancelled: enough.',
   ])
 })
 
@@ -46,16 +46,16 @@ test('a run is told in plain lines: when, who, what', () => {
       return tellEvent(event, view) ?? []
     })
   expect(lines).toEqual([
-    '    0.0 s  task                task_1 accepted',
-    '    0.2 s  root                started with 1 tool',
-    '    0.4 s  root                calls SequentialWorkflow',
-    '    0.5 s  team                SequentialWorkflow with 3 agents: collect, count, write',
-    '    0.7 s  collect             started with 1 tool',
-    '    0.9 s  collect             calls list_files',
-    '    1.0 s  collect             list_files succeeded in 5 ms',
-    '    1.1 s  collect             failed: No list.',
-    '    1.2 s  count               blocked by collect',
-    '    1.3 s  task                incomplete: No list.',
+    '    0.0 s  task                task_1 was submitted: Report on this folder',
+    '    0.2 s  Root agent          started with 1 tool.',
+    '    0.4 s  Root agent          called SequentialWorkflow.',
+    '    0.5 s  team                started: SequentialWorkflow with 3 nodes: collect, count, write.',
+    '    0.7 s  collect             started with 1 tool.',
+    '    0.9 s  collect             called list_files.',
+    '    1.0 s  collect             list_files succeeded in 5 ms.',
+    '    1.1 s  collect             failed (evidence_missing): No list.',
+    '    1.2 s  count               is blocked: node collect did not complete.',
+    '    1.3 s  task                ended incomplete (evidence_missing): No list.',
   ])
 })
 
@@ -77,10 +77,10 @@ test('what a person was asked and answered is told by the name of the tool, a fa
       return tellEvent(each, view) ?? []
     })
   expect(lines.slice(2).map((line) => line.slice(31))).toEqual([
-    'model call failed (provider_unavailable): HTTP 503 Next try in 0.5 s.',
-    'calls run_command',
-    'waits for an approval of run_command: rm -rf build',
-    'may not call run_command: ben refused it. Not that folder.',
+    'the model call failed (provider_unavailable, try 1): HTTP 503. Next try in 500 ms.',
+    'called run_command.',
+    'waits until somebody allows run_command: rm -rf build',
+    'refused run_command (rm -rf build). Why: Not that folder.',
     'run_command failed (approval_denied): ben denied it.',
   ])
 })

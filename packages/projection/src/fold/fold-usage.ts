@@ -1,9 +1,8 @@
 // Folds the usage of models and the parts of prompts: tokens by run, task and model, the context of a run, and its shortening.
 // U1. Everything with a usage of its own counts: answers, the choice of a skill, summaries.
-import type { DataOf, Usage } from '@beaver/core'
+import { clip, type DataOf, type Usage } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
 import type { Place } from './fold.ts'
-import { clip } from '../text.ts'
 
 const namesMax = 10
 const nameCharsMax = 100

@@ -1,9 +1,8 @@
 // Writes the visible transcript. Its full-text index is in text-index.ts. Hidden events (prompts, skill bodies) are never part of it.
 // V1. At most `indexedCharsMax` characters of a text are searchable. The whole text is in `events`.
-import type { DataOf } from '@beaver/core'
+import { clip, type DataOf } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
 import type { Place } from './fold.ts'
-import { clip } from '../text.ts'
 
 const indexedCharsMax = 200_000
 

@@ -3,7 +3,7 @@
 import type { AskedCallAnswer } from '@beaver/contracts'
 import type { CallRow, TaskRow } from '../store/row-types.ts'
 import type { Sql } from '../store/sql.ts'
-import { clip, excerpt } from '../text.ts'
+import { clip, excerpt } from '@beaver/core'
 
 type Call = Pick<
   CallRow,

@@ -5,7 +5,7 @@ import { type Page, page } from './page.ts'
 import type { Query } from './query.ts'
 import type { TaskRow } from '../store/row-types.ts'
 import type { Sql, SqlValue } from '../store/sql.ts'
-import { clip } from '../text.ts'
+import { clip } from '@beaver/core'
 
 interface FindingRow {
   readonly finding_id: number

@@ -2,7 +2,7 @@
 // T1. Long texts are cut, and their full length is given beside them. The whole text is in `events`.
 // T2. The answer fits one message, whatever the task: a tree that is too large has fewer nodes and `more`.
 import type { TaskAnswer } from '@beaver/contracts'
-import type { FailureClass } from '@beaver/core'
+import { clip, type FailureClass } from '@beaver/core'
 import { approvalsOf } from './approvals.ts'
 import { findingsOf } from './query-audit.ts'
 import { findTask } from './find-task.ts'
@@ -11,7 +11,6 @@ import { failureMessage, taskSummary } from './query-tasks.ts'
 import type { TaskRow } from '../store/row-types.ts'
 import { type RunTree, runTree } from './run-tree.ts'
 import type { Sql } from '../store/sql.ts'
-import { clip } from '../text.ts'
 
 const textCharsMax = 10_000
 const finalOutputCharsMax = 40_000

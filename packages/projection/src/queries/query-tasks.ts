@@ -1,12 +1,12 @@
 // `tasks`: the submitted tasks, newest first. The view of one task is here too, because other answers show it.
 import type { TaskSummary } from '@beaver/contracts'
-import type { Failure } from '@beaver/core'
+import { clip, type Failure } from '@beaver/core'
 import { somethingWaits, waitingOf } from './approvals.ts'
 import { page } from './page.ts'
 import type { Query } from './query.ts'
 import type { TaskRow } from '../store/row-types.ts'
 import { type Sql, truth } from '../store/sql.ts'
-import { clip, millisBetween } from '../text.ts'
+import { millisBetween } from './millis-between.ts'
 import { usageOfTask } from './usage.ts'
 
 /** Newest first. `before` is the `next` of the page before. */

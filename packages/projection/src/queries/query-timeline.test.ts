@@ -1,10 +1,9 @@
 import type { QueryOutput } from '@beaver/contracts'
-import { type DomainEvent, event, eventData, type EventType, type JsonObject } from '@beaver/core'
-import { describe as group, expect, test } from 'vitest'
+import type { JsonObject } from '@beaver/core'
+import { describe, expect, test } from 'vitest'
 import { approvalTask } from '../../test/approval-fixture.ts'
 import { newStream, runStarted, singleTask, submitted, teamTask, workflowTask } from '../../test/journal-fixture.ts'
 import { answer } from '../../test/checked-answer.ts'
-import { describe } from './describe.ts'
 import { openReadModel } from '../read-model.ts'
 
 async function timelineOf(write: (stream: ReturnType<typeof newStream>) => void, input: JsonObject = { task_id: 't' }): Promise<QueryOutput<'timeline'>> {
@@ -16,7 +15,7 @@ async function timelineOf(write: (stream: ReturnType<typeof newStream>) => void,
   return answer(model.sql, 'timeline', input)
 }
 
-group('the timeline', () => {
+describe('the timeline', () => {
   test('tells the choice of execution mode as the process projection requires (PP-02, PP-03, PP-05)', async () => {
     const { events } = await timelineOf((stream) => teamTask(stream.log('t')))
     expect(events.find((item) => item['kind'] === 'execution_mode_selected')).toEqual({
@@ -59,20 +58,20 @@ group('the timeline', () => {
   test('tells a team that grows, computes, skips, shares and is cancelled in part, as a person would', async () => {
     const { events } = await timelineOf((stream) => workflowTask(stream.log('t')))
     const texts = (kind: string): unknown[] => events.filter((item) => item['kind'] === kind).map((item) => item['text'])
-    expect(texts('task_submitted')).toEqual(['Task submitted as the workflow workflow:map: Map the list'])
-    expect(texts('task_team_run_started')).toEqual(['Team run started: workflow:map with 6 nodes (4 agents, 1 tool call, 1 computed).'])
+    expect(texts('task_submitted')).toEqual(['Task t was submitted as the workflow workflow:map: Map the list'])
+    expect(texts('task_team_run_started')).toEqual(['Team run started: workflow:map with 6 nodes (4 agents, 1 tool call, 1 computed): split, find, branch, stop, tail, end.'])
     expect(texts('node_computed')).toEqual(['Node split was computed: ["x","y"]'])
-    expect(texts('graph_extended')).toEqual(['The graph grew by 2 nodes after split: item-1, item-2.'])
+    expect(texts('graph_extended')).toEqual(['Team run grew by 2 nodes after split: item-1, item-2.'])
     expect(texts('node_skipped')).toEqual(['Node branch was skipped: The condition does not hold.'])
     expect(texts('node_started')[2]).toBe('Node item-1 started with its own instruction.')
     expect(texts('tool_call_requested')).toEqual(['find calls the tool read_file, as its graph says.'])
-    expect(texts('node_cancel_requested')).toEqual(['Cancellation of node stop was requested: not needed'])
+    expect(texts('node_cancel_requested')).toEqual(['Node stop is to be cancelled: not needed.'])
     expect(texts('node_blocked')).toEqual(['Node tail is blocked: node stop did not complete.'])
     expect(texts('shared_state_changed').slice(0, 2)).toEqual([
       'item-1 added 1 to seen in the shared state.',
       'item-1 appended to names in the shared state: "item-1"',
     ])
-    expect(texts('team_diagnostic_recorded')).toEqual(['Noted about node item-1 (unknown_member): Nobody is called z.'])
+    expect(texts('team_diagnostic_recorded')).toEqual(['Node item-1 has a note (unknown_member): Nobody is called z.'])
     expect(events.find((item) => item['kind'] === 'node_skipped')).toMatchObject({ status: 'skipped', actor_type: 'node' })
   })
 
@@ -91,17 +90,17 @@ group('the timeline', () => {
       metadata: { call_id: 'c1', tool_name: 'run_command', rule: 'run_command' },
     })
     expect(item('approval_granted')).toMatchObject({ text: 'anna allowed run_command (ls -la).', actor_name: 'anna', status: 'done' })
-    expect(item('approval_denied')).toMatchObject({ text: 'ben refused run_command (rm -rf build). Why: not that folder', status: 'failed' })
+    expect(item('approval_denied')).toMatchObject({ text: 'ben refused run_command (rm -rf build). Why: not that folder.', status: 'failed' })
   })
 
   test('tells what it cost to choose a skill, and what was left out of a conversation that was too long', async () => {
     const { events } = await timelineOf((stream) => approvalTask(stream.log('t')))
     const text = (kind: string): unknown => events.find((each) => each['kind'] === kind)?.['text']
     expect(text('skill_selection_recorded')).toBe('Root agent chose the skill report, among 2 candidates found by words.')
-    expect(text('system_prompt_snapshotted')).toBe('The system prompt of Root agent is fixed: 13 characters; the first prompt is about 1,400 tokens.')
-    expect(text('context_compacted')).toBe('The conversation of Root agent was too long: 1 tool result of 12,000 characters became a reference.')
-    expect(text('context_summarized')).toBe('The conversation of Root agent was too long still: a summary stands for 3 messages of it.')
-    expect(text('provider_call_failed')).toBe('Model call of Root agent to main failed (provider_unavailable, try 1): HTTP 503 The fallback is asked at once.')
+    expect(text('system_prompt_snapshotted')).toBe('Root agent has its system prompt: 13 characters; its first prompt is about 1,400 tokens.')
+    expect(text('context_compacted')).toBe('Root agent had too long a conversation: 1 tool result of 12,000 characters became a reference.')
+    expect(text('context_summarized')).toBe('Root agent still had too long a conversation: a summary stands for 3 messages of it.')
+    expect(text('provider_call_failed')).toBe('Root agent: the model call to main failed (provider_unavailable, try 1): HTTP 503. The fallback is asked at once.')
   })
 
   test('dates the activation of skills (PP-06, PP-08)', async () => {
@@ -133,125 +132,4 @@ group('the timeline', () => {
     })
     expect(events[0]).toMatchObject({ kind: 'task_submitted', text: 'Event 1 (task_submitted) has lost its data.', offset_ms: null })
   })
-})
-
-/** Data of every type, with texts that are far too long. */
-function specimen(type: EventType): DomainEvent {
-  const long = 'long '.repeat(1000)
-  const failure = { class: 'internal', message: long }
-  const usage = { input_tokens: 1, output_tokens: 1, calls: 1 }
-  const request = { text: long, workspace: '/w', skill: null, source: 'cli' }
-  const graph = {
-    workflow: 'W',
-    task: long,
-    nodes: [
-      {
-        kind: 'agent',
-        node_id: 'n',
-        agent: { name: 'n', role: '', system_prompt: '', metadata: { sub_agent_kind: 'generic_skill_worker', workflow_tool: 'W', workflow_agent_name: 'n' } },
-        instruction: long,
-        depends_on: [],
-        allowed_tool_names: null,
-        required_evidence: [],
-      },
-    ],
-    outputs: ['n'],
-    output: 'n',
-  }
-  const everything = {
-    task_id: 't',
-    session_id: 's',
-    tenant: 'local',
-    previous_task_id: null,
-    request,
-    daemon: 'd',
-    reason: long,
-    claims: 3,
-    waits_for: 'provider',
-    wait_ms: 5,
-    until: '2026-01-01T00:00:00.000Z',
-    final_output: long,
-    outputs: type === 'graph_extended' ? ['n'] : [],
-    usage,
-    provider: 'p',
-    model: 'm',
-    simulated: false,
-    failure,
-    run_id: 'r',
-    parent_run_id: null,
-    attempt_index: 1,
-    agent_name: 'a',
-    team_run_id: 'tr',
-    node_id: 'n',
-    source: 'task',
-    max_tool_iterations: 1,
-    tools: ['x'],
-    allowed: [long],
-    effective: ['x'],
-    dropped: [long],
-    skills: [{ name: 's', sha256: 'x', content: long }],
-    execution_mode: 'single',
-    routing_source: 'main_agent_first_turn',
-    primary_template_skill: 's',
-    ignored_template_skills: [],
-    workflow_tool: null,
-    taskseq: 1,
-    hash: 'h',
-    events: 2,
-    tries: 1,
-    retry_in_ms: null,
-    status: 500,
-    tool_calls: [],
-    finish_reason: 'stop',
-    provider_name: 'p',
-    response_id: null,
-    duration_ms: 1,
-    call_id: 'c',
-    tool_name: 'x',
-    idempotent: false,
-    success: false,
-    error: long,
-    tool_iterations: 1,
-    restarts: 1,
-    graph,
-    concurrent_nodes_max: 1,
-    passed: true,
-    checks: [],
-    cause_node_id: 'm',
-    input: { instruction: long },
-    output: type === 'graph_extended' ? null : long,
-    nodes: Array.from({ length: 100 }, (_, i) => ({ kind: 'code', node_id: `grown ${i}`, depends_on: [], operation: 'x' })),
-    edges: [],
-    code: long,
-    change: { action: 'append', path: 'a.b', value: long },
-    call: { id: 'c', name: long, arguments: '{}' },
-    files: [],
-    query: long,
-    recall: 'lexical',
-    candidates: [{ name: long, score: 1 }],
-    chosen: [long],
-    results: [{ call_id: 'c', tool_name: long, chars: 1 }],
-    messages_dropped: 2,
-    subject: long,
-    rule: long,
-    by: long,
-    message: long,
-    content: type === 'execution_mode_selected' ? null : long,
-    outcome: type === 'task_team_run_completed' ? 'complete' : 'incomplete',
-  }
-  return event(type, eventData[type].parse(everything) as never, 'r')
-}
-
-test.each(Object.keys(eventData) as EventType[])('%s is told in one short sentence', (type) => {
-  const told = describe(specimen(type), {
-    taskId: 't',
-    runId: 'r',
-    agentName: 'Root agent',
-    team: { workflow: 'W', nodes: 3, completed: 2 },
-    nodeTool: null,
-    asked: null,
-  })
-  expect(told.text).toMatch(/^\S[^\n]{5,400}$/)
-  expect(JSON.stringify(told).length).toBeLessThan(2500)
-  expect(told.text).not.toMatch(/undefined|null|\[object|Main Agent/)
 })

@@ -1,13 +1,12 @@
 // `timeline`: the process projection (PP-02). It has one item for each event, in the order of the journal, in words for people.
 // T1. Every event has an item. If this version cannot read the type or the data, the item says so.
 import type { TimelineItem } from '@beaver/contracts'
-import { type DomainEvent, eventData, type EventType } from '@beaver/core'
-import { describe, type Surroundings, type Told } from './describe.ts'
+import { agentTitle, describeEvent, type DomainEvent, eventData, type EventType, type Surroundings, type Told } from '@beaver/core'
 import { findTask } from './find-task.ts'
 import { page } from './page.ts'
 import type { Query } from './query.ts'
 import type { Sql } from '../store/sql.ts'
-import { millisBetween } from '../text.ts'
+import { millisBetween } from './millis-between.ts'
 
 interface EventRow {
   readonly taskseq: number
@@ -28,6 +27,8 @@ interface Context {
   readonly taskId: string
   readonly rootRunId: string | null
   readonly submittedAt: string | null
+  /** The `taskseq` of the first claim. */
+  readonly firstClaim: number
   runOf(runId: string): RunName | undefined
   teamOf(teamRunId: string): Surroundings['team']
   /** The call of a run that a person was asked about. */
@@ -52,12 +53,19 @@ function itemOf(row: EventRow, context: Context): TimelineItem {
   const data: Partial<Record<string, unknown>> = event?.data ?? {}
   const runId = row.run_id ?? (typeof data['run_id'] === 'string' ? data['run_id'] : context.rootRunId)
   const run = runId === null ? undefined : context.runOf(runId)
-  const agentName = run === undefined || run.team_run_id === null ? 'Root agent' : run.agent_name
   const team = typeof data['team_run_id'] === 'string' ? context.teamOf(data['team_run_id']) : null
   const decides = event?.type === 'approval_granted' || event?.type === 'approval_denied'
   const asked = decides && runId !== null ? context.askedOf(runId, event.data.call_id) : null
-  const around: Surroundings = { taskId: context.taskId, runId, agentName, team, nodeTool: run?.tool ?? null, asked }
-  const { actor, text, status, metadata } = event === null ? unreadable(row) : describe(event, around)
+  const around: Surroundings = {
+    taskId: context.taskId,
+    runId,
+    agentName: agentTitle(run ?? null),
+    team,
+    nodeTool: run?.tool ?? null,
+    asked,
+    takenOver: event?.type === 'task_claimed' && row.taskseq > context.firstClaim,
+  }
+  const { actor, text, status, metadata } = event === null ? unreadable(row) : describeEvent(event, around)
   return {
     event_id: `${context.taskId}.${row.taskseq}`,
     taskseq: row.taskseq,
@@ -82,7 +90,7 @@ function readable(row: EventRow): DomainEvent | null {
   return parsed.success ? ({ type, data: parsed.data } as DomainEvent) : null
 }
 
-function unreadable(row: EventRow): Told {
+function unreadable(row: EventRow): Pick<Told, 'actor' | 'text' | 'status' | 'metadata'> {
   const known = Object.hasOwn(eventData, row.type)
   const why = !known ? 'is of a type this version does not know' : row.data === null ? 'has lost its data' : 'has data of another shape than its type'
   return {
@@ -117,7 +125,16 @@ function contextOf(sql: Sql, found: { task_key: number; task_id: string; submitt
       [key, teamRunId],
     ),
   )
-  return { taskId: found.task_id, rootRunId: root?.root_run_id ?? null, submittedAt: found.submitted_at, runOf, askedOf, teamOf: (id) => teamOf(id) ?? null }
+  const claim = sql.get<{ taskseq: number | null }>(`select min(taskseq) as taskseq from events where task_key = ? and type = 'task_claimed'`, [key])
+  return {
+    taskId: found.task_id,
+    rootRunId: root?.root_run_id ?? null,
+    submittedAt: found.submitted_at,
+    firstClaim: claim?.taskseq ?? Infinity,
+    runOf,
+    askedOf,
+    teamOf: (id) => teamOf(id) ?? null,
+  }
 }
 
 function remembered<T>(read: (id: string) => T): (id: string) => T {

@@ -4,11 +4,11 @@
 // unknown parent, or a circle of runs, which only a forged journal can contain.
 // R2. The tree has at most `nodesMax` nodes. `more` says that some were left out; runs without a place in the tree are then left out too.
 import type { CheckAnswer, NodeAnswer, RunAnswer, TeamAnswer } from '@beaver/contracts'
-import type { FailureClass, JsonValue } from '@beaver/core'
+import { clip, type FailureClass, type JsonValue } from '@beaver/core'
 import { failureView } from './query-tasks.ts'
 import type { RunRow } from '../store/row-types.ts'
 import { type Sql, truth } from '../store/sql.ts'
-import { clip, millisBetween } from '../text.ts'
+import { millisBetween } from './millis-between.ts'
 import { firstCallTokens, parsedOrNull, usageOfRuns } from './usage.ts'
 
 const outputCharsMax = 300

@@ -1,5 +1,5 @@
 // Splits a search text into words, and says how each is looked for. The text is never a query language: every character means itself.
-import { clip } from '../text.ts'
+import { clip } from '@beaver/core'
 
 const wordsMax = 16
 

@@ -1,0 +1,166 @@
+// The tree of a task's agents as people see it: what stands below what, in which order, what a long list leaves out, and how progress is counted.
+// The live view folds it from events, and `beaver show` reads it from an answer.
+// T1. A long list of nodes is folded into those at work or in trouble, a few others, and a count.
+// T2. A count says what it was counted on: a team of which only some nodes are known says so.
+import type { ExecutionNode, RunStatus } from '@beaver/core'
+import { count, counted } from '../text/figures.ts'
+import type { Symbols } from '../text/style.ts'
+
+/** The status of its run, or the status of a node without a run. */
+export type AgentState = RunStatus | 'waiting' | 'skipped' | 'blocked'
+
+/** An agent, or a node of a team that is a tool's call or is computed. */
+export interface TreeAgent<Self> {
+  readonly name: string
+  readonly isNode: boolean
+  readonly kind: ExecutionNode['kind']
+  readonly state: AgentState
+  readonly teams: readonly TreeTeam<Self>[]
+  /** Runs that it called without a team. */
+  readonly others: readonly Self[]
+}
+
+export interface TreeTeam<Agent> {
+  readonly workflow: string
+  /** Those that are known, in the order for people: see `growthOrder`. */
+  readonly nodes: readonly Agent[]
+  /** How many nodes the team has, and how many it had when it started. */
+  readonly nodeCount: number
+  readonly nodesAtStart: number
+  readonly notes: readonly TreeNote[]
+}
+
+/** A remark about a team. */
+export interface TreeNote {
+  readonly kind: 'note' | 'shared state'
+  readonly text: string
+}
+
+export type TreeRow<Agent, Team> =
+  /** `below`: what stands before a further line about the agent. */
+  | { readonly kind: 'agent'; readonly prefix: string; readonly below: string; readonly agent: Agent; readonly team: Team | null }
+  | { readonly kind: 'team'; readonly prefix: string; readonly team: Team }
+  | { readonly kind: 'note'; readonly prefix: string; readonly note: TreeNote }
+  /** Nodes of a long list that are only counted. */
+  | { readonly kind: 'folded'; readonly prefix: string; readonly nodes: readonly Agent[] }
+
+export interface TreeTop<Agent> {
+  readonly agents: readonly Agent[]
+  /** The teams that no agent called. */
+  readonly teams: readonly TreeTeam<Agent>[]
+}
+
+/** What happens to long lists, and to notes. */
+export interface Shown {
+  readonly all: boolean
+  readonly notes: boolean
+}
+
+interface Place {
+  readonly prefix: string
+  readonly below: string
+}
+
+/** The rows of a tree, from the top down. */
+export function treeRows<Agent extends TreeAgent<Agent>>(top: TreeTop<Agent>, symbols: Symbols, shown: Shown): TreeRow<Agent, Agent['teams'][number]>[] {
+  const rows: TreeRow<Agent, Agent['teams'][number]>[] = []
+  const agentRows = (agent: Agent, team: Agent['teams'][number] | null, at: Place): void => {
+    const children = [
+      ...agent.teams.map((each) => (place: Place) => teamRows(each, place)),
+      ...agent.others.map((each) => (place: Place) => agentRows(each, null, place)),
+    ]
+    rows.push({ kind: 'agent', prefix: at.prefix, below: at.below + (children.length > 0 ? symbols.trunk : '   '), agent, team })
+    visitAll(children, at)
+  }
+  const teamRows = (team: Agent['teams'][number], at: Place): void => {
+    rows.push({ kind: 'team', prefix: at.prefix, team })
+    const { listed, folded } = shown.all ? { listed: team.nodes, folded: [] } : foldedNodes(team.nodes)
+    visitAll(
+      [
+        ...listed.map((node) => (place: Place) => agentRows(node, team, place)),
+        ...(folded.length === 0 ? [] : [({ prefix }: Place) => void rows.push({ kind: 'folded', prefix, nodes: folded })]),
+        ...(shown.notes ? team.notes : []).map(
+          (note) =>
+            ({ prefix }: Place) =>
+              void rows.push({ kind: 'note', prefix, note }),
+        ),
+      ],
+      at,
+    )
+  }
+  const visitAll = (children: readonly ((place: Place) => void)[], { below }: Place): void =>
+    children.forEach((visit, i) => visit(branch(below, i === children.length - 1, symbols)))
+  for (const agent of top.agents) agentRows(agent, null, topPlace)
+  for (const team of top.teams) teamRows(team, topPlace)
+  return rows
+}
+
+const topPlace: Place = { prefix: '', below: '' }
+
+const branch = (below: string, last: boolean, symbols: Symbols): Place => ({
+  prefix: below + (last ? symbols.lastBranch : symbols.branch),
+  below: below + (last ? '   ' : symbols.trunk),
+})
+
+export const atWork: ReadonlySet<AgentState> = new Set(['assembling', 'thinking', 'acting', 'waiting_for_approval', 'finalizing'])
+
+/** How much an agent matters on a small screen: the lower, the more. Above 0, nothing needs a look. */
+export function rankOf(agent: Pick<TreeAgent<unknown>, 'isNode' | 'state'>): number {
+  if (!agent.isNode) return -1
+  if (atWork.has(agent.state) || agent.state === 'failed') return 0
+  if (agent.state === 'blocked' || agent.state === 'cancelled') return 2
+  return agent.state === 'completed' || agent.state === 'skipped' ? 3 : 4
+}
+
+/** A list of at most this many nodes is shown whole. */
+const listMax = 24
+/** A longer list shows nodes at work or in trouble, and others up to this number. */
+const importantMax = 20
+const shownMin = 8
+
+function foldedNodes<Agent extends TreeAgent<Agent>>(nodes: readonly Agent[]): { listed: readonly Agent[]; folded: readonly Agent[] } {
+  if (nodes.length <= listMax) return { listed: nodes, folded: [] }
+  const orderOf = (node: Agent): number => (atWork.has(node.state) ? -1 : rankOf(node))
+  const byRank = nodes.toSorted((a, b) => orderOf(a) - orderOf(b))
+  const important = byRank.findIndex((node) => rankOf(node) > 0)
+  const chosen = new Set(byRank.slice(0, Math.max(shownMin, Math.min(importantMax, important === -1 ? byRank.length : important))))
+  return { listed: nodes.filter((node) => chosen.has(node)), folded: nodes.filter((node) => !chosen.has(node)) }
+}
+
+type Counted = Pick<TreeAgent<unknown>, 'kind' | 'state'>
+
+/** For example `23 more agents: 20 completed, 3 waiting`. */
+export function countedOut(nodes: readonly Counted[]): string {
+  const states = new Map<string, number>()
+  for (const { state } of nodes) {
+    const named = state === 'waiting_for_approval' ? 'asking' : atWork.has(state) ? 'at work' : state
+    states.set(named, (states.get(named) ?? 0) + 1)
+  }
+  const list = [...states].map(([state, n]) => `${count(n)} ${state}`).join(', ')
+  return `${count(nodes.length)} more ${nounOf(nodes)}${nodes.length === 1 ? '' : 's'}: ${list}`
+}
+
+const nounOf = (nodes: readonly Counted[]): string => (nodes.every((node) => node.kind === 'agent') ? 'agent' : 'node')
+
+/** For example `3 of 7 nodes completed, 2 skipped, 1 failed; grew by 4`. */
+export function teamProgress({ nodes, nodeCount, nodesAtStart }: TreeTeam<Counted>): string {
+  const of = (state: AgentState): number => nodes.filter((node) => node.state === state).length
+  const unknown = nodeCount - nodes.length
+  const progress = [
+    `${count(of('completed'))} of ${unknown > 0 ? `the ${count(nodes.length)} of ${count(nodeCount)} nodes that are listed` : counted(nodeCount, nounOf(nodes))} completed`,
+    ...(['skipped', 'failed', 'blocked', 'cancelled'] as const).flatMap((state) => (of(state) === 0 ? [] : [`${count(of(state))} ${state}`])),
+  ].join(', ')
+  return nodeCount > nodesAtStart ? `${progress}; grew by ${count(nodeCount - nodesAtStart)}` : progress
+}
+
+/** What an agent did and what went wrong with it: `3 tool calls (1 failed)`, `1 restart`. */
+export function workFacts(agent: { readonly toolCalls: number; readonly toolCallsFailed: number; readonly restarts: number }): string[] {
+  const { toolCalls, toolCallsFailed, restarts } = agent
+  return [
+    ...(toolCalls === 0 ? [] : [`${counted(toolCalls, 'tool call')}${toolCallsFailed === 0 ? '' : ` (${count(toolCallsFailed)} failed)`}`]),
+    ...(restarts === 0 ? [] : [counted(restarts, 'restart')]),
+  ]
+}
+
+/** The word for a state. */
+export const stateWord = (state: AgentState): string => (state === 'waiting_for_approval' ? 'asks you' : state)

@@ -1,0 +1,125 @@
+import { expect, test } from 'vitest'
+import { type DomainEvent, event, eventData, type EventType } from '../events/catalog.ts'
+import { describeEvent } from './describe-event.ts'
+
+/** Data of every type, with texts that are far too long. */
+function specimen(type: EventType): DomainEvent {
+  const long = 'long '.repeat(1000)
+  const failure = { class: 'internal', message: long }
+  const usage = { input_tokens: 1, output_tokens: 1, calls: 1 }
+  const request = { text: long, workspace: '/w', skill: null, source: 'cli' }
+  const graph = {
+    workflow: 'W',
+    task: long,
+    nodes: [
+      {
+        kind: 'agent',
+        node_id: 'n',
+        agent: { name: 'n', role: '', system_prompt: '', metadata: { sub_agent_kind: 'generic_skill_worker', workflow_tool: 'W', workflow_agent_name: 'n' } },
+        instruction: long,
+        depends_on: [],
+        allowed_tool_names: null,
+        required_evidence: [],
+      },
+    ],
+    outputs: ['n'],
+    output: 'n',
+  }
+  const everything = {
+    task_id: 't',
+    session_id: 's',
+    tenant: 'local',
+    previous_task_id: null,
+    request,
+    daemon: 'd',
+    reason: long,
+    claims: 3,
+    waits_for: 'provider',
+    wait_ms: 5,
+    until: '2026-01-01T00:00:00.000Z',
+    final_output: long,
+    outputs: type === 'graph_extended' ? ['n'] : [],
+    usage,
+    provider: 'p',
+    model: 'm',
+    simulated: false,
+    failure,
+    run_id: 'r',
+    parent_run_id: null,
+    attempt_index: 1,
+    agent_name: 'a',
+    team_run_id: 'tr',
+    node_id: 'n',
+    source: 'task',
+    max_tool_iterations: 1,
+    tools: ['x'],
+    allowed: [long],
+    effective: ['x'],
+    dropped: [long],
+    skills: [{ name: 's', sha256: 'x', content: long }],
+    execution_mode: 'single',
+    routing_source: 'main_agent_first_turn',
+    primary_template_skill: 's',
+    ignored_template_skills: [],
+    workflow_tool: null,
+    taskseq: 1,
+    hash: 'h',
+    events: 2,
+    tries: 1,
+    retry_in_ms: null,
+    status: 500,
+    tool_calls: [],
+    finish_reason: 'stop',
+    provider_name: 'p',
+    response_id: null,
+    duration_ms: 1,
+    call_id: 'c',
+    tool_name: 'x',
+    idempotent: false,
+    success: false,
+    error: long,
+    tool_iterations: 1,
+    restarts: 1,
+    graph,
+    concurrent_nodes_max: 1,
+    passed: true,
+    checks: [],
+    cause_node_id: 'm',
+    input: { instruction: long },
+    output: type === 'graph_extended' ? null : long,
+    nodes: Array.from({ length: 100 }, (_, i) => ({ kind: 'code', node_id: `grown ${i}`, depends_on: [], operation: 'x' })),
+    edges: [],
+    code: long,
+    change: { action: 'append', path: 'a.b', value: long },
+    call: { id: 'c', name: long, arguments: '{}' },
+    files: [],
+    query: long,
+    recall: 'lexical',
+    candidates: [{ name: long, score: 1 }],
+    chosen: [long],
+    results: [{ call_id: 'c', tool_name: long, chars: 1 }],
+    messages_dropped: 2,
+    subject: long,
+    rule: long,
+    by: long,
+    message: long,
+    content: type === 'execution_mode_selected' ? null : long,
+    outcome: type === 'task_team_run_completed' ? 'complete' : 'incomplete',
+  }
+  return event(type, eventData[type].parse(everything) as never, 'r')
+}
+
+test.each(Object.keys(eventData) as EventType[])('%s is told in one short sentence', (type) => {
+  const told = describeEvent(specimen(type), {
+    taskId: 't',
+    runId: 'r',
+    agentName: 'Root agent',
+    team: { workflow: 'W', nodes: 3, completed: 2 },
+    nodeTool: null,
+    asked: null,
+    takenOver: false,
+  })
+  expect(told.text).toMatch(/^\S[^\n]{5,400}$/)
+  expect(JSON.stringify(told).length).toBeLessThan(2500)
+  expect(told.text).not.toMatch(/undefined|null|\[object|Main Agent/)
+})

@@ -1,0 +1,21 @@
+// Describes an event for people: who did what, in one sentence. The timeline and the live view both tell events by it.
+// D1. Every type of event has a teller: a type without one does not compile.
+// D2. Texts say "Root agent" (D-07), have a bounded length, and never contain the body of a prompt or of a skill. Machine names stay as they are.
+// D3. Pure.
+import type { DomainEvent, EventType } from '../events/catalog.ts'
+import { tellRun } from './tell-run.ts'
+import { tellTask } from './tell-task.ts'
+import { tellTeam } from './tell-team.ts'
+import type { Surroundings, Teller, Told } from './told.ts'
+
+const tellers: { readonly [T in EventType]: Teller<T> } = { ...tellTask, ...tellRun, ...tellTeam }
+
+/**
+ * An event in words for people.
+ *
+ * @param around what the sentence needs besides the event
+ * @example describeEvent(event('task_completed', result), around).text // 'Task completed.'
+ */
+export function describeEvent(event: DomainEvent, around: Surroundings): Told {
+  return (tellers[event.type] as Teller<EventType>)(event.data as never, around)
+}

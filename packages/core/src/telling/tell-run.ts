@@ -1,0 +1,205 @@
+// Tells the events of a run: what an agent was given, what it asked models and tools, and what came of it.
+import type { Usage } from '../chat.ts'
+import type { JsonObject } from '../json.ts'
+import { counted, excerpt, sentence, spanOf } from './text.ts'
+import { because, forAgent, ofAgent, ofPerson, type Surroundings, type Teller } from './told.ts'
+
+type RunEvent =
+  | 'run_started'
+  | 'tool_scope_applied'
+  | 'skill_selection_recorded'
+  | 'skill_activation_snapshotted'
+  | 'system_prompt_snapshotted'
+  | 'user_message_added'
+  | 'execution_mode_selected'
+  | 'provider_call_failed'
+  | 'context_compacted'
+  | 'context_summarized'
+  | 'assistant_message_added'
+  | 'tool_call_requested'
+  | 'approval_requested'
+  | 'approval_granted'
+  | 'approval_denied'
+  | 'tool_call_started'
+  | 'tool_result_recorded'
+  | 'workspace_files_checked'
+  | 'run_completed'
+  | 'run_failed'
+  | 'run_cancelled'
+  | 'run_restarted'
+
+export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
+  run_started({ tools, attempt_index, node_id }, around) {
+    const { nodeTool } = around
+    const what = nodeTool === null ? `started with ${counted(tools.length, 'tool')}.` : `started: one call of the tool ${excerpt(nodeTool)}.`
+    // The call of a tool node is told next.
+    return ofAgent(around, what, { status: 'started', group: 'run', news: nodeTool === null, metadata: { attempt_index, node_id } })
+  },
+  tool_scope_applied({ effective, dropped }, around) {
+    const without = dropped.length === 0 ? '' : `; not available: ${excerpt(dropped.join(', '))}`
+    return ofAgent(around, `may use ${counted(effective.length, 'tool')}${without}.`, { status: 'done', group: 'tool', news: false })
+  },
+  skill_selection_recorded({ chosen, candidates, recall, failure, model, usage }, around) {
+    const among = `${counted(candidates.length, 'candidate')} found by ${recall === 'embedding' ? 'meaning' : 'words'}`
+    const what =
+      failure !== null
+        ? `could choose no skill among ${among}${because(failure)}`
+        : candidates.length === 0
+          ? 'found no skill that comes into question.'
+          : chosen.length === 0
+            ? `chose none of ${among} as its skill.`
+            : `chose the skill ${excerpt(chosen.join(', '))}, among ${among}.`
+    return ofAgent(around, what, {
+      status: failure === null ? 'done' : 'failed',
+      group: 'skill',
+      news: failure !== null || chosen.length > 0,
+      metadata: {
+        chosen: chosen.slice(0, 10).map((name) => excerpt(name)),
+        recall,
+        model: model === null ? null : excerpt(model),
+        ...tokensOf(usage),
+      },
+    })
+  },
+  skill_activation_snapshotted({ skills }, around) {
+    const names = skills.map((skill) => skill.name)
+    return ofAgent(around, names.length === 0 ? 'has no skill.' : `has the skill ${excerpt(names.join(', '))}.`, {
+      status: 'done',
+      group: 'skill',
+      news: names.length > 0,
+      metadata: { skills: skills.slice(0, 20).map(({ name, sha256 }) => ({ name, sha256 })) },
+    })
+  },
+  system_prompt_snapshotted({ content, context }, around) {
+    const tokens = context?.reduce((sum, part) => sum + part.tokens_estimated, 0)
+    const costs = tokens === undefined ? '' : `; its first prompt is about ${counted(tokens, 'token')}`
+    return ofAgent(around, `has its system prompt: ${counted(content.length, 'character')}${costs}.`, {
+      status: 'done',
+      group: 'context',
+      news: false,
+      metadata: context === undefined ? {} : { context: context.slice(0, 20).map((part) => ({ ...part })) },
+    })
+  },
+  user_message_added: ({ content }, around) => ofAgent(around, `was given: ${excerpt(content)}`, { status: 'done', group: 'message', news: false }),
+  execution_mode_selected({ content: _content, ...payload }) {
+    const what = `selected ${payload.execution_mode === 'team' ? 'Team' : 'single-agent'} execution.`
+    const root = { taskId: payload.task_id, runId: null, agentName: 'Root agent', team: null, nodeTool: null, asked: null, takenOver: false }
+    return ofAgent(
+      root,
+      what,
+      { status: 'done', group: 'execution_mode', metadata: payload },
+      { type: 'system', id: 'main-agent-router', name: 'Root agent' },
+    )
+  },
+  provider_call_failed({ failure, tries, retry_in_ms, status, provider_name }, around) {
+    const next = retry_in_ms === null ? 'No further try.' : retry_in_ms === 0 ? 'The fallback is asked at once.' : `Next try in ${spanOf(retry_in_ms)}.`
+    const name = provider_name === undefined ? null : excerpt(provider_name)
+    const what = `the model call${name === null ? '' : ` to ${name}`} failed (${failure.class}, try ${tries}): ${sentence(excerpt(failure.message))} ${next}`
+    return forAgent(around, { type: 'provider', id: around.runId ?? '', name: name ?? 'Provider' }, what, {
+      status: 'failed',
+      group: 'provider',
+      metadata: { failure_class: failure.class, tries, retry_in_ms, http_status: status, provider_name: name },
+    })
+  },
+  context_compacted({ results, history_messages_dropped: dropped = 0 }, around) {
+    const chars = results.reduce((sum, each) => sum + each.chars, 0)
+    const parts = [
+      ...(results.length === 0
+        ? []
+        : [`${counted(results.length, 'tool result')} of ${counted(chars, 'character')} became ${results.length === 1 ? 'a reference' : 'references'}`]),
+      ...(dropped === 0 ? [] : [`the oldest ${counted(dropped, 'message')} of the session ${dropped === 1 ? 'is' : 'are'} left out`]),
+    ]
+    return ofAgent(around, `had too long a conversation: ${parts.join(', ') || 'nothing could be left out'}.`, {
+      status: 'done',
+      group: 'context',
+      metadata: { results: results.length, chars, history_messages_dropped: dropped },
+    })
+  },
+  context_summarized: ({ messages_dropped, usage, model }, around) =>
+    ofAgent(around, `still had too long a conversation: a summary stands for ${counted(messages_dropped, 'message')} of it.`, {
+      status: 'done',
+      group: 'context',
+      metadata: { messages_dropped, model: excerpt(model), ...tokensOf(usage) },
+    }),
+  assistant_message_added({ content, tool_calls, usage, model, provider_name, duration_ms }, around) {
+    const what = tool_calls.length > 0 ? `called ${excerpt(tool_calls.map((call) => call.name).join(', '))}.` : `answered: ${excerpt(content ?? '')}`
+    return ofAgent(around, what, {
+      status: 'done',
+      group: 'message',
+      metadata: { provider_name, model, duration_ms, input_tokens: usage.input_tokens, output_tokens: usage.output_tokens },
+    })
+  },
+  tool_call_requested: ({ call }, around) =>
+    ofAgent(around, `calls the tool ${excerpt(call.name)}, as its graph says.`, { status: 'done', group: 'tool', metadata: { call_id: call.id } }),
+  tool_call_started: ({ call_id, tool_name }, around) =>
+    forAgent(around, { type: 'tool', id: call_id, name: tool_name }, `${excerpt(tool_name)} started.`, {
+      status: 'started',
+      group: 'tool',
+      news: false,
+      metadata: { call_id },
+    }),
+  tool_result_recorded({ tool_name, success, error, content, duration_ms, call_id }, around) {
+    const code = error === null ? null : excerpt(error)
+    const outcome = success ? `succeeded in ${spanOf(duration_ms)}.` : `failed${code === null ? '' : ` (${code})`}: ${sentence(excerpt(messageIn(content)))}`
+    return forAgent(around, { type: 'tool', id: call_id, name: tool_name }, `${excerpt(tool_name)} ${outcome}`, {
+      status: success ? 'done' : 'failed',
+      group: 'tool',
+      metadata: { call_id, duration_ms, error: code },
+    })
+  },
+  approval_requested: ({ call_id, tool_name, subject, rule }, around) =>
+    ofAgent(around, `waits until somebody allows ${excerpt(tool_name)}: ${excerpt(subject)}`, {
+      status: 'waiting',
+      group: 'approval',
+      metadata: { call_id, tool_name, rule: rule === null ? null : excerpt(rule) },
+    }),
+  approval_granted: ({ call_id, by }, around) =>
+    ofPerson(by, `allowed ${askedOf(call_id, around)}.`, { status: 'done', group: 'approval', metadata: { call_id } }),
+  approval_denied: ({ call_id, by, reason }, around) =>
+    ofPerson(by, `refused ${askedOf(call_id, around)}${reason.trim() === '' ? '.' : `. Why: ${sentence(excerpt(reason))}`}`, {
+      status: 'failed',
+      group: 'approval',
+      metadata: { call_id },
+    }),
+  workspace_files_checked({ files }, around) {
+    const there = files.filter((file) => file.found === 'file').length
+    const what = `was to leave ${counted(files.length, 'file')} in the workspace: ${there} ${there === 1 ? 'is' : 'are'} there.`
+    return ofAgent(around, what, {
+      status: there === files.length ? 'done' : 'failed',
+      group: 'evidence',
+      metadata: { files: files.slice(0, 20).map((file) => ({ ...file, path: excerpt(file.path) })) },
+    })
+  },
+  // The end of a run that goes well is told by what the node or the task says next.
+  run_completed: ({ tool_iterations }, around) =>
+    ofAgent(around, `completed ${tool_iterations === 0 ? 'without a tool' : `after ${counted(tool_iterations, 'tool iteration')}`}.`, {
+      status: 'done',
+      group: 'run',
+      news: false,
+    }),
+  run_failed: ({ failure }, around) =>
+    ofAgent(around, `failed${because(failure)}`, { status: 'failed', group: 'run', metadata: { failure_class: failure.class } }),
+  run_cancelled: ({ reason }, around) => ofAgent(around, `was cancelled: ${sentence(excerpt(reason))}`, { status: 'cancelled', group: 'run' }),
+  run_restarted: ({ failure, restarts }, around) =>
+    ofAgent(around, `was started again from the journal (restart ${restarts})${because(failure)}`, {
+      status: 'done',
+      group: 'run',
+      metadata: { failure_class: failure.class },
+    }),
+}
+
+/** The message of a failed call. If the content is JSON with a message, only the message. */
+function messageIn(content: string): string {
+  try {
+    const { message } = JSON.parse(content) as { message?: unknown }
+    return typeof message === 'string' && message.trim() !== '' ? message : content
+  } catch {
+    return content
+  }
+}
+
+/** For example `run_command (rm -rf build)`. If nothing more is known of the call, its id. */
+const askedOf = (callId: string, { asked }: Surroundings): string =>
+  asked === null ? `the call ${excerpt(callId)}` : `${excerpt(asked.tool)} (${excerpt(asked.subject)})`
+
+const tokensOf = ({ input_tokens, output_tokens }: Usage): JsonObject => ({ input_tokens, output_tokens })

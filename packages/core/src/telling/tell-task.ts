@@ -1,0 +1,51 @@
+// Tells the events of a task.
+import type { TaskResult } from '../events/catalog.ts'
+import type { JsonObject } from '../json.ts'
+import { counted, excerpt, sentence } from './text.ts'
+import { because, ofDaemon, ofTask, type Teller } from './told.ts'
+
+type TaskEvent =
+  | 'task_submitted'
+  | 'task_claimed'
+  | 'task_released'
+  | 'task_suspended'
+  | 'task_log_copied'
+  | 'task_cancel_requested'
+  | 'task_dead_lettered'
+  | 'task_completed'
+  | 'task_incomplete'
+  | 'task_failed'
+  | 'task_cancelled'
+
+export const tellTask: { readonly [T in TaskEvent]: Teller<T> } = {
+  task_submitted({ task_id, request }) {
+    const { source, skill, text, workflow, profile } = request
+    const as = workflow === undefined ? '' : ` as the workflow ${excerpt(workflow.name)}`
+    const more = { ...(workflow === undefined ? {} : { workflow: workflow.name }), ...(profile === undefined ? {} : { profile }) }
+    return ofTask(
+      `${task_id} was submitted${as}: ${excerpt(text)}`,
+      { status: 'done', group: 'task', metadata: { source, skill, ...more } },
+      { type: 'client', id: source, name: 'Client' },
+    )
+  },
+  task_claimed: ({ daemon }, { takenOver }) =>
+    ofDaemon(daemon, takenOver ? 'took the task over.' : 'took the task.', { status: 'done', group: 'task', news: takenOver }),
+  task_released: ({ daemon, reason }) => ofDaemon(daemon, `gave the task back: ${sentence(excerpt(reason))}`, { status: 'done', group: 'task' }),
+  // What the task waits for has been told.
+  task_suspended: ({ daemon, reason }) =>
+    ofDaemon(daemon, `let the task wait without a daemon: ${sentence(excerpt(reason))}`, { status: 'done', group: 'task', news: false }),
+  task_log_copied: ({ task_id, events }) =>
+    ofTask(`is the retry of ${task_id}: ${events === 1 ? 'one event of it was' : `${counted(events, 'event')} of it were`} taken over.`, {
+      status: 'done',
+      group: 'task',
+      metadata: { retry_of: task_id, events },
+    }),
+  task_cancel_requested: ({ reason }) => ofTask(`is to be cancelled: ${sentence(excerpt(reason))}`, { status: 'done', group: 'task' }),
+  task_dead_lettered: (data) => ofTask(`was given up on after ${counted(data.claims, 'claim')}.`, { status: 'failed', group: 'task', metadata: data }),
+  task_completed: (data) => ofTask('completed.', { status: 'done', group: 'task', metadata: usageOf(data) }),
+  task_incomplete: (data) => ofTask(`ended incomplete${because(data.failure)}`, { status: 'failed', group: 'task', metadata: usageOf(data) }),
+  task_failed: (data) => ofTask(`failed${because(data.failure)}`, { status: 'failed', group: 'task', metadata: usageOf(data) }),
+  task_cancelled: (data) => ofTask('was cancelled.', { status: 'cancelled', group: 'task', metadata: usageOf(data) }),
+}
+
+const usageOf = ({ usage, simulated }: TaskResult): JsonObject => ({ ...usage, simulated })

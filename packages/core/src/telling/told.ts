@@ -1,0 +1,90 @@
+// What an event says to a person, and what its sentence needs besides the event.
+import type { DataOf, EventType } from '../events/catalog.ts'
+import type { Failure } from '../failure/failure-class.ts'
+import type { JsonObject } from '../json.ts'
+import { excerpt, sentence } from './text.ts'
+
+/** Who did what an event records. */
+export interface Actor {
+  readonly type: 'client' | 'system' | 'daemon' | 'agent' | 'team' | 'node' | 'tool' | 'provider'
+  readonly id: string
+  readonly name: string
+}
+
+/** An event in words for people. */
+export interface Told {
+  readonly actor: Actor
+  /** Whom a list of lines names in its first column: `task`, `team`, a node, or an agent. */
+  readonly who: string
+  /** What happened, for such a line: the sentence without its subject. */
+  readonly what: string
+  /** The same as one sentence. */
+  readonly text: string
+  readonly status: 'started' | 'waiting' | 'done' | 'skipped' | 'failed' | 'blocked' | 'cancelled'
+  /** Whether it is news for somebody who follows the task. What the next event says again, and what only an audit needs, is none. */
+  readonly news: boolean
+  /** Facts of the event, each of a bounded length, and `timeline_type`: the group of the event. */
+  readonly metadata: JsonObject
+}
+
+/** What a sentence needs besides its event. */
+export interface Surroundings {
+  readonly taskId: string
+  /** The run of the event. `null` if none is known. */
+  readonly runId: string | null
+  /** From `agentTitle`. */
+  readonly agentName: string
+  /** The team of the event, as it is now. */
+  readonly team: { readonly workflow: string; readonly nodes: number; readonly completed: number } | null
+  /** The tool of the run, if it is the run of a tool node: one call, without a model. */
+  readonly nodeTool: string | null
+  /** The call that the event decides about. */
+  readonly asked: { readonly tool: string; readonly subject: string } | null
+  /** Whether another daemon had the task before. */
+  readonly takenOver: boolean
+}
+
+/** The function that tells an event of one type. */
+export type Teller<T extends EventType> = (data: DataOf<T>, around: Surroundings) => Told
+
+/** The name of an agent for people: a run that belongs to no team is the run of the root agent (D-07). */
+export const agentTitle = (run: { readonly team_run_id: string | null; readonly agent_name: string } | null): string =>
+  run === null || run.team_run_id === null ? 'Root agent' : run.agent_name
+
+type Rest = Omit<Told, 'actor' | 'who' | 'what' | 'text' | 'news' | 'metadata'> & {
+  readonly group: string
+  readonly news?: boolean
+  readonly metadata?: JsonObject
+}
+
+function told(actor: Actor, line: { who: string; what: string; text: string }, { group, news = true, metadata = {}, status }: Rest): Told {
+  return { actor, ...line, status, news, metadata: { ...metadata, timeline_type: group } }
+}
+
+/** The task itself did it, or it was done to the task. */
+export const ofTask = (what: string, rest: Rest, actor: Actor = { type: 'system', id: 'task-supervisor', name: 'Task supervisor' }): Told =>
+  told(actor, { who: 'task', what, text: `Task ${what}` }, rest)
+
+export const ofDaemon = (daemon: string, what: string, rest: Rest): Told =>
+  told({ type: 'daemon', id: daemon, name: daemon }, { who: 'daemon', what, text: `Daemon ${daemon} ${what}` }, rest)
+
+export const ofAgent = (around: Surroundings, what: string, rest: Rest, actor?: Actor): Told =>
+  told(actor ?? { type: 'agent', id: around.runId ?? '', name: around.agentName }, { who: around.agentName, what, text: `${around.agentName} ${what}` }, rest)
+
+/** Something that the agent uses did it: a tool, or a provider. */
+export const forAgent = (around: Surroundings, actor: Actor, what: string, rest: Rest): Told =>
+  told(actor, { who: around.agentName, what, text: `${around.agentName}: ${what}` }, rest)
+
+export const ofPerson = (name: string, what: string, rest: Rest): Told => {
+  const by = excerpt(name)
+  return told({ type: 'client', id: by, name: by }, { who: by, what, text: `${by} ${what}` }, rest)
+}
+
+export const ofTeam = (team: { id: string; workflow: string }, what: string, rest: Rest): Told =>
+  told({ type: 'team', id: team.id, name: team.workflow }, { who: 'team', what, text: `Team run ${what}` }, rest)
+
+export const ofNode = (nodeId: string, what: string, rest: Rest): Told =>
+  told({ type: 'node', id: nodeId, name: nodeId }, { who: nodeId, what, text: `Node ${nodeId} ${what}` }, rest)
+
+/** For example ` (evidence_missing): No list.` */
+export const because = (failure: Failure | null): string => (failure === null ? '.' : ` (${failure.class}): ${sentence(excerpt(failure.message))}`)
