@@ -178,11 +178,6 @@ export const typeEscapes: readonly (Exception & { readonly times: number })[] = 
 export const wordsRead: readonly Exception[] = [
   { path: 'apps/cli/src/failures.ts', what: 'words', why: 'a problem that the message names already is not listed again' },
   { path: 'packages/agent/src/skills/read-front-matter.ts', what: 'words', why: 'the parser of YAML has no code for too many aliases' },
-  {
-    path: 'packages/projection/src/queries/describe.ts',
-    what: 'words',
-    why: 'the message of a team that is not complete, from the journal, begins with its counts or does not',
-  },
   { path: 'packages/providers/src/provider-failure.ts', what: 'words', why: 'a code that the message names already is not put before it' },
   { path: 'packages/providers/src/server-words.ts', what: 'words', why: 'servers of many makers, each with its own codes or none' },
   { path: 'packages/service/src/definitions.ts', what: 'words', why: 'a path that the message names already is not put before it' },
@@ -249,13 +244,11 @@ export interface LongFunction {
 
 export const longFunctionsKnown: readonly LongFunction[] = [
   { path: 'apps/cli/src/system/start-system.ts', name: 'startSystem', lines: 94 },
-  { path: 'apps/cli/src/view/tell-event.ts', name: 'saying', lines: 111 },
   { path: 'packages/projector/src/follow.ts', name: 'followIntoModel', lines: 84 },
   { path: 'packages/daemon/src/supervisor.ts', name: 'startSupervisor', lines: 125 },
   { path: 'packages/agent/src/loop/agent-loop.ts', name: 'runAgentLoop', lines: 77 },
   { path: 'packages/agent/src/loop/agent-loop.ts', name: '<callback>', lines: 75 },
   { path: 'packages/client/src/beaver-client.ts', name: 'clientOn', lines: 76 },
-  { path: 'packages/projection/src/queries/describe.ts', name: 'describe', lines: 257 },
   { path: 'packages/projection/src/fold/fold.ts', name: 'foldEvent', lines: 99 },
   { path: 'packages/service/src/open-task.ts', name: 'openTask', lines: 86 },
 ]

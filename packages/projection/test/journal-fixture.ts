@@ -248,7 +248,7 @@ export function teamTask(writer: LogWriter): void {
   )
   writer.write(
     event('node_blocked', { team_run_id: team, node_id: 'publish', cause_node_id: 'check' }),
-    event('task_team_run_failed', { team_run_id: team, outcome: 'incomplete', message: 'check failed' }, root),
+    event('task_team_run_failed', { team_run_id: team, outcome: 'incomplete', message: '2 of 4 nodes completed; failed: check' }, root),
     toolResult(root, 'w1', 'Two of four nodes completed.', { tool: 'GraphWorkflow', error: 'team_incomplete' }),
   )
   writer.write(answer(root, 'The report is incomplete.'), runCompleted(root))

@@ -35,7 +35,9 @@ export function renderTree(view: TaskView, options: TreeOptions): string[] {
   const layout = layoutOf(kept, options.columns, options.now)
   const said = saying(kept, options, options.rowsMax - kept.length - (left.length === 0 ? 0 : 1))
   const lines = kept.flatMap((row) => [lineOf(row, layout, options), ...(said.get(row) ?? [])])
-  return left.length === 0 ? lines : [...lines, options.style.dim(cutToWidth(`  ${options.symbols.ellipsis} ${countedOut(left.flatMap(nodesOf))}`, options.columns))]
+  return left.length === 0
+    ? lines
+    : [...lines, options.style.dim(cutToWidth(`  ${options.symbols.ellipsis} ${countedOut(left.flatMap(nodesOf))}`, options.columns))]
 }
 
 /** The nodes of a row that is left out. */

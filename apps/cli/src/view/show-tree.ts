@@ -80,7 +80,7 @@ function factsOfNode({ kind, tool, operation, output, output_chars }: NodeAnswer
 
 /** The reason after its status: `failed  evidence_missing: …`, `blocked  by b`, `skipped  …`. */
 function whyOf({ node, run }: AnsweredAgent): string {
-  if (node === null) return run?.failure == null ? '' : failureText(run.failure)
+  if (node === null) return run === null || run.failure === null ? '' : failureText(run.failure)
   if (node.status === 'blocked') return `by ${node.cause_node_id}`
   if (node.status === 'skipped') return node.skip_reason ?? ''
   if (node.failure !== null) return failureText(node.failure)

@@ -27,9 +27,7 @@ function around(event: RecordedEvent, view: TaskView): Surroundings {
     runId,
     agentName: agentTitle(agent?.isNode === true ? { team_run_id: '', agent_name: agent.name } : null),
     team:
-      team === undefined
-        ? null
-        : { workflow: team.workflow, nodes: team.nodeCount, completed: team.nodes.filter((node) => node.state === 'completed').length },
+      team === undefined ? null : { workflow: team.workflow, nodes: team.nodeCount, completed: team.nodes.filter((node) => node.state === 'completed').length },
     nodeTool: agent?.tool ?? null,
     asked: ('call_id' in data && data.call_id !== null ? agent?.asked.get(data.call_id) : undefined) ?? null,
     takenOver: view.claims > 1,

@@ -2,7 +2,7 @@
 // D1. Every type of event has a teller: a type without one does not compile.
 // D2. Texts say "Root agent" (D-07), have a bounded length, and never contain the body of a prompt or of a skill. Machine names stay as they are.
 // D3. Pure.
-import type { DomainEvent, EventType } from '../events/catalog.ts'
+import type { DataOf, DomainEvent, EventType } from '../events/catalog.ts'
 import { tellRun } from './tell-run.ts'
 import { tellTask } from './tell-task.ts'
 import { tellTeam } from './tell-team.ts'
@@ -17,5 +17,12 @@ const tellers: { readonly [T in EventType]: Teller<T> } = { ...tellTask, ...tell
  * @example describeEvent(event('task_completed', result), around).text // 'Task completed.'
  */
 export function describeEvent(event: DomainEvent, around: Surroundings): Told {
-  return (tellers[event.type] as Teller<EventType>)(event.data as never, around)
+  return tell(event, around)
+}
+
+type EventOf<T extends EventType> = { [K in T]: { readonly type: K; readonly data: DataOf<K> } }[T]
+
+function tell<T extends EventType>({ type, data }: EventOf<T>, around: Surroundings): Told {
+  const teller: Teller<T> = tellers[type]
+  return teller(data, around)
 }

@@ -84,12 +84,7 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
   execution_mode_selected({ content: _content, ...payload }) {
     const what = `selected ${payload.execution_mode === 'team' ? 'Team' : 'single-agent'} execution.`
     const root = { taskId: payload.task_id, runId: null, agentName: 'Root agent', team: null, nodeTool: null, asked: null, takenOver: false }
-    return ofAgent(
-      root,
-      what,
-      { status: 'done', group: 'execution_mode', metadata: payload },
-      { type: 'system', id: 'main-agent-router', name: 'Root agent' },
-    )
+    return ofAgent(root, what, { status: 'done', group: 'execution_mode', metadata: payload }, { type: 'system', id: 'main-agent-router', name: 'Root agent' })
   },
   provider_call_failed({ failure, tries, retry_in_ms, status, provider_name }, around) {
     const next = retry_in_ms === null ? 'No further try.' : retry_in_ms === 0 ? 'The fallback is asked at once.' : `Next try in ${spanOf(retry_in_ms)}.`

@@ -40,7 +40,8 @@ export const tellTeam: { readonly [T in TeamEvent]: Teller<T> } = {
   node_skipped: ({ reason, ...of }) =>
     ofNode(of.node_id, `was skipped: ${sentence(excerpt(reason))}`, { status: 'skipped', group: 'node', metadata: { ...of } }),
   graph_extended({ team_run_id, node_id, nodes, edges }, around) {
-    const by = nodes.length === 0 ? `${counted(edges.length, 'edge')} after ${node_id}.` : `${counted(nodes.length, 'node')} after ${node_id}: ${namesOf(nodes)}`
+    const by =
+      nodes.length === 0 ? `${counted(edges.length, 'edge')} after ${node_id}.` : `${counted(nodes.length, 'node')} after ${node_id}: ${namesOf(nodes)}`
     const names = nodes.slice(0, 20).map((each) => each.node_id)
     return ofTeam(teamOf(team_run_id, around), `grew by ${by}`, {
       status: 'done',
@@ -78,14 +79,13 @@ export const tellTeam: { readonly [T in TeamEvent]: Teller<T> } = {
   },
   task_team_run_completed: (data, around) =>
     ofTeam(teamOf(data.team_run_id, around), `completed${progressOf(around)}.`, { status: 'done', group: 'team', metadata: { ...data } }),
-  task_team_run_failed({ outcome, message, team_run_id }, around) {
-    const said = /^\d+ of \d+ nodes? completed/.test(message) ? `: ${excerpt(message, 300)}` : `${progressOf(around)}. ${excerpt(message)}`
-    return ofTeam(teamOf(team_run_id, around), `${outcome === 'cancelled' ? 'was cancelled' : 'ended incomplete'}${said}`.trimEnd(), {
+  // The message says how far the team came.
+  task_team_run_failed: ({ outcome, message, team_run_id }, around) =>
+    ofTeam(teamOf(team_run_id, around), `${outcome === 'cancelled' ? 'was cancelled' : 'ended incomplete'}: ${sentence(excerpt(message, 300))}`, {
       status: outcome === 'cancelled' ? 'cancelled' : 'failed',
       group: 'team',
       metadata: { team_run_id, outcome },
-    })
-  },
+    }),
 }
 
 const teamOf = (id: string, { team }: Surroundings): { id: string; workflow: string } => ({ id, workflow: team?.workflow ?? 'Team' })

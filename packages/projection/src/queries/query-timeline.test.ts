@@ -51,7 +51,7 @@ describe('the timeline', () => {
       actor_name: 'write',
     })
     expect(events.find((item) => item['kind'] === 'task_team_run_failed')).toMatchObject({
-      text: 'Team run ended incomplete: 2 of 4 nodes completed. check failed',
+      text: 'Team run ended incomplete: 2 of 4 nodes completed; failed: check.',
     })
   })
 
@@ -59,7 +59,9 @@ describe('the timeline', () => {
     const { events } = await timelineOf((stream) => workflowTask(stream.log('t')))
     const texts = (kind: string): unknown[] => events.filter((item) => item['kind'] === kind).map((item) => item['text'])
     expect(texts('task_submitted')).toEqual(['Task t was submitted as the workflow workflow:map: Map the list'])
-    expect(texts('task_team_run_started')).toEqual(['Team run started: workflow:map with 6 nodes (4 agents, 1 tool call, 1 computed): split, find, branch, stop, tail, end.'])
+    expect(texts('task_team_run_started')).toEqual([
+      'Team run started: workflow:map with 6 nodes (4 agents, 1 tool call, 1 computed): split, find, branch, stop, tail, end.',
+    ])
     expect(texts('node_computed')).toEqual(['Node split was computed: ["x","y"]'])
     expect(texts('graph_extended')).toEqual(['Team run grew by 2 nodes after split: item-1, item-2.'])
     expect(texts('node_skipped')).toEqual(['Node branch was skipped: The condition does not hold.'])
@@ -100,7 +102,9 @@ describe('the timeline', () => {
     expect(text('system_prompt_snapshotted')).toBe('Root agent has its system prompt: 13 characters; its first prompt is about 1,400 tokens.')
     expect(text('context_compacted')).toBe('Root agent had too long a conversation: 1 tool result of 12,000 characters became a reference.')
     expect(text('context_summarized')).toBe('Root agent still had too long a conversation: a summary stands for 3 messages of it.')
-    expect(text('provider_call_failed')).toBe('Root agent: the model call to main failed (provider_unavailable, try 1): HTTP 503. The fallback is asked at once.')
+    expect(text('provider_call_failed')).toBe(
+      'Root agent: the model call to main failed (provider_unavailable, try 1): HTTP 503. The fallback is asked at once.',
+    )
   })
 
   test('dates the activation of skills (PP-06, PP-08)', async () => {
