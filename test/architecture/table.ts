@@ -256,7 +256,6 @@ export const longFunctionsKnown: readonly LongFunction[] = [
   { path: 'packages/agent/src/loop/agent-loop.ts', name: '<callback>', lines: 75 },
   { path: 'packages/client/src/beaver-client.ts', name: 'clientOn', lines: 76 },
   { path: 'packages/projection/src/queries/describe.ts', name: 'describe', lines: 257 },
-  { path: 'packages/projection/src/fold/fold.ts', name: 'foldEvent', lines: 99 },
   { path: 'packages/service/src/open-task.ts', name: 'openTask', lines: 86 },
 ]
 
