@@ -251,7 +251,6 @@ export const longFunctionsKnown: readonly LongFunction[] = [
   { path: 'apps/cli/src/system/start-system.ts', name: 'startSystem', lines: 94 },
   { path: 'apps/cli/src/view/tell-event.ts', name: 'saying', lines: 111 },
   { path: 'packages/daemon/src/supervisor.ts', name: 'startSupervisor', lines: 125 },
-  { path: 'packages/client/src/beaver-client.ts', name: 'clientOn', lines: 76 },
   { path: 'packages/projection/src/queries/describe.ts', name: 'describe', lines: 257 },
   { path: 'packages/service/src/open-task.ts', name: 'openTask', lines: 86 },
 ]
