@@ -252,7 +252,6 @@ export const longFunctionsKnown: readonly LongFunction[] = [
   { path: 'apps/cli/src/view/tell-event.ts', name: 'saying', lines: 111 },
   { path: 'packages/daemon/src/supervisor.ts', name: 'startSupervisor', lines: 125 },
   { path: 'packages/projection/src/queries/describe.ts', name: 'describe', lines: 257 },
-  { path: 'packages/service/src/open-task.ts', name: 'openTask', lines: 86 },
 ]
 
 /** Lines a function may have. */
