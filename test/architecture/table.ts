@@ -248,7 +248,6 @@ export interface LongFunction {
 }
 
 export const longFunctionsKnown: readonly LongFunction[] = [
-  { path: 'apps/cli/src/system/start-system.ts', name: 'startSystem', lines: 94 },
   { path: 'apps/cli/src/view/tell-event.ts', name: 'saying', lines: 111 },
   { path: 'packages/projection/src/queries/describe.ts', name: 'describe', lines: 257 },
 ]
