@@ -4,21 +4,16 @@
 import { posix } from 'node:path'
 import type { Facts } from './facts.ts'
 import { isTest, type Package, packageName } from './rules.ts'
-import { type Exception, functionLinesMax, type LongFunction, type Row } from './table.ts'
+import { type Exception, functionLinesMax, type Row } from './table.ts'
 
-/** Functions of sources that do not fit a screen, but for those that are listed at the length they have. Those of tests may be longer. */
-export function longFunctions(files: readonly Facts[], listed: readonly LongFunction[]): string[] {
+/** Functions of sources that do not fit a screen. Those of tests may be longer. */
+export function longFunctions(files: readonly Facts[]): string[] {
   const sources = files.filter(({ path }) => !isTest(path) && !path.startsWith('packages/testing/'))
-  const all = sources.flatMap(({ path, functions }) => functions.map(({ name, line, lines }) => ({ path, name, line, lines })))
-  const rowOf = (each: { path: string; name: string }): LongFunction | undefined => listed.find(({ path, name }) => path === each.path && name === each.name)
-  const beyond = all.filter((each) => each.lines > Math.max(functionLinesMax, rowOf(each)?.lines ?? 0))
-  const stale = listed.filter(
-    (row) => !all.some(({ path, name, lines }) => path === row.path && name === row.name && lines >= row.lines && lines > functionLinesMax),
+  return sources.flatMap(({ path, functions }) =>
+    functions
+      .filter(({ lines }) => lines > functionLinesMax)
+      .map(({ name, line, lines }) => `${path}:${line} ${name} has ${lines} lines, ${functionLinesMax} allowed`),
   )
-  return [
-    ...beyond.map((each) => `${each.path}:${each.line} ${each.name} has ${each.lines} lines, ${rowOf(each)?.lines ?? functionLinesMax} allowed`),
-    ...stale.map(({ path, name, lines }) => `${path} has no ${name} of ${lines} lines any more: correct the table`),
-  ]
 }
 
 /** Rows of the table that name what no source imports. */

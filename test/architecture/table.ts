@@ -234,25 +234,6 @@ export const exportedForOthers: readonly Exception[] = [
 /** Names that packages export with two meanings. */
 export const namesWithTwoMeanings: readonly Exception[] = []
 
-/** A function that is longer than `functionLinesMax`. */
-export interface LongFunction {
-  readonly path: string
-  readonly name: string
-  /** As many as it has: the row may only shrink. */
-  readonly lines: number
-}
-
-export const longFunctionsKnown: readonly LongFunction[] = [
-  { path: 'apps/cli/src/system/start-system.ts', name: 'startSystem', lines: 94 },
-  { path: 'packages/projector/src/follow.ts', name: 'followIntoModel', lines: 84 },
-  { path: 'packages/daemon/src/supervisor.ts', name: 'startSupervisor', lines: 125 },
-  { path: 'packages/agent/src/loop/agent-loop.ts', name: 'runAgentLoop', lines: 77 },
-  { path: 'packages/agent/src/loop/agent-loop.ts', name: '<callback>', lines: 75 },
-  { path: 'packages/client/src/beaver-client.ts', name: 'clientOn', lines: 76 },
-  { path: 'packages/projection/src/fold/fold.ts', name: 'foldEvent', lines: 99 },
-  { path: 'packages/service/src/open-task.ts', name: 'openTask', lines: 86 },
-]
-
 /** Lines a function may have. */
 export const functionLinesMax = 70
 

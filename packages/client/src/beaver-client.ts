@@ -2,26 +2,13 @@
 // C1. Every call ends with an answer or a BeaverError.
 // C2. A watch that stops does not cancel the task.
 // C3. A daemon that dies or restarts costs time, not the answer: harmless requests are repeated, and a repeated task is the same task.
-import { type BlobStore, isTerminalTaskEvent, type LiveDelta, LogReader, type RecordedEvent, BeaverError } from '@beaver/core'
+import { type BlobStore, isTerminalTaskEvent, type LiveDelta, LogReader, type RecordedEvent } from '@beaver/core'
 import type { DaemonStatus, QueryInput, QueryName, QueryOutput, RetriedTask, SubmittedTask, SubmitTask, TaskOutcome } from '@beaver/contracts'
-import { askAgain } from './ask-again.ts'
-import { followLive } from './live.ts'
-import { notFresh, withIds } from './made-ids.ts'
-import {
-  type AskAt,
-  askDaemon,
-  askProjector,
-  connectNats,
-  followLog,
-  lineOf,
-  natsBlobStore,
-  presentDaemons,
-  streamPulse,
-  type Subjects,
-  subjectsOf,
-} from '@beaver/nats'
-import { type Sessions, sessionsOn } from './sessions.ts'
+import { connectNats, followLog, lineOf, natsBlobStore, type Subjects, subjectsOf } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
+import { followLive } from './live.ts'
+import { type Patience, PatientRequests } from './patient-requests.ts'
+import { type Sessions, sessionsOn } from './sessions.ts'
 
 /** The decision of a person about a call that waits for an approval. */
 export interface CallDecision {
@@ -108,21 +95,9 @@ export interface BeaverClient extends AsyncDisposable {
 /** The queries whose input has no required field. The input may be left out. */
 type QueryWithoutInput = { [Name in QueryName]: Record<string, never> extends QueryInput<Name> ? Name : never }[QueryName]
 
-const answerMsMax = 10_000
-const submitMsMax = 30_000
-/** How long daemons have to report that they are there. */
-const presenceMs = 250
 /** A server that does not answer is noticed within three of these intervals. */
 const pingMs = 2_000
 const runMsMax = 600_000
-
-/** How long a client waits for parts that are away. */
-export interface Patience {
-  /** How long a daemon, the projector or NATS may be away before `no_daemon` or `unreachable` is thrown. It may be restarting. Default: 5,000. */
-  readonly daemonMs?: number
-  /** How long `run` waits before it repeats its request for the first time. Default: 15,000. */
-  readonly askAgainMs?: number
-}
 
 /**
  * Connects to a running Beaver.
@@ -145,79 +120,43 @@ export async function connectBeaver(
  *
  * @example const beaver = clientOn(nc, subjectsOf('beaver'), 'default')
  */
-export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string, { daemonMs = 5_000, askAgainMs = 15_000 }: Patience = {}): BeaverClient {
-  let blobs: Promise<BlobStore> | null = null
-  const line = lineOf(nc)
-  const closed = (): boolean => nc.isClosed() || line.downMs > daemonMs
-  const at = (timeoutMs: number): AskAt => ({ nc, subjects, timeoutMs })
-  /** If daemons are there but the journal stream is missing, waiting is useless: they accept no requests without a journal. */
-  const why = async (): Promise<BeaverError | null> => {
-    if (line.downMs > 0 || (await streamPulse(nc, subjects.stream).look()).kind !== 'missing') return null
-    const there = await presentDaemons(nc, subjects, { waitMs: presenceMs })
-    return there.length === 0 ? null : new BeaverError('stream_missing', `The journal stream ${subjects.stream} does not exist: somebody deleted it.`)
-  }
-  const once = { repeatable: false, daemonMs, withinMs: answerMsMax, closed }
-  const oftener = { repeatable: true, daemonMs, withinMs: submitMsMax, closed }
-
-  function submit(request: SubmitTask): Promise<SubmittedTask> {
-    const task = withIds(request)
-    return askAgain((unanswered, leftMs) => askDaemon(at(Math.min(answerMsMax, leftMs)), 'task.submit', unanswered === 0 ? task : notFresh(task)), {
-      ...oftener,
-      why,
-    })
-  }
-
-  async function run(request: SubmitTask, { timeoutMs = runMsMax }: { timeoutMs?: number } = {}): Promise<TaskOutcome> {
-    const task = withIds(request)
-    try {
-      return await askAgain(
-        (unanswered, leftMs) => askDaemon(at(Math.min(askAgainMs * 2 ** unanswered, leftMs)), 'task.run', unanswered === 0 ? task : notFresh(task)),
-        { ...oftener, withinMs: timeoutMs, why },
-      )
-    } catch (cause) {
-      if (!(cause instanceof BeaverError && cause.code === 'timeout')) throw cause
-      const message = `The task ${task.task_id} was not answered within ${timeoutMs / 1000} s. If it was accepted it goes on: ask again with its id, or watch it.`
-      throw new BeaverError('timeout', message, { cause })
-    }
-  }
-
-  async function* watch(taskId: string, { signal = new AbortController().signal }: { signal?: AbortSignal } = {}): AsyncGenerator<RecordedEvent> {
-    let reader: LogReader | null = null
-    for await (const batch of followLog(nc, subjects, { tenant, task: taskId, signal })) {
-      for (const message of batch.messages) {
-        reader ??= new LogReader(message.log, { get: async (sha256) => (await (blobs ??= natsBlobStore(nc, subjects))).get(sha256) })
-        for await (const event of reader.events(message)) {
-          yield event
-          if (isTerminalTaskEvent(event.type)) return
-        }
-      }
-    }
-  }
-
-  async function close(): Promise<void> {
-    if (nc.isClosed()) return
-    // Without a server, a drain would not end.
-    await (line.downMs > 0 ? nc.close() : nc.drain().catch(() => nc.close()))
-  }
-
+export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string, patience: Patience = {}): BeaverClient {
+  const asks = new PatientRequests(nc, subjects, patience)
+  let opened: Promise<BlobStore> | null = null
+  const blobs = (): Promise<BlobStore> => (opened ??= natsBlobStore(nc, subjects))
+  const close = (): Promise<void> => closeGently(nc)
   return {
-    submit,
-    run,
-    cancel: async (taskId, reason, { nodeId } = {}) => {
-      const asked = { task_id: taskId, reason, node_id: nodeId }
-      await askAgain(() => askDaemon(at(answerMsMax), 'task.cancel', asked), { ...once, why })
-    },
-    retry: (taskId) => askAgain((_, leftMs) => askDaemon(at(Math.min(answerMsMax, leftMs)), 'task.retry', { task_id: taskId }), oftener),
-    decide: async (taskId, { callId, approved, by, reason }) => {
-      const asked = { task_id: taskId, call_id: callId, approved, by, reason }
-      await askAgain(() => askDaemon(at(answerMsMax), 'task.decide', asked), { ...once, why })
-    },
+    submit: (task) => asks.submit(task),
+    run: (task, { timeoutMs = runMsMax } = {}) => asks.run(task, timeoutMs),
+    cancel: (taskId, reason, { nodeId } = {}) => asks.command('task.cancel', { task_id: taskId, reason, node_id: nodeId }),
+    retry: (taskId) => asks.retry(taskId),
+    decide: (taskId, { callId, approved, by, reason }) => asks.command('task.decide', { task_id: taskId, call_id: callId, approved, by, reason }),
     deltas: (taskId, { signal }) => followLive(nc, subjects.liveAnySession(tenant, taskId), signal),
-    watch,
-    status: ({ timeoutMs = answerMsMax } = {}) => askDaemon(at(timeoutMs), 'status', {}),
-    sessions: sessionsOn(nc, subjects, tenant, () => (blobs ??= natsBlobStore(nc, subjects))),
-    query: <Name extends QueryName>(name: Name, input?: QueryInput<Name>) => askAgain(() => askProjector(at(answerMsMax), name, input), once),
+    watch: (taskId, { signal = new AbortController().signal } = {}) => watch(followLog(nc, subjects, { tenant, task: taskId, signal }), blobs),
+    status: ({ timeoutMs } = {}) => asks.status(timeoutMs),
+    sessions: sessionsOn(nc, subjects, tenant, blobs),
+    query: <Name extends QueryName>(name: Name, input?: QueryInput<Name>) => asks.query(name, input),
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+/** The events in the messages of one task, up to its terminal event. */
+async function* watch(batches: ReturnType<typeof followLog>, blobs: () => Promise<BlobStore>): AsyncGenerator<RecordedEvent> {
+  let reader: LogReader | null = null
+  for await (const { messages } of batches) {
+    for (const message of messages) {
+      reader ??= new LogReader(message.log, { get: async (sha256) => (await blobs()).get(sha256) })
+      for await (const event of reader.events(message)) {
+        yield event
+        if (isTerminalTaskEvent(event.type)) return
+      }
+    }
+  }
+}
+
+/** Sends what is going out. Without a server, a drain would not end. */
+async function closeGently(nc: NatsConnection): Promise<void> {
+  if (nc.isClosed()) return
+  await (lineOf(nc).downMs > 0 ? nc.close() : nc.drain().catch(() => nc.close()))
 }

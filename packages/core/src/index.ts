@@ -163,7 +163,7 @@ export { type LogFields, type Logger, loggerOver, type LogLevel, type LogLine, l
 export type { SessionSearch, SessionSearchHit, SessionSearchRequest } from './ports/session-search.ts'
 export { type Clock, pause, steadyClock, systemClock } from './ports/clock.ts'
 export { type Ids, ulidIds } from './ports/ids.ts'
-export { afterDeath, type AfterDeath, recentDeaths } from './supervision/restart-intensity.ts'
+export { afterDeath, type AfterDeath, type Backoff, type Intensity, isExceeded, pauseBefore, recentDeaths } from './supervision/restart-intensity.ts'
 export {
   type ChildEnd,
   type RunningChild,
@@ -174,8 +174,8 @@ export {
   type SupervisionStatus,
 } from './supervision/start-supervision.ts'
 export { newSupervisor, supervise, type SupervisorAction, type SupervisorEvent, type SupervisorState } from './supervision/supervise.ts'
-export type { Backoff, ChildSpec, Escalation, Intensity, Restart, Strategy, SupervisorSpec } from './supervision/supervisor-spec.ts'
-export { supervisors } from './supervision/supervisors.ts'
+export type { ChildSpec, Escalation, Restart, RestartPolicy, Strategy, SupervisorSpec } from './supervision/supervisor-spec.ts'
+export { supervisors, timesWithoutProgress } from './supervision/supervisors.ts'
 export {
   changeSharedState,
   readSharedState,

@@ -1,33 +1,23 @@
 // The supervisor daemon: connects the runtime with NATS, the model and the skills, and answers the service requests.
+// S1. A start that fails leaves nothing behind: in a program that embeds the daemon, no process ends with the start.
+// S2. A daemon that is ready answers requests.
+// S3. A stop takes no more requests, hands the tasks over, and only then ends what the tasks use.
 import type { ExternalTools } from '@beaver/agent'
-import {
-  eventTypeOf,
-  isTerminalTaskEvent,
-  type LiveDelta,
-  type Logger,
-  type LogId,
-  logKey,
-  silentLogger,
-  newestRecord,
-  steadyClock,
-  ulidIds,
-} from '@beaver/core'
-import { connectNats, natsOpenTasks, natsPeers, type Subjects, subjectsOf, watchConnection } from '@beaver/nats'
+import { eventTypeOf, isTerminalTaskEvent, type LiveDelta, type Logger, type LogId, logKey, newestRecord, silentLogger } from '@beaver/core'
+import type { Subjects } from '@beaver/nats'
 import { type Config, configuredPolicies } from '@beaver/platform'
-import { type IntakePorts, loadTask, startDaemon, startSweep, startWorkerPool, workspaceFolders } from '@beaver/runtime'
+import { type Daemon, type IntakePorts, loadTask, startDaemon, workspaceFolders } from '@beaver/runtime'
 import type { NatsConnection } from '@nats-io/nats-core'
-import { type Agents, loadAgents } from './agents.ts'
-import { type daemonThreads, threadOptions } from './daemon-threads.ts'
-import { endOf, watchEndings } from './endings.ts'
-import { externalToolsOf } from './external-tools-of.ts'
+import { type DaemonBase, openBase } from './daemon-base.ts'
+import type { daemonThreads } from './daemon-threads.ts'
+import { type DaemonWorkers, startWorkers } from './daemon-workers.ts'
+import { endOf, type Endings, watchEndings } from './endings.ts'
 import { serveIntake } from './intake-requests.ts'
-import { chooseModel, type ModelChoice } from './model.ts'
 import { serveRequests } from './serve-requests.ts'
-import { openStores, type Stores } from './stores.ts'
-import { serveTaskCommands } from './task-commands.ts'
+import type { Stores } from './stores.ts'
+import { serveTaskCommands, type TaskCommands } from './task-commands.ts'
 import { taskLimits } from './task-limits.ts'
-import { whileHealthy } from './while-healthy.ts'
-import type { WorkerData } from './worker.ts'
+import { whileHealthy, type WhileHealthy } from './while-healthy.ts'
 
 export interface Supervisor {
   readonly info: { readonly daemon: string; readonly model: string; readonly provider: string; readonly skills: readonly string[] }
@@ -53,138 +43,154 @@ export async function startSupervisor(
   natsUrl: string,
   { external: embedded = null, logger = silentLogger, threads }: SupervisorParts = {},
 ): Promise<Supervisor> {
-  const ids = ulidIds()
-  const daemonId = ids.next('daemon')
-  const subjects = subjectsOf(config.namespace)
-  const agents = await loadAgents(config, embedded, logger)
-  // A start that fails must leave nothing behind: in a program that embeds the daemon, no process ends with the start.
   await using undo = new AsyncDisposableStack()
   undo.defer(() => threads?.destroy())
-  const nc = await connectNats({ url: natsUrl, name: `beaver-supervisor ${daemonId}` })
-  undo.defer(() => nc.close())
-  watchConnection(nc, logger, subjects.stream)
-  const model = await chooseModel(config, { logger })
-  undo.defer(() => model.close())
-  const stores = await openStores(nc, subjects, config, undo)
-  const { journal, memory, queue } = stores
-  const clock = steadyClock
-  // The sweep starts before the threads, so that the tasks of a dead daemon are woken while the threads start.
-  let drives = (_key: string): boolean => false
-  const peers = natsPeers(nc, subjects, logger)
-  const { tenant } = config
-  const sweep = startSweep({ openTasks: natsOpenTasks(nc, subjects), peers, queue, clock, logger, tenant, daemonId, drives: (key) => drives(key) })
-  undo.defer(() => sweep.stop())
-  const failurePolicies = configuredPolicies(config)
-  const pool = await startWorkerPool({ ...threadOptions(config), data: workerData(config, agents, model.choice), made: threads, logger })
-  undo.defer(() => pool.close())
-  const external = await externalToolsOf(config, embedded, agents.toolNames, logger)
-  undo.defer(() => external.close())
-  const offer = (): void => pool.offer(external.tools)
-  const offered = external.onChange(offer)
-  offer()
-  const health = whileHealthy(nc, { silentMs: () => (nc.isClosed() ? Infinity : journal.silentMs), silentMsMax: silentMsMax(config), logger })
+  const base = await openBase(config, natsUrl, { embedded, logger }, undo)
+  const workers = await startWorkers(base, { embedded, made: threads }, undo)
+  const health = healthOf(base)
   undo.defer(async () => health.close())
-  const { findWorkflow, skills, workflows, profileNames } = agents
-  const live = livePublisher(nc, subjects)
-  const ports = { ...stores, clock, ids, logger, source: `/beaver/daemons/${daemonId}`, findWorkflow, external, failurePolicies, live }
-  const daemon = startDaemon({
-    ...ports,
-    pool,
-    daemonId,
-    tasksMax: config.daemon.tasks_max,
-    leaseMs: config.daemon.lease_ms,
-    limits: taskLimits(config),
-    onEnded(log, end) {
-      endings.ended(log, endOf(end))
-      if (!nc.isClosed()) nc.publish(subjects.ended(log))
-    },
-    handOn: (owner, delivery) => commands.handOn(owner, delivery),
-    healthy: () => health.healthy(),
-  })
-  const held = (log: LogId): boolean => daemon.tasks.has(logKey(log))
-  drives = (key) => daemon.tasks.has(key)
-  const endings = watchEndings(nc, subjects, { held, logger, read: (log) => endInJournal(log, ports) })
-  const intake: IntakePorts = {
-    ...ports,
-    tenant,
-    workspaceDefault: config.workspace,
-    folders: workspaceFolders(clock),
-    skillNames: skills.map((skill) => skill.name),
-    profileNames: [...profileNames],
-    workflowNames: workflows.names,
-    resolveArguments: workflows.resolve,
-    open: daemon.open,
-    enqueue: daemon.enqueue,
-  }
-  const { provider, model: modelName } = model.choice
-  const serveRequest = serveRequests(health.serving, subjects)
-  const requests = serveIntake({
-    serveRequest,
-    intake,
-    endings,
-    status: () => ({
-      daemon: daemonId,
-      provider,
-      model: modelName,
-      tasks: daemon.tasks.size,
-      skills: skills.map(({ name, description }) => ({ name, description })),
-      profiles: [...profileNames],
-      workflows: [...workflows.names],
-    }),
-  })
-  const commands = serveTaskCommands({
-    nc,
-    subjects,
-    tenant,
-    daemonId,
-    ports,
-    serveRequest,
-    wake: (log) => queue.wake(log),
-    held: (log) => daemon.tasks.get(logKey(log)),
-    takeOver: (delivery) => daemon.takeOver(queue.adopt(delivery)),
-  })
-  const presence = peers.watch(
-    daemonId,
-    (gone) => void sweep.now(gone),
-    () => ({ tasks: daemon.tasks.size, journal_silent_ms: Math.round(journal.silentMs) }),
-  )
-
-  // A daemon that is ready answers requests, so the server has to know the subscriptions first.
-  await nc.flush()
+  const supervisor = new RunningSupervisor(base, workers, health)
+  // The server has to know the subscriptions before the daemon is ready.
+  await base.nc.flush()
   undo.move()
-  return {
-    info: { daemon: daemonId, provider, model: modelName, skills: intake.skillNames },
-    failed: Promise.race([pool.failed, model.failed, closedWithError(nc.closed())]),
-    async stop() {
-      presence.leave()
-      await Promise.all([requests.stop(), commands.stop(), sweep.stop()])
-      await daemon.drain(config.daemon.drain_ms)
-      await commands.close()
-      offered()
-      await external.close()
-      endings.close()
-      await journal.settled()
-      journal.close()
-      health.close()
-      await pool.close()
-      await model.close()
-      await memory.close()
-      await Promise.race([nc.drain(), new Promise((resolve) => setTimeout(resolve, stopMsMax).unref())])
-    },
+  return { info: supervisor.info, failed: supervisor.failed, stop: () => supervisor.stop() }
+}
+
+class RunningSupervisor implements Supervisor {
+  readonly info: Supervisor['info']
+  readonly failed: Promise<unknown>
+  readonly #base: DaemonBase
+  readonly #workers: DaemonWorkers
+  readonly #health: WhileHealthy
+  readonly #ports: DaemonPorts
+  readonly #daemon: Daemon
+  readonly #endings: Endings
+  readonly #requests: ReturnType<typeof serveIntake>
+  readonly #commands: TaskCommands
+  readonly #presence: { leave(): void }
+
+  constructor(base: DaemonBase, workers: DaemonWorkers, health: WhileHealthy) {
+    const { agents, daemonId, nc, model, stores } = base
+    this.#base = base
+    this.#workers = workers
+    this.#health = health
+    this.#ports = portsOf(base, workers)
+    this.#daemon = this.#drive()
+    base.driven.has = (key) => this.#daemon.tasks.has(key)
+    this.#endings = this.#watchEndings()
+    this.#requests = this.#serveIntake()
+    this.#commands = this.#serveCommands()
+    this.#presence = base.peers.watch(
+      daemonId,
+      (gone) => void base.sweep.now(gone),
+      () => ({ tasks: this.#daemon.tasks.size, journal_silent_ms: Math.round(stores.journal.silentMs) }),
+    )
+    const { provider, model: modelName } = model.choice
+    this.info = { daemon: daemonId, provider, model: modelName, skills: agents.skills.map(({ name }) => name) }
+    this.failed = Promise.race([workers.pool.failed, model.failed, closedWithError(nc.closed())])
+    this.failed.catch(() => {}) // The caller of a start that fails does not get it.
+  }
+
+  async stop(): Promise<void> {
+    const { config, model, nc, stores, sweep } = this.#base
+    this.#presence.leave()
+    await Promise.all([this.#requests.stop(), this.#commands.stop(), sweep.stop()])
+    await this.#daemon.drain(config.daemon.drain_ms)
+    await this.#commands.close()
+    await this.#workers.withdraw()
+    this.#endings.close()
+    await stores.journal.settled()
+    stores.journal.close()
+    this.#health.close()
+    await this.#workers.pool.close()
+    await model.close()
+    await stores.memory.close()
+    await Promise.race([nc.drain(), new Promise((resolve) => setTimeout(resolve, stopMsMax).unref())])
+  }
+
+  /** Takes and drives tasks, from now on. */
+  #drive(): Daemon {
+    const { config, daemonId, nc, subjects } = this.#base
+    return startDaemon({
+      ...this.#ports,
+      pool: this.#workers.pool,
+      daemonId,
+      tasksMax: config.daemon.tasks_max,
+      leaseMs: config.daemon.lease_ms,
+      limits: taskLimits(config),
+      onEnded: (log, end) => {
+        this.#endings.ended(log, endOf(end))
+        if (!nc.isClosed()) nc.publish(subjects.ended(log))
+      },
+      handOn: (owner, delivery) => this.#commands.handOn(owner, delivery),
+      healthy: () => this.#health.healthy(),
+    })
+  }
+
+  #watchEndings(): Endings {
+    const { nc, subjects, logger } = this.#base
+    const held = (log: LogId): boolean => this.#daemon.tasks.has(logKey(log))
+    return watchEndings(nc, subjects, { held, logger, read: (log) => endInJournal(log, this.#ports) })
+  }
+
+  #serveIntake(): ReturnType<typeof serveIntake> {
+    const { agents, clock, config, daemonId, model, subjects } = this.#base
+    const { skills, workflows, profileNames } = agents
+    const intake: IntakePorts = {
+      ...this.#ports,
+      tenant: config.tenant,
+      workspaceDefault: config.workspace,
+      folders: workspaceFolders(clock),
+      skillNames: skills.map((skill) => skill.name),
+      profileNames: [...profileNames],
+      workflowNames: workflows.names,
+      resolveArguments: workflows.resolve,
+      open: this.#daemon.open,
+      enqueue: this.#daemon.enqueue,
+    }
+    return serveIntake({
+      serveRequest: serveRequests(this.#health.serving, subjects),
+      intake,
+      endings: this.#endings,
+      status: () => ({
+        daemon: daemonId,
+        provider: model.choice.provider,
+        model: model.choice.model,
+        tasks: this.#daemon.tasks.size,
+        skills: skills.map(({ name, description }) => ({ name, description })),
+        profiles: [...profileNames],
+        workflows: [...workflows.names],
+      }),
+    })
+  }
+
+  #serveCommands(): TaskCommands {
+    const { config, daemonId, nc, stores, subjects } = this.#base
+    const { queue } = stores
+    return serveTaskCommands({
+      nc,
+      subjects,
+      tenant: config.tenant,
+      daemonId,
+      ports: this.#ports,
+      serveRequest: serveRequests(this.#health.serving, subjects),
+      wake: (log) => queue.wake(log),
+      held: (log) => this.#daemon.tasks.get(logKey(log)),
+      takeOver: (delivery) => this.#daemon.takeOver(queue.adopt(delivery)),
+    })
   }
 }
 
-/** The data that every worker thread gets when it starts. */
-const workerData = (config: Config, agents: Agents, model: ModelChoice): WorkerData => ({
-  model,
-  failurePolicies: configuredPolicies(config),
-  skillFolders: agents.skillFolders,
-  toolset: agents.places,
-  toolTimeoutMs: config.agent.tool_timeout_ms,
-  workflowLimits: agents.workflowLimits,
-  permissions: config.permissions.rules,
-  skillSelection: config.agent.skill_selection,
-})
+type DaemonPorts = ReturnType<typeof portsOf>
+
+/** The ports that the runtime gets, for driving tasks as well as for accepting them. */
+function portsOf(base: DaemonBase, { external }: DaemonWorkers) {
+  const { agents, clock, config, daemonId, ids, logger, nc, stores, subjects } = base
+  const { findWorkflow } = agents
+  const failurePolicies = configuredPolicies(config)
+  const live = livePublisher(nc, subjects)
+  return { ...stores, clock, ids, logger, source: `/beaver/daemons/${daemonId}`, findWorkflow, external, failurePolicies, live }
+}
 
 /** How a task ended, read from its log, or `null` if it has not ended. */
 async function endInJournal(log: LogId, ports: Pick<Stores, 'journal' | 'blobs'>) {
@@ -206,6 +212,10 @@ function livePublisher(nc: NatsConnection, subjects: Subjects): (log: LogId, del
 
 /** If the journal is silent for longer than this, the daemon takes no more requests. It is less than a lease. */
 const silentMsMax = ({ daemon }: Config): number => Math.min(2_000, daemon.lease_ms / 2)
+
+function healthOf({ config, logger, nc, stores }: DaemonBase): WhileHealthy {
+  return whileHealthy(nc, { silentMs: () => (nc.isClosed() ? Infinity : stores.journal.silentMs), silentMsMax: silentMsMax(config), logger })
+}
 
 async function closedWithError(closed: Promise<unknown>): Promise<never> {
   const error = await closed

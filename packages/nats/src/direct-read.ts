@@ -65,7 +65,7 @@ export function readPage(nc: NatsConnection, stream: string, wanted: PageWanted)
     })
     let heardBefore = -1
     const timer = setInterval(() => {
-      if (heard === heardBefore) end(new BeaverError('timeout', `The stream ${stream} did not answer within ${silenceMsMax / 1000} s.`))
+      if (heard === heardBefore) end(new BeaverError('timeout', `The stream ${stream} was silent for more than ${silenceMsMax / 1000} s.`))
       heardBefore = heard
     }, silenceMsMax)
     const forget = lineOf(nc).onCut((cause) => end(new BeaverError('unreachable', `The stream ${stream} cannot be read: ${cause.message}.`, { cause })))

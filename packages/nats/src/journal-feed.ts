@@ -5,7 +5,7 @@
 // J3. If the stream is deleted, recreated or truncated, the follow ends with an error that says so.
 // J4. It leaves nothing behind.
 // J5. At most two pages are held: the one that is given out, and the next.
-import { BeaverError, type LogId, pause, systemClock } from '@beaver/core'
+import { type Backoff, BeaverError, type LogId, pause, pauseBefore, systemClock } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { type Page, readPage, StreamAbsent } from './direct-read.ts'
 import { findTaskNear } from './find-task.ts'
@@ -38,6 +38,7 @@ export interface FollowWanted {
 
 const messagesMax = 1_000
 const retryMsMax = 2_000
+const backoff: Backoff = { pauseMsMin: 20, pauseMsMax: retryMsMax, jitter: false }
 /** While other logs grow and nothing is published on its own log, a follow of one log reads after at most this many looks at the stream. */
 const looksMax = 30
 
@@ -147,7 +148,7 @@ async function untilAnswered<T>(nc: NatsConnection, waker: StreamWaker, ask: () 
       if (!(error instanceof StreamAbsent) && !(error instanceof BeaverError)) throw error
       await lineOf(nc).up(retryMsMax)
       await waker.look()
-      await pause(systemClock, Math.min(retryMsMax, 10 * 2 ** tries), waker.signal)
+      await pause(systemClock, pauseBefore(tries, backoff), waker.signal)
     }
   }
   return null

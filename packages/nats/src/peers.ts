@@ -1,7 +1,9 @@
 // The Peers port on core NATS, and the watch over the other daemons.
 // P1. A daemon whose connection is gone has no responder. Others learn this at once, and need not wait for a lease.
 // P2. A daemon without a responder is asked a second time before it counts as gone: while it reconnects, it has no responder for a moment.
-// P3. Every `askEveryMs` a daemon asks at most `askedMax` others, chosen at random, so that many daemons do not flood each other.
+// P3. The server says that nobody responds only when a request arrives. A daemon that dies with a request in its hands would look silent until the
+// request times out. So a daemon that does not answer is asked again every `pingEveryMs`.
+// P4. Every `askEveryMs` a daemon asks at most `askedMax` others, chosen at random, so that many daemons do not flood each other.
 import { presenceAnswer, presenceMessage } from '@beaver/contracts'
 import { guarded, type Logger, messageOf, pause, type Peers, type PeerState, systemClock } from '@beaver/core'
 import { createInbox, type Msg, type NatsConnection, RequestError, type Subscription } from '@nats-io/nats-core'
@@ -24,6 +26,7 @@ export interface DaemonFigures {
 }
 
 const answerMsMax = 1_000
+const pingEveryMs = 200
 const confirmMs = 100
 const askEveryMs = 250
 const announceEveryMs = 2_000
@@ -31,13 +34,26 @@ const askedMax = 6
 const knownMax = 1_000
 
 export function natsPeers(nc: NatsConnection, subjects: Subjects, logger: Logger): NatsPeers {
-  async function ask(daemonId: string): Promise<PeerState> {
+  async function ping(daemonId: string, waitMs: number): Promise<PeerState> {
     try {
-      await nc.request(subjects.daemon(daemonId), JSON.stringify({ command: 'ping' }), { timeout: answerMsMax })
+      await nc.request(subjects.daemon(daemonId), JSON.stringify({ command: 'ping' }), { timeout: waitMs })
       return 'alive'
     } catch (error) {
       return error instanceof RequestError && error.isNoResponders() ? 'gone' : 'silent'
     }
+  }
+
+  /** Resolves with the first answer. */
+  async function ask(daemonId: string): Promise<PeerState> {
+    const answered = new AbortController()
+    const pings = Array.from({ length: answerMsMax / pingEveryMs }, async (_, i) => {
+      if (i > 0) await pause(systemClock, i * pingEveryMs, answered.signal)
+      const state = answered.signal.aborted ? 'silent' : await ping(daemonId, answerMsMax - i * pingEveryMs)
+      return state === 'silent' ? Promise.reject(new Error(state)) : state
+    })
+    const state = await Promise.any(pings).catch(() => 'silent' as const)
+    answered.abort()
+    return state
   }
 
   async function state(daemonId: string): Promise<PeerState> {

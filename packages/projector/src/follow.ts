@@ -2,7 +2,7 @@
 // F1. A fault is one line in the log. It stays in `state` until messages are applied again, or until it is clear that none wait.
 // F2. The loop starts again from the read model's own position, so no message is applied twice and none is lost.
 // F3. It is a fault too if the stream is not the one from which the read model was built. The rows stay as they are and are still served.
-import { BeaverError, type Clock, type Logger, messageOf, pause, systemClock, systemFacts } from '@beaver/core'
+import { type Backoff, BeaverError, type Clock, type Logger, messageOf, pause, pauseBefore, systemClock, systemFacts } from '@beaver/core'
 import { type connectNats, followJournal, type StreamLook, streamPulse, type Subjects } from '@beaver/nats'
 import type { Following, ReadModel } from '@beaver/projection'
 import { setImmediate } from 'node:timers/promises'
@@ -22,92 +22,128 @@ interface Fault {
   readonly sinceMs: number
 }
 
-const retryMsMin = 250
-const retryMsMax = 15_000
+/** The pause after a failed try. It is short again as soon as a try applies a message. */
+const backoff: Backoff = { pauseMsMin: 250, pauseMsMax: 15_000, jitter: false }
+
+export interface FollowedBy {
+  readonly subjects: Subjects
+  readonly model: ReadModel
+  readonly identity: string
+  readonly signal: AbortSignal
+}
+
+export interface FollowPorts {
+  readonly logger: Logger
+  readonly clock?: Clock
+}
 
 /** Begins at once; ends when `signal` aborts. */
-export function followIntoModel(
-  nc: NatsConnection,
-  { subjects, model, identity, signal }: { subjects: Subjects; model: ReadModel; identity: string; signal: AbortSignal },
-  { logger, clock = systemClock }: { logger: Logger; clock?: Clock },
-): FollowedJournal {
-  const pulse = streamPulse(nc, subjects.stream)
-  let applied = model.position()
-  let movedAtMs: number | null = null
-  let caughtUpAtMs = clock.now()
-  let fault: Fault | null = null
-  let indexing = false
+export function followIntoModel(nc: NatsConnection, into: FollowedBy, ports: FollowPorts): FollowedJournal {
+  const follower = new Follower(nc, into, ports)
+  return { over: follower.follow(), state: () => follower.state() }
+}
 
-  function goesOn(): void {
-    if (fault === null) return
-    systemFacts.projectorResumed(logger, { applied, stalledMs: clock.now() - fault.sinceMs })
-    fault = null
+class Follower {
+  readonly #nc: NatsConnection
+  readonly #into: FollowedBy
+  readonly #logger: Logger
+  readonly #clock: Clock
+  readonly #pulse: ReturnType<typeof streamPulse>
+  /** The last message that was applied. */
+  #applied: number
+  #movedAtMs: number | null = null
+  #caughtUpAtMs: number
+  #fault: Fault | null = null
+  #indexing = false
+
+  constructor(nc: NatsConnection, into: FollowedBy, { logger, clock = systemClock }: FollowPorts) {
+    this.#nc = nc
+    this.#into = into
+    this.#logger = logger
+    this.#clock = clock
+    this.#pulse = streamPulse(nc, into.subjects.stream)
+    this.#applied = into.model.position()
+    this.#caughtUpAtMs = clock.now()
   }
 
-  function stalls(error: unknown): void {
-    const code = error instanceof BeaverError ? error.code : 'internal'
-    const message = messageOf(error)
-    if (fault?.code === code && fault.message === message) return
-    const last = pulse.seen.kind === 'there' ? pulse.seen.lastSequence : null
-    systemFacts.projectorStalled(logger, { applied, last, reason: message })
-    fault = { code, message, sinceMs: fault?.sinceMs ?? clock.now() }
+  /** Applies the journal until `signal` aborts, and begins again after each fault. */
+  async follow(): Promise<void> {
+    const { signal } = this.#into
+    for (let failures = 1; !signal.aborted; failures++) {
+      const before = this.#applied
+      try {
+        await this.#followOnce()
+      } catch (error) {
+        this.#stalls(error)
+        if (this.#nc.isClosed() && !signal.aborted) throw error
+        if (this.#applied > before) failures = 1
+        await pause(this.#clock, pauseBefore(failures, backoff), signal)
+      }
+    }
   }
 
-  async function once(): Promise<void> {
-    for await (const { messages, caughtUp } of followJournal(nc, subjects, { from: model.position() + 1, identity, signal })) {
+  async state(): Promise<Following> {
+    const look = await this.#pulse.look()
+    const end = look.kind === 'there' ? look.lastSequence : null
+    const behind = end !== null && end > this.#applied
+    return {
+      streamSequence: end,
+      movedAt: timeOf(this.#movedAtMs),
+      behindSince: behind ? timeOf(Math.max(this.#caughtUpAtMs, this.#movedAtMs ?? 0)) : null,
+      fault: this.#told() ?? faultOf(look, this.#clock),
+    }
+  }
+
+  /** @throws when the journal cannot be read or applied any more */
+  async #followOnce(): Promise<void> {
+    const { subjects, model, identity, signal } = this.#into
+    for await (const { messages, caughtUp } of followJournal(this.#nc, subjects, { from: model.position() + 1, identity, signal })) {
       if (messages.length > 0) {
-        ;({ sequence: applied } = await model.apply(messages))
-        movedAtMs = clock.now()
+        ;({ sequence: this.#applied } = await model.apply(messages))
+        this.#movedAtMs = this.#clock.now()
       }
       if (caughtUp) {
-        caughtUpAtMs = clock.now()
-        void indexWhenIdle()
+        this.#caughtUpAtMs = this.#clock.now()
+        void this.#indexWhenIdle()
       }
-      goesOn()
+      this.#goesOn()
     }
     if (!signal.aborted) throw new BeaverError('unreachable', 'The connection to NATS is closed.')
   }
 
   /** Indexes texts in slices, so that queries and batches can run in between. */
-  async function indexWhenIdle(): Promise<void> {
-    if (indexing) return
-    indexing = true
+  async #indexWhenIdle(): Promise<void> {
+    if (this.#indexing) return
+    const { model, signal } = this.#into
+    this.#indexing = true
     try {
       while (!signal.aborted && model.indexTexts()) await setImmediate()
     } catch (error) {
-      stalls(error) // The next batch that catches up starts it again.
+      this.#stalls(error) // The next batch that catches up starts it again.
     } finally {
-      indexing = false
+      this.#indexing = false
     }
   }
 
-  async function loop(): Promise<void> {
-    for (let tries = 0; !signal.aborted; tries++) {
-      const before = applied
-      try {
-        await once()
-      } catch (error) {
-        stalls(error)
-        if (nc.isClosed() && !signal.aborted) throw error
-        if (applied > before) tries = 0
-        await pause(clock, Math.min(retryMsMax, retryMsMin * 2 ** Math.min(tries, 10)), signal)
-      }
-    }
+  #stalls(error: unknown): void {
+    const code = error instanceof BeaverError ? error.code : 'internal'
+    const message = messageOf(error)
+    if (this.#fault?.code === code && this.#fault.message === message) return
+    const last = this.#pulse.seen.kind === 'there' ? this.#pulse.seen.lastSequence : null
+    systemFacts.projectorStalled(this.#logger, { applied: this.#applied, last, reason: message })
+    this.#fault = { code, message, sinceMs: this.#fault?.sinceMs ?? this.#clock.now() }
   }
 
-  return {
-    over: loop(),
-    async state() {
-      const look = await pulse.look()
-      const end = look.kind === 'there' ? look.lastSequence : null
-      const behind = end !== null && end > applied
-      return {
-        streamSequence: end,
-        movedAt: timeOf(movedAtMs),
-        behindSince: behind ? timeOf(Math.max(caughtUpAtMs, movedAtMs ?? 0)) : null,
-        fault: fault === null ? faultOf(look, clock) : { code: fault.code, message: fault.message, since: timeOf(fault.sinceMs) ?? '' },
-      }
-    },
+  #goesOn(): void {
+    if (this.#fault === null) return
+    systemFacts.projectorResumed(this.#logger, { applied: this.#applied, stalledMs: this.#clock.now() - this.#fault.sinceMs })
+    this.#fault = null
+  }
+
+  #told(): Following['fault'] {
+    if (this.#fault === null) return null
+    const { code, message, sinceMs } = this.#fault
+    return { code, message, since: timeOf(sinceMs) ?? '' }
   }
 }
 

@@ -1,9 +1,6 @@
 // The body of a chat request on the wire, and the names of tools there.
-// B1. The tools of a loop are the same in every call, and they are the larger part of a short request. So their text is made once and put into
-//     the text of the rest, and not serialised again.
-// B2. Either way the body is the same JSON value.
 import { type ChatRequest, toolNameAtProvider, toolNamesFromProvider, type ToolSchema } from '@beaver/agent'
-import { type ChatMessage, isOn } from '@beaver/core'
+import type { ChatMessage } from '@beaver/core'
 import type OpenAI from 'openai'
 
 /** The form in which the answer should come. */
@@ -12,31 +9,22 @@ export interface AnswerForm {
   readonly stream_options?: { readonly include_usage: true }
 }
 
-/** The body as JSON. If the switch `tool_text` is off, it is serialised as a whole. */
+/** The body as JSON. */
 export function requestBody(model: string, { messages, tools }: Pick<ChatRequest, 'messages' | 'tools'>, form: AnswerForm): string {
-  const rest = { model, messages: messages.map(wireMessage), ...form } satisfies OpenAI.ChatCompletionCreateParams
-  if (tools.length === 0) return JSON.stringify(rest)
-  if (!isOn('tool_text')) return JSON.stringify({ ...rest, tools: wireTools(tools) })
-  return `${JSON.stringify(rest).slice(0, -1)},"tools":${knownTools(tools).text}}`
+  const body = { model, messages: messages.map(wireMessage), ...form } satisfies OpenAI.ChatCompletionCreateParams
+  return JSON.stringify(tools.length === 0 ? body : { ...body, tools: wireTools(tools) })
 }
 
 /** Returns the tool name for a name on the wire. */
-export const toolNameIn = (tools: readonly ToolSchema[], wire: string): string => knownTools(tools).nameOf(wire)
-
-interface KnownTools {
-  readonly text: string
-  readonly nameOf: (wire: string) => string
-}
-
-const known = new WeakMap<readonly ToolSchema[], KnownTools>()
-
-function knownTools(tools: readonly ToolSchema[]): KnownTools {
+export function toolNameIn(tools: readonly ToolSchema[], wire: string): string {
   const before = known.get(tools)
-  if (before !== undefined) return before
-  const made = { text: JSON.stringify(wireTools(tools)), nameOf: toolNamesFromProvider(tools) }
-  known.set(tools, made)
-  return made
+  const nameOf = before ?? toolNamesFromProvider(tools)
+  if (before === undefined) known.set(tools, nameOf)
+  return nameOf(wire)
 }
+
+/** The tools of a loop are the same in every call. */
+const known = new WeakMap<readonly ToolSchema[], (wire: string) => string>()
 
 const wireTools = (tools: readonly ToolSchema[]): OpenAI.ChatCompletionTool[] =>
   tools.map(({ name, description, parameters }) => ({ type: 'function', function: { name: toolNameAtProvider(name), description, parameters } }))

@@ -3,7 +3,8 @@
 // C2. Nothing of the task takes effect before its claim is durable.
 // C3. A task that loses too many owners is given up, with the reason, in the same write as the claim. A lost owner is charged to the task
 //     only if a tool call was under way. An owner that dies while the task waits proves nothing against the task, unless it happens
-//     again and again without progress.
+//     again and again without progress. The bounds are the rows `task` and `task_without_progress` of core's supervisors, with the
+//     configured number.
 // C4. The first claim of a retry also writes what the retry keeps of the old task, in the same write.
 import {
   type BeaverError,
@@ -11,11 +12,13 @@ import {
   draft,
   event,
   type Failure,
+  isExceeded,
   type LogId,
   lostWithoutProgress,
   noUsage,
   ownerLosses,
   type SuspectTools,
+  timesWithoutProgress,
   type Usage,
 } from '@beaver/core'
 import { type LoadedTask, loadTask } from './load-task.ts'
@@ -43,9 +46,6 @@ export interface ClaimPorts extends TaskLogPorts {
   readonly limits: { readonly ownersLostMax: number }
 }
 
-/** Owners that a task may lose in a row without getting on, whatever the reason: so many times as it may kill. */
-const inARowTimes = 20
-
 /** @throws {BeaverError} `fenced` when somebody else was faster, `unreachable`, `too_large` */
 export async function claimTask(log: LogId, loaded: LoadedTask, opening: Opening | null, ports: ClaimPorts): Promise<Claim> {
   const { state, head, revision } = loaded
@@ -53,11 +53,12 @@ export async function claimTask(log: LogId, loaded: LoadedTask, opening: Opening
   const claimed = event('task_claimed', { daemon: ports.daemonId })
   const { charged, suspects } = ownerLosses(loaded.events)
   const inARow = state.ownersLost + (lostWithoutProgress(state) ? 1 : 0)
-  if (charged > ports.limits.ownersLostMax || inARow > inARowTimes * ports.limits.ownersLostMax) {
-    const message =
-      charged > ports.limits.ownersLostMax
-        ? `The task lost ${charged} owners while its tools were at work, and was given up on.`
-        : `The task lost ${inARow} owners in a row without getting on, and was given up on.`
+  const { ownersLostMax } = ports.limits
+  const chargedTooOften = isExceeded(charged, { restartsMax: ownersLostMax })
+  if (chargedTooOften || isExceeded(inARow, { restartsMax: timesWithoutProgress * ownersLostMax })) {
+    const message = chargedTooOften
+      ? `The task lost ${charged} owners while its tools were at work, and was given up on.`
+      : `The task lost ${inARow} owners in a row without getting on, and was given up on.`
     const events = givenUp({ class: 'worker_lost', message }, { claims: Math.max(charged, inARow), usage: noUsage })
     await taskLog.appendLast([claimed, ...events].map(draft), 'The task was given up on.')
     return { kind: 'given_up', end: events.at(-1) as DomainEvent }

@@ -15,6 +15,8 @@ import {
   type LogId,
   messageOf,
   pause,
+  pauseBefore,
+  supervisors,
   systemFacts,
   taskFacts,
   type TaskQueue,
@@ -64,8 +66,8 @@ export interface Daemon {
 }
 
 const fullPauseMs = 100
-const pauseMsMin = 500
-const pauseMsMax = 60_000
+/** Another daemon was faster. By then it has its claim in the journal. */
+const fencedPauseMs = 500
 const endedMax = 10_000
 /** Wakes fetched at a time: they come beside the acceptances and may exceed the room for a moment. */
 const wakesMax = 16
@@ -299,7 +301,7 @@ class DaemonSupervisor implements Daemon {
     const { daemonId: daemon, logger } = this.#options
     const fencedOff = (error as { code?: unknown }).code === 'fenced'
     if (!fencedOff) taskFacts.crashed(logger, task.log, { daemon, error })
-    task.giveBack(fencedOff ? pauseMsMin : pauseAfter(task))
+    task.giveBack(fencedOff ? fencedPauseMs : pauseAfter(task))
   }
 
   /** Its delivery may have gone to another daemon: the oldest are forgotten. */
@@ -371,4 +373,4 @@ class DaemonSupervisor implements Daemon {
 }
 
 /** What breaks again and again is tried ever more seldom. */
-const pauseAfter = ({ newest }: HeldTask): number => Math.min(pauseMsMax, pauseMsMin * 2 ** Math.min(10, newest?.deliveries ?? 1))
+const pauseAfter = ({ newest }: HeldTask): number => pauseBefore(newest?.deliveries ?? 1, supervisors.task_without_progress.backoff)

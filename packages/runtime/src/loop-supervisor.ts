@@ -3,7 +3,19 @@
 //     no record, because the pool bounds such losses. If it is charged, `mayRestart` decides.
 // R2. Nothing is written for a run that has ended in the journal.
 // R3. It rejects only if the task no longer belongs to this daemon, or if the daemon has no threads left.
-import { BeaverError, type DomainEvent, draft, event, type FailureClass, type FailurePolicies, failurePolicies, noUsage, runEnded } from '@beaver/core'
+import {
+  BeaverError,
+  type DomainEvent,
+  draft,
+  event,
+  type FailureClass,
+  type FailurePolicies,
+  failurePolicies,
+  isExceeded,
+  noUsage,
+  runEnded,
+  supervisors,
+} from '@beaver/core'
 import { type LoopEnd, type LoopHost, loopEndOf, type LoopSpec } from '@beaver/agent'
 import { eventsOfRun, loadTask } from './load-task.ts'
 import type { TaskLog, TaskLogPorts } from './task-log.ts'
@@ -26,9 +38,6 @@ export interface LoopSupervision {
   /** As it is when the run begins. */
   readMemory(): Promise<LoopSpec['memory']>
 }
-
-/** Threads a run may lose to tools. */
-const toolRestartsMax = 16
 
 export function superviseLoop(spec: LoopSpec, host: LoopHost, of: LoopSupervision): DroppableLoop {
   let running: RunningLoop | null = null
@@ -87,15 +96,15 @@ export function superviseLoop(spec: LoopSpec, host: LoopHost, of: LoopSupervisio
 }
 
 /**
- * What a run may cost: the policy of the class, if an answer of the model filled the heap or it broke. A tool that took the thread
- * along runs in a cell from then on, so that each costs a run a thread once; the bound is for tools that find another way.
+ * What a run may cost: the policy of the class, which is the row `loop` or `loop_out_of_memory` of core's supervisors with the
+ * configured number, if an answer of the model filled the heap or it broke; the row `loop_suspect_tools` if tools took the thread along.
  */
 function mayRestart(
   policies: FailurePolicies,
   { failureClass, restarts, tools }: { failureClass: FailureClass; restarts: number; tools: readonly string[] },
 ): boolean {
   const policy = policies[failureClass]
-  return policy.action === 'restart' && restarts < (tools.length === 0 ? policy.restartsMax : toolRestartsMax)
+  return policy.action === 'restart' && !isExceeded(restarts + 1, tools.length === 0 ? policy : supervisors.loop_suspect_tools.intensity)
 }
 
 function failedUnstarted(failure: LoopEnd['failure']): LoopEnd {

@@ -38,55 +38,82 @@ export interface Submission {
   readonly submitted: SubmittedTask
 }
 
-export function openTask(
-  submit: () => Promise<Submission>,
-  options: FollowOptions & { readonly onApproval: OnApproval | null; readonly tell: (message: string) => void },
-): OpenTask {
-  const over = new AbortController()
-  const { promise: broken, reject: breakOff } = Promise.withResolvers<never>()
-  broken.catch(() => {})
-  let submission: Submission | null = null
-  let cancelReason: string | null = null
+export interface OpenTaskOptions extends FollowOptions {
+  readonly onApproval: OnApproval | null
+  readonly tell: (message: string) => void
+}
 
-  function cancel(reason: string): void {
-    if (cancelReason !== null) return
-    cancelReason = reason
-    if (submission !== null) void sendCancel(submission)
+export function openTask(submit: () => Promise<Submission>, options: OpenTaskOptions): OpenTask {
+  return new TaskInProgram(submit, options)
+}
+
+class TaskInProgram implements OpenTask {
+  readonly result: Promise<AgentRunResult>
+  readonly #options: OpenTaskOptions
+  readonly #over = new AbortController()
+  readonly #broken = Promise.withResolvers<never>()
+  #submission: Submission | null = null
+  #cancelReason: string | null = null
+
+  constructor(submit: () => Promise<Submission>, options: OpenTaskOptions) {
+    this.#options = options
+    this.#broken.promise.catch(() => {})
+    this.result = Promise.race([this.#run(submit), this.#broken.promise]).finally(() => {
+      options.signal?.removeEventListener('abort', this.#onAbort)
+      this.#over.abort()
+    })
+  }
+
+  get taskId(): string | null {
+    return this.#submission?.submitted.task_id ?? null
+  }
+
+  cancel(reason: string): void {
+    if (this.#cancelReason !== null) return
+    this.#cancelReason = reason
+    if (this.#submission !== null) void this.#sendCancel(this.#submission, reason)
+  }
+
+  letGo(error: BeaverError): void {
+    this.#broken.reject(error)
+  }
+
+  readonly #onAbort = (): void => this.cancel(`The program cancelled it: ${messageOf(this.#options.signal?.reason)}`.slice(0, 1_000))
+
+  async #run(submit: () => Promise<Submission>): Promise<AgentRunResult> {
+    const { signal } = this.#options
+    signal?.throwIfAborted()
+    signal?.addEventListener('abort', this.#onAbort, { once: true })
+    this.#submission = await submit()
+    if (this.#cancelReason !== null) void this.#sendCancel(this.#submission, this.#cancelReason)
+    return this.#follow(this.#submission)
   }
 
   /** A failed request is repeated. If the task ends by itself in the meantime, the request is no longer needed. */
-  async function sendCancel({ client, submitted }: Submission): Promise<void> {
-    for (let tries = 1; !over.signal.aborted; tries++) {
+  async #sendCancel({ client, submitted }: Submission, reason: string): Promise<void> {
+    const over = this.#over.signal
+    for (let tries = 1; !over.aborted; tries++) {
       try {
-        return await client.cancel(submitted.task_id, cancelReason ?? '')
+        return await client.cancel(submitted.task_id, reason)
       } catch (error) {
         if (error instanceof BeaverError && error.code === 'conflict') return // the task has ended
-        if (tries >= cancelTriesMax) return breakOff(error)
+        if (tries >= cancelTriesMax) return this.#broken.reject(error)
       }
-      await pause(systemClock, cancelPauseMs, over.signal)
+      await pause(systemClock, cancelPauseMs, over)
     }
   }
 
-  const onAbort = (): void => cancel(`The program cancelled it: ${messageOf(options.signal?.reason)}`.slice(0, 1_000))
-
-  async function run(): Promise<AgentRunResult> {
-    options.signal?.throwIfAborted()
-    options.signal?.addEventListener('abort', onAbort, { once: true })
-    submission = await submit()
-    if (cancelReason !== null) void sendCancel(submission)
-    return follow(submission)
-  }
-
-  async function follow({ client, submitted: { task_id } }: Submission): Promise<AgentRunResult> {
+  async #follow({ client, submitted: { task_id } }: Submission): Promise<AgentRunResult> {
+    const { onApproval, tell } = this.#options
     const fold = resultFold()
-    const approvals = options.onApproval === null ? null : askApprovals(task_id, client, options.onApproval, options.tell)
+    const approvals = onApproval === null ? null : askApprovals(task_id, client, onApproval, tell)
     try {
-      for await (const each of followed(client, task_id)) {
-        if ('delta' in each) guarded('onDelta', () => options.onDelta?.(each.delta))
+      for await (const each of this.#followed(client, task_id)) {
+        if ('delta' in each) this.#guarded('onDelta', () => this.#options.onDelta?.(each.delta))
         else {
           fold.add(each.event)
           approvals?.saw(each.event)
-          guarded('onEvent', () => options.onEvent?.(each.event))
+          this.#guarded('onEvent', () => this.#options.onEvent?.(each.event))
         }
       }
     } finally {
@@ -96,31 +123,18 @@ export function openTask(
     return fold.result
   }
 
-  async function* followed(client: BeaverClient, taskId: string): AsyncGenerator<Followed> {
-    if (options.onDelta !== undefined) yield* followTask(client, taskId, { signal: over.signal })
-    else for await (const event of client.watch(taskId, { signal: over.signal })) yield { event }
+  /** The pieces of answers are requested only if somebody listens to them. */
+  async *#followed(client: BeaverClient, taskId: string): AsyncGenerator<Followed> {
+    const { signal } = this.#over
+    if (this.#options.onDelta !== undefined) yield* followTask(client, taskId, { signal })
+    else for await (const event of client.watch(taskId, { signal })) yield { event }
   }
 
-  function guarded(name: string, act: () => void): void {
+  #guarded(name: string, act: () => void): void {
     try {
       act()
     } catch (error) {
-      options.tell(`${name} failed: ${messageOf(error)}`)
+      this.#options.tell(`${name} failed: ${messageOf(error)}`)
     }
-  }
-
-  const result = Promise.race([run(), broken]).finally(() => {
-    options.signal?.removeEventListener('abort', onAbort)
-    over.abort()
-  })
-  return {
-    result,
-    get taskId() {
-      return submission?.submitted.task_id ?? null
-    },
-    cancel,
-    letGo(error) {
-      breakOff(error)
-    },
   }
 }

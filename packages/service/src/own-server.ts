@@ -1,69 +1,59 @@
 // The nats-server of an embedded service. If it dies, it is started again on the same port, so that every client reconnects.
+// How often is the row `service_nats` of core's supervisors.
 // N1. The server never outlives this process, however the process ends.
 // N2. If the server dies too often, it is given up, and `failed` says so.
-import { setTimeout as sleep } from 'node:timers/promises'
-import { BeaverError, messageOf } from '@beaver/core'
+import { BeaverError, type Clock, type Logger, type RunningChild, startSupervision, supervisors, systemClock } from '@beaver/core'
 import { type EmbeddedServer, startEmbeddedServer } from '@beaver/nats'
 
 export interface OwnServer {
   readonly url: string
-  /** The process id of the current server. */
+  /** The process id of the current server. While it is started again, that of the last one. */
   readonly pid: number
   /** Rejects with a BeaverError if the server cannot be kept alive. */
   readonly failed: Promise<never>
   stop(): Promise<void>
 }
 
-const restartsMax = 5
-const restartsPeriodMs = 60_000
-const restartPauseMs = 100
+export interface OwnServerOptions {
+  readonly binary: string
+  readonly dataDir: string
+  readonly tell: (message: string) => void
+  readonly logger: Logger
+  /** For the pauses before restarts. Default: the clock of the system. */
+  readonly clock?: Clock
+}
 
 /**
  * Starts the server.
  *
  * @throws {BeaverError} `server_missing`, `server_too_old`, `start_failed`
  */
-export async function ownServer(options: { binary: string; dataDir: string; tell: (message: string) => void }): Promise<OwnServer> {
-  const { binary, dataDir, tell } = options
-  const { promise: failed, reject: fail } = Promise.withResolvers<never>()
-  failed.catch(() => {}) // a rejection without a listener must not end the process
-  let server: EmbeddedServer = await startEmbeddedServer({ binary, dataDir })
-  const { url, port } = server
-  let stopping = false
-
-  async function keep(): Promise<void> {
-    const deaths: number[] = []
-    for (;;) {
-      const { code } = await server.closed
-      if (stopping) return
-      const now = Date.now()
-      deaths.push(now)
-      const recent = deaths.filter((death) => now - death < restartsPeriodMs).length
-      if (recent > restartsMax)
-        return fail(new BeaverError('start_failed', `The nats-server died ${recent} times within ${restartsPeriodMs / 1000} s. Its log is in ${dataDir}.`))
-      tell(`The nats-server died (${code === null ? 'killed' : `exit code ${code}`}) and is started again.`)
-      await sleep(restartPauseMs * recent)
-      if (stopping) return
-      try {
-        server = await startEmbeddedServer({ binary, dataDir, port })
-      } catch (error) {
-        return fail(new BeaverError('start_failed', `The nats-server does not start again: ${messageOf(error)}`, { cause: error }))
-      }
-    }
-  }
-  const keeping = keep()
-
+export async function ownServer({ binary, dataDir, tell, logger, clock = systemClock }: OwnServerOptions): Promise<OwnServer> {
+  const { periodMs } = supervisors.service_nats.intensity
+  const supervision = startSupervision<EmbeddedServer & RunningChild>({
+    spec: supervisors.service_nats,
+    logger,
+    clock,
+    fieldsOf: ({ pid }) => ({ pid }),
+    onStatus(status) {
+      if (status.kind === 'died') tell(`The nats-server died (${status.reason}) and is started again.`)
+    },
+    failure: ({ deaths, reason }) =>
+      new BeaverError('start_failed', `The nats-server died ${deaths} times within ${periodMs / 1000} s (last: ${reason}). Its log is in ${dataDir}.`),
+  })
+  let newest: EmbeddedServer | null = null
+  const { url, pid } = await supervision.add({ id: 'nats-server', restart: 'permanent' }, async () => {
+    const server = await startEmbeddedServer({ binary, dataDir, ...(newest === null ? {} : { port: newest.port }) })
+    newest = server
+    const gone = server.closed.then(({ code }) => ({ reason: code === null ? 'killed' : `exit code ${code}`, normal: code === 0 }))
+    return { ...server, gone }
+  })
   return {
     url,
     get pid() {
-      return server.pid
+      return newest?.pid ?? pid
     },
-    failed,
-    async stop() {
-      stopping = true
-      await server.stop()
-      await keeping
-      await server.stop() // a server that was being started in the meantime
-    },
+    failed: supervision.failed,
+    stop: () => supervision.stop(),
   }
 }

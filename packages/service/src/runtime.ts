@@ -47,7 +47,7 @@ export async function startRuntime(settings: Settings): Promise<Runtime> {
   let hooks: () => Promise<void> = async () => {}
   await using undo = new AsyncDisposableStack()
   undo.defer(lockHome(config.home))
-  const own = config.nats_url === undefined ? await ownServer({ ...(await serverPlace(settings)), tell }) : null
+  const own = config.nats_url === undefined ? await ownServer({ ...(await serverPlace(settings)), tell, logger: settings.logger }) : null
   if (own !== null) undo.defer(() => own.stop())
   const url = own?.url ?? (config.nats_url as string)
   const nc = await connectNats({ url, name: 'beaver-service' })

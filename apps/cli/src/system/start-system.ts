@@ -7,7 +7,7 @@
 // is a line of logs/up.log.
 import { appendFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { BeaverError, type Clock, type Logger, startSupervision, type Supervision, supervisors, systemClock } from '@beaver/core'
+import { BeaverError, type Clock, type Logger, startSupervision, type Supervision, type SupervisionStatus, supervisors, systemClock } from '@beaver/core'
 import { connectNats, findNatsServer } from '@beaver/nats'
 import { type Config, lockHome, removeSystemFile, stderrLogger, writeSystemFile } from '@beaver/platform'
 import { rotateLog } from './log-file.ts'
@@ -39,99 +39,147 @@ const projectorStopMsMax = 5_000
 /** The time that a supervisor needs after its tasks were handed over. */
 const afterDrainMsMax = 10_000
 
+export interface StartOptions {
+  readonly onStatus?: (status: SystemStatus) => void
+  readonly signal?: AbortSignal
+  /** For the pauses before restarts. */
+  readonly clock?: Clock
+}
+
 /** @throws {BeaverError} `start_failed`, `server_missing`, `server_too_old`, `unreachable`, `invalid_configuration` */
-export async function startSystem(
-  config: Config,
-  options: { onStatus?: (status: SystemStatus) => void; signal?: AbortSignal; /** For the pauses before restarts. */ clock?: Clock } = {},
-): Promise<System> {
-  const signal = options.signal ?? new AbortController().signal
-  const tell = options.onStatus ?? ((): void => {})
-  const unlock = lockHome(config.home)
-  const started = new Map<string, Service>()
-  const logFiles = new Map<string, string>()
-  const startedAt = new Date().toISOString()
-  let stopped: Promise<void> | null = null
-  let natsUrl = config.nats_url ?? ''
-  let written = false
-
-  const services: Supervision<Service> = startSupervision<Service>({
-    spec: supervisors.services,
-    logger: logOf(config),
-    clock: options.clock ?? systemClock,
-    fieldsOf: ({ pid }) => ({ pid }),
-    onStatus(status) {
-      if (status.kind === 'ready') started.set(status.id, status.child)
-      if (stopped !== null || status.kind === 'escalated') return
-      if (written) describe()
-      if (status.kind === 'ready') tell({ kind: 'ready', name: status.id, pid: status.child.pid, restarted: status.restarted })
-      else tell({ kind: 'died', name: status.id, reason: status.reason, pauseMs: status.pauseMs, deaths: status.deaths })
-    },
-    failure: ({ id, reason, deaths }) =>
-      new BeaverError(
-        'start_failed',
-        `The ${id} died ${deaths} times within ${supervisors.services.intensity.periodMs / 1000} s (last: ${reason}), so Beaver stops. Its log: ${logFiles.get(id)}`,
-      ),
-  })
-  const pidOf = (name: string): number | null => services.get(name)?.pid ?? null
-  const describe = (): void => {
-    const children = Object.fromEntries([...started.keys()].map((name) => [name, pidOf(name)]))
-    writeSystemFile(config.home, { nats_url: natsUrl, namespace: config.namespace, tenant: config.tenant, started_at: startedAt, children })
-  }
-  const start = async ({ name, logFile, start: begin }: ServiceSpec): Promise<Service> => {
-    rotateLog(logFile)
-    logFiles.set(name, logFile)
-    tell({ kind: 'starting', name })
-    return services.add({ id: name, restart: 'permanent' }, async (life) => {
-      const service = await begin(AbortSignal.any([signal, life]))
-      return { ...service, stop: () => (tell({ kind: 'stopping', name }), service.stop()) }
-    })
-  }
-  const stop = (): Promise<void> => (stopped ??= end())
-
-  async function end(): Promise<void> {
-    await services.stop()
-    removeSystemFile(config.home)
-    unlock()
-  }
-
+export async function startSystem(config: Config, options: StartOptions = {}): Promise<System> {
+  const system = new LocalSystem(config, options)
   try {
-    if (config.nats_url === undefined) {
-      const { binary, version } = await findNatsServer(config.natsServerBinary, process.env['PATH'])
-      const dataDir = join(config.home, 'nats')
-      const logFile = join(dataDir, 'nats-server.log')
-      natsUrl = String((await start(natsProcess({ binary, version, dataDir, logFile }))).info['url'])
-    } else {
-      await (await connectNats({ url: config.nats_url, name: 'beaver-up' })).close() // it must answer, and be new enough
-    }
-    const env = serviceEnvironment(config, natsUrl)
-    const service = (name: string, stopMsMax: number): ServiceSpec =>
-      serviceProcess({ name, env, logFile: join(config.home, 'logs', `${name}.log`), startMsMax: serviceStartMsMax, stopMsMax })
-    if (!signal.aborted) {
-      // The parts start together. Their order in the table decides the reverse order in which they stop.
-      const ready = await Promise.allSettled([
-        start(service('projector', projectorStopMsMax)),
-        start(service('supervisor', config.daemon.drain_ms + afterDrainMsMax)),
-      ])
-      const [refused] = ready.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []))
-      if (refused !== undefined) throw refused
-    }
-    if (signal.aborted) throw new BeaverError('start_failed', 'The start was interrupted.')
-    describe()
-    written = true
+    await system.start()
   } catch (error) {
-    await stop()
+    await system.stop()
     throw error
   }
+  return system
+}
 
-  return {
-    natsUrl,
-    embedded: config.nats_url === undefined,
-    get parts() {
-      return [...started].map(([name, { info }]) => ({ name, pid: pidOf(name), info }))
-    },
-    failed: services.failed,
-    stop,
-    kill: () => services.kill(),
+class LocalSystem implements System {
+  readonly embedded: boolean
+  natsUrl: string
+  readonly #config: Config
+  readonly #signal: AbortSignal
+  readonly #tell: (status: SystemStatus) => void
+  readonly #unlock: () => void
+  readonly #startedAt = new Date().toISOString()
+  readonly #services: Supervision<Service>
+  /** Each part as it was when it was ready last. */
+  readonly #started = new Map<string, Service>()
+  readonly #logFiles = new Map<string, string>()
+  /** The file of the system is written when all parts are ready, and again after each restart. */
+  #up = false
+  #stopped: Promise<void> | null = null
+
+  constructor(config: Config, { onStatus = () => {}, signal = new AbortController().signal, clock = systemClock }: StartOptions) {
+    this.embedded = config.nats_url === undefined
+    this.natsUrl = config.nats_url ?? ''
+    this.#config = config
+    this.#signal = signal
+    this.#tell = onStatus
+    this.#unlock = lockHome(config.home)
+    this.#services = startSupervision<Service>({
+      spec: supervisors.services,
+      logger: logOf(config),
+      clock,
+      fieldsOf: ({ pid }) => ({ pid }),
+      onStatus: (status) => this.#onStatus(status),
+      failure: (part) => this.#failure(part),
+    })
+  }
+
+  get failed(): Promise<never> {
+    return this.#services.failed
+  }
+
+  get parts(): System['parts'] {
+    return [...this.#started].map(([name, { info }]) => ({ name, pid: this.#pidOf(name), info }))
+  }
+
+  /** Starts the parts. If it fails, `stop` ends those that run. */
+  async start(): Promise<void> {
+    if (this.embedded) await this.#startNats()
+    else await (await connectNats({ url: this.natsUrl, name: 'beaver-up' })).close() // it must answer, and be new enough
+    if (!this.#signal.aborted) await this.#startServices()
+    if (this.#signal.aborted) throw new BeaverError('start_failed', 'The start was interrupted.')
+    this.#writeFile()
+    this.#up = true
+  }
+
+  stop(): Promise<void> {
+    return (this.#stopped ??= this.#end())
+  }
+
+  kill(): void {
+    this.#services.kill()
+  }
+
+  async #end(): Promise<void> {
+    await this.#services.stop()
+    removeSystemFile(this.#config.home)
+    this.#unlock()
+  }
+
+  async #startNats(): Promise<void> {
+    const { home, natsServerBinary } = this.#config
+    const { binary, version } = await findNatsServer(natsServerBinary, process.env['PATH'])
+    const dataDir = join(home, 'nats')
+    const { info } = await this.#startPart(natsProcess({ binary, version, dataDir, logFile: join(dataDir, 'nats-server.log') }))
+    this.natsUrl = String(info['url'])
+  }
+
+  /** The parts start together. Their order in the table decides the reverse order in which they stop. */
+  async #startServices(): Promise<void> {
+    const { home, daemon } = this.#config
+    const env = serviceEnvironment(this.#config, this.natsUrl)
+    const service = (name: string, stopMsMax: number): ServiceSpec =>
+      serviceProcess({ name, env, logFile: join(home, 'logs', `${name}.log`), startMsMax: serviceStartMsMax, stopMsMax })
+    const ready = await Promise.allSettled([
+      this.#startPart(service('projector', projectorStopMsMax)),
+      this.#startPart(service('supervisor', daemon.drain_ms + afterDrainMsMax)),
+    ])
+    const [refused] = ready.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []))
+    if (refused !== undefined) throw refused
+  }
+
+  async #startPart({ name, logFile, start: begin }: ServiceSpec): Promise<Service> {
+    rotateLog(logFile)
+    this.#logFiles.set(name, logFile)
+    this.#tell({ kind: 'starting', name })
+    return this.#services.add({ id: name, restart: 'permanent' }, async (life) => {
+      const service = await begin(AbortSignal.any([this.#signal, life]))
+      return { ...service, stop: () => (this.#tell({ kind: 'stopping', name }), service.stop()) }
+    })
+  }
+
+  #onStatus(status: SupervisionStatus<Service>): void {
+    if (status.kind === 'ready') this.#started.set(status.id, status.child)
+    if (this.#stopped !== null || status.kind === 'escalated') return
+    if (this.#up) this.#writeFile()
+    if (status.kind === 'ready') this.#tell({ kind: 'ready', name: status.id, pid: status.child.pid, restarted: status.restarted })
+    else this.#tell({ kind: 'died', name: status.id, reason: status.reason, pauseMs: status.pauseMs, deaths: status.deaths })
+  }
+
+  #failure({ id, reason, deaths }: { readonly id: string; readonly reason: string; readonly deaths: number }): BeaverError {
+    const periodS = supervisors.services.intensity.periodMs / 1000
+    return new BeaverError(
+      'start_failed',
+      `The ${id} died ${deaths} times within ${periodS} s (last: ${reason}), so Beaver stops. Its log: ${this.#logFiles.get(id)}`,
+    )
+  }
+
+  /** Writes by what other commands find this system. */
+  #writeFile(): void {
+    const { home, namespace, tenant } = this.#config
+    const children = Object.fromEntries([...this.#started.keys()].map((name) => [name, this.#pidOf(name)]))
+    writeSystemFile(home, { nats_url: this.natsUrl, namespace, tenant, started_at: this.#startedAt, children })
+  }
+
+  #pidOf(name: string): number | null {
+    return this.#services.get(name)?.pid ?? null
   }
 }
 

@@ -6,12 +6,12 @@
 // L4. A loop ends once: the promise resolves with how the run ended, or rejects if the task no longer belongs to this daemon.
 import { type DomainEvent, draft, type EvidenceRequirement, evolveRun, filesToFind, type RecordedEvent, runEnded, type RunState, startRun } from '@beaver/core'
 import { isWorkflowTool } from '@beaver/workflows'
-import { createActor } from 'xstate'
+import { type Actor, createActor } from 'xstate'
 import { assemble } from './assemble.ts'
-import { assemblyOf } from './assembly.ts'
+import { type Assembly, assemblyOf } from './assembly.ts'
 import { finalize } from './finalize.ts'
 import { liveText } from './live-text.ts'
-import { type LoopContext, type LoopEvent, loopMachine, stepsOf } from './loop-machine.ts'
+import { type LoopContext, type LoopEffects, type LoopEvent, loopMachine, stepsOf } from './loop-machine.ts'
 import type { LoopServices } from './loop-services.ts'
 import { type LoopEnd, type LoopHost, loopEndOf, type LoopSpec, requirementsOfPart } from './loop-spec.ts'
 import type { LoopWork } from './loop-work.ts'
@@ -23,28 +23,76 @@ import { think } from './think.ts'
  *
  * @throws when the task no longer belongs to this daemon, and when an effect fails
  */
-export function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopHost, signal: AbortSignal): Promise<LoopEnd> {
-  return new Promise((resolve, reject) => {
+export async function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopHost, signal: AbortSignal): Promise<LoopEnd> {
+  const known = spec.resume === null ? null : foldRun(spec.resume)
+  if (known !== null && runEnded(known)) return loopEndOf(known, requirementsOfPart(spec.part))
+  return new AgentLoop({ spec, services, host, signal }, known).run()
+}
+
+type EffectName = keyof LoopEffects
+
+/** The states in which an effect begins. */
+const statesOf: Readonly<Record<EffectName, readonly RunState['status'][]>> = {
+  assemble: ['assembling'],
+  think: ['thinking'],
+  act: ['acting', 'waiting_for_approval'],
+  finalize: ['finalizing'],
+}
+
+/** A run that has not ended: its machine, and the effects that the machine begins. The closures are made once, not for each step. */
+class AgentLoop {
+  readonly #work: LoopWork
+  readonly #settleCalls: (run: RunState) => Promise<void>
+  readonly #actor: Actor<typeof loopMachine>
+  readonly #requirements: readonly EvidenceRequirement[]
+  readonly #resumed: boolean
+  readonly #over = Promise.withResolvers<LoopEnd>()
+
+  /** @param known the run as the journal has it; `null`: it has not begun */
+  constructor(parts: Pick<LoopWork, 'spec' | 'services' | 'host' | 'signal'>, known: RunState | null) {
+    const { spec, services } = parts
     const assembly = assemblyOf(spec, services)
-    const known = spec.resume === null ? null : foldRun(spec.resume)
-    const requirements = requirementsOfPart(spec.part)
-    if (known !== null && runEnded(known)) return resolve(loopEndOf(known, requirements))
-    const initial =
-      known ??
-      startRun({
-        ...spec.start,
-        max_tool_iterations: assembly.profile?.maxToolIterations ?? spec.start.max_tool_iterations,
-        tools: [...assembly.tools.keys(), ...assembly.workflows.keys()],
-      })
+    const run = known ?? newRun(spec, assembly)
+    this.#resumed = known !== null
+    this.#requirements = requirementsOfPart(spec.part)
+    this.#work = this.#workOn(parts, { assembly, start: run.start })
+    this.#settleCalls = callSettler(this.#work, new Set(run.calls.filter((call) => call.started).map((call) => call.id)))
+    const input: LoopContext = {
+      run,
+      lastResult: spec.resume?.findLast((each) => each.type === 'tool_result_recorded')?.data ?? null,
+      effects: {
+        assemble: () => this.#begin('assemble'),
+        think: () => this.#begin('think'),
+        act: () => this.#begin('act'),
+        finalize: () => this.#begin('finalize'),
+      },
+    }
+    this.#actor = createActor(loopMachine, known === null ? { input } : { input, snapshot: loopMachine.resolveState({ value: known.status, context: input }) })
+  }
+
+  run(): Promise<LoopEnd> {
+    const { promise, resolve, reject } = this.#over
+    this.#actor.subscribe({
+      next: ({ status, context }) => {
+        if (status === 'done') resolve(loopEndOf(context.run, this.#requirements))
+      },
+      error: reject,
+    })
+    this.#actor.start()
+    // A restored state does not run its entry action, so this event begins its effect again.
+    if (this.#resumed) this.#actor.send({ type: 'loop.resumed' })
+    return promise
+  }
+
+  /** What the effects work with: the parts of the run, and the machine behind functions. */
+  #workOn(parts: Pick<LoopWork, 'spec' | 'services' | 'host' | 'signal'>, { assembly, start }: Pick<LoopWork, 'assembly' | 'start'>): LoopWork {
+    const { spec, services, host } = parts
     let admitted = spec.admitted
-    const work: LoopWork = {
-      spec,
-      services,
-      host,
-      signal,
+    return {
+      ...parts,
       assembly,
-      start: initial.start,
-      files: filesToFind(requirements),
+      start,
+      files: filesToFind(this.#requirements),
       madeAhead: new Map(),
       live: spec.stream ? liveText(services.clock, host.delta) : null,
       takeAdmission() {
@@ -52,52 +100,59 @@ export function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopH
         admitted = false
         return had
       },
-      run: () => actor.getSnapshot().context.run,
-      lastResult: () => actor.getSnapshot().context.lastResult,
-      async record(events) {
-        const first = await host.append(events.map(draft), endWith(work.run(), events, requirements))
-        for (const step of stepsOf(events, first)) actor.send(step)
-      },
-      receive: (recorded, taskseq) => actor.send({ type: recorded.type, recorded, taskseq } as LoopEvent),
+      run: () => this.#run,
+      lastResult: () => this.#actor.getSnapshot().context.lastResult,
+      record: (events) => this.#record(events),
+      receive: (recorded, taskseq) => this.#actor.send({ type: recorded.type, recorded, taskseq } as LoopEvent),
       isTool: (name) => isWorkflowTool(name) || assembly.tools.has(name) || [...services.tools, ...services.definitions].some((each) => each.name === name),
     }
-    const settleCalls = callSettler(work, new Set(initial.calls.filter((call) => call.started).map((call) => call.id)))
-    const input: LoopContext = {
-      run: initial,
-      lastResult: spec.resume?.findLast((each) => each.type === 'tool_result_recorded')?.data ?? null,
-      effects: {
-        assemble: () => effect(['assembling'], () => assemble(work, known !== null)),
-        think: () => effect(['thinking'], (run) => think(work, run)),
-        act: () => effect(['acting', 'waiting_for_approval'], settleCalls),
-        finalize: () => effect(['finalizing'], (run) => finalize(work, run)),
-      },
-    }
-    const actor = createActor(loopMachine, known === null ? { input } : { input, snapshot: loopMachine.resolveState({ value: known.status, context: input }) })
+  }
 
-    /**
-     * Begins a state's effect after all events recorded with the one that entered the state were received, because they may lead to another state.
-     * An effect that fails is a broken invariant or a lost task: the loop ends, and its supervisor decides.
-     */
-    function effect(states: readonly RunState['status'][], begin: (run: RunState) => Promise<void>): void {
-      queueMicrotask(() => {
-        const { status, value, context } = actor.getSnapshot()
-        if (status !== 'active' || !states.includes(value)) return
-        begin(context.run).catch((error: unknown) => {
-          actor.stop()
-          reject(error as Error)
-        })
+  get #run(): RunState {
+    return this.#actor.getSnapshot().context.run
+  }
+
+  async #record(events: readonly DomainEvent[]): Promise<void> {
+    const first = await this.#work.host.append(events.map(draft), endWith(this.#run, events, this.#requirements))
+    for (const step of stepsOf(events, first)) this.#actor.send(step)
+  }
+
+  /**
+   * Begins a state's effect after all events recorded with the one that entered the state were received, because they may lead to another state.
+   * An effect that fails is a broken invariant or a lost task: the loop ends, and its supervisor decides.
+   */
+  #begin(name: EffectName): void {
+    queueMicrotask(() => {
+      const { status, value, context } = this.#actor.getSnapshot()
+      if (status !== 'active' || !statesOf[name].includes(value)) return
+      this.#effect(name, context.run).catch((error: unknown) => {
+        this.#actor.stop()
+        this.#over.reject(error)
       })
-    }
-
-    actor.subscribe({
-      next: ({ status, context }) => {
-        if (status === 'done') resolve(loopEndOf(context.run, requirements))
-      },
-      error: reject,
     })
-    actor.start()
-    // A restored state does not run its entry action, so this event begins its effect again.
-    if (known !== null) actor.send({ type: 'loop.resumed' })
+  }
+
+  #effect(name: EffectName, run: RunState): Promise<void> {
+    switch (name) {
+      case 'assemble':
+        return assemble(this.#work, this.#resumed)
+      case 'think':
+        return think(this.#work, run)
+      case 'act':
+        return this.#settleCalls(run)
+      case 'finalize':
+        return finalize(this.#work, run)
+      default:
+        return name satisfies never
+    }
+  }
+}
+
+function newRun(spec: LoopSpec, { profile, tools, workflows }: Assembly): RunState {
+  return startRun({
+    ...spec.start,
+    max_tool_iterations: profile?.maxToolIterations ?? spec.start.max_tool_iterations,
+    tools: [...tools.keys(), ...workflows.keys()],
   })
 }
 

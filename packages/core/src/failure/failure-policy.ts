@@ -2,6 +2,7 @@
 // F1. Every class has a policy.
 // F2. Every retry is bounded, in tries and in time.
 // F3. The caller supplies the earlier tries and waits, which it reads from the journal. No function here reads a clock.
+import { supervisors } from '../supervision/supervisors.ts'
 import type { FailureClass } from './failure-class.ts'
 
 /**
@@ -34,8 +35,8 @@ export const failurePolicies = {
   refusal: failRun,
   tool_timeout: failRun,
   tool_crash: failRun,
-  worker_lost: { action: 'restart', restartsMax: 3 },
-  out_of_memory: { action: 'restart', restartsMax: 1 },
+  worker_lost: { action: 'restart', restartsMax: supervisors.loop.intensity.restartsMax },
+  out_of_memory: { action: 'restart', restartsMax: supervisors.loop_out_of_memory.intensity.restartsMax },
   iterations_exhausted: failRun,
   budget_exceeded: failRun,
   deadline_exceeded: failRun,

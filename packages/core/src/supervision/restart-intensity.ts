@@ -1,33 +1,64 @@
-// Decides whether a child is started again after a death: OTP's intensity and period, and a pause that grows. Pure.
+// The restart budget: whether something that died is started again, and after which pause. OTP's intensity and period, and a pause that
+// grows. Everything in Beaver that starts something again asks here; supervisors.ts holds the numbers. Pure.
 // R1. A death counts for `periodMs`. If more than `restartsMax` deaths count, the intensity is exceeded.
-import type { Backoff, Intensity } from './supervisor-spec.ts'
+// R2. The pause grows with the deaths that count. After a span of `periodMs` without a death it is the first pause again.
+
+export interface Intensity {
+  /** If more than this many deaths happen within the period, the supervisor escalates. */
+  readonly restartsMax: number
+  /** `null` means the child's whole life. */
+  readonly periodMs: number | null
+  /** Which deaths count together. OTP counts `all_children`. `each_child` is the same as one supervisor for each child. */
+  readonly counts: 'each_child' | 'all_children'
+}
+
+/** The pause before a restart. It doubles with each death within the period. With `jitter` it is between half and all of this. */
+export interface Backoff {
+  /** The pause after the first death within the period. The next pauses begin with `pauseMsMin`. Default: `pauseMsMin` is the first pause. */
+  readonly pauseMsFirst?: number
+  readonly pauseMsMin: number
+  readonly pauseMsMax: number
+  readonly jitter: boolean
+}
 
 export type AfterDeath =
   | { readonly kind: 'restart'; readonly pauseMs: number; /** The deaths that count, including this one. */ readonly deaths: number }
   /** `againMs` is the time until one more restart is within the intensity. `null` means never. */
   | { readonly kind: 'exceeded'; readonly deaths: number; readonly againMs: number | null }
 
-/** @param deaths the times of the deaths in milliseconds, including the last one @param random a number in [0, 1) */
+/** @param deaths the times of the deaths in milliseconds, oldest first, including the last one @param random a number in [0, 1) */
 export function afterDeath(
   deaths: readonly number[],
   { now, random, intensity, backoff }: { now: number; random: number; intensity: Intensity; backoff: Backoff },
 ): AfterDeath {
   const { restartsMax, periodMs } = intensity
   const recent = recentDeaths(deaths, now, intensity)
-  if (recent.length > restartsMax) {
-    const oldest = recent.at(-restartsMax - 1) ?? now
-    return { kind: 'exceeded', deaths: recent.length, againMs: periodMs === null || restartsMax === 0 ? null : oldest + periodMs - now }
-  }
-  const ceiling = ceilingOf(Math.max(1, recent.length), backoff)
-  return { kind: 'restart', deaths: recent.length, pauseMs: backoff.jitter ? Math.round(ceiling / 2 + (random * ceiling) / 2) : ceiling }
-}
-
-function ceilingOf(deaths: number, { pauseMsFirst, pauseMsMin, pauseMsMax }: Backoff): number {
-  if (pauseMsFirst === undefined) return Math.min(pauseMsMax, pauseMsMin * 2 ** (deaths - 1))
-  return deaths === 1 ? pauseMsFirst : Math.min(pauseMsMax, pauseMsMin * 2 ** (deaths - 2))
+  if (!isExceeded(recent.length, intensity)) return { kind: 'restart', deaths: recent.length, pauseMs: pauseBefore(recent.length, backoff, random) }
+  const oldest = recent.at(-restartsMax - 1) ?? now
+  return { kind: 'exceeded', deaths: recent.length, againMs: periodMs === null || restartsMax === 0 ? null : oldest + periodMs - now }
 }
 
 /** The deaths that still count. If the clock is set back by more than the period, earlier deaths no longer count. */
-export function recentDeaths(deaths: readonly number[], now: number, { periodMs }: Intensity): number[] {
+export function recentDeaths(deaths: readonly number[], now: number, { periodMs }: Pick<Intensity, 'periodMs'>): number[] {
   return deaths.filter((at) => periodMs === null || Math.abs(now - at) < periodMs)
+}
+
+/** Whether so many deaths are too many. Call it directly if the journal counts the deaths. */
+export const isExceeded = (deaths: number, { restartsMax }: Pick<Intensity, 'restartsMax'>): boolean => deaths > restartsMax
+
+/**
+ * The pause before the next start, in milliseconds.
+ *
+ * @param deaths the deaths that count, including the last one, at least 1
+ * @param random a number in [0, 1), for the jitter
+ */
+export function pauseBefore(deaths: number, backoff: Backoff, random = 0): number {
+  const ceiling = ceilingOf(Math.max(1, deaths), backoff)
+  return backoff.jitter ? Math.round(ceiling / 2 + (random * ceiling) / 2) : ceiling
+}
+
+function ceilingOf(deaths: number, { pauseMsFirst, pauseMsMin, pauseMsMax }: Backoff): number {
+  const doublings = deaths - (pauseMsFirst === undefined ? 1 : 2)
+  // The bound of the exponent keeps the product finite, however many deaths count.
+  return doublings < 0 ? (pauseMsFirst ?? pauseMsMin) : Math.min(pauseMsMax, pauseMsMin * 2 ** Math.min(doublings, 40))
 }

@@ -128,9 +128,9 @@ it('starts those after it again with a child of rest_for_one', async () => {
 })
 
 describe('a crash loop', () => {
-  const bounded = Object.values(supervisors).filter(({ id }) => id !== 'team')
+  const run = Object.values(supervisors).filter((row) => 'strategy' in row)
 
-  it.each(bounded.map((spec) => [spec.id, spec] as const))(
+  it.each(run.map((spec) => [spec.id, spec] as const))(
     'trips the supervisor %s after the restarts of its data, with one line',
     async (_, spec: SupervisorSpec) => {
       const { supervision, add, starts, lines, statuses } = stage(spec, () => 'crash')

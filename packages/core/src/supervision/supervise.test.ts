@@ -1,16 +1,18 @@
 // Given a supervisor with running children, when one ends, then these actions: OTP's semantics, strategy by strategy.
 import { describe, expect, it } from 'vitest'
+import type { Intensity } from './restart-intensity.ts'
 import { newSupervisor, supervise, type SupervisorAction, type SupervisorEvent, type SupervisorState } from './supervise.ts'
-import type { ChildSpec, Escalation, Intensity, Restart, Strategy, SupervisorSpec } from './supervisor-spec.ts'
+import type { ChildSpec, Escalation, Restart, Strategy, SupervisorSpec } from './supervisor-spec.ts'
 
 const base: SupervisorSpec = {
   id: 'test',
   strategy: 'one_for_one',
-  children: [],
+  what: 'part',
   intensity: { restartsMax: 2, periodMs: 1_000, counts: 'all_children' },
   backoff: { pauseMsMin: 100, pauseMsMax: 300, jitter: false },
   escalation: { kind: 'fail', says: 'everything ends' },
   firstStart: 'must_succeed',
+  why: 'small numbers are easy to read',
 }
 
 const spec = (strategy: Strategy, { escalation = 'fail', ...intensity }: { escalation?: Escalation['kind'] } & Partial<Intensity> = {}): SupervisorSpec => ({

@@ -1,6 +1,7 @@
-// A supervisor as data: which children it keeps, when and how often it starts them again, and what happens after that. The terms are OTP's.
-// supervise.ts decides, and supervisors.ts holds the values.
+// A supervisor as data: what it starts again, how often, and what happens after that. The terms are OTP's.
+// restart-intensity.ts decides about the next restart, supervise.ts about the children, and supervisors.ts holds the values.
 // P1. Every restart is bounded: by an intensity within a period, or by a number over the child's whole life.
+import type { Backoff, Intensity } from './restart-intensity.ts'
 
 /**
  * The children that are started again after a death.
@@ -24,24 +25,6 @@ export interface ChildSpec {
   readonly restart: Restart
 }
 
-export interface Intensity {
-  /** If more than this many deaths happen within the period, the supervisor escalates. */
-  readonly restartsMax: number
-  /** `null` means the child's whole life. */
-  readonly periodMs: number | null
-  /** Which deaths count together. OTP counts `all_children`. `each_child` is the same as one supervisor for each child. */
-  readonly counts: 'each_child' | 'all_children'
-}
-
-/** The pause before a restart. It doubles with each death within the period. With `jitter` it is between half and all of this. */
-export interface Backoff {
-  /** The pause after the first death within the period. The next pauses begin with `pauseMsMin`. Default: `pauseMsMin` is the first pause. */
-  readonly pauseMsFirst?: number
-  readonly pauseMsMin: number
-  readonly pauseMsMax: number
-  readonly jitter: boolean
-}
-
 /**
  * What happens if the intensity is exceeded. `says` is the sentence for the log and the documentation.
  * - `fail`: all children are stopped, and the supervisor fails. Its own supervisor or its caller decides what happens then.
@@ -53,14 +36,23 @@ export interface Escalation {
   readonly says: string
 }
 
-export interface SupervisorSpec {
+/** How often something is started again. Places that restart in their own way, such as from the journal, apply it themselves. */
+export interface RestartPolicy {
   readonly id: string
-  readonly strategy: Strategy
-  /** The children that it has from the beginning, in the order of their start. Further ones may be added. */
-  readonly children: readonly ChildSpec[]
+  /** What is started again, for the documentation. */
+  readonly what: string
   readonly intensity: Intensity
-  readonly backoff: Backoff
+  /** `null` means that there is no pause. */
+  readonly backoff: Backoff | null
   readonly escalation: Escalation
+  /** The reason of the numbers, for the documentation. */
+  readonly why: string
+}
+
+/** A supervisor that startSupervision runs. */
+export interface SupervisorSpec extends RestartPolicy {
+  readonly strategy: Strategy
+  readonly backoff: Backoff
   /** If the first start of a child fails, the caller gets the error and the child is not kept, or the failure counts as a death. */
   readonly firstStart: 'must_succeed' | 'counts_as_death'
 }

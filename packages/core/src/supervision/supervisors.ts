@@ -1,112 +1,134 @@
-// Every supervisor of Beaver, with its data. docs/reference/supervision.md shows the same table, and a test compares the two.
-// The code that runs a supervisor reads its row here. No code reads the rows of tasks, teams and loops: they describe decisions of the runtime.
-// T1. Nothing in Beaver is started again without a bound, and each bound is in this table.
-import { failurePolicies } from '../failure/failure-policy.ts'
-import type { SupervisorSpec } from './supervisor-spec.ts'
+// Every restart of Beaver, with its numbers and their reasons. docs/reference/supervision.md shows the same table, and a test compares the two.
+// Rows with a `strategy` are supervisors that startSupervision runs. The runtime applies the others: it restarts in its own way.
+// T1. Nothing in Beaver is started again without a bound, and each bound is in this table. A read, a request or a subscription that is
+//     repeated is no restart: its pauses are where it is made.
+// T2. The code that restarts something reads its row here. A configuration may change `restartsMax`, and nothing else.
+import type { RestartPolicy, SupervisorSpec } from './supervisor-spec.ts'
+
+/** Beaver gives up on a task that lost this many times its bound of charged owners in a row without progress. */
+export const timesWithoutProgress = 20
+
+const ownersLostMax = 5
+const ofService = {
+  intensity: { restartsMax: 5, periodMs: 60_000, counts: 'each_child' },
+  backoff: { pauseMsFirst: 10, pauseMsMin: 200, pauseMsMax: 5_000, jitter: false },
+} as const
+const ofMcpServer = {
+  what: 'MCP server',
+  strategy: 'one_for_one',
+  intensity: { restartsMax: 5, periodMs: 600_000, counts: 'each_child' },
+  backoff: { pauseMsMin: 500, pauseMsMax: 30_000, jitter: true },
+  firstStart: 'counts_as_death',
+} as const
+const ofLoop = {
+  what: 'loop',
+  backoff: null,
+  escalation: { kind: 'leave', says: 'the run fails with the failure class, and its team or task decides' },
+} as const
+const ofTask = { what: 'owner of the task', escalation: { kind: 'leave', says: 'the task is dead-lettered and fails' } } as const
 
 export const supervisors = {
   /**
    * The parts of `beaver up`. The strategy is one for one although all parts use the nats-server: a daemon that is started again gives up
    * the tasks that it drives and must read their logs. A daemon that goes on reconnects by itself, on the same port, and waits for its writes.
-   * The first death in a while leads to a restart with almost no pause, because tasks make no progress until the part is back.
    */
   services: {
+    ...ofService,
     id: 'services',
+    what: 'nats-server, projector, supervisor',
     strategy: 'one_for_one',
-    children: [
-      { id: 'nats-server', restart: 'permanent' },
-      { id: 'projector', restart: 'permanent' },
-      { id: 'supervisor', restart: 'permanent' },
-    ],
-    intensity: { restartsMax: 5, periodMs: 60_000, counts: 'each_child' },
-    backoff: { pauseMsFirst: 10, pauseMsMin: 200, pauseMsMax: 5_000, jitter: false },
     escalation: { kind: 'fail', says: '"beaver up" stops everything and ends with exit code 3' },
     firstStart: 'must_succeed',
+    why: 'tasks make no progress until the part is back, so the first pause is short',
   },
-  /** The worker threads of a daemon. */
-  worker_pool: {
-    id: 'worker_pool',
+  /** The nats-server of an AgentService. A restart uses the port of the first start. */
+  service_nats: {
+    ...ofService,
+    id: 'service_nats',
+    what: 'nats-server of an AgentService',
     strategy: 'one_for_one',
-    children: [{ id: 'worker thread', restart: 'permanent' }],
-    intensity: { restartsMax: 20, periodMs: 60_000, counts: 'all_children' },
-    backoff: { pauseMsMin: 50, pauseMsMax: 1_000, jitter: false },
-    escalation: { kind: 'fail', says: 'the daemon ends, and its supervisor decides' },
+    escalation: { kind: 'fail', says: 'the service fails, and the program that embeds it decides' },
     firstStart: 'must_succeed',
-  },
-  /** An MCP server that a daemon starts. Each has its own supervisor. `restarts_max` of its configuration is the intensity. */
-  mcp_program: {
-    id: 'mcp_program',
-    strategy: 'one_for_one',
-    children: [{ id: 'MCP server', restart: 'permanent' }],
-    intensity: { restartsMax: 5, periodMs: 600_000, counts: 'each_child' },
-    backoff: { pauseMsMin: 500, pauseMsMax: 30_000, jitter: true },
-    escalation: { kind: 'leave', says: 'its tools are withdrawn until the daemon starts again' },
-    firstStart: 'counts_as_death',
-  },
-  /** An MCP server over HTTP. Beaver cannot start it, so it is connected again for as long as the daemon runs. */
-  mcp_http: {
-    id: 'mcp_http',
-    strategy: 'one_for_one',
-    children: [{ id: 'MCP server', restart: 'permanent' }],
-    intensity: { restartsMax: 5, periodMs: 600_000, counts: 'each_child' },
-    backoff: { pauseMsMin: 500, pauseMsMax: 30_000, jitter: true },
-    escalation: { kind: 'wait', says: 'it is connected again as soon as the period allows' },
-    firstStart: 'counts_as_death',
+    why: 'it is the same child as in `services`',
   },
   /** The simulated model beside a daemon. A restart uses the port of the first start. */
   simulated_model: {
     id: 'simulated_model',
+    what: 'simulated model',
     strategy: 'one_for_one',
-    children: [{ id: 'simulated model', restart: 'permanent' }],
     intensity: { restartsMax: 5, periodMs: 60_000, counts: 'each_child' },
     backoff: { pauseMsMin: 200, pauseMsMax: 5_000, jitter: false },
     escalation: { kind: 'fail', says: 'the daemon ends, and its supervisor decides' },
     firstStart: 'must_succeed',
+    why: 'calls fail meanwhile and are tried again, so no short first pause is needed',
   },
-  /** A task among the daemons. A death is an owner that went away without a release. `daemon.owners_lost_max` is the intensity. */
-  task: {
-    id: 'task',
-    strategy: 'one_for_one',
-    children: [{ id: 'owner of the task', restart: 'transient' }],
-    intensity: { restartsMax: 5, periodMs: null, counts: 'each_child' },
-    backoff: { pauseMsMin: 0, pauseMsMax: 0, jitter: false },
-    escalation: { kind: 'leave', says: 'the task is dead-lettered and fails' },
-    firstStart: 'counts_as_death',
+  /** An MCP server that a daemon starts. Each has its own supervisor. `restarts_max` of its configuration is the intensity. */
+  mcp_program: {
+    ...ofMcpServer,
+    id: 'mcp_program',
+    escalation: { kind: 'leave', says: 'its tools are withdrawn until the daemon starts again' },
+    why: 'a program of others may be slow to start, and agents can work without it',
   },
-  /** The nodes of a team. A node that failed is not run again, and the nodes that depend on it are blocked. */
-  team: {
-    id: 'team',
-    strategy: 'one_for_one',
-    children: [{ id: 'node', restart: 'temporary' }],
-    intensity: { restartsMax: 0, periodMs: null, counts: 'each_child' },
-    backoff: { pauseMsMin: 0, pauseMsMax: 0, jitter: false },
-    escalation: { kind: 'leave', says: 'what depends on the node is blocked, and the other branches go on' },
-    firstStart: 'counts_as_death',
+  /** An MCP server over HTTP. Beaver cannot start it, so it is connected again for as long as the daemon runs. */
+  mcp_http: {
+    ...ofMcpServer,
+    id: 'mcp_http',
+    escalation: { kind: 'wait', says: 'it is connected again as soon as the period allows' },
+    why: 'many daemons may ask one server, so the pauses differ from each other',
   },
-  /** A loop whose thread is lost. It is folded from the journal and goes on in another thread. */
+  /** The worker threads of a daemon. A loss that is charged to a loop does not count for the intensity. */
+  worker_pool: {
+    id: 'worker_pool',
+    what: 'worker thread',
+    intensity: { restartsMax: 20, periodMs: 60_000, counts: 'all_children' },
+    backoff: { pauseMsMin: 50, pauseMsMax: 1_000, jitter: false },
+    escalation: { kind: 'fail', says: 'the daemon ends, and its supervisor decides' },
+    why: 'a thread starts fast and serves many loops; only losses without a suspect speak against the daemon',
+  },
+  /** A tool of the user in the worker threads. A death is a lost thread in which a call of the tool was under way. */
+  suspect_tool: {
+    id: 'suspect_tool',
+    what: 'tool in a worker thread',
+    intensity: { restartsMax: 2, periodMs: 600_000, counts: 'each_child' },
+    backoff: null,
+    escalation: { kind: 'leave', says: 'its calls run in a separate process until the daemon ends' },
+    why: 'one or two losses may be a coincidence; an innocent tool in a separate process only costs time',
+  },
+  /** A loop whose thread is lost. It is folded from the journal and goes on in another thread. The journal counts its restarts. */
   loop: {
+    ...ofLoop,
     id: 'loop',
-    strategy: 'one_for_one',
-    children: [{ id: 'loop', restart: 'transient' }],
-    intensity: { restartsMax: restartsOf('worker_lost'), periodMs: null, counts: 'each_child' },
-    backoff: { pauseMsMin: 0, pauseMsMax: 0, jitter: false },
-    escalation: { kind: 'leave', says: 'the run fails with the failure class, and its team or task decides' },
-    firstStart: 'counts_as_death',
+    intensity: { restartsMax: 3, periodMs: null, counts: 'each_child' },
+    why: 'an answer of a model that breaks a thread several times will do so again',
   },
-  /** A loop whose thread ran out of memory. It is likely to do so again. */
+  /** A loop whose thread ran out of memory. */
   loop_out_of_memory: {
+    ...ofLoop,
     id: 'loop_out_of_memory',
-    strategy: 'one_for_one',
-    children: [{ id: 'loop', restart: 'transient' }],
-    intensity: { restartsMax: restartsOf('out_of_memory'), periodMs: null, counts: 'each_child' },
-    backoff: { pauseMsMin: 0, pauseMsMax: 0, jitter: false },
-    escalation: { kind: 'leave', says: 'the run fails with the failure class, and its team or task decides' },
-    firstStart: 'counts_as_death',
+    intensity: { restartsMax: 1, periodMs: null, counts: 'each_child' },
+    why: 'the same answer is likely to fill the memory again',
   },
-} as const satisfies Readonly<Record<string, SupervisorSpec>>
-
-/** The bound comes from the policy of the failure class, where it is defined once. */
-function restartsOf(failureClass: 'worker_lost' | 'out_of_memory'): number {
-  const policy = failurePolicies[failureClass]
-  return policy.action === 'restart' ? policy.restartsMax : 0
-}
+  /** A loop whose tools took the thread along, with either failure class. */
+  loop_suspect_tools: {
+    ...ofLoop,
+    id: 'loop_suspect_tools',
+    intensity: { restartsMax: 16, periodMs: null, counts: 'each_child' },
+    why: 'each tool costs a run one thread, because it runs in a separate process afterwards; the bound is for tools that find another way',
+  },
+  /** A task whose owner died while a tool call was under way. `daemon.owners_lost_max` is the intensity. The journal counts the owners. */
+  task: {
+    ...ofTask,
+    id: 'task',
+    intensity: { restartsMax: ownersLostMax, periodMs: null, counts: 'each_child' },
+    backoff: null,
+    why: 'a tool that kills its owner must not kill every daemon; the others take the task over at once',
+  },
+  /** A task that loses owners in a row without progress, for any reason. The pause is for a task that its daemon gives back after an error. */
+  task_without_progress: {
+    ...ofTask,
+    id: 'task_without_progress',
+    intensity: { restartsMax: timesWithoutProgress * ownersLostMax, periodMs: null, counts: 'each_child' },
+    backoff: { pauseMsMin: 1_000, pauseMsMax: 60_000, jitter: false },
+    why: 'owners die for many reasons that are not the task: 20 times the bound of `task`',
+  },
+} as const satisfies Readonly<Record<string, RestartPolicy | SupervisorSpec>>

@@ -166,7 +166,7 @@ describe.concurrent('a server that fails', () => {
     const connections = await start({ slow: program('silent', { restarts_max: 0 }), fix: program('plain') }, { startMsMax: 2_000 })
     await until('the other is there', () => connections.tools.length > 0)
     await connections.settled
-    expect(connections.status[0]).toMatchObject({ state: 'failed', lastError: 'it did not answer within 2 s (given up after 1 time within ten minutes)' })
+    expect(connections.status[0]).toMatchObject({ state: 'failed', lastError: 'it did not answer within 2 s (given up after 1 time within 10 minutes)' })
     expect(await call(connections, 'slow_add')).toMatchObject({ success: false, error: 'mcp_server_down' })
     await until('it is gone', () => runs(Number(lines('starts')[0])) === false || runs(Number(lines('starts')[1])) === false)
   })
@@ -179,7 +179,7 @@ describe.concurrent('a server that fails', () => {
     await call(connections, 'fix_die')
     await until('it is given up', () => alone(connections).state === 'failed', { withinMs: 15_000 })
     expect(alone(connections).lastError).toBe(
-      'it ended with exit code 7; its stderr ends with: fixture: the licence has expired (given up after 3 times within ten minutes)',
+      'it ended with exit code 7; its stderr ends with: fixture: the licence has expired (given up after 3 times within 10 minutes)',
     )
     expect(lines('starts')).toHaveLength(3)
     expect(logged.map(({ event, fields }) => [event, fields['child']])).toEqual([
@@ -227,7 +227,7 @@ describe.concurrent('a server that fails', () => {
     })
     await connections.settled
     expect(connections.status.map(({ lastError }) => lastError)).toEqual([
-      'the program no-such-program-here was not found on PATH (given up after 1 time within ten minutes)',
+      'the program no-such-program-here was not found on PATH (given up after 1 time within 10 minutes)',
       'The environment variable NO_SUCH_KEY is not set; set it and start the daemon again.',
     ])
   })

@@ -284,7 +284,7 @@ class McpServer implements SupervisedServer {
   }
 
   #giveUp({ reason, deaths }: { readonly reason: string; readonly deaths: number }): void {
-    this.#lastError = `${reason} (given up after ${deaths} ${deaths === 1 ? 'time' : 'times'} within ten minutes)`
+    this.#lastError = `${reason} (given up after ${deaths} ${deaths === 1 ? 'time' : 'times'} within ${periodOf(this.spec)})`
     this.#tools.clear()
     this.#become('failed')
   }
@@ -304,6 +304,8 @@ function supervisorOf(spec: McpServerSpec): SupervisorSpec {
   const row = 'url' in spec && spec.restarts_max > 0 ? supervisors.mcp_http : supervisors.mcp_program
   return { ...row, intensity: { ...row.intensity, restartsMax: spec.restarts_max } }
 }
+
+const periodOf = (spec: McpServerSpec): string => `${(supervisorOf(spec).intensity.periodMs ?? 0) / 60_000} minutes`
 
 function addressFault(spec: McpServerSpec, environment: Environment): string | null {
   try {

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
-import { BeaverError, logLevels, messageOf, type Problem, waitMsDefault } from '@beaver/core'
+import { BeaverError, logLevels, messageOf, type Problem, supervisors, waitMsDefault } from '@beaver/core'
 import { z } from 'zod'
 import { retries } from './retries.ts'
 
@@ -20,8 +20,8 @@ const ofEveryMcpServer = {
   tools: z.array(z.string().min(1)).max(1_000).optional(),
   /** The time that one call may take. */
   timeout_ms: z.number().int().min(100).max(3_600_000).default(60_000),
-  /** The number of restarts within ten minutes. */
-  restarts_max: z.number().int().min(0).max(1_000).default(5),
+  /** The number of restarts within the period of the rows `mcp_program` and `mcp_http` of core's supervisors. */
+  restarts_max: z.number().int().min(0).max(1_000).default(supervisors.mcp_program.intensity.restartsMax),
 }
 const mcpServer = z.union(
   [
@@ -97,7 +97,7 @@ export const configFile = z.strictObject({
       lease_ms: z.number().int().min(500).max(600_000).default(5_000),
       /** The time for which running tasks may go on after SIGTERM before they are handed over. */
       drain_ms: z.number().int().min(0).max(3_600_000).default(5_000),
-      owners_lost_max: z.number().int().min(1).max(100).default(5),
+      owners_lost_max: z.number().int().min(1).max(100).default(supervisors.task.intensity.restartsMax),
     })
     .prefault({}),
   /** A process writes facts of this level and of higher levels to standard error. */

@@ -1,8 +1,8 @@
-// Maps events to rows: it calls the writer of each event. It is total over the catalogue: a new event type does not compile without a line
-// here. The writers: fold-task.ts, fold-run.ts, fold-calls.ts, fold-approvals.ts, fold-usage.ts, fold-team.ts.
+// Maps events to rows: it calls the writer of each event. It is total over the catalogue: a new event type does not compile without a row
+// in `writers`. The writers: fold-task.ts, fold-run.ts, fold-calls.ts, fold-approvals.ts, fold-usage.ts, fold-team.ts.
 // F1. An event changes rows of its own task only.
 // F2. No event can make a writer fail. An event without a row to change changes none.
-import { type EventType, isTerminalTaskEvent, type RecordedEvent } from '@beaver/core'
+import { type DataOf, type EventType, isTerminalTaskEvent, type RecordedEvent, type TerminalTaskEvent } from '@beaver/core'
 import { approvalDecided, approvalRequested } from './fold-approvals.ts'
 import { answered, providerCallFailed, toolCallRequested, toolCallStarted, toolResultRecorded } from './fold-calls.ts'
 import { modeSelected, runEnded, runRestarted, runStarted, skillsActivated } from './fold-run.ts'
@@ -24,6 +24,7 @@ import {
   teamStarted,
 } from './fold-team.ts'
 import { contextCompacted, contextSummarized, promptFixed, skillSelected } from './fold-usage.ts'
+import type { Sql } from '../store/sql.ts'
 import type { HeldTask } from './batch.ts'
 import { userMessage } from './transcript.ts'
 
@@ -35,104 +36,82 @@ export interface Place {
   readonly runId: string | null
 }
 
+/** Changes the rows by the data of an event. */
+type Writer<T extends EventType> = (task: HeldTask, at: Place, data: DataOf<T>) => void
+
+/** Events that are stored in `events` only. */
+const noRows = (): void => {}
+const ends =
+  <T extends TerminalTaskEvent>(type: T): Writer<T> =>
+  (task, at, data) =>
+    ended(task, at, type, data)
+/** The writer of an event of a team, which changes no row of the task itself. */
+const ofTeam =
+  <Data>(write: (sql: Sql, at: Place, data: Data) => void) =>
+  (task: HeldTask, at: Place, data: Data): void =>
+    write(task.sql, at, data)
+
+const writers: { readonly [T in EventType]: Writer<T> } = {
+  task_submitted: submitted,
+  task_claimed: claimed,
+  task_released: released,
+  task_suspended: (task, _at, data) => suspended(task, data),
+  task_cancel_requested: (task, _at, data) => cancelRequested(task, data),
+  task_dead_lettered: deadLettered,
+  task_completed: ends('task_completed'),
+  task_incomplete: ends('task_incomplete'),
+  task_failed: ends('task_failed'),
+  task_cancelled: ends('task_cancelled'),
+  task_log_copied: noRows,
+  run_started: runStarted,
+  tool_scope_applied: noRows,
+  skill_selection_recorded: skillSelected,
+  system_prompt_snapshotted: promptFixed,
+  context_compacted: contextCompacted,
+  context_summarized: contextSummarized,
+  skill_activation_snapshotted: skillsActivated,
+  execution_mode_selected: modeSelected,
+  user_message_added: userMessage,
+  assistant_message_added: answered,
+  provider_call_failed: providerCallFailed,
+  tool_call_requested: toolCallRequested,
+  approval_requested: approvalRequested,
+  approval_granted: (task, at, data) => approvalDecided(task, at, { ...data, approval: 'granted', reason: null }),
+  approval_denied: (task, at, data) => approvalDecided(task, at, { ...data, approval: 'denied' }),
+  tool_call_started: toolCallStarted,
+  tool_result_recorded: toolResultRecorded,
+  workspace_files_checked: noRows,
+  run_completed: (task, at, { finish_reason: finishReason, tool_iterations: toolIterations }) =>
+    runEnded(task, at, { status: 'completed', finishReason, toolIterations, failure: null }),
+  run_failed: (task, at, { tool_iterations: toolIterations, failure }) => runEnded(task, at, { status: 'failed', finishReason: null, toolIterations, failure }),
+  run_cancelled: (task, at, { reason }) =>
+    runEnded(task, at, { status: 'cancelled', finishReason: null, toolIterations: null, failure: { class: 'cancelled', message: reason } }),
+  run_restarted: runRestarted,
+  task_team_run_started: ofTeam(teamStarted),
+  node_started: ofTeam(nodeStarted),
+  node_computed: ofTeam(nodeComputed),
+  node_skipped: ofTeam(nodeSkipped),
+  graph_extended: ofTeam(graphExtended),
+  node_evidence_evaluated: ofTeam(evidenceEvaluated),
+  node_completed: ofTeam(nodeCompleted),
+  node_failed: ofTeam(nodeFailed),
+  node_blocked: ofTeam(nodeBlocked),
+  node_cancel_requested: ofTeam(nodeCancelRequested),
+  node_cancelled: ofTeam(nodeCancelled),
+  team_diagnostic_recorded: ofTeam(diagnosticRecorded),
+  shared_state_changed: ofTeam(sharedStateChanged),
+  task_team_run_completed: ({ sql }, at, data) => teamEnded(sql, at, { ...data, message: null }),
+  task_team_run_failed: ofTeam(teamEnded),
+}
+
 export function foldEvent(task: HeldTask, at: Place, event: RecordedEvent): void {
   waitsNoMore(task)
-  switch (event.type) {
-    case 'task_submitted':
-      return submitted(task, at, event.data)
-    case 'task_claimed':
-      return claimed(task, at, event.data)
-    case 'task_released':
-      return released(task)
-    case 'task_suspended':
-      return suspended(task, event.data)
-    case 'task_cancel_requested':
-      return cancelRequested(task, event.data)
-    case 'task_dead_lettered':
-      return deadLettered(task)
-    case 'task_completed':
-    case 'task_incomplete':
-    case 'task_failed':
-    case 'task_cancelled':
-      return ended(task, at, event.type, event.data)
-    case 'run_started':
-      return runStarted(task, at, event.data)
-    case 'skill_selection_recorded':
-      return skillSelected(task, at, event.data)
-    case 'system_prompt_snapshotted':
-      return promptFixed(task, at, event.data)
-    case 'context_compacted':
-      return contextCompacted(task, at, event.data)
-    case 'context_summarized':
-      return contextSummarized(task, at, event.data)
-    case 'skill_activation_snapshotted':
-      return skillsActivated(task, at, event.data)
-    case 'execution_mode_selected':
-      return modeSelected(task, at, event.data)
-    case 'user_message_added':
-      return userMessage(task, at, event.data)
-    case 'assistant_message_added':
-      return answered(task, at, event.data)
-    case 'provider_call_failed':
-      return providerCallFailed(task, at, event.data)
-    case 'tool_call_requested':
-      return toolCallRequested(task, at, event.data)
-    case 'approval_requested':
-      return approvalRequested(task, at, event.data)
-    case 'approval_granted':
-      return approvalDecided(task, at, { ...event.data, approval: 'granted', reason: null })
-    case 'approval_denied':
-      return approvalDecided(task, at, { ...event.data, approval: 'denied' })
-    case 'tool_call_started':
-      return toolCallStarted(task, at, event.data)
-    case 'tool_result_recorded':
-      return toolResultRecorded(task, at, event.data)
-    case 'run_completed':
-      return runEnded(task, at, { status: 'completed', finishReason: event.data.finish_reason, toolIterations: event.data.tool_iterations, failure: null })
-    case 'run_failed':
-      return runEnded(task, at, { status: 'failed', finishReason: null, toolIterations: event.data.tool_iterations, failure: event.data.failure })
-    case 'run_cancelled':
-      return runEnded(task, at, { status: 'cancelled', finishReason: null, toolIterations: null, failure: { class: 'cancelled', message: event.data.reason } })
-    case 'run_restarted':
-      return runRestarted(task, at, event.data)
-    case 'task_team_run_started':
-      return teamStarted(task.sql, at, event.data)
-    case 'node_started':
-      return nodeStarted(task.sql, at, event.data)
-    case 'node_computed':
-      return nodeComputed(task.sql, at, event.data)
-    case 'node_skipped':
-      return nodeSkipped(task.sql, at, event.data)
-    case 'graph_extended':
-      return graphExtended(task.sql, at, event.data)
-    case 'node_evidence_evaluated':
-      return evidenceEvaluated(task.sql, at, event.data)
-    case 'node_completed':
-      return nodeCompleted(task.sql, at, event.data)
-    case 'node_failed':
-      return nodeFailed(task.sql, at, event.data)
-    case 'node_blocked':
-      return nodeBlocked(task.sql, at, event.data)
-    case 'node_cancel_requested':
-      return nodeCancelRequested(task.sql, at, event.data)
-    case 'node_cancelled':
-      return nodeCancelled(task.sql, at, event.data)
-    case 'team_diagnostic_recorded':
-      return diagnosticRecorded(task.sql, at, event.data)
-    case 'shared_state_changed':
-      return sharedStateChanged(task.sql, at, event.data)
-    case 'task_team_run_completed':
-      return teamEnded(task.sql, at, { ...event.data, message: null })
-    case 'task_team_run_failed':
-      return teamEnded(task.sql, at, event.data)
-    // These are stored in `events` only.
-    case 'tool_scope_applied':
-    case 'workspace_files_checked':
-    case 'task_log_copied':
-      return
-    default:
-      return event satisfies never
-  }
+  write(task, at, event)
+}
+
+/** It is generic, so that the compiler knows that the writer and the data belong to the same type. */
+function write<T extends EventType>(task: HeldTask, at: Place, { type, data }: { readonly type: T; readonly data: DataOf<T> }): void {
+  writers[type](task, at, data)
 }
 
 /** An event whose data is lost. Even so, the end of a task is recorded. */

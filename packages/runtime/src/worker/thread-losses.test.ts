@@ -25,7 +25,7 @@ describe('the losses of a pool', () => {
 })
 
 it('a tool is suspect after the third loss within the period, and says so once', () => {
-  const losses = toolLosses({ lossesMax: 3, periodMs: 1_000 })
+  const losses = toolLosses({ restartsMax: 2, periodMs: 1_000 })
   expect(losses.add(['a'], 0)).toBe(false)
   expect(losses.add(['a', 'b'], 900)).toBe(false)
   // The first is forgotten.

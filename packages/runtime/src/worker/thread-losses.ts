@@ -1,9 +1,12 @@
 // Decides how the worker pool replaces its threads. It applies the row `worker_pool` of core's supervisors to the losses of one pool.
 // P1. A loss that is charged to a suspect does not count for the intensity: the suspect runs in a cell from then on, which ends the series.
 // P2. Every loss within the period makes the next pause longer, whoever is charged.
-import { afterDeath, supervisors, type SupervisorSpec } from '@beaver/core'
+import { type Backoff, type Intensity, isExceeded, pauseBefore, recentDeaths, supervisors } from '@beaver/core'
 
-export type PoolPolicy = Pick<SupervisorSpec, 'intensity' | 'backoff'>
+export interface PoolPolicy {
+  readonly intensity: Intensity
+  readonly backoff: Backoff
+}
 
 export const poolPolicy: PoolPolicy = supervisors.worker_pool
 
@@ -14,19 +17,15 @@ export interface ThreadLosses {
 }
 
 export function threadLosses({ intensity, backoff }: PoolPolicy): ThreadLosses {
-  const all: number[] = []
-  const uncharged: number[] = []
-  const after = (deaths: readonly number[], restartsMax: number, now: number) =>
-    afterDeath(deaths, { now, random: 0, intensity: { ...intensity, restartsMax }, backoff })
+  let all: readonly number[] = []
+  let uncharged: readonly number[] = []
   return {
     add({ charged, message }, nowMs) {
-      all.push(nowMs)
-      if (!charged) uncharged.push(nowMs)
-      const bound = after(uncharged, intensity.restartsMax, nowMs)
-      if (!charged && bound.kind === 'exceeded')
-        return { kind: 'fail', message: `Worker threads died ${bound.deaths} times within ${(intensity.periodMs ?? 0) / 1000} s; the last: ${message}` }
-      const next = after(all, Infinity, nowMs)
-      return { kind: 'replace', pauseMs: next.kind === 'restart' ? next.pauseMs : backoff.pauseMsMax }
+      all = recentDeaths([...all, nowMs], nowMs, intensity)
+      if (!charged) uncharged = recentDeaths([...uncharged, nowMs], nowMs, intensity)
+      if (!charged && isExceeded(uncharged.length, intensity))
+        return { kind: 'fail', message: `Worker threads died ${uncharged.length} times within ${(intensity.periodMs ?? 0) / 1000} s; the last: ${message}` }
+      return { kind: 'replace', pauseMs: pauseBefore(all.length, backoff) }
     },
   }
 }

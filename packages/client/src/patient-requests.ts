@@ -1,0 +1,91 @@
+// The requests of a client to daemons and to the projector, with the time that each may take and what is repeated.
+// ask-again.ts repeats; here is decided which requests may be repeated, and for how long.
+// P1. A command is made once, unless nobody was there to carry it out. A submission, a run and a retry are harmless to repeat.
+// P2. A repeated submission or run is not fresh: the task may exist by now, so the daemon looks for it.
+import { BeaverError } from '@beaver/core'
+import type { DaemonStatus, QueryInput, QueryName, QueryOutput, RequestInput, RetriedTask, SubmittedTask, SubmitTask, TaskOutcome } from '@beaver/contracts'
+import { type AskAt, askDaemon, askProjector, lineOf, presentDaemons, streamPulse, type Subjects } from '@beaver/nats'
+import type { NatsConnection } from '@nats-io/nats-core'
+import { askAgain, type Asking } from './ask-again.ts'
+import { notFresh, withIds } from './made-ids.ts'
+
+/** How long a client waits for parts that are away. */
+export interface Patience {
+  /** How long a daemon, the projector or NATS may be away before `no_daemon` or `unreachable` is thrown. It may be restarting. Default: 5,000. */
+  readonly daemonMs?: number
+  /** How long `run` waits before it repeats its request for the first time. Default: 15,000. */
+  readonly askAgainMs?: number
+}
+
+const answerMsMax = 10_000
+const submitMsMax = 30_000
+/** How long daemons have to report that they are there. */
+const presenceMs = 250
+
+export class PatientRequests {
+  readonly #nc: NatsConnection
+  readonly #subjects: Subjects
+  readonly #askAgainMs: number
+  readonly #once: Asking
+  readonly #repeated: Asking
+
+  constructor(nc: NatsConnection, subjects: Subjects, { daemonMs = 5_000, askAgainMs = 15_000 }: Patience) {
+    const line = lineOf(nc)
+    const closed = (): boolean => nc.isClosed() || line.downMs > daemonMs
+    this.#nc = nc
+    this.#subjects = subjects
+    this.#askAgainMs = askAgainMs
+    this.#once = { repeatable: false, daemonMs, withinMs: answerMsMax, closed }
+    this.#repeated = { repeatable: true, daemonMs, withinMs: submitMsMax, closed }
+  }
+
+  submit(request: SubmitTask): Promise<SubmittedTask> {
+    const task = withIds(request)
+    const ask = (unanswered: number, leftMs: number) =>
+      askDaemon(this.#at(Math.min(answerMsMax, leftMs)), 'task.submit', unanswered === 0 ? task : notFresh(task))
+    return askAgain(ask, { ...this.#repeated, why: this.#why })
+  }
+
+  /** @throws {BeaverError} `timeout` after `timeoutMs`: the task continues */
+  async run(request: SubmitTask, timeoutMs: number): Promise<TaskOutcome> {
+    const task = withIds(request)
+    const ask = (unanswered: number, leftMs: number) =>
+      askDaemon(this.#at(Math.min(this.#askAgainMs * 2 ** unanswered, leftMs)), 'task.run', unanswered === 0 ? task : notFresh(task))
+    try {
+      return await askAgain(ask, { ...this.#repeated, withinMs: timeoutMs, why: this.#why })
+    } catch (cause) {
+      if (!(cause instanceof BeaverError && cause.code === 'timeout')) throw cause
+      const message = `The task ${task.task_id} was not answered within ${timeoutMs / 1000} s. If it was accepted it goes on: ask again with its id, or watch it.`
+      throw new BeaverError('timeout', message, { cause })
+    }
+  }
+
+  async command<Name extends 'task.cancel' | 'task.decide'>(name: Name, asked: RequestInput<Name>): Promise<void> {
+    await askAgain(() => askDaemon(this.#at(answerMsMax), name, asked), { ...this.#once, why: this.#why })
+  }
+
+  retry(taskId: string): Promise<RetriedTask> {
+    return askAgain((_, leftMs) => askDaemon(this.#at(Math.min(answerMsMax, leftMs)), 'task.retry', { task_id: taskId }), this.#repeated)
+  }
+
+  /** Asks one time: the caller wants to know how things are now. */
+  status(timeoutMs = answerMsMax): Promise<DaemonStatus> {
+    return askDaemon(this.#at(timeoutMs), 'status', {})
+  }
+
+  query<Name extends QueryName>(name: Name, input: QueryInput<Name> | undefined): Promise<QueryOutput<Name>> {
+    return askAgain(() => askProjector(this.#at(answerMsMax), name, input), this.#once)
+  }
+
+  #at(timeoutMs: number): AskAt {
+    return { nc: this.#nc, subjects: this.#subjects, timeoutMs }
+  }
+
+  /** If daemons are there but the journal stream is missing, waiting is useless: they accept no requests without a journal. */
+  readonly #why = async (): Promise<BeaverError | null> => {
+    const { stream } = this.#subjects
+    if (lineOf(this.#nc).downMs > 0 || (await streamPulse(this.#nc, stream).look()).kind !== 'missing') return null
+    const there = await presentDaemons(this.#nc, this.#subjects, { waitMs: presenceMs })
+    return there.length === 0 ? null : new BeaverError('stream_missing', `The journal stream ${stream} does not exist: somebody deleted it.`)
+  }
+}

@@ -1,0 +1,56 @@
+// What a daemon stands on before it has threads: its connection, its agents, its model, its stores, and the sweep.
+// B1. Whatever is opened here is also deferred in `undo`, so a start that fails leaves nothing behind.
+// B2. The sweep starts before the threads, so that the tasks of a dead daemon are woken while the threads start.
+import type { ExternalTools } from '@beaver/agent'
+import { type Clock, type Ids, type Logger, steadyClock, ulidIds } from '@beaver/core'
+import { connectNats, natsOpenTasks, natsPeers, type NatsPeers, type Subjects, subjectsOf, watchConnection } from '@beaver/nats'
+import type { Config } from '@beaver/platform'
+import { startSweep } from '@beaver/runtime'
+import type { NatsConnection } from '@nats-io/nats-core'
+import { type Agents, loadAgents } from './agents.ts'
+import { chooseModel, type ChosenModel } from './model.ts'
+import { openStores, type Stores } from './stores.ts'
+
+export interface DaemonBase {
+  readonly config: Config
+  readonly logger: Logger
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly daemonId: string
+  readonly nc: NatsConnection
+  readonly subjects: Subjects
+  readonly agents: Agents
+  readonly model: ChosenModel
+  readonly stores: Stores
+  readonly peers: NatsPeers
+  readonly sweep: ReturnType<typeof startSweep>
+  /** Whether this daemon drives a task, by the key of its log. The sweep asks; until the daemon takes tasks, it drives none. */
+  readonly driven: { has(key: string): boolean }
+}
+
+/** @throws {BeaverError} the errors of the configuration, of the model and of the connection */
+export async function openBase(
+  config: Config,
+  natsUrl: string,
+  { embedded, logger }: { readonly embedded: ExternalTools | null; readonly logger: Logger },
+  undo: AsyncDisposableStack,
+): Promise<DaemonBase> {
+  const ids = ulidIds()
+  const clock = steadyClock
+  const daemonId = ids.next('daemon')
+  const subjects = subjectsOf(config.namespace)
+  const agents = await loadAgents(config, embedded, logger)
+  const nc = await connectNats({ url: natsUrl, name: `beaver-supervisor ${daemonId}` })
+  undo.defer(() => nc.close())
+  watchConnection(nc, logger, subjects.stream)
+  const model = await chooseModel(config, { logger })
+  undo.defer(() => model.close())
+  const stores = await openStores(nc, subjects, config, undo)
+  const peers = natsPeers(nc, subjects, logger)
+  const driven = { has: (_key: string): boolean => false }
+  const { tenant } = config
+  const openTasks = natsOpenTasks(nc, subjects)
+  const sweep = startSweep({ openTasks, peers, queue: stores.queue, clock, logger, tenant, daemonId, drives: (key) => driven.has(key) })
+  undo.defer(() => sweep.stop())
+  return { config, logger, clock, ids, daemonId, nc, subjects, agents, model, stores, peers, sweep, driven }
+}

@@ -1,0 +1,48 @@
+// The worker threads of a daemon, and the external tools that their loops are offered.
+import type { ExternalTools } from '@beaver/agent'
+import { configuredPolicies } from '@beaver/platform'
+import { startWorkerPool, type WorkerPool } from '@beaver/runtime'
+import type { DaemonBase } from './daemon-base.ts'
+import { type daemonThreads, threadOptions } from './daemon-threads.ts'
+import { externalToolsOf, type OwnedExternalTools } from './external-tools-of.ts'
+import type { WorkerData } from './worker.ts'
+
+export interface DaemonWorkers {
+  readonly pool: WorkerPool
+  readonly external: OwnedExternalTools
+  /** Ends the external tools. The threads stay, until `pool.close`. */
+  withdraw(): Promise<void>
+}
+
+/** @param made threads that exist already @throws {BeaverError} `start_failed` */
+export async function startWorkers(
+  { config, logger, agents, model }: DaemonBase,
+  { embedded, made }: { readonly embedded: ExternalTools | null; readonly made: ReturnType<typeof daemonThreads> | undefined },
+  undo: AsyncDisposableStack,
+): Promise<DaemonWorkers> {
+  const data: WorkerData = {
+    model: model.choice,
+    failurePolicies: configuredPolicies(config),
+    skillFolders: agents.skillFolders,
+    toolset: agents.places,
+    toolTimeoutMs: config.agent.tool_timeout_ms,
+    workflowLimits: agents.workflowLimits,
+    permissions: config.permissions.rules,
+    skillSelection: config.agent.skill_selection,
+  }
+  const pool = await startWorkerPool({ ...threadOptions(config), data, made, logger })
+  undo.defer(() => pool.close())
+  const external = await externalToolsOf(config, embedded, agents.toolNames, logger)
+  undo.defer(() => external.close())
+  const offer = (): void => pool.offer(external.tools)
+  const unlisten = external.onChange(offer)
+  offer()
+  return {
+    pool,
+    external,
+    async withdraw() {
+      unlisten()
+      await external.close()
+    },
+  }
+}
