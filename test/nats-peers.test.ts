@@ -1,0 +1,28 @@
+// How daemons see each other over a real nats-server.
+import { silentLogger } from '@beaver/core'
+import { connectNats, natsPeers, subjectsOf } from '@beaver/nats'
+import { expect, it } from 'vitest'
+import { testServer } from './support/nats.ts'
+
+it('a daemon that dies with a ping in its hands is gone, not silent', async () => {
+  await using server = await testServer()
+  const subjects = subjectsOf('default')
+  const nc = await connectNats({ url: server.url, name: 'asking' })
+  const dying = await connectNats({ url: server.url, name: 'dying' })
+  dying.subscribe(subjects.daemon('daemon_b'), { callback: () => void dying.close() })
+  await dying.flush()
+  expect(await natsPeers(nc, subjects, silentLogger).state('daemon_b')).toBe('gone')
+  await nc.close()
+})
+
+it('a daemon that lives and does not answer is silent', async () => {
+  await using server = await testServer()
+  const subjects = subjectsOf('default')
+  const nc = await connectNats({ url: server.url, name: 'asking' })
+  const busy = await connectNats({ url: server.url, name: 'busy' })
+  busy.subscribe(subjects.daemon('daemon_b'), { callback: () => {} })
+  await busy.flush()
+  expect(await natsPeers(nc, subjects, silentLogger).state('daemon_b')).toBe('silent')
+  await busy.close()
+  await nc.close()
+})
