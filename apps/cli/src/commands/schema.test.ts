@@ -1,4 +1,4 @@
-import { wireEntries } from '@beaver/contracts'
+import { wireEntries } from '@beaver/contracts/wire'
 import { expect, test } from 'vitest'
 import { entryNamed } from './schema.ts'
 

@@ -1,5 +1,5 @@
 // `beaver schema`: prints the JSON Schema of what goes over the wire. It needs no running system.
-import { wireDocument, wireEntries, type WireEntry, wireSections } from '@beaver/contracts'
+import { wireDocument, wireEntries, type WireEntry, wireSections } from '@beaver/contracts/wire'
 import { BeaverError } from '@beaver/core'
 import { type Subjects, subjectsOf } from '@beaver/nats'
 import { commandName } from '../command-name.ts'
