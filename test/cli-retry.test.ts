@@ -96,7 +96,7 @@ it('shows and retries every task that failed, once; a completed one is refused',
   expect(dry.exit).toBe(0)
   for (const taskId of failed) expect(dry.out).toContain(taskId)
   expect(dry.out).toContain('2 to retry')
-  expect(await beaver('retry', '--failed', '--since', '2099-01-01')).toMatchObject({ exit: 0, out: 'No task failed that was not retried.\n' })
+  expect(await beaver('retry', '--failed', '--since', '2099-01-01')).toMatchObject({ exit: 0, out: 'No failed task is left to retry.\n' })
   wrongKey = ['second']
   const some = await beaver('retry', '--failed', '--json')
   const { tasks } = JSON.parse(some.out) as { tasks: { task_id: string; retry_of: string; error: string | null }[] }
@@ -131,7 +131,7 @@ it('leaves a journal that the checker finds sound', async () => {
 it.each([
   [['retry'], 'Name a task, or say --failed'],
   [['retry', 'x', '--failed'], 'Name a task, or say --failed'],
-  [['retry', 'x', '--dry-run'], '--since and --dry-run go with --failed.'],
+  [['retry', 'x', '--dry-run'], 'The options --since and --dry-run need --failed.'],
   [['retry', '--failed', '--since', 'yesterday'], 'is no time'],
 ])('%j is refused with what to say instead', async (args, words) => {
   expect(await beaver(...args)).toMatchObject({ exit: 2, err: expect.stringContaining(words) })

@@ -91,7 +91,7 @@ describe('a submit', () => {
     await using client = await connectBeaver({ url: server.url, namespace: 'told', tenant: 'local' })
     await expect(client.submit(task)).rejects.toMatchObject({
       code: 'stream_missing',
-      message: `The journal stream ${stream} does not exist: somebody deleted it.`,
+      message: `The journal stream ${stream} does not exist, because somebody deleted it.`,
     })
     expect(asked).toBe(1)
     await nc.close()

@@ -332,7 +332,7 @@ describe('a home', () => {
     const place = { home: join(kit.workspace, 'shared'), config: { namespace: `home${process.pid}` } }
     const [first, other] = [kit.service(place), kit.service(place)]
     await first.boot()
-    await expect(other.start()).rejects.toMatchObject(refused('start_failed', `Beaver is running here already \\(process ${process.pid}\\)`))
+    await expect(other.start()).rejects.toMatchObject(refused('start_failed', `Beaver is already running here \\(process ${process.pid}\\)`))
     expect(other.state).toBe('idle')
     await first.close()
     // A shutdown that is called while it starts waits for the start.

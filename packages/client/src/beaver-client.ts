@@ -154,7 +154,7 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string,
   const why = async (): Promise<BeaverError | null> => {
     if (line.downMs > 0 || (await streamPulse(nc, subjects.stream).look()).kind !== 'missing') return null
     const there = await presentDaemons(nc, subjects, { waitMs: presenceMs })
-    return there.length === 0 ? null : new BeaverError('stream_missing', `The journal stream ${subjects.stream} does not exist: somebody deleted it.`)
+    return there.length === 0 ? null : new BeaverError('stream_missing', `The journal stream ${subjects.stream} does not exist, because somebody deleted it.`)
   }
   const once = { repeatable: false, daemonMs, withinMs: answerMsMax, closed }
   const oftener = { repeatable: true, daemonMs, withinMs: submitMsMax, closed }
@@ -176,7 +176,7 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string,
       )
     } catch (cause) {
       if (!(cause instanceof BeaverError && cause.code === 'timeout')) throw cause
-      const message = `The task ${task.task_id} was not answered within ${timeoutMs / 1000} s. If it was accepted it goes on: ask again with its id, or watch it.`
+      const message = `The task ${task.task_id} did not end within ${timeoutMs / 1000} s. If Beaver accepted it, it continues. Ask again with its id, or watch it.`
       throw new BeaverError('timeout', message, { cause })
     }
   }

@@ -41,7 +41,7 @@ export async function ownServer(options: { binary: string; dataDir: string; tell
       const recent = deaths.filter((death) => now - death < restartsPeriodMs).length
       if (recent > restartsMax)
         return fail(new BeaverError('start_failed', `The nats-server died ${recent} times within ${restartsPeriodMs / 1000} s. Its log is in ${dataDir}.`))
-      tell(`The nats-server died (${code === null ? 'killed' : `exit code ${code}`}) and is started again.`)
+      tell(`The nats-server died (${code === null ? 'killed' : `exit code ${code}`}) and starts again.`)
       await sleep(restartPauseMs * recent)
       if (stopping) return
       try {

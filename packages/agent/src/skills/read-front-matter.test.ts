@@ -30,7 +30,7 @@ describe('front matter', () => {
     ['an alias bomb', 'a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: [*b,*b,*b,*b,*b,*b,*b,*b,*b]', 'its aliases unfold to too much'],
     ['an alias of nothing', 'a: *b', 'Unresolved alias'],
     ['lists in lists without end', `a: ${'['.repeat(8_000)}${']'.repeat(8_000)}`, 'nested too deeply'],
-    ['a field twice', 'name: a\nname: b', 'a field stands in it twice (line 3)'],
+    ['a field twice', 'name: a\nname: b', 'it has a field twice (line 3)'],
     ['a tab as indentation', 'a:\n\tb: c', 'Tabs are not allowed as indentation (line 3)'],
     ['two documents', 'a: b\n...\nc: d', ''],
     ['a list', '- a', 'it must hold fields'],

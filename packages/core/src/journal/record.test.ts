@@ -163,7 +163,7 @@ describe('the chain', () => {
 
   it('detects a changed, an added and a removed member', () => {
     for (const change of [{ time: '2027-01-01T00:00:00.000Z' }, { extra: 1 }, { runid: 'r9' }, { data: undefined }]) {
-      expect(faultOf([{ ...record(submitted), ...change }])).toBe('event 1 does not have the content its hash was made of')
+      expect(faultOf([{ ...record(submitted), ...change }])).toBe('event 1 does not have the content that its hash says')
     }
   })
 

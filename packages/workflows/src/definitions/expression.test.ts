@@ -107,7 +107,7 @@ describe('an expression that is wrong says what is, before it is ever evaluated'
     ['inputs', '"inputs" stands alone'],
     ['inputs.map(k, k)', '"inputs" stands alone'],
     ['inputs[inputs.text]', 'must be written out'],
-    ['nodes.a', 'nodes.a stands alone: add .output'],
+    ['nodes.a', 'nodes.a is incomplete. Add .output'],
     ['nodes', '"nodes" stands alone'],
     ['nodes.a.text', 'a node has no "text": write nodes.a and .output'],
     ['nodes[inputs.text].output', 'must be written out'],
