@@ -54,7 +54,7 @@ describe('a submit', () => {
     const since = performance.now()
     await expect(client.submit(task)).rejects.toMatchObject({
       code: 'unreachable',
-      message: expect.stringMatching(/^The connection to NATS at 127\.0\.0\.1:\d+ is down/) as string,
+      message: expect.stringMatching(/^The connection to NATS at 127\.0\.0\.1:\d+ has been down/) as string,
     })
     expect(performance.now() - since).toBeLessThan(2_000)
     const again = performance.now()

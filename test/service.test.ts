@@ -229,7 +229,7 @@ describe('a shutdown', () => {
     })
     await held.asked
     await second.shutdown({ graceMs: 20 })
-    expect(await outcome).toMatchObject(refused('no_daemon', /handed-over.*goes on with it/))
+    expect(await outcome).toMatchObject(refused('no_daemon', /handed-over.*continues it/))
     held.release()
     expect(await running.result('handed-over')).toMatchObject({ status: 'completed', output_text: 'done: Be handed over.' })
   })

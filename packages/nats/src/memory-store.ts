@@ -163,7 +163,7 @@ const wasRefused = (error: unknown): boolean => error instanceof JetStreamApiErr
 const corrupt = (bucket: string, key: string): MemoryAnswer & { ok: false } => ({
   ok: false,
   code: 'memory_corrupt',
-  message: `The memory under the key ${key} of the bucket ${bucket} cannot be read: this version does not know its form. Beaver did not change it. Read it with "nats kv get ${bucket} ${key}"; Correct it, or delete the key to start with an empty memory.`,
+  message: `The memory under the key ${key} of the bucket ${bucket} cannot be read: this version does not know its form. Beaver did not change it. Read it with "nats kv get ${bucket} ${key}". Correct it, or delete the key to start with an empty memory.`,
 })
 
 const unavailable = (error: unknown): MemoryAnswer => ({

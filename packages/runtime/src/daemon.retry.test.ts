@@ -186,7 +186,7 @@ describe('a retry', () => {
     await expect(retry(log.task)).rejects.toThrow(`The task ${log.task} has not ended: it is submitted. Only a task that has ended can be retried.`)
     daemon({ provider: provider(() => answer('x')) })
     await ended(log)
-    await expect(retry(log.task)).rejects.toMatchObject({ code: 'conflict', message: `The task ${log.task} completed. There is nothing to retry.` })
+    await expect(retry(log.task)).rejects.toMatchObject({ code: 'conflict', message: `The task ${log.task} completed, so there is nothing to retry.` })
     await expect(retry('nope')).rejects.toMatchObject({ code: 'not_found' })
   })
 

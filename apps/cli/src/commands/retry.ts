@@ -33,7 +33,7 @@ interface Outcome {
 
 export async function retry(typed: string | undefined, options: RetryOptions, globals: GlobalOptions): Promise<number> {
   if ((typed === undefined) !== (options.failed === true))
-    throw new UsageError('Name a task, or give --failed to retry every task that failed. See "beaver retry --help".')
+    throw new UsageError('Name one task, or give --failed for every task that failed, but not both. See "beaver retry --help".')
   if (options.failed !== true && (options.since !== undefined || options.dryRun === true))
     throw new UsageError('The options --since and --dry-run need --failed.')
   const since = options.since === undefined ? null : sinceWhen(options.since, Date.now())

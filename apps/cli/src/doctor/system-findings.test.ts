@@ -57,8 +57,10 @@ describe('what is wrong with a system', () => {
     ])
   })
 
-  it('is a journal that was made anew', () => {
-    expect(wrong({ look: { kind: 'there', identity: 'BEAVER_x@2', lastSequence: 3 } })[0]).toMatch(/^fail journal: The journal stream BEAVER_x was made anew/)
+  it('is a journal that was created again', () => {
+    expect(wrong({ look: { kind: 'there', identity: 'BEAVER_x@2', lastSequence: 3 } })[0]).toMatch(
+      /^fail journal: The journal stream BEAVER_x was created again/,
+    )
   })
 
   it('is not a journal that nobody has made yet', () => {

@@ -115,7 +115,7 @@ function toolsOf(value: unknown, tell: Tell): readonly string[] | null {
   if (value === undefined || value === null) return null
   if (typeof value === 'string') return value.match(/(?:[^\s,(]|\([^)]*\)?)+/g) ?? []
   if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value.map((each) => each.trim()).filter((each) => each !== '')
-  tell('warning', `Its allowed-tools is left out, because it must be a text or a list of texts, not ${kindOf(value)}.`)
+  tell('warning', `Its allowed-tools is left out: it must be a text or a list of texts, not ${kindOf(value)}.`)
   return null
 }
 

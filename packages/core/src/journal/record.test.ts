@@ -217,7 +217,7 @@ describe('data over the inline bound (R5)', () => {
 
   it('is covered by the chain: another blob breaks it', () => {
     const wire = splitBatch(bytesOf([answerOf(100_000, 'x')]))[0] as WireRecord
-    expect(faultOf([{ ...wire, dataref: `blob:sha256:${'0'.repeat(64)}` }])).toContain('hash was made of')
+    expect(faultOf([{ ...wire, dataref: `blob:sha256:${'0'.repeat(64)}` }])).toContain('hash says')
   })
 })
 

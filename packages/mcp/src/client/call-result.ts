@@ -79,7 +79,7 @@ export function failureOf(error: unknown, call: { server: string; tool: string; 
     return says('mcp_bad_answer', `The call of ${tool} of the MCP server ${server} failed: ${messageOf(error)}`)
   return says(
     'mcp_server_down',
-    `The MCP server ${server} was lost during the call of ${tool} (${messageOf(error)}); Nobody knows whether the call was carried out.`,
+    `The MCP server ${server} was lost during the call of ${tool} (${messageOf(error)}). Nobody knows whether the call was carried out.`,
     'yes',
   )
 }
