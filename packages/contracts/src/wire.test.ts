@@ -36,7 +36,10 @@ describe('the wire', () => {
 
   test('says of each field what it means, but for constants', () => {
     const fields = entries.flatMap(({ kind, name, schemas }) => [...propertiesOf(schemas)].map((each) => ({ ...each, path: `${kind} ${name}${each.path}` })))
-    const meaning = ({ schema }: Property): string => (schema['const'] === undefined ? String(schema['description'] ?? '') : 'A constant.')
+    const meaning = ({ schema }: Property): string => {
+      const says = schema['const'] === undefined ? schema['description'] : 'A constant.'
+      return typeof says === 'string' ? says : ''
+    }
     expect(fields.filter((each) => !/^[A-Za-z].*\.$/.test(meaning(each))).map(({ path }) => path)).toEqual([])
   })
 
