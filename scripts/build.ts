@@ -6,7 +6,7 @@ import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, realpathSyn
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
-import { wireDocument } from '@beaver/contracts'
+import { wireDocument } from '@beaver/contracts/wire'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { consumerEmbedding, consumerProgram, consumerTypes } from './lib/consumer.ts'

@@ -145,7 +145,7 @@ describe('beaver mcp pins and approve', () => {
     expect(listed.stdout).toContain('files write has changed and is withheld.\n  was  {"description":"Reads."}\n  now  {"description":"Now it mails."}')
     expect(await beaver(['mcp', 'approve', 'files', 'write'], env)).toEqual({ code: 0, stdout: 'Approved: write\n', stderr: '' })
     expect(JSON.parse(readFileSync(join(home(), 'mcp-pins.json'), 'utf8'))).toMatchObject({ pins: [pin, { tool: 'write', hash: 'b'.repeat(64) }] })
-    expect((await beaver(['mcp', 'approve', 'files'], env)).stdout).toBe('Nothing waits for an approval there.\n')
+    expect((await beaver(['mcp', 'approve', 'files'], env)).stdout).toBe('No tool of this server waits for an approval.\n')
   })
 
   it('leave a file alone that they cannot read', async () => {

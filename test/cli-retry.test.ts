@@ -95,8 +95,8 @@ it('shows and retries every task that failed, once; a completed one is refused',
   const dry = await beaver('retry', '--failed', '--since', '1h', '--dry-run')
   expect(dry.exit).toBe(0)
   for (const taskId of failed) expect(dry.out).toContain(taskId)
-  expect(dry.out).toContain('2 to retry')
-  expect(await beaver('retry', '--failed', '--since', '2099-01-01')).toMatchObject({ exit: 0, out: 'No task failed that was not retried.\n' })
+  expect(dry.out).toContain('2 would be retried')
+  expect(await beaver('retry', '--failed', '--since', '2099-01-01')).toMatchObject({ exit: 0, out: 'No failed task is left to retry.\n' })
   wrongKey = ['second']
   const some = await beaver('retry', '--failed', '--json')
   const { tasks } = JSON.parse(some.out) as { tasks: { task_id: string; retry_of: string; error: string | null }[] }
@@ -106,7 +106,7 @@ it('shows and retries every task that failed, once; a completed one is refused',
   for (const { task_id: taskId } of tasks) await known(taskId)
   // The first tasks have their retries; of those, one failed again.
   expect((await beaver('retry', '--failed')).out).toContain(`1 of 1  ${failed[1]}.retry-1 → ${failed[1]}.retry-2\n`)
-  expect(await beaver('retry', `${failed[0]}.retry-1`)).toMatchObject({ exit: 1, err: expect.stringContaining('completed. There is nothing to retry.') })
+  expect(await beaver('retry', `${failed[0]}.retry-1`)).toMatchObject({ exit: 1, err: expect.stringContaining('completed, so there is nothing to retry.') })
 })
 
 it('keeps a count that had enough votes, and asks only the voter that failed', async () => {
@@ -129,10 +129,10 @@ it('leaves a journal that the checker finds sound', async () => {
 })
 
 it.each([
-  [['retry'], 'Name a task, or say --failed'],
-  [['retry', 'x', '--failed'], 'Name a task, or say --failed'],
-  [['retry', 'x', '--dry-run'], '--since and --dry-run go with --failed.'],
-  [['retry', '--failed', '--since', 'yesterday'], 'is no time'],
+  [['retry'], 'but not both'],
+  [['retry', 'x', '--failed'], 'but not both'],
+  [['retry', 'x', '--dry-run'], 'The options --since and --dry-run need --failed.'],
+  [['retry', '--failed', '--since', 'yesterday'], 'is not a time'],
 ])('%j is refused with what to say instead', async (args, words) => {
   expect(await beaver(...args)).toMatchObject({ exit: 2, err: expect.stringContaining(words) })
 })

@@ -80,7 +80,7 @@ it('a task that takes longer than anybody waits for goes on, and its id is told'
   await system.daemon()
   const client = clientOn(system.nc, system.subjects, 'local', { askAgainMs: 100 })
   const refused = await client.run({ task: 'x' }, { timeoutMs: 600 }).catch((error: Error) => error)
-  expect(refused).toMatchObject({ code: 'timeout', message: expect.stringMatching(/^The task task_\w{26} was not answered within 0.6 s/) as string })
+  expect(refused).toMatchObject({ code: 'timeout', message: expect.stringMatching(/^The task task_\w{26} did not end within 0.6 s/) as string })
   answer.settle(say('42'))
   const [task_id = ''] = /task_\w{26}/.exec((refused as Error).message) ?? []
   expect(await client.run({ task: 'x', task_id })).toMatchObject({ task_id, status: 'completed', final_output: '42' })

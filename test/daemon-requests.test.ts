@@ -139,7 +139,7 @@ describe('task.run', () => {
     const long = 'x'.repeat(1_100_000)
     system.provider.answerBy(() => say(long))
     const { error } = await run({ task: 'long', task_id: 'run long' })
-    expect(error).toMatchObject({ code: 'too_large', message: expect.stringContaining('What was asked for was done') })
+    expect(error).toMatchObject({ code: 'too_large', message: expect.stringContaining('The request was carried out') })
     expect((await system.events('run long')).at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: long } })
     system.provider.answerBy(({ text }) => say(`saw ${text}`))
   })

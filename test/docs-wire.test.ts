@@ -1,5 +1,5 @@
 // docs/reference/wire.md, held to the tables it is made from.
-import { wireEntries } from '@beaver/contracts'
+import { wireEntries } from '@beaver/contracts/wire'
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { wireReference } from '../scripts/lib/wire-reference.ts'

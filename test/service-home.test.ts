@@ -103,7 +103,7 @@ describe('a program that is killed', () => {
     await until('its nats-server is gone', () => !lives(pid), { everyMs: 5 })
 
     await using service = new AgentService(options)
-    // The same task with the same id, or its id alone: either gives what it comes to.
+    // The same task with the same id, or its id alone: either returns its result.
     const [asked, again] = await Promise.all([service.result('survivor'), service.processDirect('Survive your program.', { taskId: 'survivor' })])
     release()
     expect(asked).toMatchObject({ task_id: 'survivor', status: 'completed', output_text: 'survived' })

@@ -229,7 +229,7 @@ describe('a shutdown', () => {
     })
     await held.asked
     await second.shutdown({ graceMs: 20 })
-    expect(await outcome).toMatchObject(refused('no_daemon', /handed-over.*goes on with it/))
+    expect(await outcome).toMatchObject(refused('no_daemon', /handed-over.*continues it/))
     held.release()
     expect(await running.result('handed-over')).toMatchObject({ status: 'completed', output_text: 'done: Be handed over.' })
   })
@@ -332,7 +332,7 @@ describe('a home', () => {
     const place = { home: join(kit.workspace, 'shared'), config: { namespace: `home${process.pid}` } }
     const [first, other] = [kit.service(place), kit.service(place)]
     await first.boot()
-    await expect(other.start()).rejects.toMatchObject(refused('start_failed', `Beaver is running here already \\(process ${process.pid}\\)`))
+    await expect(other.start()).rejects.toMatchObject(refused('start_failed', `Beaver is already running here \\(process ${process.pid}\\)`))
     expect(other.state).toBe('idle')
     await first.close()
     // A shutdown that is called while it starts waits for the start.

@@ -23,15 +23,15 @@ export interface CommandSpec {
 export const groups = { Work: 'Give work', Look: 'Look at work', System: 'This machine' } as const
 const json = (what: string): Option => new Option('--json', what)
 const limit = (what: string, max = 1_000_000): Option => new Option('--limit <n>', `at most this many ${what}`).argParser(wholeNumber(max))
-const skill = new Option('--skill <name>', 'activate this skill')
+const skill = new Option('--skill <name>', 'activate this skill (default: Beaver may choose one)')
 const profile = new Option('--profile <name>', 'the profile of the root agent (default: "profile" of the configuration)')
-const workflow = new Option('--workflow <name>', 'instead of a task: run this workflow as it is, without a root agent')
-const workflowArguments = new Option('-f, --file <args.json>', 'the arguments of --workflow; "-" reads stdin')
-const session = new Option('--session <id>', 'the conversation the task belongs to (default: a new one)')
-const workspace = new Option('--workspace <dir>', 'the folder the agents may work in (default: the current one)')
-const noInput = new Option('--no-input', 'nobody can answer: calls that need an approval are refused')
-const deltas = new Option('--deltas', 'with --json: what the models say while they say it, too')
-const taskIdOption = new Option('--task-id <id>', 'a name of your own for the task: submitting it again then does nothing new')
+const workflow = new Option('--workflow <name>', 'run this workflow without a root agent, instead of a task')
+const workflowArguments = new Option('-f, --file <args.json>', 'a JSON file with the arguments of --workflow; "-" reads stdin')
+const session = new Option('--session <id>', 'the session to which the task belongs (default: a new one)')
+const workspace = new Option('--workspace <dir>', 'the folder in which the agents may work (default: the current one)')
+const noInput = new Option('--no-input', 'refuse calls that need an approval, because nobody can answer')
+const deltas = new Option('--deltas', 'with --json: also print the answers while the models write them')
+const taskIdOption = new Option('--task-id <id>', 'an id of your own; the same id again submits no second task')
 
 export const commands: readonly CommandSpec[] = [
   {
@@ -40,7 +40,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'Work',
     says: 'Submit a task, follow it live and print its report',
     example: 'beaver run --up --skill folder-report "Report on this folder"',
-    more: 'The task "-" is read from stdin; with --workflow there is none. Ends with 0 when the task completed, 1 when it did not.',
+    more: 'If the task is "-", Beaver reads it from stdin. With --workflow, give no task. The exit code is 0 if the task completed, else 1.',
     build: (command, run) =>
       command
         .argument('[task]', 'what to do, in words, in quotes')
@@ -51,10 +51,10 @@ export const commands: readonly CommandSpec[] = [
         .addOption(workspace)
         .addOption(session)
         .addOption(taskIdOption)
-        .option('--up', 'start the system for this task when none runs here, and stop it afterwards')
+        .option('--up', 'if no system runs here, start one for this task and stop it afterwards')
         .option('-q, --quiet', 'print only the report')
         .addOption(noInput)
-        .addOption(json('one line of JSON for each event, and the result as the last line'))
+        .addOption(json('print one line of JSON for each event, and the result as the last line'))
         .addOption(deltas)
         .action((task: string | undefined, options: object) => run(async (globals) => (await import('./commands/run.ts')).run(task, options, globals))),
   },
@@ -64,7 +64,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'Work',
     says: 'Submit a task and print its id',
     example: 'beaver submit --skill folder-report "Report on this folder"',
-    more: 'The task "-" is read from stdin; with --workflow there is none.',
+    more: 'If the task is "-", Beaver reads it from stdin. With --workflow, give no task.',
     build: (command, run) =>
       command
         .argument('[task]', 'what to do, in words, in quotes')
@@ -85,20 +85,27 @@ export const commands: readonly CommandSpec[] = [
     group: 'Work',
     says: 'Run an AgentTeam from its configuration file',
     example: 'beaver team run --up -f team.json "Should we ship on Friday?"',
-    more: 'With --json: the events of the team, and its report as the last line. Ends with 0 when the team completed, 1 when it did not.',
+    more: 'The exit code is 0 if the team completed, else 1.',
     build: (command, run) =>
       command
-        .addArgument(new Argument('<what>', 'run it').choices(['run']))
-        .argument('[message]', 'what the team is to do, in quotes (default: "message" of the file)')
-        .requiredOption('-f, --file <team.json>', 'the configuration of the team')
-        .addOption(new Option('--strategy <name>', 'instead of the one in the file').choices(['leader_worker', 'round_robin', 'broadcast', 'sequential']))
+        .addArgument(new Argument('<what>', 'what to do').choices(['run']))
+        .argument('[message]', 'what the team must do, in quotes (default: "message" of the file)')
+        .requiredOption('-f, --file <team.json>', 'the JSON file that describes the team')
+        .addOption(
+          new Option('--strategy <name>', 'how the members work together (default: "strategy" of the file)').choices([
+            'leader_worker',
+            'round_robin',
+            'broadcast',
+            'sequential',
+          ]),
+        )
         .addOption(workspace)
         .addOption(session)
         .addOption(taskIdOption)
-        .option('--up', 'start the system for this run when none runs here, and stop it afterwards')
+        .option('--up', 'if no system runs here, start one for this run and stop it afterwards')
         .option('-q, --quiet', 'print only the result')
         .addOption(noInput)
-        .addOption(json('one line of JSON for each event of the team, and its report as the last line'))
+        .addOption(json('print one line of JSON for each event of the team, and its report as the last line'))
         .action((_: string, message: string | undefined, options: TeamOptions) =>
           run(async (globals) => (await import('./commands/team.ts')).runTeam(message, options, globals)),
         ),
@@ -111,9 +118,9 @@ export const commands: readonly CommandSpec[] = [
     example: 'beaver watch task_01k',
     build: (command, run) =>
       command
-        .argument('<task>', 'id of the task, or the beginning of it')
+        .argument('<task>', 'the id of the task, or a unique beginning of it')
         .option('-q, --quiet', 'print only the report')
-        .addOption(json('one line of JSON for each event, and the result as the last line'))
+        .addOption(json('print one line of JSON for each event, and the result as the last line'))
         .addOption(deltas)
         .action((task: string, options: object) => run(async (globals) => (await import('./commands/watch.ts')).watch(task, options, globals))),
   },
@@ -123,12 +130,12 @@ export const commands: readonly CommandSpec[] = [
     group: 'Work',
     says: 'Cancel a task, or one node of its team',
     example: 'beaver cancel task_01k --node reporter',
-    more: 'A node that is cancelled blocks what depends on it; the rest of its team goes on.',
+    more: 'If you cancel one node, the nodes that depend on it are blocked. The other nodes continue.',
     build: (command, run) =>
       command
-        .argument('<task>', 'id of the task, or the beginning of it')
-        .option('--node <id>', 'only this node of the running team; "beaver show" lists them')
-        .option('--reason <text>', 'why; it stands in the journal', 'Cancelled from the command line.')
+        .argument('<task>', 'the id of the task, or a unique beginning of it')
+        .option('--node <id>', 'cancel only this node of a running team; "beaver show" lists the nodes')
+        .option('--reason <text>', 'why; the journal keeps this text (default: "Cancelled from the command line.")', 'Cancelled from the command line.')
         .addOption(json('print {task_id, node_id}'))
         .action((task: string, options: { reason: string }) => run(async (globals) => (await import('./commands/cancel.ts')).cancel(task, options, globals))),
   },
@@ -137,9 +144,9 @@ export const commands: readonly CommandSpec[] = [
     name: 'approve',
     usage: 'approve <task> [call]',
     group: 'Work',
-    says: 'Allow a call that waits for an approval',
+    says: 'Allow a tool call that waits for an approval',
     example: 'beaver approve task_01k',
-    more: 'Without a call: the one that waits; when several do, they are listed. Without a task: every call that waits, of all tasks.',
+    more: 'Without a call: allow the call that waits, or list the calls if several wait. Without a task: list the waiting calls of all tasks.',
     build: (command, run) =>
       decision(command).action((task: string | undefined, call: string | undefined, options: object) =>
         run(async (globals) => (await import('./commands/approve.ts')).approve(task, call, options, globals)),
@@ -149,12 +156,12 @@ export const commands: readonly CommandSpec[] = [
     name: 'deny',
     usage: 'deny <task> [call]',
     group: 'Work',
-    says: 'Refuse a call that waits for an approval; the model is told',
+    says: 'Refuse a tool call that waits for an approval',
     example: 'beaver deny task_01k --reason "Not that folder"',
-    more: 'Without a call: the one that waits; when several do, they are listed.',
+    more: 'Beaver tells the model. Without a call: refuse the call that waits, or list the calls if several wait.',
     build: (command, run) =>
       decision(command)
-        .option('--reason <text>', 'why; the model is told and it stands in the journal')
+        .option('--reason <text>', 'why; the model receives this text, and the journal keeps it')
         .action((task: string | undefined, call: string | undefined, options: object) =>
           run(async (globals) => (await import('./commands/approve.ts')).deny(task, call, options, globals)),
         ),
@@ -168,7 +175,7 @@ export const commands: readonly CommandSpec[] = [
     build: (command, run) =>
       command
         .addOption(
-          new Option('--status <status>', 'only these').choices([
+          new Option('--status <status>', 'only tasks in this state (default: all)').choices([
             'submitted',
             'running',
             'waiting',
@@ -179,7 +186,7 @@ export const commands: readonly CommandSpec[] = [
             'cancelled',
           ]),
         )
-        .option('--session <id>', 'only those of one conversation')
+        .option('--session <id>', 'only tasks of this session (default: all)')
         .addOption(limit('tasks (default 20)', 200))
         .addOption(json('print the answer as JSON'))
         .action((options: object) => run(async (globals) => (await import('./commands/tasks.ts')).tasks(options, globals))),
@@ -188,13 +195,13 @@ export const commands: readonly CommandSpec[] = [
     name: 'show',
     usage: 'show <task>',
     group: 'Look',
-    says: 'Show one task whole: agents, evidence, failures, report',
+    says: 'Show one task: agents, evidence, failures, report',
     example: 'beaver show task_01k',
     build: (command, run) =>
       command
-        .argument('<task>', 'id of the task, or the beginning of it')
+        .argument('<task>', 'the id of the task, or a unique beginning of it')
         .addOption(limit('agents (default 200)', 512))
-        .option('--all', 'print every agent of a large team, and every one of its context')
+        .option('--all', 'print every agent of a large team, also with its context')
         .addOption(json('print the answer as JSON'))
         .action((task: string, options: object) => run(async (globals) => (await import('./commands/show.ts')).show(task, options, globals))),
   },
@@ -206,34 +213,34 @@ export const commands: readonly CommandSpec[] = [
     example: 'beaver timeline task_01k',
     build: (command, run) =>
       command
-        .argument('<task>', 'id of the task, or the beginning of it')
+        .argument('<task>', 'the id of the task, or a unique beginning of it')
         .addOption(limit('steps (default: all)'))
-        .addOption(json('one line of JSON for each step'))
+        .addOption(json('print one line of JSON for each step'))
         .action((task: string, options: object) => run(async (globals) => (await import('./commands/timeline.ts')).timeline(task, options, globals))),
   },
   {
     name: 'events',
     usage: 'events <task>',
     group: 'Look',
-    says: 'Print the journal of a task as it was written',
+    says: 'Print the events of a task as they are in the journal',
     example: 'beaver events task_01k --json',
     build: (command, run) =>
       command
-        .argument('<task>', 'id of the task, or the beginning of it')
+        .argument('<task>', 'the id of the task, or a unique beginning of it')
         .addOption(limit('events (default: all)'))
-        .addOption(json('one line of JSON for each event, with its data'))
+        .addOption(json('print one line of JSON for each event, with its data'))
         .action((task: string, options: object) => run(async (globals) => (await import('./commands/events.ts')).events(task, options, globals))),
   },
   {
     name: 'search',
     usage: 'search <words>',
     group: 'Look',
-    says: 'Find words in what was said in all tasks',
+    says: 'Find words in the requests, answers and tool results of tasks',
     example: 'beaver search largest file',
     build: (command, run) =>
       command
-        .argument('<words...>', 'all of them must occur; parts of words and Chinese text are found too')
-        .option('--session <id>', 'only in one conversation')
+        .argument('<words...>', 'the words, all of which must occur; parts of words count, too')
+        .option('--session <id>', 'search only this session (default: all)')
         .addOption(limit('hits (default 20)', 100))
         .addOption(json('print the answer as JSON'))
         .action((words: string[], options: object) => run(async (globals) => (await import('./commands/search.ts')).search(words, options, globals))),
@@ -242,13 +249,13 @@ export const commands: readonly CommandSpec[] = [
     name: 'plan',
     usage: 'plan <Workflow>',
     group: 'Look',
-    says: 'Show the graph a workflow builds, without running it',
+    says: 'Show the graph that a workflow builds, without running it',
     example: 'beaver plan SequentialWorkflow -f args.json',
-    more: 'Workflows: SequentialWorkflow, ConcurrentWorkflow, MixtureOfAgents, AgentRearrange, GraphWorkflow, and workflow:<file name> for the definition files of the configuration. No system is needed.',
+    more: 'Workflows: SequentialWorkflow, ConcurrentWorkflow, MixtureOfAgents, AgentRearrange, GraphWorkflow, and workflow:<file name> for a definition file of the configuration. The command needs no running system.',
     build: (command, run) =>
       command
-        .argument('<Workflow>', 'name of the workflow')
-        .requiredOption('-f, --file <args.json>', 'the arguments, as the model would give them; "-" reads stdin')
+        .argument('<Workflow>', 'the name of the workflow')
+        .requiredOption('-f, --file <args.json>', 'a JSON file with the arguments of the workflow; "-" reads stdin')
         .addOption(json('print {"ok": true, "graph": …} or {"ok": false, "error": …}'))
         .option('--mermaid', 'print the graph as a Mermaid diagram')
         .action((workflow: string, options: { file: string }) => run(async (globals) => (await import('./commands/plan.ts')).plan(workflow, options, globals))),
@@ -259,26 +266,26 @@ export const commands: readonly CommandSpec[] = [
     group: 'Look',
     says: 'Print the JSON Schema of a request, a query or an event',
     example: 'beaver schema task.submit',
-    more: 'Without a name: lists what goes over the wire. No system is needed.',
+    more: 'Without a name: list everything that goes over the wire. The command needs no running system.',
     build: (command, run) =>
       command
-        .argument('[name]', 'a request, a query, a live message or an event; "query.status" where a request has the name too')
-        .addOption(json('print one line of JSON; without a name: every schema as one document'))
+        .argument('[name]', 'a request, a query, a live message or an event, such as task.submit; "query.status" if a request has the same name')
+        .addOption(json('print one line of JSON; without a name: all schemas as one document'))
         .action((name: string | undefined, options: object) => run(async (globals) => (await import('./commands/schema.ts')).schema(name, options, globals))),
   },
   {
     name: 'tools',
     usage: 'tools list|schema',
     group: 'Look',
-    says: 'List the tools a profile may have, or print the schema of one',
+    says: 'List the tools that a profile may have, or print a schema',
     example: 'beaver tools schema system:GraphWorkflow',
-    more: 'The ids are those of "tool_ids_inventory" in a profile. Reads the configuration; no system is needed.',
+    more: 'A profile names these ids in "tool_ids_inventory". The command needs no running system.',
     build: (command, run) =>
       command
-        .addArgument(new Argument('<what>', 'a list of all, or the schema of one').choices(['list', 'schema']))
-        .argument('[id]', 'id of the tool, with its prefix: system:read_file, workflow:<file name>')
-        .addOption(new Option('--profile <name>', 'list only what this profile brings'))
-        .addOption(json('list: one line of JSON for each tool; schema: the schema in one line'))
+        .addArgument(new Argument('<what>', 'list all tools, or print the schema of one').choices(['list', 'schema']))
+        .argument('[id]', 'the id of the tool with its prefix, such as system:read_file or workflow:<file name>')
+        .addOption(new Option('--profile <name>', 'list only the tools of this profile'))
+        .addOption(json('list: print one line of JSON for each tool; schema: print the schema in one line'))
         .action((what: 'list' | 'schema', id: string | undefined, options: object) =>
           run(async (globals) => (await import('./commands/tools.ts')).tools(what, id, options, globals)),
         ),
@@ -289,12 +296,12 @@ export const commands: readonly CommandSpec[] = [
     group: 'Look',
     says: 'List the skills, show one, or check a folder of them',
     example: 'beaver skills check skills/folder-report',
-    more: 'check: the verdict of the Agent Skills standard, and what Beaver does. Ends with 0 when every skill keeps all rules, 1 when not. No system is needed.',
+    more: 'check tells whether a skill follows the Agent Skills standard and whether Beaver loads it. Its exit code is 0 if every skill follows all rules, else 1. The command needs no running system.',
     build: (command, run) =>
       command
-        .addArgument(new Argument('<what>', 'all of them, one of them, or the verdict on a folder').choices(['list', 'show', 'check']))
-        .argument('[name-or-dir]', 'show: name of the skill; check: its folder, or a folder of skills')
-        .addOption(json('list, check: one line of JSON for each skill; show: the skill in one line'))
+        .addArgument(new Argument('<what>', 'list all skills, show one, or check a folder').choices(['list', 'show', 'check']))
+        .argument('[name-or-dir]', 'show: the name of the skill; check: its folder, or a folder of skills')
+        .addOption(json('list, check: print one line of JSON for each skill; show: print the skill in one line'))
         .action((what: 'list' | 'show' | 'check', of: string | undefined, options: object) =>
           run(async (globals) => (await import('./commands/skills.ts')).skills(what, of, options, globals)),
         ),
@@ -303,14 +310,14 @@ export const commands: readonly CommandSpec[] = [
     name: 'check',
     usage: 'check',
     group: 'System',
-    says: 'Check the whole journal, apart from what wrote it',
+    says: 'Check the whole journal by independent rules',
     example: 'beaver check --export journal.ndjson',
-    more: 'Holds every event of every task to the rules of docs/reference/journal-rules.md, and the read model to one that is rebuilt. Ends with 0 when no rule is broken, 1 when one is.',
+    more: 'Checks every event of every task by the rules of docs/reference/journal-rules.md, and compares the read model with a new one. The exit code is 0 if no rule is broken, else 1.',
     build: (command, run) =>
       command
-        .option('--export <file>', 'check this export instead of the system that runs')
-        .option('--task <id>', 'only this task, with its session')
-        .option('--projection <file>', 'the read model to compare (default: the one of this home, if it is there)')
+        .option('--export <file>', 'check this export instead of the running system')
+        .option('--task <id>', 'check only this task and its session (default: all tasks)')
+        .option('--projection <file>', 'the read model to compare (default: the one of this home, if it exists)')
         .option('--no-projection', 'do not compare the read model')
         .addOption(json('print {ok, broken, findings, notes, summary, projection}'))
         .action((options: object) => run(async (globals) => (await import('./commands/check.ts')).check(options, globals))),
@@ -321,10 +328,10 @@ export const commands: readonly CommandSpec[] = [
     group: 'System',
     says: 'Write the journal and its blobs to a file',
     example: 'beaver export --out journal.ndjson',
-    more: 'NDJSON: a header, a line for each message of the journal, a line for each blob it refers to. "beaver check --export" reads it.',
+    more: 'The file is NDJSON: a header, one line for each message of the journal, and one line for each blob. "beaver check --export" reads it.',
     build: (command, run) =>
       command
-        .option('--out <file>', 'the file (default: stdout)')
+        .option('--out <file>', 'write to this file (default: stdout)')
         .action((options: object) => run(async (globals) => (await import('./commands/export.ts')).exportJournal(options, globals))),
   },
   {
@@ -333,26 +340,26 @@ export const commands: readonly CommandSpec[] = [
     group: 'System',
     says: 'Run the whole system on this machine until Ctrl-C',
     example: 'beaver up',
-    more: 'Starts a NATS server of its own, unless NATS_URL names one. Data and logs are in .beaver (see --home).',
+    more: 'Beaver starts its own NATS server, unless NATS_URL names one. Data and logs are in .beaver (see --home).',
     build: (command, run) => command.action(() => run(async (globals) => (await import('./commands/up.ts')).up(globals))),
   },
   {
     name: 'mcp',
     usage: 'mcp',
     group: 'System',
-    says: 'Serve the workflow tools over MCP; approve tools of others',
+    says: 'Serve the workflow tools over MCP; approve tools of servers',
     example: 'beaver mcp --category team_workflow',
-    more: 'Without an argument: an MCP server on stdin and stdout whose calls go to the system that runs. "pins" lists what the tools of configured MCP servers said of themselves when first seen; "approve" accepts what they say now.',
+    more: 'serve (the default) is an MCP server on stdin and stdout. It passes calls to the running system. pins lists what the tools of configured MCP servers said about themselves when Beaver first saw them. approve accepts what they say now.',
     build: (command, run) =>
       command
         .addArgument(new Argument('[what]', 'what to do').choices(['serve', 'pins', 'approve']).default('serve'))
-        .argument('[server]', 'pins, approve: name of an MCP server of the configuration')
-        .argument('[tool]', 'approve: only this tool of it')
-        .option('--category <id>', 'serve: which tools', 'team_workflow')
-        .option('--http', 'serve: over streamable HTTP on 127.0.0.1; its URL is printed on stderr')
+        .argument('[server]', 'pins, approve: the name of an MCP server in the configuration')
+        .argument('[tool]', 'approve: only this tool of the server (default: all)')
+        .option('--category <id>', 'serve: which tools to offer (default: team_workflow)', 'team_workflow')
+        .option('--http', 'serve: use streamable HTTP on 127.0.0.1 and print the URL on stderr')
         .addOption(new Option('--port <n>', 'serve: the port of --http (default: a free one)').argParser(portNumber))
-        .option('--workspace <dir>', "serve: the folder the agents may work in (default: the system's own)")
-        .addOption(json('pins: one line of JSON for each pin; approve: print {server, approved}'))
+        .option('--workspace <dir>', "serve: the folder in which the agents may work (default: the system's own)")
+        .addOption(json('pins: print one line of JSON for each pin; approve: print {server, approved}'))
         .action((what: 'serve' | 'pins' | 'approve', server: string | undefined, tool: string | undefined, options: McpServeOptions & { json?: true }) =>
           run(async (globals) => (await import('./commands/mcp.ts')).mcp({ what, server, tool }, options, globals)),
         ),
@@ -361,20 +368,21 @@ export const commands: readonly CommandSpec[] = [
     name: 'status',
     usage: 'status',
     group: 'System',
-    says: 'Show what runs, what is at work, what waits and what is wrong',
+    says: 'Show what runs, what waits and what is wrong',
     example: 'beaver status',
-    more: 'Ends with 0 when nothing is wrong, 1 otherwise.',
+    more: 'The exit code is 0 if nothing is wrong, else 1.',
     build: (command, run) =>
       command
-        .addOption(json('print it as JSON'))
+        .addOption(json('print the answer as JSON'))
         .action((options: object) => run(async (globals) => (await import('./commands/status.ts')).status(options, globals))),
   },
   {
     name: 'doctor',
     usage: 'doctor',
     group: 'System',
-    says: 'Check what Beaver needs and say what to do',
+    says: 'Check what Beaver needs, and say what to do',
     example: 'beaver doctor',
+    more: 'The exit code is 0 if no check failed, else 1.',
     build: (command, run) =>
       command
         .addOption(json('print the checks as JSON'))
@@ -384,8 +392,8 @@ export const commands: readonly CommandSpec[] = [
 
 function decision(command: Command): Command {
   return command
-    .argument('[task]', 'id of the task, or the beginning of it')
-    .argument('[call]', 'id of the call, or the beginning of it')
-    .option('--by <name>', 'who decides; it stands in the journal (default: you)')
+    .argument('[task]', 'the id of the task, or a unique beginning of it')
+    .argument('[call]', 'the id of the call, or a unique beginning of it')
+    .option('--by <name>', 'who decides; the journal keeps this text (default: your user name)')
     .addOption(json('print {task_id, call_id, approved, by, reason}'))
 }

@@ -19,7 +19,7 @@ export async function toldOf(error: unknown): Promise<Told> {
   if (error instanceof UsageError) return { code: error.code, message: error.message, problems: [], exit: 2 }
   const { BeaverError, errorCodes, messageOf } = await import('@beaver/core')
   if (error instanceof BeaverError) return { code: error.code, message: error.message, problems: error.problems, exit: errorCodes[error.code].exit }
-  return { code: 'internal', message: `Something in Beaver broke: ${messageOf(error)} (BEAVER_DEBUG=1 shows where)`, problems: [], exit: 1 }
+  return { code: 'internal', message: `Beaver has a defect: ${messageOf(error)} (set BEAVER_DEBUG=1 to see where)`, problems: [], exit: 1 }
 }
 
 /** The lines for stderr. Problems are listed if there are several and the message does not name them already. */

@@ -2,9 +2,9 @@
 import { commands, groups } from './command-table.ts'
 
 export const globalOptions: readonly { readonly flags: string; readonly says: string }[] = [
-  { flags: '--nats-url <url>', says: 'NATS server (else NATS_URL, configuration, what runs here)' },
-  { flags: '--home <dir>', says: 'folder for data (else BEAVER_HOME, .beaver)' },
-  { flags: '--config <file>', says: 'configuration (else BEAVER_CONFIG, beaver.config.json)' },
+  { flags: '--nats-url <url>', says: 'NATS URL (default: NATS_URL, configuration, what runs here)' },
+  { flags: '--home <dir>', says: 'folder for data (default: BEAVER_HOME, .beaver)' },
+  { flags: '--config <file>', says: 'configuration (default: BEAVER_CONFIG, beaver.config.json)' },
   { flags: '--no-color', says: 'no colours and no spinner, as with NO_COLOR' },
 ]
 
@@ -28,9 +28,11 @@ export function overview(version: string): string {
     ...group('System'),
     '',
     'Options of every command',
-    ...[...globalOptions, { flags: '-h, --help', says: 'help; "beaver <command> --help" says more' }, { flags: '-V, --version', says: 'the version' }].flatMap(
-      ({ flags, says }) => row(flags, says),
-    ),
+    ...[
+      ...globalOptions,
+      { flags: '-h, --help', says: 'print help; "beaver <command> --help" says more' },
+      { flags: '-V, --version', says: 'print the version' },
+    ].flatMap(({ flags, says }) => row(flags, says)),
     '',
     'Exit codes: 0 completed, 1 failed or incomplete, 2 wrong usage,',
     '3 the system cannot be reached',

@@ -6,15 +6,15 @@ export const retryCommand: CommandSpec = {
   name: 'retry',
   usage: 'retry <task>',
   group: 'Work',
-  says: 'Take an ended task up again, and keep what completed',
+  says: 'Retry a task that ended, and keep what completed',
   example: 'beaver retry --failed --since 2h --dry-run',
-  more: 'For tasks that failed, are incomplete or were cancelled. The retry is a new task at the end of the same session; what completed is not asked for again. Asked for twice, it is one task.',
+  more: 'The task failed, is incomplete or was cancelled. The retry is a new task at the end of the same session. Beaver does not repeat what completed. A second retry of the same task starts nothing new.',
   build: (command, run) =>
     command
-      .argument('[task]', 'id of the task, or the beginning of it')
-      .option('--failed', 'every task that failed or is incomplete, and was not retried yet')
-      .option('--since <when>', 'with --failed: only those that ended since; "30m", "2h", "7d" or a time such as "2026-11-23T08:00:00Z"')
-      .option('--dry-run', 'with --failed: only show which')
+      .argument('[task]', 'the id of the task, or a unique beginning of it')
+      .option('--failed', 'retry every task that failed or is incomplete and has no retry yet')
+      .option('--since <when>', 'with --failed: only tasks that ended since then: "30m", "2h", "7d" or a time such as "2026-11-23T08:00:00Z" (default: all)')
+      .option('--dry-run', 'with --failed: only show which tasks would be retried')
       .addOption(new Option('--json', 'print {tasks: [{task_id, retry_of, session_id, error}]}'))
       .action((task: string | undefined, options: object) => run(async (globals) => (await import('./commands/retry.ts')).retry(task, options, globals))),
 }

@@ -10,7 +10,7 @@ switchOff(process.env['BEAVER_SWITCH_OFF'])
 await runAsChild('projector', async () => {
   const config = loadConfig()
   if (config.nats_url === undefined)
-    throw new BeaverError('invalid_configuration', 'The projector needs a NATS server: set NATS_URL. ("beaver up" does it for you.)')
+    throw new BeaverError('invalid_configuration', 'The projector needs a NATS server. Set NATS_URL, or run "beaver up", which starts everything.')
   const logger = stderrLogger({ level: config.log.level, secrets: secretsOf(config, process.env) })
   return { ...(await startProjector(config, config.nats_url, { logger })), logger, stopMsMax }
 })

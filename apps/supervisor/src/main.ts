@@ -25,7 +25,7 @@ const blockedMsMax = 30_000
 await runAsChild('supervisor', async () => {
   const config = loadConfig()
   if (config.nats_url === undefined)
-    throw new BeaverError('invalid_configuration', 'The supervisor needs a NATS server: set NATS_URL. ("beaver up" does it for you.)')
+    throw new BeaverError('invalid_configuration', 'The supervisor needs a NATS server. Set NATS_URL, or run "beaver up", which starts everything.')
   const { daemonThreads } = await import('@beaver/daemon/threads')
   const threads = daemonThreads(config)
   const { startSupervisor } = await import('@beaver/daemon')

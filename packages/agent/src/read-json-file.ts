@@ -10,7 +10,7 @@ export async function readJsonFile(file: string, diagnostics: LoadDiagnostic[]):
   const tell = (message: string): void => void diagnostics.push({ file, severity: 'error', message })
   try {
     const bytes = await readFile(file)
-    if (bytes.length > bytesMax) return tell(`It has ${bytes.length} bytes; at most ${bytesMax} are read.`)
+    if (bytes.length > bytesMax) return tell(`It has ${bytes.length} bytes. Beaver reads at most ${bytesMax}.`)
     return JSON.parse(bytes.toString().replace(/^\uFEFF/, '')) as unknown
   } catch (error) {
     return tell(error instanceof SyntaxError ? `It is not JSON: ${error.message}.` : `It cannot be read: ${messageOf(error)}.`)

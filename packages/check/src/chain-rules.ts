@@ -10,7 +10,7 @@ export function judgeChain(trail: Trail, { record, sha256 }: ReadRecord, report:
   const { taskseq, epoch, prevhash, hash } = record
   if (taskseq !== head.taskseq + 1) report('taskseq', `event ${taskseq} follows event ${head.taskseq}`)
   else if (prevhash !== head.hash) report('chain', `event ${taskseq} names another hash than that of the event before it`)
-  if (hash !== sha256) report('hash', `event ${taskseq} has other content than its hash was made of`)
+  if (hash !== sha256) report('hash', `event ${taskseq} does not have the content that its hash says`)
   if (record.subject !== log.task) report('identity', `event ${taskseq} is of the task ${record.subject}, and lies in the log of ${log.task}`)
   else if (record.id !== `${log.task}/${epoch}.${taskseq}`) report('identity', `event ${taskseq} has the id ${record.id}`)
   trail.head = { taskseq, epoch, hash }

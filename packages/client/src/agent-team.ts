@@ -57,7 +57,7 @@ export class AgentTeam {
     const submitted = await this.#client.submit(this.task(message, options))
     for await (const event of this.#client.watch(submitted.task_id, options)) events.push(event)
     if (events.at(-1) === undefined || options.signal?.aborted === true) {
-      throw new BeaverError('timeout', `The team run was not waited for; it goes on as task ${submitted.task_id}.`)
+      throw new BeaverError('timeout', `The team run did not end in time. It continues as task ${submitted.task_id}.`)
     }
     return { ...submitted, ...teamReport(events) }
   }

@@ -55,7 +55,7 @@ export class PatientRequests {
       return await askAgain(ask, { ...this.#repeated, withinMs: timeoutMs, why: this.#why })
     } catch (cause) {
       if (!(cause instanceof BeaverError && cause.code === 'timeout')) throw cause
-      const message = `The task ${task.task_id} was not answered within ${timeoutMs / 1000} s. If it was accepted it goes on: ask again with its id, or watch it.`
+      const message = `The task ${task.task_id} did not end within ${timeoutMs / 1000} s. If Beaver accepted it, it continues. Ask again with its id, or watch it.`
       throw new BeaverError('timeout', message, { cause })
     }
   }
@@ -86,6 +86,6 @@ export class PatientRequests {
     const { stream } = this.#subjects
     if (lineOf(this.#nc).downMs > 0 || (await streamPulse(this.#nc, stream).look()).kind !== 'missing') return null
     const there = await presentDaemons(this.#nc, this.#subjects, { waitMs: presenceMs })
-    return there.length === 0 ? null : new BeaverError('stream_missing', `The journal stream ${stream} does not exist: somebody deleted it.`)
+    return there.length === 0 ? null : new BeaverError('stream_missing', `The journal stream ${stream} does not exist, because somebody deleted it.`)
   }
 }

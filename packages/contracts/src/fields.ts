@@ -5,35 +5,35 @@ import { z } from 'zod'
 
 export const count = z.int().nonnegative()
 /** RFC 3339, UTC. */
-export const time = z.string().describe('A time, RFC 3339, UTC.')
-export const timeOrNull = time.nullable().describe('A time, RFC 3339, UTC. null: it has not come yet.')
+export const time = z.string().describe('A time. RFC 3339, UTC.')
+export const timeOrNull = time.nullable().describe('A time. RFC 3339, UTC. null: it has not come yet.')
 export const textOrNull = z.string().nullable()
 
 export const taskIdField = z.string().describe('The id of the task.')
-export const sessionIdField = z.string().describe('The id of the session that the task belongs to.')
-export const tenantField = z.string().describe('The tenant that the task belongs to.')
+export const sessionIdField = z.string().describe('The id of the session to which the task belongs.')
+export const tenantField = z.string().describe('The tenant to which the task belongs.')
 export const runIdField = z.string().describe('The id of the run.')
 
 /** The inputs that name a task; `session_id` and `tenant` narrow the choice. */
 export const taskName = {
-  task_id: z.string().min(1).max(128).describe('The id of the task, or the beginning of it if no other task begins so.'),
+  task_id: z.string().min(1).max(128).describe('The id of the task, or a beginning of the id that no other task has.'),
   session_id: z.string().min(1).max(128).optional().describe('Only a task of this session. Absent: any session.'),
   tenant: z.string().min(1).max(128).optional().describe('Only a task of this tenant. Absent: any tenant.'),
 }
 
 /** How many rows; a page may hold fewer and still have `more`. */
 export const limitOf = (what: string, limits: { usual: number; max: number }): z.ZodDefault<z.ZodInt> =>
-  z.int().min(1).max(limits.max).default(limits.usual).describe(`At most this many ${what}. A page may hold fewer and still have more behind it.`)
+  z.int().min(1).max(limits.max).default(limits.usual).describe(`At most this many ${what}. A page may have fewer although more pages follow.`)
 
 /** A place in a list: the `next` of the page before. */
 export const cursor = z.int().nonnegative()
 export const before = cursor.optional().describe('The "next" of the page before. Absent: the first page.')
-export const after = cursor.default(0).describe('Only what comes after this place: the "next" of the page before. 0: from the beginning.')
+export const after = cursor.default(0).describe('The "next" of the page before. 0: the first page.')
 
 /** The end of a page. */
 export const paged = {
-  more: z.boolean().describe('There is more behind this page.'),
-  next: cursor.nullable().describe('What to pass to get the next page. null: there is none.'),
+  more: z.boolean().describe('Whether more pages follow.'),
+  next: cursor.nullable().describe('What to pass to get the next page. null: this is the last page.'),
 }
 
-export const failureOrNull = failure.nullable().describe('What failed. null: nothing did.')
+export const failureOrNull = failure.nullable().describe('What failed. null: nothing failed.')

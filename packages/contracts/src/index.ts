@@ -15,4 +15,3 @@ export { requestContracts, type RequestInput, type RequestName, type RequestOutp
 export type { RetriedTask } from './requests/retry.ts'
 export type { DaemonStatus } from './requests/status.ts'
 export { type SubmitRequest, submitRequest, type SubmittedTask, type SubmitTask, type TaskOutcome } from './requests/submit.ts'
-export { wireDocument, wireEntries, wireSections, type WireEntry, type WireKind, type WireSchema } from './wire.ts'

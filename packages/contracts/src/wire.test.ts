@@ -8,11 +8,17 @@ const named = (kind: WireKind, name: string): Record<string, unknown> => {
   return { ...entry?.schemas }
 }
 
+interface Property {
+  readonly path: string
+  readonly schema: Readonly<Record<string, unknown>>
+}
+
 /** Every property of a JSON Schema, however deep, with the path of its name. */
-function* propertiesOf(schema: unknown, path = ''): Generator<string> {
+function* propertiesOf(schema: unknown, path = ''): Generator<Property> {
   if (typeof schema !== 'object' || schema === null) return
   for (const [key, value] of Object.entries(schema)) {
-    if (key === 'properties') for (const name of Object.keys(value as object)) yield `${path}.${name}`
+    if (key === 'properties')
+      for (const [name, field] of Object.entries(value as object)) yield { path: `${path}.${name}`, schema: field as Property['schema'] }
     yield* propertiesOf(value, `${path}.${key}`)
   }
 }
@@ -28,9 +34,22 @@ describe('the wire', () => {
     expect(entries.flatMap(({ kind, name }) => (kind === 'event' ? [name] : []))).toEqual(Object.keys(eventData))
   })
 
+  test('says of each field what it means, but for constants', () => {
+    const fields = entries.flatMap(({ kind, name, schemas }) => [...propertiesOf(schemas)].map((each) => ({ ...each, path: `${kind} ${name}${each.path}` })))
+    const meaning = ({ schema }: Property): string => {
+      const says = schema['const'] === undefined ? schema['description'] : 'A constant.'
+      return typeof says === 'string' ? says : ''
+    }
+    expect(fields.filter((each) => !/^[A-Za-z].*\.$/.test(meaning(each))).map(({ path }) => path)).toEqual([])
+  })
+
+  test('has no key that is only there while a schema is made', () => {
+    expect(JSON.stringify(wireDocument())).not.toContain('x-shape')
+  })
+
   test('has names in snake_case alone, and one name for each kind of id (D-70)', () => {
     const fields = entries.flatMap(({ kind, name, schemas }) =>
-      [...propertiesOf(schemas)].map((path) => ({ of: `${kind} ${name}`, field: path.split('.').at(-1) ?? '' })),
+      [...propertiesOf(schemas)].map(({ path }) => ({ of: `${kind} ${name}`, field: path.split('.').at(-1) ?? '' })),
     )
     expect(fields.length).toBeGreaterThan(300)
     expect(fields.filter(({ field }) => !/^[a-z0-9_]+$/.test(field))).toEqual([])

@@ -1,14 +1,18 @@
 // Everything that goes over the wire, as JSON Schema (draft 2020-12): for people, for other languages, and for the published package.
 // S1. Each schema says what a sender may write: a field with a default may be left out, and an answer may have fields that this
-//     version does not know. S2. The tables of contracts are the only source.
-import { eventData, liveDelta } from '@beaver/core'
+//     version does not know.
+// S2. The schemas come from the tables of contracts and from the catalogue of events, their texts also from event-texts.ts and shape-texts.ts.
+// S3. Import this module as `@beaver/contracts/wire`. The index does not export it, so that a daemon does not load the texts.
+import { eventData, type EventType, liveDelta } from '@beaver/core'
 import { z } from 'zod'
 import type { Contract } from './contract.ts'
-import { eventSays } from './event-says.ts'
+import { eventTexts } from './event-texts.ts'
+import { describeFields, type Texts } from './field-texts.ts'
 import { presenceAnswer, presenceMessage } from './presence.ts'
 import { queryContracts } from './queries/queries.ts'
 import { daemonContracts } from './requests/daemon-commands.ts'
 import { requestContracts } from './requests/requests.ts'
+import { shapeTexts } from './shape-texts.ts'
 
 /** A JSON Schema as plain data. */
 export type WireSchema = Readonly<Record<string, unknown>>
@@ -44,21 +48,24 @@ export function wireEntries(): readonly WireEntry[] {
     {
       name: 'live',
       kind: 'live',
-      says: 'What a model says, while it says it: of tasks submitted with "stream". A hint that may be lost; the journaled answer replaces it.',
+      says: 'A piece of an answer while the model writes it, for tasks submitted with "stream". It is a hint and may be lost. The answer in the journal replaces it.',
       schemas: { message: jsonSchemaOf(liveDelta) },
     },
     {
       name: 'ended',
       kind: 'live',
-      says: 'A task has ended. The subject names the task, and the message is empty. A hint that may be lost; the journal says how it ended.',
+      says: 'A task has ended. The subject names the task, and the message is empty. It is a hint and may be lost. The journal says how the task ended.',
       schemas: {},
     },
-    ...Object.entries(eventData).map(([name, data]): WireEntry => ({ name, kind: 'event', says: sayingOf(name), schemas: { data: jsonSchemaOf(data) } })),
+    ...Object.entries(eventData).map(([name, data]): WireEntry => {
+      const { says, fields } = eventTexts[name as EventType]
+      return { name, kind: 'event', says, schemas: { data: jsonSchemaOf(data, fields) } }
+    }),
     ...asked('daemon', daemonContracts),
     {
       name: 'presence',
       kind: 'daemon',
-      says: 'A daemon is there or goes away. A message with a reply subject asks every daemon what it drives.',
+      says: 'A daemon is there or goes away. If the message has a reply subject, every daemon answers it.',
       schemas: { message: jsonSchemaOf(presenceMessage), answer: jsonSchemaOf(presenceAnswer) },
     },
   ]
@@ -74,18 +81,34 @@ export function wireDocument(entries: readonly WireEntry[] = wireEntries()): Rec
   return document
 }
 
-const sayings: Readonly<Record<string, string>> = eventSays
-const sayingOf = (event: string): string => sayings[event] ?? ''
-
 /** Fields of zod schemas that hold "any integer" get this bound; it says nothing. */
 const integerMax = Number.MAX_SAFE_INTEGER
 
-function jsonSchemaOf(schema: z.ZodType): WireSchema {
-  return z.toJSONSchema(schema, {
+/** A key of a JSON Schema while it is made: the index of its shape in the table of texts. */
+const shapeKey = 'x-shape'
+
+function jsonSchemaOf(schema: z.ZodType, fields?: Texts): WireSchema {
+  const made = z.toJSONSchema(schema, {
     io: 'input',
-    override: ({ jsonSchema }) => {
+    override: ({ jsonSchema, zodSchema }) => {
       if (jsonSchema.maximum === integerMax) delete jsonSchema.maximum
       if (jsonSchema.minimum === -integerMax) delete jsonSchema.minimum
+      const shape = shapeTexts.findIndex(([each]) => Object.is(each, zodSchema))
+      if (shape >= 0) (jsonSchema as Record<string, unknown>)[shapeKey] = shape
     },
   })
+  if (fields !== undefined) describeFields(made, fields)
+  describeShapes(made)
+  return made
+}
+
+/** Describes the fields of shared shapes. It runs when the schema is complete, because zod shares parts of a schema that is not. */
+function describeShapes(part: unknown): void {
+  if (typeof part !== 'object' || part === null) return
+  const schema = part as Record<string, unknown>
+  const shape = schema[shapeKey]
+  delete schema[shapeKey]
+  const texts = typeof shape === 'number' ? shapeTexts[shape]?.[1] : undefined
+  if (texts !== undefined) describeFields(schema, texts)
+  for (const inner of Object.values(schema)) describeShapes(inner)
 }

@@ -21,7 +21,7 @@ export const foreignId = z
   .string()
   .min(1, 'must not be empty')
   .max(128, 'must have at most 128 characters')
-  .refine((id) => !/\p{Cc}|\p{Cs}/u.test(id), 'must not hold control characters')
+  .refine((id) => !/\p{Cc}|\p{Cs}/u.test(id), 'must not contain control characters')
   .refine((id) => id === id.trim(), 'must not begin or end with a space')
 
 export const taskId = foreignId as unknown as z.ZodType<TaskId, string>

@@ -99,9 +99,7 @@ export function watchEndings(
       clearInterval(timer)
       hints?.unsubscribe()
       for (const { log, told } of waiting.values())
-        told.reject(
-          new BeaverError('no_daemon', `The daemon that was asked is going away; the task ${log.task} goes on. Ask again with its id for its result.`),
-        )
+        told.reject(new BeaverError('no_daemon', `The daemon is going away. The task ${log.task} continues. Ask again with its id for its result.`))
       waiting.clear()
     },
   }

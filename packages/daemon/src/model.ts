@@ -85,7 +85,7 @@ async function keepSimulatedModel(config: ModelConfig, { logger, clock }: { logg
       systemFacts.configurationDiagnostic(logger, {
         severity: 'warning',
         file: null,
-        message: `model.${name} is not used: without OPENAI_API_KEY and model.base_url the model is simulated.`,
+        message: `model.${name} is not used. The model is simulated, because neither OPENAI_API_KEY nor model.base_url is set.`,
       })
   const supervision = startSupervision<SimulatedModelProcess & RunningChild>({
     spec: supervisors.simulated_model,

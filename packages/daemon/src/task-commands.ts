@@ -68,7 +68,7 @@ export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held,
 
   async function findLog(taskId: string): Promise<LogId> {
     const log = await findTask(nc, subjects, tenant, taskId)
-    if (log === null) throw new BeaverError('not_found', `There is no task ${taskId}. "beaver tasks" lists those there are.`)
+    if (log === null) throw new BeaverError('not_found', `There is no task ${taskId}. "beaver tasks" lists the tasks.`)
     return log
   }
 

@@ -39,10 +39,10 @@ export function whileHealthy(nc: NatsConnection, of: { silentMs: () => number; s
     if (healthy === silent <= of.silentMsMax || (healthy && onTime < looksOnTime)) return
     healthy = !healthy
     if (healthy)
-      of.logger.info('journal_answers', 'The journal answers again; the daemon takes requests.', { silent_ms: Math.round(performance.now() - since) })
+      of.logger.info('journal_answers', 'The journal answers again. The daemon accepts requests.', { silent_ms: Math.round(performance.now() - since) })
     else {
       since = performance.now() - silent
-      of.logger.warn('journal_silent', 'The journal does not answer; the daemon takes no requests and renews no leases.', { silent_ms: Math.round(silent) })
+      of.logger.warn('journal_silent', 'The journal does not answer. The daemon accepts no requests and renews no leases.', { silent_ms: Math.round(silent) })
     }
     for (const service of services) {
       if (healthy) service.begin()

@@ -45,5 +45,5 @@ export async function askProjector<Name extends QueryName>(
 function readAnswer<Answer>(schema: z.ZodType<Answer>, answered: unknown, whom: string): Answer {
   const parsed = schema.safeParse(answered)
   if (parsed.success) return parsed.data
-  throw new BeaverError('internal', `The ${whom} gave an answer of an unknown shape; it may be of another version: ${z.prettifyError(parsed.error)}`)
+  throw new BeaverError('internal', `The ${whom} gave an answer of an unknown shape. It may have another version: ${z.prettifyError(parsed.error)}`)
 }

@@ -58,7 +58,7 @@ async function untilDone<Value>(nc: NatsConnection, { bucket, sha256 }: BlobName
     } catch (error) {
       if (error instanceof BeaverError && lasting.has(error.code)) throw error
       if (ending.aborted || nc.isClosed())
-        throw new BeaverError('unreachable', `The payload ${sha256} cannot be ${how} the blob store ${bucket}: ${messageOf(error)}`, { cause: error })
+        throw new BeaverError('unreachable', `The blob ${sha256} cannot be ${how} the blob store ${bucket}: ${messageOf(error)}`, { cause: error })
       await lineOf(nc).up(triesMsMax)
       await pause(systemClock, retryMs, ending)
     }
@@ -122,7 +122,7 @@ async function readBlob(nc: NatsConnection, jsm: JetStreamManager, { bucket, sha
   const name = { bucket, sha256 }
   const { nuid, size } = await objectOf(nc, jsm, name)
   if (size > blobBytesMax)
-    throw new BeaverError('too_large', `The payload ${sha256} in the blob store ${bucket} has ${size} bytes; at most ${blobBytesMax} are read.`)
+    throw new BeaverError('too_large', `The blob ${sha256} in the blob store ${bucket} has ${size} bytes. Beaver reads at most ${blobBytesMax}.`)
   const bytes = Buffer.allocUnsafe(size)
   let filled = 0
   for (let from = 1; filled < size;) {
@@ -147,7 +147,7 @@ async function objectOf(nc: NatsConnection, jsm: JetStreamManager, { bucket, sha
   const near = await readLast(nc, stream, subject).catch(absentHasNone)
   const payload = near?.payload ?? (await storedMessageOf(jsm, stream, { last_by_subj: subject }))?.payload
   const parsed = payload === undefined ? null : objectEntry.safeParse(jsonOf(payload))
-  if (parsed === null || parsed.data?.deleted === true) throw new BeaverError('blob_missing', `The payload ${sha256} is not in the blob store ${bucket}.`)
+  if (parsed === null || parsed.data?.deleted === true) throw new BeaverError('blob_missing', `The blob ${sha256} is not in the blob store ${bucket}.`)
   if (!parsed.success) throw corrupt({ bucket, sha256 }, 'its entry is not one of an object store')
   return parsed.data
 }
@@ -171,4 +171,4 @@ function jsonOf(payload: Uint8Array): unknown {
 }
 
 const corrupt = ({ bucket, sha256 }: BlobName, why: string): BeaverError =>
-  new BeaverError('blob_corrupt', `The payload ${sha256} in the blob store ${bucket} is not what its name says: ${why}.`)
+  new BeaverError('blob_corrupt', `The blob ${sha256} in the blob store ${bucket} does not have the content that its name says: ${why}.`)

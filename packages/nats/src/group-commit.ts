@@ -161,11 +161,11 @@ class CommitQueue implements GroupCommit {
         // The entry does not become smaller. Another try would only delay the other writes.
         if (error instanceof InvalidArgumentError)
           return pending.reject(
-            new BeaverError('too_large', `The journal cannot hold an entry of ${bytesOf(pending.unit)} bytes: ${messageOf(error)}`, { cause: error }),
+            new BeaverError('too_large', `The journal cannot store an entry of ${bytesOf(pending.unit)} bytes: ${messageOf(error)}`, { cause: error }),
           )
         if (error instanceof RequestError && error.isNoResponders() && !(await this.#stream.exists().catch(() => true)))
           return pending.reject(
-            new BeaverError('stream_missing', `The journal stream ${this.#stream.name} does not exist: somebody deleted it.`, { cause: error }),
+            new BeaverError('stream_missing', `The journal stream ${this.#stream.name} does not exist, because somebody deleted it.`, { cause: error }),
           )
         fault = error
       }

@@ -163,11 +163,11 @@ const wasRefused = (error: unknown): boolean => error instanceof JetStreamApiErr
 const corrupt = (bucket: string, key: string): MemoryAnswer & { ok: false } => ({
   ok: false,
   code: 'memory_corrupt',
-  message: `The memory under the key ${key} of the bucket ${bucket} cannot be read: it is no memory this version knows. It was left as it is. Look at it with "nats kv get ${bucket} ${key}"; correct it, or delete the key to begin anew.`,
+  message: `The memory under the key ${key} of the bucket ${bucket} cannot be read: this version does not know its form. Beaver did not change it. Read it with "nats kv get ${bucket} ${key}". Correct it, or delete the key to start with an empty memory.`,
 })
 
 const unavailable = (error: unknown): MemoryAnswer => ({
   ok: false,
   code: 'memory_unavailable',
-  message: `The memory could not be changed: ${messageOf(error)}. Whether it was is not known; try again later.`,
+  message: `The memory could not be changed: ${messageOf(error)}. The change may or may not have been applied. Try again later.`,
 })

@@ -144,7 +144,7 @@ class DaemonWatch {
     const seen = await this.#parts.state(daemonId)
     this.#asking.delete(daemonId)
     if (seen !== 'gone' || !this.#known.delete(daemonId)) return
-    this.#parts.logger.warn('daemon_gone', 'Another daemon is gone; its tasks are looked at now.', { from: daemonId })
+    this.#parts.logger.warn('daemon_gone', 'Another daemon is gone. This daemon now looks at its tasks.', { from: daemonId })
     this.#parts.onGone(daemonId)
   }
 }

@@ -37,14 +37,14 @@ export function serve(
   const respond = async (message: Msg): Promise<void> => {
     open++
     try {
-      if (open > openMax) throw new BeaverError('timeout', `Too many requests at once; try again. This endpoint handles ${openMax}.`)
+      if (open > openMax) throw new BeaverError('timeout', `There are too many requests at once. Try again later. This endpoint handles ${openMax} at a time.`)
       const result = await handle(parseJson(message.data))
       const text = JSON.stringify({ ok: true, result: result ?? null })
       const excess = excessOf(nc, text)
       if (excess !== null)
         throw new BeaverError(
           'too_large',
-          `What was asked for was done, but the answer ${excess}. Read the result another way: that of a task from its events.`,
+          `The request was carried out, but the answer ${excess}. Read the result in another way: the result of a task is in its events.`,
         )
       message.respond(text)
     } catch (error) {
@@ -62,7 +62,7 @@ export function serve(
 function excessOf(nc: NatsConnection, text: string): string | null {
   const max = (nc.info?.max_payload ?? 1_048_576) - 1_024
   const bytes = text.length > max / 3 ? Buffer.byteLength(text) : text.length
-  return bytes <= max ? null : `has ${bytes} bytes, and a message on this NATS server holds ${max}`
+  return bytes <= max ? null : `has ${bytes} bytes, and the limit of this NATS server is ${max}`
 }
 
 function parseJson(data: Uint8Array): unknown {
@@ -90,7 +90,7 @@ export async function call(nc: NatsConnection, subject: string, request: unknown
   if (excess !== null) throw new BeaverError('too_large', `The request ${excess}. Send less: put long texts into files of the workspace.`)
   const line = lineOf(nc)
   if (line.downMs > 0)
-    throw new BeaverError('unreachable', `The connection to NATS at ${shownUrl(nc.getServer())} is down since ${(line.downMs / 1000).toFixed(1)} s.`, {
+    throw new BeaverError('unreachable', `The connection to NATS at ${shownUrl(nc.getServer())} has been down for ${(line.downMs / 1000).toFixed(1)} s.`, {
       cause: new NotSent(),
     })
   let message: Msg
@@ -101,7 +101,7 @@ export async function call(nc: NatsConnection, subject: string, request: unknown
       throw new BeaverError('no_daemon', `No ${options.whom} answers. Start the system with "beaver up".`, { cause })
     }
     if (cause instanceof TimeoutError) throw new BeaverError('timeout', `The ${options.whom} did not answer within ${options.timeoutMs / 1000} s.`, { cause })
-    throw new BeaverError('unreachable', `The ${options.whom} cannot be asked: ${messageOf(cause)}`, { cause })
+    throw new BeaverError('unreachable', `The ${options.whom} could not be asked: ${messageOf(cause)}`, { cause })
   }
   const parsed = answer.safeParse(message.json())
   if (!parsed.success) throw new BeaverError('internal', `The ${options.whom} gave an answer of an unknown shape.`)

@@ -130,11 +130,11 @@ export class StreamWaker {
     if (look.kind === 'missing') throw new BeaverError('stream_missing', `The stream ${this.#stream} does not exist.`)
     this.#identity ??= look.identity
     if (look.identity !== this.#identity) {
-      throw new BeaverError('stream_recreated', `The stream ${this.#identity} was deleted, and made anew as ${look.identity}.`)
+      throw new BeaverError('stream_recreated', `The stream ${this.#identity} was deleted and created again as ${look.identity}.`)
     }
     if (look.lastSequence < this.#endSeen) {
       const ends = `ended at ${this.#endSeen} and now ends at ${look.lastSequence}`
-      throw new BeaverError('stream_recreated', `The stream ${this.#identity} ${ends}: its end was lost.`)
+      throw new BeaverError('stream_recreated', `The stream ${this.#identity} ${ends}. Its end was lost.`)
     }
     this.#endSeen = look.lastSequence
   }

@@ -108,7 +108,7 @@ function delivery(message: JsMsg, of: Source): Delivery {
 
 /** Each delivery has its own subject for answers, so any connection can answer it. */
 function adopted(nc: NatsConnection, { log, deliveries, lease, cause }: Pick<Delivery, 'log' | 'deliveries' | 'lease' | 'cause'>): Delivery {
-  if (!/^\$JS\.ACK\.[^\s*>]+$/.test(lease)) throw new BeaverError('invalid_arguments', `${JSON.stringify(lease)} is no lease of the task queue.`)
+  if (!/^\$JS\.ACK\.[^\s*>]+$/.test(lease)) throw new BeaverError('invalid_arguments', `${JSON.stringify(lease)} is not a lease of the task queue.`)
   const tell = (what: string): void => nc.publish(lease, what)
   return {
     log,

@@ -124,15 +124,15 @@ function bind(sql: Sql, { identity, streamEnd, file }: { identity: string; strea
   if (row.stream !== identity) {
     throw new BeaverError(
       'stream_recreated',
-      `The read model ${file} was built from the journal stream ${row.stream}, and the journal is now ${identity}: it was made anew. ` +
+      `The read model ${file} was built from the journal stream ${row.stream}, and the journal is now ${identity}. The stream was created again. ` +
         `Check that the journal is the right one; then delete ${file} (with its -wal and -shm files) to rebuild the read model from it.`,
     )
   }
   if (row.sequence > streamEnd) {
     throw new BeaverError(
       'stream_recreated',
-      `The read model ${file} was built from ${row.sequence} messages of the journal stream ${identity}, which ends at ${streamEnd} now: its end was lost. ` +
-        `Restore it, or delete ${file} (with its -wal and -shm files) to rebuild the read model from what is left.`,
+      `The read model ${file} was built from ${row.sequence} messages of the journal stream ${identity}, which ends at ${streamEnd} now. Its end was lost. ` +
+        `Restore the stream, or delete ${file} (with its -wal and -shm files) to rebuild the read model from the rest.`,
     )
   }
   return row.sequence

@@ -154,5 +154,5 @@ function faultOf(look: StreamLook, clock: Clock): Following['fault'] {
   if (look.kind === 'there') return null
   const since = new Date(clock.now()).toISOString()
   if (look.kind === 'missing') return { code: 'stream_missing', message: 'The journal stream does not exist.', since }
-  return { code: 'unreachable', message: `The journal stream cannot be asked: ${look.reason}.`, since }
+  return { code: 'unreachable', message: `The journal stream does not answer: ${look.reason}.`, since }
 }

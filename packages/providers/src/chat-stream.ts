@@ -69,7 +69,7 @@ export function chatStream(place: AnswerPlace): ChatStream {
       return piece
     },
     end() {
-      if (finishReason === null) throw new ProviderError('provider_unavailable', `The endpoint ${place.host} broke off its answer before its end.`)
+      if (finishReason === null) throw new ProviderError('provider_unavailable', `The endpoint ${place.host} ended its answer too early.`)
       const made = calls.made()
       if (made.some((call) => call.name === '')) throw malformed(place, 'a tool call without a name')
       return answerFrom({ id, model, content: spoke ? text.join('') : null, refusal, calls: made, finishReason, usage }, place)

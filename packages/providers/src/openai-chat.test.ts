@@ -236,7 +236,7 @@ test('a connection that is reset is provider_unavailable', async () => {
   const { class: failureClass, message } = await failureOf((request) => request.socket.resetAndDestroy())
   expect([failureClass, message]).toEqual([
     'provider_unavailable',
-    expect.stringMatching(/broke off the connection before its answer was whole: .*ECONNRESET\.$/),
+    expect.stringMatching(/closed the connection before its answer was complete: .*ECONNRESET\.$/),
   ])
 })
 

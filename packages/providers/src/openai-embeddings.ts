@@ -57,7 +57,7 @@ export function readEmbeddings(body: string, count: number, place: AnsweringPlac
   for (const [position, item] of (data as unknown[]).entries()) {
     const index = fieldOf(item, 'index') ?? position
     const vector = fieldOf(item, 'embedding')
-    if (!isVector(vector)) throw malformed(place, `not a list of embeddings: data.${position}.embedding is no list of numbers`)
+    if (!isVector(vector)) throw malformed(place, `not a list of embeddings: data.${position}.embedding is not a list of numbers`)
     if (typeof index !== 'number' || !(index in vectors) || vectors[index] !== undefined)
       throw malformed(place, `not a list of embeddings: data.${position}.index is wrong`)
     vectors[index] = vector

@@ -171,7 +171,7 @@ describe('a stream that breaks', () => {
     ['in its middle', [say('half')]],
     ['in the middle of a tool call', [call(0, { id: 'a', function: { name: 'f', arguments: '{"n' } })]],
   ])('off %s, as if it were complete, is provider_unavailable', async (_, events) => {
-    expect(await failure(sse(events))).toMatchObject({ class: 'provider_unavailable', message: expect.stringContaining('before its end') })
+    expect(await failure(sse(events))).toMatchObject({ class: 'provider_unavailable', message: expect.stringContaining('too early') })
   })
 
   it('with its socket is provider_unavailable', async () => {

@@ -43,7 +43,7 @@ export function providerErrorOf(error: unknown, place: CallPlace): ProviderError
   const reason = place.redact(reasonOf(cause))
   const what = saysNeverConnected(codeOf(cause))
     ? `cannot be reached: ${reason}. Check that it runs and that the base URL is right.`
-    : `broke off the connection before its answer was whole: ${reason}.`
+    : `closed the connection before its answer was complete: ${reason}.`
   return new ProviderError('provider_unavailable', `${endpoint} ${what}`)
 }
 
@@ -94,7 +94,7 @@ function classify(status: number, error: ServerError, place: AnsweringPlace): { 
     case 403:
       return { failureClass: 'provider_refused', explanation: `refused the API key: check ${place.keyName}` }
     case 402:
-      return { failureClass: 'provider_refused', explanation: 'wants to be paid: check the plan and billing of the account' }
+      return { failureClass: 'provider_refused', explanation: 'asks for a payment: check the plan and billing of the account' }
     case 404:
       return { failureClass: 'provider_refused', explanation: `does not have the model ${place.model} or the path: check the model's name and the base URL` }
     case 408:

@@ -57,10 +57,10 @@ export async function claimTask(log: LogId, loaded: LoadedTask, opening: Opening
   const chargedTooOften = isExceeded(charged, { restartsMax: ownersLostMax })
   if (chargedTooOften || isExceeded(inARow, { restartsMax: timesWithoutProgress * ownersLostMax })) {
     const message = chargedTooOften
-      ? `The task lost ${charged} owners while its tools were at work, and was given up on.`
-      : `The task lost ${inARow} owners in a row without getting on, and was given up on.`
+      ? `The task lost ${charged} owners while its tools were at work. Beaver gave up on it.`
+      : `The task lost ${inARow} owners in a row without progress. Beaver gave up on it.`
     const events = givenUp({ class: 'worker_lost', message }, { claims: Math.max(charged, inARow), usage: noUsage })
-    await taskLog.appendLast([claimed, ...events].map(draft), 'The task was given up on.')
+    await taskLog.appendLast([claimed, ...events].map(draft), 'Beaver gave up on the task.')
     return { kind: 'given_up', end: events.at(-1) as DomainEvent }
   }
   const copied = await copiedEvents(log, loaded, ports)

@@ -183,10 +183,10 @@ describe('a retry', () => {
   it('of a task that runs, completed or does not exist is refused, and says why', async () => {
     const { daemon, submit, ended, retry } = world()
     const log = await submit()
-    await expect(retry(log.task)).rejects.toThrow(`The task ${log.task} has not ended: it is submitted. Only an ended task is retried.`)
+    await expect(retry(log.task)).rejects.toThrow(`The task ${log.task} has not ended: it is submitted. Only a task that has ended can be retried.`)
     daemon({ provider: provider(() => answer('x')) })
     await ended(log)
-    await expect(retry(log.task)).rejects.toMatchObject({ code: 'conflict', message: `The task ${log.task} completed. There is nothing to retry.` })
+    await expect(retry(log.task)).rejects.toMatchObject({ code: 'conflict', message: `The task ${log.task} completed, so there is nothing to retry.` })
     await expect(retry('nope')).rejects.toMatchObject({ code: 'not_found' })
   })
 

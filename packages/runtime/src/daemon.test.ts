@@ -103,7 +103,7 @@ describe('a task', () => {
       { type: 'task_dead_lettered', data: { claims: 21 } },
       {
         type: 'task_failed',
-        data: { failure: { class: 'worker_lost', message: 'The task lost 21 owners in a row without getting on, and was given up on.' } },
+        data: { failure: { class: 'worker_lost', message: 'The task lost 21 owners in a row without progress. Beaver gave up on it.' } },
       },
     ])
   })

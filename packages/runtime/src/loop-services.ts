@@ -29,8 +29,8 @@ export function loopHost(log: LogId, { start }: LoopSpec, own: OwnHost, of: OfTa
     pause: of.pause,
     stillOurs: of.stillOurs,
     memory: async (change) =>
-      memory === null ? { ok: false, code: 'memory_unavailable', message: 'This daemon keeps no memory.' } : await memory.change(log.tenant, change),
-    searchSessions: (request) => (sessions === null ? Promise.reject(new Error('This daemon searches no sessions.')) : sessions.search(log.tenant, request)),
+      memory === null ? { ok: false, code: 'memory_unavailable', message: 'This daemon has no memory.' } : await memory.change(log.tenant, change),
+    searchSessions: (request) => (sessions === null ? Promise.reject(new Error('This daemon cannot search sessions.')) : sessions.search(log.tenant, request)),
     callExternal: async (call, signal) =>
       external === null
         ? { success: false, error: 'tool_not_available', content: `There is no tool ${call.name} any more.` }

@@ -11,12 +11,12 @@ import { acceptTask, type AcceptPorts } from './task-intake.ts'
 /** @throws {BeaverError} `not_found`, `conflict` for a task that runs or completed, `workspace_missing` */
 export async function retryTask({ task_id: taskId }: RequestRead<'task.retry'>, ports: AcceptPorts): Promise<RetriedTask> {
   const log = await ports.journal.find(ports.tenant, taskId)
-  if (log === null) throw new BeaverError('not_found', `There is no task ${taskId}. "beaver tasks" lists those there are.`)
+  if (log === null) throw new BeaverError('not_found', `There is no task ${taskId}. "beaver tasks" lists the tasks.`)
   const { state } = await loadTask(log, ports)
   const { submitted, ended, status } = state
   if (submitted === null || ended === null)
-    throw new BeaverError('conflict', `The task ${taskId} has not ended: it is ${status}. Only an ended task is retried.`)
-  if (status === 'completed') throw new BeaverError('conflict', `The task ${taskId} completed. There is nothing to retry.`)
+    throw new BeaverError('conflict', `The task ${taskId} has not ended: it is ${status}. Only a task that has ended can be retried.`)
+  if (status === 'completed') throw new BeaverError('conflict', `The task ${taskId} completed, so there is nothing to retry.`)
   const { workspace } = submitted.request
   if ((await ports.folders.at(workspace)) !== 'folder')
     throw new BeaverError('workspace_missing', `The folder ${workspace}, in which the task ${taskId} worked, does not exist any more.`)

@@ -45,14 +45,14 @@ export function startSweep(ports: SweepPorts, { everyMs = 10_000, idleMs = 10_00
   async function sweep(reason: string, owner?: string): Promise<number> {
     try {
       const open = await ports.openTasks.list({ tenant: ports.tenant, idleMsMin: idleMs, limit: pageMax, ...(owner === undefined ? {} : { owner }) })
-      if (failing) logger.info('sweep_works', 'Open tasks can be listed again.')
+      if (failing) logger.info('sweep_works', 'The daemon can list open tasks again.')
       failing = false
       const forsaken = owner === undefined ? await forsakenOf(open) : open
       await Promise.all(forsaken.map((task) => wake(task, reason)))
       if (forsaken.length > 0) tellSwept(logger, forsaken.length, owner)
       return forsaken.length
     } catch (error) {
-      if (!failing) logger.warn('sweep_failed', `Open tasks cannot be listed: ${messageOf(error)} Only leases bring tasks back meanwhile.`)
+      if (!failing) logger.warn('sweep_failed', `Open tasks cannot be listed: ${messageOf(error)} Until it works again, only leases bring tasks back.`)
       failing = true
       return 0
     }
@@ -105,5 +105,5 @@ export function startSweep(ports: SweepPorts, { everyMs = 10_000, idleMs = 10_00
 
 function tellSwept(logger: Logger, tasks: number, owner: string | undefined): void {
   const counted = tasks === 1 ? 'One open task had' : `${tasks} open tasks had`
-  logger.warn('tasks_swept', `${counted} no daemon; a daemon looks at each now.`, { tasks, ...(owner === undefined ? {} : { from: owner }) })
+  logger.warn('tasks_swept', `${counted} no daemon. A daemon looks at each of them now.`, { tasks, ...(owner === undefined ? {} : { from: owner }) })
 }

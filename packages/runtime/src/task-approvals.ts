@@ -100,7 +100,7 @@ class CallsThatWait implements TaskApprovals {
     if (!this.#askedAtMs.has(key)) this.#askedAtMs.set(key, clock.now())
     const refuse = (reason: string): void =>
       void this.#inTurn(() => this.#record(runId, { callId, approved: false, by: approver, reason })).catch((error: unknown) => wait.reject(error as Error))
-    if (unattended === 'refuse') refuse('Nobody is there who could approve it.')
+    if (unattended === 'refuse') refuse('Nobody is there to approve it.')
     else wait.deadline = clock.after(this.#leftMs(key), () => refuse(`Nobody answered within ${waitMsMax / 1000} s.`))
     return wait.promise
   }
@@ -201,7 +201,7 @@ export function callWaiting(log: LogId, state: TaskState, callId: string): { rea
   if (found.length > 1)
     throw new BeaverError(
       'conflict',
-      `Several runs of the task ${log.task} wait for a call ${callId}. Name one: ${found.map(({ runId, call }) => `${runId}/${call.id}`).join(', ')}.`,
+      `Several runs of the task ${log.task} wait for a call ${callId}. Name one of them: ${found.map(({ runId, call }) => `${runId}/${call.id}`).join(', ')}.`,
     )
   if (only !== undefined) return only
   const decided = calls.find((each) => isNamed(each) && each.call.approval !== null)

@@ -99,16 +99,19 @@ export async function acceptTask(log: LogId, task: TaskRequest, ports: AcceptPor
     if (outcome.kind === 'accepted') return { task_id: log.task, session_id: log.session }
     if (outcome.kind === 'id_taken') return repeated(outcome.by, log, task, ports)
   }
-  throw new BeaverError('conflict', `The session ${log.session} is too busy: its order changed ${tailTriesMax} times while the task was accepted. Try again.`)
+  throw new BeaverError(
+    'conflict',
+    `The session ${log.session} is too busy. Its order changed ${tailTriesMax} times while Beaver accepted the task. Try again.`,
+  )
 }
 
 /** A request for an id that names a task already. @throws {BeaverError} `conflict` when it is another request, or for another session */
 async function repeated(there: LogId, asked: LogId, task: TaskRequest, ports: AcceptPorts): Promise<SubmittedTask> {
   if (there.session !== asked.session)
-    throw new BeaverError('conflict', `The task id ${there.task} is taken in the session ${there.session}. Use another id, or none.`)
+    throw new BeaverError('conflict', `The task id ${there.task} is already used in the session ${there.session}. Use another id, or leave it out.`)
   const { state } = await loadTask(there, ports)
   if (state.submitted !== null && same(state.submitted.request, task)) return { task_id: there.task, session_id: there.session }
-  throw new BeaverError('conflict', `The task id ${there.task} is taken by another request. Use another id, or none.`)
+  throw new BeaverError('conflict', `Another request already used the task id ${there.task}. Use another id, or leave it out.`)
 }
 
 /** A task that waits for no other is driven where it is accepted. `null` when it is not: nothing of it stands anywhere. */
@@ -137,7 +140,7 @@ async function validated(request: Requested, ports: IntakePorts): Promise<TaskRe
   const workspace = request.workspace ?? ports.workspaceDefault
   if (!isAbsolute(workspace)) throw refuse('workspace_missing', 'workspace', `The workspace ${JSON.stringify(workspace)} must be an absolute path.`)
   const found = await ports.folders.at(workspace)
-  if (found === 'missing') throw refuse('workspace_missing', 'workspace', `The folder ${workspace} does not exist. Name a folder that does.`)
+  if (found === 'missing') throw refuse('workspace_missing', 'workspace', `The folder ${workspace} does not exist. Name a folder that exists.`)
   if (found === 'file') throw refuse('workspace_missing', 'workspace', `${workspace} is a file. Name a folder.`)
   return {
     ...work,
@@ -159,7 +162,7 @@ function same(one: TaskRequest, other: TaskRequest): boolean {
 type Work = Omit<TaskRequest, 'workspace' | 'source' | 'stream' | 'approvals' | 'title' | 'user_id'>
 
 function agentWork({ task = '', skill, profile }: Requested, ports: IntakePorts): Work {
-  if (task.trim() === '') throw refuse('invalid_arguments', 'task', 'The task is empty: say what to do.')
+  if (task.trim() === '') throw refuse('invalid_arguments', 'task', 'The task is empty. Say what to do.')
   if (skill !== undefined) named('skill', skill, ports.skillNames)
   if (profile !== undefined) named('profile', profile, ports.profileNames)
   return { text: task, skill: skill ?? null, ...(profile === undefined ? {} : { profile }) }
@@ -171,7 +174,7 @@ function workflowWork(request: Requested, { name, arguments: args }: NonNullable
       throw refuse(
         'invalid_arguments',
         field,
-        `"${field}" is for a root agent, and a task with "workflow" has none. Leave it out; the workflow has its "arguments".`,
+        `"${field}" is for a root agent, but a task with "workflow" has none. Leave it out. Give the workflow its "arguments".`,
       )
   const workflow = ports.findWorkflow(name)
   if (workflow === null) {
@@ -184,7 +187,7 @@ function workflowWork(request: Requested, { name, arguments: args }: NonNullable
   if (!plan.ok) throw refusedArguments(plan)
   const missing = skillsOf(plan.graph).find(({ skill }) => !ports.skillNames.includes(skill))
   if (missing !== undefined) {
-    const message = `There is no skill ${JSON.stringify(missing.skill)}, which the agent ${JSON.stringify(missing.agent)} is to use (${loaded(ports.skillNames)}).`
+    const message = `There is no skill ${JSON.stringify(missing.skill)}, which the agent ${JSON.stringify(missing.agent)} must use (${loaded(ports.skillNames)}).`
     throw refuse('unknown_skill', 'workflow.arguments', message)
   }
   return { text: plan.graph.task, skill: null, workflow: { name: workflow.name, arguments: resolved.args } }

@@ -219,7 +219,8 @@ export class TaskRun {
 
     async function plan(): Promise<ExecutionGraph | string> {
       const workflow = findWorkflow(name)
-      if (workflow === null) return `This daemon does not know the workflow ${JSON.stringify(name)}: start it with the definitions the task was accepted with.`
+      if (workflow === null)
+        return `This daemon does not know the workflow ${JSON.stringify(name)}. Start it with the definitions with which the task was accepted.`
       const previous = historyOf(state)
       const planned = workflow.plan(args, { turn: await earlierTurns({ log, previous, workflow, args }, past) })
       return planned.ok ? planned.graph : planned.error.message

@@ -106,7 +106,7 @@ class TaskSupervisor implements SupervisedTask {
 
   /** A task that was let go of is not over: who asks looks for its owner again. */
   #mustBeDriven(): void {
-    if (!this.#ended && this.#actor.getSnapshot().status !== 'active') throw new BeaverError('fenced', `This daemon let go of the task ${this.log.task}.`)
+    if (!this.#ended && this.#actor.getSnapshot().status !== 'active') throw new BeaverError('fenced', `This daemon released the task ${this.log.task}.`)
   }
 
   /** Resolves when the machine has ended and nothing of the task is held. */
@@ -117,8 +117,8 @@ class TaskSupervisor implements SupervisedTask {
           if (status !== 'done') return
           this.#settler.stop()
           // A log that ended with its task is closed.
-          if (context.terminal === null || this.#run.loops > 0) this.#taskLog.close('This daemon let go of the task.')
-          this.#run.drop('The daemon let go of the task.')
+          if (context.terminal === null || this.#run.loops > 0) this.#taskLog.close('This daemon released the task.')
+          this.#run.drop('The daemon released the task.')
           resolve(value === 'lost' ? this.#lostHow() : (value as TaskOutcome))
         },
         error: (error) => {
@@ -159,10 +159,10 @@ class TaskSupervisor implements SupervisedTask {
     const now = await loadTask(this.log, this.#ports)
     // One whose acceptance could not be written is no task: who submits it is told.
     if (now.state.submitted === null || now.state.ended !== null || now.head.epoch > taskLog.epoch) return null
-    const events = givenUp({ class: 'internal', message: `The task cannot go on: ${messageOf(error)}` }, { claims: taskLog.epoch, usage: this.#run.usage })
+    const events = givenUp({ class: 'internal', message: `The task cannot continue: ${messageOf(error)}` }, { claims: taskLog.epoch, usage: this.#run.usage })
     // The claim goes with the first events of the task: it may be missing, too.
     const claim = now.head.epoch < taskLog.epoch ? [event('task_claimed', { daemon: this.#ports.daemonId })] : []
-    await taskLog.after(now).appendLast([...claim, ...events].map(draft), 'The task was given up on.')
+    await taskLog.after(now).appendLast([...claim, ...events].map(draft), 'Beaver gave up on the task.')
     return events.at(-1) as DomainEvent
   }
 
@@ -186,7 +186,7 @@ class TaskSupervisor implements SupervisedTask {
     const { state, head } = now
     // Somebody else wrote: another daemon took the task over, or a decision was recorded while this claim was on its way. The next write
     // would be refused, but a task that only waits writes nothing.
-    if (head.epoch > taskLog.epoch || head.taskseq > taskLog.given) return taskLog.close('Somebody else wrote to it.')
+    if (head.epoch > taskLog.epoch || head.taskseq > taskLog.given) return taskLog.close('Somebody else wrote into its log.')
     const wait = suspensionOf(run.activity(), state.runs, waitMsMin)
     // Nothing may have happened while the log was read.
     if (wait === null || head.taskseq !== taskLog.given || run.approvals.busy()) return settler.again()

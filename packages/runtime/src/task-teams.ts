@@ -217,7 +217,7 @@ class TeamsOfTask implements TaskTeams {
 }
 
 const limitMessage = (max: number): string =>
-  `This task has had ${max} teams, the most it may have. Work with the results you have, use ordinary tools, or answer.`
+  `This task has had ${max} teams and may have no more. Work with the results you have, use ordinary tools, or answer.`
 
 function outputsOf(state: TaskState, teamRunId: string): Map<string, string> {
   const outputs = new Map<string, string>()

@@ -346,10 +346,10 @@ function handedOver({ taskId }: OpenTask): BeaverError {
   if (taskId === null)
     return new BeaverError(
       'wrong_state',
-      'The service was shut down before the task was accepted. Give it to the next one, with the same taskId if it has one.',
+      'The service was shut down before the task was accepted. Submit it to the next service, with the same taskId if it has one.',
     )
   return new BeaverError(
     'no_daemon',
-    `The service was shut down before the task ${taskId} ended. The next one with this home goes on with it; result(${JSON.stringify(taskId)}) gives what it comes to.`,
+    `The service was shut down before the task ${taskId} ended. The next service with this home continues it. result(${JSON.stringify(taskId)}) returns its result.`,
   )
 }

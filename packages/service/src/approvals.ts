@@ -32,7 +32,7 @@ export function askApprovals(taskId: string, client: Pick<BeaverClient, 'decide'
     } catch (error) {
       // Somebody else decided, or the task ended.
       if (error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found')) return
-      tell(`The decision about the call ${request.call_id} of the task ${taskId} did not get through: ${messageOf(error)}`)
+      tell(`The decision about the call ${request.call_id} of the task ${taskId} was not delivered: ${messageOf(error)}`)
     }
   }
 

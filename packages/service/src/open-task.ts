@@ -119,7 +119,7 @@ class TaskInProgram implements OpenTask {
     } finally {
       approvals?.close()
     }
-    if (fold.result === null) throw new BeaverError('unreachable', `The task ${task_id} cannot be followed any more; it goes on. Ask result("${task_id}").`)
+    if (fold.result === null) throw new BeaverError('unreachable', `The task ${task_id} can no longer be followed. It continues. Call result("${task_id}").`)
     return fold.result
   }
 

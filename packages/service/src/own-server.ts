@@ -36,7 +36,7 @@ export async function ownServer({ binary, dataDir, tell, logger, clock = systemC
     clock,
     fieldsOf: ({ pid }) => ({ pid }),
     onStatus(status) {
-      if (status.kind === 'died') tell(`The nats-server died (${status.reason}) and is started again.`)
+      if (status.kind === 'died') tell(`The nats-server died (${status.reason}) and starts again.`)
     },
     failure: ({ deaths, reason }) =>
       new BeaverError('start_failed', `The nats-server died ${deaths} times within ${periodMs / 1000} s (last: ${reason}). Its log is in ${dataDir}.`),

@@ -60,9 +60,7 @@ function nameFault(name: string, known: ReadonlyMap<string, Tool>): string | nul
 }
 
 function placeFault({ name, isolation }: Tool): string | null {
-  return isolation === undefined
-    ? null
-    : `The tool ${JSON.stringify(name)} wants a cell of its own, and a cell loads modules. Name the tool's module in "tools".`
+  return isolation === undefined ? null : `The tool ${JSON.stringify(name)} needs a cell, and a cell can only load modules. Name the tool's module in "tools".`
 }
 
 /** What a tool gets besides what its program can reach anyway. */

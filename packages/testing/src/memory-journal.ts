@@ -114,7 +114,7 @@ export function memoryJournal({ clock: ownClock = systemClock }: { clock?: Clock
         adopt({ log, deliveries, lease, cause }) {
           const of = cause === 'accepted' ? queued.accepted : queued.woken
           const task = of.get(lease) ?? { key: lease, log, cause, first: null, deliveries, dueAt: 0 }
-          if (cause === 'accepted' && !logs.has(lease)) throw new BeaverError('invalid_arguments', `${JSON.stringify(lease)} is no lease of the task queue.`)
+          if (cause === 'accepted' && !logs.has(lease)) throw new BeaverError('invalid_arguments', `${JSON.stringify(lease)} is not a lease of the task queue.`)
           return { ...deliveryOf(of, task), log, deliveries, first: null }
         },
         async *pull({ of, deliveriesMax, waitMs, signal }) {
@@ -174,7 +174,7 @@ export function memoryBlobStore(): BlobStore {
     put: async (sha256, bytes) => void blobs.set(sha256, Uint8Array.from(bytes)),
     async get(sha256) {
       const bytes = blobs.get(sha256)
-      if (bytes === undefined) throw new BeaverError('blob_missing', `The payload ${sha256} is not in the blob store.`)
+      if (bytes === undefined) throw new BeaverError('blob_missing', `The blob ${sha256} is not in the blob store.`)
       return bytes
     },
   }

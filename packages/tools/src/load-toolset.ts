@@ -73,7 +73,7 @@ export async function loadToolset(places: ToolsetPlaces): Promise<Toolset> {
     throw new BeaverError(
       'invalid_configuration',
       `The default profile ${JSON.stringify(places.profileDefault)} is not loaded (${profiles.size === 0 ? 'none is' : `loaded: ${[...profiles.keys()].join(', ')}`}).${broken === undefined ? ' Name its file in "profiles".' : ` ${broken.file}: ${broken.message}`}`,
-      { problems: [{ path: 'profile', message: 'names no loaded profile' }] },
+      { problems: [{ path: 'profile', message: 'does not name a loaded profile' }] },
     )
   }
   return { tools, definitions, profiles, profileDefault: places.profileDefault, diagnostics: [...ofTools, ...ofDefinitions, ...ofProfiles] }

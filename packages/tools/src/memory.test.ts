@@ -45,7 +45,7 @@ describe('memory', () => {
   it.each([
     [{ action: 'remove', target: 'memory', old_text: 'e' }, 'ambiguous_match', '"uses vim", "likes tea"'],
     [{ action: 'remove', target: 'memory', old_text: 'coffee' }, 'no_match', 'Entries:'],
-    [{ action: 'add', target: 'memory', content: 'x'.repeat(14) }, 'memory_full', 'holds 17 of 30 characters and would hold 31'],
+    [{ action: 'add', target: 'memory', content: 'x'.repeat(14) }, 'memory_full', 'has 17 of 30 characters and would have 31'],
     [{ action: 'add', target: 'memory', content: ' ' }, 'invalid_arguments', 'empty'],
   ])('%j is refused as the store refuses it', async (change, error, message) => {
     const result = await call(change, decided)

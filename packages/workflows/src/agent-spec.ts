@@ -25,10 +25,10 @@ export const workflowAgentSpec = z
     instruction: filled().describe('What it does, in full: it sees this, the task and the outputs of the agents it depends on, nothing else.'),
     use_skill: filled().optional().describe('Exact name of a skill, if it needs one.'),
     skill_query: filled().optional().describe('Or a few words to find a skill by.'),
-    allowed_tool_names: z.array(z.string().min(1)).nullable().optional().describe('Limits its tools to these; [] to none. It adds none. Left out: no limit.'),
+    allowed_tool_names: z.array(z.string().min(1)).nullable().optional().describe('Limits its tools to these; [] to none. It adds none. Default: no limit.'),
     required_evidence: z.array(plannedRequirement).optional().describe('What its result must rest on: objects are checked by code, texts only shown to it.'),
     validation_rules: z.array(plannedRequirement).optional().describe('Rules for its output, in the same form.'),
-    evidence_contract: filled().optional().describe('How it is to give evidence, in words.'),
+    evidence_contract: filled().optional().describe('How it must give evidence, in words.'),
   })
   .describe(
     '{"name": "…", "instruction": "…"}, with optional skill_query, use_skill, allowed_tool_names, required_evidence, validation_rules, evidence_contract.',
@@ -64,7 +64,7 @@ export function agentsFault(agents: readonly PlacedAgent[], limits: WorkflowLimi
       return refuse(
         'duplicate_agent',
         `${path}.name`,
-        `The agent name ${quote(agent.name)} of ${path} is taken by ${taken} already. Give each agent a name of its own.`,
+        `The agent name ${quote(agent.name)} of ${path} is already taken by ${taken}. Give each agent a different name.`,
       )
     }
     places.set(agent.name, path)

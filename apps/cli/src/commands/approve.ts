@@ -68,7 +68,7 @@ async function callOf(connection: Connection, taskId: string, typed: string | un
   if (answer === null)
     throw new BeaverError(
       'not_found',
-      `No task ${JSON.stringify(taskId)} is known here. "${commandName()} approve" lists the calls that wait; about one of a task that does not show yet, name its call too.`,
+      `No task ${JSON.stringify(taskId)} is known here. "${commandName()} approve" lists the calls that wait; if the task is very new, name the call too.`,
     )
   throw new BeaverError('not_found', `No call of the task ${taskId} waits for an approval.`)
 }

@@ -95,7 +95,7 @@ function differenceIn(one: Row | null, other: Row | null, model: ModelSnapshot):
   const { task_key, taskseq } = (one === null ? fresh : ours) as { task_key?: number; taskseq?: number }
   const what =
     one === null || other === null
-      ? `${one === null ? 'lacks a row that a rebuild has' : 'has a row that a rebuild lacks'}: ${shown(one === null ? fresh : ours)}`
+      ? `${one === null ? 'does not have a row that a rebuild has' : 'has a row that a rebuild does not have'}: ${shown(one === null ? fresh : ours)}`
       : `differs from a rebuild: ${Object.keys(ours)
           .filter((name) => shown(ours[name]) !== shown(fresh[name]))
           .map((name) => `${name} is ${shown(ours[name])} and should be ${shown(fresh[name])}`)

@@ -73,7 +73,7 @@ async function checkAndTell(options: CheckCommand, { config, screen }: Context, 
 
 /** The file to compare, or why there is none. */
 function projectionFile({ projection, task }: CheckCommand, own: string | null): { readonly file: string; readonly reason: string | null } {
-  if (projection === false) return { file: '', reason: 'it was not asked for' }
+  if (projection === false) return { file: '', reason: '--no-projection was given' }
   if (task !== undefined) return { file: projection ?? '', reason: 'it holds all tasks, and only one was checked' }
   if (projection !== undefined) return { file: projection, reason: null }
   if (own === null) return { file: '', reason: 'an export has none; --projection names one' }

@@ -23,13 +23,16 @@ async function examine(globals: GlobalOptions): Promise<Finding[]> {
   const { natsUrl, home, config: file } = globals
   try {
     const config = loadConfig({ natsUrl, home, config: file })
-    const read = ok('configuration', config.file === null ? 'no beaver.config.json here; environment and defaults are used' : config.file)
+    const read = ok(
+      'configuration',
+      config.file === null ? 'there is no beaver.config.json here, so Beaver uses the environment and the defaults' : config.file,
+    )
     const checks = [checkNatsServer(config), checkDisk(config.home), checkLoopback(), checkModel(config), checkModelsBeside(config), checkLoaded(config)]
     const found = await Promise.all([...checks, checkSystem(config)])
     return [read, checkNode(), ...found.flat()]
   } catch (error) {
     if (!(error instanceof BeaverError) || error.code !== 'invalid_configuration') throw error
-    return [checkNode(), fail('configuration', error.message, 'Correct what is named; nothing else was checked.')]
+    return [checkNode(), fail('configuration', error.message, 'Correct the configuration. Beaver checked nothing else.')]
   }
 }
 

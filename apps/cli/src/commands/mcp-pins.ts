@@ -34,7 +34,7 @@ export async function approve(server: string, tool: string | undefined, options:
     }),
   )
   if (options.json === true) screen.json({ server, approved })
-  else screen.print(approved.length === 0 ? 'Nothing waits for an approval there.' : `Approved: ${approved.map((each) => oneLine(each)).join(', ')}`)
+  else screen.print(approved.length === 0 ? 'No tool of this server waits for an approval.' : `Approved: ${approved.map((each) => oneLine(each)).join(', ')}`)
   return 0
 }
 

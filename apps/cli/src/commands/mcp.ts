@@ -39,7 +39,7 @@ async function serve(options: McpServeOptions, globals: GlobalOptions): Promise<
   const { category, port } = options
   if (!isMcpCategory(category))
     throw new UsageError(`There is no category ${JSON.stringify(category)}. The categories are: ${Object.keys(mcpCategories).join(', ')}.`)
-  if (port !== undefined && options.http !== true) throw new UsageError('The option --port is for --http.')
+  if (port !== undefined && options.http !== true) throw new UsageError('The option --port needs --http.')
   const { natsUrl, home, config: file } = globals
   const config = loadConfig({ natsUrl, home, config: file })
   using interrupts = listenForInterrupts()

@@ -21,7 +21,7 @@ export async function ask<Name extends QueryName>({ client }: Connection, name: 
     if (error instanceof BeaverError && error.code === 'not_found' && 'task_id' in input) {
       throw new BeaverError(
         'not_found',
-        `There is no task ${JSON.stringify(input.task_id)}. "beaver tasks" lists those there are; a task submitted just now takes a moment to appear.`,
+        `There is no task ${JSON.stringify(input.task_id)}. "beaver tasks" lists the tasks. A new task appears after a moment.`,
         { cause: error },
       )
     }

@@ -18,7 +18,7 @@ export async function readArguments(file: string, workflow: string): Promise<unk
     return JSON.parse(text.replace(/^\uFEFF/, '')) as unknown
   } catch (cause) {
     const what = file === '-' ? 'The input' : `The file ${file}`
-    throw new BeaverError('invalid_arguments', `${what} is not JSON: ${messageOf(cause)}. It must hold one JSON object: the arguments of ${workflow}.`, {
+    throw new BeaverError('invalid_arguments', `${what} is not JSON: ${messageOf(cause)}. It must contain one JSON object: the arguments of ${workflow}.`, {
       cause,
     })
   }

@@ -33,8 +33,9 @@ interface Outcome {
 
 export async function retry(typed: string | undefined, options: RetryOptions, globals: GlobalOptions): Promise<number> {
   if ((typed === undefined) !== (options.failed === true))
-    throw new UsageError('Name a task, or say --failed for every one that failed. See "beaver retry --help".')
-  if (options.failed !== true && (options.since !== undefined || options.dryRun === true)) throw new UsageError('--since and --dry-run go with --failed.')
+    throw new UsageError('Name one task, or give --failed for every task that failed, but not both. See "beaver retry --help".')
+  if (options.failed !== true && (options.since !== undefined || options.dryRun === true))
+    throw new UsageError('The options --since and --dry-run need --failed.')
   const since = options.since === undefined ? null : sinceWhen(options.since, Date.now())
   const { config, screen } = contextOf(globals)
   await using connection = await connect(findSystem(config))
@@ -89,8 +90,9 @@ async function retryAll(
   }
   const failed = outcomes.filter(({ error }) => error !== null).length
   if (options.json === true) screen.json({ tasks: outcomes })
-  else if (tasks.length === 0) screen.print('No task failed that was not retried.')
-  else if (options.dryRun === true) screen.print(...retryTable(tasks, screen), screen.style.dim(`${tasks.length} to retry; without --dry-run they are.`))
+  else if (tasks.length === 0) screen.print('No failed task is left to retry.')
+  else if (options.dryRun === true)
+    screen.print(...retryTable(tasks, screen), screen.style.dim(`${tasks.length} would be retried. Leave out --dry-run to retry them.`))
   else screen.print(screen.style.dim(`${tasks.length - failed} retried${failed === 0 ? '' : `, ${failed} not`}. See them: ${commandName()} tasks`))
   return failed === 0 ? 0 : 1
 }

@@ -149,9 +149,9 @@ async function followRun({ config, screen }: Context, { connection, submitted, s
       else printEnd(screen, followed.end, present.view, { command, systemStops: own, quiet })
       return interrupts.exitCode === 0 ? exitOf(followed.end) : interrupts.exitCode
     }
-    if (own) screen.warn(`The task ${taskId} did not stop in time; it is in the journal and goes on with the next "${command} up".`)
+    if (own) screen.warn(`The task ${taskId} did not stop in time. The journal has it, and it continues with the next "${command} up".`)
     else screen.warn(`The task ${taskId} goes on. Follow it: ${command} watch ${taskId}   Cancel it: ${command} cancel ${taskId}`)
-    if (json) screen.json({ ok: false, error: { code: 'interrupted', message: 'Interrupted; the task goes on.', problems: [] }, ...submitted })
+    if (json) screen.json({ ok: false, error: { code: 'interrupted', message: 'Interrupted. The task continues.', problems: [] }, ...submitted })
     return interrupts.exitCode
   } catch (error) {
     stop.abort()
@@ -160,7 +160,7 @@ async function followRun({ config, screen }: Context, { connection, submitted, s
       ? error
       : new BeaverError(
           'unreachable',
-          `The task ${taskId} cannot be followed any more: ${error instanceof Error ? error.message : String(error)} Follow it again: ${command} watch ${taskId}`,
+          `The task ${taskId} can no longer be followed: ${error instanceof Error ? error.message : String(error)} Follow it again: ${command} watch ${taskId}`,
           { cause: error },
         )
   }

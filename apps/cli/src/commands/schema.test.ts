@@ -1,4 +1,4 @@
-import { wireEntries } from '@beaver/contracts'
+import { wireEntries } from '@beaver/contracts/wire'
 import { expect, test } from 'vitest'
 import { entryNamed } from './schema.ts'
 
@@ -10,7 +10,7 @@ test('a schema is found by its name', () => {
 })
 
 test('a name that a request and a query have is told apart by the kind', () => {
-  expect(() => entryNamed('status', entries)).toThrow('Say which: request.status or query.status.')
+  expect(() => entryNamed('status', entries)).toThrow('Name one of them: request.status or query.status.')
   expect(entryNamed('query.status', entries).kind).toBe('query')
 })
 

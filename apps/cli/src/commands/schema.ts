@@ -1,5 +1,5 @@
 // `beaver schema`: prints the JSON Schema of what goes over the wire. It needs no running system.
-import { wireDocument, wireEntries, type WireEntry, wireSections } from '@beaver/contracts'
+import { wireDocument, wireEntries, type WireEntry, wireSections } from '@beaver/contracts/wire'
 import { BeaverError } from '@beaver/core'
 import { type Subjects, subjectsOf } from '@beaver/nats'
 import { commandName } from '../command-name.ts'
@@ -35,12 +35,12 @@ export function entryNamed(typed: string, entries: readonly WireEntry[]): WireEn
   if (only !== undefined && found.length === 1) return only
   if (only !== undefined) {
     const names = found.map(({ kind, name }) => `${kind}.${name}`).join(' or ')
-    throw new BeaverError('invalid_arguments', `Several schemas have the name ${JSON.stringify(typed)}. Say which: ${names}.`)
+    throw new BeaverError('invalid_arguments', `Several schemas have the name ${JSON.stringify(typed)}. Name one of them: ${names}.`)
   }
   const byKind = Object.entries(wireSections).map(
     ([kind, title]) => `${title}: ${entries.flatMap((entry) => (entry.kind === kind ? [entry.name] : [])).join(', ')}`,
   )
-  throw new BeaverError('invalid_arguments', `There is no schema ${JSON.stringify(typed)}. There are these ${byKind.join('; ')}.`)
+  throw new BeaverError('invalid_arguments', `There is no schema ${JSON.stringify(typed)}. The schemas are: ${byKind.join('; ')}.`)
 }
 
 function subjectOf({ kind, name }: WireEntry, subjects: Subjects): { readonly subject?: string } {

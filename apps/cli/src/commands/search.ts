@@ -16,7 +16,7 @@ export function search(
   return asking(globals, async ({ screen }, connection) => {
     const answer = await searched(connection, { query: words.join(' '), limit, session_id: session })
     if (json === true) return screen.json(answer)
-    if (answer.hits.length === 0) return screen.print(`Nothing was said that holds ${words.map((word) => JSON.stringify(word)).join(' and ')}.`)
+    if (answer.hits.length === 0) return screen.print(`No text contains ${words.map((word) => JSON.stringify(word)).join(' and ')}.`)
     const { style, columns } = screen
     screen.print(
       ...table<Hit>(
@@ -35,7 +35,7 @@ export function search(
         { width: columns, title: style.dim },
       ),
     )
-    if (answer.more) screen.print(style.dim('There are more; --limit 100 shows them.'))
+    if (answer.more) screen.print(style.dim('There are more hits. Show them with --limit 100.'))
   })
 }
 

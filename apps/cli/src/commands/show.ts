@@ -84,7 +84,7 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
     field('Record', record),
     ...answer.findings.map((finding) => style.red(`  event ${finding.taskseq ?? '?'}: ${oneLine(finding.message)}`)),
     ...(work.length === 0 ? [] : ['', style.bold('Agents'), ...work]),
-    ...(answer.more ? [style.dim(`There are more agents than one answer holds; --limit ${nodesMax} shows more of them.`)] : []),
+    ...(answer.more ? [style.dim(`There are more agents than one answer can have. Show more of them with --limit ${nodesMax}.`)] : []),
     ...(approvals.length === 0 ? [] : ['', style.bold('Approvals'), ...approvals]),
     ...(context.length === 0 ? [] : ['', style.bold('Context') + style.dim(' (tokens of the first prompt)'), ...context]),
     ...(failures.length === 0

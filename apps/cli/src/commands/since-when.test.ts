@@ -13,6 +13,6 @@ test.each([
   ['2026-11-23', '2026-11-23T00:00:00.000Z'],
 ])('%s is %s', (text, time) => expect(sinceWhen(text, now)).toBe(time))
 
-it.each(['', 'yesterday', '2', '2w', '-2h', '2026-13-01'])('%j is no time', (text) => {
-  expect(() => sinceWhen(text, now)).toThrow('is no time')
+it.each(['', 'yesterday', '2', '2w', '-2h', '2026-13-01'])('%j is not a time', (text) => {
+  expect(() => sinceWhen(text, now)).toThrow('is not a time')
 })

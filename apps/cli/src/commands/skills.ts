@@ -51,7 +51,7 @@ export async function skills(what: 'list' | 'show' | 'check', of: string | undef
 
 function list(listed: readonly ListedSkill[], options: SkillsOptions, screen: Screen): void {
   if (options.json === true) for (const { skill, source } of listed) screen.json(summaryOf(skill, source))
-  else screen.print(...(listed.length === 0 ? ['There is no skill. Put one into ./skills/<name>/SKILL.md.'] : skillsTable(listed, screen)))
+  else screen.print(...(listed.length === 0 ? ['No skill is loaded. Write one in ./skills/<name>/SKILL.md.'] : skillsTable(listed, screen)))
 }
 
 export function skillsTable(listed: readonly ListedSkill[], { columns, style }: Pick<Screen, 'columns' | 'style'>): string[] {
@@ -91,7 +91,7 @@ export function skillLines({ skill, source }: ListedSkill, { files, more }: Supp
     style.bold(oneLine(skill.name)),
     ...field('For', skill.description),
     ...field('From', `${source}, ${skill.folder}`),
-    ...field('Chosen by', skill.modelInvocable ? 'its name, or a model that finds it fitting' : 'its name only'),
+    ...field('Chosen by', skill.modelInvocable ? 'its name, or a model that chooses it' : 'its name only'),
     ...(guidance === null ? [] : field('Guides', `${guidance.preferred_tool} with ${guidance.agents.map((agent) => agent.name).join(', ')}`)),
     ...(allowedTools === null ? [] : field('Tools', allowedTools.join(' ') || 'none')),
     ...(skill.compatibility === null ? [] : field('Needs', skill.compatibility)),
@@ -122,7 +122,7 @@ async function checksOf(given: string): Promise<SkillCheck[]> {
   const folder = basename(path) === 'SKILL.md' ? dirname(path) : path
   const found = await stat(folder).catch(() => null)
   if (found === null) throw new UsageError(`There is no folder ${given}.`)
-  if (!found.isDirectory()) throw new UsageError(`${given} is no folder. Give the folder of a skill, or a folder of such folders.`)
+  if (!found.isDirectory()) throw new UsageError(`${given} is not a folder. Give the folder of a skill, or a folder of such folders.`)
   const itself = await checkSkill(folder)
   if (itself.loads || itself.problems.some(({ rule }) => rule !== 'missing')) return [itself]
   const below: SkillCheck[] = []

@@ -84,7 +84,7 @@ function projectorLine({ projector }: SystemReport): string {
 }
 
 function tasksLine({ projector }: SystemReport, { style }: Screen): string {
-  if (projector.kind === 'unanswered') return 'unknown: the projector is away'
+  if (projector.kind === 'unanswered') return 'not known, because the projector does not answer'
   const { by_status: byStatus, tasks, waiting } = projector.value
   const parts = Object.entries(byStatus).map(([name, n]) => statusPaint(name, style)(`${count(n)} ${name}`))
   return tasks === 0 ? 'none yet' : [...parts, ...(waiting > 0 ? [`${count(waiting)} of them waiting`] : [])].join(', ')

@@ -40,11 +40,12 @@ async function workOf(task: string | undefined, options: TaskOptions, args?: Rea
 }
 
 async function agentWork(task: string | undefined, { skill, profile, file }: TaskOptions): Promise<SubmitTask> {
-  if (file !== undefined) throw new UsageError('The option --file holds the arguments of a workflow: name it with --workflow.')
-  if (task === undefined) throw new UsageError('Say what to do, in quotes, such as beaver run "Report on this folder", or name a workflow with --workflow.')
+  if (file !== undefined) throw new UsageError('The option --file gives the arguments of a workflow. Name the workflow with --workflow.')
+  if (task === undefined)
+    throw new UsageError('The task is missing. Write it in quotes, such as beaver run "Report on this folder", or name a workflow with --workflow.')
   const text = task === '-' ? await textOf(process.stdin) : task
   if (text.trim() === '') {
-    throw new BeaverError('invalid_arguments', 'The task is empty: say what to do, in quotes, such as beaver run "Report on this folder".', {
+    throw new BeaverError('invalid_arguments', 'The task is empty. Write in quotes what to do, such as beaver run "Report on this folder".', {
       problems: [{ path: 'task', message: 'must not be empty' }],
     })
   }
@@ -54,7 +55,7 @@ async function agentWork(task: string | undefined, { skill, profile, file }: Tas
 async function workflowWork(name: string, task: string | undefined, { skill, profile, file }: TaskOptions): Promise<SubmitTask> {
   const forAgent = task !== undefined ? 'A task' : skill !== undefined ? '--skill' : profile !== undefined ? '--profile' : null
   if (forAgent !== null)
-    throw new UsageError(`${forAgent} is for a root agent, and --workflow runs without one. What the workflow is to do stands in its arguments (--file).`)
+    throw new UsageError(`${forAgent} is for a root agent, but --workflow runs without one. Say what to do in the arguments of the workflow (--file).`)
   const args = file === undefined ? {} : await readArguments(file, name)
   if (typeof args !== 'object' || args === null || Array.isArray(args))
     throw new BeaverError('invalid_arguments', `The arguments of ${name} must be one JSON object.`, {

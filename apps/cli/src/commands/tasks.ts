@@ -25,7 +25,7 @@ export function tasks({ json, status, session, limit }: TasksOptions, globals: G
     if (answer.tasks.length === 0)
       return screen.print(status === undefined && session === undefined ? 'No tasks yet. Submit one: beaver run "…"' : 'No such tasks.')
     screen.print(...tasksTable(answer.tasks, screen, { now: Date.now(), prices: config.prices }), ...waitingLines(answer.tasks, screen, commandName()))
-    if (answer.more) screen.print(screen.style.dim(`There are more; --limit ${Math.min(200, answer.tasks.length * 5)} shows them.`))
+    if (answer.more) screen.print(screen.style.dim(`There are more tasks. Show them with --limit ${Math.min(200, answer.tasks.length * 5)}.`))
   })
 }
 

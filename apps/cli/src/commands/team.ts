@@ -25,9 +25,13 @@ export async function runTeam(message: string | undefined, options: TeamOptions,
     throw new BeaverError('invalid_arguments', `The team in ${file} is not valid: ${fault}`, { problems: [{ path, message: fault }] })
   }
   if (read.configuration.message === undefined && read.configuration.tasks === undefined) {
-    throw new BeaverError('invalid_arguments', `Say what the team is to do: beaver team run -f ${file} "<message>", or give the file a "message".`, {
-      problems: [{ path: 'message', message: 'is missing' }],
-    })
+    throw new BeaverError(
+      'invalid_arguments',
+      `The message is missing. Say what the team must do: beaver team run -f ${file} "<message>", or give the file a "message".`,
+      {
+        problems: [{ path: 'message', message: 'is missing' }],
+      },
+    )
   }
   const request = await readTask(undefined, { ...rest, workflow: 'AgentTeam' }, { ...read.configuration })
   return runRequest(request, rest, globals, teamLines())
@@ -46,7 +50,7 @@ async function readTeamFile(file: string): Promise<object> {
   } catch (cause) {
     throw new BeaverError('invalid_arguments', `The team file ${file} is not JSON: ${messageOf(cause)}`, { cause })
   }
-  throw new BeaverError('invalid_arguments', `The team file ${file} must hold one JSON object: {"strategy": "…", "members": […]}.`)
+  throw new BeaverError('invalid_arguments', `The team file ${file} must contain one JSON object: {"strategy": "…", "members": […]}.`)
 }
 
 /** The events of the stream, then the report of the run with the ids of its task. */

@@ -28,7 +28,7 @@ export async function tools(what: 'list' | 'schema', id: string | undefined, opt
   }
   const entries = options.profile === undefined ? catalogEntries(toolset) : entriesOf(options.profile, toolset)
   if (options.json === true) for (const { id: toolId, kind, schema } of entries) screen.json({ id: toolId, kind, description: schema.description })
-  else screen.print(...(entries.length === 0 ? ['This profile brings no tool.'] : toolsTable(entries, screen)))
+  else screen.print(...(entries.length === 0 ? ['This profile has no tool.'] : toolsTable(entries, screen)))
   return 0
 }
 

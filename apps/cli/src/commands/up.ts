@@ -48,7 +48,7 @@ export async function up(globals: GlobalOptions): Promise<number> {
     await system.stop()
     if (screen.live) screen.passing(null)
   }
-  screen.print('Beaver has stopped. Unfinished tasks go on with the next start.')
+  screen.print('Beaver has stopped. Unfinished tasks continue after the next start.')
   return 0
 }
 
@@ -105,7 +105,7 @@ function welcome({ config, screen }: Context, system: System, loaded: readonly F
     ...field('model', model.text, model.simulated ? style.yellow : undefined),
     ...field(
       'nats',
-      `${shownUrl(system.natsUrl)}${system.embedded ? ' (started here, every write synced to disk)' : ' (yours; it must run with sync_interval: always)'}`,
+      `${shownUrl(system.natsUrl)}${system.embedded ? ' (started by Beaver; it syncs every write to disk)' : ' (your own server; run it with sync_interval: always)'}`,
     ),
     ...field('supervisor', part('supervisor')),
     ...field('projector', part('projector')),
@@ -118,7 +118,7 @@ function welcome({ config, screen }: Context, system: System, loaded: readonly F
     'See what there is:',
     `  ${command} tasks`,
     '',
-    style.dim('Ctrl-C stops everything; unfinished tasks go on with the next start.'),
+    style.dim('Ctrl-C stops everything. Unfinished tasks continue after the next start.'),
     '',
   ]
 }

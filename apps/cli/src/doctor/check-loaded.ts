@@ -25,7 +25,7 @@ export async function checkLoaded(config: Config): Promise<Finding[]> {
   } catch (error) {
     if (!(error instanceof BeaverError)) throw error
     return [
-      fail('loaded', oneLine(error.message), 'No supervisor starts before this is corrected.'),
+      fail('loaded', oneLine(error.message), 'No supervisor starts until you correct this.'),
       ...faultsOf(diagnostics),
       ...(await checkMcp(config, process.env)),
     ]
@@ -36,8 +36,8 @@ function faultsOf(faults: readonly LoadDiagnostic[]): Finding[] {
   const found = faults
     .slice(0, diagnosticsMax)
     .map(({ file, severity, message }) =>
-      warn('loaded', oneLine(`${file}: ${message}`), severity === 'error' ? 'It is not used until this is corrected.' : 'It is used all the same.'),
+      warn('loaded', oneLine(`${file}: ${message}`), severity === 'error' ? 'Beaver does not use it until you correct this.' : 'Beaver uses it anyway.'),
     )
   const left = faults.length - found.length
-  return left <= 0 ? found : [...found, warn('loaded', counted(left, 'more fault'), '"beaver skills list" and "beaver tools list" name them all.')]
+  return left <= 0 ? found : [...found, warn('loaded', counted(left, 'more fault'), '"beaver skills list" and "beaver tools list" list all of them.')]
 }

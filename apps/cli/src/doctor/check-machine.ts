@@ -17,7 +17,7 @@ export function checkNode(version = process.versions.node): Finding {
   const major = Number(version.split('.')[0])
   return major >= nodeMajorMin
     ? ok('Node.js', version)
-    : fail('Node.js', `${version} is too old; Beaver needs ${nodeMajorMin} or newer`, 'Run "npm start" once: it brings a current Node.js into the project.')
+    : fail('Node.js', `${version} is too old; Beaver needs ${nodeMajorMin} or newer`, 'Run "npm start" once. It installs a current Node.js in the project.')
 }
 
 /** The binary and its sync mode. A server of the user's own is checked by the system check. */
@@ -31,7 +31,7 @@ export async function checkNatsServer(config: Config): Promise<Finding[]> {
     if (!(error instanceof BeaverError)) throw error
     const [says = '', ...todo] = error.message.split(/(?<=\.) /)
     return [
-      external ? warn('nats-server', `${says} It is not needed while NATS_URL names a server.`, todo.join(' ')) : fail('nats-server', says, todo.join(' ')),
+      external ? warn('nats-server', `${says} You do not need it while NATS_URL names a server.`, todo.join(' ')) : fail('nats-server', says, todo.join(' ')),
     ]
   }
 }
@@ -45,7 +45,7 @@ export async function checkDisk(home: string): Promise<Finding> {
     const free = bavail * bsize
     const says = `${bytes(free)} free for ${home}`
     if (free < diskBytesMin) return fail('disk', says, 'Make room, or choose another folder with --home.')
-    return free < diskBytesComfortable ? warn('disk', says, 'The journal is never deleted: make room before it grows.') : ok('disk', says)
+    return free < diskBytesComfortable ? warn('disk', says, 'Beaver never deletes the journal. Make room before it grows.') : ok('disk', says)
   } catch (error) {
     return fail('disk', `${folder} cannot be written: ${messageOf(error)}`, 'Choose another folder with --home, or change its permissions.')
   }

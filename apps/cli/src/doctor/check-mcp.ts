@@ -19,10 +19,14 @@ export async function checkMcp({ mcp }: Pick<Config, 'mcp'>, environment: Readon
       const address = addressOf(server, environment)
       if (address.kind === 'program' && !isProgram(address.command, { path: address.env['PATH'] ?? '', cwd: address.cwd ?? '.' }))
         faults.push(
-          warn(`MCP ${name}`, `There is no program ${JSON.stringify(address.command)}`, 'Correct "command", or install it: its tools are not offered.'),
+          warn(
+            `MCP ${name}`,
+            `There is no program ${JSON.stringify(address.command)}`,
+            'Correct "command", or install the program. Until then, agents do not have its tools.',
+          ),
         )
     } catch (error) {
-      faults.push(warn(`MCP ${name}`, messageOf(error), 'Its tools are not offered until then.'))
+      faults.push(warn(`MCP ${name}`, messageOf(error), 'Until then, agents do not have its tools.'))
     }
   }
   return [ok('MCP servers', `${counted(servers.length, 'server')} configured: ${named.join(', ')}`), ...faults]

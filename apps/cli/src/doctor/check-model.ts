@@ -21,9 +21,9 @@ export async function checkModel(config: ModelConfig): Promise<Finding> {
 }
 
 const beside = {
-  fallback: { key: 'BEAVER_FALLBACK_API_KEY', without: 'It is asked when the main model does not answer.' },
-  auxiliary: { key: 'BEAVER_AUXILIARY_API_KEY', without: 'It chooses skills and sums up conversations that are too long.' },
-  embeddings: { key: 'BEAVER_EMBEDDINGS_API_KEY', without: 'Without it skills are found by words, not by meaning.' },
+  fallback: { key: 'BEAVER_FALLBACK_API_KEY', without: 'Beaver asks it if the main model does not answer.' },
+  auxiliary: { key: 'BEAVER_AUXILIARY_API_KEY', without: 'It chooses skills and summarizes conversations that are too long.' },
+  embeddings: { key: 'BEAVER_EMBEDDINGS_API_KEY', without: 'Without it, Beaver searches for skills by words and not by meaning.' },
 } as const
 
 export interface BesideConfig extends ModelConfig {
@@ -78,8 +78,8 @@ async function answerOf({ model, baseUrl, apiKey, keyName }: Endpoint): Promise<
 
 function verdict({ said, keyName, got }: Answer, { name, bad, unreachable }: { name: string; bad: typeof fail; unreachable: string }): Finding {
   if (typeof got === 'string') return bad(name, `${said}: it cannot be reached (${got})`, unreachable)
-  if (got === 401 || got === 403) return bad(name, `${said}: the key is refused (HTTP ${got})`, `Set ${keyName} to a valid key for this endpoint.`)
-  if (got >= 500) return warn(name, `${said}: it answers with HTTP ${got}`, 'The endpoint has trouble; try again later.')
+  if (got === 401 || got === 403) return bad(name, `${said}: it refuses the key (HTTP ${got})`, `Set ${keyName} to a valid key for this endpoint.`)
+  if (got >= 500) return warn(name, `${said}: it answers with HTTP ${got}`, 'The endpoint has a fault. Try again later.')
   return ok(name, `${said}, answers`)
 }
 

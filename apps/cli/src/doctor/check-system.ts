@@ -8,7 +8,7 @@ import { systemFindings } from './system-findings.ts'
 
 export async function checkSystem(config: Config): Promise<Finding[]> {
   const found = lookForSystem(config)
-  if (found === null) return [ok('system', 'none runs here now; "beaver up" starts one')]
+  if (found === null) return [ok('system', 'no system runs here now. Start one with "beaver up"')]
   try {
     return systemFindings(await examineSystem(found), Date.now())
   } catch (error) {
@@ -21,6 +21,6 @@ export function serverAway({ pid }: FoundSystem, error: unknown): Finding {
   const todo =
     pid === null
       ? 'Start that server, correct NATS_URL, or unset it to use the embedded one.'
-      : `Look at process ${pid}, which runs "beaver up" here, and at logs/up.log in its home.`
+      : `Check process ${pid}, which runs "beaver up" here, and logs/up.log in its home.`
   return fail('system', messageOf(error).split(/(?<=\.) /)[0] ?? '', todo)
 }

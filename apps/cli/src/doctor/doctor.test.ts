@@ -33,7 +33,7 @@ test('an endpoint that answers is fine; one that refuses the key is not; the key
   expect(await checkModel(config(await endpoint(200), 'sk-secret'))).toMatchObject({ status: 'ok' })
   expect(await checkModel(config(await endpoint(404), null))).toMatchObject({ status: 'ok' })
   const refused = await checkModel(config(await endpoint(401), 'sk-secret'))
-  expect(refused).toMatchObject({ status: 'fail', says: expect.stringContaining('refused') as string })
+  expect(refused).toMatchObject({ status: 'fail', says: expect.stringContaining('refuses the key') as string })
   expect(JSON.stringify(refused)).not.toContain('sk-secret')
 })
 

@@ -51,14 +51,16 @@ describe('what is wrong with a system', () => {
   it('is the journal alone when somebody deleted it', () => {
     const fault = { code: 'stream_missing', message: 'The journal stream does not exist.', since: at(3) }
     expect(wrong({ look: { kind: 'missing' }, projector: projector({ fault, stream_sequence: null, behind: null }), daemon: away })).toEqual([
-      'fail journal: The journal stream BEAVER_x does not exist: somebody deleted it. Nothing is accepted.',
+      'fail journal: The journal stream BEAVER_x does not exist, because somebody deleted it. Beaver accepts no tasks.',
       'warn daemon: 1 daemon waits for the journal.',
       'warn projector: answers: 7 tasks, 90 events, up to date; it waits for the journal',
     ])
   })
 
-  it('is a journal that was made anew', () => {
-    expect(wrong({ look: { kind: 'there', identity: 'BEAVER_x@2', lastSequence: 3 } })[0]).toMatch(/^fail journal: The journal stream BEAVER_x was made anew/)
+  it('is a journal that was created again', () => {
+    expect(wrong({ look: { kind: 'there', identity: 'BEAVER_x@2', lastSequence: 3 } })[0]).toMatch(
+      /^fail journal: The journal stream BEAVER_x was created again/,
+    )
   })
 
   it('is not a journal that nobody has made yet', () => {
@@ -89,7 +91,7 @@ describe('what is wrong with a system', () => {
 
   it('is a projector that does not go on, with why and since when', () => {
     const fault = { code: 'internal', message: 'The disk is full. More.', since: at(60) }
-    expect(wrong({ projector: projector({ fault, behind: 12 }) })[0]).toMatch(/12 messages behind; it does not go on since .*: The disk is full\.$/)
+    expect(wrong({ projector: projector({ fault, behind: 12 }) })[0]).toMatch(/12 messages behind; it has not continued since .*: The disk is full\.$/)
   })
 
   it('is a projector that applies nothing, and none that is a moment behind', () => {

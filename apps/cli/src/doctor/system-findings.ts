@@ -26,22 +26,22 @@ function checkSync({ pid }: SystemReport): Finding[] {
   return [
     warn(
       'sync policy',
-      'a server does not tell clients how it syncs',
-      'Make sure its jetstream block says "sync_interval: always"; otherwise a power loss can lose the last seconds of the journal.',
+      'a server does not tell its clients how it syncs',
+      'Make sure that its jetstream block contains "sync_interval: always". Otherwise a power failure can lose the last seconds of the journal.',
     ),
   ]
 }
 
 function checkJournal({ look, stream, daemons, daemon, projector }: SystemReport): Finding[] {
-  if (look.kind === 'unknown') return [fail('journal', `The journal stream ${stream} cannot be asked: ${look.reason}.`, 'Look at the log of the nats-server.')]
+  if (look.kind === 'unknown') return [fail('journal', `The journal stream ${stream} does not answer: ${look.reason}.`, 'Read the log of the nats-server.')]
   const readModel = projector.kind === 'answered' ? projector.value.stream : null
   if (look.kind === 'missing') {
     if (daemons.length === 0 && daemon.kind === 'unanswered' && readModel === null) return [] // nobody has made the journal yet
     return [
       fail(
         'journal',
-        `The journal stream ${stream} does not exist: somebody deleted it. Nothing is accepted.`,
-        'Restore it from a backup with "nats stream restore". Without one the tasks are lost: stop everything, remove the read model and start again.',
+        `The journal stream ${stream} does not exist, because somebody deleted it. Beaver accepts no tasks.`,
+        'Restore it from a backup with "nats stream restore". Without a backup the tasks are lost: stop everything, delete the read model and start again.',
       ),
     ]
   }
@@ -49,8 +49,8 @@ function checkJournal({ look, stream, daemons, daemon, projector }: SystemReport
     return [
       fail(
         'journal',
-        `The journal stream ${stream} was made anew: the read model shows the tasks of the stream before it.`,
-        'Restore the stream from a backup, or stop everything, remove projection-*.db in the home and start again.',
+        `The journal stream ${stream} was created again. The read model still shows the tasks of the old stream.`,
+        'Restore the stream from a backup, or stop everything, delete projection-*.db in the home and start again.',
       ),
     ]
   return [ok('journal', `${stream}: ${counted(look.lastSequence, 'message')}`)]
@@ -66,22 +66,22 @@ function checkDaemons({ daemons, daemon, look }: SystemReport): Finding {
     const says = `${who}: ${name}, ${counted(driven, 'task')} at work, ${counted(skills.length, 'skill')}`
     if (silent.length === 0) return ok('daemon', says)
     const names = silent.map(({ daemon: id, journal_silent_ms: ms = 0 }) => `the journal has not answered ${id} for ${duration(ms)}`)
-    return warn('daemon', `${says}; ${names.join('; ')}`, 'That daemon takes no requests until it does. Look at its connection to NATS.')
+    return warn('daemon', `${says}; ${names.join('; ')}`, 'The daemon accepts no requests until the journal answers. Check its connection to NATS.')
   }
   if (daemons.length > 0 && look.kind === 'there')
     return fail(
       'daemon',
       `${daemons.length === 1 ? '1 daemon is there and takes' : `${daemons.length} daemons are there and take`} no requests: the journal does not answer.`,
-      'Look at the log of the nats-server: its disk may be full or stuck.',
+      'Read the log of the nats-server. Its disk may be full or may not respond.',
     )
   if (daemons.length > 0)
     return warn('daemon', `${counted(daemons.length, 'daemon')} ${daemons.length === 1 ? 'waits' : 'wait'} for the journal.`, 'See above.')
-  return fail('daemon', firstSentence(daemon.reason), 'Start one with "beaver up"; tasks wait in the journal until then.')
+  return fail('daemon', firstSentence(daemon.reason), 'Start one with "beaver up". Until then, tasks wait in the journal.')
 }
 
 function checkProjector({ projector, look }: SystemReport, now: number): Finding {
   if (projector.kind === 'unanswered')
-    return fail('projector', firstSentence(projector.reason), 'Start it with "beaver up"; "tasks", "show" and "timeline" need it.')
+    return fail('projector', firstSentence(projector.reason), 'Start it with "beaver up". The commands "tasks", "show" and "timeline" need it.')
   const status = projector.value
   const lag = status.behind ?? (look.kind === 'there' ? Math.max(0, look.lastSequence - status.sequence) : 0)
   const upToDate = lag <= 1 ? 'up to date' : `${counted(lag, 'message')} behind`
@@ -90,16 +90,20 @@ function checkProjector({ projector, look }: SystemReport, now: number): Finding
     return fail(
       'projector',
       `${says}; ${counted(status.tasks_broken, 'task')} with a broken record`,
-      'Look at them with "beaver show <task>": somebody changed the journal.',
+      'Somebody changed the journal. Show the tasks with "beaver show <task>".',
     )
   const { fault, behind_since: since } = status
   if (fault !== null && (fault.code === 'stream_missing' || fault.code === 'stream_recreated') && look.kind !== 'unknown')
     return warn('projector', `${says}; it waits for the journal`, 'See above.')
   if (fault !== null)
-    return fail('projector', `${says}; it does not go on since ${moment(fault.since, now)}: ${firstSentence(fault.message)}`, 'Look at logs/projector.log.')
+    return fail('projector', `${says}; it has not continued since ${moment(fault.since, now)}: ${firstSentence(fault.message)}`, 'Look at logs/projector.log.')
   if (since !== null && now - Date.parse(since) > stalledMs)
-    return fail('projector', `${says}; it has applied nothing for ${duration(now - Date.parse(since))}`, 'Look at logs/projector.log, and start it again.')
-  return lag > lagMax ? warn('projector', says, 'It is catching up; look again in a moment.') : ok('projector', says)
+    return fail(
+      'projector',
+      `${says}; it has applied nothing for ${duration(now - Date.parse(since))}`,
+      'Read logs/projector.log, and start the projector again.',
+    )
+  return lag > lagMax ? warn('projector', says, 'It is catching up. Check again in a moment.') : ok('projector', says)
 }
 
 /** Tasks that failed within the last hour, by failure class. A single failed task is left to its owner. */
@@ -108,7 +112,7 @@ function checkTasks({ failed }: SystemReport, now: number): Finding[] {
   if (recent.length === 0) return []
   const byClass = Map.groupBy(recent, (task) => task.failure?.class ?? 'unknown')
   const says = [...byClass].toSorted(([, a], [, b]) => b.length - a.length).map(([name, tasks]) => `${tasks.length} ${name} (${reasonOf(tasks)})`)
-  return [warn('tasks', `${counted(recent.length, 'task')} failed within the last hour: ${says.join(', ')}`, 'Look at them: beaver tasks --status failed')]
+  return [warn('tasks', `${counted(recent.length, 'task')} failed within the last hour: ${says.join(', ')}`, 'Show them: beaver tasks --status failed')]
 }
 
 const reasonOf = ([newest]: readonly TaskSummary[]): string => firstSentence(oneLine(newest?.failure?.message ?? '')).slice(0, 120)

@@ -97,7 +97,7 @@ describe('a person at the terminal', () => {
     expect(at.screen()).toContain('call b')
     at.happen(grants('b'))
     await until('the question is taken back', () => at.screen().endsWith('<resumed>'))
-    expect(at.screen()).toContain('It has been decided elsewhere.')
+    expect(at.screen()).toContain('Somebody else has decided it.')
     expect(at.decisions).toEqual([])
   })
 

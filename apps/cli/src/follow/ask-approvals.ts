@@ -58,7 +58,7 @@ export function askApprovals({ view, terminal, decide, tell }: ApprovalOptions):
       terminal.write(questionOf(call))
       const { line, ended } = await readLine(terminal.input, signal)
       inputEnded = ended
-      if (line === null) return terminal.write(gone.signal.aborted ? '\nIt has been decided elsewhere.\n' : '\n')
+      if (line === null) return terminal.write(gone.signal.aborted ? '\nSomebody else has decided it.\n' : '\n')
       answered.add(keyOf(call))
       await decide(nameOf(call, askedCalls(view)), /^\s*y(es)?\s*$/i.test(line))
     } catch (error) {

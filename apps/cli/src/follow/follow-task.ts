@@ -47,12 +47,12 @@ export async function followTask(connection: FollowedSystem, taskId: string, opt
   let sessionId = ''
   let seen = false
   const first = setTimeout(() => {
-    if (!seen) giveUp(new BeaverError('not_found', `There is no task ${taskId}. "beaver tasks" lists those there are.`))
+    if (!seen) giveUp(new BeaverError('not_found', `There is no task ${taskId}. "beaver tasks" lists the tasks.`))
   }, options.firstEventMsMax ?? silenceMsMax)
   const watch = watchdog(connection, { onNotice: options.onNotice, giveUp })
   const gone = setInterval(() => {
     if (options.systemGone())
-      giveUp(new BeaverError('unreachable', `The system was stopped. The task ${taskId} is safe in its journal and goes on with the next "beaver up".`))
+      giveUp(new BeaverError('unreachable', `The system was stopped. The task ${taskId} is safe in the journal and continues with the next "beaver up".`))
   }, goneMs)
   const { onDelta } = options
   if (onDelta !== undefined) void hear(connection, taskId, { signal, onDelta })
@@ -77,7 +77,7 @@ export async function followTask(connection: FollowedSystem, taskId: string, opt
   }
   if (given.up !== null) throw given.up
   if (options.signal.aborted) return { kind: 'stopped' }
-  throw new BeaverError('unreachable', `The connection to the journal was closed. The task goes on; follow it again with "beaver watch ${taskId}".`)
+  throw new BeaverError('unreachable', `The connection to the journal was closed. The task continues. Follow it again with "beaver watch ${taskId}".`)
 }
 
 /** Live text is a hint, so its absence is no failure. */
@@ -130,7 +130,7 @@ function watchdog(connection: FollowedSystem, tell: { onNotice(notice: string | 
       alive()
     } catch (error) {
       troubled = true
-      tell.onNotice(`${messageOf(error)} The task is safe in the journal and goes on when a daemon takes it.`)
+      tell.onNotice(`${messageOf(error)} The task is safe in the journal. It continues when a daemon claims it.`)
       if (Date.now() - lastAlive > silenceMsMax) tell.giveUp(error as Error)
     } finally {
       asking = false
@@ -143,5 +143,5 @@ function watchdog(connection: FollowedSystem, tell: { onNotice(notice: string | 
 /** If nothing was read yet and the server has no journal, no system was ever started on this server. */
 function noJournal(error: unknown): unknown {
   if (!(error instanceof BeaverError && error.code === 'stream_missing')) return error
-  return new BeaverError('no_daemon', 'This NATS server holds no Beaver journal yet. Start the system with "beaver up".', { cause: error })
+  return new BeaverError('no_daemon', 'This NATS server has no Beaver journal yet. Start the system with "beaver up".', { cause: error })
 }

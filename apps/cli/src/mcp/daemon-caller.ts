@@ -59,7 +59,8 @@ export function daemonCaller(config: Config, options: { readonly workspace?: str
         onNotice: (notice) => (notice === null ? undefined : onProgress({ done: progress.ended.size, total: progress.total || null, message: notice })),
         systemGone: () => hasEnded(system, config),
       })
-      if (followed.kind === 'stopped') return { ok: false, error: { code: 'cancelled', message: `The task ${taskId} was asked to stop, and did not in time.` } }
+      if (followed.kind === 'stopped')
+        return { ok: false, error: { code: 'cancelled', message: `The task ${taskId} was asked to stop, but did not stop in time.` } }
       const { status, result, session_id: sessionId } = followed.end
       const outcome = { taskId, sessionId, finalOutput: result.final_output, outputs: result.outputs, failure: result.failure?.message ?? null }
       return { ok: true, result: { ...outcome, status: status as 'completed' | 'incomplete' | 'failed' | 'cancelled' } }
@@ -89,7 +90,7 @@ function noSystem({ home }: Config): CallError {
 const argumentsPath = /^workflow\.arguments\.?/
 
 function callErrorOf(error: unknown): CallError {
-  if (!(error instanceof BeaverError)) return { code: 'internal', message: `Something in Beaver broke: ${messageOf(error)}` }
+  if (!(error instanceof BeaverError)) return { code: 'internal', message: `Beaver has a defect: ${messageOf(error)}` }
   const [problem] = error.problems
   if (problem?.code !== undefined) return { code: problem.code, message: problem.message, path: problem.path.replace(argumentsPath, '') }
   if (error.code === 'unreachable') return { code: 'no_daemon', message: error.message }

@@ -59,6 +59,6 @@ async function startingElsewhere(config: Config, signal: AbortSignal, busy: Home
 }
 
 function tellTrouble(status: SystemStatus, tell: (text: string) => void): void {
-  if (status.kind === 'died') tell(`The ${status.name} died (${status.reason}); it is started again in ${status.pauseMs / 1000} s.`)
+  if (status.kind === 'died') tell(`The ${status.name} died (${status.reason}). It starts again in ${status.pauseMs / 1000} s.`)
   else if (status.kind === 'ready' && status.restarted) tell(`The ${status.name} runs again (process ${status.pid}).`)
 }

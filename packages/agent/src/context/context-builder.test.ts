@@ -153,7 +153,7 @@ describe('the memory in the system prompt (ME-07)', () => {
 
   it('is a section of its own, two lists, an entry of several lines one item', () => {
     expect(withMemory({ user: ['likes tables'], memory: ['the report\nis due', '第二'] })).toContain(
-      '# Memory\nWhat was kept from earlier runs, as it stood when this one began.\n## user\n- likes tables\n## memory\n- the report\n  is due\n- 第二',
+      '# Memory\nWhat earlier runs kept, as it was when this run began.\n## user\n- likes tables\n## memory\n- the report\n  is due\n- 第二',
     )
   })
 

@@ -56,7 +56,7 @@ export const joinSections = (sections: readonly PromptSection[]): string => sect
 function memorySection(memory: SystemPromptParts['memory']): string {
   if ('unreadable' in memory) return '# Memory\nThe memory of earlier runs cannot be read now.'
   if (memory.user.length === 0 && memory.memory.length === 0) return ''
-  return `# Memory\nWhat was kept from earlier runs, as it stood when this one began.${entriesOf('user', memory.user)}${entriesOf('memory', memory.memory)}`
+  return `# Memory\nWhat earlier runs kept, as it was when this run began.${entriesOf('user', memory.user)}${entriesOf('memory', memory.memory)}`
 }
 
 function entriesOf(target: string, entries: readonly string[]): string {

@@ -11,7 +11,7 @@ test.each<[EvidenceRequirement, string]>([
   [{ kind: 'output_length', max: 9 }, 'The final answer must have at most 9 characters.'],
   [{ kind: 'output_length', min: 1, max: 9 }, 'The final answer must have at least 1 and at most 9 characters.'],
   [{ kind: 'output_matches', pattern: '^a' }, 'The final answer must match the regular expression /^a/.'],
-  [{ kind: 'tool_succeeded', tool: 't', arguments_match: { path: 'a' } }, 'The tool t must be called with arguments that hold {"path":"a"} and succeed.'],
+  [{ kind: 'tool_succeeded', tool: 't', arguments_match: { path: 'a' } }, 'The tool t must be called with arguments that contain {"path":"a"} and succeed.'],
   [{ kind: 'output_contains', texts: ['a', 'b'] }, 'The final answer must contain "a" and "b", exactly so.'],
   [
     { kind: 'output_schema', schema: { type: 'object' } },
@@ -29,11 +29,11 @@ test.each<[EvidenceRequirement, string]>([
   ],
   [
     { kind: 'numbers_from_tools', tools: ['t', 'u'] },
-    'Every number in the final answer must stand in a result of t or u that you got: nothing rounded, nothing added up.',
+    'Every number in the final answer must be in a result of t or u that you got: nothing rounded, nothing added up.',
   ],
   [
     { kind: 'numbers_from_tools', tools: ['t'], integers_below: 10, allow: [100, 0.5] },
-    'Every number in the final answer must stand in a result of t that you got: nothing rounded, nothing added up; free are whole numbers below 10 and 100, 0.5.',
+    'Every number in the final answer must be in a result of t that you got: nothing rounded, nothing added up; free are whole numbers below 10 and 100, 0.5.',
   ],
   [{ kind: 'files_exist', paths: ['a.md'] }, 'When you answer, this file must exist in the workspace: "a.md".'],
   [{ kind: 'files_exist', paths: ['a', 'b'] }, 'When you answer, these files must exist in the workspace: "a", "b".'],

@@ -6,7 +6,7 @@ export function describeRequirement(requirement: EvidenceRequirement): string {
   switch (requirement.kind) {
     case 'tool_succeeded': {
       const { tool, times_min = 1, arguments_match } = requirement
-      const having = arguments_match === undefined ? '' : ` with arguments that hold ${JSON.stringify(arguments_match)}`
+      const having = arguments_match === undefined ? '' : ` with arguments that contain ${JSON.stringify(arguments_match)}`
       return `The tool ${tool} must be called${having} and succeed${times_min > 1 ? ` at least ${times_min} times` : ''}.`
     }
     case 'output_length':
@@ -22,7 +22,7 @@ export function describeRequirement(requirement: EvidenceRequirement): string {
     case 'numbers_from_tools': {
       const { tools, allow = [], integers_below = 0 } = requirement
       const free = [...(integers_below > 0 ? [`whole numbers below ${integers_below}`] : []), ...(allow.length > 0 ? [allow.join(', ')] : [])]
-      return `Every number in the final answer must stand in a result of ${tools.join(' or ')} that you got: nothing rounded, nothing added up${free.length === 0 ? '' : `; free are ${free.join(' and ')}`}.`
+      return `Every number in the final answer must be in a result of ${tools.join(' or ')} that you got: nothing rounded, nothing added up${free.length === 0 ? '' : `; free are ${free.join(' and ')}`}.`
     }
     case 'files_exist':
       return `When you answer, ${requirement.paths.length === 1 ? 'this file' : 'these files'} must exist in the workspace: ${requirement.paths.map((path) => JSON.stringify(path)).join(', ')}.`

@@ -34,7 +34,7 @@ export async function loadDefinitions(folders: readonly string[]): Promise<Loade
       for (const { severity, path, message } of told) tell(severity, path === '' ? message : `${path}: ${message}`)
       if (definition === null) continue
       const other = fileOf.get(id)
-      if (other !== undefined) tell('warning', `The workflow ${JSON.stringify(id)} is already loaded from ${other}; this one is left out.`)
+      if (other !== undefined) tell('warning', `The workflow ${JSON.stringify(id)} is already loaded from ${other}. This one is left out.`)
       else {
         library.set(id, definition)
         fileOf.set(id, file)

@@ -52,7 +52,7 @@ export async function* walk(from: WorkspacePath, options: { signal: AbortSignal;
       if (walked > walkedEntriesMax) {
         throw new ToolFailure(
           'too_many_files',
-          `There are more than ${walkedEntriesMax} files and folders below ${JSON.stringify(from.shown)}. Give a folder further down.`,
+          `There are more than ${walkedEntriesMax} files and folders below ${JSON.stringify(from.shown)}. Give one of its subfolders.`,
         )
       }
       for (const child of children) {

@@ -61,7 +61,7 @@ export function quoted(path: string): string {
 
 /** What is wrong with the text of a path. It is checked before the disk is read. */
 export function pathFault(path: string): string | null {
-  if (path.includes('\0')) return 'it holds a NUL character'
+  if (path.includes('\0')) return 'it contains a NUL character'
   if (path.length > charactersMax) return `it is longer than ${charactersMax} characters`
   if (isAbsolute(path) || path.startsWith('/') || path.startsWith('\\')) return 'it is absolute'
   if (/^[a-z]:/i.test(path)) return 'it begins with a drive letter'

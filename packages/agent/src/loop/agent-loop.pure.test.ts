@@ -151,7 +151,10 @@ describe('a call of a pure tool', () => {
     const tool = pure('remembers', (_, { memory }) => memory({} as never))
     const { end, host } = begin({ replies: [calls(['remembers', { n: 1 }]), says('I see')], tools: [tool] })
     await end
-    expect(results(host)[0]).toMatchObject({ error: 'not_pure', content: expect.stringContaining('remembers says that it is pure, and asked for the memory') })
+    expect(results(host)[0]).toMatchObject({
+      error: 'not_pure',
+      content: expect.stringContaining('remembers says that it is pure, but it asked for the memory'),
+    })
   })
 
   it('of an answer that came when the run was cancelled is not made', async () => {

@@ -83,7 +83,7 @@ export function approvalDenied({ name, denial }: OpenCall): ToolResult {
   return failedResult(
     name,
     'approval_denied',
-    `${name} was not called: ${by} denied it (${reason}). Do not ask for the same again; go on without it, or say what is missing.`,
+    `${name} was not called: ${by} denied it (${reason}). Do not ask for the same again. Continue without it, or say what is missing.`,
   )
 }
 
@@ -95,6 +95,6 @@ function denied(name: string, { subject, rule }: PermissionDecision): ToolResult
   return failedResult(
     name,
     'permission_denied',
-    `${name} was not called${on}: ${by}. Do not call it like this again; do the work with what you may use, or say what is missing.`,
+    `${name} was not called${on}: ${by}. Do not call it like this again. Do the work with the tools that you may use, or say what is missing.`,
   )
 }

@@ -48,7 +48,7 @@ function placeOf({ spec, start }: LoopWork, call: ToolCall): Omit<ToolContext, '
 
 function nothingOfHost({ name }: Tool): OfHost {
   const refuse = (what: string) => (): Promise<never> =>
-    Promise.reject(new ToolFailure('not_pure', `${name} says that it is pure, and asked for ${what}. Its author has to leave out "pure".`))
+    Promise.reject(new ToolFailure('not_pure', `${name} says that it is pure, but it asked for ${what}. Its author must leave out "pure".`))
   return { sharedState: null, skills: [], memory: refuse('the memory'), searchSessions: refuse('earlier sessions'), callExternal: refuse('another tool') }
 }
 
@@ -74,7 +74,7 @@ async function runWorkflow({ services, host }: LoopWork, workflow: Workflow, cal
     return failedResult(
       call.name,
       'unknown_skill',
-      `There is no skill ${JSON.stringify(missing.skill)}, which the agent ${JSON.stringify(missing.agent)} is to use.`,
+      `There is no skill ${JSON.stringify(missing.skill)}, which the agent ${JSON.stringify(missing.agent)} must use.`,
     )
   const team = await host.runTeam(call.id, plan.graph)
   if ('refused' in team) return failedResult(call.name, team.refused.code, team.refused.message)

@@ -74,7 +74,7 @@ async function begin(work: LoopWork, call: OpenCall): Promise<ToolResult | null>
 const cancelled = (call: OpenCall): ToolResult => failedResult(call.name, 'cancelled', 'The run was cancelled.')
 
 const inDoubt = (call: OpenCall): ToolResult =>
-  failedResult(call.name, 'in_doubt', `${call.name} had begun when its process died; whether it took effect is not known. Check before you call it again.`)
+  failedResult(call.name, 'in_doubt', `${call.name} had begun when its process died. Nobody knows whether it took effect. Check before you call it again.`)
 
 /** Resolves with `null` as soon as `signal` aborts. */
 async function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value | null> {

@@ -17,7 +17,7 @@ import { shortenConversation } from './shorten-conversation.ts'
 
 const forcedMessage: ChatMessage = {
   role: 'user',
-  content: 'You have used all of your tool iterations; no tool can be called any more. Answer now from what you know, and say what is missing.',
+  content: 'You have used all of your tool iterations and cannot call tools any more. Answer now from what you know, and say what is missing.',
 }
 
 export async function think(work: LoopWork, entered: RunState): Promise<void> {

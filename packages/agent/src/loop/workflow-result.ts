@@ -12,6 +12,6 @@ export function workflowResult(workflow: Workflow, tool: string, team: TeamResul
   if (complete) return { success: true, tool_name: tool, error: null, content: team.final_output }
   const error = `workflow_${team.outcome}`
   const failures = team.failures.map(({ node_id, failure }) => ({ node_id, class: failure.class, message: failure.message }))
-  const message = team.message ?? `The workflow did not come to its end (${team.outcome}).`
+  const message = team.message ?? `The workflow did not complete (${team.outcome}).`
   return { success: false, tool_name: tool, error, content: JSON.stringify({ error, message, team_run_id: team.team_run_id, failures }) }
 }

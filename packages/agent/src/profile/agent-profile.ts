@@ -57,7 +57,7 @@ export function readProfile(json: unknown): { readonly profile: AgentProfile | n
     diagnostics: unknown.map((key) => ({
       code: 'unknown_field',
       path: key,
-      message: `The field ${JSON.stringify(key)} is not known and was left out; the fields are ${Object.keys(fields).join(', ')}.`,
+      message: `The field ${JSON.stringify(key)} is not known and was left out. The fields are ${Object.keys(fields).join(', ')}.`,
     })),
   }
 }

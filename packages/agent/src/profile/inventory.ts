@@ -74,7 +74,7 @@ export function resolveInventory(ids: readonly string[], catalog: ToolCatalog): 
         return workflow === undefined ? missing(id) : put(definitions, workflow, id)
       }
       case 'kb':
-        return { code: 'knowledge_base_missing', message: `The tool id ${JSON.stringify(id)} names a knowledge base, and there is none. Remove it.` }
+        return { code: 'knowledge_base_missing', message: `The tool id ${JSON.stringify(id)} names a knowledge base, but Beaver has none. Remove it.` }
       default:
         return { code: 'unknown_prefix', message: `The tool id ${JSON.stringify(id)} has the unknown prefix ${JSON.stringify(`${prefix}:`)}. ${prefixes}` }
     }
@@ -87,8 +87,8 @@ export function resolveInventory(ids: readonly string[], catalog: ToolCatalog): 
   }
 
   function missing(id: string): Omit<InventoryDiagnostic, 'index'> {
-    const why = id === `system:${agentTeam.name}` ? 'AgentTeam is no tool of a model: submit it as a task.' : (meant(id, catalog) ?? known(id, catalog))
-    return { code: 'unknown_tool', message: `The tool id ${JSON.stringify(id)} names no tool. ${why}` }
+    const why = id === `system:${agentTeam.name}` ? 'A model cannot call AgentTeam. Submit it as a task.' : (meant(id, catalog) ?? known(id, catalog))
+    return { code: 'unknown_tool', message: `The tool id ${JSON.stringify(id)} does not name a tool. ${why}` }
   }
 }
 
@@ -119,6 +119,6 @@ function known(id: string, catalog: ToolCatalog): string {
   const prefix = id.slice(0, id.indexOf(':') + 1)
   const ids = catalogEntries(catalog).flatMap((entry) => (entry.id.startsWith(prefix) ? [entry.id] : []))
   const shown = ids.slice(0, 20).join(', ')
-  if (ids.length === 0) return 'No definition file is loaded: name their folders in "workflows" of the configuration.'
+  if (ids.length === 0) return 'No definition file is loaded. Name their folders in "workflows" of the configuration.'
   return `There are ${shown}${ids.length > 20 ? ` and ${ids.length - 20} more` : ''}.`
 }

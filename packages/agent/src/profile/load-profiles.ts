@@ -25,7 +25,7 @@ export async function loadProfiles(files: readonly string[], catalog: ToolCatalo
     if (profile === null) continue
     const other = fileOf.get(profile.name)
     if (other !== undefined) {
-      tell('warning', `The profile ${JSON.stringify(profile.name)} is already loaded from ${other}; this one is left out.`)
+      tell('warning', `The profile ${JSON.stringify(profile.name)} is already loaded from ${other}. This one is left out.`)
       continue
     }
     for (const { index, message } of resolveInventory(profile.toolIds ?? [], catalog).diagnostics) tell('warning', `tool_ids_inventory.${index}: ${message}`)

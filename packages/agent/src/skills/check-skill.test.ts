@@ -40,7 +40,7 @@ describe('the strict verdict', () => {
     ['a description that is a list', 'name: my-skill\ndescription: [a]', ['description'], 'a list'],
     ['1025 characters of description', `name: my-skill\ndescription: ${'x'.repeat(1025)}`, ['description'], '1025'],
     ['501 of compatibility', `name: my-skill\ndescription: ${description}\ncompatibility: ${'x'.repeat(501)}`, ['compatibility'], '501'],
-    ['an empty compatibility', `name: my-skill\ndescription: ${description}\ncompatibility: ""`, ['compatibility'], 'leave it out'],
+    ['an empty compatibility', `name: my-skill\ndescription: ${description}\ncompatibility: ""`, ['compatibility'], 'Leave it out'],
     ['a license that is a list', `name: my-skill\ndescription: ${description}\nlicense: [MIT]`, ['license'], 'a list'],
     ['tools as a list', `name: my-skill\ndescription: ${description}\nallowed-tools: [Read]`, ['allowed-tools'], 'a list'],
     ['tools with commas', `name: my-skill\ndescription: ${description}\nallowed-tools: Read, Write`, ['allowed-tools'], 'commas'],

@@ -84,7 +84,7 @@ function problemsOfName(name: unknown, folderName: string): SkillProblem[] {
   if (name.length > nameCharsMax) problems.push(problem(`It has ${name.length} characters; at most ${nameCharsMax} are allowed.`))
   if (!/^[a-z0-9-]+$/.test(name)) problems.push(problem('Only the letters a-z, the digits 0-9 and "-" are allowed.'))
   if (name.startsWith('-') || name.endsWith('-')) problems.push(problem('It must not begin or end with "-".'))
-  if (name.includes('--')) problems.push(problem('It must not hold "--".'))
+  if (name.includes('--')) problems.push(problem('It must not contain "--".'))
   if (name !== folderName) problems.push(problem(`It must be the folder's name, ${JSON.stringify(folderName)}, and is ${JSON.stringify(name.slice(0, 100))}.`))
   return problems
 }
@@ -103,7 +103,7 @@ function problemsOfCompatibility(compatibility: unknown): SkillProblem[] {
   if (compatibility === undefined) return []
   if (typeof compatibility !== 'string') return problem(`It must be a text, not ${kindOf(compatibility)}.`)
   const characters = [...compatibility].length
-  if (characters === 0) return problem('It is empty: leave it out.')
+  if (characters === 0) return problem('It is empty. Leave it out.')
   return characters > compatibilityCharsMax ? problem(`It has ${characters} characters; at most ${compatibilityCharsMax} are allowed.`) : []
 }
 
@@ -122,7 +122,7 @@ function problemsOfMore(fields: Readonly<Record<string, unknown>>): SkillProblem
     if (nested.length > 0) problems.push({ rule: 'metadata', message: `The value of ${listed(nested.map(([key]) => key))} must be a text.` })
   }
   const unknown = Object.keys(fields).filter((field) => !known.includes(field))
-  if (unknown.length > 0) problems.push({ rule: 'fields', message: `The standard knows no ${listed(unknown)}. Fields of your own belong below "metadata".` })
+  if (unknown.length > 0) problems.push({ rule: 'fields', message: `The standard does not have ${listed(unknown)}. Put fields of your own below "metadata".` })
   return problems
 }
 
@@ -130,7 +130,7 @@ function adviceOn(fields: Readonly<Record<string, unknown>>, body: string): Skil
   const advice: SkillProblem[] = []
   const { description, metadata } = fields
   if (typeof description === 'string' && description.trim() !== '' && description.trim().length < descriptionCharsAdvised)
-    advice.push({ rule: 'description', message: 'It is short. Say what the skill does and when to use it, in the words a user would use.' })
+    advice.push({ rule: 'description', message: 'It is short. Say what the skill does and when to use it, with the words of a user.' })
   if (typeof metadata === 'object' && metadata !== null) {
     const bare = Object.entries(metadata).filter(([, value]) => typeof value === 'number' || typeof value === 'boolean')
     if (bare.length > 0) advice.push({ rule: 'metadata', message: `Put the value of ${listed(bare.map(([key]) => key))} in quotes: values are texts.` })

@@ -82,9 +82,9 @@ describe('a SKILL.md (D-43)', () => {
 
   test.each<[string, string, string]>([
     ['differs from its folder', 'other-name', 'folder'],
-    ['is longer than 64', 'a'.repeat(65), 'form'],
-    ['has odd characters', 'My_Skill!', 'form'],
-    ['is of another script', '报告', 'form'],
+    ['is longer than 64', 'a'.repeat(65), 'does not follow the standard'],
+    ['has odd characters', 'My_Skill!', 'does not follow the standard'],
+    ['is of another script', '报告', 'does not follow the standard'],
   ])('whose name %s warns and loads', (_, name, words) => {
     const { skill, told } = parse(`---\nname: ${JSON.stringify(name)}\ndescription: d\n---\n`)
     expect(skill?.name).toBe(name)
@@ -120,9 +120,9 @@ describe('its fields', () => {
     ['allowed-tools: [1]', { allowedTools: null }, 'allowed-tools is left out'],
     ['license: [MIT]', { license: null }, 'license is left out: it must be a text, not a list'],
     ['compatibility: 2', { compatibility: null }, 'not a number (put it in quotes)'],
-    ['disable-model-invocation: yes', { modelInvocable: false }, 'it is taken as true'],
-    ['disable-model-invocation: "no"', { modelInvocable: true }, 'it is taken as false'],
-    ['disable-model-invocation: [false]', { modelInvocable: false }, 'it is taken as true'],
+    ['disable-model-invocation: yes', { modelInvocable: false }, 'reads it as true'],
+    ['disable-model-invocation: "no"', { modelInvocable: true }, 'reads it as false'],
+    ['disable-model-invocation: [false]', { modelInvocable: false }, 'reads it as true'],
   ])('%j warns and loads', (lines, expected, words) => {
     const { skill, told } = parse(withField(lines))
     expect(skill).toMatchObject(expected)
@@ -132,8 +132,8 @@ describe('its fields', () => {
   test.each([
     ['name: 123', 'Its name is left out: it must be a text, not a number'],
     ['name: [a]', 'Its name is left out: it must be a text, not a list'],
-    ['name: "a\\nb"', 'Its name is no name'],
-    [`name: ${'x'.repeat(300)}`, 'Its name is no name'],
+    ['name: "a\\nb"', 'Its name is not a line'],
+    [`name: ${'x'.repeat(300)}`, 'Its name is not a line'],
   ])('%j is called after its folder, with a warning', (line, words) => {
     const { skill, told } = parse(`---\n${line}\ndescription: d\n---\nbody`)
     expect(skill?.name).toBe('my-skill')
@@ -271,7 +271,7 @@ describe('folders', () => {
     ['a link to itself', (file) => symlink('SKILL.md', file), 'a link that leads nowhere'],
     ['a folder', (file) => mkdir(file).then(() => {}), 'not a regular file'],
     ['a named pipe', (file) => void execFileSync('mkfifo', [file]), 'not a regular file'],
-    ['five gigabytes', (file) => writeFile(file, good).then(() => truncate(file, 5 * 1024 ** 3)), '5368709120 bytes; at most 1048576 are read'],
+    ['five gigabytes', (file) => writeFile(file, good).then(() => truncate(file, 5 * 1024 ** 3)), '5368709120 bytes. Beaver reads at most 1048576'],
   ])('a SKILL.md that is %s is left out at once, with one reason', async (_, make, words) => {
     const folder = await temporary({ 'my-skill/other.md': good, 'other/SKILL.md': good.replace('my-skill', 'other') })
     await make(join(folder, 'my-skill/SKILL.md'))

@@ -37,8 +37,8 @@ export async function loadSkills(folders: readonly string[]): Promise<LoadedSkil
       const skill = read.kind === 'read' ? parseSkill({ bytes: read.bytes, folder, folderName }, tell) : null
       if (skill === null) continue
       const winner = skills.get(skill.name)
-      if (winner !== undefined) tell('warning', `The skill ${skill.name} is already loaded from ${winner.folder}; this one is left out.`)
-      else if (skills.size >= skillsMax) tell('error', `More than ${skillsMax} skills; this one is left out.`)
+      if (winner !== undefined) tell('warning', `The skill ${skill.name} is already loaded from ${winner.folder}. This one is left out.`)
+      else if (skills.size >= skillsMax) tell('error', `More than ${skillsMax} skills. This one is left out.`)
       else skills.set(skill.name, skill)
     }
   }
@@ -70,7 +70,7 @@ export function parseSkill(source: { bytes: Uint8Array; folder: string; folderNa
   if (given !== undefined && given !== null && typeof given !== 'string')
     return reject(`Its front matter cannot be read: description must be a text, not ${kindOf(given)}.`)
   const description = given?.trim() ?? ''
-  if (description === '') return reject('Its front matter has no description, so nobody could tell when to use it.')
+  if (description === '') return reject('Its front matter has no description, so nobody knows when to use the skill.')
   return {
     name: nameOf(fields, source.folderName, tell),
     description,
@@ -93,12 +93,12 @@ export function parseSkill(source: { bytes: Uint8Array; folder: string; folderNa
 function nameOf(fields: Readonly<Record<string, unknown>>, folderName: string, tell: Tell): string {
   const given = textOf(fields, 'name', tell)?.trim() ?? ''
   const tooLong = given.length > nameCharsMax || /\p{Cc}/u.test(given)
-  if (tooLong) tell('warning', `Its name is no name (a line of at most ${nameCharsMax} characters); it is called after its folder.`)
+  if (tooLong) tell('warning', `Its name is not a line of at most ${nameCharsMax} characters. The skill has the name of its folder.`)
   const name = tooLong || given === '' ? folderName : given
   if (name.normalize('NFKC') !== folderName.normalize('NFKC'))
     tell('warning', `Its name ${JSON.stringify(name)} differs from its folder ${JSON.stringify(folderName)}.`)
   if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name) || name.length > 64)
-    tell('warning', `Its name ${JSON.stringify(name)} is not of the standard's form (at most 64 of a-z, 0-9 and single "-").`)
+    tell('warning', `Its name ${JSON.stringify(name)} does not follow the standard (at most 64 of a-z, 0-9 and single "-").`)
   return name
 }
 
@@ -106,7 +106,7 @@ function nameOf(fields: Readonly<Record<string, unknown>>, folderName: string, t
 function isHidden(value: unknown, tell: Tell): boolean {
   if (value === undefined || value === null || typeof value === 'boolean') return value === true
   const hidden = !/^(?:false|no|off|0|)$/i.test(typeof value === 'string' || typeof value === 'number' ? String(value).trim() : 'true')
-  tell('warning', `Its disable-model-invocation should be true or false; it is taken as ${hidden}.`)
+  tell('warning', `Its disable-model-invocation should be true or false. Beaver reads it as ${hidden}.`)
   return hidden
 }
 

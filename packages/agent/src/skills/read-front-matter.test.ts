@@ -27,15 +27,15 @@ describe('front matter', () => {
   })
 
   test.each([
-    ['an alias bomb', 'a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: [*b,*b,*b,*b,*b,*b,*b,*b,*b]', 'its aliases unfold to too much'],
+    ['an alias bomb', 'a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: [*b,*b,*b,*b,*b,*b,*b,*b,*b]', 'it uses aliases more than'],
     ['an alias of nothing', 'a: *b', 'Unresolved alias'],
     ['lists in lists without end', `a: ${'['.repeat(8_000)}${']'.repeat(8_000)}`, 'nested too deeply'],
-    ['a field twice', 'name: a\nname: b', 'a field stands in it twice (line 3)'],
+    ['a field twice', 'name: a\nname: b', 'it has a field twice (line 3)'],
     ['a tab as indentation', 'a:\n\tb: c', 'Tabs are not allowed as indentation (line 3)'],
     ['two documents', 'a: b\n...\nc: d', ''],
-    ['a list', '- a', 'it must hold fields'],
-    ['a text', 'just text', 'it must hold fields'],
-    ['more than it may have', `a: ${'x'.repeat(20_000)}`, 'has 20003 characters; at most 16384 are read'],
+    ['a list', '- a', 'it must contain fields'],
+    ['a text', 'just text', 'it must contain fields'],
+    ['more than it may have', `a: ${'x'.repeat(20_000)}`, 'has 20003 characters. Beaver reads at most 16384'],
   ])('that holds %s is refused, in one sentence', (_, yaml, words) => {
     const found = between(yaml)
     expect(reasonOf(found)).toContain(words)
@@ -56,7 +56,7 @@ describe('front matter', () => {
   ])('%j, which only lacks quotes, is read and told', (yaml, description) => {
     const found = between(yaml)
     expect(found).toMatchObject({ ok: true, fields: { description } })
-    expect(found.ok && found.warnings.join()).toContain('must stand in quotes')
+    expect(found.ok && found.warnings.join()).toContain('must be in quotes')
   })
 
   test('that names __proto__ changes no prototype', () => {

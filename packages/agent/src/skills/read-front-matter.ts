@@ -20,13 +20,13 @@ export interface SkillText {
 export type FrontMatterRead = ({ readonly ok: true } & SkillText) | { readonly ok: false; readonly reason: string }
 
 export function readFrontMatter(bytes: Uint8Array): FrontMatterRead {
-  if (bytes.length > skillBytesMax) return refused(`It has ${bytes.length} bytes; at most ${skillBytesMax} are read.`)
+  if (bytes.length > skillBytesMax) return refused(`It has ${bytes.length} bytes. Beaver reads at most ${skillBytesMax}.`)
   const warnings: string[] = []
   const text = textOf(bytes, warnings)
   const split = /^---[ \t]*\n(?:([\s\S]*?)\n)?---[ \t]*(?:\n|$)/.exec(text)
   if (split === null) return refused(whyNone(text))
   const yaml = split[1] ?? ''
-  if (yaml.length > frontMatterCharsMax) return refused(`Its front matter has ${yaml.length} characters; at most ${frontMatterCharsMax} are read.`)
+  if (yaml.length > frontMatterCharsMax) return refused(`Its front matter has ${yaml.length} characters. Beaver reads at most ${frontMatterCharsMax}.`)
   const read = readYaml(yaml, warnings)
   return read.ok ? { ok: true, fields: read.fields, body: text.slice(split[0].length), warnings } : read
 }
@@ -37,7 +37,7 @@ function textOf(bytes: Uint8Array, warnings: string[]): string {
     text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
     text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
-    warnings.push('It holds bytes that are not UTF-8; they are read as U+FFFD.')
+    warnings.push('It contains bytes that are not UTF-8. Beaver reads them as U+FFFD.')
   }
   return text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n')
 }
@@ -63,13 +63,13 @@ function readYaml(
     try {
       if (quoted === yaml) throw error
       value = parse(quoted)
-      warnings.push(`Its front matter is not quite YAML: ${whatOf(error)}. It was read as if the value stood in quotes.`)
+      warnings.push(`Its front matter is not valid YAML: ${whatOf(error)}. Beaver read it as if the value were in quotes.`)
     } catch {
       return refused(`Its front matter cannot be read: ${whatOf(error)}.`)
     }
   }
   if (value === null || value === undefined) return { ok: true, fields: {} }
-  if (typeof value !== 'object' || Array.isArray(value)) return refused('Its front matter cannot be read: it must hold fields, such as "description: …".')
+  if (typeof value !== 'object' || Array.isArray(value)) return refused('Its front matter cannot be read: it must contain fields, such as "description: …".')
   return { ok: true, fields: value as Record<string, unknown> }
 }
 
@@ -91,14 +91,14 @@ function withQuotes(yaml: string): string {
 function whatOf(error: unknown): string {
   if (!(error instanceof YAMLParseError)) {
     const message = messageOf(error)
-    return message.includes('alias count') ? `its aliases unfold to too much (more than ${aliasesMax} uses)` : plain(message)
+    return message.includes('alias count') ? `it uses aliases more than ${aliasesMax} times` : plain(message)
   }
   if (error.code === 'RESOURCE_EXHAUSTION') return 'it is nested too deeply'
   const line = error.linePos?.[0].line
   // The mark is the first line of the file, so it is added to the count.
   const where = line === undefined ? '' : ` (line ${line + 1})`
-  if (error.code === 'BLOCK_AS_IMPLICIT_KEY' && error.message.startsWith('Nested mappings')) return `a value that holds ": " must stand in quotes${where}`
-  if (error.code === 'DUPLICATE_KEY') return `a field stands in it twice${where}`
+  if (error.code === 'BLOCK_AS_IMPLICIT_KEY' && error.message.startsWith('Nested mappings')) return `a value that contains ": " must be in quotes${where}`
+  if (error.code === 'DUPLICATE_KEY') return `it has a field twice${where}`
   return `${plain(error.message)}${where}`
 }
 

@@ -32,7 +32,7 @@ export async function readSkillFile(folder: string): Promise<SkillFileRead> {
     await using handle = await open(real, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0))
     const found = await handle.stat()
     if (!found.isFile()) return refused('It is not a regular file.')
-    if (found.size > skillBytesMax) return refused(`It has ${found.size} bytes; at most ${skillBytesMax} are read.`)
+    if (found.size > skillBytesMax) return refused(`It has ${found.size} bytes. Beaver reads at most ${skillBytesMax}.`)
     // One byte more than the size, so that the caller notices a file that grows meanwhile.
     return { kind: 'read', bytes: await readPart(handle, 0, found.size + 1) }
   } catch (error) {

@@ -54,11 +54,11 @@ export async function readSupportFile(
 ): Promise<FilePart & { readonly text: string }> {
   const file = await resolveInside(rootOf(skill), path).catch((error: unknown) => {
     if (error instanceof ToolFailure) throw error
-    throw new ToolFailure('unreadable', `The folder of the skill ${skill.name} cannot be read any more. Go on without ${quoted(path)}.`)
+    throw new ToolFailure('unreadable', `The folder of the skill ${skill.name} cannot be read any more. Continue without ${quoted(path)}.`)
   })
   const read = await readFilePart(file, path, part)
   if (read.text !== null) return { ...read, text: read.text }
-  throw new ToolFailure('binary_file', `${quoted(path)} of the skill ${skill.name} is a binary file (${read.bytes} bytes); only text can be viewed.`)
+  throw new ToolFailure('binary_file', `${quoted(path)} of the skill ${skill.name} is a binary file (${read.bytes} bytes). Only text can be viewed.`)
 }
 
 const rootOf = ({ name, folder }: Pick<Skill, 'name' | 'folder'>): PathRoot => ({

@@ -17,7 +17,7 @@ const argumentsDepthMax = 100
 export function readCallArguments(tool: string, text: string): CallArguments {
   const refused = (what: string): CallArguments => ({ ok: false, message: `The arguments of ${tool} ${what}` })
   if (text.length > argumentsCharsMax)
-    return refused(`are ${text.length} characters long; at most ${argumentsCharsMax} are taken. Send less, in several calls.`)
+    return refused(`are ${text.length} characters long. The limit is ${argumentsCharsMax}. Send less in each of several calls.`)
   let value: unknown
   try {
     value = text.trim() === '' ? {} : JSON.parse(text)

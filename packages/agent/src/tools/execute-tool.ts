@@ -53,7 +53,7 @@ export async function executeTool(
   limits: CallLimits,
 ): Promise<ToolResult> {
   if (tool === undefined)
-    return failedResult(call.name, 'tool_not_available', `There is no tool ${JSON.stringify(call.name)} here. Use one of the tools you were given.`)
+    return failedResult(call.name, 'tool_not_available', `There is no tool ${JSON.stringify(call.name)} here. Use one of the tools that you have.`)
   const args = readCallArguments(tool.name, call.arguments)
   if (!args.ok) return failedResult(tool.name, 'invalid_arguments', args.message)
   const misplaced = misplacement(tool, limits.suspicions ?? 0)
@@ -104,8 +104,7 @@ export async function executeTool(
 /** Why the call cannot be made anywhere. `null` if it can. */
 function misplacement(tool: Tool, suspicions: number): string | null {
   if (tool.module !== undefined || tool.inHost === true) return null
-  if ((tool.isolation ?? 'inline') !== 'inline')
-    return `${tool.name} asks for a ${tool.isolation} of its own, but was not loaded from a module: it was not run.`
+  if ((tool.isolation ?? 'inline') !== 'inline') return `${tool.name} needs a ${tool.isolation} of its own, but was not loaded from a module. It was not run.`
   if (suspicions < builtinSuspicionsMax) return null
   return `${tool.name} was not run: ${suspicions} times the thread of this run died while the tool was at work. Do the work without it, or ask it for less.`
 }

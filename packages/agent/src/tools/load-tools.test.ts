@@ -39,7 +39,7 @@ it('one broken module keeps no other from loading', async () => {
   expect(names(tools)).toEqual(['fine'])
   expect(diagnostics.map(({ file, severity, message }) => [file, severity, message.slice(0, 40)])).toEqual([
     [broken, 'error', 'It cannot be loaded: no licence'],
-    [empty, 'error', 'It exports no tool. Export what defineTo'],
+    [empty, 'error', 'It does not export a tool. Export what d'],
     [odd, 'error', 'The tool name "not a name" is not valid:'],
     [missing, 'error', expect.stringContaining('It cannot be loaded: ')],
   ])

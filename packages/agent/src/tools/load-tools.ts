@@ -30,7 +30,7 @@ export async function loadTools(builtin: readonly Tool[], files: readonly string
       tell('error', `It cannot be loaded: ${messageOf(error)}`)
       continue
     }
-    if (found.length === 0) tell('error', 'It exports no tool. Export what defineTool({ name, description, input, run }) returns.')
+    if (found.length === 0) tell('error', 'It does not export a tool. Export what defineTool({ name, description, input, run }) returns.')
     for (const tool of found) {
       const before = own.get(tool.name)
       if (!toolNamePattern.test(tool.name)) {
@@ -38,10 +38,10 @@ export async function loadTools(builtin: readonly Tool[], files: readonly string
         continue
       }
       if (before !== undefined) {
-        tell('error', `The tool ${tool.name} is defined by ${before} already; this one is not used.`)
+        tell('error', `The tool ${tool.name} is already defined by ${before}. This one is not used.`)
         continue
       }
-      if (tools.has(tool.name)) tell('warning', `The tool ${tool.name} takes the place of the built-in one.`)
+      if (tools.has(tool.name)) tell('warning', `The tool ${tool.name} replaces the built-in tool.`)
       tools.set(tool.name, inCell(tool, moduleUrl(file)))
       own.set(tool.name, file)
     }

@@ -34,7 +34,7 @@ export function permissionOf(tool: Tool, args: unknown, rules: readonly Permissi
   try {
     subject = subjectOf(tool, args)
   } catch (error) {
-    return { decision: 'deny', subject: '', rule: `What ${tool.name} would act on cannot be told (${thrownText(error)}), so no rule can decide.` }
+    return { decision: 'deny', subject: '', rule: `It is not known what ${tool.name} would act on (${thrownText(error)}), so no rule can decide.` }
   }
   const rule = rules.find((each) => matches(each.tool, tool.name) && (each.pattern === undefined || matches(each.pattern, subject)))
   if (rule === undefined) return { decision: tool.permission ?? 'allow', subject: shown(subject), rule: null }

@@ -15,7 +15,7 @@ export function resultText(tool: string, result: unknown): string {
   if (typeof result === 'string') return result
   if (result === undefined) return 'null'
   const refused = (what: string): ToolFailure =>
-    new ToolFailure('invalid_result', `${tool} returned ${what}, which is neither text nor plain data. It may have taken effect; its author has to mend it.`)
+    new ToolFailure('invalid_result', `${tool} returned ${what}, which is neither text nor plain data. It may have taken effect. Its author must correct it.`)
   if (typeof result === 'function' || typeof result === 'symbol' || typeof result === 'bigint') throw refused(`a ${typeof result}`)
   let text: string | undefined
   try {

@@ -1,19 +1,19 @@
-// `audit`: is the record intact? What the audit found, and the head of each log, to be compared with the journal's own.
+// `audit`: what the audit found, and the head of each log, which a reader can compare with the journal.
 import { z } from 'zod'
 import { contract } from '../contract.ts'
 import { after, before, count, cursor, limitOf, sessionIdField, taskIdField, taskName, tenantField, textOrNull } from '../fields.ts'
 
 export const finding = z
   .object({
-    finding_id: count,
+    finding_id: count.describe('The number of the finding.'),
     task_id: taskIdField,
     session_id: sessionIdField,
     tenant: tenantField,
-    taskseq: z.int().nullable().describe('The place of the event in the log of the task. null: it has none.'),
-    kind: z.string(),
-    message: z.string(),
-    sequence: count.describe('The message of the journal stream.'),
-    record: textOrNull.describe('The beginning of what was read. null: nothing was.'),
+    taskseq: z.int().nullable().describe('The place of the event in the log of the task. null: the event has no place.'),
+    kind: z.string().describe('What kind of fault it is, as a code.'),
+    message: z.string().describe('What does not fit, in one sentence.'),
+    sequence: count.describe('The sequence number of the message in the journal stream.'),
+    record: textOrNull.describe('The beginning of what was read. null: nothing was read.'),
   })
   .meta({ id: 'finding', description: 'Something in the record that does not fit.' })
 
@@ -21,29 +21,29 @@ const head = z.object({
   task_id: taskIdField,
   session_id: sessionIdField,
   tenant: tenantField,
-  status: z.string(),
-  last_taskseq: count,
-  epoch: count,
+  status: z.string().describe('The state of the task.'),
+  last_taskseq: count.describe('The place of the last event in the log of the task.'),
+  epoch: count.describe('The number of the latest claim.'),
   hash: z.string().describe('The hash of the last record.'),
-  chain_ok: z.boolean(),
+  chain_ok: z.boolean().describe('Whether the hash chain of the task holds.'),
 })
 
-export const audit = contract('Whether the record is intact: what the audit found, and the head of the chain of each task.', {
+export const audit = contract('Says whether the journal is intact: what the audit found, and the head of the hash chain of each task.', {
   input: z.strictObject({
     ...taskName,
-    task_id: taskName.task_id.optional().describe('Only this task: its id, or the beginning of it. Absent: all tasks.'),
-    after: after.describe('Findings after this one: the "next_finding" of the page before. 0: from the beginning.'),
-    before: before.describe('Heads of tasks before this one: the "next_head" of the page before. Absent: from the newest.'),
+    task_id: taskName.task_id.optional().describe('Only this task: its id or the beginning of its id. Absent: all tasks.'),
+    after: after.describe('Only findings after this one: the "next_finding" of the page before. 0: the first page.'),
+    before: before.describe('Only heads before this one: the "next_head" of the page before. Absent: the first page.'),
     limit: limitOf('findings, and as many heads', { usual: 100, max: 500 }),
   }),
   output: z.object({
-    intact: z.boolean().describe('Nothing was found.'),
-    tasks_broken: count.describe('Tasks whose chain does not hold.'),
-    findings: z.array(finding).describe('Oldest first.'),
-    more_findings: z.boolean(),
-    next_finding: cursor.nullable(),
-    heads: z.array(head).describe('Newest task first.'),
-    more_heads: z.boolean(),
-    next_head: cursor.nullable(),
+    intact: z.boolean().describe('Whether the audit found nothing.'),
+    tasks_broken: count.describe('The number of tasks whose hash chain does not hold.'),
+    findings: z.array(finding).describe('What the audit found, oldest first.'),
+    more_findings: z.boolean().describe('Whether there are more findings after this page.'),
+    next_finding: cursor.nullable().describe('The "after" of the next page of findings. null: this is the last page.'),
+    heads: z.array(head).describe('The head of each log, newest task first.'),
+    more_heads: z.boolean().describe('Whether there are more heads after this page.'),
+    next_head: cursor.nullable().describe('The "before" of the next page of heads. null: this is the last page.'),
   }),
 })

@@ -6,19 +6,25 @@ import { after, count, limitOf, paged, runIdField, sessionIdField, taskIdField, 
 
 const item = z.object({
   taskseq: z.int().describe('The place of the event in the log of the task.'),
-  type: z.string(),
-  epoch: z.int().describe('The number of the claim under which it was written.'),
+  type: z.string().describe('The type of the event.'),
+  epoch: z.int().describe('The number of the claim under which the event was written.'),
   time,
-  run_id: runIdField.nullable().describe('The run that the event belongs to. null: none.'),
-  data: jsonValue.describe('The data of the event. null: it has more than 512 KiB, or was lost.'),
-  data_bytes: count,
-  blob_sha256: textOrNull.describe('The blob that holds the data. null: the record holds it.'),
-  hash: z.string(),
-  sequence: count.describe('The message of the journal stream.'),
+  run_id: runIdField.nullable().describe('The run to which the event belongs. null: it belongs to no run.'),
+  data: jsonValue.describe('The data of the event. null: the data is larger than 512 KiB, or it is lost.'),
+  data_bytes: count.describe('The size of the data in bytes.'),
+  blob_sha256: textOrNull.describe('The SHA-256 of the blob that has the data. null: the record itself has it.'),
+  hash: z.string().describe('The hash of the record.'),
+  sequence: count.describe('The sequence number of the message in the journal stream.'),
 })
 export type EventItem = z.infer<typeof item>
 
-export const events = contract('The journal of one task as it was written.', {
+export const events = contract('The events of one task as they are in the journal.', {
   input: z.strictObject({ ...taskName, after, limit: limitOf('events', { usual: 500, max: 2000 }) }),
-  output: z.object({ task_id: taskIdField, session_id: sessionIdField, tenant: tenantField, events: z.array(item), ...paged }),
+  output: z.object({
+    task_id: taskIdField,
+    session_id: sessionIdField,
+    tenant: tenantField,
+    events: z.array(item).describe('The events, in the order of the log.'),
+    ...paged,
+  }),
 })

@@ -8,22 +8,22 @@ const hit = z.object({
   session_id: sessionIdField,
   tenant: tenantField,
   taskseq: z.int().describe('The place of the event in the log of the task.'),
-  run_id: runIdField.nullable(),
-  agent_name: textOrNull,
-  role: z.string().describe('user, assistant or tool.'),
-  name: textOrNull.describe('The tool, for the role tool.'),
+  run_id: runIdField.nullable().describe('The run that said it. null: none.'),
+  agent_name: textOrNull.describe('The name of the agent. null: not known.'),
+  role: z.string().describe('Who said it: user, assistant or tool.'),
+  name: textOrNull.describe('The name of the tool. null: the role is not tool.'),
   time,
   snippet: z.string().describe('The text around the first word that was found.'),
 })
 
-export const search = contract('Where something was said, in all tasks, newest first.', {
+export const search = contract('Searches the texts of all tasks. The newest hit comes first.', {
   input: z.strictObject({
     query: z.string().max(1000).describe('Words, separated by white space. All of them must occur, anywhere in the text.'),
-    tenant: z.string().max(128).optional().describe('Only tasks of this tenant.'),
-    session_id: z.string().max(128).optional().describe('Only tasks of this session.'),
+    tenant: z.string().max(128).optional().describe('Only tasks of this tenant. Absent: any tenant.'),
+    session_id: z.string().max(128).optional().describe('Only tasks of this session. Absent: any session.'),
     limit: limitOf('hits', { usual: 20, max: 100 }),
     before,
   }),
-  output: z.object({ hits: z.array(hit), ...paged }),
+  output: z.object({ hits: z.array(hit).describe('The hits, newest first.'), ...paged }),
 })
 export type SearchAnswer = z.infer<(typeof search)['output']>

@@ -3,26 +3,30 @@ import { z } from 'zod'
 import { contract } from '../contract.ts'
 import { count, textOrNull, time, timeOrNull } from '../fields.ts'
 
-const fault = z.object({ code: z.string(), message: z.string().describe('What is wrong, and what to do.'), since: time })
+const fault = z.object({
+  code: z.string().describe('A code for programs.'),
+  message: z.string().describe('What is wrong, and what to do.'),
+  since: time.describe('Since when. RFC 3339, UTC.'),
+})
 
-export const status = contract('How far the projector is, since when it does not go on and why, and counts of tasks.', {
+export const status = contract('Says how far the projector is, why it does not continue, and how many tasks there are.', {
   input: z.strictObject({}),
   output: z.object({
-    stream: textOrNull.describe('The identity of the stream that it follows. null: none yet.'),
-    sequence: count.describe('The last message that was applied.'),
-    events: count,
-    tasks: count,
-    by_status: z.record(z.string(), count).describe('How many tasks there are in each state.'),
-    waiting: count.describe('Open tasks that no daemon drives, because they only wait.'),
-    findings: count.describe('What the audit found.'),
-    tasks_broken: count.describe('Tasks whose chain does not hold.'),
-    texts_behind: count.describe('Texts that searches still find without the index.'),
-    schema_version: count,
-    stream_sequence: count.nullable().describe('The last message of the journal. null: not known.'),
-    behind: count.nullable().describe('How many messages lie between the two. null: not known.'),
-    moved_at: timeOrNull.describe('When messages were last applied. null: none were.'),
-    behind_since: timeOrNull.describe('Since when there is something to apply and nothing was. null: it is not behind.'),
-    fault: fault.nullable().describe('Why it does not go on. null: it does.'),
+    stream: textOrNull.describe('The identity of the stream that the projector follows. null: it follows none yet.'),
+    sequence: count.describe('The sequence number of the last message that the projector applied.'),
+    events: count.describe('The number of events in the read model.'),
+    tasks: count.describe('The number of tasks in the read model.'),
+    by_status: z.record(z.string(), count).describe('The number of tasks in each state.'),
+    waiting: count.describe('The number of open tasks that no daemon drives, because they only wait.'),
+    findings: count.describe('The number of findings of the audit.'),
+    tasks_broken: count.describe('The number of tasks whose hash chain does not hold.'),
+    texts_behind: count.describe('The number of texts that are not in the search index yet. A search still finds them.'),
+    schema_version: count.describe('The version of the tables in the read model.'),
+    stream_sequence: count.nullable().describe('The sequence number of the last message in the journal. null: not known.'),
+    behind: count.nullable().describe('How many messages the projector has still to apply. null: not known.'),
+    moved_at: timeOrNull.describe('When the projector last applied a message. RFC 3339, UTC. null: it has applied none.'),
+    behind_since: timeOrNull.describe('Since when the projector has messages to apply and applies none. RFC 3339, UTC. null: it is not behind.'),
+    fault: fault.nullable().describe('Why the projector does not continue. null: it continues.'),
   }),
 })
 /** What the projector says of itself. */

@@ -11,39 +11,55 @@ import { summaryFields } from './tasks.ts'
 const detail = z
   .object({
     ...summaryFields,
-    workspace: textOrNull.describe('The absolute path of the folder that the agents may work in. null: not known.'),
-    source: textOrNull.describe('Who submitted it, for the record. null: not known.'),
-    workflow: textOrNull.describe('The workflow that the task is. null: a root agent has the task.'),
-    profile: textOrNull.describe('The profile of the root agent. null: the default one.'),
-    previous_task_id: taskIdField.nullable().describe('The task accepted before it in its session. null: it is the first.'),
+    workspace: textOrNull.describe('The absolute path of the folder in which the agents may work. null: not known.'),
+    source: textOrNull.describe('Who submitted the task. null: not known.'),
+    workflow: textOrNull.describe('The workflow that the task runs. null: a root agent works on the task.'),
+    profile: textOrNull.describe('The profile of the root agent. null: the default profile.'),
+    previous_task_id: taskIdField.nullable().describe('The task that was accepted before this one in its session. null: this is the first task.'),
     root_run_id: runIdField.nullable().describe('The run of the root agent. null: there is none.'),
-    daemon: textOrNull.describe('The daemon that drives it. null: none does.'),
-    claims: count,
-    cancel_reason: textOrNull.describe('Why a cancel was asked for. null: none was.'),
-    dead_lettered: z.boolean(),
-    epoch: count,
-    last_taskseq: count.describe('The place of its last event.'),
-    head_hash: z.string().describe('The hash of its last record.'),
+    daemon: textOrNull.describe('The daemon that drives the task. null: none.'),
+    claims: count.describe('How often a daemon claimed the task.'),
+    cancel_reason: textOrNull.describe('Why somebody asked to cancel the task. null: nobody asked.'),
+    dead_lettered: z.boolean().describe('Whether Beaver gave up on the task.'),
+    epoch: count.describe('The number of the latest claim.'),
+    last_taskseq: count.describe('The place of the last event in the log of the task.'),
+    head_hash: z.string().describe('The hash of the last record.'),
   })
-  .meta({ id: 'task_detail', description: 'One task with everything that is known of it as a whole.' })
+  .meta({ id: 'task_detail', description: 'One task as a whole.' })
 
-export const task = contract('One task whole: agents, evidence, failures, approvals, usage, result, and whether its record is intact.', {
+export const task = contract('Everything about one task: its agents, evidence, failures, approvals, usage and result, and whether its record is intact.', {
   input: z.strictObject({ ...taskName, limit: limitOf('nodes of all teams together', { usual: 200, max: 512 }) }),
   output: z.object({
-    task: detail,
-    runs: z.array(run).describe('The runs that no team of the task called for; others stand below them.'),
+    task: detail.describe('The task.'),
+    runs: z.array(run).describe('The runs that belong to no team. Each has its teams and their runs in it.'),
     teams: z.array(team).describe('The team of a task that is a workflow.'),
-    more: z.boolean().describe('Nodes or runs were left out.'),
-    approvals: z.array(askedCall).describe('Every call that a person was asked about; those that wait come first.'),
-    final_output: textOrNull.describe('Cut after 40,000 characters. null: the task has not ended.'),
-    final_output_chars: count.describe('Characters (UTF-16 units) of the whole output.'),
-    outputs: z.array(z.object({ node_id: z.string(), output: z.string().describe('It may be cut.'), output_chars: count })),
+    more: z.boolean().describe('Whether the answer leaves out nodes or runs.'),
+    approvals: z.array(askedCall).describe('Every call about which Beaver asked a person. Those that wait come first.'),
+    final_output: textOrNull.describe('The answer. Beaver cuts it after 40,000 characters. null: the task has not ended.'),
+    final_output_chars: count.describe('The number of characters (UTF-16 units) of the whole output.'),
+    outputs: z
+      .array(
+        z.object({
+          node_id: z.string().describe('The node.'),
+          output: z.string().describe('The text that the node returned. It may be cut.'),
+          output_chars: count.describe('The number of characters (UTF-16 units) of the whole output.'),
+        }),
+      )
+      .describe('The outputs of the nodes that completed, in declared order.'),
     failures: z
-      .array(failure.extend({ scope: z.string().describe('run, node or task.'), id: z.string(), name: z.string() }))
-      .describe('What failed, from the inside out.'),
-    chain_ok: z.boolean().describe('The record of the task is intact.'),
-    findings: z.array(finding),
-    more_findings: z.boolean(),
+      .array(
+        z.object({
+          class: failure.shape.class.describe('The class of the failure.'),
+          message: z.string().describe('What failed, for people.'),
+          scope: z.string().describe('What the failure belongs to: run, node or task.'),
+          id: z.string().describe('The id of that run, node or task.'),
+          name: z.string().describe('The name of that run, node or task.'),
+        }),
+      )
+      .describe('What failed. The inner failures come first.'),
+    chain_ok: z.boolean().describe('Whether the record of the task is intact.'),
+    findings: z.array(finding).describe('What the audit found in the log of the task.'),
+    more_findings: z.boolean().describe('Whether there are more findings.'),
   }),
 })
 /** One task whole. */

@@ -8,21 +8,33 @@ import { askedCall } from './approvals.ts'
 const taskStatus = z.enum(['submitted', 'running', 'waiting', 'waiting_for_approval', 'completed', 'incomplete', 'failed', 'cancelled'])
 export type TaskStatusFilter = z.infer<typeof taskStatus>
 
-export const modelUsage = z
+const inputTokens = count.describe('The tokens that were sent to models.')
+const outputTokens = count.describe('The tokens that models wrote.')
+const calls = count.describe('The number of calls of models.')
+
+const modelUsage = z
   .object({
-    provider: textOrNull.describe('null: several providers together.'),
-    model: textOrNull.describe('null: several models together.'),
-    input_tokens: count,
-    output_tokens: count,
-    calls: count,
+    provider: textOrNull.describe('The provider. null: several providers together.'),
+    model: textOrNull.describe('The model. null: several models together.'),
+    input_tokens: inputTokens,
+    output_tokens: outputTokens,
+    calls,
   })
-  .meta({ id: 'model_usage', description: 'What was used of one model, in tokens and calls, as the provider reported it.' })
+  .meta({ id: 'model_usage', description: 'What one model used, as the provider reported it.' })
 /** What was used of one model; a model that is not named stands for several together. */
 export type ModelUsage = z.infer<typeof modelUsage>
 
+/** What calls of models used, in all and for each model. */
+export const usageFields = {
+  input_tokens: inputTokens,
+  output_tokens: outputTokens,
+  calls,
+  usage_by_model: z.array(modelUsage).describe('The same for each model.'),
+}
+
 const wait = z.object({
-  for: z.string().describe('person, provider or limit.'),
-  until: timeOrNull.describe('When the task is looked at again at the latest. RFC 3339, UTC. null: not known.'),
+  for: z.string().describe('What the task waits for: person, provider or limit.'),
+  until: timeOrNull.describe('When a daemon looks at the task again at the latest. RFC 3339, UTC. null: not known.'),
   reason: z.string().describe('Why it waits, in one sentence.'),
 })
 
@@ -31,44 +43,45 @@ export const summaryFields = {
   task_id: taskIdField,
   session_id: sessionIdField,
   tenant: tenantField,
-  status: z.string().describe('submitted, running, waiting_for_person, waiting_for_provider, waiting_for_limit, completed, incomplete, failed or cancelled.'),
-  wait: wait.nullable().describe('What the task itself waits for, without a daemon. null: nothing.'),
-  text: textOrNull.describe('What was asked; it may be cut. null: not known.'),
+  status: z
+    .string()
+    .describe(
+      'The state of the task: submitted, running, waiting_for_person, waiting_for_provider, waiting_for_limit, completed, incomplete, failed or cancelled.',
+    ),
+  wait: wait.nullable().describe('What a suspended task waits for. null: the task is not suspended.'),
+  text: textOrNull.describe('What the client asked for. It may be cut. null: not known.'),
   skill: textOrNull.describe('The skill that the request names. null: none.'),
-  retry_of: taskIdField.nullable().describe('The task that this one takes up again. null: it is no retry.'),
+  retry_of: taskIdField.nullable().describe('The task that this one retries. null: it is no retry.'),
   submitted_at: timeOrNull,
-  started_at: timeOrNull.describe('When a daemon first claimed it. null: none has.'),
-  ended_at: timeOrNull.describe('When it ended. null: it has not.'),
-  elapsed_ms: z.int().nullable().describe('Milliseconds from the submission to the end, or to the last thing known of it. null: not known.'),
-  agents: count.describe('How many runs it has.'),
-  input_tokens: count,
-  output_tokens: count,
-  calls: count.describe('Calls of models.'),
-  usage_by_model: z.array(modelUsage),
-  waiting: count.describe('How many of its calls wait for a person.'),
-  waits_for: askedCall.nullable().describe('The first call that waits for a person. null: none waits.'),
-  provider: textOrNull,
-  model: textOrNull.describe('null: no model has answered yet.'),
-  simulated: z.boolean().nullable().describe('The simulated model answered. null: the task has not ended.'),
+  started_at: timeOrNull.describe('When a daemon first claimed the task. RFC 3339, UTC. null: none has.'),
+  ended_at: timeOrNull.describe('When the task ended. RFC 3339, UTC. null: it has not ended.'),
+  elapsed_ms: z.int().nullable().describe('The time from the submission to the end, or to the last known event, in milliseconds. null: not known.'),
+  agents: count.describe('How many runs the task has.'),
+  ...usageFields,
+  waiting: count.describe('How many of its tool calls wait for a person.'),
+  waits_for: askedCall.nullable().describe('The first tool call that waits for a person. null: none waits.'),
+  provider: textOrNull.describe('The provider that gave the last answer. null: no model has answered yet.'),
+  model: textOrNull.describe('The model that gave the last answer. null: no model has answered yet.'),
+  simulated: z.boolean().nullable().describe('Whether the simulated model answered. null: the task has not ended.'),
   failure: failureOrNull,
-  chain_ok: z.boolean().describe('The record of the task is intact.'),
+  chain_ok: z.boolean().describe('Whether the record of the task is intact.'),
 }
 const taskSummary = z.object(summaryFields).meta({ id: 'task_summary', description: 'One task in a list.' })
 export type TaskSummary = z.infer<typeof taskSummary>
 
-export const tasks = contract('The tasks that were submitted, newest first.', {
+export const tasks = contract('Lists the tasks, newest first.', {
   input: z.strictObject({
-    tenant: z.string().max(128).optional().describe('Only tasks of this tenant.'),
-    session_id: z.string().max(128).optional().describe('Only tasks of this session.'),
+    tenant: z.string().max(128).optional().describe('Only tasks of this tenant. Absent: any tenant.'),
+    session_id: z.string().max(128).optional().describe('Only tasks of this session. Absent: any session.'),
     status: taskStatus
       .optional()
       .describe(
-        'Only tasks in this state. waiting: without a daemon until something wakes it; waiting_for_approval: open, and a call of it waits for a person.',
+        'Only tasks in this state. waiting: the task is suspended. waiting_for_approval: the task is open, and one of its tool calls waits for a person. Absent: any state.',
       ),
-    ended_since: z.iso.datetime().optional().describe('Only tasks that ended at this time or later. RFC 3339, UTC.'),
-    retried: z.boolean().optional().describe('true: only tasks of which there is a retry; false: only those without one.'),
+    ended_since: z.iso.datetime().optional().describe('Only tasks that ended at this time or later. RFC 3339, UTC. Absent: all tasks.'),
+    retried: z.boolean().optional().describe('true: only tasks that have a retry. false: only tasks that have none. Absent: both.'),
     limit: limitOf('tasks', { usual: 20, max: 200 }),
     before,
   }),
-  output: z.object({ tasks: z.array(taskSummary), ...paged }),
+  output: z.object({ tasks: z.array(taskSummary).describe('The tasks, newest first.'), ...paged }),
 })

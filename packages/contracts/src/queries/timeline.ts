@@ -5,23 +5,29 @@ import { contract } from '../contract.ts'
 import { after, limitOf, paged, runIdField, sessionIdField, taskIdField, taskName, tenantField, time } from '../fields.ts'
 
 const item = z.object({
-  event_id: z.string().describe('<task_id>.<taskseq>'),
+  event_id: z.string().describe('The id of the event: <task_id>.<taskseq>.'),
   taskseq: z.int().describe('The place of the event in the log of the task.'),
-  run_id: runIdField.nullable().describe('The run that the event belongs to. null: none.'),
-  parent_run_id: runIdField.nullable(),
+  run_id: runIdField.nullable().describe('The run to which the event belongs. null: it belongs to no run.'),
+  parent_run_id: runIdField.nullable().describe('The run that called this run. null: none.'),
   kind: z.string().describe('The type of the event.'),
-  actor_type: z.string().describe('client, system, daemon, agent, team, node, tool or provider.'),
-  actor_id: z.string(),
-  actor_name: z.string(),
+  actor_type: z.string().describe('Who did it: client, system, daemon, agent, team, node, tool or provider.'),
+  actor_id: z.string().describe('The id of who did it.'),
+  actor_name: z.string().describe('The name of who did it.'),
   text: z.string().describe('What happened, in one sentence.'),
   created_at: time,
-  offset_ms: z.int().nullable().describe('Milliseconds since the submission of the task. null: not known.'),
-  status: z.string().describe('started, waiting, done, skipped, failed, blocked or cancelled.'),
-  metadata: jsonObject.describe('task_id, timeline_type, and what else the kind of the event brings.'),
+  offset_ms: z.int().nullable().describe('The time since the submission of the task, in milliseconds. null: not known.'),
+  status: z.string().describe('What came of it: started, waiting, done, skipped, failed, blocked or cancelled.'),
+  metadata: jsonObject.describe('The task_id, the timeline_type, and more for some kinds of events.'),
 })
 export type TimelineItem = z.infer<typeof item>
 
-export const timeline = contract('What happened in one task, in sentences, one for each event.', {
+export const timeline = contract('Tells what happened in one task, with one sentence for each event.', {
   input: z.strictObject({ ...taskName, after, limit: limitOf('items', { usual: 500, max: 2000 }) }),
-  output: z.object({ task_id: taskIdField, session_id: sessionIdField, tenant: tenantField, events: z.array(item), ...paged }),
+  output: z.object({
+    task_id: taskIdField,
+    session_id: sessionIdField,
+    tenant: tenantField,
+    events: z.array(item).describe('The items, in the order of the log.'),
+    ...paged,
+  }),
 })

@@ -6,12 +6,12 @@ import { taskIdField } from '../fields.ts'
 
 export const cancelRequest = z.strictObject({
   task_id: foreignId.describe('The id of the task.'),
-  reason: z.string().min(1).max(1_000).default('Cancelled on request.').describe('Why; it goes into the journal.'),
+  reason: z.string().min(1).max(1_000).default('Cancelled on request.').describe('Why. The journal keeps this text.'),
   node_id: z.string().min(1).max(200).optional().describe('Only this node of a running team of the task. Absent: the whole task.'),
 })
 export type CancelRequest = z.infer<typeof cancelRequest>
 
-export const cancel = contract('Cancels a task, or one node of its running team. Answered when the request is in the journal.', {
+export const cancel = contract('Cancels a task, or one node of its running team. The answer comes when the journal has the request.', {
   input: cancelRequest,
   output: z.object({ task_id: taskIdField, node_id: z.string().nullable().describe('The node. null: the whole task.') }),
 })

@@ -1,5 +1,5 @@
 // What daemons ask each other at `beaver.<namespace>.daemon.<daemon>`: the subject of one daemon, which answers as the owner of a task.
-// D1. These are for the daemons of one version alone: a client asks any daemon by the requests beside them.
+// D1. Only daemons of the same version send them. A client uses the requests beside them, which any daemon answers.
 import { foreignId, sessionId, taskId } from '@beaver/core'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
@@ -9,27 +9,29 @@ import { decisionRequest } from './decide.ts'
 
 const obeyed = z.object({ task_id: taskIdField })
 
-const ping = contract('Whether the daemon is there.', {
+const ping = contract('Asks whether the daemon is there.', {
   input: z.strictObject({ command: z.literal('ping') }),
-  output: z.object({ daemon: z.string() }),
+  output: z.object({ daemon: z.string().describe('The id of the daemon.') }),
 })
-const lease = contract('Hands the delivery of a task, which is its lease, on to the daemon that claimed the task.', {
+const lease = contract('Hands the delivery of a task, which is its lease, to the daemon that claimed the task.', {
   input: z.strictObject({
     command: z.literal('lease'),
-    tenant: foreignId,
-    session_id: sessionId,
-    task_id: taskId,
+    tenant: foreignId.describe('The tenant to which the task belongs.'),
+    session_id: sessionId.describe('The id of the session to which the task belongs.'),
+    task_id: taskId.describe('The id of the task.'),
     cause: z.enum(['accepted', 'woken', 'alarm']).describe('Why the task is delivered.'),
     deliveries: count.min(1).describe('How often the task was delivered.'),
-    lease: z.string().describe('Where the delivery is acknowledged.'),
+    lease: z.string().describe('The subject at which the delivery is acknowledged.'),
   }),
-  output: z.object({ how: z.enum(['taken', 'ended', 'refused']) }),
+  output: z.object({
+    how: z.enum(['taken', 'ended', 'refused']).describe('taken: the daemon drives the task. ended: the task has ended. refused: the daemon does not drive it.'),
+  }),
 })
-const cancel = contract('Hands a request to cancel on to the owner of the task. "fenced": it does not own the task.', {
+const cancel = contract('Hands a request to cancel to the owner of the task. The error "fenced" means that the daemon does not own the task.', {
   input: cancelRequest.extend({ command: z.literal('cancel') }),
   output: obeyed,
 })
-const decide = contract('Hands a decision about a call on to the owner of the task. "fenced": it does not own the task.', {
+const decide = contract('Hands a decision about a tool call to the owner of the task. The error "fenced" means that the daemon does not own the task.', {
   input: decisionRequest.extend({ command: z.literal('decide') }),
   output: obeyed,
 })

@@ -13,14 +13,14 @@ export const decisionRequest = z.strictObject({
     .string()
     .min(1)
     .max(callIdCharsMax)
-    .describe('The id of the call, as in the event approval_requested; <run_id>/<call_id> where several runs have a call of that id.'),
-  approved: z.boolean().describe('true: the call goes on; false: it is refused, and the model is told.'),
-  by: z.string().trim().min(1).max(200).describe('Who decides; it goes into the journal.'),
-  reason: z.string().max(1_000).default('No reason was given.').describe('For the model, about a call that is refused.'),
+    .describe('The id of the call, as in the event approval_requested. If several runs have a call with this id: <run_id>/<call_id>.'),
+  approved: z.boolean().describe('true: the call goes on. false: the call is refused, and the model is told.'),
+  by: z.string().trim().min(1).max(200).describe('Who decides. The journal keeps this text.'),
+  reason: z.string().max(1_000).default('No reason was given.').describe('Why the call is refused, for the model.'),
 })
 export type DecisionRequest = z.infer<typeof decisionRequest>
 
-export const decide = contract('Decides about a call that waits for an approval. Answered when the decision is in the journal.', {
+export const decide = contract('Decides about a tool call that waits for an approval. The answer comes when the journal has the decision.', {
   input: decisionRequest,
-  output: z.object({ task_id: taskIdField, call_id: z.string(), approved: z.boolean() }),
+  output: z.object({ task_id: taskIdField, call_id: z.string().describe('The id of the call.'), approved: z.boolean().describe('Whether the call goes on.') }),
 })

@@ -1,4 +1,4 @@
-// `task.retry`: to take a task up again that ended without completing.
+// `task.retry`: a retry of a task that ended without completing.
 import { foreignId } from '@beaver/core'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
@@ -10,10 +10,10 @@ const retried = z.object({
   task_id: taskIdField.describe('The id of the new task.'),
   retry_of: taskIdField.describe('The id of the old task.'),
 })
-/** The task that takes another one up again. */
+/** The task that retries another one. */
 export type RetriedTask = z.infer<typeof retried>
 
-export const retry = contract('Takes a task up again that failed, is incomplete or was cancelled. The same request again gives the same answer.', {
+export const retry = contract('Retries a task that failed, is incomplete or was cancelled. The same request again gives the same answer.', {
   input: z.strictObject({ task_id: foreignId.describe('The id of the task that ended.') }),
   output: retried,
 })

@@ -1,21 +1,23 @@
-// `status`: what one of the daemons says of itself.
+// `status`: what one of the daemons says about itself.
 import { z } from 'zod'
 import { contract } from '../contract.ts'
 import { count } from '../fields.ts'
 
 const answer = z.object({
   daemon: z.string().describe('The id of the daemon that answers first.'),
-  provider: z.string(),
-  model: z.string(),
-  tasks: count.describe('How many tasks it holds now.'),
-  skills: z.array(z.object({ name: z.string(), description: z.string() })).describe('What a task may name as its skill.'),
-  profiles: z.array(z.string()).describe('What a task may name as its profile.'),
-  workflows: z.array(z.string()).describe('What a task may name as its workflow.'),
+  provider: z.string().describe('The provider that the daemon asks.'),
+  model: z.string().describe('The model that the daemon asks for.'),
+  tasks: count.describe('How many tasks the daemon drives now.'),
+  skills: z
+    .array(z.object({ name: z.string().describe('The name of the skill.'), description: z.string().describe('What the skill is for.') }))
+    .describe('The skills that a task may name.'),
+  profiles: z.array(z.string()).describe('The profiles that a task may name.'),
+  workflows: z.array(z.string()).describe('The workflows that a task may name.'),
 })
-/** What a daemon says of itself. */
+/** What a daemon says about itself. */
 export type DaemonStatus = z.infer<typeof answer>
 
-export const status = contract('What one of the daemons says of itself: its model, its tasks, and what a task may name.', {
+export const status = contract('Asks one daemon for its model, its tasks, and the skills, profiles and workflows that a task may name.', {
   input: z.strictObject({}),
   output: answer,
 })

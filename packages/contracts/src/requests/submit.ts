@@ -9,31 +9,38 @@ const fields = z.strictObject({
   workflow: z
     .strictObject({
       name: z.string().describe('A workflow tool, such as GraphWorkflow, or a definition file, such as workflow:summarize.'),
-      arguments: z.record(z.string(), z.unknown()),
+      arguments: z.record(z.string(), z.unknown()).describe('The arguments of the workflow.'),
     })
     .optional()
-    .describe('Instead of "task": a workflow to run as it is, without a root agent.'),
+    .describe('A workflow that the task runs without a root agent. Give it instead of "task".'),
   task_id: foreignId
     .optional()
-    .describe('An id of your own, which makes a repeated request harmless. Absent: one is made up. 1 to 128 characters, no control characters.'),
+    .describe('An id of your own, which makes a repeated request harmless. 1 to 128 characters, no control characters. Absent: Beaver makes one.'),
   session_id: foreignId
     .optional()
-    .describe('Tasks of one session run one after the other. Absent: the session of the task with this id, else a new one. 1 to 128 characters.'),
+    .describe(
+      'The session. Tasks of one session run one after the other. 1 to 128 characters. Absent: the session of the task with this task_id, or else a new one.',
+    ),
   fresh: z
     .enum(['task', 'session'])
     .optional()
-    .describe('What you made up just now, so that it is not looked for: the id of the task, or that of the session too. Leave it out when you ask again.'),
-  workspace: z.string().optional().describe('The absolute path of the folder that the agents may work in. Absent: where the daemon was started.'),
-  skill: z.string().optional().describe('The name of a skill to activate. Absent: none is named.'),
-  profile: z.string().optional().describe("The name of the root agent's profile. Absent: the default of the daemon."),
-  source: z.string().max(128).optional().describe('Who you are, for the record. Absent: "nats".'),
-  stream: z.boolean().optional().describe('Answers are streamed and published live, for somebody who follows. Absent: they are not.'),
+    .describe(
+      'Which ids are new, so that Beaver does not search for them. task: task_id. session: task_id and session_id. Leave it out if you repeat a request.',
+    ),
+  workspace: z
+    .string()
+    .optional()
+    .describe('The absolute path of the folder in which the agents may work. Absent: the folder in which the daemon was started.'),
+  skill: z.string().optional().describe('The name of a skill to activate. Absent: Beaver may choose one.'),
+  profile: z.string().optional().describe("The name of the root agent's profile. Absent: the daemon's default profile."),
+  source: z.string().max(128).optional().describe('Who submits the task. The journal keeps this text. Absent: "nats".'),
+  stream: z.boolean().optional().describe('Whether answers are streamed and published live, for a client that follows the task. Absent: they are not.'),
   approvals: z
     .enum(['wait', 'refuse'])
     .optional()
-    .describe('What becomes of calls that need an approval; "refuse" where nobody can answer. Absent: as the daemon is configured.'),
-  title: z.string().min(1).max(200).optional().describe('A name for the task, for the record.'),
-  user_id: foreignId.optional().describe('Whom the task is for, for the record. 1 to 128 characters.'),
+    .describe('What happens to calls that need an approval. refuse: nobody can answer. Absent: what the daemon is configured to do.'),
+  title: z.string().min(1).max(200).optional().describe('A name for the task. The journal keeps it.'),
+  user_id: foreignId.optional().describe('The user for whom the task is. The journal keeps it. 1 to 128 characters.'),
 })
 
 export const submitRequest = fields
@@ -43,7 +50,7 @@ export const submitRequest = fields
   })
   .refine(({ fresh, task_id, session_id }) => fresh === undefined || (task_id !== undefined && (fresh === 'task' || session_id !== undefined)), {
     path: ['fresh'],
-    message: 'says that "task_id" was made up just now, and with "session" that "session_id" was too: give them',
+    message: 'needs the ids that it says are new: "task_id", and with "session" also "session_id"',
   })
 export type SubmitRequest = z.input<typeof submitRequest>
 /** A task as a client describes it. */
@@ -53,14 +60,14 @@ const submitted = z.object({ task_id: taskIdField, session_id: sessionIdField })
 /** Where an accepted task is. */
 export type SubmittedTask = z.infer<typeof submitted>
 
-const outcome = taskResult.extend({ ...submitted.shape, status: z.enum(['completed', 'incomplete', 'failed', 'cancelled']) })
 /** What a task ended with. */
-export type TaskOutcome = z.infer<typeof outcome>
+export const taskOutcome = taskResult.extend({ ...submitted.shape, status: z.enum(['completed', 'incomplete', 'failed', 'cancelled']) })
+export type TaskOutcome = z.infer<typeof taskOutcome>
 
-export const submit = contract('Submits a task. It is durable when the answer is there.', { input: submitRequest, output: submitted })
-export const run = contract('Submits a task and waits for its end. The same request again waits for the same task, if it names a task_id.', {
+export const submit = contract('Submits a task. The task is durable when the answer comes.', { input: submitRequest, output: submitted })
+export const run = contract('Submits a task and waits for its end. If the request names a task_id, the same request again waits for the same task.', {
   input: submitRequest,
-  output: outcome,
+  output: taskOutcome,
 })
 /** The answer to a retry builds on it. */
 export const submittedFields = submitted.shape

@@ -26,7 +26,7 @@ function citesNamed({ from_tool, times_min, only }: Cites, sources: readonly str
   const others = only === true ? foreign(facts.outputText, calls) : []
   const why = [
     ...(missing.length === 0 ? [] : [`it does not name ${listed(missing.map(quoted))}`]),
-    ...(invented.length === 0 ? [] : [`${from_tool} neither was given nor returned ${listed(invented.map(quoted))}`]),
+    ...(invented.length === 0 ? [] : [`${from_tool} neither received nor returned ${listed(invented.map(quoted))}`]),
   ]
   const passed = good.length >= wanted && others.length === 0
   return {

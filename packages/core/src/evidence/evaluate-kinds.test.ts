@@ -17,7 +17,7 @@ describe('tool_succeeded with arguments_match', () => {
   it('passes if a successful call has these arguments, and rests on the call and on the answer that asked for it', () => {
     expect(verdict(wants({ path: 'a.txt' }), read)).toEqual({
       passed: true,
-      detail: 'The tool read_file was called once with arguments that hold {"path":"a.txt"} and succeeded once; once required.',
+      detail: 'The tool read_file was called once with arguments that contain {"path":"a.txt"} and succeeded once; once required.',
       rests_on: [4, 5],
     })
   })
@@ -29,7 +29,7 @@ describe('tool_succeeded with arguments_match', () => {
   it('fails if the calls have other arguments, says so, and rests on all of them', () => {
     expect(verdict(wants({ path: 'c.txt' }), read)).toEqual({
       passed: false,
-      detail: 'The tool read_file was not called with arguments that hold {"path":"c.txt"} (2 times with others).',
+      detail: 'The tool read_file was not called with arguments that contain {"path":"c.txt"} (2 times with others).',
       rests_on: [4, 5, 8, 9],
     })
   })
@@ -107,7 +107,7 @@ describe('output_contains', () => {
   })
 
   it('names the missing texts, but only some of many', () => {
-    expect(verdict(wants('a', 'b', 'c'), facts('b')).detail).toBe('The output lacks 2 of 3 required texts: "a", "c".')
+    expect(verdict(wants('a', 'b', 'c'), facts('b')).detail).toBe('The output does not contain 2 of 3 required texts: "a", "c".')
     expect(verdict(wants('1', '2', '3', '4', '5', '6', '7'), facts('')).detail).toContain('"5" and 2 more.')
     expect(verdict(wants('x'.repeat(500)), facts('')).detail.length).toBeLessThan(200)
   })

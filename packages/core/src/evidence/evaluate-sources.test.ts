@@ -51,7 +51,7 @@ describe('output_cites', () => {
       expect(verdict(cites({ sources: ['a.md', 'b.md'], from_tool: 'read_file' }), read)).toMatchObject({ passed: true, rests_on: [5, 7, 20] })
       expect(verdict(cites({ sources: ['a.md', 'c.md'], from_tool: 'read_file' }), read)).toEqual({
         passed: false,
-        detail: 'The output cites 1 of 2 sources of read_file; 2 required: read_file neither was given nor returned "c.md".',
+        detail: 'The output cites 1 of 2 sources of read_file; 2 required: read_file neither received nor returned "c.md".',
         rests_on: [5, 7, 20],
       })
       expect(passes(cites({ sources: ['a.md'], from_tool: 'list_files' }), read)).toBe(false)

@@ -72,7 +72,7 @@ function verdict(requirement: MachineRequirement, facts: RunFacts): Verdict {
         missing.length === 0,
         missing.length === 0
           ? `The output contains ${listed(requirement.texts.map(quoted))}.`
-          : `The output lacks ${missing.length} of ${all} required ${all === 1 ? 'text' : 'texts'}: ${listed(missing.map(quoted))}.`,
+          : `The output does not contain ${missing.length} of ${all} required ${all === 1 ? 'text' : 'texts'}: ${listed(missing.map(quoted))}.`,
       )
     }
     case 'output_schema': {
@@ -94,7 +94,7 @@ function toolVerdict({ tool, times_min = 1, arguments_match }: MachineRequiremen
   const named = facts.tools.filter((fact) => fact.tool === tool)
   const calls = arguments_match === undefined ? named : named.filter((fact) => fact.arguments !== undefined && argumentsMatch(fact.arguments, arguments_match))
   const good = calls.filter((fact) => fact.success)
-  const having = arguments_match === undefined ? '' : ` with arguments that hold ${JSON.stringify(arguments_match)}`
+  const having = arguments_match === undefined ? '' : ` with arguments that contain ${JSON.stringify(arguments_match)}`
   const others = named.length - calls.length
   const detail =
     calls.length === 0

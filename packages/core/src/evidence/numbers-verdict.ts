@@ -31,7 +31,7 @@ export function numbersVerdict({ tools, allow = [], integers_below = 0 }: Machin
     open.length > 0
       ? `${shown.length === 1 ? 'A number of the output stands' : `${shown.length} numbers of the output stand`} in no result of ${of}: ${listed(shown)}.`
       : judged.length === 0
-        ? `The output holds no number to look for in the results of ${of}.`
+        ? `The output contains no number to check against the results of ${of}.`
         : `${judged.length === 1 ? 'The number' : `All ${judged.length} numbers`} of the output ${judged.length === 1 ? 'stands' : 'stand'} in results of ${of}.`
   return { passed: open.length === 0, detail, restsOn: [facts.outputSeq, ...(open.length === 0 ? used : read)] }
 }

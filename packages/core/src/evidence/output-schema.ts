@@ -77,7 +77,7 @@ const schemas = new Set(['items', 'additionalProperties', 'propertyNames', 'cont
 
 function faultAt(schema: unknown, path: readonly string[]): RequirementFault | null {
   if (typeof schema === 'boolean') return null
-  if (!isSchema(schema)) return { path, message: 'is no JSON Schema: write an object, true or false' }
+  if (!isSchema(schema)) return { path, message: 'is not a JSON Schema. Write an object, true or false' }
   for (const [key, value] of Object.entries(schema)) {
     const at = [...path, key]
     const fault = keywordFault(key, value, schema)
@@ -99,22 +99,22 @@ function keywordFault(key: string, value: unknown, schema: Schema): string | nul
   const types = typesOf(schema)
   const literal = schema['enum'] !== undefined || schema['const'] !== undefined
   const home = Object.keys(ofType).find((type) => ofType[type]?.includes(key))
-  if (key === 'pattern' || key === 'patternProperties') return 'is not checked, as its time has no bound: use a check output_matches on the whole output'
-  if (home === undefined && !anywhere.has(key)) return 'cannot be checked: leave it out'
+  if (key === 'pattern' || key === 'patternProperties') return 'cannot be checked in bounded time. Use a check output_matches on the whole output'
+  if (home === undefined && !anywhere.has(key)) return 'cannot be checked. Leave it out'
   if (schema['$ref'] !== undefined && key !== '$ref' && !besideRef.has(key)) return 'is not checked beside $ref'
   if (home !== undefined && literal) return 'is not checked beside enum or const'
   if (home !== undefined && !types.includes(home)) return `is only checked beside "type": "${home}"`
   switch (key) {
     case 'type': {
       const odd = types.find((type) => !Object.hasOwn(ofType, type))
-      return odd === undefined ? null : `names ${JSON.stringify(odd)}, which is no type of JSON Schema`
+      return odd === undefined ? null : `names ${JSON.stringify(odd)}, which is not a type of JSON Schema`
     }
     case 'format':
       return formats.has(String(value)) ? null : `is not checked: use one of ${[...formats].join(', ')}`
     case 'required': {
       const properties = isSchema(schema['properties']) ? schema['properties'] : {}
       const missing = [value].flat().find((name) => !Object.hasOwn(properties, String(name)))
-      return missing === undefined ? null : `names ${JSON.stringify(missing)}, which "properties" does not hold: add it there`
+      return missing === undefined ? null : `names ${JSON.stringify(missing)}, which "properties" does not contain. Add it there`
     }
     case 'const':
     case 'enum':

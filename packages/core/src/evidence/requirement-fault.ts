@@ -21,7 +21,7 @@ export function requirementFault(requirement: EvidenceRequirement): RequirementF
   switch (requirement.kind) {
     case 'output_length': {
       const { min = 0, max = Infinity } = requirement
-      return min > max ? { path: ['min'], message: `is ${min}, more than max, which is ${max}: no output could pass` } : null
+      return min > max ? { path: ['min'], message: `is ${min}, but max is ${max}, so no output can pass` } : null
     }
     case 'output_matches': {
       const compiled = compilePattern(requirement.pattern)
@@ -35,10 +35,11 @@ export function requirementFault(requirement: EvidenceRequirement): RequirementF
     }
     case 'output_cites': {
       const { sources, from_tool, times_min = 1, only } = requirement
-      if (sources === undefined && from_tool === undefined) return { path: [], message: 'names neither sources nor from_tool: nothing could be looked for' }
-      if (from_tool === undefined && only === true) return { path: ['only'], message: 'needs from_tool: the sources are those that tool gave' }
+      if (sources === undefined && from_tool === undefined) return { path: [], message: 'names neither sources nor from_tool. Name at least one of them' }
+      if (from_tool === undefined && only === true)
+        return { path: ['only'], message: 'needs from_tool, because without it Beaver does not know the allowed sources' }
       if (sources !== undefined && times_min > sources.length) {
-        return { path: ['times_min'], message: `is ${times_min}, more than there are sources: no output could pass` }
+        return { path: ['times_min'], message: `is ${times_min}, but there are fewer sources, so no output can pass` }
       }
       return null
     }

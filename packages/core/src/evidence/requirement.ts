@@ -11,7 +11,7 @@ const times = z.number().int().min(1).max(1000)
 export const machineRequirement = z.discriminatedUnion('kind', [
   z
     .strictObject({ kind: z.literal('tool_succeeded'), tool: z.string().min(1), times_min: times.optional(), arguments_match: anyObject.optional() })
-    .describe('The named tool was called, with arguments that hold these, and succeeded, at least times_min times (default 1).'),
+    .describe('The named tool was called, with arguments that contain these, and succeeded, at least times_min times (default 1).'),
   z
     .strictObject({ kind: z.literal('output_length'), min: z.number().int().min(0).optional(), max: z.number().int().min(1).optional() })
     .describe('The final output has at least min and at most max characters.'),

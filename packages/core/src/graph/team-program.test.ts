@@ -97,7 +97,7 @@ describe('skipping', () => {
   it('says why', () => {
     expect(eventsOf(team(fork), [], { program }).filter((each) => each.type === 'node_skipped')).toMatchObject([
       { data: { node_id: 'no', reason: 'not this way' } },
-      { data: { node_id: 'after-no', reason: 'All it depends on were skipped.' } },
+      { data: { node_id: 'after-no', reason: 'All nodes on which it depends were skipped.' } },
     ])
   })
 
@@ -320,7 +320,7 @@ describe('a program that throws', () => {
     const program: TeamProgram = { result: throws }
     const of = started(graph(node('a')), program)
     expect(step(of, [completed('a')], { program })).toEqual(['node_completed a', 'task_team_run_failed incomplete'])
-    expect(of.message).toBe('All nodes completed, and Test could not put its result together: a bug')
+    expect(of.message).toBe('All nodes completed, and Test could not make its result: a bug')
     expect(teamOutput(of, new Map([['a', 'A']]), program)).toEqual({ final_output: 'A', outputs: [{ node_id: 'a', output: 'A' }] })
   })
 })

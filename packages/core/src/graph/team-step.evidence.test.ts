@@ -14,7 +14,7 @@ it('fails a node whose output breaks a rule, as missing evidence does', () => {
     'node_blocked b by a',
     'task_team_run_failed incomplete',
   ])
-  expect(gated.nodes.get('a')?.failure).toEqual({ class: 'evidence_missing', message: 'The output lacks 1 of 1 required text: "Total".' })
+  expect(gated.nodes.get('a')?.failure).toEqual({ class: 'evidence_missing', message: 'The output does not contain 1 of 1 required text: "Total".' })
 })
 
 it('records a contract, which fails nothing', () => {

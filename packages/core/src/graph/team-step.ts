@@ -111,7 +111,7 @@ class Step implements TeamView {
       this.#settle(node.node_id, { status: 'blocked' })
     }
     let again = decision.block.length > 0
-    for (const node of decision.skip) again = this.#skip(node, 'All it depends on were skipped.')
+    for (const node of decision.skip) again = this.#skip(node, 'All nodes on which it depends were skipped.')
     for (const node of decision.start) {
       const before = this.graph
       again = this.#enter(node) || again
@@ -139,7 +139,7 @@ class Step implements TeamView {
       this.#options.program?.result?.(this)
       return null
     } catch (error) {
-      return `All nodes completed, and ${this.graph.workflow} could not put its result together: ${messageOf(error)}`
+      return `All nodes completed, and ${this.graph.workflow} could not make its result: ${messageOf(error)}`
     }
   }
 

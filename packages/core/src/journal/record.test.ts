@@ -163,7 +163,7 @@ describe('the chain', () => {
 
   it('detects a changed, an added and a removed member', () => {
     for (const change of [{ time: '2027-01-01T00:00:00.000Z' }, { extra: 1 }, { runid: 'r9' }, { data: undefined }]) {
-      expect(faultOf([{ ...record(submitted), ...change }])).toBe('event 1 does not have the content its hash was made of')
+      expect(faultOf([{ ...record(submitted), ...change }])).toBe('event 1 does not have the content that its hash says')
     }
   })
 
@@ -217,7 +217,7 @@ describe('data over the inline bound (R5)', () => {
 
   it('is covered by the chain: another blob breaks it', () => {
     const wire = splitBatch(bytesOf([answerOf(100_000, 'x')]))[0] as WireRecord
-    expect(faultOf([{ ...wire, dataref: `blob:sha256:${'0'.repeat(64)}` }])).toContain('hash was made of')
+    expect(faultOf([{ ...wire, dataref: `blob:sha256:${'0'.repeat(64)}` }])).toContain('hash says')
   })
 })
 

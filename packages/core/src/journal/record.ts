@@ -209,7 +209,7 @@ export function chainFault(head: LogHead, record: WireRecord): string | null {
   if (record.epoch < head.epoch) return `event ${record.taskseq} has epoch ${record.epoch}, older than ${head.epoch}`
   if (record.prevhash !== head.hash) return `event ${record.taskseq} does not name the hash of the event before it`
   const { hash, ...rest } = record
-  if (digest('sha256', canonicalJson(rest)) !== hash) return `event ${record.taskseq} does not have the content its hash was made of`
+  if (digest('sha256', canonicalJson(rest)) !== hash) return `event ${record.taskseq} does not have the content that its hash says`
   return null
 }
 
@@ -227,7 +227,10 @@ export function blobOf(record: WireRecord): string | null {
   if (record.dataref === undefined) return null
   const sha256 = /^blob:sha256:([0-9a-f]{64})$/.exec(record.dataref)?.[1]
   if (sha256 === undefined)
-    throw new BeaverError('corrupt_journal', `Event ${record.taskseq} refers to its data by ${JSON.stringify(record.dataref)}, which is no blob.`)
+    throw new BeaverError(
+      'corrupt_journal',
+      `Event ${record.taskseq} refers to its data by ${JSON.stringify(record.dataref)}, which is not the name of a blob.`,
+    )
   return sha256
 }
 

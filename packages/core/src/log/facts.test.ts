@@ -49,7 +49,7 @@ it('reports a lost thread with its suspects and some of the charged runs, and as
   const fields = { thread: 3, suspect_tools: ['grep'], charged: 7, charged_runs: ['t/r0', 't/r1', 't/r2', 't/r3', 't/r4'], runs: 9 }
   const lines = linesOf((logger) => [false, true].forEach((stuck) => threadFacts.lost(logger, { ...loss, stuck })))
   expect(lines).toEqual([
-    { level: 'warn', event: 'thread_lost', message: 'The worker thread was lost: x; its runs start again from the journal.', fields },
+    { level: 'warn', event: 'thread_lost', message: 'The worker thread was lost: x. Its runs start again from the journal.', fields },
     { level: 'error', event: 'thread_lost', message: 'The worker thread was lost: x; the thread does not end.', fields },
   ])
 })

@@ -18,7 +18,7 @@ export const taskFacts = {
   claimed: (logger: Logger, log: LogId, { daemon, epoch, from }: { daemon: string; epoch: number; from: string | null }): void =>
     from === null
       ? logger.info('task_claimed', 'The daemon drives the task now.', { ...of(log), daemon, epoch })
-      : logger.warn('task_taken_over', 'The daemon takes the task over from one that went away.', { ...of(log), daemon, epoch, from }),
+      : logger.warn('task_taken_over', 'The daemon takes the task over, because its owner went away.', { ...of(log), daemon, epoch, from }),
 
   /** @param waitsFor `person`, `provider`, `limit` or `predecessor` */
   suspended: (
@@ -52,7 +52,7 @@ export const taskFacts = {
     logger.warn('task_lost', `The daemon does not own the task any more: ${reason}`, { ...of(log), daemon }),
 
   deadLettered: (logger: Logger, log: LogId, { daemon, claims }: { daemon: string; claims: number }): void =>
-    logger.error('task_dead_lettered', `The task is given up: ${claims} owners went away without progress.`, { ...of(log), daemon, claims }),
+    logger.error('task_dead_lettered', `Beaver gives up on the task, because ${claims} owners went away without progress.`, { ...of(log), daemon, claims }),
 
   /** The actor of a task crashed. Its supervisor decides what happens next. */
   crashed: (logger: Logger, log: LogId, { daemon, error }: { daemon: string; error: unknown }): void =>
@@ -60,14 +60,14 @@ export const taskFacts = {
 
   /** An append can never succeed and therefore ends the task. `reason` is the real cause. */
   appendRefused: (logger: Logger, log: LogId, { daemon, reason }: { daemon: string; reason: string }): void =>
-    logger.error('append_refused', `The journal cannot take what the task would write: ${reason}`, { ...of(log), daemon }),
+    logger.error('append_refused', `The journal cannot store what the task writes: ${reason}`, { ...of(log), daemon }),
 } as const
 
 /** Facts of the connection, the projector, the stream and the configuration. */
 export const systemFacts = {
   /** @param server the address, without credentials */
   connectionDown: (logger: Logger, { server }: { server: string }): void =>
-    logger.warn('nats_disconnected', 'The connection to NATS is down; it is made again as soon as the server answers.', { server }),
+    logger.warn('nats_disconnected', 'The connection to NATS is down. Beaver connects again as soon as the server answers.', { server }),
 
   connectionUp: (logger: Logger, { server, downMs }: { server: string; downMs: number }): void =>
     logger.info('nats_reconnected', `The connection to NATS is back after ${seconds(downMs)}.`, { server, down_ms: Math.round(downMs) }),
@@ -80,18 +80,18 @@ export const systemFacts = {
     logger.warn('nats_error', `NATS reports an error: ${reason}`, { server }),
 
   projectorStalled: (logger: Logger, { applied, last, reason }: { applied: number; last: number | null; reason: string }): void =>
-    logger.error('projector_stalled', `The projector does not go on: ${reason}`, { applied, ...(last === null ? {} : { last }) }),
+    logger.error('projector_stalled', `The projector does not continue: ${reason}`, { applied, ...(last === null ? {} : { last }) }),
 
   projectorResumed: (logger: Logger, { applied, stalledMs }: { applied: number; stalledMs: number }): void =>
-    logger.info('projector_resumed', `The projector goes on after ${seconds(stalledMs)}.`, { applied, stalled_ms: Math.round(stalledMs) }),
+    logger.info('projector_resumed', `The projector continues after ${seconds(stalledMs)}.`, { applied, stalled_ms: Math.round(stalledMs) }),
 
   streamDeleted: (logger: Logger, { stream }: { stream: string }): void =>
-    logger.error('stream_deleted', 'The journal stream does not exist any more; nothing is accepted until it is restored.', { stream }),
+    logger.error('stream_deleted', 'The journal stream does not exist any more. Beaver accepts no tasks until somebody restores it.', { stream }),
 
   streamRecreated: (logger: Logger, { stream, created }: { stream: string; created: string }): void =>
-    logger.error('stream_recreated', 'The journal stream is another one than before: its tasks are not those this process knows.', { stream, created }),
+    logger.error('stream_recreated', 'Another journal stream replaced the one that this process knows. It has other tasks.', { stream, created }),
 
-  streamBack: (logger: Logger, { stream }: { stream: string }): void => logger.info('stream_back', 'The journal stream is there again.', { stream }),
+  streamBack: (logger: Logger, { stream }: { stream: string }): void => logger.info('stream_back', 'The journal stream exists again.', { stream }),
 
   queueUnreadable: (logger: Logger, { error, daemon }: { error: unknown; daemon?: string }): void =>
     logger.warn('queue_unreadable', `The task queue cannot be read: ${messageOf(error)}`, { daemon }),
@@ -128,7 +128,7 @@ export const threadFacts = {
       stuck,
     }: { thread: number; reason: string; suspects: readonly string[]; charged: readonly RunPlace[]; runs: number; stuck: boolean },
   ): void =>
-    logger[stuck ? 'error' : 'warn']('thread_lost', stuck ? `${reason}; the thread does not end.` : `${reason}; its runs start again from the journal.`, {
+    logger[stuck ? 'error' : 'warn']('thread_lost', stuck ? `${reason}; the thread does not end.` : `${reason}. Its runs start again from the journal.`, {
       thread,
       suspect_tools: suspects,
       charged: charged.length,
@@ -157,7 +157,7 @@ export const threadFacts = {
    * @param logger a logger with the ids of the call
    */
   printedTooMuch: (logger: Logger, { linesMax, bytesMax }: { linesMax: number; bytesMax: number }): void =>
-    logger.warn('tool_print_cut', `The tool printed more than ${linesMax} lines or ${bytesMax} bytes; the rest is dropped.`),
+    logger.warn('tool_print_cut', `The tool printed more than ${linesMax} lines or ${bytesMax} bytes. Beaver dropped the rest.`),
 } as const
 
 interface RunPlace {
@@ -185,7 +185,7 @@ export const supervisionFacts = {
       ...fields
     }: { supervisor: string; child: string; reason: string; pauseMs: number; deaths: number } & LogFields,
   ): void =>
-    logger.warn('child_restarting', `${child} ended (${reason}); it is started again in ${seconds(pauseMs)}.`, {
+    logger.warn('child_restarting', `${child} ended (${reason}). It starts again in ${seconds(pauseMs)}.`, {
       ...fields,
       supervisor,
       child,
@@ -233,7 +233,7 @@ export const processFacts = {
     logger.error('process_not_started', `The ${name} does not start: ${messageOf(error)}`, { process: name, ...thrown(error) }),
 
   failed: (logger: Logger, { name, error }: { name: string; error: unknown }): void =>
-    logger.error('process_failed', `The ${name} cannot go on: ${messageOf(error)}`, { process: name, ...thrown(error) }),
+    logger.error('process_failed', `The ${name} cannot continue: ${messageOf(error)}`, { process: name, ...thrown(error) }),
 
   /** The process ends, because an error was not caught. */
   crashed: (logger: Logger, { name, error }: { name: string; error: unknown }): void =>

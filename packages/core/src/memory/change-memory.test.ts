@@ -49,7 +49,7 @@ describe('add', () => {
     expect(after(['x'.repeat(60)], add('y'.repeat(40)))).toHaveLength(2)
     const { code, message } = refusal(['x'.repeat(60)], add('y'.repeat(41)))
     expect(code).toBe('memory_full')
-    expect(message).toContain('memory holds 60 of 100 characters and would hold 101')
+    expect(message).toContain('memory has 60 of 100 characters and would have 101')
     expect(changeMemory(emptyMemory, { action: 'add', target: 'user', content: 'y'.repeat(51) }, limits).answer).toMatchObject({ code: 'memory_full' })
   })
 })

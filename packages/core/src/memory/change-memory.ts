@@ -70,7 +70,7 @@ function find(entries: readonly string[], sought: string, target: MemoryTarget):
 function full(target: MemoryTarget, entries: readonly string[], { chars, charsMax }: { chars: number; charsMax: number }): Refusal {
   return refused(
     'memory_full',
-    `Not stored: ${target} holds ${charsOf(entries)} of ${charsMax} characters and would hold ${chars}. Remove or shorten entries first. ${listed(target, entries)}`,
+    `Not stored: ${target} has ${charsOf(entries)} of ${charsMax} characters and would have ${chars}. Remove or shorten entries first. ${listed(target, entries)}`,
   )
 }
 
@@ -80,7 +80,7 @@ function entryOf(text: string): string | Refusal {
   const control = /[^\P{Cc}\n\t]/u.exec(entry)?.[0]
   if (control === undefined) return entry
   const code = control.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')
-  return refused('invalid_arguments', `content holds the control character U+${code}. Send plain text; line breaks and tabs are fine.`)
+  return refused('invalid_arguments', `content contains the control character U+${code}. Send plain text; line breaks and tabs are fine.`)
 }
 
 const plain = (text: string): string => text.toWellFormed().normalize('NFC').replaceAll('\r\n', '\n').trim()

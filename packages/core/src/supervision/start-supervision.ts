@@ -100,7 +100,7 @@ class RunningSupervision<C extends RunningChild> implements Supervision<C> {
   }
 
   add(child: ChildSpec, start: StartChild<C>): Promise<C> {
-    if (this.#state.status !== 'running') return Promise.reject(new BeaverError('start_failed', `${child.id} is not started: its supervisor stops.`))
+    if (this.#state.status !== 'running') return Promise.reject(new BeaverError('start_failed', `${child.id} is not started, because its supervisor stops.`))
     const first = Promise.withResolvers<C>()
     first.promise.catch(() => {}) // The caller of `add` handles the error. The process must not fail if the caller does not.
     this.#kept.set(child.id, { start, first, running: null, life: new AbortController(), hadFirst: false })

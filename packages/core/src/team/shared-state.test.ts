@@ -52,7 +52,7 @@ describe('a change', () => {
     const state = after({}, set(['member_outputs', 'v1.2'], 'x'), increment(['n']), append('n2', 1), append(['n2'], 2), set('a.b', 0), remove(['a', 'b']))
     expect(state).toEqual({ member_outputs: { 'v1.2': 'x' }, n: 1, n2: [1, 2], a: {} })
     expect(readSharedState(state, ['member_outputs', 'v1.2'])).toBe('x')
-    expect(refusal(state, increment(['member_outputs', 'v1.2']))).toBe('"member_outputs.v1.2" is a string, not a number: it cannot be incremented.')
+    expect(refusal(state, increment(['member_outputs', 'v1.2']))).toBe('"member_outputs.v1.2" is a string, not a number, so it cannot be incremented.')
   })
 
   it('returns the new value, and null after a delete', () => {
@@ -62,13 +62,13 @@ describe('a change', () => {
   })
 
   it.each<[SharedStateChange, string]>([
-    [increment('text'), '"text" is a string, not a number: it cannot be incremented.'],
-    [increment('list'), '"list" is a list, not a number: it cannot be incremented.'],
-    [increment('nothing'), '"nothing" is null, not a number: it cannot be incremented.'],
+    [increment('text'), '"text" is a string, not a number, so it cannot be incremented.'],
+    [increment('list'), '"list" is a list, not a number, so it cannot be incremented.'],
+    [increment('nothing'), '"nothing" is null, not a number, so it cannot be incremented.'],
     [increment('big', Number.MAX_VALUE), '"big" would no longer be a finite number.'],
-    [append('object', 1), '"object" is an object, not a list: nothing can be appended.'],
-    [set('text.x', 1), '"text" is a string: nothing can stand below it.'],
-    [set('nothing.x.y', 1), '"nothing" is null: nothing can stand below it.'],
+    [append('object', 1), '"object" is an object, not a list, so nothing can be appended.'],
+    [set('text.x', 1), '"text" is a string, so it cannot have members.'],
+    [set('nothing.x.y', 1), '"nothing" is null, so it cannot have members.'],
     [set('list.7', 1), '"list" is a list of 2; "7" is not a place in it. To add at its end, use append on the list.'],
     [set('list.01', 1), '"list" is a list of 2; "01" is not a place in it. To add at its end, use append on the list.'],
     [set('list.length', 0), '"list" is a list of 2; "length" is not a place in it. To add at its end, use append on the list.'],

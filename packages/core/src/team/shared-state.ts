@@ -97,7 +97,7 @@ function parentAt(state: MutableObject, keys: readonly string[], create: boolean
       here[key] = {}
     }
     const value = (here as MutableObject)[key] as Mutable
-    if (typeof value !== 'object' || value === null) return `${where(keys.slice(0, depth + 1))} is ${kindOf(value)}: nothing can stand below it.`
+    if (typeof value !== 'object' || value === null) return `${where(keys.slice(0, depth + 1))} is ${kindOf(value)}, so it cannot have members.`
     parent = value
   }
   const last = parent as MutableObject | Mutable[]
@@ -112,7 +112,7 @@ function valueAfter(before: Mutable | undefined, change: SharedStateChange): { r
       return { now: undefined }
     case 'increment': {
       if (before !== undefined && typeof before !== 'number')
-        return { refusal: `${whereOf(change)} is ${kindOf(before)}, not a number: it cannot be incremented.` }
+        return { refusal: `${whereOf(change)} is ${kindOf(before)}, not a number, so it cannot be incremented.` }
       const sum = (before ?? 0) + change.by
       return Number.isFinite(sum) ? { now: sum } : { refusal: `${whereOf(change)} would no longer be a finite number.` }
     }
@@ -120,7 +120,7 @@ function valueAfter(before: Mutable | undefined, change: SharedStateChange): { r
       if (before === undefined) return { now: [change.value as Mutable] }
       return Array.isArray(before)
         ? { now: [...before, change.value as Mutable] }
-        : { refusal: `${whereOf(change)} is ${kindOf(before)}, not a list: nothing can be appended.` }
+        : { refusal: `${whereOf(change)} is ${kindOf(before)}, not a list, so nothing can be appended.` }
     default:
       return change satisfies never
   }

@@ -35,9 +35,9 @@ export function admitCall(tool: string, server: CalledServer, signal: AbortSigna
   if (pinned.changed.has(tool))
     return refused(
       'tool_changed',
-      `The tool ${tool} of the MCP server ${name} has changed since it was approved; a person has to approve it first. Go on without it.`,
+      `The tool ${tool} of the MCP server ${name} has changed since a person approved it. A person must approve it again first. Continue without it.`,
     )
-  if (callsOpen >= callsOpenMax) return refused('mcp_server_busy', `${callsOpenMax} calls of the MCP server ${name} are open already. Call again later.`)
+  if (callsOpen >= callsOpenMax) return refused('mcp_server_busy', `${callsOpenMax} calls of the MCP server ${name} are already open. Call again later.`)
   if (definition === undefined) return refused('tool_not_available', `The MCP server ${name} has no tool ${tool} any more.`)
   return { kind: 'admitted', link, definition }
 }
@@ -46,6 +46,6 @@ const refused = (code: string, message: string): CallAdmission => ({ kind: 'refu
 
 function downMessage({ name, state, lastError }: CalledServer): string {
   const why = lastError === null ? '' : `: ${lastError}`
-  if (state === 'failed') return `The MCP server ${name} is not running${why}. Go on without its tools.`
-  return `The MCP server ${name} is not connected at the moment${why}. It is being started again; call again later, or go on without it.`
+  if (state === 'failed') return `The MCP server ${name} is not running${why}. Continue without its tools.`
+  return `The MCP server ${name} is not connected at the moment${why}. Beaver is starting it again. Call again later, or continue without it.`
 }

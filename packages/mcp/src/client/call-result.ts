@@ -18,7 +18,7 @@ export function resultOf({ content, structuredContent, isError }: CallToolResult
   if (structured !== null && !content.some((block) => block.type === 'text' && sameJson(block.text, structured))) parts.push(structured)
   const text = bounded(parts.filter((part) => part !== '').join('\n'))
   if (isError === true) return { success: false, content: text === '' ? 'The tool failed and did not say why.' : text, error: 'mcp_tool_failed' }
-  return { success: true, content: text === '' ? 'The tool answered with nothing.' : text, error: null }
+  return { success: true, content: text === '' ? 'The tool gave an empty answer.' : text, error: null }
 }
 
 function textOf(block: ContentBlock): string {
@@ -70,7 +70,7 @@ export function failureOf(error: unknown, call: { server: string; tool: string; 
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
     return says('tool_timeout', `The MCP server ${server} did not answer the call of ${tool} within ${timeoutMs / 1000} s.`, 'perhaps')
   if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult)
-    return says('mcp_bad_answer', `The MCP server ${server} answered the call of ${tool} with something that is no result.`)
+    return says('mcp_bad_answer', `The MCP server ${server} answered the call of ${tool} with something that is not a result.`)
   if (error instanceof SdkHttpError && error.status !== undefined && error.status !== 404) {
     const why = error.status === 401 || error.status === 403 ? '; its "headers" in the configuration may lack a key' : ''
     return says('mcp_refused', `The MCP server ${server} answered the call of ${tool} with HTTP ${error.status}${why}.`)
@@ -79,7 +79,7 @@ export function failureOf(error: unknown, call: { server: string; tool: string; 
     return says('mcp_bad_answer', `The call of ${tool} of the MCP server ${server} failed: ${messageOf(error)}`)
   return says(
     'mcp_server_down',
-    `The MCP server ${server} was lost during the call of ${tool} (${messageOf(error)}); whether it was carried out is not known.`,
+    `The MCP server ${server} was lost during the call of ${tool} (${messageOf(error)}). Nobody knows whether the call was carried out.`,
     'yes',
   )
 }

@@ -56,7 +56,7 @@ export async function listTools(client: Client, options: { timeoutMs: number; si
       if (tools.size + leftOut.length >= toolsMax) return { tools: [...tools.values()], leftOut: [...leftOut, beyond(`tool ${toolsMax}`)] }
       const read = readTool(entry)
       if ('reason' in read) leftOut.push(read)
-      else if (tools.has(read.name)) leftOut.push({ tool: read.name, reason: 'is listed twice; the first one counts' })
+      else if (tools.has(read.name)) leftOut.push({ tool: read.name, reason: 'is listed twice. The first one counts' })
       else tools.set(read.name, read)
     }
     if (listed.nextCursor === undefined || listed.nextCursor === cursor) break

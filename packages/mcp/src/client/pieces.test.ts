@@ -86,7 +86,7 @@ describe('a result', () => {
     expect(resultOf({ content: [{ type: 'text', text: '{ "total": 3 }' }], structuredContent }).content).toBe('{ "total": 3 }')
   })
 
-  it('of nothing says so', () => expect(resultOf({ content: [] })).toEqual({ success: true, content: 'The tool answered with nothing.', error: null }))
+  it('of nothing says so', () => expect(resultOf({ content: [] })).toEqual({ success: true, content: 'The tool gave an empty answer.', error: null }))
 
   it('of a cancelled call is a cancel, whatever was thrown', () => {
     const call = { server: 's', tool: 't', timeoutMs: 1, signal: AbortSignal.abort() }

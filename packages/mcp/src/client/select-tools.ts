@@ -11,7 +11,7 @@ export function selectTools({ tools, leftOut }: Listing, wanted: readonly string
     tools: tools.filter((tool) => wanted.includes(tool.name)),
     leftOut: [
       ...leftOut.filter(({ tool }) => tool === '*' || wanted.includes(tool)),
-      ...missing.map((tool): LeftOut => ({ tool, reason: 'stands in the configuration, but the server does not list it' })),
+      ...missing.map((tool): LeftOut => ({ tool, reason: 'is in the configuration, but the server does not list it' })),
     ],
   }
 }

@@ -66,7 +66,7 @@ export function expand(text: string, environment: Environment): string {
     if (whole === '$$') return '$'
     const name = braced ?? plain ?? ''
     const value = environment[name]
-    if (value === undefined) throw new BeaverError('invalid_configuration', `The environment variable ${name} is not set; set it and start the daemon again.`)
+    if (value === undefined) throw new BeaverError('invalid_configuration', `The environment variable ${name} is not set. Set it, and start the daemon again.`)
     return value
   })
 }

@@ -75,7 +75,7 @@ describe.concurrent('a server that behaves', () => {
     const connections = await start({ fix: program('plain', { tools: ['add', 'subtract'] }) })
     await connections.settled
     expect(connections.tools.map(({ name }) => name)).toEqual(['fix_add'])
-    expect(connections.status[0]?.leftOut).toEqual([{ tool: 'subtract', reason: 'stands in the configuration, but the server does not list it' }])
+    expect(connections.status[0]?.leftOut).toEqual([{ tool: 'subtract', reason: 'is in the configuration, but the server does not list it' }])
     expect(await call(connections, 'fix_fail')).toMatchObject({ success: false, error: 'tool_not_available' })
   })
 
@@ -228,7 +228,7 @@ describe.concurrent('a server that fails', () => {
     await connections.settled
     expect(connections.status.map(({ lastError }) => lastError)).toEqual([
       'the program no-such-program-here was not found on PATH (given up after 1 time within 10 minutes)',
-      'The environment variable NO_SUCH_KEY is not set; set it and start the daemon again.',
+      'The environment variable NO_SUCH_KEY is not set. Set it, and start the daemon again.',
     ])
   })
 })

@@ -101,7 +101,7 @@ class McpServers implements McpConnections {
     if (found !== undefined) return found.server.call(found.tool, args, signal)
     const down = supervised.find((server) => name.startsWith(`${server.name}_`) && server.status().state !== 'connected')
     if (down === undefined) return failed('tool_not_available', `No MCP server has a tool ${JSON.stringify(name)}. Use one of the tools you were given.`)
-    return failed('mcp_server_down', `The MCP server ${down.name} is not running: ${down.status().lastError ?? 'it was stopped'}. Go on without its tools.`)
+    return failed('mcp_server_down', `The MCP server ${down.name} is not running: ${down.status().lastError ?? 'it was stopped'}. Continue without its tools.`)
   }
 
   close(): Promise<void> {

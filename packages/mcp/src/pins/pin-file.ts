@@ -62,7 +62,7 @@ export async function changePins(file: string, change: (pins: readonly Pin[]) =>
 function unusable(file: string, why: string): PinsRead {
   return {
     kind: 'unusable',
-    message: `The pins of MCP tools in ${file} cannot be read (${why}). Put a good copy there, or move the file away to pin anew what the servers say now.`,
+    message: `The pins of MCP tools in ${file} cannot be read (${why}). Put a good copy there, or move the file away, so that Beaver pins what the servers say now.`,
   }
 }
 

@@ -291,7 +291,7 @@ function readConfigFile(flags: ConfigFlags, env: Environment, cwd: string): { fi
   } catch (cause) {
     throw new BeaverError('invalid_configuration', `The configuration file ${file} is not JSON: ${messageOf(cause)}`, { cause })
   }
-  throw new BeaverError('invalid_configuration', `The configuration file ${file} must hold one JSON object.`)
+  throw new BeaverError('invalid_configuration', `The configuration file ${file} must contain one JSON object.`)
 }
 
 /** Merges `set` into `target`, object by object, and reports the path of each value. */

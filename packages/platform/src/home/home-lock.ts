@@ -39,7 +39,7 @@ export function lockHome(home: string): () => void {
     if (holder === null ? beingWritten(file) : isAlive(holder)) {
       throw new HomeInUse(
         'start_failed',
-        `Beaver is running here already${holder === null ? '' : ` (process ${holder.pid})`}, with its data in ${home}. Use it, stop it first, or choose another home (--home).`,
+        `Beaver is already running here${holder === null ? '' : ` (process ${holder.pid})`}, with its data in ${home}. Use it, stop it first, or choose another home (--home).`,
       )
     }
     try {
@@ -50,7 +50,7 @@ export function lockHome(home: string): () => void {
       // Another process removed it first. The next turn tries again.
     }
   }
-  throw new BeaverError('start_failed', `The lock ${file} could not be taken. Remove it when no "beaver up" runs with this home.`)
+  throw new BeaverError('start_failed', `The lock ${file} could not be taken. If no "beaver up" runs with this home, delete it.`)
 }
 
 function readHolder(file: string): Holder | null {

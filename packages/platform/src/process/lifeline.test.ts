@@ -67,7 +67,7 @@ it('a main thread that is held up ends with a line that says so, told to or not'
   const child = await start('a blocked main thread')
   const { signal, stderr } = await child.ended
   expect(signal).toBe('SIGKILL')
-  expect(stderr).toMatch(/"process_killed","message":"The child is killed: its main thread was held up for 1\.\d s\."/)
+  expect(stderr).toMatch(/"process_killed","message":"The child is killed: its main thread did not respond for 1\.\d s\."/)
 })
 
 it('a process that was stopped for longer goes on', async () => {

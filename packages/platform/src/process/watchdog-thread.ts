@@ -29,7 +29,7 @@ for (;;) {
   const endMs = Atomics.load(view, endMsAt)
   if (endMs > 0) endingMs += ms
   if (endMs > 0 && endingMs >= endMs) end('it did not end in time')
-  if (silentMs >= blockedMsMax) end(`its main thread was held up for ${(silentMs / 1000).toFixed(1)} s`)
+  if (silentMs >= blockedMsMax) end(`its main thread did not respond for ${(silentMs / 1000).toFixed(1)} s`)
 }
 
 function end(why: string): void {

@@ -169,7 +169,7 @@ test('an event of an unknown type is stored as it came and is no finding', async
   expect(report.findings).toBe(0)
   expect(model.sql.get('select type, data from events where taskseq = 3')).toEqual({ type: 'beaver.task_paused.v1', data: '{"until":"noon"}' })
   const timeline = answer(model.sql, 'timeline', { task_id: 'task-1' })
-  expect(timeline.events[2]?.text).toBe('Event 3 (beaver.task_paused.v1) is of a type this version does not know.')
+  expect(timeline.events[2]?.text).toBe('Event 3 (beaver.task_paused.v1) has a type that this version does not know.')
 })
 
 test('data of another shape than its type is a finding, with the chain intact', async () => {

@@ -92,7 +92,7 @@ function readable(row: EventRow): DomainEvent | null {
 
 function unreadable(row: EventRow): Pick<Told, 'actor' | 'text' | 'status' | 'metadata'> {
   const known = Object.hasOwn(eventData, row.type)
-  const why = !known ? 'is of a type this version does not know' : row.data === null ? 'has lost its data' : 'has data of another shape than its type'
+  const why = !known ? 'has a type that this version does not know' : row.data === null ? 'has lost its data' : 'has data that does not fit its type'
   return {
     actor: { type: 'system', id: 'projector', name: 'Projector' },
     text: `Event ${row.taskseq} (${row.type}) ${why}.`,

@@ -32,7 +32,7 @@ function migrate(db: DatabaseSync, file: string): void {
     if (version > schemaVersion) {
       throw new BeaverError(
         'invalid_configuration',
-        `The read model ${file} has schema version ${version}; this Beaver knows versions up to ${schemaVersion}. Use the newer Beaver, or delete the file to rebuild it from the journal.`,
+        `The read model ${file} has schema version ${version}. This Beaver knows versions up to ${schemaVersion}. Use the newer Beaver, or delete the file to rebuild it from the journal.`,
       )
     }
     if (version < schemaVersion) {

@@ -85,7 +85,7 @@ describe('a provider behind its gate', () => {
     clock.advance(4_000)
     const error = await failureOf(provider.chat(ask()))
     expect(error).toMatchObject({ class: 'provider_unavailable', retryAfterMs: 6_000 })
-    expect(error.message).toBe('The endpoint api.test failed 2 times in a row and is not asked for another 6000 ms.')
+    expect(error.message).toBe('The endpoint api.test failed 2 times in a row. Beaver does not ask it for another 6000 ms.')
     expect(inner.requests.length).toBe(2)
     clock.advance(6_000)
     expect((await provider.chat(ask())).content).toBe('back')

@@ -110,7 +110,7 @@ async function enter(gate: EndpointGate, clock: Clock, entrant: Entrant): Promis
     for (; now < reservation.start; now = nowNs(clock)) {
       const ms = msOf(reservation.start - now)
       const elsewhere = waitTurn !== null && ms > heldMsMax
-      if (elsewhere) await waitTurn({ ms, reason: `It is not yet its turn to ask ${gate.endpoint}, whose rate is limited.` })
+      if (elsewhere) await waitTurn({ ms, reason: `The call must wait for its turn, because the rate of ${gate.endpoint} is limited.` })
       else await pause(clock, ms, signal)
       if (!signal.aborted) continue
       if (!elsewhere || !wasDropped(signal)) gate.giveBack(reservation)
@@ -150,7 +150,7 @@ function circuitOpen(gate: EndpointGate, now: Nanoseconds): ProviderError {
   const retryAfterMs = msOf(gate.openForNs(now))
   return new ProviderError(
     'provider_unavailable',
-    `The endpoint ${gate.endpoint} failed ${gate.limits.circuitFailuresMax} times in a row and is not asked for another ${retryAfterMs} ms.`,
+    `The endpoint ${gate.endpoint} failed ${gate.limits.circuitFailuresMax} times in a row. Beaver does not ask it for another ${retryAfterMs} ms.`,
     { retryAfterMs },
   )
 }
@@ -158,7 +158,7 @@ function circuitOpen(gate: EndpointGate, now: Nanoseconds): ProviderError {
 function tooMany(gate: EndpointGate, longestMs: number): ProviderError {
   return new ProviderError(
     'rate_limited',
-    `So many calls wait for the endpoint ${gate.endpoint} that this one would wait longer than ${longestMs / 1_000} s. The limits are model.requests_per_minute_max and model.tokens_per_minute_max.`,
+    `Many calls wait for the endpoint ${gate.endpoint}, so this one would wait longer than ${longestMs / 1_000} s. The limits are model.requests_per_minute_max and model.tokens_per_minute_max.`,
     { retryAfterMs: queueMs },
   )
 }

@@ -44,13 +44,13 @@ describe('a silent thread', () => {
 
   it('is ended when it does not hear a cancel', () => {
     const { reason, atMs } = watched({ forMs: 60_000, calls: [call(60_000)], cancelledAtMs: 10_000 })
-    expect(reason).toContain('a cancel was not heard')
+    expect(reason).toContain('did not react to a cancel')
     expect(atMs - 10_000).toBeLessThan(2_000)
   })
 
   it('in which no call is at work is ended after twenty seconds', () => {
     expect(watched({ forMs: 19_500 }).reason).toBeNull()
-    expect(watched({ forMs: 21_000 })).toMatchObject({ reason: expect.stringContaining('has not turned for 20') as string })
+    expect(watched({ forMs: 21_000 })).toMatchObject({ reason: expect.stringContaining('has not run for 20') as string })
   })
 
   it('is not ended for time in which the main thread did not look', () => {

@@ -59,16 +59,16 @@ export function threadWatch(): ThreadWatch {
         .map((call) => ({ call, ms: time - (seen.get(`${call.place}.${call.number}`) ?? time) - call.timeoutMs }))
         .toSorted((one, other) => other.ms - one.ms)[0]
 
-      const silent = `its event loop has not turned for ${(silentMs / 1000).toFixed(1)} s`
+      const silent = `its event loop has not run for ${(silentMs / 1000).toFixed(1)} s`
       if (silentMs >= watchLimits.silentMsMin) {
         if (overdue !== undefined && overdue.ms >= watchLimits.graceMs) return `${silent} and ${overdue.call.tool} is past its deadline`
-        if (cancelledAtMs !== null && nowMs - cancelledAtMs >= watchLimits.graceMs) return `${silent} and a cancel was not heard`
+        if (cancelledAtMs !== null && nowMs - cancelledAtMs >= watchLimits.graceMs) return `${silent} and it did not react to a cancel`
         if (silentMs >= watchLimits.silentMsMax && overdue === undefined) return silent
       }
       const expected = sum(recent, 'ms') / beatMs
       const strained = sum(recent, 'ms') >= watchLimits.strainMs && sum(recent, 'beats') < expected * watchLimits.strainBeats
       if (strained && overdue !== undefined && overdue.ms >= watchLimits.overdueMs)
-        return `its event loop hardly turns, and ${overdue.call.tool} goes on ${(overdue.ms / 1000).toFixed(1)} s after its deadline`
+        return `its event loop hardly runs, and ${overdue.call.tool} goes on ${(overdue.ms / 1000).toFixed(1)} s after its deadline`
       return null
     },
   }

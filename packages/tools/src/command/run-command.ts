@@ -36,7 +36,7 @@ export function runCommand({ timeoutMs, outputBytesMax }: BuiltinToolOptions['ru
     name: 'run_command',
     description:
       'Runs a program in the workspace and returns its "exit_code", "stdout" and "stderr". There is no shell: give the program as "command" and each argument by itself; ' +
-      `pipes, redirections and wildcards do not work. The standard input is empty. It is stopped after ${timeoutMs / 1000} s; of long output the beginning and the end are kept.`,
+      `pipes, redirections and wildcards do not work. The standard input is empty. Beaver stops it after ${timeoutMs / 1000} s. It keeps the beginning and the end of a long output.`,
     input: z.strictObject({
       command: argument.min(1).describe('Program: a name such as git, or a path relative to the workspace such as ./build.sh.'),
       args: z.array(argument).max(256).default([]).describe('Its arguments, one string each. Default: none.'),

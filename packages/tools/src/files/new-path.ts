@@ -46,7 +46,11 @@ export async function newInWorkspace(workspace: string, path: string): Promise<N
   }
   const inside = relative(root, at).split(sep)
   const own = inside.some((part) => ownFolders.has(part.toLowerCase())) || ownFiles.has(basename(at).toLowerCase())
-  if (own) throw new ToolFailure('protected_path', `${quoted(path)} is not written to: what git or Beaver keep there decides what runs. Choose another place.`)
+  if (own)
+    throw new ToolFailure(
+      'protected_path',
+      `${quoted(path)} must not be written, because git or Beaver keep files there that decide what runs. Choose another place.`,
+    )
   return { absolute: at, shown: parts.join('/'), exists: !missing }
 }
 
@@ -71,5 +75,5 @@ async function kindOf(path: string): Promise<{ isFile: boolean; isFolder: boolea
 
 function absent(error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT') return null
-  throw new ToolFailure('unreadable', `The way there may not be read (${error.code ?? error.message}).`)
+  throw new ToolFailure('unreadable', `A folder on the path may not be read (${error.code ?? error.message}).`)
 }

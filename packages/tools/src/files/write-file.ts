@@ -29,7 +29,7 @@ export const writeFile: Tool = defineTool({
   input: z.strictObject({
     path: z.string().min(1).describe('File, relative to the workspace.'),
     content: z.string().describe(`The text, at most ${contentBytesMax} bytes.`),
-    mode: z.enum(['create', 'overwrite', 'append']).default('create').describe('What becomes of a file that is there. Default "create": it stays.'),
+    mode: z.enum(['create', 'overwrite', 'append']).default('create').describe('What to do if the file exists. Default "create": it is not changed.'),
   }),
   // Appending twice differs from appending once.
   idempotent: false,
@@ -62,7 +62,7 @@ export const writeFile: Tool = defineTool({
 })
 
 const exists = ({ shown }: NewPath): ToolFailure =>
-  new ToolFailure('exists', `There is a file ${quoted(shown)} already, with other content. Read it first; "overwrite" replaces it, "append" adds to it.`)
+  new ToolFailure('exists', `The file ${quoted(shown)} already exists with other content. Read it first; "overwrite" replaces it, "append" adds to it.`)
 
 async function holds({ absolute }: NewPath, bytes: Buffer): Promise<boolean> {
   return (await stat(absolute)).size === bytes.length && (await readFile(absolute)).equals(bytes)
@@ -73,12 +73,12 @@ async function append(place: NewPath, bytes: Buffer): Promise<WrittenFile> {
   await using handle = await open(place.absolute, flags, 0o666)
   const { size } = await handle.stat()
   if (size + bytes.length > fileBytesMax)
-    throw new ToolFailure('too_large', `${quoted(place.shown)} would have more than ${fileBytesMax} bytes. Begin another file.`)
+    throw new ToolFailure('too_large', `${quoted(place.shown)} would have more than ${fileBytesMax} bytes. Start another file.`)
   const { bytesWritten } = await handle.write(bytes)
   if (bytesWritten < bytes.length)
     throw new ToolFailure(
       'partly_written',
-      `Only ${bytesWritten} of ${bytes.length} bytes were added to ${quoted(place.shown)}: the disk may be full. Look at its end before you go on.`,
+      `Only ${bytesWritten} of ${bytes.length} bytes were added to ${quoted(place.shown)}: the disk may be full. Check its end before you continue.`,
     )
   return { path: place.shown, bytes: size + bytes.length, outcome: place.exists ? 'appended' : 'created' }
 }

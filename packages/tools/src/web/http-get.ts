@@ -71,7 +71,7 @@ export function checkedUrl(text: string | URL, from: URL | null): URL {
   const url = URL.parse(text, from ?? undefined)
   if (url === null) throw refused('is not a URL. Write it whole, such as https://example.com/page')
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw refused('is neither http nor https')
-  if (url.username !== '' || url.password !== '') throw refused('holds a user name or a password. Leave them out')
+  if (url.username !== '' || url.password !== '') throw refused('contains a user name or a password. Leave them out')
   if (from?.protocol === 'https:' && url.protocol === 'http:') throw refused('is not encrypted any more. Fetch it by its own URL if that is all right')
   return url
 }
@@ -130,7 +130,7 @@ function unpacked(answer: IncomingMessage, bytesMax: number): Readable {
   const encoding = (answer.headers['content-encoding'] ?? 'identity').trim().toLowerCase()
   if (encoding === 'identity' || encoding === '') return answer
   const unpack = encoding === 'gzip' || encoding === 'x-gzip' ? createGunzip() : encoding === 'br' ? createBrotliDecompress() : null
-  if (unpack === null) throw new ToolFailure('bad_answer', `The answer is packed with ${JSON.stringify(encoding.slice(0, 40))}, which was not asked for.`)
+  if (unpack === null) throw new ToolFailure('bad_answer', `The answer is packed with ${JSON.stringify(encoding.slice(0, 40))}, which Beaver did not ask for.`)
   let packed = 0
   // Packed data may be endless and unpack to nothing.
   answer.on('data', (chunk: Buffer) => (packed += chunk.length) > bytesMax && unpack.destroy(new Error(`it is larger than ${bytesMax} bytes while packed`)))

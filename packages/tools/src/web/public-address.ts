@@ -48,7 +48,7 @@ export async function publicAddressesOf(url: URL, privateHosts: readonly string[
   if (fault === undefined && addresses.length > 0) return addresses
   throw new ToolFailure(
     'address_refused',
-    `The host ${bareHost(url)} has an address that is not public (${fault ?? 'none at all'}), and is not fetched from. Use a public page; whoever runs Beaver can allow a host in "web_fetch.private_hosts".`,
+    `The host ${bareHost(url)} has an address that is not public (${fault ?? 'none at all'}), so Beaver does not fetch from it. Use a public page. The operator of Beaver can allow a host in "web_fetch.private_hosts".`,
   )
 }
 

@@ -64,7 +64,7 @@ export function webFetch(options: BuiltinToolOptions['webFetch']): Tool {
         return await pageOf(answer, max_chars, { ...context, signal })
       } catch (error) {
         if (!late.aborted || context.signal.aborted) throw error
-        throw new ToolFailure('tool_timeout', `${url.slice(0, 300)} was not there within ${options.timeoutMs / 1000} s. Try another page.`)
+        throw new ToolFailure('tool_timeout', `${url.slice(0, 300)} did not answer within ${options.timeoutMs / 1000} s. Try another page.`)
       }
     },
   })

@@ -67,7 +67,7 @@ it('takes other shapes for what they are, and leaves out what has no usable URL'
 })
 
 test.each<[string, (response: ServerResponse) => void, string, RegExp]>([
-  ['that refuses JSON', sends('Forbidden', 403), 'http_error', /403 Forbidden\. A SearXNG answers so while "json" is missing/],
+  ['that refuses JSON', sends('Forbidden', 403), 'http_error', /403 Forbidden\. SearXNG answers like this if "json" is missing/],
   ['that is broken', sends('oops', 500), 'http_error', /500 Internal Server Error/],
   ['that answers with HTML', sends('<html>'), 'bad_answer', /did not answer with JSON/],
   ['that answers with nothing', sends(''), 'bad_answer', /did not answer with JSON/],

@@ -47,9 +47,9 @@ export function webSearch({ url: endpoint, timeoutMs }: { readonly url: string; 
 }
 
 function resultsOf({ status, statusText, body, cut }: HttpAnswer): SearchResults['results'][number][] {
-  const advice = 'Whoever runs Beaver has to check "web_search.url".'
+  const advice = 'The operator of Beaver must check "web_search.url".'
   if (status < 200 || status > 299) {
-    const hint = status === 403 ? ' A SearXNG answers so while "json" is missing in its search.formats.' : ''
+    const hint = status === 403 ? ' SearXNG answers like this if "json" is missing in its search.formats.' : ''
     throw new ToolFailure('http_error', `The search endpoint answered ${statusText}.${hint} ${advice}`)
   }
   if (cut) throw new ToolFailure('bad_answer', `The search endpoint answered with more than ${bytesMax} bytes. ${advice}`)

@@ -252,7 +252,7 @@ describe('AgentTeam refuses', () => {
     ['sequential', { members: [] }, 'invalid_arguments', 'members', 'empty'],
     ['sequential', { members: ['a', 'a'] }, 'duplicate_agent', 'members.1.name', '"a"'],
     ['sequential', { members: ['a#1'] }, 'invalid_agent_name', 'members.0.name', '"a#1"'],
-    ['sequential', { message: undefined }, 'invalid_arguments', 'message', 'Say what the team is to do'],
+    ['sequential', { message: undefined }, 'invalid_arguments', 'message', 'Say what the team must do'],
     ['sequential', { max_steps: 2 }, 'invalid_arguments', 'max_steps', 'needs 3 steps'],
     ['broadcast', { max_steps: 3, coordinator: 'd' }, 'invalid_arguments', 'max_steps', 'needs 4 steps'],
     ['leader_worker', { max_steps: 2 }, 'invalid_arguments', 'max_steps', 'needs 3 steps'],

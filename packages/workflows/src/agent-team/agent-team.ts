@@ -146,13 +146,13 @@ function profileFault(configuration: TeamConfiguration): Refusal | null {
   return refuse(
     'invalid_arguments',
     unresolved.path,
-    `The profile ${name} was not looked up: profiles are known where a task is accepted. Write the member out, or submit the team as a task.`,
+    `The profile ${name} is not known here, because profiles are loaded where a task is accepted. Write the member in full, or submit the team as a task.`,
   )
 }
 
 function messageFault({ message, tasks }: TeamConfiguration): Refusal | null {
   if (message !== undefined || tasks !== undefined) return null
-  return refuse('invalid_arguments', 'message', '"message" is missing. Say what the team is to do: "message": "…".')
+  return refuse('invalid_arguments', 'message', '"message" is missing. Say what the team must do: "message": "…".')
 }
 
 function stepsFault({ strategy, max_steps }: TeamSettings, plan: TeamPlan): Refusal | null {

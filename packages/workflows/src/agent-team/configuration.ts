@@ -22,29 +22,29 @@ const filled = z.string().refine((text) => text.trim() !== '', 'is blank: write 
 const member = z.strictObject({
   ...workflowAgentSpec.shape,
   instruction: filled.optional().describe('What the member does, in full.'),
-  system_prompt: filled.optional().describe('Who the member is: it stands in its system prompt.'),
-  profile: filled.optional().describe('A profile that gives it what it does not say itself: system_prompt, allowed_tool_names.'),
+  system_prompt: filled.optional().describe('Who the member is. Its system prompt contains this text.'),
+  profile: filled.optional().describe('A profile that gives the member what it does not say itself: system_prompt, allowed_tool_names.'),
 })
 export type Member = z.output<typeof member>
 
 const stepsMax = 512
 
 export const teamConfiguration = z.strictObject({
-  name: z.string().min(1).max(200).optional().describe('The name of the team; AgentTeam when left out.'),
-  strategy: z.enum(strategies).optional().describe('How the members work together; leader_worker when left out.'),
+  name: z.string().min(1).max(200).optional().describe('The name of the team. Default: AgentTeam.'),
+  strategy: z.enum(strategies).optional().describe('How the members work together. Default: leader_worker.'),
   members: z.array(member).min(1).describe('The members: {"name": "…", "instruction": "…"}, or a name alone.'),
   coordinator: member.optional().describe('Plans and writes the result (leader_worker), or writes the result from all answers (broadcast).'),
-  coordinator_role: member.optional().describe('Another name of coordinator.'),
-  message: filled.optional().describe('What the team is to do.'),
+  coordinator_role: member.optional().describe('Another name for coordinator.'),
+  message: filled.optional().describe('What the team must do.'),
   tasks: z.array(filled).min(1).max(stepsMax).optional().describe('With round_robin: task k goes to member k mod n.'),
-  concurrent: z.boolean().optional().describe('With broadcast: all at the same time. Left out: yes, unless interactions are shared.'),
-  aggregate: z.enum(['concatenate', 'coordinator']).optional().describe('With broadcast: how the result comes about. Left out: coordinator, if there is one.'),
-  shared_state: jsonObject.optional().describe('What the state the members share begins with; left out, they share none.'),
+  concurrent: z.boolean().optional().describe('With broadcast: whether all members work at the same time. Default: true, unless interactions are shared.'),
+  aggregate: z.enum(['concatenate', 'coordinator']).optional().describe('With broadcast: how the result is made. Default: coordinator, if there is one.'),
+  shared_state: jsonObject.optional().describe('The initial value of the state that the members share. Default: they share none.'),
   share_interactions: z
     .boolean()
     .optional()
-    .describe('Whether each member is given what the ones before it were asked and answered; then they work one after the other.'),
-  max_steps: countField(1, stepsMax, `How many times a member or the coordinator may work, 1 to ${stepsMax}; 50 when left out.`).optional(),
+    .describe('Whether each member receives the tasks and answers of the members before it. If so, they work one after the other. Default: false.'),
+  max_steps: countField(1, stepsMax, `How many times the members and the coordinator may work in all, 1 to ${stepsMax}. Default: 50.`).optional(),
   enable_logging: z.boolean().optional().describe('Accepted for compatibility: the journal records everything.'),
 })
 /** The configuration of an AgentTeam, validated, with its defaults. */
@@ -86,7 +86,7 @@ export function withMemberProfiles(args: unknown, profileOf: (name: string) => M
   for (const { holder, path } of profilesIn(spelled)) {
     const profile = profileOf(holder.profile)
     if (profile === null)
-      return refuse('invalid_arguments', path, `There is no profile ${quote(holder.profile)}. Name one that is loaded, or write the member out.`)
+      return refuse('invalid_arguments', path, `There is no profile ${quote(holder.profile)}. Name one that is loaded, or write the member in full.`)
   }
   const resolved = (value: unknown): unknown => {
     if (!namesProfile(value)) return value

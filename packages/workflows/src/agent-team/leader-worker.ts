@@ -67,7 +67,7 @@ export function planned(view: TeamView, team: TeamSettings, node: ExecutionNode,
     return { kind: 'go_on', growth: { nodes: [again], outputs: [again.node_id], output: again.node_id }, diagnostics: [unusable] }
   }
   const everyone = team.members.map(({ name }): Item => ({ member: name, task: view.graph.task, needs: [] }))
-  const fallback: Diagnostic = { code: 'plan_fallback', message: 'There is no plan that can be used: every member gets the message.' }
+  const fallback: Diagnostic = { code: 'plan_fallback', message: 'No plan can be used, so every member gets the message.' }
   const { growth, diagnostics } = grown(view.graph, team, { items: everyone, diagnostics: [unusable, fallback] }, stepsLeft(team, used))
   return { kind: 'go_on', growth, diagnostics }
 }
@@ -96,7 +96,7 @@ function readPlan(team: TeamSettings, output: string): Plan | { readonly fault: 
     if (names.includes(member)) return true
     diagnostics.push({
       code: 'unknown_member',
-      message: `The plan names ${quote(member)}, who is no member: that task is left out.${didYouMean(member, names)}`,
+      message: `The plan names ${quote(member)}, who is not a member. That task is left out.${didYouMean(member, names)}`,
     })
     return false
   })
@@ -107,7 +107,7 @@ function readPlan(team: TeamSettings, output: string): Plan | { readonly fault: 
       if (found.length === 0)
         diagnostics.push({
           code: 'missing_dependency',
-          message: `The task of ${quote(each.member)} depends on ${quote(ref)}, which the plan does not hold: it does not wait for it.`,
+          message: `The task of ${quote(each.member)} depends on ${quote(ref)}, which is not in the plan. The task does not wait for it.`,
         })
       return found
     })

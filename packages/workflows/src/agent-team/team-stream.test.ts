@@ -161,7 +161,7 @@ describe('the report of a team', () => {
         { member_name: 'a', input: '2', output: 'a #2 says', timestamp: '2026-01-01T00:00:12.000Z', metadata: { node_id: 'a #2' } },
       ],
       steps: 4,
-      diagnostics: [{ code: 'unknown_member', message: 'The plan names "c", who is no member: that task is left out.' }],
+      diagnostics: [{ code: 'unknown_member', message: 'The plan names "c", who is not a member. That task is left out.' }],
       message: null,
     })
   })

@@ -164,7 +164,7 @@ describe('the error of a malformed shape says what to write instead', () => {
       'bounds no output can keep',
       withAgent({ required_evidence: [{ kind: 'output_length', min: 9, max: 3 }] }),
       'agents.0.required_evidence.0.min',
-      '9, more than max, which is 3',
+      '9, but max is 3',
     ],
   ]
   it.each(cases)('%s', (_, args, path, part) => refuses(sequentialWorkflow, args, { code: 'invalid_arguments', path, parts: [part, `"${path}"`] }))

@@ -28,8 +28,8 @@ export function charged<T>(evaluate: () => T): T {
 }
 
 // One object for all uses, because it may be thrown once for every item of a list.
-const exhausted = new ExpressionFault(`it takes more than ${stepsMax} steps: work on less`)
-const tooLarge = new ExpressionFault(`it makes a value that is larger than ${weightMax} steps: work on less`)
+const exhausted = new ExpressionFault(`it takes more than ${stepsMax} steps. Work on less`)
+const tooLarge = new ExpressionFault(`it makes a value that is larger than ${weightMax} steps. Work on less`)
 
 function charge(steps: number): void {
   left -= steps

@@ -104,18 +104,18 @@ describe('an expression that is wrong says what is, before it is ever evaluated'
     ['', 'empty'],
     ['1 +', 'Unexpected token'],
     ['1 + "a"', 'no such overload: int + string'],
-    ['inputs', '"inputs" stands alone'],
-    ['inputs.map(k, k)', '"inputs" stands alone'],
+    ['inputs', '"inputs" is incomplete'],
+    ['inputs.map(k, k)', '"inputs" is incomplete'],
     ['inputs[inputs.text]', 'must be written out'],
-    ['nodes.a', 'nodes.a stands alone: add .output'],
-    ['nodes', '"nodes" stands alone'],
+    ['nodes.a', 'nodes.a is incomplete. Add .output'],
+    ['nodes', '"nodes" is incomplete'],
     ['nodes.a.text', 'a node has no "text": write nodes.a and .output'],
     ['nodes[inputs.text].output', 'must be written out'],
     ['who', '"who" is not known'],
     ['fetch("x")', 'the function "fetch" is not known'],
     ['inputs.text.split(",", 2)', 'split takes one argument'],
     ['inputs.text.repeat(9)', 'the function "repeat" is not known'],
-    ['[1].map(inputs, 1)', '"inputs" is taken'],
+    ['[1].map(inputs, 1)', '"inputs" is already used'],
     ['b"x"', 'bytes'],
     ['1u', 'unsigned'],
     ['timestamp("2024-01-01T00:00:00Z")', 'the function "timestamp" is not known'],
@@ -183,7 +183,7 @@ describe('a hostile expression', () => {
     try {
       got = value(source)
     } catch (error) {
-      expect((error as Error).message).toMatch(/No such key|not known|stands alone|RESERVED|Reserved|Unexpected|Expected|reserved|Cannot|no matching|must be/)
+      expect((error as Error).message).toMatch(/No such key|not known|is incomplete|RESERVED|Reserved|Unexpected|Expected|reserved|Cannot|no matching|must be/)
     }
     expect(got).toBeNull()
   })

@@ -189,8 +189,8 @@ class Rewriting {
 
   #name(name: string, bound: readonly string[]): string {
     if (bound.includes(name)) return name
-    if (name === 'inputs') throw new ExpressionFault('"inputs" stands alone: name the input, as in inputs.text or inputs["text"]')
-    if (name === 'nodes') throw new ExpressionFault('"nodes" stands alone: name the node and what of it, as in nodes.summary.output')
+    if (name === 'inputs') throw new ExpressionFault('"inputs" is incomplete. Name the input, as in inputs.text or inputs["text"]')
+    if (name === 'nodes') throw new ExpressionFault('"nodes" is incomplete. Name the node and one of its fields, as in nodes.summary.output')
     if ((name === 'item' || name === 'index') && this.#inMap) return name
     const known = ['inputs', 'nodes', ...(this.#inMap ? ['item', 'index'] : []), ...bound]
     throw new ExpressionFault(`${quote(name)} is not known; the names here are ${quoteAll(known)}`)
@@ -206,7 +206,7 @@ class Rewriting {
       return `inputs.${name}`
     }
     const member = memberOf(input.of)
-    if (isRoot(input.of, 'nodes')) throw new ExpressionFault(`nodes.${input.name} stands alone: add ${fieldsText}`)
+    if (isRoot(input.of, 'nodes')) throw new ExpressionFault(`nodes.${input.name} is incomplete. Add ${fieldsText}`)
     if (member === null || !isRoot(member.of, 'nodes')) return null
     if (!isField(input.name)) throw new ExpressionFault(`a node has no ${quote(input.name)}: write nodes.${member.name} and ${fieldsText}`)
     const wanted = this.nodes.get(member.name) ?? new Set()
@@ -239,7 +239,8 @@ class Rewriting {
     const [variable, ...steps] = args
     if (macros.has(name) && variable?.op === 'id') {
       const { args: bound } = variable
-      if (['inputs', 'nodes', 'item', 'index'].includes(bound)) throw new ExpressionFault(`${quote(bound)} is taken: name the variable of ${name} differently`)
+      if (['inputs', 'nodes', 'item', 'index'].includes(bound))
+        throw new ExpressionFault(`${quote(bound)} is already used. Give the variable of ${name} another name`)
       const within = { ...how, bound: [...how.bound, bound] }
       return `${of}.${name}(${[bound, ...steps.map((step) => this.#step(step, within))].join(', ')})`
     }

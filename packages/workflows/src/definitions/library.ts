@@ -80,11 +80,11 @@ function nestingFaults(definition: WorkflowDefinitionFile, library: DefinitionLi
     const whose = cycle.includes(definition.id)
       ? `The workflow ${quote(definition.id)} calls itself`
       : `The workflow ${quote(definition.id)} calls one that calls itself`
-    return [{ code: 'workflow_recursion', path: 'nodes', message: `${whose}: ${path}. Take one of these calls out.` }]
+    return [{ code: 'workflow_recursion', path: 'nodes', message: `${whose}: ${path}. Remove one of these calls.` }]
   }
   const chain = chainLongerThan(nestingMax, definition, library)
   if (chain === null) return []
-  const message = `The workflow ${quote(definition.id)} is nested deeper than ${nestingMax} workflows: ${chain.map((id) => quote(id)).join(' -> ')}. Take a level out.`
+  const message = `The workflow ${quote(definition.id)} is nested deeper than ${nestingMax} workflows: ${chain.map((id) => quote(id)).join(' -> ')}. Remove a level.`
   return [{ code: 'workflow_too_deep', path: 'nodes', message }]
 }
 

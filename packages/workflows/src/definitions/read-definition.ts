@@ -67,7 +67,7 @@ class Reading {
 
   read(json: unknown): WorkflowDefinitionFile | null {
     if (!isRecord(json) || !isJson(json)) {
-      this.#add('invalid_definition', '', 'The file must hold one JSON object, with interfaceInputs, interfaceOutputs and nodes.')
+      this.#add('invalid_definition', '', 'The file must contain one JSON object, with interfaceInputs, interfaceOutputs and nodes.')
       return null
     }
     const file = this.#parse(fileShape, structuredClone(json), '', json)

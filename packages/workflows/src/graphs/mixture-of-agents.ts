@@ -21,7 +21,7 @@ export const mixtureOfAgents = workflowOf({
     task: taskField,
     agents: agentsField('The experts, without the aggregator. None may need the output of another.'),
     aggregator: workflowAgentSpec.describe(
-      'The agent that merges the outputs of all experts: {"name": "…", "instruction": "…"}. It must not stand in agents too.',
+      'The agent that merges the outputs of all experts: {"name": "…", "instruction": "…"}. It must not be in agents too.',
     ),
   }),
   shapeFault(args) {

@@ -21,11 +21,11 @@ const input = z.strictObject({
     .enum(['round_robin', 'model', 'bids'])
     .optional()
     .describe('Who speaks next: round_robin (default), model (the moderator names one) or bids (all bid, the highest speaks).'),
-  moderator: workflowAgentSpec.optional().describe('With speaker "model": the agent that names the next speaker. It must not stand in agents.'),
+  moderator: workflowAgentSpec.optional().describe('With speaker "model": the agent that names the next speaker. It must not be in agents.'),
   turns_max: countField(1, turnsMax, `How many turns at most, 1 to ${turnsMax}. Left out: two for each agent.`).optional(),
   stop_phrase: z.string().min(1).max(200).optional().describe('The chat ends when a turn contains this text, in capitals or not.'),
   stop_pattern: z.string().min(1).max(200).optional().describe('The chat ends when a turn matches this regular expression (RE2).'),
-  summarizer: workflowAgentSpec.optional().describe('An agent that hears all turns and writes the result. Left out: the last turn is the result.'),
+  summarizer: workflowAgentSpec.optional().describe('An agent that hears all turns and writes the result. Default: the last turn is the result.'),
 })
 type Args = z.output<typeof input>
 

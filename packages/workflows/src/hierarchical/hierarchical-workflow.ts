@@ -20,7 +20,7 @@ export const hierarchicalWorkflow = workflowOf({
     'Not when the steps are known now (GraphWorkflow or AgentRearrange), and not for one question to several experts (MixtureOfAgents).',
   input: z.strictObject({
     task: taskField,
-    manager: workflowAgentSpec.describe('The agent that delegates and writes the result: {"name": "…", "instruction": "…"}. It must not stand in workers.'),
+    manager: workflowAgentSpec.describe('The agent that delegates and writes the result: {"name": "…", "instruction": "…"}. It must not be in workers.'),
     workers: z.array(workflowAgentSpec).min(1).describe('Name at least one worker; the manager is shown their names and instructions.'),
     rounds_max: countField(1, roundsMax, `How many rounds of delegations at most, 1 to ${roundsMax}; 5 when left out.`).optional(),
     delegations_max: countField(1, delegationsMax, `How many delegations in one round at most, 1 to ${delegationsMax}; 16 when left out.`).optional(),

@@ -29,5 +29,5 @@ export function fullHeapListener(): (chunk: Buffer) => boolean {
 
 /** What the model reads about a call that filled the heap of its cell. */
 export function outOfMemory({ tool }: CellCall): CellAnswer {
-  return { kind: 'failure', code: 'out_of_memory', message: `${tool} used more than ${cellHeapMbMax} MB and was stopped. Ask it for less at once.` }
+  return { kind: 'failure', code: 'out_of_memory', message: `${tool} used more than ${cellHeapMbMax} MB and was stopped. Ask it for less at a time.` }
 }

@@ -25,7 +25,7 @@ export async function serveCall(call: CellCall, signal: AbortSignal, started: ()
 
 function contextOf({ at, tool }: CellCall, signal: AbortSignal): ToolContext {
   const refuse = (what: string) => (): Promise<never> =>
-    Promise.reject(new ToolFailure('not_in_a_cell', `${tool} runs in a cell of its own, where there is no ${what}. Its author has to make it inline.`))
+    Promise.reject(new ToolFailure('not_in_a_cell', `${tool} runs in a cell of its own, which has no ${what}. Its author must make it inline.`))
   return {
     ...at,
     sharedState: null,

@@ -1,0 +1,300 @@
+// What each event says, in one sentence, and what its fields mean. The shapes are in the catalogue of @beaver/core.
+import type { DataOf, EventType } from '@beaver/core'
+import type { TextsOf } from './field-texts.ts'
+import { ofTaskResult } from './shape-texts.ts'
+
+const ofDaemon = 'The id of the daemon.'
+const ofTask = 'The id of the task.'
+const ofTeam = 'The id of the team run.'
+const ofNode = 'The id of the node.'
+const ofCall = 'The id of the call.'
+const ofTool = 'The name of the tool.'
+const ofReason = 'Why, in one sentence.'
+const ofIterations = 'How many turns of the run called tools.'
+const ofRunUsage = 'What all calls of models in the run used.'
+const ofRunFailure = 'Why the run failed.'
+const teamNode = { team_run_id: ofTeam, node_id: ofNode }
+const previousTask = 'The task that was accepted before this one in its session, and that must end first. null: this is the first task.'
+const copied = [
+  'The event of which this event is a copy. The copy has a usage of 0, because the first task paid for the call. Absent: it is no copy.',
+  { task_id: 'The task that has the first event.', taskseq: 'The place of the first event in the log of that task.' },
+] as const
+
+/** One sentence and the meaning of the fields, by event type. */
+export const eventTexts: { readonly [Type in EventType]: { readonly says: string; readonly fields: TextsOf<DataOf<Type>> } } = {
+  // Events of a task.
+  task_submitted: {
+    says: 'A task was accepted. It is the first event of each log.',
+    fields: {
+      task_id: ofTask,
+      session_id: 'The session to which the task belongs.',
+      tenant: 'The tenant to which the task belongs.',
+      previous_task_id: previousTask,
+      request: 'What the client asked for.',
+    },
+  },
+  task_claimed: { says: 'A daemon claimed the task.', fields: { daemon: ofDaemon } },
+  task_released: { says: 'The daemon released the task, so that another daemon can claim it.', fields: { daemon: ofDaemon, reason: ofReason } },
+  task_suspended: {
+    says: 'The daemon suspended a task that only waits: for a person, a provider or its turn under a limit.',
+    fields: {
+      daemon: ofDaemon,
+      waits_for: 'What the task waits for.',
+      wait_ms: 'A daemon looks at the task again after this time at the latest, in milliseconds.',
+      until: "The end of that time by the journal's clock. RFC 3339, UTC.",
+      reason: ofReason,
+    },
+  },
+  task_log_copied: {
+    says: 'The task is a retry. The next events are copies from the log of the task that it retries.',
+    fields: {
+      task_id: 'The task that is retried.',
+      taskseq: 'The place of the last event in the log of that task.',
+      hash: 'The hash of the last record in the log of that task.',
+      previous_task_id: 'The task that came before that task in its session. The runs continue its history. null: that task was the first.',
+      events: 'How many of the next events are copies.',
+    },
+  },
+  task_cancel_requested: { says: 'Somebody asked to cancel the task.', fields: { reason: ofReason } },
+  task_dead_lettered: {
+    says: 'Beaver gave up on the task, because too many daemons died with its tools.',
+    fields: { claims: 'How often a daemon had claimed the task.' },
+  },
+  task_completed: { says: 'The task completed. It is the last event of its log.', fields: ofTaskResult },
+  task_incomplete: { says: 'The task ended without all of its work. It is the last event of its log.', fields: ofTaskResult },
+  task_failed: { says: 'The task failed. It is the last event of its log.', fields: ofTaskResult },
+  task_cancelled: { says: 'The task was cancelled. It is the last event of its log.', fields: ofTaskResult },
+
+  // Events of a run of one AgentLoop.
+  run_started: {
+    says: 'A run of an agent or of a tool node began.',
+    fields: {
+      run_id: 'The id of the run.',
+      parent_run_id: 'The run that called the team. null: the run has no parent.',
+      attempt_index: 'The number of the attempt, from 1.',
+      agent_name: 'The name of the agent.',
+      team_run_id: 'The team run to which the run belongs. null: it belongs to no team.',
+      node_id: 'The node to which the run belongs. null: it belongs to no team.',
+      source: 'Who asked for the run: the source of the request, or "team:" with the id of the team run.',
+      max_tool_iterations: 'How many turns of the run may call tools.',
+      tools: 'The names of the tools that the run has.',
+    },
+  },
+  tool_scope_applied: {
+    says: 'Beaver limited the tools of a run to those that are allowed.',
+    fields: {
+      allowed: 'The tools that the node allows.',
+      effective: 'The tools that the run has.',
+      dropped: 'The tools that the run would have without the limit.',
+    },
+  },
+  skill_selection_recorded: {
+    says: 'Beaver searched for a skill: what the search found, and what the model chose.',
+    fields: {
+      query: 'What Beaver searched for.',
+      recall: 'How Beaver searched: by embeddings or by words.',
+      candidates: ['The skills that the search found, best first.', { name: 'The name of the skill.', score: 'How well it fits. A higher number is better.' }],
+      chosen: 'The names of the skills that the model chose.',
+      usage: 'What the choice used.',
+      provider_name: 'The provider that answered. null: none answered.',
+      model: 'The model that answered. null: none answered.',
+      failure: 'Why the model could not be asked. null: it answered, or nothing had to be asked.',
+      copied_from: copied,
+    },
+  },
+  skill_activation_snapshotted: {
+    says: 'Skills became active.',
+    fields: {
+      skills: ['The skills.', { name: 'The name of the skill.', sha256: 'The SHA-256 of its text, in hexadecimal digits.', content: 'Its text.' }],
+    },
+  },
+  system_prompt_snapshotted: {
+    says: 'The run received its system prompt.',
+    fields: {
+      content: 'The system prompt.',
+      context: [
+        'The size of each part of the first prompt. Absent: it was not estimated.',
+        { part: 'The part of the prompt.', tokens_estimated: 'Its size in tokens, as Beaver estimates it.' },
+      ],
+    },
+  },
+  user_message_added: { says: 'The run received its message.', fields: { content: 'The message.' } },
+  execution_mode_selected: {
+    says: 'The root agent chose a team, or to work alone, in its first answer.',
+    fields: {
+      task_id: ofTask,
+      attempt_index: 'The number of the attempt, from 1.',
+      execution_mode: 'team: the agent called a workflow tool. single: it works alone.',
+      routing_source: 'What made the choice: the first answer of the root agent.',
+      primary_template_skill: 'The skill whose guidance the agent had.',
+      ignored_template_skills: 'Other active skills with guidance, which the agent did not have.',
+      workflow_tool: 'The workflow tool that the agent called. null: it called none.',
+      content: 'Always null.',
+    },
+  },
+  provider_call_failed: {
+    says: 'A call of a model failed.',
+    fields: {
+      failure: 'What failed.',
+      tries: 'The number of this try since the last answer, from 1.',
+      retry_in_ms: 'The pause before the next try, in milliseconds. 0: the fallback is asked at once. null: there is no further try.',
+      status: 'The HTTP status of the answer. null: there was no answer.',
+      provider_name: 'The provider that was asked.',
+      duration_ms: 'How long the try took, in milliseconds.',
+    },
+  },
+  context_compacted: {
+    says: 'The conversation was too long for the model, so references replace older tool results from here on.',
+    fields: {
+      results: [
+        'The tool results that the model no longer receives.',
+        {
+          call_id: ofCall,
+          tool_name: ofTool,
+          chars: 'The number of characters (UTF-16 units) of the result.',
+          kept_chars: 'How many of these characters the model still receives. Absent: none.',
+        },
+      ],
+      history_messages_dropped: "How many of the oldest messages of the session's history the model no longer receives. Absent: as many as before.",
+    },
+  },
+  context_summarized: {
+    says: 'The conversation was still too long, so a summary replaces older turns from here on.',
+    fields: {
+      content: 'The summary.',
+      messages_dropped: "How many messages it replaces. They are the first ones after the run's own message.",
+      usage: 'What the summary used.',
+      provider_name: 'The provider that wrote the summary.',
+      model: 'The model that wrote the summary.',
+      copied_from: copied,
+    },
+  },
+  assistant_message_added: {
+    says: 'A model answered.',
+    fields: {
+      content: 'The text of the answer. null: the model sent only tool calls.',
+      tool_calls: 'The tool calls of the answer.',
+      finish_reason: 'Why the model stopped, as the provider says it.',
+      usage: 'What the call used.',
+      provider_name: 'The provider that answered.',
+      model: 'The model that answered.',
+      response_id: "The provider's id of the answer. null: it sent none.",
+      duration_ms: 'How long the call took, in milliseconds.',
+      copied_from: copied,
+    },
+  },
+  tool_call_requested: { says: 'The graph asks for a tool call, without a model.', fields: { call: 'The call.' } },
+  approval_requested: {
+    says: 'A tool call waits for a person.',
+    fields: {
+      call_id: ofCall,
+      tool_name: ofTool,
+      subject: 'What the call would act on, in the form that the patterns of permissions match.',
+      rule: 'The permission rule that asks. null: the tool itself asks.',
+    },
+  },
+  approval_granted: { says: 'A person allowed a tool call.', fields: { call_id: ofCall, by: 'Who decided.' } },
+  approval_denied: {
+    says: 'A person or a rule refused a tool call.',
+    fields: { call_id: ofCall, by: 'Who decided.', reason: 'Why. The model receives this text.' },
+  },
+  tool_call_started: {
+    says: 'A tool call began.',
+    fields: { call_id: ofCall, tool_name: ofTool, idempotent: 'Whether Beaver may repeat the call after a crash.' },
+  },
+  tool_result_recorded: {
+    says: 'A tool call ended.',
+    fields: {
+      call_id: ofCall,
+      tool_name: ofTool,
+      success: 'Whether the call succeeded.',
+      content: 'The result that the model receives.',
+      error: 'The code of the error, such as tool_crash, invalid_arguments or in_doubt. null: the call succeeded.',
+      duration_ms: 'How long the call took, in milliseconds.',
+    },
+  },
+  workspace_files_checked: {
+    says: 'Beaver looked in the workspace for the files that the evidence of a node names.',
+    fields: {
+      files: [
+        'What Beaver found after the last answer of the run.',
+        {
+          path: 'The path as the evidence names it.',
+          found: 'What is there. refused: the path leads out of the workspace.',
+          bytes: 'The size of the file in bytes. null: not known.',
+        },
+      ],
+    },
+  },
+  run_completed: {
+    says: 'A run completed.',
+    fields: { finish_reason: 'Why the model stopped, as the provider says it.', tool_iterations: ofIterations, usage: ofRunUsage },
+  },
+  run_failed: { says: 'A run failed.', fields: { failure: ofRunFailure, tool_iterations: ofIterations, usage: ofRunUsage } },
+  run_cancelled: { says: 'A run was cancelled.', fields: { reason: ofReason, tool_iterations: ofIterations, usage: ofRunUsage } },
+  run_restarted: {
+    says: 'A run starts again, because its worker thread was lost.',
+    fields: {
+      failure: 'What happened to the thread.',
+      restarts: 'The number of this restart, from 1.',
+      suspect_tools: 'The tools with calls at work in the lost thread. Absent: there were none.',
+    },
+  },
+
+  // Events of a team run.
+  task_team_run_started: {
+    says: 'A team run began.',
+    fields: {
+      team_run_id: ofTeam,
+      run_id: 'The run that called the team. null: the task is a workflow without a root agent.',
+      call_id: 'The call that started the team. null: the task is a workflow without a root agent.',
+      graph: 'The whole graph.',
+      concurrent_nodes_max: 'How many nodes may run at the same time.',
+    },
+  },
+  node_started: {
+    says: 'A node of a team began.',
+    fields: { ...teamNode, run_id: 'The run of the node.', input: 'What the program of the graph gave the node. null: nothing.' },
+  },
+  node_computed: { says: 'Code computed the output of a node.', fields: { ...teamNode, output: 'The output.' } },
+  node_skipped: { says: 'A node was skipped.', fields: { ...teamNode, reason: ofReason } },
+  graph_extended: {
+    says: 'The graph of a team grew.',
+    fields: {
+      team_run_id: ofTeam,
+      node_id: 'The node after which the graph grew.',
+      nodes: 'The new nodes.',
+      edges: 'The new edges, each as a pair: the node that must end first, and the node that depends on it.',
+      outputs: 'The nodes whose outputs are now the outputs of the team.',
+      output: 'The node whose text is now the final output of the team. null: the final output combines all outputs.',
+    },
+  },
+  node_evidence_evaluated: {
+    says: 'The gate evaluated the evidence of a node.',
+    fields: { ...teamNode, run_id: 'The run of the node.', passed: 'Whether the result passes.', checks: 'The verdict on each requirement.' },
+  },
+  node_completed: { says: 'A node completed.', fields: { ...teamNode, run_id: 'The run of the node.' } },
+  node_failed: {
+    says: 'A node failed.',
+    fields: { ...teamNode, run_id: 'The run of the node. null: the node failed before it could start.', failure: 'Why the node failed.' },
+  },
+  node_blocked: {
+    says: 'A node can never start, because another node did not complete.',
+    fields: { ...teamNode, cause_node_id: 'The node that did not complete.' },
+  },
+  node_cancel_requested: { says: 'Somebody asked to cancel one node.', fields: { ...teamNode, reason: ofReason } },
+  node_cancelled: { says: 'A node was cancelled.', fields: { ...teamNode, reason: ofReason } },
+  team_diagnostic_recorded: {
+    says: 'Something worth knowing happened in a team. Nothing failed.',
+    fields: { ...teamNode, code: 'A code for programs, such as "tie".', message: 'What happened, in one sentence.' },
+  },
+  shared_state_changed: {
+    says: 'The state that the members of a team share changed.',
+    fields: { team_run_id: ofTeam, run_id: 'The run that changed the state. null: the program of the graph changed it.', change: 'The change.' },
+  },
+  task_team_run_completed: { says: 'A team run completed.', fields: { team_run_id: ofTeam, outcome: 'How the team ended.' } },
+  task_team_run_failed: {
+    says: 'A team run ended without completing.',
+    fields: { team_run_id: ofTeam, outcome: 'How the team ended.', message: 'Why, in one sentence.' },
+  },
+}

@@ -1,0 +1,203 @@
+// What the fields of shapes mean that several events, requests or answers hold.
+// A shape has its texts by its zod schema, so they appear wherever the schema is part of another one.
+import {
+  type EvidenceCheck,
+  evidenceCheck,
+  type ExecutionGraph,
+  executionGraph,
+  type ExecutionNode,
+  executionNode,
+  type Failure,
+  failure,
+  type LiveDelta,
+  liveDelta,
+  type MachineRequirement,
+  machineRequirement,
+  type NodeOutput,
+  nodeOutput,
+  type SharedStateChange,
+  sharedStateChange,
+  type TaskRequest,
+  taskRequest,
+  type TaskResult,
+  type ToolCall,
+  toolCall,
+  type Usage,
+  usage,
+} from '@beaver/core'
+import type { z } from 'zod'
+import type { Texts, TextsOf } from './field-texts.ts'
+import { taskOutcome } from './requests/submit.ts'
+
+const ofUsage: TextsOf<Usage> = {
+  input_tokens: 'The tokens that were sent to the model, as the provider reported them.',
+  output_tokens: 'The tokens that the model wrote, as the provider reported them.',
+  calls: 'The number of calls of the model.',
+}
+
+const ofFailure: TextsOf<Failure> = {
+  class: 'The class of the failure. It decides what Beaver does next.',
+  message: 'What failed, for people.',
+}
+
+const ofToolCall: TextsOf<ToolCall> = {
+  id: 'The id of the call, unique in its run.',
+  name: 'The name of the tool.',
+  arguments: 'The arguments as the model sent them. The text may not be JSON.',
+}
+
+const ofNodeOutput: TextsOf<NodeOutput> = { node_id: 'The node.', output: 'The text that the node returned.' }
+
+/** A result, as the events that end a task and the answer of `task.run` have it. */
+export const ofTaskResult: TextsOf<TaskResult> = {
+  final_output: 'The answer. It is empty if the task did not complete.',
+  outputs: 'The outputs of the nodes that completed, in declared order. The list is empty if the task had no team.',
+  usage: 'What all calls of models in this task used.',
+  provider: 'The provider that gave the last answer. null: no model answered.',
+  model: 'The model that gave the last answer. null: no model answered.',
+  simulated: 'Whether the simulated model answered.',
+  failure: 'Why the task did not complete. null: it completed.',
+}
+
+const ofTaskRequest: TextsOf<TaskRequest> = {
+  text: 'What to do, in words. It is empty if the task is a workflow.',
+  workspace: 'The absolute path of the folder in which the agents may work.',
+  skill: 'The skill that the request names. null: it names none.',
+  source: 'Who submitted the task, such as "cli".',
+  workflow: [
+    'The workflow that the task runs without a root agent. Absent: a root agent works on the task.',
+    { name: 'The name of the workflow.', arguments: 'The arguments of the workflow.' },
+  ],
+  profile: 'The profile of the root agent. Absent: the default profile.',
+  stream: 'Whether answers are streamed and published live. Absent: they are not.',
+  approvals: 'What happens to calls that need an approval. refuse: nobody can answer. Absent: what the daemon is configured to do.',
+  title: 'The name that the client gave the task.',
+  user_id: 'The user for whom the task is.',
+  retry_of: 'The ended task that this task retries. Absent: it is no retry.',
+}
+
+const place = {
+  node_id: 'The id of the node, unique in the graph.',
+  depends_on: 'The nodes that must end before this node starts.',
+  quorum: 'How many of the nodes in depends_on must complete. Absent: all.',
+  deadline_ms: 'How long the run of the node may take, in milliseconds. Absent: the configured limit.',
+  settings: 'Settings for the program of the workflow.',
+}
+
+const requirements = 'What the result must rest on. A sentence is for the worker; code checks an object.'
+
+const agentTexts: TextsOf<Extract<ExecutionNode, { kind: 'agent' }>> = {
+  kind: 'An AgentLoop does the work of the node.',
+  ...place,
+  agent: [
+    'The agent of the node.',
+    {
+      name: 'The name of the agent.',
+      role: 'Always empty: nodes have no roles.',
+      system_prompt: 'What the system prompt says about the agent.',
+      metadata: [
+        'Where the agent comes from.',
+        {
+          sub_agent_kind: 'The kind of every agent of a team.',
+          workflow_tool: 'The workflow that built the node.',
+          workflow_agent_name: 'The name of the agent in the arguments of the workflow.',
+        },
+      ],
+    },
+  ],
+  instruction: 'What the agent is to do.',
+  use_skill: 'The skill that the node names. Absent: none.',
+  skill_query: 'What Beaver searches for to find a skill. Absent: Beaver does not search by a query of the node.',
+  allowed_tool_names: 'The only tools that the node may have. null: no limit. An empty list: no tools.',
+  required_evidence: requirements,
+  validation_rules: 'Rules for the output, in the same form as required_evidence. Absent: none.',
+  evidence_contract: 'How the worker must give evidence, in words. Code never checks it. Absent: nothing is said.',
+}
+const toolTexts: TextsOf<Extract<ExecutionNode, { kind: 'tool' }>> = {
+  kind: 'The node makes one call of one tool, without a model.',
+  ...place,
+  tool: 'The name of the tool.',
+  arguments: 'The arguments of the call.',
+}
+const codeTexts: TextsOf<Extract<ExecutionNode, { kind: 'code' }>> = {
+  kind: 'The program of the workflow computes the output of the node.',
+  ...place,
+  operation: 'The operation of the program.',
+}
+const nodeTexts = { agent: agentTexts, tool: toolTexts, code: codeTexts }
+
+const ofGraph: TextsOf<ExecutionGraph> = {
+  workflow: 'The workflow that built the graph.',
+  task: 'What the team is to do.',
+  nodes: 'The nodes, in declared order.',
+  outputs: 'The nodes whose outputs are the outputs of the team, in declared order.',
+  output: 'The node whose text is the final output of the team. null: the final output combines all outputs.',
+  deadline_ms: 'How long the whole team may take, in milliseconds. Absent: the configured limit.',
+  settings: 'Settings for the program of the workflow.',
+  shared_state: 'The state that the members share at the start. Absent: the members share no state.',
+}
+
+const requirementTexts: { readonly [Kind in MachineRequirement['kind']]: TextsOf<Omit<Extract<MachineRequirement, { kind: Kind }>, 'kind'>> } = {
+  tool_succeeded: {
+    tool: 'The name of the tool.',
+    times_min: 'How many calls must succeed. Absent: one.',
+    arguments_match: 'What the arguments of these calls must contain. Absent: the arguments do not matter.',
+  },
+  output_length: { min: 'The least number of characters. Absent: no limit.', max: 'The greatest number of characters. Absent: no limit.' },
+  output_matches: { pattern: 'A regular expression (RE2), which may match anywhere in the output.' },
+  output_contains: { texts: 'The texts. The output must contain each exactly.' },
+  output_schema: { schema: 'The JSON Schema that the output must fit.' },
+  output_cites: {
+    sources: 'The sources that the output must name. Absent: any source that from_tool gave.',
+    from_tool: 'The tool whose successful calls must have the sources. Absent: the tools do not matter.',
+    times_min: 'How many sources the output must name. Absent: all of sources; without sources, one.',
+    only: 'Whether the output may name no other sources. Absent: it may name others.',
+  },
+  numbers_from_tools: {
+    tools: 'The tools whose successful results must have the numbers.',
+    allow: 'Numbers that are allowed anyway. Absent: none.',
+    integers_below: 'Whole numbers below this one are allowed anyway. Absent: 0.',
+  },
+  files_exist: { paths: 'The paths of the files, relative to the workspace.' },
+}
+
+const ofCheck: TextsOf<EvidenceCheck> = {
+  field: 'The field of the node that has the requirement. Absent: required_evidence.',
+  requirement: 'The requirement as the node has it.',
+  status: 'The verdict. not_checked: the requirement is a sentence, which code does not check.',
+  detail: 'The verdict in one sentence.',
+  rests_on: 'The taskseq of each event from which the verdict was read.',
+}
+
+const statePath = 'The path of the value: keys and list indexes with dots between them, or a list of keys.'
+const changeTexts: { readonly [Action in SharedStateChange['action']]: TextsOf<Omit<Extract<SharedStateChange, { action: Action }>, 'action'>> } = {
+  set: { path: statePath, value: 'The new value.' },
+  increment: { path: statePath, by: 'The number that is added. A missing value counts as 0.' },
+  append: { path: statePath, value: 'The value that becomes the last item of the list. A missing list is made.' },
+  delete: { path: statePath },
+}
+
+const ofLiveDelta: TextsOf<LiveDelta> = {
+  run_id: 'The run to which the answer belongs.',
+  agent_name: 'The name of the agent.',
+  node_id: 'The node to which the run belongs. null: the run belongs to no team.',
+  call: 'The number of the call of the model in the run, from 1.',
+  offset: 'The number of characters (UTF-16 units) of the answer before this piece. A gap shows that pieces were lost. 0: the answer starts again.',
+  text: 'The piece of the answer.',
+}
+
+/** Each shared shape with its texts. */
+export const shapeTexts: readonly (readonly [schema: z.ZodType, texts: Texts])[] = [
+  [usage, ofUsage],
+  [failure, ofFailure],
+  [toolCall, ofToolCall],
+  [nodeOutput, ofNodeOutput],
+  [taskRequest, ofTaskRequest],
+  [taskOutcome, { ...ofTaskResult, status: 'How the task ended.' }],
+  [executionGraph, ofGraph],
+  ...executionNode.options.map((each) => [each, nodeTexts[each.shape.kind.value]] as const),
+  ...machineRequirement.options.map((each) => [each, requirementTexts[each.shape.kind.value]] as const),
+  [evidenceCheck, ofCheck],
+  ...sharedStateChange.options.map((each) => [each, changeTexts[each.shape.action.value]] as const),
+  [liveDelta, ofLiveDelta],
+]
