@@ -6,15 +6,7 @@
 import { BeaverError } from './errors.ts'
 
 /** The names of the optimisations. */
-export const optimisations = [
-  'batch_scheduling',
-  'batched_posts',
-  'group_commit',
-  'held_events',
-  'pure_tools_ahead',
-  'transient_map',
-  'v8_flags',
-] as const
+export const optimisations = ['batch_scheduling', 'batched_posts', 'group_commit', 'held_events', 'pure_tools_ahead', 'transient_map', 'v8_flags'] as const
 export type Optimisation = (typeof optimisations)[number]
 
 let off: ReadonlySet<string> = new Set()
