@@ -71,7 +71,7 @@ describe('a call that waits', () => {
     await system.daemon()
     await using run = beaver(system, 'run', 'say it', '--task-id', 'task_a')
     await until('the question stands there', () => run.out().includes('refuse:'), { withinMs: 20_000 })
-    expect(run.out()).toContain('waits for an approval of echo: ')
+    expect(run.out()).toContain('waits until somebody allows echo: ')
     const typed = /allow: \S*beaver (approve .*?) +refuse:/.exec(run.out())?.[1]
     expect(typed).toBe('approve task_a')
     await using approve = beaver(system, ...(typed ?? '').split(' '), '--by', 'ada')

@@ -145,12 +145,16 @@ const nounOf = (nodes: readonly Counted[]): string => (nodes.every((node) => nod
 /** For example `3 of 7 nodes completed, 2 skipped, 1 failed; grew by 4`. */
 export function teamProgress({ nodes, nodeCount, nodesAtStart }: TreeTeam<Counted>): string {
   const of = (state: AgentState): number => nodes.filter((node) => node.state === state).length
-  const unknown = nodeCount - nodes.length
+  const known = nodes.length === nodeCount
   const progress = [
-    `${count(of('completed'))} of ${unknown > 0 ? `the ${count(nodes.length)} of ${count(nodeCount)} nodes that are listed` : counted(nodeCount, nounOf(nodes))} completed`,
+    `${count(of('completed'))} of ${known ? counted(nodeCount, nounOf(nodes)) : `${count(nodes.length)} listed nodes`} completed`,
     ...(['skipped', 'failed', 'blocked', 'cancelled'] as const).flatMap((state) => (of(state) === 0 ? [] : [`${count(of(state))} ${state}`])),
   ].join(', ')
-  return nodeCount > nodesAtStart ? `${progress}; grew by ${count(nodeCount - nodesAtStart)}` : progress
+  return [
+    progress,
+    ...(known ? [] : [`the team has ${count(nodeCount)}`]),
+    ...(nodeCount > nodesAtStart ? [`grew by ${count(nodeCount - nodesAtStart)}`] : []),
+  ].join('; ')
 }
 
 /** What an agent did and what went wrong with it: `3 tool calls (1 failed)`, `1 restart`. */
