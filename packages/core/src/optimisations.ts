@@ -16,6 +16,7 @@ export const optimisations = [
   'transient_map',
   'v8_flags',
 ] as const
+/** The name of an optimisation. */
 export type Optimisation = (typeof optimisations)[number]
 
 let off: ReadonlySet<string> = new Set()
@@ -25,6 +26,12 @@ let off: ReadonlySet<string> = new Set()
  *
  * @param names the value of the environment variable BEAVER_SWITCH_OFF: names separated by commas; empty or absent: all are on
  * @throws {BeaverError} `invalid_configuration` if a name is unknown
+ * @example
+ * switchOff('group_commit')
+ * isOn('group_commit') // => false
+ * switchOff(undefined)
+ * isOn('group_commit') // => true
+ * switchOff('speed') // throws invalid_configuration
  */
 export function switchOff(names: string | undefined): void {
   const wanted = (names ?? '').split(',').map((name) => name.trim())
@@ -34,5 +41,10 @@ export function switchOff(names: string | undefined): void {
   off = new Set(wanted)
 }
 
-/** Whether an optimisation is on. */
+/**
+ * Whether an optimisation is on.
+ *
+ * @example
+ * isOn('group_commit') // => true
+ */
 export const isOn = (optimisation: Optimisation): boolean => !off.has(optimisation)

@@ -38,7 +38,14 @@ const bodyCharsAdvised = 20_000
 const descriptionCharsAdvised = 40
 const known = ['name', 'description', 'license', 'compatibility', 'metadata', 'allowed-tools']
 
-/** A missing SKILL.md breaks a rule too: a folder without one is not valid. */
+/**
+ * A missing SKILL.md breaks a rule too: a folder without one is not valid.
+ *
+ * @example
+ * const { valid, problems } = await checkSkill('./no-such-skill')
+ * valid // => false
+ * problems.length // => 1
+ */
 export async function checkSkill(folder: string): Promise<SkillCheck> {
   const folderName = basename(resolve(folder))
   const told: SkillCheck['told'][number][] = []

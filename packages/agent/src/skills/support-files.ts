@@ -21,7 +21,13 @@ export interface SupportFiles {
   readonly more: boolean
 }
 
-/** @throws the abort of `signal` */
+/**
+ * @throws the abort of `signal`
+ * @example
+ * const { files, more } = await listSupportFiles({ name: 'tides', folder: './no-such-skill' }, AbortSignal.timeout(5_000))
+ * files // => []
+ * more // => false
+ */
 export async function listSupportFiles(skill: Pick<Skill, 'name' | 'folder'>, signal: AbortSignal): Promise<SupportFiles> {
   const files: string[] = []
   let lookedAt = 0
@@ -46,6 +52,9 @@ export async function listSupportFiles(skill: Pick<Skill, 'name' | 'folder'>, si
  *
  * @param path relative to the skill's folder
  * @throws {ToolFailure} `outside_skill`, `not_found`, `not_a_file`, `binary_file`, `unreadable`
+ * @example
+ * await readSupportFile({ name: 'tides', folder: '.' }, 'gone.md', { offset: 0, bytesMax: 1_000 }) // throws not_found
+ * await readSupportFile({ name: 'tides', folder: '.' }, '../secret', { offset: 0, bytesMax: 1_000 }) // throws outside_skill
  */
 export async function readSupportFile(
   skill: Pick<Skill, 'name' | 'folder'>,

@@ -18,12 +18,14 @@ export type Strategy = 'one_for_one' | 'one_for_all' | 'rest_for_one'
  */
 export type Restart = 'permanent' | 'transient' | 'temporary'
 
+/** A child of a supervisor. */
 export interface ChildSpec {
   /** Unique in its supervisor. */
   readonly id: string
   readonly restart: Restart
 }
 
+/** How many deaths a supervisor accepts before it escalates. */
 export interface Intensity {
   /** If more than this many deaths happen within the period, the supervisor escalates. */
   readonly restartsMax: number
@@ -53,6 +55,7 @@ export interface Escalation {
   readonly says: string
 }
 
+/** A supervisor as data. */
 export interface SupervisorSpec {
   readonly id: string
   readonly strategy: Strategy

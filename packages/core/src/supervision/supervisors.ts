@@ -4,6 +4,7 @@
 import { failurePolicies } from '../failure/failure-policy.ts'
 import type { SupervisorSpec } from './supervisor-spec.ts'
 
+/** Every supervisor of Beaver, by its name. */
 export const supervisors = {
   /**
    * The parts of `beaver up`. The strategy is one for one although all parts use the nats-server: a daemon that is started again gives up
