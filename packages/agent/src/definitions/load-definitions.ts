@@ -21,9 +21,9 @@ const extension = '.json'
  * Loads the workflow definitions of several folders. A faulty definition gives diagnostics and is left out.
  *
  * @example
- * const { definitions, diagnostics } = await loadDefinitions(['./no-such-folder'])
- * definitions // => []
- * diagnostics.map(({ severity }) => severity) // => ['error']
+ * const { definitions, diagnostics } = await loadDefinitions(['./workflows'])
+ * definitions.map(({ name }) => name) // => ['workflow:sum_up']
+ * diagnostics // => []
  */
 export async function loadDefinitions(folders: readonly string[]): Promise<LoadedDefinitions> {
   const library = new Map<string, WorkflowDefinitionFile>()

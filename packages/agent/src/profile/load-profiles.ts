@@ -15,9 +15,9 @@ export interface LoadedProfiles {
  * Loads profiles and checks their inventories against the catalog. Ids that name nothing stay in the profile and add no tool.
  *
  * @example
- * const { profiles, diagnostics } = await loadProfiles(['./no-such-profile.json'], { tools: [], definitions: [] })
- * profiles.size // => 0
- * diagnostics.map(({ severity }) => severity) // => ['error']
+ * const { profiles, diagnostics } = await loadProfiles(['./profiles/clerk.json'], { tools: [], definitions: [] })
+ * profiles.get('clerk')?.systemPrompt // => 'You answer in one sentence.'
+ * diagnostics // => []
  */
 export async function loadProfiles(files: readonly string[], catalog: ToolCatalog): Promise<LoadedProfiles> {
   const profiles = new Map<string, AgentProfile>()

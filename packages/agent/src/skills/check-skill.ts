@@ -39,11 +39,15 @@ const descriptionCharsAdvised = 40
 const known = ['name', 'description', 'license', 'compatibility', 'metadata', 'allowed-tools']
 
 /**
+ * Checks a skill's folder against the rules, and says whether Beaver loads it.
  * A missing SKILL.md breaks a rule too: a folder without one is not valid.
  *
  * @example
- * const { valid, problems } = await checkSkill('./no-such-skill')
- * valid // => false
+ * const { valid, name, advice } = await checkSkill('./skills/tides')
+ * valid // => true
+ * name // => 'tides'
+ * advice // => []
+ * const { problems } = await checkSkill('./skills/tides/reference')
  * problems.length // => 1
  */
 export async function checkSkill(folder: string): Promise<SkillCheck> {

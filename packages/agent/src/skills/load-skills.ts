@@ -27,8 +27,8 @@ const nameCharsMax = 200
  * Loads the skills of several folders. A folder that does not exist contains none.
  *
  * @example
- * const { skills, diagnostics } = await loadSkills(['./no-such-folder'])
- * skills // => []
+ * const { skills, diagnostics } = await loadSkills(['./skills'])
+ * skills.map(({ name }) => name) // => ['tides']
  * diagnostics // => []
  */
 export async function loadSkills(folders: readonly string[]): Promise<LoadedSkills> {

@@ -9,6 +9,8 @@ export interface SkillPlace {
 }
 
 /**
+ * The folders in which skills are looked for, in the order in which they win a name.
+ *
  * @param options `configured`: the folders of the configuration; `workspace`: the folder that contains `skills`. All paths are absolute.
  * @example
  * const places = skillPlaces({ configured: ['/srv/skills'], workspace: '/srv/notes' })

@@ -20,9 +20,9 @@ export interface LoadedTools {
  * Returns `builtin` and then the tools of the modules. The tools of a module are its exports by name, including lists of tools.
  *
  * @example
- * const { tools, diagnostics } = await loadTools([], ['./no-such-tools.ts'])
- * tools // => []
- * diagnostics.map(({ severity }) => severity) // => ['error']
+ * const { tools, diagnostics } = await loadTools([], ['./tools.ts'])
+ * tools.map(({ name }) => name) // => ['days_between']
+ * diagnostics // => []
  */
 export async function loadTools(builtin: readonly Tool[], files: readonly string[]): Promise<LoadedTools> {
   const tools = new Map(builtin.map((tool) => [tool.name, tool]))

@@ -19,6 +19,8 @@ export interface TeamReport {
 }
 
 /**
+ * What a team run came to, or how far it is.
+ *
  * @param events the events of one task from its first, with the times at which they were written
  * @example
  * const { success, steps, member_outputs } = teamReport(events)

@@ -50,6 +50,8 @@ export const definitionCodes = {
 export type DefinitionCode = keyof typeof definitionCodes
 
 /**
+ * Reads a workflow definition in a JSON value. `definition` is `null` if it cannot be used; warnings leave it usable.
+ *
  * @param id the name of the file, without its extension
  * @example
  * const { definition, diagnostics } = readDefinition('sum_up', {
