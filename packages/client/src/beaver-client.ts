@@ -28,7 +28,9 @@ export interface BeaverClient extends AsyncDisposable {
    *
    * @throws {BeaverError} `invalid_arguments`, `workspace_missing`, `unknown_skill`, `unknown_profile`, `unknown_workflow`, `conflict`, `no_daemon`;
    *   `unreachable` if NATS was away for longer than `daemonMs`; `timeout`; `stream_missing` if the journal was deleted
-   * @example const { task_id } = await beaver.submit({ task: 'Report on this folder', skill: 'folder-report' })
+   * @example
+   * const { task_id } = await beaver.submit({ task: 'Report on this folder.', skill: 'folder-report' })
+   * task_id.startsWith('task_') // => true
    */
   submit(task: SubmitTask): Promise<SubmittedTask>
   /**
@@ -68,7 +70,10 @@ export interface BeaverClient extends AsyncDisposable {
    * does not exist yet, so bound it with `signal`.
    *
    * @throws {BeaverError} `corrupt_journal`, `blob_missing`, `blob_corrupt`
-   * @example for await (const event of beaver.watch(task_id)) console.log(event.taskseq, event.type)
+   * @example
+   * let last = ''
+   * for await (const event of beaver.watch(task_id)) last = event.type
+   * last // => 'task_completed'
    */
   watch(taskId: string, options?: { signal?: AbortSignal }): AsyncGenerator<RecordedEvent>
   /**
@@ -84,7 +89,9 @@ export interface BeaverClient extends AsyncDisposable {
    * Asks the projector. `docs/reference/wire.md` lists the queries with their inputs and answers.
    *
    * @throws {BeaverError} `no_daemon` if no projector runs; `not_found`; `invalid_arguments`; `internal` if the answer has another shape
-   * @example const { tasks } = await beaver.query('tasks', { status: 'failed' })
+   * @example
+   * const { tasks } = await beaver.query('tasks', { status: 'failed' })
+   * tasks // => []
    */
   query<Name extends QueryWithoutInput>(name: Name): Promise<QueryOutput<Name>>
   query<Name extends QueryName>(name: Name, input: QueryInput<Name>): Promise<QueryOutput<Name>>
@@ -105,8 +112,10 @@ const runMsMax = 600_000
  * @param options `timeoutMs`: how long the connection may take, by default 3,000; `name`: the name of the connection, by default `beaver-client`
  * @throws {BeaverError} `unreachable`, `server_too_old`
  * @example
- * await using beaver = await connectBeaver({ url: 'nats://127.0.0.1:4222', namespace: 'beaver', tenant: 'default' })
- * const { final_output } = await beaver.run({ task: 'Say what you are.' })
+ * const url = process.env['NATS_URL'] ?? 'nats://127.0.0.1:4222'
+ * await using beaver = await connectBeaver({ url, namespace: 'default', tenant: 'local' })
+ * const { status } = await beaver.run({ task: 'Say what you are.' })
+ * status // => 'completed'
  */
 export async function connectBeaver(
   options: { url: string; namespace: string; tenant: string; name?: string; timeoutMs?: number } & Patience,
@@ -118,7 +127,12 @@ export async function connectBeaver(
 /**
  * A client on an existing connection. Its `close` drains the connection.
  *
- * @example const beaver = clientOn(nc, subjectsOf('beaver'), 'default')
+ * @example
+ * import { subjectsOf } from '@beaver/nats'
+ *
+ * const client = clientOn(nc, subjectsOf('default'), 'local')
+ * const { model } = await client.status()
+ * model // => 'beaver-simulated-1'
  */
 export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string, patience: Patience = {}): BeaverClient {
   const asks = new PatientRequests(nc, subjects, patience)

@@ -11,7 +11,14 @@ export type Followed = { readonly event: RecordedEvent } | { readonly delta: Liv
  *
  * @throws {BeaverError} the codes of `BeaverClient.watch`
  * @example
- * for await (const each of followTask(beaver, task_id)) if ('delta' in each) process.stdout.write(each.delta.text)
+ * const { task_id } = await beaver.submit({ task: 'Say what you are.', stream: true })
+ * let text = ''
+ * let last = ''
+ * for await (const each of followTask(beaver, task_id)) {
+ *   if ('delta' in each) text += each.delta.text
+ *   else last = each.event.type
+ * }
+ * last // => 'task_completed'
  */
 export async function* followTask(
   client: Pick<BeaverClient, 'watch' | 'deltas'>,

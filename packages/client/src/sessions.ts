@@ -44,7 +44,9 @@ export interface SearchOptions {
  * The sessions of a tenant.
  *
  * @example
- * for await (const event of beaver.sessions.getEventRecords(session_id)) if (!event.hidden) console.log(event.type)
+ * const types: string[] = []
+ * for await (const event of beaver.sessions.getEventRecords(session_id)) types.push(event.type)
+ * types.at(-1) // => 'task_completed'
  */
 export interface Sessions {
   /**

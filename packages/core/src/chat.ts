@@ -23,7 +23,12 @@ export type Usage = z.infer<typeof usage>
 /** The usage before the first call. */
 export const noUsage: Usage = { input_tokens: 0, output_tokens: 0, calls: 0 }
 
-/** The sum of two usages. */
+/**
+ * The sum of two usages.
+ *
+ * @example
+ * addUsage({ input_tokens: 100, output_tokens: 20, calls: 1 }, { input_tokens: 50, output_tokens: 5, calls: 1 }) // => { input_tokens: 150, output_tokens: 25, calls: 2 }
+ */
 export function addUsage(a: Usage, b: Usage): Usage {
   return { input_tokens: a.input_tokens + b.input_tokens, output_tokens: a.output_tokens + b.output_tokens, calls: a.calls + b.calls }
 }

@@ -44,7 +44,10 @@ export interface Problem {
 /**
  * A failure with a code. `message` is for people; `problems` lists the faults of an input and is empty for other failures.
  *
- * @example throw new BeaverError('not_found', `There is no task ${id}.`, { cause: error })
+ * @example
+ * const error = new BeaverError('not_found', 'There is no task task_1.')
+ * error.code // => 'not_found'
+ * error.message // => 'There is no task task_1.'
  */
 export class BeaverError extends Error {
   readonly code: ErrorCode
@@ -58,7 +61,13 @@ export class BeaverError extends Error {
   }
 }
 
-/** The message of any thrown value, for people. */
+/**
+ * The message of any thrown value, for people.
+ *
+ * @example
+ * messageOf(new Error('It is closed.')) // => 'It is closed.'
+ * messageOf('It is closed.') // => 'It is closed.'
+ */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
@@ -67,6 +76,10 @@ export function messageOf(error: unknown): string {
  * Asserts an invariant. A broken invariant crashes the actor that found it, and the supervisor of the actor decides what happens next.
  *
  * @throws {BeaverError} `internal` if the condition is false
+ * @example
+ * const places: number = 2
+ * invariant(places > 0, 'There is no place.')
+ * invariant(places > 2, 'There are too few places.') // throws internal
  */
 export function invariant(condition: unknown, message: string): asserts condition {
   if (!condition) throw new BeaverError('internal', message)

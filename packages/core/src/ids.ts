@@ -24,9 +24,13 @@ export const foreignId = z
   .refine((id) => !/\p{Cc}|\p{Cs}/u.test(id), 'must not contain control characters')
   .refine((id) => id === id.trim(), 'must not begin or end with a space')
 
+/** Parses the id of a task: {@link foreignId}. */
 export const taskId = foreignId as unknown as z.ZodType<TaskId, string>
+/** Parses the id of a session. */
 export const sessionId = foreignId as unknown as z.ZodType<SessionId, string>
+/** Parses the id of a run. */
 export const runId = foreignId as unknown as z.ZodType<RunId, string>
+/** Parses the id of a team run. */
 export const teamRunId = foreignId as unknown as z.ZodType<TeamRunId, string>
 
 /** The place of a task's log. Each task has one log. */
@@ -36,5 +40,10 @@ export interface LogId {
   readonly task: TaskId
 }
 
-/** A text that is different for each log. Use it as the key of a map. */
+/**
+ * A text that is different for each log. Use it as the key of a map.
+ *
+ * @example
+ * logKey(log) === logKey({ ...log }) // => true
+ */
 export const logKey = (log: LogId): string => `${log.tenant}\u0000${log.session}\u0000${log.task}`

@@ -10,7 +10,9 @@ export type JsonValue = string | number | boolean | null | readonly JsonValue[] 
 /** An object that JSON can express. */
 export type JsonObject = { readonly [key: string]: JsonValue }
 
+/** The schema of a JSON value. */
 export const jsonValue = z.json() as unknown as z.ZodType<JsonValue>
+/** The schema of a JSON object. */
 export const jsonObject = z.record(z.string(), z.json()) as unknown as z.ZodType<JsonObject>
 
 /**
@@ -18,7 +20,8 @@ export const jsonObject = z.record(z.string(), z.json()) as unknown as z.ZodType
  * non-finite numbers become `null`. Lone surrogates become U+FFFD, so that every language can read the text.
  *
  * @throws {BeaverError} `invalid_arguments` for data nested deeper than 1,000 levels
- * @example canonicalJson({ b: 1, a: [true, null] }) // '{"a":[true,null],"b":1}'
+ * @example
+ * canonicalJson({ b: 1, a: [true, null] }) // => '{"a":[true,null],"b":1}'
  */
 export function canonicalJson(value: unknown): string {
   // Most values were parsed from canonical text. `JSON.stringify` writes such a value canonically, and several times faster.

@@ -7,6 +7,7 @@ import { BeaverError } from './errors.ts'
 
 /** The names of the optimisations. */
 export const optimisations = ['batch_scheduling', 'batched_posts', 'group_commit', 'held_events', 'pure_tools_ahead', 'transient_map', 'v8_flags'] as const
+/** The name of an optimisation. */
 export type Optimisation = (typeof optimisations)[number]
 
 let off: ReadonlySet<string> = new Set()
@@ -16,6 +17,12 @@ let off: ReadonlySet<string> = new Set()
  *
  * @param names the value of the environment variable BEAVER_SWITCH_OFF: names separated by commas; empty or absent: all are on
  * @throws {BeaverError} `invalid_configuration` if a name is unknown
+ * @example
+ * switchOff('group_commit')
+ * isOn('group_commit') // => false
+ * switchOff(undefined)
+ * isOn('group_commit') // => true
+ * switchOff('speed') // throws invalid_configuration
  */
 export function switchOff(names: string | undefined): void {
   const wanted = (names ?? '').split(',').map((name) => name.trim())
@@ -25,5 +32,10 @@ export function switchOff(names: string | undefined): void {
   off = new Set(wanted)
 }
 
-/** Whether an optimisation is on. */
+/**
+ * Whether an optimisation is on.
+ *
+ * @example
+ * isOn('group_commit') // => true
+ */
 export const isOn = (optimisation: Optimisation): boolean => !off.has(optimisation)

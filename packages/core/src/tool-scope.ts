@@ -10,7 +10,9 @@ export interface ToolScope {
 /**
  * Applies the ceiling: `assembled ∩ allowed`, in the order of `assembled`. `null` allows all tools; `[]` allows none.
  *
- * @example applyToolScope(['read', 'write'], ['read', 'fetch']) // { effective: ['read'], dropped: ['fetch'] }
+ * @example
+ * applyToolScope(['read', 'write'], ['read', 'fetch']) // => { effective: ['read'], dropped: ['fetch'] }
+ * applyToolScope(['read', 'write'], null).effective // => ['read', 'write']
  */
 export function applyToolScope(assembled: readonly string[], allowed: readonly string[] | null): ToolScope {
   if (allowed === null) return { effective: assembled, dropped: [] }

@@ -11,7 +11,17 @@ interface Cell<Value> {
   value: Value | undefined
 }
 
-/** A Map whose deleted values are released at once. */
+/**
+ * A Map whose deleted values are released at once.
+ *
+ * @example
+ * const open = new TransientMap<string, number>()
+ * open.set('task_1', 1)
+ * open.set('task_2', 2)
+ * open.oldest() // => 'task_1'
+ * open.delete('task_1') // => true
+ * Array.from(open.values()) // => [2]
+ */
 export class TransientMap<Key, Value> {
   readonly #cells = new Map<Key, Cell<Value>>()
   readonly #empties = isOn('transient_map')

@@ -58,7 +58,9 @@ const openTasksMax = 10_000
  *
  * @example
  * await using service = new AgentService()
- * const { output_text } = await service.processDirect('Say what you are.')
+ * const { status, model } = await service.processDirect('Say what you are.')
+ * status // => 'completed'
+ * model // => 'beaver-simulated-1'
  */
 export class AgentService implements AsyncDisposable {
   readonly #settings: Settings
@@ -116,7 +118,12 @@ export class AgentService implements AsyncDisposable {
    * @throws {BeaverError} `wrong_state` unless the service is idle; `invalid_arguments`, `unknown_skill`, `unknown_profile`, `unknown_workflow`,
    *   `workspace_missing`, `conflict`: nothing was stored then; `timeout` if 10,000 tasks are open; `no_daemon` if the service was shut down before
    *   the task ended; `unreachable` if the runtime failed; the codes of `boot`
-   * @example const result = await service.processDirect('Summarise README.md', { sessionId: 'docs', onEvent: ({ type }) => console.log(type) })
+   * @example
+   * await using service = new AgentService()
+   * const types: string[] = []
+   * const result = await service.processDirect('Say what you are.', { sessionId: 'docs', onEvent: ({ type }) => types.push(type) })
+   * result.session_id // => 'docs'
+   * types.at(-1) // => 'task_completed'
    */
   async processDirect(task: TaskInput, options: TaskOptions = {}): Promise<AgentRunResult> {
     this.#must('processDirect')

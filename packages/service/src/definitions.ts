@@ -18,7 +18,9 @@ export interface WorkflowInput extends WorkflowDefinitionInput {
  *
  * @throws {BeaverError} `invalid_configuration`
  * @example
- * defineProfile({ name: 'clerk', system_prompt: 'You answer in one sentence.', tool_ids_inventory: ['system:read_file'] })
+ * const clerk = defineProfile({ name: 'clerk', system_prompt: 'You answer in one sentence.', tool_ids_inventory: ['system:read_file'] })
+ * clerk.name // => 'clerk'
+ * defineProfile({ name: '' }) // throws invalid_configuration
  */
 export function defineProfile(profile: AgentProfileInput): AgentProfileInput {
   const { diagnostics } = readProfile(profile)
@@ -31,6 +33,16 @@ export function defineProfile(profile: AgentProfileInput): AgentProfileInput {
  * checked when the service boots.
  *
  * @throws {BeaverError} `invalid_configuration`
+ * @example
+ * const sumUp = defineWorkflow({
+ *   id: 'sum_up',
+ *   description: 'Sums up a text. Choose it when someone asks what a text says.',
+ *   interfaceInputs: { text: { dataFlowType: 'STRING', required: true } },
+ *   interfaceOutputs: { summary: { dataFlowType: 'STRING' } },
+ *   nodes: [{ id: 'summary', kind: 'agent', instruction: 'Sum up in one sentence: {{ inputs.text }}' }],
+ * })
+ * sumUp.id // => 'sum_up'
+ * defineWorkflow({ ...sumUp, nodes: [] }) // throws invalid_configuration
  */
 export function defineWorkflow(workflow: WorkflowInput): WorkflowInput {
   const { id, ...file } = workflow

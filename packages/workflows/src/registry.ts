@@ -26,7 +26,13 @@ const byName: ReadonlyMap<string, Workflow> = new Map([...workflows, ...moreWork
 /** Other workflows of a task. They are no tools and have no prefixed name. */
 const directOnly: ReadonlyMap<string, Workflow> = new Map([[agentTeam.name, agentTeam]])
 
-/** The workflow tools that every root agent is offered, always in the same order. */
+/**
+ * The workflow tools that every root agent is offered, always in the same order.
+ *
+ * @example
+ * const names = createTeamWorkflowTools().map(({ name }) => name)
+ * names // => ['SequentialWorkflow', 'ConcurrentWorkflow', 'MixtureOfAgents', 'AgentRearrange', 'GraphWorkflow']
+ */
 export function createTeamWorkflowTools(): readonly Workflow[] {
   return [...workflows]
 }
@@ -34,7 +40,10 @@ export function createTeamWorkflowTools(): readonly Workflow[] {
 /**
  * The schemas of workflows that are sent in one request. Later tools refer to what an earlier one describes.
  *
- * @example workflowToolSchemas(createTeamWorkflowTools()).map(({ name }) => name)
+ * @example
+ * const schemas = workflowToolSchemas(createTeamWorkflowTools())
+ * schemas[0]?.name // => 'SequentialWorkflow'
+ * schemas[0]?.parameters['type'] // => 'object'
  */
 export function workflowToolSchemas(
   workflows: readonly Workflow[],
@@ -46,24 +55,44 @@ export function workflowToolSchemas(
 /**
  * The workflow with a short or prefixed name, or `null`. Names are compared exactly.
  *
- * @example findWorkflow('mcp_local_team_workflow_mcp_GraphWorkflow')?.name // 'GraphWorkflow'
+ * @example
+ * findWorkflow('mcp_local_team_workflow_mcp_GraphWorkflow')?.name // => 'GraphWorkflow'
+ * findWorkflow('graphworkflow') // => null
  */
 export function findWorkflow(name: string): Workflow | null {
   return byName.get(name.startsWith(workflowToolPrefix) ? name.slice(workflowToolPrefix.length) : name) ?? null
 }
 
-/** The workflow that a task without a root agent may be: a workflow tool, or AgentTeam. */
+/**
+ * The workflow that a task without a root agent may be: a workflow tool, or AgentTeam.
+ *
+ * @example
+ * findTaskWorkflow('AgentTeam')?.name // => 'AgentTeam'
+ * findTaskWorkflow('NoWorkflow') // => null
+ */
 export function findTaskWorkflow(name: string): Workflow | null {
   return directOnly.get(name) ?? findWorkflow(name)
 }
 
-/** The program that decides while a graph of this workflow runs. `null` if the graph alone decides. */
+/**
+ * The program that decides while a graph of this workflow runs. `null` if the graph alone decides.
+ *
+ * @example
+ * programOf('SequentialWorkflow') // => null
+ * programOf('MajorityVote') === null // => false
+ */
 export function programOf(workflow: string): TeamProgram | null {
   if (workflow.startsWith(definitionPrefix)) return definitionProgram
   return (directOnly.get(workflow) ?? byName.get(workflow))?.program ?? null
 }
 
-/** Whether a name, short or prefixed, is that of a workflow tool. */
+/**
+ * Whether a name, short or prefixed, is that of a workflow tool.
+ *
+ * @example
+ * isWorkflowTool('GraphWorkflow') // => true
+ * isWorkflowTool('read_file') // => false
+ */
 export function isWorkflowTool(name: string): boolean {
   return findWorkflow(name) !== null
 }

@@ -75,7 +75,14 @@ Call no ordinary tool before this choice. If you work alone, do not explain the 
 ${template}`
 }
 
-/** The message of a node: the team's task, the node's own instruction, its dependency outputs, and the evidence that its result must rest on. */
+/**
+ * The message of a node: the team's task, the node's own instruction, its dependency outputs, and the evidence that its result must rest on.
+ *
+ * @example
+ * const node = { task: 'Describe the tides.', instruction: 'Write one paragraph.', requiredEvidence: [] }
+ * const message = workerMessage({ ...node, dependencies: [{ node_id: 'researcher', output: 'Twice a day.' }] })
+ * message.includes('Twice a day.') // => true
+ */
 export function workerMessage(node: {
   task: string
   instruction: string

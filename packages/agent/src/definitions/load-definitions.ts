@@ -17,7 +17,14 @@ export interface LoadedDefinitions {
 
 const extension = '.json'
 
-/** Loads the workflow definitions of several folders. A faulty definition gives diagnostics and is left out. */
+/**
+ * Loads the workflow definitions of several folders. A faulty definition gives diagnostics and is left out.
+ *
+ * @example
+ * const { definitions, diagnostics } = await loadDefinitions(['./workflows'])
+ * definitions.map(({ name }) => name) // => ['workflow:sum_up']
+ * diagnostics // => []
+ */
 export async function loadDefinitions(folders: readonly string[]): Promise<LoadedDefinitions> {
   const library = new Map<string, WorkflowDefinitionFile>()
   const fileOf = new Map<string, string>()

@@ -22,6 +22,29 @@ import { think } from './think.ts'
  * Runs one AgentLoop to its end. Aborting `signal` cancels the run, and the reason of the abort is the text of the cancellation.
  *
  * @throws when the task no longer belongs to this daemon, and when an effect fails
+ * @example
+ * import { failurePolicies, systemClock } from '@beaver/core'
+ * import { memoryHost, rootSpec, scriptedProvider } from '@beaver/testing'
+ *
+ * const services: LoopServices = {
+ *   providers: onlyProvider(scriptedProvider([{ content: 'Twice a day.' }])),
+ *   tools: [],
+ *   skills: [],
+ *   definitions: [],
+ *   profiles: new Map(),
+ *   profileDefault: null,
+ *   failurePolicies,
+ *   clock: systemClock,
+ *   random: Math.random,
+ *   toolTimeoutMs: 60_000,
+ *   permissions: [],
+ *   skillSelection: 'off',
+ * }
+ * const host = memoryHost()
+ * const { status, facts } = await runAgentLoop(rootSpec(), services, host, AbortSignal.timeout(60_000))
+ * status // => 'completed'
+ * facts.outputText // => 'Twice a day.'
+ * host.types.at(-1) // => 'run_completed'
  */
 export async function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopHost, signal: AbortSignal): Promise<LoopEnd> {
   const known = spec.resume === null ? null : foldRun(spec.resume)

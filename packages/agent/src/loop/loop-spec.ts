@@ -169,6 +169,11 @@ export function requirementsOfPart(part: LoopPart): readonly EvidenceRequirement
  * Returns how an ended run ended.
  *
  * @param requirements what the run's facts are for. Default: all facts are kept.
+ * @example
+ * import { startRun } from '@beaver/core'
+ *
+ * loopEndOf(run).status // => 'completed'
+ * loopEndOf(startRun(run.start)).status // => 'failed'
  */
 export function loopEndOf(run: RunState, requirements?: readonly EvidenceRequirement[]): LoopEnd {
   return {

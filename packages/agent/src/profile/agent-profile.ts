@@ -34,7 +34,15 @@ const agentProfile = z.object(fields)
 /** The profile in the form of its file. */
 export type AgentProfileInput = Readonly<z.input<typeof agentProfile>>
 
-/** Reads the profile from the JSON of a file. `profile` is `null` if it cannot be used. */
+/**
+ * Reads the profile from the JSON of a file. `profile` is `null` if it cannot be used.
+ *
+ * @example
+ * readProfile({ name: 'clerk', system_prompt: 'You answer in one sentence.' }).profile?.name // => 'clerk'
+ * const { profile, diagnostics } = readProfile({ name: 7 })
+ * profile // => null
+ * diagnostics.map(({ code, path }) => [code, path]) // => [['invalid_profile', 'name']]
+ */
 export function readProfile(json: unknown): { readonly profile: AgentProfile | null; readonly diagnostics: readonly ProfileDiagnostic[] } {
   const parsed = agentProfile.safeParse(json)
   if (!parsed.success) {

@@ -40,12 +40,24 @@ export interface CatalogEntry {
   readonly schema: ToolSchema
 }
 
-/** What a root agent without a profile has: every tool and the five workflow tools. */
+/**
+ * What a root agent without a profile has: every tool and the five workflow tools.
+ *
+ * @example
+ * defaultInventory({ tools: [], definitions: [] }).teamWorkflows.length // => 5
+ */
 export function defaultInventory({ tools }: ToolCatalog): Inventory {
   return { tools, teamWorkflows: createTeamWorkflowTools(), definitions: [], diagnostics: [] }
 }
 
-/** Resolves the ids of an inventory against the catalog. It never throws. */
+/**
+ * Resolves the ids of an inventory against the catalog. It never throws.
+ *
+ * @example
+ * const { teamWorkflows, diagnostics } = resolveInventory(['system:GraphWorkflow', 'system:fly'], { tools: [], definitions: [] })
+ * teamWorkflows.map(({ name }) => name) // => ['GraphWorkflow']
+ * diagnostics.map(({ index, code }) => [index, code]) // => [[1, 'unknown_tool']]
+ */
 export function resolveInventory(ids: readonly string[], catalog: ToolCatalog): Inventory {
   const tools = new Map<string, Tool>()
   const teamWorkflows = new Map<string, Workflow>()
@@ -92,7 +104,13 @@ export function resolveInventory(ids: readonly string[], catalog: ToolCatalog): 
   }
 }
 
-/** Every tool that an inventory may list, in a fixed order. */
+/**
+ * Every tool that an inventory may list, in a fixed order.
+ *
+ * @example
+ * const echo = defineTool({ name: 'echo', description: 'Repeats a text.', input: z.strictObject({ text: z.string() }), run: ({ text }) => text })
+ * catalogEntries({ tools: [echo], definitions: [] })[0]?.id // => 'system:echo'
+ */
 export function catalogEntries({ tools, definitions }: ToolCatalog): readonly CatalogEntry[] {
   const schemaOf = ({ name, description, parameters }: ToolSchema): ToolSchema => ({ name, description, parameters })
   return [

@@ -11,7 +11,14 @@ export interface LoadedProfiles {
   readonly diagnostics: readonly LoadDiagnostic[]
 }
 
-/** Loads profiles and checks their inventories against the catalog. Ids that name nothing stay in the profile and add no tool. */
+/**
+ * Loads profiles and checks their inventories against the catalog. Ids that name nothing stay in the profile and add no tool.
+ *
+ * @example
+ * const { profiles, diagnostics } = await loadProfiles(['./profiles/clerk.json'], { tools: [], definitions: [] })
+ * profiles.get('clerk')?.systemPrompt // => 'You answer in one sentence.'
+ * diagnostics // => []
+ */
 export async function loadProfiles(files: readonly string[], catalog: ToolCatalog): Promise<LoadedProfiles> {
   const profiles = new Map<string, AgentProfile>()
   const fileOf = new Map<string, string>()

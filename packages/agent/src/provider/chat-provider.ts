@@ -57,7 +57,14 @@ export interface ChatProvider {
   chat(request: ChatRequest): Promise<ChatAnswer>
 }
 
-/** Why a call has no answer. `class` decides what happens next: see `failurePolicies` in core. */
+/**
+ * Why a call has no answer. `class` decides what happens next: see `failurePolicies` in core.
+ *
+ * @example
+ * const error = new ProviderError('rate_limited', 'The provider is busy.', { status: 429, retryAfterMs: 2_000 })
+ * error.class // => 'rate_limited'
+ * error.retryAfterMs // => 2_000
+ */
 export class ProviderError extends Error {
   readonly class: FailureClass
   /** The HTTP status, if there was a response. */

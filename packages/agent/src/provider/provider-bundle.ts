@@ -14,7 +14,17 @@ export interface ProviderBundle {
   readonly embeddings: EmbeddingProvider | null
 }
 
-/** A bundle with only a main provider. */
+/**
+ * A bundle with only a main provider.
+ *
+ * @example
+ * const parrot: ChatProvider = {
+ *   name: 'parrot',
+ *   model: 'parrot-1',
+ *   chat: () => Promise.reject(new ProviderError('provider_unavailable', 'The parrot sleeps.')),
+ * }
+ * onlyProvider(parrot).main.model // => 'parrot-1'
+ */
 export function onlyProvider(main: ChatProvider): ProviderBundle {
   return { main, fallback: null, auxiliary: null, embeddings: null }
 }

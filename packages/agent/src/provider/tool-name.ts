@@ -14,7 +14,9 @@ const escapes = /-(?:-|_|[0-9A-F]{2}|u[0-9A-F]{4})/g
 /**
  * The name by which a provider knows a tool.
  *
- * @example toolNameAtProvider('workflow:summarize_text') // 'workflow-_summarize_text'
+ * @example
+ * toolNameAtProvider('workflow:summarize_text') // => 'workflow-_summarize_text'
+ * toolNameAtProvider('read_file') // => 'read_file'
  */
 export function toolNameAtProvider(name: string): string {
   if (fits.test(name)) return name
@@ -30,13 +32,25 @@ export function toolNameFromProvider(name: string): string {
   return decoded !== name && toolNameAtProvider(decoded) === name ? decoded : name
 }
 
-/** Finds the tools that a provider's names mean: first among the offered tools, then by spelling. */
+/**
+ * Finds the tools that a provider's names mean: first among the offered tools, then by spelling.
+ *
+ * @example
+ * const nameOf = toolNamesFromProvider([{ name: 'workflow:summarize_text' }])
+ * nameOf('workflow-_summarize_text') // => 'workflow:summarize_text'
+ */
 export function toolNamesFromProvider(offered: readonly { readonly name: string }[]): (name: string) => string {
   const byEncoding = new Map(offered.map(({ name }) => [toolNameAtProvider(name), name]))
   return (name) => byEncoding.get(name) ?? toolNameFromProvider(name)
 }
 
-/** Finds two different tools that a provider could not tell apart. Returns `null` if there are none. */
+/**
+ * Finds two different tools that a provider could not tell apart. Returns `null` if there are none.
+ *
+ * @example
+ * toolNameCollision(['read_file', 'write_file']) // => null
+ * toolNameCollision(['workflow:sum', 'workflow-_sum']) // => ['workflow:sum', 'workflow-_sum']
+ */
 export function toolNameCollision(names: readonly string[]): readonly [string, string] | null {
   const byEncoding = new Map<string, string>()
   for (const name of names) {

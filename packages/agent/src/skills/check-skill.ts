@@ -38,7 +38,18 @@ const bodyCharsAdvised = 20_000
 const descriptionCharsAdvised = 40
 const known = ['name', 'description', 'license', 'compatibility', 'metadata', 'allowed-tools']
 
-/** A missing SKILL.md breaks a rule too: a folder without one is not valid. */
+/**
+ * Checks a skill's folder against the rules, and says whether Beaver loads it.
+ * A missing SKILL.md breaks a rule too: a folder without one is not valid.
+ *
+ * @example
+ * const { valid, name, advice } = await checkSkill('./skills/tides')
+ * valid // => true
+ * name // => 'tides'
+ * advice // => []
+ * const { problems } = await checkSkill('./skills/tides/reference')
+ * problems.length // => 1
+ */
 export async function checkSkill(folder: string): Promise<SkillCheck> {
   const folderName = basename(resolve(folder))
   const told: SkillCheck['told'][number][] = []

@@ -23,7 +23,14 @@ export type Tell = (severity: LoadDiagnostic['severity'], message: string) => vo
 const skillsMax = 2_000
 const nameCharsMax = 200
 
-/** Loads the skills of several folders. A folder that does not exist contains none. */
+/**
+ * Loads the skills of several folders. A folder that does not exist contains none.
+ *
+ * @example
+ * const { skills, diagnostics } = await loadSkills(['./skills'])
+ * skills.map(({ name }) => name) // => ['tides']
+ * diagnostics // => []
+ */
 export async function loadSkills(folders: readonly string[]): Promise<LoadedSkills> {
   const skills = new Map<string, Skill>()
   const diagnostics: LoadDiagnostic[] = []
@@ -60,7 +67,16 @@ async function foldersIn(parent: string, diagnostics: LoadDiagnostic[]): Promise
   }
 }
 
-/** Reads one SKILL.md. Returns `null` if it cannot be used, and reports the reason. */
+/**
+ * Reads one SKILL.md. Returns `null` if it cannot be used, and reports the reason.
+ *
+ * @example
+ * const bytes = new TextEncoder().encode('---\nname: tides\ndescription: Describes tides.\n---\nName the harbour.')
+ * const told: string[] = []
+ * const skill = parseSkill({ bytes, folder: '/skills/tides', folderName: 'tides' }, (_, message) => told.push(message))
+ * skill?.name // => 'tides'
+ * told // => []
+ */
 export function parseSkill(source: { bytes: Uint8Array; folder: string; folderName: string }, tell: Tell): Skill | null {
   const read = readFrontMatter(source.bytes)
   if (!read.ok) return reject(read.reason)

@@ -8,7 +8,15 @@ export interface SkillPlace {
   readonly folder: string
 }
 
-/** @param options `configured`: the folders of the configuration; `workspace`: the folder that contains `skills`. All paths are absolute. */
+/**
+ * The folders in which skills are looked for, in the order in which they win a name.
+ *
+ * @param options `configured`: the folders of the configuration; `workspace`: the folder that contains `skills`. All paths are absolute.
+ * @example
+ * const places = skillPlaces({ configured: ['/srv/skills'], workspace: '/srv/notes' })
+ * places.map(({ source }) => source) // => ['configured', 'workspace', 'built-in']
+ * places[1]?.folder // => '/srv/notes/skills'
+ */
 export function skillPlaces(options: { readonly configured: readonly string[]; readonly workspace: string }): SkillPlace[] {
   const builtin = fileURLToPath(new URL('../../../../skills', import.meta.url))
   const places: SkillPlace[] = [

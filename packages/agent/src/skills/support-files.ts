@@ -21,7 +21,15 @@ export interface SupportFiles {
   readonly more: boolean
 }
 
-/** @throws the abort of `signal` */
+/**
+ * Lists the files of a skill besides its SKILL.md, with paths relative to its folder.
+ *
+ * @throws the abort of `signal`
+ * @example
+ * const { files, more } = await listSupportFiles({ name: 'tides', folder: './skills/tides' }, AbortSignal.timeout(5_000))
+ * files // => ['reference/harbours.md']
+ * more // => false
+ */
 export async function listSupportFiles(skill: Pick<Skill, 'name' | 'folder'>, signal: AbortSignal): Promise<SupportFiles> {
   const files: string[] = []
   let lookedAt = 0
@@ -46,6 +54,11 @@ export async function listSupportFiles(skill: Pick<Skill, 'name' | 'folder'>, si
  *
  * @param path relative to the skill's folder
  * @throws {ToolFailure} `outside_skill`, `not_found`, `not_a_file`, `binary_file`, `unreadable`
+ * @example
+ * const skill = { name: 'tides', folder: './skills/tides' }
+ * const { text } = await readSupportFile(skill, 'reference/harbours.md', { offset: 0, bytesMax: 10 })
+ * text // => '# Harbours'
+ * await readSupportFile(skill, '../../tools.ts', { offset: 0, bytesMax: 10 }) // throws outside_skill
  */
 export async function readSupportFile(
   skill: Pick<Skill, 'name' | 'folder'>,

@@ -44,7 +44,19 @@ export interface ExternalTools {
   call(call: ExternalCall, signal: AbortSignal): Promise<ExternalResult>
 }
 
-/** The external tool in the form that a loop uses. */
+/**
+ * The external tool in the form that a loop uses.
+ *
+ * @example
+ * const search = externalTool({
+ *   name: 'github_search',
+ *   description: 'Searches issues.',
+ *   parameters: { type: 'object', properties: { query: { type: 'string' } } },
+ *   idempotent: true,
+ *   permission: 'allow',
+ * })
+ * search.inHost // => true
+ */
 export function externalTool(external: ExternalTool): Tool {
   return {
     ...external,

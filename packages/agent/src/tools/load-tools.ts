@@ -16,7 +16,14 @@ export interface LoadedTools {
   readonly diagnostics: readonly LoadDiagnostic[]
 }
 
-/** Returns `builtin` and then the tools of the modules. The tools of a module are its exports by name, including lists of tools. */
+/**
+ * Returns `builtin` and then the tools of the modules. The tools of a module are its exports by name, including lists of tools.
+ *
+ * @example
+ * const { tools, diagnostics } = await loadTools([], ['./tools.ts'])
+ * tools.map(({ name }) => name) // => ['days_between']
+ * diagnostics // => []
+ */
 export async function loadTools(builtin: readonly Tool[], files: readonly string[]): Promise<LoadedTools> {
   const tools = new Map(builtin.map((tool) => [tool.name, tool]))
   const own = new Map<string, string>()

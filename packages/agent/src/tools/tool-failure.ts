@@ -1,6 +1,11 @@
 // The errors that a tool throws for the model to read. Their names and codes cross the border of a cell; their classes do not.
 
-/** The arguments do not fit the tool. The message is for the model: it says what to change. */
+/**
+ * The arguments do not fit the tool. The message is for the model: it says what to change.
+ *
+ * @example
+ * new ToolInputError('Give a bed, such as "north".').name // => 'ToolInputError'
+ */
 export class ToolInputError extends Error {
   constructor(message: string) {
     super(message)
@@ -8,7 +13,13 @@ export class ToolInputError extends Error {
   }
 }
 
-/** A failure that the model should read: what happened, to which thing, and what to do. `code` is for programs. */
+/**
+ * A failure that the model should read: what happened, to which thing, and what to do. `code` is for programs.
+ *
+ * @example
+ * const failure = new ToolFailure('not_found', 'There is no bed "west". The beds are north and south.')
+ * failure.code // => 'not_found'
+ */
 export class ToolFailure extends Error {
   readonly code: string
   constructor(code: string, message: string) {

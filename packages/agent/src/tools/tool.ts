@@ -113,13 +113,15 @@ export interface ToolDefinition<Input extends z.ZodType> {
  *
  * @throws {BeaverError} `invalid_configuration` if no model could call it: a bad name, no description, an input that is no object
  * @example
- * defineTool({
+ * const add = defineTool({
  *   name: 'add',
  *   description: 'Adds two numbers.',
  *   input: z.strictObject({ a: z.number(), b: z.number() }),
  *   pure: true,
  *   run: ({ a, b }) => a + b,
  * })
+ * add.idempotent // => true
+ * add.inputFault?.({ a: 1, b: 2 }) // => null
  */
 export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<Input>): Tool {
   const fault = definitionFault(definition)

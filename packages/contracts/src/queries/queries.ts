@@ -14,6 +14,7 @@ import { timeline } from './timeline.ts'
 
 const table = { tasks, task, approvals, timeline, events, search, session_search: sessionSearch, audit, status, open_tasks: openTasks } as const
 
+/** The name of a query. */
 export type QueryName = keyof typeof table
 type Asked = { [Name in QueryName]: z.input<(typeof table)[Name]['input']> }
 type Read = { [Name in QueryName]: z.output<(typeof table)[Name]['input']> }
@@ -22,6 +23,7 @@ type Answers = { [Name in QueryName]: z.output<(typeof table)[Name]['output']> }
 export type QueryInput<Name extends QueryName> = Asked[Name]
 /** What the one who answers reads: defaults are filled in. */
 export type QueryRead<Name extends QueryName> = Read[Name]
+/** The answer of a query. */
 export type QueryOutput<Name extends QueryName> = Answers[Name]
 
 /** The contracts of all queries. Indexed by a type parameter, the input and the output belong to the same query. */

@@ -7,7 +7,8 @@ const charsPerToken = 4
  * About one token for four characters of alphabetic scripts, and one token for each character of Chinese, Japanese and Korean.
  * Models differ: the estimate for English prose is within a fifth of the real number. Code and tables often have more tokens than estimated.
  *
- * @example estimateTokens('four') // 1
+ * @example
+ * estimateTokens('four') // => 1
  */
 export function estimateTokens(text: string): number {
   let wide = 0

@@ -8,7 +8,11 @@ import { modelPrices, type Price } from './model-prices.ts'
  * The cost in USD; `null` if it is not known.
  *
  * @param overrides prices that replace or extend the known ones, in USD per million tokens
- * @example costOf('gpt-5-mini-2025-08-07', { input_tokens: 1_000_000, output_tokens: 0, calls: 1 }) // 0.25
+ * @example
+ * const usage = { input_tokens: 1_000_000, output_tokens: 0, calls: 1 }
+ * costOf('gpt-5-mini-2025-08-07', usage) // => 0.25
+ * costOf('my-model', usage) // => null
+ * costOf('my-model', usage, { 'my-model': { input: 2, output: 8 } }) // => 2
  */
 export function costOf(model: string, usage: Usage, overrides: Readonly<Record<string, Price>> = {}): number | null {
   const price = priceIn(overrides, model) ?? priceIn(modelPrices, model)

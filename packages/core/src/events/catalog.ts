@@ -265,9 +265,16 @@ export const visibleEventTypes: ReadonlySet<EventType> = new Set(['user_message_
 
 /** The events that end a task. If a log contains several, the first one counts. */
 export const terminalTaskEvents = ['task_completed', 'task_incomplete', 'task_failed', 'task_cancelled'] as const
+/** The type of an event that ends a task. */
 export type TerminalTaskEvent = (typeof terminalTaskEvents)[number]
 
-/** Whether an event of this type ends its task. */
+/**
+ * Whether an event of this type ends its task.
+ *
+ * @example
+ * isTerminalTaskEvent('task_completed') // => true
+ * isTerminalTaskEvent('run_completed') // => false
+ */
 export function isTerminalTaskEvent(type: string): type is TerminalTaskEvent {
   return (terminalTaskEvents as readonly string[]).includes(type)
 }
@@ -276,7 +283,8 @@ export function isTerminalTaskEvent(type: string): type is TerminalTaskEvent {
  * Makes an event.
  *
  * @param ofRun the run to which the event belongs; absent: it belongs to the task or to a team
- * @example event('task_claimed', { daemon: 'daemon_01k…' })
+ * @example
+ * event('task_claimed', { daemon: 'daemon_01k' }) // => { type: 'task_claimed', data: { daemon: 'daemon_01k' } }
  */
 export function event<T extends EventType>(type: T, data: DataOf<T>, ofRun?: string): DomainEvent {
   return (ofRun === undefined ? { type, data } : { type, runId: ofRun, data }) as DomainEvent

@@ -12,7 +12,15 @@ import type { EvidenceCheck, EvidenceDemands, EvidenceRequirement, MachineRequir
 import type { RunFacts } from './run-facts.ts'
 import { listed, quoted, times, type Verdict } from './verdict.ts'
 
-/** Checks everything that a node demands, each field in its order. A node that demands nothing has no checks. */
+/**
+ * Checks everything that a node demands, each field in its order. A node that demands nothing has no checks.
+ *
+ * @example
+ * const facts = { outputText: 'Spring tide', outputSeq: 9, tools: [] }
+ * const { passed, checks } = evaluateNode({ required_evidence: [], validation_rules: [{ kind: 'output_length', max: 5 }] }, facts)
+ * passed // => false
+ * checks.map(({ field, status }) => [field, status]) // => [['validation_rules', 'failed']]
+ */
 export function evaluateNode(demands: EvidenceDemands, facts: RunFacts): { passed: boolean; checks: EvidenceCheck[] } {
   const { required_evidence, validation_rules = [], evidence_contract } = demands
   const required = evaluateEvidence(required_evidence, facts)
@@ -30,7 +38,10 @@ export function evaluateNode(demands: EvidenceDemands, facts: RunFacts): { passe
 /**
  * Checks a list of requirements, in their order. It passes if no check failed; a check that is `not_checked` does not fail.
  *
- * @example evaluateEvidence([{ kind: 'tool_succeeded', tool: 'web_search' }], facts).passed
+ * @example
+ * const facts = { outputText: 'Spring tide: 4.1 m', outputSeq: 9, tools: [] }
+ * evaluateEvidence([{ kind: 'output_contains', texts: ['4.1 m'] }], facts).passed // => true
+ * evaluateEvidence([{ kind: 'tool_succeeded', tool: 'web_search' }], facts).passed // => false
  */
 export function evaluateEvidence(requirements: readonly EvidenceRequirement[], facts: RunFacts): { passed: boolean; checks: EvidenceCheck[] } {
   const checks = requirements.map((requirement) => check(requirement, facts))

@@ -147,7 +147,13 @@ type Schema = Readonly<Record<string, unknown>>
 
 const isSchema = (value: unknown): value is Schema => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The content of a text that is exactly one fenced block; any other text is only trimmed. */
+/**
+ * The content of a text that is exactly one fenced block; any other text is only trimmed.
+ *
+ * @example
+ * withoutFence('```json\n{"a": 1}\n```') // => '{"a": 1}'
+ * withoutFence(' {"a": 1} ') // => '{"a": 1}'
+ */
 export function withoutFence(text: string): string {
   const trimmed = text.trim()
   const fence = /^(?:`{3,}|~{3,})/.exec(trimmed)?.[0]

@@ -9,7 +9,7 @@ import { messageOf } from '../errors.ts'
  *
  * @example
  * const pattern = compilePattern('^total: [0-9]+$')
- * if ('test' in pattern) pattern.test('total: 12') // true
+ * if ('test' in pattern) pattern.test('total: 12') // => true
  */
 export function compilePattern(pattern: string): { readonly test: (text: string) => boolean } | { readonly fault: string } {
   try {

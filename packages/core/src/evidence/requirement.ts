@@ -52,7 +52,12 @@ export interface EvidenceDemands {
   readonly evidence_contract?: string | undefined
 }
 
-/** The requirements that are checked for a node, in the order of the fields. */
+/**
+ * The requirements that are checked for a node, in the order of the fields.
+ *
+ * @example
+ * requirementsOf({ required_evidence: ['Name a source.'], validation_rules: [{ kind: 'output_length', max: 500 }] }).length // => 2
+ */
 export function requirementsOf(demands: EvidenceDemands): readonly EvidenceRequirement[] {
   return demands.validation_rules === undefined ? demands.required_evidence : [...demands.required_evidence, ...demands.validation_rules]
 }

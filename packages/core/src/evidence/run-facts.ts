@@ -16,6 +16,10 @@ export interface RunFacts {
  * The facts of a run.
  *
  * @param requirements the requirements that will read the facts; absent: all facts are kept
+ * @example
+ * const { outputText, tools } = factsOf(run)
+ * outputText === run.outputText // => true
+ * tools // => []
  */
 export function factsOf(run: RunState, requirements?: readonly EvidenceRequirement[]): RunFacts {
   const { outputText, outputSeq, facts, files } = run
@@ -49,7 +53,12 @@ function needOf(requirement: EvidenceRequirement, { tool, success }: ToolFact): 
   }
 }
 
-/** The paths that the requirements name, each once. */
+/**
+ * The paths that the requirements name, each once.
+ *
+ * @example
+ * filesToFind(['Name a source.', { kind: 'files_exist', paths: ['report.md', 'report.md'] }]) // => ['report.md']
+ */
 export function filesToFind(requirements: readonly EvidenceRequirement[]): string[] {
   return [...new Set(requirements.flatMap((each) => (typeof each === 'object' && each.kind === 'files_exist' ? each.paths : [])))]
 }

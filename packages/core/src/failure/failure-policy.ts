@@ -62,6 +62,9 @@ export interface RetryChange {
  *
  * @param change.outageMsMax how long a run waits for a provider that is away. Default: one hour
  * @param change.limitMsMax how long a run waits for a rate limit. Default: one hour
+ * @example
+ * const policies = policiesWith({ retries: { rate_limited: { triesMax: 2 } } })
+ * policies.rate_limited.action === 'retry' && policies.rate_limited.triesMax // => 2
  */
 export function policiesWith(change: {
   readonly retries?: Readonly<Partial<Record<FailureClass, RetryChange | undefined>>>
@@ -103,7 +106,9 @@ export interface FailedTries {
  * between the minimum and the ceiling, and later tries between half the ceiling and the ceiling. `retryAfterMs` raises the pause as far as the policy
  * allows.
  *
- * @example retryPauseMs(failurePolicies.rate_limited, { tries: 1, waitedMs: 0, random: 0.5 }) // 750
+ * @example
+ * retryPauseMs(failurePolicies.rate_limited, { tries: 1, waitedMs: 0, random: 0.5 }) // => 750
+ * retryPauseMs(failurePolicies.refusal, { tries: 1, waitedMs: 0, random: 0.5 }) // => null
  */
 export function retryPauseMs(policy: FailurePolicy, { tries, waitedMs, random, retryAfterMs = 0 }: FailedTries): number | null {
   if (policy.action !== 'retry') return null
@@ -120,6 +125,10 @@ export function retryPauseMs(policy: FailurePolicy, { tries, waitedMs, random, r
 /**
  * The longest time from the first failed try until the run fails, in milliseconds, if every try takes at most `tryMs` and servers ask for no longer
  * pauses; `null` for a policy that does not retry.
+ *
+ * @example
+ * retryTimeMsMax(failurePolicies.malformed_output, 60_000) // => 180_300
+ * retryTimeMsMax(failurePolicies.refusal, 60_000) // => null
  */
 export function retryTimeMsMax(policy: FailurePolicy, tryMs: number): number | null {
   if (policy.action !== 'retry') return null

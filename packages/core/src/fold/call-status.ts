@@ -9,13 +9,23 @@ export interface CallProgress {
   readonly result: string | null
 }
 
-/** Whether a person was asked about the call and has not decided. */
+/**
+ * Whether a person was asked about the call and has not decided.
+ *
+ * @example
+ * callWaits({ approval: 'requested', result: null }) // => true
+ * callWaits({ approval: 'granted', result: null }) // => false
+ */
 export const callWaits = ({ approval, result }: CallProgress): boolean => result === null && approval === 'requested'
 
 /**
  * What a run with these calls does.
  *
  * @returns `thinking` if every call has a result; `waiting_for_approval` if each call without a result waits for a person
+ * @example
+ * statusOfCalls([]) // => 'thinking'
+ * statusOfCalls([{ approval: 'requested', result: null }]) // => 'waiting_for_approval'
+ * statusOfCalls([{ approval: 'requested', result: null }, { approval: null, result: null }]) // => 'acting'
  */
 export function statusOfCalls(calls: Iterable<CallProgress>): 'thinking' | 'acting' | 'waiting_for_approval' {
   let [open, waiting] = [0, 0]

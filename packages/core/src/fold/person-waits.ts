@@ -23,7 +23,14 @@ export interface OfCall extends OfRun {
   readonly callId: string
 }
 
-/** Notes that a call of the run begins to wait. */
+/**
+ * Notes that a call of the run begins to wait.
+ *
+ * @example
+ * const waits: PersonWaits = new Map()
+ * waitBegan(waits, { runId: 'run_1', teamRunId: null, callId: 'call_1' }, 1_000)
+ * waitedMs(waits, 'run_1', 4_000) // => 3_000
+ */
 export function waitBegan(waits: PersonWaits, of: OfCall, atMs: number): void {
   for (const id of idsOf(of)) {
     const wait = waits.get(id) ?? { calls: new Set<string>(), sinceMs: atMs, totalMs: 0 }
@@ -33,12 +40,29 @@ export function waitBegan(waits: PersonWaits, of: OfCall, atMs: number): void {
   }
 }
 
-/** Notes that a call stops waiting: it was decided, or its run no longer needs it. */
+/**
+ * Notes that a call stops waiting: it was decided, or its run no longer needs it.
+ *
+ * @example
+ * const waits: PersonWaits = new Map()
+ * const call = { runId: 'run_1', teamRunId: null, callId: 'call_1' }
+ * waitBegan(waits, call, 1_000)
+ * waitEnded(waits, call, 2_000)
+ * waitedMs(waits, 'run_1', 9_000) // => 1_000
+ */
 export function waitEnded(waits: PersonWaits, of: OfCall, atMs: number): void {
   for (const id of idsOf(of)) end(waits.get(id), keyOf(of), atMs)
 }
 
-/** Notes the end of a run: none of its calls waits any more. */
+/**
+ * Notes the end of a run: none of its calls waits any more.
+ *
+ * @example
+ * const waits: PersonWaits = new Map()
+ * waitBegan(waits, { runId: 'run_1', teamRunId: 'team_1', callId: 'call_1' }, 1_000)
+ * waitsOver(waits, { runId: 'run_1', teamRunId: 'team_1' }, 3_000)
+ * waitedMs(waits, 'team_1', 9_000) // => 2_000
+ */
 export function waitsOver(waits: PersonWaits, of: OfRun, atMs: number): void {
   for (const call of [...(waits.get(of.runId)?.calls ?? [])]) for (const id of idsOf(of)) end(waits.get(id), call, atMs)
 }
@@ -47,6 +71,8 @@ export function waitsOver(waits: PersonWaits, of: OfRun, atMs: number): void {
  * How long a run or a team run has waited so far, in milliseconds.
  *
  * @param id the id of a run or of a team run
+ * @example
+ * waitedMs(new Map(), 'run_1', 4_000) // => 0
  */
 export function waitedMs(waits: PersonWaits, id: string, atMs: number): number {
   const wait = waits.get(id)

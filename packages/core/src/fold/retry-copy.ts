@@ -21,6 +21,10 @@ import type { TeamState } from './team-state.ts'
  * @param into the new task; `taskseq` is the position of the first returned event in its log
  * @returns `task_log_copied`, then the kept events, in the order of the old log
  * @throws {BeaverError} `internal` if the task has not ended
+ * @example
+ * const failed = events.map((each) => (each.type === 'task_completed' ? { ...each, ...event('task_failed', each.data) } : each))
+ * const [copied] = retryCopy(failed, { taskId: taskId.parse('task_2'), taskseq: 2 })
+ * copied?.type // => 'task_log_copied'
  */
 export function retryCopy(events: readonly RecordedEvent[], into: { taskId: TaskId; taskseq: number }): DomainEvent[] {
   const task = foldTask(events)

@@ -88,7 +88,12 @@ export interface RunState {
   readonly failure: Failure | null
 }
 
-/** The state of a run at its start. */
+/**
+ * The state of a run at its start.
+ *
+ * @example
+ * startRun(run.start).status // => 'assembling'
+ */
 export function startRun(start: DataOf<'run_started'>): RunState {
   return {
     start,
@@ -120,15 +125,34 @@ export function startRun(start: DataOf<'run_started'>): RunState {
   }
 }
 
-/** Whether the run has ended: it completed, failed or was cancelled. */
+/**
+ * Whether the run has ended: it completed, failed or was cancelled.
+ *
+ * @example
+ * runEnded(startRun(run.start)) // => false
+ * runEnded(run) // => true
+ */
 export const runEnded = (run: RunState): boolean => run.status === 'completed' || run.status === 'failed' || run.status === 'cancelled'
 
-/** The message that activates a skill. It contains the body of the skill. */
+/**
+ * The message that activates a skill. It contains the body of the skill.
+ *
+ * @example
+ * skillMessage({ name: 'tides', content: 'Name the harbour.' }).content // => '<activated_skill name="tides">\nName the harbour.\n</activated_skill>'
+ */
 export function skillMessage(skill: { name: string; content: string }): ChatMessage {
   return { role: 'user', content: `<activated_skill name=${JSON.stringify(skill.name)}>\n${skill.content}\n</activated_skill>` }
 }
 
-/** The state after an event of this run. An event that does not concern the run changes nothing. */
+/**
+ * The state after an event of this run. An event that does not concern the run changes nothing.
+ *
+ * @example
+ * const started = startRun(run.start)
+ * const next = evolveRun(started, event('system_prompt_snapshotted', { content: 'You are brief.' }, run.start.run_id), { taskseq: 2 })
+ * next.messages // => [{ role: 'system', content: 'You are brief.' }]
+ * started.messages // => []
+ */
 export function evolveRun(run: RunState, event: DomainEvent, { taskseq }: Pick<EventPlace, 'taskseq'>): RunState {
   if (runEnded(run)) return run
   switch (event.type) {

@@ -9,7 +9,13 @@ import type { RunState } from './run-state.ts'
 
 type Compacted = DataOf<'context_compacted'>
 
-/** The text that a model reads in place of a result. If the result was cut, the text begins with its kept part. */
+/**
+ * The text that a model reads in place of a result. If the result was cut, the text begins with its kept part.
+ *
+ * @example
+ * resultReference({ call_id: 'call_1', tool_name: 'read', chars: 90_000 })
+ *   .startsWith('[result of read, call call_1: 90000 characters') // => true
+ */
 export function resultReference({ call_id, tool_name, chars, kept_chars: kept }: Compacted['results'][number], content = ''): string {
   if (kept !== undefined)
     return `${content.slice(0, kept).toWellFormed()}\n[cut: ${chars - kept} of the ${chars} characters of ${tool_name}, call ${call_id}, left out because the conversation was too long]`
@@ -19,6 +25,9 @@ export function resultReference({ call_id, tool_name, chars, kept_chars: kept }:
 /**
  * The index of the newest answer that calls tools; the number of messages if there is none. That answer and the messages after it are never removed
  * as a whole.
+ *
+ * @example
+ * newestExchange([{ role: 'user', content: 'Add 1 and 2.' }]) // => 1
  */
 export function newestExchange(messages: readonly ChatMessage[]): number {
   const index = messages.findLastIndex((message) => message.role === 'assistant' && message.tool_calls !== undefined)

@@ -40,7 +40,9 @@ interface Run {
  * Finds the losses in the events of one task, which are given in order.
  *
  * @example
- * const { charged, suspects } = ownerLosses(loaded.events)
+ * const { charged, suspects } = ownerLosses(events)
+ * charged // => 0
+ * suspects.names // => []
  */
 export function ownerLosses(events: Iterable<DomainEvent>): OwnerLosses {
   const runs = new Map<string, Run>()

@@ -40,7 +40,12 @@ export interface TaskState {
   ended: { readonly type: TerminalTaskEvent; readonly data: DataOf<TerminalTaskEvent> } | null
 }
 
-/** The state of a task before its first event. */
+/**
+ * The state of a task before its first event.
+ *
+ * @example
+ * newTask().status // => 'submitted'
+ */
 export function newTask(): TaskState {
   return {
     submitted: null,
@@ -66,7 +71,8 @@ export function newTask(): TaskState {
  *
  * @example
  * const task = foldTask(events)
- * if (task.ended !== null) console.log(task.status, task.ended.data.final_output)
+ * task.status // => 'completed'
+ * task.runs.size // => 2
  */
 export function foldTask(events: Iterable<RecordedEvent>): TaskState {
   let task = newTask()
@@ -91,10 +97,22 @@ const progress: ReadonlySet<EventType> = new Set([
   'task_team_run_failed',
 ])
 
-/** Whether the current owner would count as lost without progress. */
+/**
+ * Whether the current owner would count as lost without progress.
+ *
+ * @example
+ * lostWithoutProgress(foldTask(events)) // => false
+ */
 export const lostWithoutProgress = (task: TaskState): boolean => task.owner !== null && !task.progressed
 
-/** The state after one more event. It changes and returns `task`. */
+/**
+ * The state after one more event. It changes and returns `task`.
+ *
+ * @example
+ * const task = newTask()
+ * for (const each of events) evolveTask(task, each)
+ * task.status // => 'completed'
+ */
 export function evolveTask(task: TaskState, event: RecordedEvent): TaskState {
   if (task.ended !== null) return task
   passTime(task, event)

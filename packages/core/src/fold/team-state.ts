@@ -41,13 +41,25 @@ const newNode: TeamNodeState = { ...waitingNode, startedAtMs: null, input: null,
  * The state of a team at its start.
  *
  * @param atMs when the team started, by the task's clock
+ * @example
+ * const begun = events.find((each) => each.type === 'task_team_run_started')
+ * if (begun !== undefined) [...startTeam(begun.data, 0).nodes.keys()] // => ['researcher', 'writer']
  */
 export function startTeam(start: DataOf<'task_team_run_started'>, atMs: number): TeamState {
   const nodes = start.graph.nodes.map((node): [string, TeamNodeState] => [node.node_id, newNode])
   return { start, startedAtMs: atMs, graph: start.graph, nodes: new Map(nodes), sharedState: start.graph.shared_state ?? {}, outcome: null, message: null }
 }
 
-/** The state after an event of this team. It changes and returns `team`. An event that does not concern the team changes nothing. */
+/**
+ * The state after an event of this team. It changes and returns `team`. An event that does not concern the team changes nothing.
+ *
+ * @example
+ * const begun = events.find((each) => each.type === 'task_team_run_started')
+ * if (begun === undefined) throw new Error('The task has no team.')
+ * const team = startTeam(begun.data, 0)
+ * for (const each of events) evolveTeam(team, each, { clockMs: 0 })
+ * team.outcome // => 'complete'
+ */
 export function evolveTeam(team: TeamState, event: DomainEvent, { clockMs }: Pick<EventPlace, 'clockMs'>): TeamState {
   switch (event.type) {
     case 'node_started':

@@ -41,7 +41,10 @@ export interface StepOptions {
  * The events that follow from the runs that ended, in order. `ended` is empty in the first step of a team.
  *
  * @example
- * const events = stepTeam(team, [], { newRunId, cancelReason: null, program: null, outputs: new Map() })
+ * const begun = events.find((each) => each.type === 'task_team_run_started')
+ * if (begun === undefined) throw new Error('The task has no team.')
+ * const options = { newRunId: () => 'run_1', cancelReason: null, program: null, outputs: new Map<string, string>() }
+ * stepTeam(startTeam(begun.data, 0), [], options).map(({ type }) => type) // => ['node_started']
  */
 export function stepTeam(team: TeamState, ended: readonly NodeEnd[], options: StepOptions): DomainEvent[] {
   const step = new Step(team, options)
@@ -306,6 +309,9 @@ const namedMax = 20
  * The outputs of an ended team, in declared order (D-31). A program may define the final output of a complete team.
  *
  * @param outputs the texts of the completed nodes, by node id
+ * @example
+ * const [team] = foldTask(events).teams.values()
+ * if (team !== undefined) teamOutput(team, new Map([['writer', 'Twice a day.']])).final_output // => 'Twice a day.'
  */
 export function teamOutput(
   team: TeamState,

@@ -23,7 +23,10 @@ export interface Topology {
  * The topology of nodes and edges.
  *
  * @throws {BeaverError} `internal` if a node is declared twice or an end of an edge is not declared
- * @example topologyOf(['a', 'b'], [['a', 'b']]).dependenciesOf.get('b') // ['a']
+ * @example
+ * const topology = topologyOf(['a', 'b'], [['a', 'b']])
+ * topology.dependenciesOf.get('b') // => ['a']
+ * topologyOf(['a'], [['a', 'b']]) // throws internal
  */
 export function topologyOf(nodes: readonly string[], edges: Iterable<Edge>): Topology {
   const place = new Map(nodes.map((node, index) => [node, index]))
@@ -43,7 +46,13 @@ export function topologyOf(nodes: readonly string[], edges: Iterable<Edge>): Top
   return { nodes, dependenciesOf: declared(dependencies), dependentsOf: declared(dependents), edgeCount }
 }
 
-/** The nodes of one cycle: each node depends on the one before it, and the first depends on the last. `null` if there is no cycle. */
+/**
+ * The nodes of one cycle: each node depends on the one before it, and the first depends on the last. `null` if there is no cycle.
+ *
+ * @example
+ * findCycle(topologyOf(['a', 'b'], [['a', 'b']])) // => null
+ * findCycle(topologyOf(['a', 'b'], [['a', 'b'], ['b', 'a']])) // => ['a', 'b']
+ */
 export function findCycle(topology: Topology): readonly string[] | null {
   const done = new Set<string>()
   for (const start of topology.nodes) {
@@ -73,7 +82,12 @@ export function findCycle(topology: Topology): readonly string[] | null {
   return null
 }
 
-/** The weakly connected components, in the order of their first nodes. The nodes of each component are in declared order. */
+/**
+ * The weakly connected components, in the order of their first nodes. The nodes of each component are in declared order.
+ *
+ * @example
+ * weakComponents(topologyOf(['a', 'b', 'c'], [['a', 'c']])) // => [['a', 'c'], ['b']]
+ */
 export function weakComponents(topology: Topology): readonly (readonly string[])[] {
   const componentOf = new Map<string, number>()
   const components: string[][] = []
@@ -98,6 +112,11 @@ export function weakComponents(topology: Topology): readonly (readonly string[])
 /**
  * The nodes on which `from` depends (`upstream`) or which depend on `from` (`downstream`), directly or not, in declared order.
  * `from` itself is included only if it is in a cycle.
+ *
+ * @example
+ * const topology = topologyOf(['a', 'b', 'c'], [['a', 'b'], ['b', 'c']])
+ * reachable(topology, 'c', 'upstream') // => ['a', 'b']
+ * reachable(topology, 'b', 'downstream') // => ['c']
  */
 export function reachable(topology: Topology, from: string, direction: 'upstream' | 'downstream'): readonly string[] {
   const step = direction === 'upstream' ? topology.dependenciesOf : topology.dependentsOf
@@ -113,12 +132,23 @@ export function reachable(topology: Topology, from: string, direction: 'upstream
   return topology.nodes.filter((node) => reached.has(node))
 }
 
-/** The nodes on which no node depends, in declared order. */
+/**
+ * The nodes on which no node depends, in declared order.
+ *
+ * @example
+ * sinksOf(topologyOf(['a', 'b', 'c'], [['a', 'b'], ['a', 'c']])) // => ['b', 'c']
+ */
 export function sinksOf(topology: Topology): readonly string[] {
   return topology.nodes.filter((node) => topology.dependentsOf.get(node)?.length === 0)
 }
 
-/** The first broken invariant of execution-graph.ts, in words; `null` if there is none. Each builder of a graph has checks of its own too. */
+/**
+ * The first broken invariant of execution-graph.ts, in words; `null` if there is none. Each builder of a graph has checks of its own too.
+ *
+ * @example
+ * graphFault(graph) // => null
+ * graphFault({ ...graph, output: 'editor' }) === null // => false
+ */
 export function graphFault(graph: Pick<ExecutionGraph, 'nodes' | 'outputs' | 'output'>): string | null {
   const ids = graph.nodes.map((node) => node.node_id)
   const known = new Set(ids)

@@ -60,8 +60,8 @@ export type AcceptOutcome =
  * The journal of all tasks.
  *
  * @example
- * const outcome = await journal.append({ log, expectedRevision, payloads: [joinBatch(records)] })
- * if (outcome.kind === 'fenced') throw new BeaverError('fenced', `Another daemon owns ${log.task}.`)
+ * const outcome = await journal.append({ log, expectedRevision: 1, payloads: [new Uint8Array()] })
+ * outcome.kind // => 'fenced'
  */
 export interface Journal {
   /**
@@ -98,7 +98,14 @@ export interface Journal {
   readonly entryBytesMax: number
 }
 
-/** The revision that the next append to a log expects, from the entries of the log. */
+/**
+ * The revision that the next append to a log expects, from the entries of the log.
+ *
+ * @example
+ * revisionAfter([]) // => 0
+ * const entries = await journal.read(log)
+ * revisionAfter(entries) === entries.at(-1)?.revision // => true
+ */
 export function revisionAfter(entries: readonly Entry[]): number {
   return entries.length > 1 ? (entries.at(-1) as Entry).revision : 0
 }

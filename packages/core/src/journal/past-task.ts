@@ -35,6 +35,10 @@ export interface PastTask {
  * Reads a task; `null` if there is no such log.
  *
  * @throws {BeaverError} `corrupt_journal`, `blob_missing`, `blob_corrupt`
+ * @example
+ * const past = await readPastTask(log, journal, blobs)
+ * past?.submitted.task_id // => task_id
+ * await readPastTask({ ...log, task: taskId.parse('another') }, journal, blobs) // => null
  */
 export async function readPastTask(log: LogId, source: LogSource, blobs: Pick<BlobStore, 'get'>): Promise<PastTask | null> {
   const [first, last] = await Promise.all([source.first(log), source.last(log)])
@@ -77,7 +81,13 @@ export interface PastExchange extends Exchange {
   readonly chars: number
 }
 
-/** The exchange of a task. */
+/**
+ * The exchange of a task.
+ *
+ * @example
+ * const past = await readPastTask(log, journal, blobs)
+ * if (past !== null) exchangeOf(past).task // => task_id
+ */
 export function exchangeOf({ submitted, submittedAt, end }: PastTask): PastExchange {
   const { task_id: task, previous_task_id: previous, request } = submitted
   const answered = end === null ? '' : visibleAnswer(end.result)
@@ -101,6 +111,12 @@ export const historyBound: HistoryBound = { tasksMax: 20, charsMax: 100_000 }
  *
  * @param newest the newest task of the session that belongs to the history
  * @param read resolves with `null` if there is no such task; then the history begins after it
+ * @example
+ * const told = await visibleHistory(log.task, async (task) => {
+ *   const past = await readPastTask({ ...log, task }, journal, blobs)
+ *   return past === null ? null : exchangeOf(past)
+ * })
+ * told.map(({ task }) => task) // => [log.task]
  */
 export async function visibleHistory(
   newest: TaskId | null,

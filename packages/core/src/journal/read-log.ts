@@ -52,6 +52,10 @@ export type ReadBlob = (sha256: string) => Promise<Uint8Array>
  * The records of an entry with their events. The content of the entry and of its blobs never makes it throw.
  *
  * @throws the error of `readBlob` if the store is unreachable
+ * @example
+ * const last = await journal.last(log)
+ * const opened = last === null ? null : await openEntry(last.payload, (sha256) => blobs.get(sha256))
+ * opened?.records.at(-1)?.event?.type // => 'task_completed'
  */
 export async function openEntry(payload: Uint8Array, readBlob: ReadBlob): Promise<OpenedEntry> {
   const { records, fault } = splitEntry(payload)
@@ -64,7 +68,15 @@ export async function openEntry(payload: Uint8Array, readBlob: ReadBlob): Promis
   return { records: opened, fault }
 }
 
-/** What is wrong with the place of a record after `head`; `null` if the record follows it. */
+/**
+ * What is wrong with the place of a record after `head`; `null` if the record follows it.
+ *
+ * @example
+ * const [first] = await journal.read(log)
+ * const [record] = first === undefined ? [] : splitBatch(first.payload)
+ * if (record !== undefined) placeFault(log, emptyHead, record) // => null
+ * if (record !== undefined) placeFault(log, headAfter(record), record)?.kind // => 'chain'
+ */
 export function placeFault(log: Pick<LogId, 'task'>, head: LogHead, record: WireRecord): LogFault | null {
   let chain: string | null
   try {
@@ -78,7 +90,14 @@ export function placeFault(log: Pick<LogId, 'task'>, head: LogHead, record: Wire
   return null
 }
 
-/** What is wrong with the event that begins a log: it may submit another task. */
+/**
+ * What is wrong with the event that begins a log: it may submit another task.
+ *
+ * @example
+ * const [first] = events
+ * if (first !== undefined) identityFault(log, first) // => null
+ * if (first !== undefined) identityFault({ ...log, task: taskId.parse('another') }, first)?.kind // => 'identity'
+ */
 export function identityFault(log: LogId, event: RecordedEvent): LogFault | null {
   if (event.type !== 'task_submitted') return null
   const { tenant, session_id: session, task_id: task } = event.data
@@ -91,7 +110,10 @@ export function identityFault(log: LogId, event: RecordedEvent): LogFault | null
  *
  * @example
  * const reader = new LogReader(log, blobs)
- * for (const entry of await journal.read(log)) events.push(...(await reader.read(entry)))
+ * const read: RecordedEvent[] = []
+ * for (const entry of await journal.read(log)) read.push(...(await reader.read(entry)))
+ * read.length === events.length // => true
+ * reader.head.taskseq === events.at(-1)?.taskseq // => true
  */
 export class LogReader {
   readonly #log: LogId
@@ -161,13 +183,26 @@ const errorCodeOf = {
   blob_changed: 'blob_corrupt',
 } as const satisfies Record<LogFaultKind, ErrorCode>
 
-/** The head of the log before an entry, as the entry itself claims. Use it to read an entry without those before it. */
+/**
+ * The head of the log before an entry, as the entry itself claims. Use it to read an entry without those before it.
+ *
+ * @example
+ * const [first, second] = await journal.read(log)
+ * if (first !== undefined) headBefore(first) // => emptyHead
+ * if (second !== undefined) headBefore(second).taskseq === 0 // => false
+ */
 export function headBefore({ payload }: Pick<Entry, 'payload'>): LogHead {
   const [first] = splitBatch(payload) as [WireRecord]
   return { taskseq: first.taskseq - 1, epoch: first.epoch, hash: first.prevhash }
 }
 
-/** The last record of an entry. It is not verified; it shows who wrote the entry and what type its last event has. */
+/**
+ * The last record of an entry. It is not verified; it shows who wrote the entry and what type its last event has.
+ *
+ * @example
+ * const last = await journal.last(log)
+ * if (last !== null) eventTypeOf(newestRecord(last)) // => 'task_completed'
+ */
 export function newestRecord({ payload }: Pick<Entry, 'payload'>): WireRecord {
   return splitBatch(payload).at(-1) as WireRecord
 }
@@ -180,7 +215,13 @@ function splitEntry(payload: Uint8Array): { records: readonly WireRecord[]; faul
   }
 }
 
-/** The SHA-256 of the blob with the record's data. For a reference that is not a SHA-256, it is the reference itself, which no store has. */
+/**
+ * The SHA-256 of the blob with the record's data. For a reference that is not a SHA-256, it is the reference itself, which no store has.
+ *
+ * @example
+ * const [first] = await journal.read(log)
+ * if (first !== undefined) blobNameOf(newestRecord(first)) // => null
+ */
 export function blobNameOf(record: WireRecord): string | null {
   try {
     return blobOf(record)

@@ -53,6 +53,8 @@ export interface Draft {
  * The draft of an event.
  *
  * @throws {BeaverError} `invalid_arguments` if the data is nested too deeply
+ * @example
+ * draft(event('task_claimed', { daemon: 'daemon_01k' })).dataJson // => '{"daemon":"daemon_01k"}'
  */
 export function draft(event: DomainEvent): Draft {
   const dataJson = canonicalJson(event.data)
@@ -92,13 +94,24 @@ export interface Sealed {
  * Seals one event. Its record follows `head`.
  *
  * @example
- * const { record, head } = seal(emptyHead, draft(event('task_claimed', { daemon })), { epoch, source, subject: taskId, time })
+ * const written = { epoch: 1, source: '/beaver/daemons/daemon_01k', subject: 'task_1', time: '2026-05-04T08:00:00.000Z' }
+ * const { record, head } = seal(emptyHead, draft(event('task_claimed', { daemon: 'daemon_01k' })), written)
+ * head.taskseq // => 1
+ * record.blob // => null
  */
 export function seal(head: LogHead, event: Draft, written: Written): Sealed {
   return sealer(written)(head, event)
 }
 
-/** Returns a function that seals events which are written together, one after the other. */
+/**
+ * Returns a function that seals events which are written together, one after the other.
+ *
+ * @example
+ * const next = sealer({ epoch: 1, source: '/beaver/daemons/daemon_01k', subject: 'task_1', time: '2026-05-04T08:00:00.000Z' })
+ * const first = next(emptyHead, draft(event('task_claimed', { daemon: 'daemon_01k' })))
+ * const second = next(first.head, draft(event('task_released', { daemon: 'daemon_01k', reason: 'The daemon stops.' })))
+ * second.head.taskseq // => 2
+ */
 export function sealer(written: Written): (head: LogHead, event: Draft) => Sealed {
   const subject = canonicalJson(written.subject)
   const source = `"source":${canonicalJson(written.source)},"specversion":"1.0","subject":${subject},"taskseq":`
@@ -126,14 +139,30 @@ export function sealer(written: Written): (head: LogHead, event: Draft) => Seale
 
 const idOf = ({ subject, epoch }: Written, taskseq: number): string => `${subject}/${epoch}.${taskseq}`
 
-/** The event of a record that was just sealed. It equals the result of `openRecord`, without a second check of the shape. */
+/**
+ * The event of a record that was just sealed. It equals the result of `openRecord`, without a second check of the shape.
+ *
+ * @example
+ * const written = { epoch: 1, source: '/beaver/daemons/daemon_01k', subject: 'task_1', time: '2026-05-04T08:00:00.000Z' }
+ * const claimed = draft(event('task_claimed', { daemon: 'daemon_01k' }))
+ * const { record, head } = seal(emptyHead, claimed, written)
+ * const [sent] = splitBatch(joinBatch([record]))
+ * if (sent !== undefined) sealedEvent(emptyHead, claimed, written, head) // => openRecord(sent)
+ */
 export function sealedEvent(before: LogHead, { type, runId, dataJson }: Draft, written: Written, after: LogHead): RecordedEvent {
   const { source, time } = written
   const place = { taskseq: after.taskseq, epoch: after.epoch, id: idOf(written, after.taskseq), source, time, prevhash: before.hash, hash: after.hash }
   return { type, data: JSON.parse(dataJson) as DataOf<EventType>, ...(runId === undefined ? {} : { runId }), ...place } as RecordedEvent
 }
 
-/** One journal message: a CloudEvents batch. */
+/**
+ * One journal message: a CloudEvents batch.
+ *
+ * @example
+ * const written = { epoch: 1, source: '/beaver/daemons/daemon_01k', subject: 'task_1', time: '2026-05-04T08:00:00.000Z' }
+ * const { record } = seal(emptyHead, draft(event('task_claimed', { daemon: 'daemon_01k' })), written)
+ * splitBatch(joinBatch([record])).map(({ type }) => type) // => ['beaver.task_claimed.v1']
+ */
 export function joinBatch(records: readonly SealedRecord[]): Uint8Array {
   return Buffer.from(`[${records.map((record) => record.text).join(',')}]`)
 }
@@ -161,6 +190,10 @@ const wireBatch = z.array(wireRecord).min(1)
  * The records of one journal message. They are not verified.
  *
  * @throws {BeaverError} `corrupt_journal` if the bytes are not a batch of records
+ * @example
+ * const first = await journal.first(log)
+ * if (first !== null) splitBatch(first.payload)[0]?.type // => 'beaver.task_submitted.v1'
+ * splitBatch(new TextEncoder().encode('{}')) // throws corrupt_journal
  */
 export function splitBatch(bytes: Uint8Array): WireRecord[] {
   try {
@@ -213,7 +246,13 @@ export function chainFault(head: LogHead, record: WireRecord): string | null {
   return null
 }
 
-/** The head of a log after this record. */
+/**
+ * The head of a log after this record.
+ *
+ * @example
+ * const last = await journal.last(log)
+ * if (last !== null) headAfter(newestRecord(last)).taskseq === events.length // => true
+ */
 export function headAfter(record: Pick<WireRecord, 'taskseq' | 'epoch' | 'hash'>): LogHead {
   return { taskseq: record.taskseq, epoch: record.epoch, hash: record.hash }
 }
@@ -234,7 +273,13 @@ export function blobOf(record: WireRecord): string | null {
   return sha256
 }
 
-/** The event type of a record: `run_started` for `beaver.run_started.v1`; `null` if this version does not know the type. */
+/**
+ * The event type of a record: `run_started` for `beaver.run_started.v1`; `null` if this version does not know the type.
+ *
+ * @example
+ * const last = await journal.last(log)
+ * if (last !== null) eventTypeOf(newestRecord(last)) // => 'task_completed'
+ */
 export function eventTypeOf(record: WireRecord): EventType | null {
   return versions.eventTypeOf(record.type)
 }
@@ -244,7 +289,10 @@ export function eventTypeOf(record: WireRecord): EventType | null {
  *
  * @param blobText the content of the record's blob, if `blobNameOf` names one
  * @throws {BeaverError} `corrupt_journal` if the type is unknown or the data has another shape
- * @example for (const record of splitBatch(entry.payload)) events.push(openRecord(record))
+ * @example
+ * const last = await journal.last(log)
+ * const [record] = last === null ? [] : splitBatch(last.payload).toReversed()
+ * if (record !== undefined) openRecord(record).type // => 'task_completed'
  */
 export function openRecord(record: WireRecord, blobText?: string): RecordedEvent {
   const type = eventTypeOf(record)

@@ -264,6 +264,13 @@ const thrown = (error: unknown): LogFields => (error instanceof Error && error.s
  * an error would end the library's connection or the process.
  *
  * @param where what the callback listens to, for the line
+ * @example
+ * const lines: string[] = []
+ * const onMessage = guarded(loggerOver(({ event }) => lines.push(event)), 'messages', () => {
+ *   throw new Error('It is closed.')
+ * })
+ * onMessage()
+ * lines // => ['callback_failed']
  */
 export function guarded<A extends readonly unknown[]>(logger: Logger, where: string, callback: (...args: A) => unknown): (...args: A) => void {
   const tell = (error: unknown): void => systemFacts.callbackFailed(logger, { where, error })

@@ -8,7 +8,9 @@ const secretCharactersMin = 6
  * Returns a function that replaces secrets in a text with `[redacted]`.
  *
  * @param secrets keys, tokens and passwords of this process; those with fewer than six characters are placeholders and stay
- * @example hideSecrets([apiKey])(`401 for ${apiKey}`) // '401 for [redacted]'
+ * @example
+ * const hide = hideSecrets(['sk-0123456789'])
+ * hide('401 for sk-0123456789') // => '401 for [redacted]'
  */
 export function hideSecrets(secrets: readonly string[]): (text: string) => string {
   const spellings = secrets

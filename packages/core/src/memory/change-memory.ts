@@ -20,6 +20,11 @@ type Refusal = Extract<MemoryAnswer, { ok: false }>
  * The answer to a change, and the memory after it.
  *
  * @param limits the limit of each target
+ * @example
+ * const limits = { memory: 2_000, user: 1_000 }
+ * const { answer, next } = changeMemory(emptyMemory, { action: 'add', target: 'user', content: 'Ada writes English.' }, limits)
+ * answer.ok // => true
+ * next?.user // => ['Ada writes English.']
  */
 export function changeMemory(snapshot: MemorySnapshot, change: MemoryChange, limits: MemoryLimits): ChangedMemory {
   const { target } = change

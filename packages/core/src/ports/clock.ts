@@ -22,7 +22,15 @@ export const systemClock: Clock = {
  */
 export const steadyClock: Clock = { now: () => Math.round(performance.timeOrigin + performance.now()), after: systemClock.after }
 
-/** Resolves after `delayMs`, or at once if `signal` aborts. It never rejects. */
+/**
+ * Resolves after `delayMs`, or at once if `signal` aborts. It never rejects.
+ *
+ * @example
+ * const stop = new AbortController()
+ * const paused = pause(systemClock, 60_000, stop.signal)
+ * stop.abort()
+ * await paused // => undefined
+ */
 export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve()

@@ -7,7 +7,15 @@ export interface Ids {
   next(kind: 'task' | 'session' | 'run' | 'team' | 'daemon'): string
 }
 
-/** Makes ids from the kind and a ULID in lower case. Each id of one instance is larger than the one before, even within a millisecond. */
+/**
+ * Makes ids from the kind and a ULID in lower case. Each id of one instance is larger than the one before, even within a millisecond.
+ *
+ * @example
+ * const ids = ulidIds()
+ * const first = ids.next('task')
+ * first.startsWith('task_') // => true
+ * first < ids.next('task') // => true
+ */
 export function ulidIds(): Ids {
   const ulid = monotonicFactory(pooledRandom())
   return { next: (kind) => `${kind}_${ulid().toLowerCase()}` }

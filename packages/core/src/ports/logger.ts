@@ -7,6 +7,7 @@ import type { JsonValue } from '../json.ts'
 
 /** The levels, from the least to the most important. */
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const
+/** How important a line is. */
 export type LogLevel = (typeof logLevels)[number]
 
 /** What a line contains besides its message. A field that is `undefined` is left out. Names are those of the wire: `task_id`, `run_id`. */
@@ -24,7 +25,11 @@ export interface LogFields {
 /**
  * A logger.
  *
- * @example logger.info('task_claimed', 'The daemon drives the task now.', { task_id, daemon })
+ * @example
+ * const lines: LogLine[] = []
+ * const logger = loggerOver((line) => lines.push(line)).with({ daemon: 'daemon_01k' })
+ * logger.info('task_claimed', 'The daemon drives the task now.', { task_id: 'task_1' })
+ * lines[0]?.fields // => { daemon: 'daemon_01k', task_id: 'task_1' }
  */
 export interface Logger {
   /** @param message one sentence in plain English; it does not repeat a name that is in the fields */
@@ -44,7 +49,16 @@ export interface LogLine {
   readonly fields: LogFields
 }
 
-/** A logger that gives each line of at least `level` to a function. Errors of `write` are dropped (L1). */
+/**
+ * A logger that gives each line of at least `level` to a function. Errors of `write` are dropped (L1).
+ *
+ * @example
+ * const lines: string[] = []
+ * const logger = loggerOver(({ message }) => lines.push(message), 'warn')
+ * logger.info('task_claimed', 'The daemon drives the task now.')
+ * logger.error('process_failed', 'The projector cannot go on.')
+ * lines // => ['The projector cannot go on.']
+ */
 export function loggerOver(write: (line: LogLine) => void, level: LogLevel = 'debug', common: LogFields = {}): Logger {
   const least = logLevels.indexOf(level)
   const at =

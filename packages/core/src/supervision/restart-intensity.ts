@@ -3,6 +3,7 @@
 // R1. A death counts for `periodMs`. If more than `restartsMax` deaths count, the intensity is exceeded.
 // R2. The pause grows with the deaths that count. After a span of `periodMs` without a death it is the first pause again.
 
+/** How many deaths are accepted. */
 export interface Intensity {
   /** If more than this many deaths happen within the period, the supervisor escalates. */
   readonly restartsMax: number
@@ -21,12 +22,22 @@ export interface Backoff {
   readonly jitter: boolean
 }
 
+/** Whether the child is started again, and after which pause in milliseconds. */
 export type AfterDeath =
   | { readonly kind: 'restart'; readonly pauseMs: number; /** The deaths that count, including this one. */ readonly deaths: number }
   /** `againMs` is the time until one more restart is within the intensity. `null` means never. */
   | { readonly kind: 'exceeded'; readonly deaths: number; readonly againMs: number | null }
 
-/** @param deaths the times of the deaths in milliseconds, oldest first, including the last one @param random a number in [0, 1) */
+/**
+ * Decides what happens after the last of these deaths.
+ *
+ * @param deaths the times of the deaths in milliseconds, oldest first, including the last one @param random a number in [0, 1)
+ * @example
+ * const intensity = { restartsMax: 1, periodMs: 60_000, counts: 'each_child' } as const
+ * const backoff = { pauseMsMin: 100, pauseMsMax: 5_000, jitter: false }
+ * afterDeath([1_000], { now: 1_000, random: 0, intensity, backoff }) // => { kind: 'restart', pauseMs: 100, deaths: 1 }
+ * afterDeath([1_000, 2_000], { now: 2_000, random: 0, intensity, backoff }) // => { kind: 'exceeded', deaths: 2, againMs: 59_000 }
+ */
 export function afterDeath(
   deaths: readonly number[],
   { now, random, intensity, backoff }: { now: number; random: number; intensity: Intensity; backoff: Backoff },
@@ -38,7 +49,12 @@ export function afterDeath(
   return { kind: 'exceeded', deaths: recent.length, againMs: periodMs === null || restartsMax === 0 ? null : oldest + periodMs - now }
 }
 
-/** The deaths that still count. If the clock is set back by more than the period, earlier deaths no longer count. */
+/**
+ * The deaths that still count. If the clock is set back by more than the period, earlier deaths no longer count.
+ *
+ * @example
+ * recentDeaths([1_000, 50_000], 62_000, { restartsMax: 3, periodMs: 60_000, counts: 'each_child' }) // => [50_000]
+ */
 export function recentDeaths(deaths: readonly number[], now: number, { periodMs }: Pick<Intensity, 'periodMs'>): number[] {
   return deaths.filter((at) => periodMs === null || Math.abs(now - at) < periodMs)
 }

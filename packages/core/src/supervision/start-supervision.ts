@@ -11,6 +11,7 @@ import { type LogFields, type Logger, silentLogger } from '../ports/logger.ts'
 import { newSupervisor, supervise, type SupervisorAction, type SupervisorEvent, type SupervisorState } from './supervise.ts'
 import type { ChildSpec, SupervisorSpec } from './supervisor-spec.ts'
 
+/** How a child ended. */
 export interface ChildEnd {
   /** The reason in words, such as `exit code 1`. */
   readonly reason: string
@@ -18,6 +19,7 @@ export interface ChildEnd {
   readonly normal: boolean
 }
 
+/** A child that runs: a process, a connection or a thread. */
 export interface RunningChild {
   /** Resolves when the child is gone. */
   readonly gone: Promise<ChildEnd>
@@ -30,19 +32,21 @@ export interface RunningChild {
 /** Resolves when the child is ready. @throws the reason why it did not start. In this case, or if `signal` aborts, nothing of it may be left. */
 export type StartChild<C extends RunningChild> = (signal: AbortSignal) => Promise<C>
 
+/** What happened to a child: it runs, it died and is started again after `pauseMs`, or its deaths exceeded the intensity. */
 export type SupervisionStatus<C extends RunningChild> =
   | { readonly kind: 'ready'; readonly id: string; readonly child: C; readonly restarted: boolean }
   | { readonly kind: 'died'; readonly id: string; readonly reason: string; readonly pauseMs: number; readonly deaths: number }
   /** `againMs` is the time until the child is started again. `null` means that it is not started again. */
   | { readonly kind: 'escalated'; readonly id: string; readonly reason: string; readonly deaths: number; readonly againMs: number | null }
 
+/** The options of `startSupervision`. */
 export interface SupervisionOptions<C extends RunningChild> {
   readonly spec: SupervisorSpec
   readonly logger?: Logger
   /** Further fields for every line of the log. */
   readonly fields?: LogFields
   readonly clock?: Clock
-  /** A number in [0, 1) for the jitter. */
+  /** A number in [0, 1) for the jitter. Default: always 0.5. */
   readonly random?: () => number
   /** Fields for the log about a child that runs. */
   fieldsOf?(child: C): LogFields
@@ -51,6 +55,7 @@ export interface SupervisionOptions<C extends RunningChild> {
   failure?(escalated: { readonly id: string; readonly reason: string; readonly deaths: number }): Error
 }
 
+/** A supervisor at work. */
 export interface Supervision<C extends RunningChild> {
   /** Starts a further child. Resolves when it runs for the first time. @throws the reason why it never ran: see `firstStart` */
   add(child: ChildSpec, start: StartChild<C>): Promise<C>
@@ -72,6 +77,18 @@ interface Kept<C extends RunningChild> {
   hadFirst: boolean
 }
 
+/**
+ * Starts a supervisor without children; `add` gives it children. Its restarts, pauses and escalation are those of `spec`.
+ *
+ * @example
+ * const supervision = startSupervision({ spec: supervisors.services })
+ * const { promise: gone, resolve } = Promise.withResolvers<ChildEnd>()
+ * const child = { gone, stop: async () => resolve({ reason: 'stopped', normal: true }) }
+ * await supervision.add({ id: 'watcher', restart: 'temporary' }, async () => child)
+ * supervision.get('watcher') === child // => true
+ * await supervision.stop()
+ * supervision.get('watcher') // => null
+ */
 export function startSupervision<C extends RunningChild>(options: SupervisionOptions<C>): Supervision<C> {
   return new RunningSupervision(options)
 }

@@ -14,6 +14,7 @@ export interface SupervisedChild extends ChildSpec {
   readonly deaths: readonly number[]
 }
 
+/** The state of a supervisor. */
 export interface SupervisorState {
   readonly spec: SupervisorSpec
   /** The children in the order of their start. */
@@ -25,6 +26,7 @@ export interface SupervisorState {
   readonly status: 'running' | 'ending' | 'ended'
 }
 
+/** What happened to a supervisor. `at` is in milliseconds, and `random` is a number in [0, 1) for the jitter. */
 export type SupervisorEvent =
   /** A further child was added. It is started at once. */
   | { readonly kind: 'child_added'; readonly child: ChildSpec }
@@ -35,6 +37,7 @@ export type SupervisorEvent =
   | { readonly kind: 'child_withdrawn'; readonly id: string }
   | { readonly kind: 'stop' }
 
+/** What the caller must do, in this order. */
 export type SupervisorAction =
   | { readonly kind: 'start'; readonly id: string; readonly pauseMs: number; readonly restart: boolean }
   | { readonly kind: 'stop'; readonly id: string }
@@ -50,10 +53,24 @@ export interface Supervised {
   readonly actions: readonly SupervisorAction[]
 }
 
+/**
+ * The state of a supervisor before its first event. The children of `spec` are not in it: add each with `child_added`.
+ *
+ * @example
+ * newSupervisor(supervisors.services).status // => 'running'
+ */
 export function newSupervisor(spec: SupervisorSpec): SupervisorState {
   return { spec, children: [], toStart: [], pauseMs: 0, status: 'running' }
 }
 
+/**
+ * The state of a supervisor after an event, and the actions that follow. It changes nothing.
+ *
+ * @example
+ * const { state, actions } = supervise(newSupervisor(supervisors.services), { kind: 'child_added', child: { id: 'nats', restart: 'permanent' } })
+ * actions // => [{ kind: 'start', id: 'nats', pauseMs: 0, restart: false }]
+ * supervise(state, { kind: 'stop' }).actions // => [{ kind: 'stop', id: 'nats' }]
+ */
 export function supervise(state: SupervisorState, event: SupervisorEvent): Supervised {
   switch (event.kind) {
     case 'child_added':

@@ -19,6 +19,7 @@ export type Strategy = 'one_for_one' | 'one_for_all' | 'rest_for_one'
  */
 export type Restart = 'permanent' | 'transient' | 'temporary'
 
+/** A child of a supervisor. */
 export interface ChildSpec {
   /** Unique in its supervisor. */
   readonly id: string
@@ -49,7 +50,7 @@ export interface RestartPolicy {
   readonly why: string
 }
 
-/** A supervisor that startSupervision runs. */
+/** A supervisor as data, which startSupervision runs. */
 export interface SupervisorSpec extends RestartPolicy {
   readonly strategy: Strategy
   readonly backoff: Backoff

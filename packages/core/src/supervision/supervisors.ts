@@ -27,6 +27,7 @@ const ofLoop = {
 } as const
 const ofTask = { what: 'owner of the task', escalation: { kind: 'leave', says: 'the task is dead-lettered and fails' } } as const
 
+/** Every supervisor of Beaver, by its name. */
 export const supervisors = {
   /**
    * The parts of `beaver up`. The strategy is one for one although all parts use the nats-server: a daemon that is started again gives up

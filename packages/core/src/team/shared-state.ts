@@ -32,7 +32,8 @@ const forbidden = new Set(['__proto__', 'constructor', 'prototype'])
 /**
  * The state after a change, and the new value at its path (`null` after a delete).
  *
- * @example changeSharedState({ count: 1 }, { action: 'increment', path: 'count', by: 2 }) // { ok: true, state: { count: 3 }, value: 3 }
+ * @example
+ * changeSharedState({ count: 1 }, { action: 'increment', path: 'count', by: 2 }) // => { ok: true, state: { count: 3 }, value: 3 }
  */
 export function changeSharedState(state: JsonObject, change: SharedStateChange): SharedStateResult {
   const keys = keysOf(change.path)
@@ -61,7 +62,13 @@ export function changeSharedState(state: JsonObject, change: SharedStateChange):
   return { ok: true, state: next as JsonObject, value: value.now ?? null }
 }
 
-/** The value at a path; `undefined` if there is none. The empty path gives the whole state. */
+/**
+ * The value at a path; `undefined` if there is none. The empty path gives the whole state.
+ *
+ * @example
+ * readSharedState({ review: { open: 2 } }, 'review.open') // => 2
+ * readSharedState({ review: { open: 2 } }, 'review.closed') // => undefined
+ */
 export function readSharedState(state: JsonObject, at: string | readonly string[]): JsonValue | undefined {
   let value: JsonValue | undefined = state
   for (const key of at === '' ? [] : keysOf(at)) {

@@ -53,7 +53,11 @@ export type TeamConfiguration = z.output<typeof teamConfiguration>
 /**
  * Reads the configuration in a JSON value: a team file, or the body of a request.
  *
- * @example readTeamConfiguration({ strategy: 'broadcast', members: ['optimist', 'sceptic'], message: 'Should we?' })
+ * @example
+ * const read = readTeamConfiguration({ strategy: 'broadcast', members: ['optimist', 'sceptic'], message: 'Should we?' })
+ * if (read.ok) read.configuration.members.map(({ name }) => name) // => ['optimist', 'sceptic']
+ * const refused = readTeamConfiguration({ members: [] })
+ * if (!refused.ok) refused.error.path // => 'members'
  */
 export function readTeamConfiguration(json: unknown): { readonly ok: true; readonly configuration: TeamConfiguration } | Refusal {
   const read = readArguments({ input: teamConfiguration, schema: wholeSchema(teamConfiguration) }, spelledOut(json))
@@ -80,6 +84,12 @@ export interface MemberProfile {
 /**
  * Replaces each `profile` of a member in the arguments of an AgentTeam with the profile's content. The member's own fields win.
  * Call it where profiles are known, before the arguments are kept: a team with a profile in it is not built.
+ *
+ * @example
+ * const profileOf = (name: string) => (name === 'clerk' ? { system_prompt: 'You answer in one sentence.' } : null)
+ * const filled = withMemberProfiles({ members: [{ name: 'a', profile: 'clerk' }], message: 'Summarise it.' }, profileOf)
+ * filled.ok // => true
+ * withMemberProfiles({ members: [{ name: 'a', profile: 'pilot' }] }, profileOf).ok // => false
  */
 export function withMemberProfiles(args: unknown, profileOf: (name: string) => MemberProfile | null): { readonly ok: true; readonly args: unknown } | Refusal {
   const spelled = spelledOut(args)

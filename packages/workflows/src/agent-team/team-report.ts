@@ -18,7 +18,16 @@ export interface TeamReport {
   readonly message: string | null
 }
 
-/** @param events the events of one task from its first, with the times at which they were written */
+/**
+ * What a team run came to, or how far it is.
+ *
+ * @param events the events of one task from its first, with the times at which they were written
+ * @example
+ * const { success, steps, member_outputs } = teamReport(events)
+ * success // => true
+ * steps // => 2
+ * Object.keys(member_outputs) // => ['researcher', 'writer']
+ */
 export function teamReport(events: Iterable<DomainEvent & { readonly time: string }>, options: TeamFollowOptions = {}): TeamReport {
   const journal = newTeamJournal()
   for (const event of events) takeEvent(journal, event, event.time, options)

@@ -49,7 +49,15 @@ export interface TeamStream {
   readonly ended: boolean
 }
 
-/** Follows one team run from the first event of its task. */
+/**
+ * Follows one team run from the first event of its task.
+ *
+ * @example
+ * const stream = teamStream()
+ * const told = events.flatMap((event) => stream.next(event))
+ * told.map(({ type }) => type).slice(0, 2) // => ['team_run_started', 'member_started']
+ * stream.ended // => true
+ */
 export function teamStream(options: TeamFollowOptions = {}): TeamStream {
   const journal = newTeamJournal()
   const open = new Map<string, MemberIds>()
@@ -91,7 +99,6 @@ export function teamStream(options: TeamFollowOptions = {}): TeamStream {
  * The whole stream of a team run.
  *
  * @param events the events of one task, from its first
- * @example [...teamStreamOf(events)].at(-1)?.type // 'team_run_completed'
  */
 export function* teamStreamOf(events: Iterable<DomainEvent>, options: TeamFollowOptions = {}): Generator<TeamStreamEvent> {
   const stream = teamStream(options)

@@ -32,7 +32,15 @@ export function readArguments<Input extends z.ZodType>(reading: Reading<Input>, 
   return issue === undefined ? refuse('invalid_arguments', '', parsed.error.message) : refusalOf(issue, { args, schema: reading.schema })
 }
 
-/** Reads the arguments of a call from a provider's JSON text. Text that is nearly JSON is refused with the correct form. */
+/**
+ * Reads the arguments of a call from a provider's JSON text. Text that is nearly JSON is refused with the correct form.
+ *
+ * @example
+ * const read = readArgumentsText('{"task": "Describe the tides."}')
+ * if (read.ok) read.value // => { task: 'Describe the tides.' }
+ * const refused = readArgumentsText("{task: 'Describe the tides.'}")
+ * if (!refused.ok) refused.error.code // => 'invalid_arguments'
+ */
 export function readArgumentsText(text: string): { readonly ok: true; readonly value: unknown } | Refusal {
   if (text.trim() === '') return { ok: true, value: {} }
   try {

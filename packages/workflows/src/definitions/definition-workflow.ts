@@ -18,7 +18,14 @@ export const definitionPrefix = 'workflow:'
 /**
  * The tool of a definition. `library` contains the definitions that it may call.
  *
- * @example definitionWorkflow(definition, library).name // 'workflow:summarize_text'
+ * @example
+ * const { definition } = readDefinition('sum_up', {
+ *   description: 'Sums up a text. Choose it when someone asks what a text says.',
+ *   interfaceInputs: { text: { dataFlowType: 'STRING', required: true } },
+ *   interfaceOutputs: { summary: { dataFlowType: 'STRING' } },
+ *   nodes: [{ id: 'summary', kind: 'agent', instruction: 'Sum up in one sentence: {{ inputs.text }}' }],
+ * })
+ * if (definition !== null) definitionWorkflow(definition, new Map([['sum_up', definition]])).name // => 'workflow:sum_up'
  */
 export function definitionWorkflow(definition: WorkflowDefinitionFile, library: DefinitionLibrary): Workflow {
   const name = `${definitionPrefix}${definition.id}`

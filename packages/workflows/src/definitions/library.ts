@@ -14,7 +14,17 @@ export type DefinitionLibrary = ReadonlyMap<string, WorkflowDefinitionFile>
 /** How many workflows may be nested, including the called one (D-12). */
 export const nestingMax = 4
 
-/** What is wrong between the definitions, in their order. A definition with a fault must not be offered. */
+/**
+ * What is wrong between the definitions, in their order. A definition with a fault must not be offered.
+ *
+ * @example
+ * const { definition } = readDefinition('twice', {
+ *   interfaceInputs: {},
+ *   interfaceOutputs: { again: { dataFlowType: 'STRING' } },
+ *   nodes: [{ id: 'again', kind: 'workflow', workflow: 'twice' }],
+ * })
+ * if (definition !== null) checkLibrary(new Map([['twice', definition]])).map(({ code }) => code) // => ['workflow_recursion']
+ */
 export function checkLibrary(library: DefinitionLibrary): DefinitionDiagnostic[] {
   return [...library.values()].flatMap((definition) => {
     const faults = [...callFaults(definition, library), ...nestingFaults(definition, library)]

@@ -49,7 +49,21 @@ export const definitionCodes = {
 
 export type DefinitionCode = keyof typeof definitionCodes
 
-/** @param id the name of the file, without its extension */
+/**
+ * Reads a workflow definition in a JSON value. `definition` is `null` if it cannot be used; warnings leave it usable.
+ *
+ * @param id the name of the file, without its extension
+ * @example
+ * const { definition, diagnostics } = readDefinition('sum_up', {
+ *   description: 'Sums up a text. Choose it when someone asks what a text says.',
+ *   interfaceInputs: { text: { dataFlowType: 'STRING', required: true } },
+ *   interfaceOutputs: { summary: { dataFlowType: 'STRING' } },
+ *   nodes: [{ id: 'summary', kind: 'agent', instruction: 'Sum up in one sentence: {{ inputs.text }}' }],
+ * })
+ * definition?.id // => 'sum_up'
+ * diagnostics // => []
+ * readDefinition('sum_up', { nodes: [] }).definition // => null
+ */
 export function readDefinition(id: string, json: unknown): { definition: WorkflowDefinitionFile | null; diagnostics: DefinitionDiagnostic[] } {
   const reading = new Reading(id)
   const definition = reading.read(json)

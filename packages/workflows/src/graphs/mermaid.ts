@@ -4,7 +4,12 @@
 // M3. Outputs are rounded, a tool's call is a subroutine, and a computed node is a hexagon. An arrow to a node with a quorum is dotted.
 import type { ExecutionGraph } from '@beaver/core'
 
-/** @example graphToMermaid(graph) // 'flowchart TD\n  n0["collector"]\n  n1(["writer"])\n  n0 --> n1\n' */
+/**
+ * The graph as a flowchart of Mermaid. Nodes whose outputs are outputs of the team have rounded corners.
+ *
+ * @example
+ * graphToMermaid(graph) // => 'flowchart TD\n  n0["researcher"]\n  n1(["writer"])\n  n0 --> n1\n'
+ */
 export function graphToMermaid(graph: Pick<ExecutionGraph, 'nodes' | 'outputs'>): string {
   const ids = new Map(graph.nodes.map((node, index) => [node.node_id, `n${index}`]))
   const outputs = new Set(graph.outputs)

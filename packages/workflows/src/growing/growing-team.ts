@@ -9,7 +9,7 @@ import { type Refusal, refuse } from '../workflow-error.ts'
 import type { PlanResult, WorkflowLimits } from '../workflow.ts'
 import { quote } from '../arguments/wording.ts'
 
-/** @example stepId('alice', 2) // 'alice #2' */
+/** The id of a step: `alice #2`. */
 export const stepId = (agent: string, step: string | number): string => `${agent} #${step}`
 
 export interface StepOf {
@@ -87,7 +87,12 @@ export function withFailures(instruction: string, failures: readonly string[]): 
   return `${instruction}\n\nThese ended without a result; say so where it matters, and do not invent one:\n${failures.map((each) => `- ${each}`).join('\n')}`
 }
 
-/** The skills that agents of a graph name: those of its nodes, and of nodes that it may gain. */
+/**
+ * The skills that agents of a graph name: those of its nodes, and of nodes that it may gain.
+ *
+ * @example
+ * skillsOf(graph) // => []
+ */
 export function skillsOf(graph: ExecutionGraph): readonly { readonly agent: string; readonly skill: string }[] {
   const found = new Map<string, { agent: string; skill: string }>()
   const note = (agent: unknown, skill: unknown): void => {

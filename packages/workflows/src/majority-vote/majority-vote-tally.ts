@@ -26,7 +26,7 @@ export function voteInstruction(options: readonly string[] | undefined): string 
   return `${alone} Give your reasons, then end with one line "VOTE: <option>". The options, one of which you must write exactly: ${options.map((option) => JSON.stringify(option)).join(', ')}.`
 }
 
-/** @example sameAnswer('**Yes.**') // 'yes' */
+/** A text that is the same for answers that differ only in case, marks and spaces: `yes` for `**Yes.**`. */
 export function sameAnswer(text: string): string {
   return text
     .normalize('NFKC')

@@ -5,7 +5,12 @@ import { type CellAnswer, type CellCall, cellHeapMbMax } from './cell-call.ts'
 
 const lastWords = 'JavaScript heap out of memory'
 
-/** Whether a worker thread ended with this error because its heap was full. */
+/**
+ * Whether a worker thread ended with this error because its heap was full.
+ *
+ * @example
+ * isFullHeap(new Error('It is closed.')) // => false
+ */
 export function isFullHeap(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
 }

@@ -1,0 +1,52 @@
+// What an example may use without making it: a running Beaver, and what one task of it left in the journal.
+// `run-examples.ts` sets the folder; the simulated model answers.
+import { type BlobStore, type ExecutionGraph, foldTask, type Journal, type LogId, type RecordedEvent, type RunState } from '@beaver/core'
+import type { BeaverClient } from '@beaver/client'
+import { connectNats, findTask, natsBlobStore, natsJournal, subjectsOf } from '@beaver/nats'
+import { AgentService } from '@beaver/service'
+import { sequentialWorkflow } from '@beaver/workflows'
+
+const service = new AgentService({ onWarning: () => {} })
+const { nats_url: url } = await service.boot()
+process.env['NATS_URL'] = url
+export const nc = await connectNats({ url, name: 'examples' })
+const subjects = subjectsOf('default')
+
+/** A client of the running Beaver. */
+export const beaver: BeaverClient = service.client
+
+const call = {
+  task: 'Describe the tides.',
+  agents: [
+    { name: 'researcher', instruction: 'Collect facts.' },
+    { name: 'writer', instruction: 'Write one paragraph.' },
+  ],
+}
+const planned = sequentialWorkflow.plan(call)
+if (!planned.ok) throw new Error(planned.error.message)
+
+/** A team of a researcher and a writer, who needs the researcher's output. */
+export const graph: ExecutionGraph = planned.graph
+
+/** The ids of a task that ran this team and completed. */
+const submitted = await beaver.run({ workflow: { name: 'SequentialWorkflow', arguments: call } })
+export const { task_id, session_id } = submitted
+
+/** The events of that task. */
+export const events: RecordedEvent[] = []
+for await (const event of beaver.watch(task_id)) events.push(event)
+
+/** The run of the researcher, at its end. */
+export const run = foldTask(events).runs.values().next().value as RunState
+
+/** The log of that task, the journal that has it, and the blobs. */
+const found = await findTask(nc, subjects, 'local', task_id)
+if (found === null) throw new Error('The task has no log.')
+export const log: LogId = found
+export const journal: Journal = await natsJournal(nc, subjects)
+export const blobs: BlobStore = await natsBlobStore(nc, subjects)
+
+export async function close(): Promise<void> {
+  await nc.close()
+  await service.shutdown({ graceMs: 0, force: true })
+}
