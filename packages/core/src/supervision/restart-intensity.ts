@@ -53,13 +53,17 @@ export function afterDeath(
  * The deaths that still count. If the clock is set back by more than the period, earlier deaths no longer count.
  *
  * @example
- * recentDeaths([1_000, 50_000], 62_000, { restartsMax: 3, periodMs: 60_000, counts: 'each_child' }) // => [50_000]
+ * recentDeaths([1_000, 50_000], 62_000, { periodMs: 60_000 }) // => [50_000]
  */
 export function recentDeaths(deaths: readonly number[], now: number, { periodMs }: Pick<Intensity, 'periodMs'>): number[] {
   return deaths.filter((at) => periodMs === null || Math.abs(now - at) < periodMs)
 }
 
-/** Whether so many deaths are too many. Call it directly if the journal counts the deaths. */
+/**
+ * Whether so many deaths are too many. Call it directly if the journal counts the deaths.
+ *
+ * @example isExceeded(4, { restartsMax: 3 }) // => true
+ */
 export const isExceeded = (deaths: number, { restartsMax }: Pick<Intensity, 'restartsMax'>): boolean => deaths > restartsMax
 
 /**
@@ -67,6 +71,7 @@ export const isExceeded = (deaths: number, { restartsMax }: Pick<Intensity, 'res
  *
  * @param deaths the deaths that count, including the last one, at least 1
  * @param random a number in [0, 1), for the jitter
+ * @example pauseBefore(3, { pauseMsMin: 100, pauseMsMax: 5_000, jitter: false }) // => 400
  */
 export function pauseBefore(deaths: number, backoff: Backoff, random = 0): number {
   const ceiling = ceilingOf(Math.max(1, deaths), backoff)

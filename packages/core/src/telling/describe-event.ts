@@ -14,7 +14,9 @@ const tellers: { readonly [T in EventType]: Teller<T> } = { ...tellTask, ...tell
  * An event in words for people.
  *
  * @param around what the sentence needs besides the event
- * @example describeEvent(event('task_completed', result), around).text // 'Task completed.'
+ * @example
+ * const around = { taskId: 't', runId: null, agentName: 'Root agent', team: null, nodeTool: null, asked: null, takenOver: false }
+ * describeEvent(event('task_cancel_requested', { reason: 'too slow' }), around).text // => 'Task is to be cancelled: too slow.'
  */
 export function describeEvent(event: DomainEvent, around: Surroundings): Told {
   return tell(event, around)

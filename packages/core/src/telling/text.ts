@@ -1,6 +1,10 @@
 // Cuts texts from outside to a bound, and writes numbers for people.
 
-/** At most `charsMax` UTF-16 units of a text, never half a character. */
+/**
+ * At most `charsMax` UTF-16 units of a text, never half a character.
+ *
+ * @example clip('beaver', 3) // => 'bea'
+ */
 export function clip(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text
   const last = text.charCodeAt(charsMax - 1)
@@ -31,8 +35,9 @@ export const count = (n: number): string => String(Math.round(n)).replaceAll(/\B
  * A number of things.
  *
  * @param noun the name of one thing; it gets an `s` unless there is one
- * @example counted(1, 'node') // => '1 node'
- * @example counted(2000, 'node') // => '2,000 nodes'
+ * @example
+ * counted(1, 'node') // => '1 node'
+ * counted(2000, 'node') // => '2,000 nodes'
  */
 export const counted = (n: number, noun: string): string => `${count(n)} ${noun}${n === 1 ? '' : 's'}`
 

@@ -47,7 +47,12 @@ export interface Surroundings {
 /** The function that tells an event of one type. */
 export type Teller<T extends EventType> = (data: DataOf<T>, around: Surroundings) => Told
 
-/** The name of an agent for people: a run that belongs to no team is the run of the root agent (D-07). */
+/**
+ * The name of an agent for people: a run that belongs to no team is the run of the root agent (D-07).
+ *
+ * @param run `null`: no run is known
+ * @example agentTitle({ team_run_id: null, agent_name: 'root' }) // => 'Root agent'
+ */
 export const agentTitle = (run: { readonly team_run_id: string | null; readonly agent_name: string } | null): string =>
   run === null || run.team_run_id === null ? 'Root agent' : run.agent_name
 
