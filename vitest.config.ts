@@ -3,7 +3,8 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     pool: 'forks',
-    maxWorkers: 2,
+    // Tests of the system wait more than they compute: a third worker works while two wait, also on two processors.
+    maxWorkers: 3,
     testTimeout: 90_000,
     hookTimeout: 90_000,
     projects: [

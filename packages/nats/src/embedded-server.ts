@@ -55,13 +55,13 @@ export async function startEmbeddedServer(options: { binary: string; dataDir: st
   }
   const portsDir = join(options.dataDir, 'ports')
   await rm(portsDir, { recursive: true, force: true })
-  await mkdir(portsDir, { recursive: true })
+  await mkdir(portsDir, { recursive: true, mode: 0o700 })
   const configFile = join(options.dataDir, 'nats-server.conf')
-  await writeFile(configFile, configText(options, portsDir))
+  await writeFile(configFile, configText(options, portsDir), { mode: 0o600 })
   const logFile = join(options.dataDir, 'nats-server.log')
 
   const child = spawn('sh', ['-c', guard, 'sh', options.binary, '-c', configFile], {
-    stdio: ['ignore', openSync(logFile, 'a'), openSync(logFile, 'a'), 'pipe'],
+    stdio: ['ignore', openSync(logFile, 'a', 0o600), openSync(logFile, 'a', 0o600), 'pipe'],
     detached: true,
   })
   const lifeline = child.stdio[3] as NodeJS.WritableStream & { destroy(): void }
@@ -104,8 +104,8 @@ export function lastErrorIn(log: string): string | null {
   return errors.at(-1)?.trim() ?? null
 }
 
-/** Ends the server when its parent ends: it reads the pipe (descriptor 3) until the pipe closes. */
-const guard = `"$@" 3<&- </dev/null & pid=$!
+/** Ends the server when its parent ends: it reads the pipe (descriptor 3) until the pipe closes. Nobody else can read what the server writes. */
+const guard = `umask 077; "$@" 3<&- </dev/null & pid=$!
 trap 'kill -TERM $pid 2>/dev/null' TERM INT HUP
 { cat <&3 >/dev/null 2>&1; kill -TERM $pid 2>/dev/null; } &
 exec 3<&-

@@ -2,12 +2,11 @@
 // P1. A batch and the position after it are stored in one transaction.
 // P2. It does not start with the read model of another stream. If the stream is deleted or recreated while the projector runs, this is
 //     reported, and the queries go on (follow.ts).
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { queryContracts } from '@beaver/contracts'
 import { type Logger, silentLogger } from '@beaver/core'
 import { connectNats, ensureJournalStream, natsBlobStore, serve, streamIdentity, subjectsOf, watchConnection } from '@beaver/nats'
-import type { Config } from '@beaver/platform'
+import { type Config, makeHomePrivate, makePrivateFile } from '@beaver/platform'
 import { answer, openReadModel } from '@beaver/projection'
 import { followIntoModel } from './follow.ts'
 
@@ -28,8 +27,9 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
   undo.defer(() => nc.close())
   await ensureJournalStream(nc, subjects)
   const blobs = await natsBlobStore(nc, subjects)
-  mkdirSync(config.home, { recursive: true })
+  makeHomePrivate(config.home)
   const file = join(config.home, `projection-${config.namespace}.db`)
+  makePrivateFile(file) // The further files of SQLite have the mode of this one.
   const model = openReadModel(file, { readBlob: (sha256) => blobs.get(sha256) })
   undo.defer(() => model.close())
   const { identity, lastSequence } = await streamIdentity(nc, subjects)

@@ -1,5 +1,5 @@
 // The real parts of a system, killed and broken: they come back, each restart is a line of up.log, and a crash loop trips.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '@beaver/core'
@@ -58,4 +58,11 @@ it('gives up a part that dies at once, again and again, and leaves nothing runni
   await expect(system?.failed).rejects.toThrow(/^The projector died 6 times within 60 s \(last: .*\), so Beaver stops\. Its log: .*projector\.log$/)
   expect(logged().filter(({ event }) => event === 'supervisor_escalated')).toMatchObject([{ level: 'error', child: 'projector', deaths: 6 }])
   for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow('ESRCH')
+})
+
+it('leaves nothing in its home that other users of the machine could read', () => {
+  const open = readdirSync(home, { recursive: true, withFileTypes: true })
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => (statSync(path).mode & 0o077) !== 0)
+  expect(open).toEqual([])
 })

@@ -5,20 +5,26 @@
 // U3. The parts stop in this order: supervisor (it drains), projector, nats-server.
 // U4. A part that cannot be kept alive fails the system. Core's table `supervisors` defines how often a part is started again, and each restart
 // is a line of logs/up.log.
-import { appendFileSync, mkdirSync } from 'node:fs'
+import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError, type Clock, type Logger, startSupervision, type Supervision, type SupervisionStatus, supervisors, systemClock } from '@beaver/core'
 import { connectNats, findNatsServer } from '@beaver/nats'
-import { type Config, lockHome, removeSystemFile, stderrLogger, writeSystemFile } from '@beaver/platform'
+import { type Config, lockHome, makeHomePrivate, removeSystemFile, stderrLogger, writeSystemFile } from '@beaver/platform'
 import { rotateLog } from './log-file.ts'
 import { natsProcess } from './nats-process.ts'
 import { serviceProcess } from './service-process.ts'
 import type { Service, ServiceSpec } from './service.ts'
 
 export type SystemStatus =
+  /** Other users of the machine could read these things in the home. */
+  | { readonly kind: 'closed'; readonly home: string; readonly names: readonly string[] }
   | { readonly kind: 'starting' | 'stopping'; readonly name: string }
   | { readonly kind: 'ready'; readonly name: string; readonly pid: number; readonly restarted: boolean }
   | { readonly kind: 'died'; readonly name: string; readonly reason: string; readonly pauseMs: number; readonly deaths: number }
+
+/** What a person is told about it. */
+export const closedText = ({ home, names }: Extract<SystemStatus, { kind: 'closed' }>): string =>
+  `Other users of this machine could read ${names.join(', ')} in ${home}. Only you can now.`
 
 export interface System {
   readonly natsUrl: string
@@ -80,6 +86,8 @@ class LocalSystem implements System {
     this.#config = config
     this.#signal = signal
     this.#tell = onStatus
+    const names = makeHomePrivate(config.home)
+    if (names.length > 0) onStatus({ kind: 'closed', home: config.home, names })
     this.#unlock = lockHome(config.home)
     this.#services = startSupervision<Service>({
       spec: supervisors.services,
@@ -187,7 +195,6 @@ class LocalSystem implements System {
 function logOf(config: Config): Logger {
   const folder = join(config.home, 'logs')
   const file = join(folder, 'up.log')
-  mkdirSync(folder, { recursive: true })
   rotateLog(file)
   return stderrLogger({ pretty: false, level: config.log.level, write: (line) => appendFileSync(file, line, { mode: 0o600 }) })
 }

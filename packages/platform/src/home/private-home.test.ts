@@ -1,0 +1,56 @@
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { makeHomePrivate, makePrivateFile } from './private-home.ts'
+
+let folder: string
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'beaver-home-'))))
+afterEach(() => rmSync(folder, { recursive: true }))
+const modeOf = (...path: string[]): string => (statSync(join(folder, ...path)).mode & 0o777).toString(8)
+
+describe('a home', () => {
+  it('that is new is closed to others, with its folders, whatever the umask', () => {
+    const before = process.umask(0)
+    try {
+      expect(makeHomePrivate(join(folder, 'home'))).toEqual([])
+    } finally {
+      process.umask(before)
+    }
+    expect(['.', 'logs', 'nats', 'run'].map((name) => modeOf('home', name))).toEqual(['700', '700', '700', '700'])
+  })
+
+  it('of an earlier Beaver is closed, and says what was open', () => {
+    mkdirSync(join(folder, 'nats'))
+    writeFileSync(join(folder, 'projection-default.db'), '')
+    writeFileSync(join(folder, 'projection-default.db-wal'), '')
+    for (const name of ['nats', 'projection-default.db', 'projection-default.db-wal']) chmodSync(join(folder, name), 0o755)
+    expect(makeHomePrivate(folder)).toEqual(['nats', 'projection-default.db', 'projection-default.db-wal'])
+    expect([modeOf('nats'), modeOf('projection-default.db')]).toEqual(['700', '700'])
+    expect(makeHomePrivate(folder)).toEqual([])
+  })
+
+  it('that is a folder with other things leaves these, and its own mode, as they are', () => {
+    writeFileSync(join(folder, 'letter.txt'), 'mine')
+    chmodSync(join(folder, 'letter.txt'), 0o644)
+    chmodSync(folder, 0o755)
+    expect(makeHomePrivate(folder)).toEqual([])
+    expect([modeOf('.'), modeOf('letter.txt'), modeOf('run')]).toEqual(['755', '644', '700'])
+  })
+
+  it('that is a file is refused, with its path', () => {
+    writeFileSync(join(folder, 'file'), '')
+    expect(() => makeHomePrivate(join(folder, 'file'))).toThrow(
+      expect.objectContaining({ code: 'start_failed', message: expect.stringContaining('file') as string }) as Error,
+    )
+  })
+})
+
+it('a private file is made once, and keeps what is in it', () => {
+  const file = join(folder, 'db')
+  makePrivateFile(file)
+  expect(modeOf('db')).toBe('600')
+  writeFileSync(file, 'content')
+  makePrivateFile(file)
+  expect(existsSync(file) && readFileSync(file, 'utf8')).toBe('content')
+})
