@@ -41,8 +41,8 @@ export const table: Readonly<Record<string, Row>> = {
 
   // Adapters, one technology each.
   'packages/nats': {
-    // How the operating system schedules the nats-server it starts; the configuration is for composition roots.
-    packages: ['core', 'contracts', 'platform/scheduling'],
+    // How the operating system schedules the nats-server it starts, and the shape of a login; the rest of the configuration is for composition roots.
+    packages: ['core', 'contracts', 'platform/scheduling', 'platform/nats-login'],
     modules: ['@nats-io/jetstream', '@nats-io/kv', '@nats-io/nats-core', '@nats-io/obj', '@nats-io/transport-node', 'zod'],
     node: 'any',
   },
@@ -71,7 +71,7 @@ export const table: Readonly<Record<string, Row>> = {
     modules: ['@nats-io/nats-core'],
     node: [],
   },
-  'packages/projector': { packages: ['core', 'contracts', 'nats', 'platform', 'projection'], modules: [], node: ['fs', 'path', 'timers/promises'] },
+  'packages/projector': { packages: ['core', 'contracts', 'nats', 'platform', 'projection'], modules: [], node: ['path', 'timers/promises'] },
   // For programs of one's own: the library's face.
   'packages/service': {
     packages: ['core', 'agent', 'tools', 'workflows', 'client', 'nats', 'platform', 'daemon', 'projector'],

@@ -9,7 +9,7 @@ import { type EmbeddedServer, startEmbeddedServer } from '@beaver/nats'
 const root = new URL('../../', import.meta.url).pathname
 
 /** The nats-server the set-up brought. */
-function natsServerBinary(): string {
+export function natsServerBinary(): string {
   const { natsServer } = JSON.parse(readFileSync(join(root, '.beaver/tools/paths.json'), 'utf8')) as { natsServer: string }
   return natsServer
 }

@@ -37,7 +37,7 @@ export async function connect(
   system: FoundSystem,
   { timeoutMs = connectMsMax, daemonMs }: { timeoutMs?: number; daemonMs?: number } = {},
 ): Promise<Connection> {
-  const nc = await connectNats({ url: system.url, name: 'beaver-cli', timeoutMs, pingMs })
+  const nc = await connectNats({ url: system.url, login: system.login, name: 'beaver-cli', timeoutMs, pingMs })
   const subjects = subjectsOf(system.namespace)
   const client = clientOn(nc, subjects, system.tenant, { daemonMs: daemonMs ?? (system.pid === null ? awayMsMax : restartMsMax) })
   return {

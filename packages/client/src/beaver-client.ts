@@ -4,7 +4,7 @@
 // C3. A daemon that dies or restarts costs time, not the answer: harmless requests are repeated, and a repeated task is the same task.
 import { type BlobStore, isTerminalTaskEvent, type LiveDelta, LogReader, type RecordedEvent } from '@beaver/core'
 import type { DaemonStatus, QueryInput, QueryName, QueryOutput, RetriedTask, SubmittedTask, SubmitTask, TaskOutcome } from '@beaver/contracts'
-import { connectNats, followLog, lineOf, natsBlobStore, type Subjects, subjectsOf } from '@beaver/nats'
+import { connectNats, followLog, lineOf, natsBlobStore, type NatsLogin, type Subjects, subjectsOf } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { followLive } from './live.ts'
 import { type Patience, PatientRequests } from './patient-requests.ts'
@@ -118,9 +118,10 @@ const runMsMax = 600_000
  * status // => 'completed'
  */
 export async function connectBeaver(
-  options: { url: string; namespace: string; tenant: string; name?: string; timeoutMs?: number } & Patience,
+  options: { url: string; login?: NatsLogin; namespace: string; tenant: string; name?: string; timeoutMs?: number } & Patience,
 ): Promise<BeaverClient> {
-  const nc = await connectNats({ url: options.url, name: options.name ?? 'beaver-client', timeoutMs: options.timeoutMs ?? 3_000, pingMs })
+  const { url, login = {}, name = 'beaver-client', timeoutMs = 3_000 } = options
+  const nc = await connectNats({ url, login, name, timeoutMs, pingMs })
   return clientOn(nc, subjectsOf(options.namespace), options.tenant, options)
 }
 

@@ -40,7 +40,7 @@ export async function openBase(
   const daemonId = ids.next('daemon')
   const subjects = subjectsOf(config.namespace)
   const agents = await loadAgents(config, embedded, logger)
-  const nc = await connectNats({ url: natsUrl, name: `beaver-supervisor ${daemonId}` })
+  const nc = await connectNats({ url: natsUrl, login: config.natsLogin, name: `beaver-supervisor ${daemonId}` })
   undo.defer(() => nc.close())
   watchConnection(nc, logger, subjects.stream)
   const model = await chooseModel(config, { logger })

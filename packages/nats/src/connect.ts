@@ -1,7 +1,10 @@
 // Connects to a nats-server, and checks that Beaver can work with it.
 // C1. If the server is missing, too old or without JetStream, it is refused with a message that says what to do.
 import { BeaverError, messageOf } from '@beaver/core'
+import type { NatsLogin } from '@beaver/platform/nats-login'
+import { AuthorizationError } from '@nats-io/nats-core'
 import { type NatsConnection, connect } from '@nats-io/transport-node'
+import { loginOptions } from './login.ts'
 
 export const serverVersionMin = '2.12.0'
 
@@ -25,16 +28,29 @@ export function shownUrl(url: string): string {
   return url.replace(/\/\/[^@/]*@/, '//…@')
 }
 
+export interface ConnectOptions {
+  /** One server or several, separated by commas: `nats://user:password@host:4222`, `nats://token@host`, `tls://host`. */
+  readonly url: string
+  /** The name of the connection, for the operators of the server. */
+  readonly name: string
+  /** Default: what stands in the URL. */
+  readonly login?: NatsLogin
+  readonly timeoutMs?: number
+  readonly pingMs?: number
+}
+
 /**
  * Connects and checks the server. A lost connection is made again without limit; `timeoutMs` bounds only the first connection.
  * A ping is sent every `pingMs` (default 20 s). If two pings are unanswered when the third is due, the server counts as away.
- * @throws {BeaverError} `unreachable`, `server_too_old`
+ * @throws {BeaverError} `unreachable` (also if the login is refused), `server_too_old`, `invalid_configuration`
  */
-export async function connectNats(options: { url: string; name: string; timeoutMs?: number; pingMs?: number }): Promise<NatsConnection> {
+export async function connectNats(options: ConnectOptions): Promise<NatsConnection> {
+  const login = loginOptions(options.url, options.login)
   let nc: NatsConnection
   try {
     nc = await connect({
-      servers: options.url.split(',').map((server) => server.trim()),
+      ...login,
+      ignoreAuthErrorAbort: true, // credentials may be replaced while the process runs
       name: options.name,
       timeout: options.timeoutMs ?? 5_000,
       maxReconnectAttempts: -1,
@@ -44,6 +60,11 @@ export async function connectNats(options: { url: string; name: string; timeoutM
       noAsyncTraces: true,
     })
   } catch (cause) {
+    if (cause instanceof AuthorizationError) {
+      const how = login.authenticator === undefined ? 'a connection without a login' : 'this login'
+      const vars = 'a user and password in NATS_URL, or NATS_CREDS, NATS_NKEY, NATS_USER and NATS_PASSWORD, or NATS_TOKEN'
+      throw new BeaverError('unreachable', `The NATS server at ${shownUrl(options.url)} refuses ${how}. Give it ${vars}.`, { cause })
+    }
     throw new BeaverError(
       'unreachable',
       `No NATS server answers at ${shownUrl(options.url)} (${messageOf(cause)}). Start one with "beaver up", or set NATS_URL to a server that runs.`,

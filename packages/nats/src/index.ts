@@ -9,6 +9,7 @@ export { type FeedBatch, type FeedMessage, followJournal, followLog } from './jo
 export { type JournalReader, journalReader } from './journal-reader.ts'
 export { natsMemoryStore, type NatsMemoryStore } from './memory-store.ts'
 export { natsOpenTasks } from './open-tasks.ts'
+export type { NatsLogin } from '@beaver/platform/nats-login'
 export { type DaemonFigures, natsPeers, type NatsPeers, type PresentDaemon, presentDaemons } from './peers.ts'
 export { lineOf } from './line.ts'
 export { call, NotSent, parseRequest, serve } from './rpc.ts'

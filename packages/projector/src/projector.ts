@@ -20,7 +20,7 @@ export interface Projector {
 /** @throws {BeaverError} `unreachable`, `stream_recreated` */
 export async function startProjector(config: Config, natsUrl: string, { logger = silentLogger }: { logger?: Logger } = {}): Promise<Projector> {
   const subjects = subjectsOf(config.namespace)
-  const nc = await connectNats({ url: natsUrl, name: 'beaver-projector' })
+  const nc = await connectNats({ url: natsUrl, login: config.natsLogin, name: 'beaver-projector' })
   watchConnection(nc, logger, subjects.stream)
   // A start that fails must leave nothing behind, even in a program that embeds the projector.
   await using undo = new AsyncDisposableStack()

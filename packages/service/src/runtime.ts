@@ -52,12 +52,13 @@ export async function startRuntime(settings: Settings): Promise<Runtime> {
   const own = config.nats_url === undefined ? await ownServer({ ...(await serverPlace(settings)), tell, logger: settings.logger }) : null
   if (own !== null) undo.defer(() => own.stop())
   const url = own?.url ?? (config.nats_url as string)
-  const nc = await connectNats({ url, name: 'beaver-service' })
+  const natsLogin = own === null ? config.natsLogin : {}
+  const nc = await connectNats({ url, login: natsLogin, name: 'beaver-service' })
   undo.defer(() => nc.close())
   undo.defer(() => hooks())
 
   const places = writeDefinitions(config.home, settings)
-  const whole = { ...config, profiles: [...places.profiles, ...config.profiles], workflows: [...places.workflows, ...config.workflows] }
+  const whole = { ...config, natsLogin, profiles: [...places.profiles, ...config.profiles], workflows: [...places.workflows, ...config.workflows] }
   const [supervisor, projector] = await bothOrNone(
     startSupervisor(whole, url, { external: settings.tools, logger: settings.logger }),
     settings.projector ? startProjector(whole, url, { logger: settings.logger }) : Promise.resolve(null),
@@ -67,6 +68,7 @@ export async function startRuntime(settings: Settings): Promise<Runtime> {
   undo.defer(() => removeSystemFile(config.home))
   writeSystemFile(config.home, {
     nats_url: url,
+    embedded: own !== null,
     namespace: config.namespace,
     tenant: config.tenant,
     started_at: new Date().toISOString(),

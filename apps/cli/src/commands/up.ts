@@ -39,7 +39,13 @@ export async function up(globals: GlobalOptions): Promise<number> {
   try {
     if (!interrupts.asked.aborted) {
       screen.print(...welcome(context, system, await checkLoaded(config)))
-      await using connection = await connect({ url: system.natsUrl, namespace: config.namespace, tenant: config.tenant, pid: process.pid })
+      await using connection = await connect({
+        url: system.natsUrl,
+        login: system.embedded ? {} : config.natsLogin,
+        namespace: config.namespace,
+        tenant: config.tenant,
+        pid: process.pid,
+      })
       using _watching = watchTasks(connection, (line) => screen.print(line), screen)
       await Promise.race([new Promise<void>((resolve) => onAbort(interrupts.asked, resolve)), system.failed])
     }

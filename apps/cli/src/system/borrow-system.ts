@@ -29,7 +29,10 @@ export async function borrowSystem(config: Config, options: BorrowOptions): Prom
   options.onStart()
   try {
     const own = await startSystem(config, { signal: options.signal, onStatus: (status) => tellTrouble(status, options.onTrouble) })
-    return { found: { url: own.natsUrl, namespace: config.namespace, tenant: config.tenant, pid: process.pid }, own }
+    return {
+      found: { url: own.natsUrl, login: own.embedded ? {} : config.natsLogin, namespace: config.namespace, tenant: config.tenant, pid: process.pid },
+      own,
+    }
   } catch (error) {
     if (!(error instanceof HomeInUse)) throw error
     return { found: await startingElsewhere(config, options.signal, error), own: null }

@@ -11,7 +11,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(home, { recursive: true }))
 
-const system = { nats_url: 'nats://127.0.0.1:4222', namespace: 'default', tenant: 'local', started_at: '2027-01-09T12:00:00Z', children: {} }
+const system = { nats_url: 'nats://127.0.0.1:4222', namespace: 'default', tenant: 'local', started_at: '2027-01-09T12:00:00Z', embedded: true, children: {} }
 
 describe('the system a command uses', () => {
   test('is the one that runs in its home', () => {
@@ -25,6 +25,16 @@ describe('the system a command uses', () => {
     expect(findSystem(loadConfig({ home }, { NATS_URL: 'nats://env:1' }, home)).url).toBe('nats://env:1')
     writeFileSync(join(home, 'beaver.config.json'), '{"nats_url": "nats://file:1"}')
     expect(findSystem(loadConfig({ home }, {}, home)).url).toBe('nats://file:1')
+  })
+
+  test('gets the login of the environment, unless it is the embedded server', () => {
+    const env = { NATS_USER: 'ann', NATS_PASSWORD: 'secret' }
+    const login = { user: 'ann', password: 'secret' }
+    expect(findSystem(loadConfig({ home }, { ...env, NATS_URL: 'nats://env:1' }, home)).login).toEqual(login)
+    writeSystemFile(home, system)
+    expect(findSystem(loadConfig({ home }, env, home)).login).toEqual({})
+    writeSystemFile(home, { ...system, embedded: false })
+    expect(findSystem(loadConfig({ home }, env, home)).login).toEqual(login)
   })
 
   test('nothing at all is one clear error', () => {

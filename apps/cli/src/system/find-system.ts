@@ -1,9 +1,10 @@
 // Finds the system for a command: first by --nats-url, then by NATS_URL, then by the configuration file, then in this home.
 import { BeaverError } from '@beaver/core'
-import { type Config, readSystemFile } from '@beaver/platform'
+import { type Config, type NatsLogin, readSystemFile } from '@beaver/platform'
 
 export interface FoundSystem {
   readonly url: string
+  readonly login: NatsLogin
   readonly namespace: string
   readonly tenant: string
   /** The process of `beaver up`, if the system was found by its home. */
@@ -12,9 +13,11 @@ export interface FoundSystem {
 
 /** Returns `null` if no server is configured and none runs in this home. */
 export function lookForSystem(config: Config): FoundSystem | null {
-  if (config.nats_url !== undefined) return { url: config.nats_url, namespace: config.namespace, tenant: config.tenant, pid: null }
+  if (config.nats_url !== undefined) return { url: config.nats_url, login: config.natsLogin, namespace: config.namespace, tenant: config.tenant, pid: null }
   const running = readSystemFile(config.home)
-  return running === null ? null : { url: running.nats_url, namespace: running.namespace, tenant: running.tenant, pid: running.pid }
+  if (running === null) return null
+  const { nats_url: url, namespace, tenant, pid, embedded } = running
+  return { url, login: embedded ? {} : config.natsLogin, namespace, tenant, pid }
 }
 
 /** Whether a system that was found by its home has ended since. */

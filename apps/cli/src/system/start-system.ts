@@ -9,7 +9,7 @@ import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError, type Clock, type Logger, startSupervision, type Supervision, type SupervisionStatus, supervisors, systemClock } from '@beaver/core'
 import { connectNats, findNatsServer } from '@beaver/nats'
-import { type Config, lockHome, makeHomePrivate, removeSystemFile, stderrLogger, writeSystemFile } from '@beaver/platform'
+import { type Config, lockHome, makeHomePrivate, natsLoginVariables, removeSystemFile, stderrLogger, writeSystemFile } from '@beaver/platform'
 import { rotateLog } from './log-file.ts'
 import { natsProcess } from './nats-process.ts'
 import { serviceProcess } from './service-process.ts'
@@ -110,7 +110,7 @@ class LocalSystem implements System {
   /** Starts the parts. If it fails, `stop` ends those that run. */
   async start(): Promise<void> {
     if (this.embedded) await this.#startNats()
-    else await (await connectNats({ url: this.natsUrl, name: 'beaver-up' })).close() // it must answer, and be new enough
+    else await (await connectNats({ url: this.natsUrl, login: this.#config.natsLogin, name: 'beaver-up' })).close() // it must answer, and be new enough
     if (!this.#signal.aborted) await this.#startServices()
     if (this.#signal.aborted) throw new BeaverError('start_failed', 'The start was interrupted.')
     this.#writeFile()
@@ -183,7 +183,7 @@ class LocalSystem implements System {
   #writeFile(): void {
     const { home, namespace, tenant } = this.#config
     const children = Object.fromEntries([...this.#started.keys()].map((name) => [name, this.#pidOf(name)]))
-    writeSystemFile(home, { nats_url: this.natsUrl, namespace, tenant, started_at: this.#startedAt, children })
+    writeSystemFile(home, { nats_url: this.natsUrl, embedded: this.embedded, namespace, tenant, started_at: this.#startedAt, children })
   }
 
   #pidOf(name: string): number | null {
@@ -207,5 +207,7 @@ function serviceEnvironment(config: Config, natsUrl: string): Record<string, str
     BEAVER_NAMESPACE: config.namespace,
     BEAVER_TENANT: config.tenant,
     ...(config.file === null ? {} : { BEAVER_CONFIG: config.file }),
+    // A login that is meant for another server is of no use at the embedded one, and certificates would keep its children out.
+    ...(config.nats_url === undefined ? Object.fromEntries(Object.values(natsLoginVariables).map((name) => [name, ''])) : {}),
   }
 }

@@ -8,6 +8,7 @@ import { join, resolve } from 'node:path'
 import { BeaverError, logLevels, messageOf, type Problem, supervisors, waitMsDefault } from '@beaver/core'
 import { z } from 'zod'
 import { retries } from './retries.ts'
+import { type NatsLogin, natsLoginOf } from './nats-login.ts'
 
 /** An OpenAI-compatible endpoint besides the main one. Its key comes from the environment. With the main URL it may use the main key. */
 const endpoint = z.strictObject({ base_url: z.url('must be a URL').optional(), name: z.string().min(1) })
@@ -187,6 +188,8 @@ export interface Config extends z.output<typeof configFile> {
   /** The absolute path of the data folder. */
   readonly home: string
   readonly natsServerBinary: string | null
+  /** The login at a server of the user's own. The embedded server asks for none. Paths are absolute. */
+  readonly natsLogin: NatsLogin
   readonly apiKey: string | null
   /** The keys of the other endpoints, or `null` if none is given. */
   readonly apiKeys: { readonly fallback: string | null; readonly auxiliary: string | null; readonly embeddings: string | null }
@@ -260,6 +263,7 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
     ...parsed.data,
     home: resolve(cwd, flags.home ?? (env['BEAVER_HOME'] || '.beaver')),
     natsServerBinary: env['BEAVER_NATS_SERVER'] || null,
+    natsLogin: natsLoginOf(env, cwd),
     apiKey: env['OPENAI_API_KEY'] || null,
     apiKeys: {
       fallback: env['BEAVER_FALLBACK_API_KEY'] || null,

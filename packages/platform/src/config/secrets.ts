@@ -14,7 +14,7 @@ export function secretsOf(config: Config, env: Readonly<Record<string, string | 
     })
   const values = Object.values(config.mcp).flatMap((server) => Object.values('url' in server ? server.headers : server.env))
   const referred = values.flatMap((value) => [...value.matchAll(/\$\{?([A-Za-z_][A-Za-z0-9_]*)/g)].map(([, name = '']) => env[name]))
-  return [config.apiKey, ...Object.values(config.apiKeys), ...credentials, ...referred].filter(
+  return [config.natsLogin.password, config.natsLogin.token, config.apiKey, ...Object.values(config.apiKeys), ...credentials, ...referred].filter(
     (secret): secret is string => typeof secret === 'string' && secret !== '',
   )
 }

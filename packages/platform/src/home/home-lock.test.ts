@@ -14,7 +14,14 @@ afterEach(() => rmSync(home, { recursive: true }))
 
 /** The pid of a process that has ended. */
 const deadPid = (): number => spawnSync('true').pid
-const system = { nats_url: 'nats://127.0.0.1:4222', namespace: 'default', tenant: 'local', started_at: '2027-01-09T12:00:00Z', children: { supervisor: 7 } }
+const system = {
+  nats_url: 'nats://127.0.0.1:4222',
+  namespace: 'default',
+  tenant: 'local',
+  started_at: '2027-01-09T12:00:00Z',
+  embedded: true,
+  children: { supervisor: 7 },
+}
 
 describe('the lock of a home', () => {
   test('is held by one at a time; the second is told who holds it', () => {

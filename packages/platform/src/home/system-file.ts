@@ -9,6 +9,8 @@ import { isAlive, startOf } from './home-lock.ts'
 export interface SystemFile {
   readonly pid: number
   readonly nats_url: string
+  /** Whether the server is Beaver's own, which asks for no login. */
+  readonly embedded: boolean
   readonly namespace: string
   readonly tenant: string
   readonly started_at: string
@@ -42,7 +44,7 @@ function read(file: string): SystemFile | null {
   try {
     const system = JSON.parse(readFileSync(file, 'utf8')) as Partial<SystemFile>
     const whole = typeof system.pid === 'number' && typeof system.nats_url === 'string' && typeof system.namespace === 'string'
-    return whole ? ({ tenant: 'local', children: {}, process_start: null, started_at: '', ...system } as SystemFile) : null
+    return whole ? ({ tenant: 'local', embedded: true, children: {}, process_start: null, started_at: '', ...system } as SystemFile) : null
   } catch {
     return null
   }

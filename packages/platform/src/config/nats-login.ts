@@ -1,0 +1,40 @@
+// The login at a NATS server of the user's own. Beaver's embedded server asks for none.
+// It is only in the environment, as all secrets are, in the variables that the programs of NATS use.
+import { resolve } from 'node:path'
+
+/** A login at a NATS server. Paths are absolute. Everything is optional; without a login a process is anonymous. */
+export interface NatsLogin {
+  readonly user?: string
+  readonly password?: string
+  readonly token?: string
+  /** A file with a JWT and its seed, as `nsc` writes it. */
+  readonly credsFile?: string
+  /** A file with the seed of an nkey. */
+  readonly nkeyFile?: string
+  /** The certificates of the authorities that may have signed the certificate of the server, in PEM. */
+  readonly caFile?: string
+  /** The certificate of this process and its key, in PEM. */
+  readonly certFile?: string
+  readonly keyFile?: string
+}
+
+/** The environment variable of each field. */
+export const natsLoginVariables = {
+  user: 'NATS_USER',
+  password: 'NATS_PASSWORD',
+  token: 'NATS_TOKEN',
+  credsFile: 'NATS_CREDS',
+  nkeyFile: 'NATS_NKEY',
+  caFile: 'NATS_CA',
+  certFile: 'NATS_CERT',
+  keyFile: 'NATS_KEY',
+} as const satisfies Record<keyof NatsLogin, string>
+
+/** @param cwd where relative paths start */
+export function natsLoginOf(env: Readonly<Record<string, string | undefined>>, cwd: string): NatsLogin {
+  const given = Object.entries(natsLoginVariables).flatMap(([field, name]) => {
+    const value = env[name] || undefined
+    return value === undefined ? [] : [[field, field.endsWith('File') ? resolve(cwd, value) : value]]
+  })
+  return Object.fromEntries(given) as NatsLogin
+}

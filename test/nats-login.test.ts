@@ -1,0 +1,107 @@
+// Logins at a nats-server that asks who connects: each way, the right one and a wrong one, and the files of TLS.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { connectNats, type NatsLogin } from '@beaver/nats'
+import { nkeys } from '@nats-io/nats-core'
+import { generate } from 'selfsigned'
+import { describe, expect, it } from 'vitest'
+import { operatorMode, type SecuredServer, securedServer } from './support/secured-nats.ts'
+
+const connected = async (url: string, login: NatsLogin = {}): Promise<boolean> => {
+  const nc = await connectNats({ url, login, name: 'login', timeoutMs: 5_000 })
+  await nc.close()
+  return true
+}
+const refused = { code: 'unreachable', message: expect.stringMatching(/ refuses (a connection without a login|this login)\. Give it /) as string }
+const file = ({ folder }: SecuredServer, name: string, content: string): string => {
+  writeFileSync(join(folder, name), content)
+  return join(folder, name)
+}
+
+describe('a server with users', () => {
+  const users = 'authorization { users: [{ user: ann, password: "a b:c%" }] }\n'
+
+  it('takes user and password from the URL, encoded or not, and refuses others without showing them', async () => {
+    await using server = await securedServer(() => users)
+    await expect(connected(`nats://ann:${encodeURIComponent('a b:c%')}@${server.host}`)).resolves.toBe(true)
+    await expect(connected(`nats://ann:a b:c%@${server.host}`)).resolves.toBe(true)
+    await expect(connected(`nats://${server.host}`)).rejects.toMatchObject(refused)
+    const wrong = connected(`nats://ann:hush@${server.host}`)
+    await expect(wrong).rejects.toMatchObject(refused)
+    await expect(wrong).rejects.not.toMatchObject({ message: expect.stringContaining('hush') as string })
+  })
+
+  it('takes them from the login, and what the URL says comes first', async () => {
+    await using server = await securedServer(() => users)
+    await expect(connected(server.host, { user: 'ann', password: 'a b:c%' })).resolves.toBe(true)
+    await expect(connected(`nats://ann:hush@${server.host}`, { user: 'ann', password: 'a b:c%' })).rejects.toMatchObject(refused)
+  })
+
+  it('may be one of several with the same login; different ones are refused before anybody is asked', async () => {
+    await using server = await securedServer(() => users)
+    const login = `ann:${encodeURIComponent('a b:c%')}`
+    await expect(connected(`nats://${login}@127.0.0.1:1, nats://${login}@${server.host}`)).resolves.toBe(true)
+    await expect(connected(`nats://${login}@127.0.0.1:1,nats://ben:b@${server.host}`)).rejects.toMatchObject({
+      code: 'invalid_configuration',
+      message: expect.not.stringContaining('a b') as string,
+    })
+  })
+})
+
+it('a server with a token takes it from the URL or the login', async () => {
+  await using server = await securedServer(() => 'authorization { token: "t0ken" }\n')
+  await expect(connected(`nats://t0ken@${server.host}`)).resolves.toBe(true)
+  await expect(connected(server.host, { token: 't0ken' })).resolves.toBe(true)
+  await expect(connected(server.host, { token: 'other' })).rejects.toMatchObject(refused)
+})
+
+it('a server with nkeys takes the seed of a file, which may have comments; a file without one is named', async () => {
+  const [ann, ben] = [nkeys.createUser(), nkeys.createUser()]
+  const seedOf = (key: typeof ann): string => Buffer.from(key.getSeed()).toString()
+  await using server = await securedServer(() => `authorization { users: [{ nkey: ${ann.getPublicKey()} }] }\n`)
+  await expect(connected(server.host, { nkeyFile: file(server, 'ann', `# ann\n${seedOf(ann)}\n`) })).resolves.toBe(true)
+  await expect(connected(server.host, { nkeyFile: file(server, 'ben', seedOf(ben)) })).rejects.toMatchObject(refused)
+  const empty = file(server, 'empty', ann.getPublicKey())
+  await expect(connected(server.host, { nkeyFile: empty })).rejects.toMatchObject({
+    code: 'invalid_configuration',
+    message: `The file ${empty} contains no NATS nkey.`,
+  })
+  const gone = join(server.folder, 'gone')
+  await expect(connected(server.host, { nkeyFile: gone })).rejects.toMatchObject({
+    code: 'invalid_configuration',
+    message: expect.stringContaining(gone) as string,
+  })
+})
+
+it('a server in operator mode takes a file of credentials', async () => {
+  const { config, creds } = operatorMode()
+  await using server = await securedServer(() => config)
+  await expect(connected(server.host, { credsFile: file(server, 'daemon.creds', creds) })).resolves.toBe(true)
+  await expect(connected(server.host, { credsFile: file(server, 'other.creds', operatorMode().creds) })).rejects.toMatchObject(refused)
+  const broken = file(server, 'broken.creds', 'nothing')
+  await expect(connected(server.host, { credsFile: broken })).rejects.toMatchObject({
+    code: 'invalid_configuration',
+    message: `The file ${broken} contains no NATS credentials.`,
+  })
+})
+
+it('a server with TLS is known by its authority, and knows a client by its certificate', async () => {
+  // The library checks the certificate of a server that is named by its address against `localhost`.
+  const certificate = (name: string) =>
+    generate([{ name: 'commonName', value: name }], { extensions: [{ name: 'subjectAltName', altNames: [{ type: 2, value: 'localhost' }] }] })
+  const [own, client] = [await certificate('server'), await certificate('client')]
+  const tls = (folder: string): string => {
+    for (const [name, content] of Object.entries({ 'own.crt': own.cert, 'own.key': own.private, 'client.crt': client.cert, 'client.key': client.private }))
+      writeFileSync(join(folder, name), content)
+    return `tls { cert_file: "${folder}/own.crt", key_file: "${folder}/own.key", ca_file: "${folder}/client.crt", verify: true }\n`
+  }
+  await using server = await securedServer(tls)
+  const [caFile, certFile, keyFile] = ['own.crt', 'client.crt', 'client.key'].map((name) => join(server.folder, name)) as [string, string, string]
+  await expect(connected(`tls://${server.host}`, { caFile, certFile, keyFile })).resolves.toBe(true)
+  await expect(connected(`tls://${server.host}`, { certFile, keyFile })).rejects.toMatchObject({ code: 'unreachable' })
+  await expect(connected(`tls://${server.host}`, { caFile })).rejects.toMatchObject({ code: 'unreachable' })
+  await expect(connected(`tls://${server.host}`, { caFile, certFile })).rejects.toMatchObject({
+    code: 'invalid_configuration',
+    message: expect.stringContaining('NATS_KEY') as string,
+  })
+})
