@@ -37,12 +37,7 @@ function ceilingOf(deaths: number, { pauseMsFirst, pauseMsMin, pauseMsMax }: Bac
   return deaths === 1 ? pauseMsFirst : Math.min(pauseMsMax, pauseMsMin * 2 ** (deaths - 2))
 }
 
-/**
- * The deaths that still count. If the clock is set back by more than the period, earlier deaths no longer count.
- *
- * @example
- * recentDeaths([1_000, 50_000], 62_000, { restartsMax: 3, periodMs: 60_000, counts: 'each_child' }) // => [50_000]
- */
+/** The deaths that still count. If the clock is set back by more than the period, earlier deaths no longer count. */
 export function recentDeaths(deaths: readonly number[], now: number, { periodMs }: Intensity): number[] {
   return deaths.filter((at) => periodMs === null || Math.abs(now - at) < periodMs)
 }
