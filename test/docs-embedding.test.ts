@@ -26,7 +26,7 @@ describe('docs/how-to/embed.md', () => {
     expect(blocks.flatMap(({ language, content }) => (language === 'ts' ? [content] : []))).toEqual(programs.map((name) => readFileSync(fileOf(name), 'utf8')))
   })
 
-  test.each(['first', 'running'])('its program %s prints what the page says, and ends', async (name) => {
+  test.each(['first', 'running', 'watched'])('its program %s prints what the page says, and ends', async (name) => {
     const at = blocks.findIndex(({ content }) => content === readFileSync(fileOf(name), 'utf8'))
     const env = { PATH: process.env['PATH'], BEAVER_HOME: join(folder, name), NODE_COMPILE_CACHE: join(tmpdir(), 'beaver-test-compile-cache') }
     const { stdout } = await promisify(execFile)(process.execPath, [fileOf(name)], { cwd: folder, env })

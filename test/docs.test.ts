@@ -47,7 +47,10 @@ describe('the pages', () => {
     const named = [...commandsOf(text, 'npm'), ...commandsOf(text, 'pnpm')].map(({ line, args }) => ({ line, script: args[0] === 'run' ? args[1] : args[0] }))
     const noScript = named.filter(
       ({ script }) =>
-        script !== undefined && !script.startsWith('-') && !['install', 'exec', 'pack', 'publish', 'add'].includes(script) && !(script in scripts),
+        script !== undefined &&
+        !script.startsWith('-') &&
+        !['install', 'exec', 'pack', 'publish', 'add', 'init', 'pkg'].includes(script) &&
+        !(script in scripts),
     )
     const noFile = commandsOf(text, 'node').filter(({ args }) => /^[\w./-]+\.(?:ts|mjs|js)$/.test(args[0] ?? '') && !exists(args[0] ?? ''))
     expect([...noScript, ...noFile]).toEqual([])

@@ -21,7 +21,7 @@ export {
   terminalTaskEvents,
   visibleEventTypes,
 } from './events/catalog.ts'
-export { evaluateEvidence, evaluateNode } from './evidence/evaluate.ts'
+export { evaluateEvidence } from './evidence/evaluate.ts'
 export { withoutFence } from './evidence/output-schema.ts'
 export { compilePattern } from './evidence/pattern.ts'
 export {
@@ -53,13 +53,12 @@ export { evolveRun, type FilesFact, type OpenCall, type RunState, type RunStatus
 export { noSuspects, type OwnerLosses, ownerLosses, type SuspectTools } from './fold/suspects.ts'
 export { retryCopy } from './fold/retry-copy.ts'
 export { retryIdOf } from './fold/retry-id.ts'
-export { newestExchange, resultReference } from './fold/shorten.ts'
+export { newestExchange } from './fold/shorten.ts'
 export { callWaits, type CallProgress, statusOfCalls } from './fold/call-status.ts'
 export type { EventPlace } from './fold/event-place.ts'
 export { type PersonWaits, waitBegan, waitedMs, waitEnded, waitsOver } from './fold/person-waits.ts'
-export { evolveTask, foldTask, lostWithoutProgress, newTask, type TaskState, type TaskStatus } from './fold/task-state.ts'
+export { foldTask, lostWithoutProgress, newTask, type TaskState, type TaskStatus } from './fold/task-state.ts'
 export { evolveTeam, startTeam, type TeamNodeState, type TeamState } from './fold/team-state.ts'
-export { visibleAnswer } from './fold/visible-answer.ts'
 export {
   type AgentDescriptor,
   type AgentNode,
@@ -72,18 +71,9 @@ export {
   executionNode,
   type ToolNode,
 } from './graph/execution-graph.ts'
-export {
-  decideTeam,
-  type NodeState,
-  type NodeStates,
-  type NodeStatus,
-  type TeamDecision,
-  type TeamOutcome,
-  teamOutcome,
-  waitingNode,
-} from './graph/schedule.ts'
+export { type NodeState, type NodeStates, type NodeStatus, type TeamOutcome } from './graph/schedule.ts'
 export { type Edge, findCycle, graphFault, reachable, sinksOf, type Topology, topologyOf, weakComponents } from './graph/topology.ts'
-export { type Diagnostic, type Growth, grow, type NodeEntry, type NodeSequel, type TeamProgram, type TeamView } from './graph/team-program.ts'
+export { type Diagnostic, type Growth, type NodeEntry, type NodeSequel, type TeamProgram, type TeamView } from './graph/team-program.ts'
 export { type NodeEnd, type StepOptions, stepTeam, teamOutput } from './graph/team-step.ts'
 export { foreignId, type LogId, logKey, type RunId, runId, type SessionId, sessionId, type TaskId, type TeamRunId, taskId, teamRunId } from './ids.ts'
 export {
@@ -109,7 +99,6 @@ export {
 } from './journal/past-task.ts'
 export {
   blobNameOf,
-  headBefore,
   identityFault,
   type LogFault,
   type LogFaultKind,
@@ -123,14 +112,12 @@ export {
 } from './journal/read-log.ts'
 export {
   type Blob,
-  batchContentType,
   type Draft,
   draft,
   emptyHead,
   eventTypeOf,
   genesisHash,
   headAfter,
-  inlineBytesMax,
   joinBatch,
   type LogHead,
   openRecord,
@@ -145,7 +132,7 @@ export {
 export type { Delivery, TaskQueue, Wake } from './journal/task-queue.ts'
 export { canonicalJson, type JsonObject, type JsonValue, jsonObject, jsonValue } from './json.ts'
 export { isOn, type Optimisation, optimisations, switchOff } from './optimisations.ts'
-export { guarded, processFacts, supervisionFacts, systemFacts, taskFacts, threadFacts } from './log/facts.ts'
+export { guarded, processFacts, systemFacts, taskFacts, threadFacts } from './log/facts.ts'
 export { hideSecrets } from './log/hide-secrets.ts'
 export { changeMemory, type MemoryLimits } from './memory/change-memory.ts'
 export type { BlobStore } from './ports/blob-store.ts'
@@ -173,7 +160,6 @@ export {
   type SupervisionOptions,
   type SupervisionStatus,
 } from './supervision/start-supervision.ts'
-export { newSupervisor, supervise, type SupervisorAction, type SupervisorEvent, type SupervisorState } from './supervision/supervise.ts'
 export type { ChildSpec, Escalation, Restart, RestartPolicy, Strategy, SupervisorSpec } from './supervision/supervisor-spec.ts'
 export { supervisors, timesWithoutProgress } from './supervision/supervisors.ts'
 export {

@@ -18,10 +18,10 @@ let off: ReadonlySet<string> = new Set()
  * @param names the value of the environment variable BEAVER_SWITCH_OFF: names separated by commas; empty or absent: all are on
  * @throws {BeaverError} `invalid_configuration` if a name is unknown
  * @example
- * switchOff('group_commit')
- * isOn('group_commit') // => false
+ * switchOff('v8_flags')
+ * isOn('v8_flags') // => false
  * switchOff(undefined)
- * isOn('group_commit') // => true
+ * isOn('v8_flags') // => true
  * switchOff('speed') // throws invalid_configuration
  */
 export function switchOff(names: string | undefined): void {
@@ -36,6 +36,6 @@ export function switchOff(names: string | undefined): void {
  * Whether an optimisation is on.
  *
  * @example
- * isOn('group_commit') // => true
+ * isOn('v8_flags') // => true
  */
 export const isOn = (optimisation: Optimisation): boolean => !off.has(optimisation)

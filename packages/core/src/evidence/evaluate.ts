@@ -12,15 +12,7 @@ import type { EvidenceCheck, EvidenceDemands, EvidenceRequirement, MachineRequir
 import type { RunFacts } from './run-facts.ts'
 import { listed, quoted, times, type Verdict } from './verdict.ts'
 
-/**
- * Checks everything that a node demands, each field in its order. A node that demands nothing has no checks.
- *
- * @example
- * const facts = { outputText: 'Spring tide', outputSeq: 9, tools: [] }
- * const { passed, checks } = evaluateNode({ required_evidence: [], validation_rules: [{ kind: 'output_length', max: 5 }] }, facts)
- * passed // => false
- * checks.map(({ field, status }) => [field, status]) // => [['validation_rules', 'failed']]
- */
+/** Checks everything that a node demands, each field in its order. A node that demands nothing has no checks. */
 export function evaluateNode(demands: EvidenceDemands, facts: RunFacts): { passed: boolean; checks: EvidenceCheck[] } {
   const { required_evidence, validation_rules = [], evidence_contract } = demands
   const required = evaluateEvidence(required_evidence, facts)

@@ -9,13 +9,7 @@ import type { RunState } from './run-state.ts'
 
 type Compacted = DataOf<'context_compacted'>
 
-/**
- * The text that a model reads in place of a result. If the result was cut, the text begins with its kept part.
- *
- * @example
- * resultReference({ call_id: 'call_1', tool_name: 'read', chars: 90_000 })
- *   .startsWith('[result of read, call call_1: 90000 characters') // => true
- */
+/** The text that a model reads in place of a result. If the result was cut, the text begins with its kept part. */
 export function resultReference({ call_id, tool_name, chars, kept_chars: kept }: Compacted['results'][number], content = ''): string {
   if (kept !== undefined)
     return `${content.slice(0, kept).toWellFormed()}\n[cut: ${chars - kept} of the ${chars} characters of ${tool_name}, call ${call_id}, left out because the conversation was too long]`

@@ -105,14 +105,7 @@ const progress: ReadonlySet<EventType> = new Set([
  */
 export const lostWithoutProgress = (task: TaskState): boolean => task.owner !== null && !task.progressed
 
-/**
- * The state after one more event. It changes and returns `task`.
- *
- * @example
- * const task = newTask()
- * for (const each of events) evolveTask(task, each)
- * task.status // => 'completed'
- */
+/** The state after one more event. It changes and returns `task`. */
 export function evolveTask(task: TaskState, event: RecordedEvent): TaskState {
   if (task.ended !== null) return task
   passTime(task, event)

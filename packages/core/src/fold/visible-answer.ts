@@ -5,13 +5,7 @@ import type { TaskResult } from '../events/catalog.ts'
 
 const reasonCharsMax = 1_000
 
-/**
- * The answer of a task. It is empty if there is nothing to show.
- *
- * @example
- * visibleAnswer({ final_output: 'Done.', failure: null }) // => 'Done.'
- * visibleAnswer({ final_output: '', failure: { class: 'refusal', message: 'The model refused.' } }) // => '[No answer: The model refused.]'
- */
+/** The answer of a task. It is empty if there is nothing to show. */
 export function visibleAnswer({ final_output, failure }: Pick<TaskResult, 'final_output' | 'failure'>): string {
   if (final_output !== '' || failure === null) return final_output
   const { message } = failure

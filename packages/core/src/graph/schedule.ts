@@ -36,11 +36,6 @@ export interface TeamDecision {
  * Decides what happens next in a team.
  *
  * @param limits `concurrentNodesMax`: how many nodes may run at once; `stopping`: nothing new starts
- * @example
- * const idsOf = (nodes: readonly { node_id: string }[]) => nodes.map(({ node_id }) => node_id)
- * idsOf(decideTeam(graph, new Map(), { concurrentNodesMax: 8 }).start) // => ['researcher']
- * const states = new Map([['researcher', { status: 'completed', runId: 'run_1' } as const]])
- * idsOf(decideTeam(graph, states, { concurrentNodesMax: 8 }).start) // => ['writer']
  */
 export function decideTeam(graph: ExecutionGraph, nodes: NodeStates, limits: { concurrentNodesMax: number; stopping?: boolean }): TeamDecision {
   const statusOf = (id: string): NodeStatus => nodes.get(id)?.status ?? 'waiting'
@@ -130,13 +125,7 @@ const isOpen = (status: NodeStatus): boolean => status === 'waiting' || status =
 /** The outcome of a team. */
 export type TeamOutcome = 'complete' | 'incomplete' | 'cancelled'
 
-/**
- * The outcome of a team whose nodes have all ended (D-35). `cancelled` means that the team had to stop and is incomplete.
- *
- * @example
- * const states = new Map(graph.nodes.map(({ node_id }) => [node_id, { status: 'completed', runId: null } as const]))
- * teamOutcome(graph, states, false) // => 'complete'
- */
+/** The outcome of a team whose nodes have all ended (D-35). `cancelled` means that the team had to stop and is incomplete. */
 export function teamOutcome(graph: ExecutionGraph, nodes: NodeStates, stopped: boolean): TeamOutcome {
   const complete = graph.nodes.every((node) => {
     const status = nodes.get(node.node_id)?.status

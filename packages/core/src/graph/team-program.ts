@@ -69,15 +69,7 @@ export interface TeamProgram {
   readonly result?: (team: TeamView) => { readonly final_output: string }
 }
 
-/**
- * The graph after its growth.
- *
- * @example
- * const [researcher] = graph.nodes
- * if (researcher === undefined) throw new Error('The graph is empty.')
- * const grown = grow(graph, { nodes: [{ ...researcher, node_id: 'critic' }], edges: [['critic', 'writer']] })
- * grown.nodes.find(({ node_id }) => node_id === 'writer')?.depends_on // => ['researcher', 'critic']
- */
+/** The graph after its growth. */
 export function grow(graph: ExecutionGraph, growth: Growth): ExecutionGraph {
   const more = new Map<string, string[]>()
   for (const [from, to] of growth.edges ?? []) {

@@ -183,14 +183,7 @@ const errorCodeOf = {
   blob_changed: 'blob_corrupt',
 } as const satisfies Record<LogFaultKind, ErrorCode>
 
-/**
- * The head of the log before an entry, as the entry itself claims. Use it to read an entry without those before it.
- *
- * @example
- * const [first, second] = await journal.read(log)
- * if (first !== undefined) headBefore(first) // => emptyHead
- * if (second !== undefined) headBefore(second).taskseq === 0 // => false
- */
+/** The head of the log before an entry, as the entry itself claims. Use it to read an entry without those before it. */
 export function headBefore({ payload }: Pick<Entry, 'payload'>): LogHead {
   const [first] = splitBatch(payload) as [WireRecord]
   return { taskseq: first.taskseq - 1, epoch: first.epoch, hash: first.prevhash }

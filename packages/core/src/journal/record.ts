@@ -14,8 +14,6 @@ import { canonicalJson } from '../json.ts'
 
 /** The largest data that a record contains itself, in bytes of UTF-8. */
 export const inlineBytesMax = 64 * 1024
-/** The content type of a journal message. */
-export const batchContentType = 'application/cloudevents-batch+json'
 const versions = eventVersions()
 /** The `prevhash` of the first record of a log. */
 export const genesisHash = '0'.repeat(64)

@@ -53,24 +53,12 @@ export interface Supervised {
   readonly actions: readonly SupervisorAction[]
 }
 
-/**
- * The state of a supervisor before its first event. The children of `spec` are not in it: add each with `child_added`.
- *
- * @example
- * newSupervisor(supervisors.services).status // => 'running'
- */
+/** The state of a supervisor before its first event. The children of `spec` are not in it: add each with `child_added`. */
 export function newSupervisor(spec: SupervisorSpec): SupervisorState {
   return { spec, children: [], toStart: [], pauseMs: 0, status: 'running' }
 }
 
-/**
- * The state of a supervisor after an event, and the actions that follow. It changes nothing.
- *
- * @example
- * const { state, actions } = supervise(newSupervisor(supervisors.services), { kind: 'child_added', child: { id: 'nats', restart: 'permanent' } })
- * actions // => [{ kind: 'start', id: 'nats', pauseMs: 0, restart: false }]
- * supervise(state, { kind: 'stop' }).actions // => [{ kind: 'stop', id: 'nats' }]
- */
+/** The state of a supervisor after an event, and the actions that follow. It changes nothing. */
 export function supervise(state: SupervisorState, event: SupervisorEvent): Supervised {
   switch (event.kind) {
     case 'child_added':
