@@ -1,11 +1,17 @@
 // Logins at a nats-server that asks who connects: each way, the right one and a wrong one, and the files of TLS.
-import { writeFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { connectNats, type NatsLogin } from '@beaver/nats'
 import { nkeys } from '@nats-io/nats-core'
 import { generate } from 'selfsigned'
 import { describe, expect, it } from 'vitest'
 import { operatorMode, type SecuredServer, securedServer } from './support/secured-nats.ts'
+
+const entry = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url))
 
 const connected = async (url: string, login: NatsLogin = {}): Promise<boolean> => {
   const nc = await connectNats({ url, login, name: 'login', timeoutMs: 5_000 })
@@ -104,4 +110,23 @@ it('a server with TLS is known by its authority, and knows a client by its certi
     code: 'invalid_configuration',
     message: expect.stringContaining('NATS_KEY') as string,
   })
+})
+
+it('the whole system logs in, each process with the variables it was given, and no file or output of it has the secret', async () => {
+  const ann = nkeys.createUser()
+  const seed = Buffer.from(ann.getSeed()).toString()
+  await using server = await securedServer(() => `authorization { users: [{ nkey: ${ann.getPublicKey()} }] }\n`)
+  const home = join(server.folder, 'home')
+  const env = {
+    PATH: process.env['PATH'],
+    NODE_COMPILE_CACHE: join(tmpdir(), 'beaver-test-compile-cache'),
+    NATS_URL: `nats://${server.host}`,
+    NATS_NKEY: file(server, 'ann.nk', seed),
+    BEAVER_HOME: home,
+  }
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [entry, 'run', '--up', 'Say hello'], { cwd: server.folder, env })
+  expect(stdout).toContain('✔ completed')
+  const written = readdirSync(home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  expect(written.length).toBeGreaterThan(3)
+  for (const text of [stdout, stderr, ...written.map((each) => readFileSync(join(each.parentPath, each.name), 'latin1'))]) expect(text).not.toContain(seed)
 })
