@@ -10,6 +10,7 @@ import { z } from 'zod'
 import { type BoundedList, boundedList } from './bounded-list.ts'
 import { addFigures, type Figures, noFigures } from './figures.ts'
 import { folderName } from './list-files.ts'
+import { shownPath } from './new-path.ts'
 import { TextCounter } from './text-counter.ts'
 
 const concurrentFilesMax = 6
@@ -53,6 +54,7 @@ export const fileStats = defineTool({
     `Folders named ${ignoredFolders.join(', ')} are skipped and named in "ignored"; symlinks are not followed. The figures are exact; copy them as they are.`,
   input: z.strictObject({ path: z.string().default('.').describe('Folder, relative to the workspace. Default: the workspace itself.') }),
   idempotent: true,
+  subject: ({ path }) => shownPath(path),
   async run({ path }, context): Promise<FileStats> {
     const from = await resolveInWorkspace(context.workspace, path)
     const totals = noFigures()

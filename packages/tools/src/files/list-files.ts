@@ -3,6 +3,7 @@ import { lstat } from 'node:fs/promises'
 import { defineTool, ignoredFolders, resolveInWorkspace, walk, type WalkedEntry, type WorkspacePath } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
 import { boundedList } from './bounded-list.ts'
+import { shownPath } from './new-path.ts'
 
 const entriesDefault = 500
 
@@ -36,6 +37,7 @@ export const listFiles = defineTool({
     entries_max: z.int().min(1).max(5000).default(entriesDefault).describe(`At most this many entries. Default ${entriesDefault}.`),
   }),
   idempotent: true,
+  subject: ({ path }) => shownPath(path),
   async run(input, context): Promise<FileList> {
     const from = await resolveInWorkspace(context.workspace, input.path)
     const ignored = boundedList(20)

@@ -1,6 +1,7 @@
 // read_file: reads a part of one text file.
 import { defineTool, type FilePart, readFilePart, resolveInWorkspace } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
+import { shownPath } from './new-path.ts'
 
 export const bytesDefault = 64 * 1024
 /** A tool result has at most 200,000 characters. A longer text might not fit. */
@@ -17,6 +18,7 @@ export const readFile = defineTool({
     bytes_max: z.int().min(1).max(bytesLimit).default(bytesDefault).describe(`At most this many bytes. Default ${bytesDefault}.`),
   }),
   idempotent: true,
+  subject: ({ path }) => shownPath(path),
   async run({ path, offset, bytes_max }, context): Promise<FilePart> {
     const file = await resolveInWorkspace(context.workspace, path)
     context.signal.throwIfAborted()

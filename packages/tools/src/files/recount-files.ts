@@ -5,6 +5,7 @@
 import { defineTool, ignoredFolders, resolveInWorkspace } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
 import { type Figures, figureNames, figures } from './figures.ts'
+import { shownPath } from './new-path.ts'
 import { recountInProcess } from './recount-in-process.ts'
 import { recountBySystem, systemCounts } from './recount-by-system.ts'
 
@@ -37,6 +38,7 @@ export const recountFiles = defineTool({
     expected: figures.partial().optional().describe('The "totals" object of the file_stats result, copied exactly.'),
   }),
   idempotent: true,
+  subject: ({ path }) => shownPath(path),
   async run({ path, expected }, context): Promise<Recount> {
     const from = await resolveInWorkspace(context.workspace, path)
     const bySystem = await systemCounts(context.signal)

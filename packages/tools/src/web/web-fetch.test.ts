@@ -288,4 +288,7 @@ describe('a failed call', () => {
 it('is seen by rules as the URL in its one spelling', () => {
   const tool = webFetch({ privateHosts: [], bytesMax: 1, timeoutMs: 1 })
   expect(permissionOf(tool, { url: 'HTTP://Example.COM:80/a/../b' }, [])).toEqual({ decision: 'allow', subject: 'http://example.com/b', rule: null })
+  expect(permissionOf(tool, { url: 'https://example.com./b' }, [{ tool: 'web_fetch', pattern: 'https://example.com/*', decision: 'deny' }]).decision).toBe(
+    'deny',
+  )
 })

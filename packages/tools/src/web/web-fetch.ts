@@ -48,7 +48,7 @@ export function webFetch(options: BuiltinToolOptions['webFetch']): Tool {
         .describe(`At most this many characters of text, 100 to ${charsLimit}. Default ${charsDefault}.`),
     }),
     idempotent: true,
-    subject: ({ url }) => URL.parse(url)?.href ?? url,
+    subject: ({ url }) => shownUrl(url),
     timeoutMs: options.timeoutMs + reserveMs,
     async run({ url, max_chars }, context): Promise<FetchedPage> {
       const late = AbortSignal.timeout(options.timeoutMs)
@@ -83,6 +83,14 @@ async function pageOf(answer: HttpAnswer, charsMax: number, context: ToolContext
   const page =
     kind === 'html' ? await htmlToText(whole, { baseUrl: url, charsMax }, context) : { title: null, text: start(whole, charsMax), chars: whole.length }
   return { ...about, title: page.title, text: page.text, bytes: body.length, cut: answer.cut || page.chars > page.text.length }
+}
+
+/** The URL in the form for rules: in one spelling. A host with a dot at its end is the same host. */
+function shownUrl(url: string): string {
+  const parsed = URL.parse(url)
+  if (parsed === null) return url
+  parsed.hostname = parsed.hostname.replace(/\.+$/, '')
+  return parsed.href
 }
 
 const start = (text: string, charsMax: number): string => (text.length > charsMax ? text.slice(0, wholeEnd(text, charsMax)) : text)
