@@ -119,10 +119,13 @@ describe('beaver mcp', () => {
 
   it('serves over HTTP until it is told to end', async () => {
     const child = spawn(process.execPath, [entry, 'mcp', '--http'], { env: environment(), cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
-    const [line] = (await once(child.stderr, 'data')) as [Buffer]
-    const url = /^MCP at (http:\/\/127\.0\.0\.1:\d+\/mcp)\n$/.exec(line.toString())?.[1] ?? ''
+    let said = ''
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
+    const line = /^MCP at (http:\/\/127\.0\.0\.1:\d+\/mcp)\nAuthorization: (Bearer \S{32})\n$/
+    const [, url = '', authorization = ''] = await until('the URL and the token are told', () => line.exec(said))
     const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } })
-    await client.connect(new StreamableHTTPClientTransport(new URL(url)))
+    expect((await fetch(url, { method: 'POST' })).status).toBe(401)
+    await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { authorization } } }))
     expect((await client.listTools()).tools).toHaveLength(5)
     await client.close()
     child.kill('SIGTERM')

@@ -356,7 +356,7 @@ export const commands: readonly CommandSpec[] = [
         .argument('[server]', 'pins, approve: the name of an MCP server in the configuration')
         .argument('[tool]', 'approve: only this tool of the server (default: all)')
         .option('--category <id>', 'serve: which tools to offer (default: team_workflow)', 'team_workflow')
-        .option('--http', 'serve: use streamable HTTP on 127.0.0.1 and print the URL on stderr')
+        .option('--http', 'serve: use streamable HTTP on 127.0.0.1, and print the URL and the token on stderr; BEAVER_MCP_TOKEN sets the token')
         .addOption(new Option('--port <n>', 'serve: the port of --http (default: a free one)').argParser(portNumber))
         .option('--workspace <dir>', "serve: the folder in which the agents may work (default: the system's own)")
         .addOption(json('pins: print one line of JSON for each pin; approve: print {server, approved}'))

@@ -1,6 +1,7 @@
 // `beaver mcp`: offers the workflow tools to MCP clients, on stdin and stdout or over HTTP. It runs no task itself: a daemon does.
 // P1. In the stdin mode, stdout carries only the protocol, and messages go to stderr.
 // P2. The command ends when its client is gone or on a signal. It cancels the tasks of open calls first.
+import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isMcpCategory, mcpCategories, serveMcpHttp, serveMcpStdio, type Serving, workflowServers } from '@beaver/mcp'
@@ -56,8 +57,13 @@ async function serve(options: McpServeOptions, globals: GlobalOptions): Promise<
 }
 
 async function overHttp(servers: Parameters<typeof serveMcpHttp>[0], port: number | undefined): Promise<Serving> {
-  const serving = await serveMcpHttp(servers, port === undefined ? {} : { port })
+  const given = process.env['BEAVER_MCP_TOKEN'] ?? ''
+  if (given !== '' && !/^[\x21-\x7e]{16,}$/.test(given)) throw new UsageError('BEAVER_MCP_TOKEN needs at least 16 printable characters without a space.')
+  const token = given === '' ? randomBytes(24).toString('base64url') : given
+  const serving = await serveMcpHttp(servers, { token, ...(port === undefined ? {} : { port }) })
   process.stderr.write(`MCP at ${serving.url}\n`)
+  // A token that was given is known, and does not belong on a screen.
+  if (given === '') process.stderr.write(`Authorization: Bearer ${token}\n`)
   return serving
 }
 

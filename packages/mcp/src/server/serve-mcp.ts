@@ -1,7 +1,9 @@
 // Serves MCP on stdin and stdout, or over streamable HTTP on 127.0.0.1. Both ways serve both eras of the protocol.
 // V1. stdout carries only the protocol.
-// V2. HTTP answers only local hosts and local origins, and listens nowhere else.
+// V2. HTTP answers only local hosts and local origins, and listens nowhere else. Other users of the machine reach it too, so it answers only
+// those who have its token.
 // V3. Closing ends within a bound, and aborts the open calls.
+import { hash, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Readable, Writable } from 'node:stream'
@@ -39,11 +41,18 @@ export interface HttpServing extends Serving {
 
 const path = '/mcp'
 
+/** The time it takes tells nothing about the token. */
+function isBearer(header: string | undefined, token: string): boolean {
+  const [, sent = ''] = /^Bearer +(\S+)$/i.exec(header ?? '') ?? []
+  return timingSafeEqual(hash('sha256', sent, 'buffer'), hash('sha256', token, 'buffer'))
+}
+
 /**
+ * @param options.token what a request has in `Authorization: Bearer …`
  * @param options.port default: any free port
  * @throws {BeaverError} `start_failed` if the port cannot be used
  */
-export async function serveMcpHttp(servers: () => McpServer, { port = 0 }: { port?: number } = {}): Promise<HttpServing> {
+export async function serveMcpHttp(servers: () => McpServer, { token, port = 0 }: { token: string; port?: number }): Promise<HttpServing> {
   const handler = createMcpHandler(servers)
   const handle = toNodeHandler(handler)
   const hostAllowed = localhostHostValidation()
@@ -53,6 +62,11 @@ export async function serveMcpHttp(servers: () => McpServer, { port = 0 }: { por
     if (!hostAllowed(request, response) || !originAllowed(request, response)) return
     if (new URL(request.url ?? '/', 'http://localhost').pathname !== path) {
       response.writeHead(404, { 'content-type': 'text/plain' }).end(`MCP is served at ${path}.\n`)
+      return
+    }
+    if (!isBearer(request.headers.authorization, token)) {
+      const head = { 'content-type': 'text/plain', 'www-authenticate': 'Bearer realm="beaver"' }
+      response.writeHead(401, head).end('Send the token of this server: Authorization: Bearer <token>. "beaver mcp --http" prints it.\n')
       return
     }
     void handle(request as typeof request & NodeIncomingMessageLike, response)

@@ -8,6 +8,9 @@ import { serveMcpHttp, serveMcpStdio } from './serve-mcp.ts'
 import type { WorkflowCaller, WorkflowCallResult, WorkflowProgress } from './workflow-caller.ts'
 import { workflowServers } from './workflow-server.ts'
 
+const token = 'a token of the test'.replaceAll(' ', '-')
+const withToken = { requestInit: { headers: { authorization: `Bearer ${token}` } } }
+
 const team = {
   task: 'Write a report.',
   agents: [
@@ -88,13 +91,13 @@ async function onStreams(caller: WorkflowCaller, mode: Era): Promise<Client> {
 }
 
 async function onHttp(caller: WorkflowCaller, mode: Era): Promise<Client> {
-  const serving = await serveMcpHttp(workflowServers({ category: 'team_workflow', version: '1.0.0', caller }))
+  const serving = await serveMcpHttp(workflowServers({ category: 'team_workflow', version: '1.0.0', caller }), { token })
   const client = clientOf(mode)
   onTestFinished(async () => {
     await client.close()
     await serving.close()
   })
-  await client.connect(new StreamableHTTPClientTransport(new URL(serving.url)))
+  await client.connect(new StreamableHTTPClientTransport(new URL(serving.url), withToken))
   return client
 }
 
@@ -217,26 +220,34 @@ describe('HTTP', () => {
     })
 
   it('refuses foreign hosts and origins, and other paths', async () => {
-    const serving = await serveMcpHttp(workflowServers({ category: 'team_workflow', version: '1.0.0', caller: heldCaller() }))
+    const serving = await serveMcpHttp(workflowServers({ category: 'team_workflow', version: '1.0.0', caller: heldCaller() }), { token })
     onTestFinished(() => serving.close())
     expect(await statusOf(serving.url, { host: 'evil.example' })).toBe(403)
     expect(await statusOf(serving.url, { origin: 'https://evil.example' })).toBe(403)
     expect(await statusOf(serving.url.replace('/mcp', '/'), {})).toBe(404)
   })
 
+  it('refuses who has no token, or another one', async () => {
+    const serving = await serveMcpHttp(workflowServers({ category: 'team_workflow', version: '1.0.0', caller: heldCaller() }), { token })
+    onTestFinished(() => serving.close())
+    const of = (authorization?: string) => statusOf(serving.url, authorization === undefined ? {} : { authorization })
+    expect([await of(), await of('Bearer other'), await of(`Basic ${token}`), await of('Bearer')]).toEqual([401, 401, 401, 401])
+    expect(await of(`bearer ${token}`)).not.toBe(401)
+  })
+
   it('says which port is taken', async () => {
     const servers = workflowServers({ category: 'team_workflow', version: '1.0.0', caller: heldCaller() })
-    const serving = await serveMcpHttp(servers)
+    const serving = await serveMcpHttp(servers, { token })
     onTestFinished(() => serving.close())
     const port = Number(new URL(serving.url).port)
-    await expect(serveMcpHttp(servers, { port })).rejects.toThrow(`The port ${port} of 127.0.0.1 cannot be used (EADDRINUSE). Name another with --port.`)
+    await expect(serveMcpHttp(servers, { token, port })).rejects.toThrow(`The port ${port} of 127.0.0.1 cannot be used (EADDRINUSE). Name another with --port.`)
   })
 
   it.each(['auto', 'legacy'] as const)('closes while a call is open, and aborts it (%s)', async (mode) => {
     const caller = heldCaller()
-    const serving = await serveMcpHttp(workflowServers({ category: 'team_workflow', version: '1.0.0', caller }))
+    const serving = await serveMcpHttp(workflowServers({ category: 'team_workflow', version: '1.0.0', caller }), { token })
     const client = clientOf(mode)
-    await client.connect(new StreamableHTTPClientTransport(new URL(serving.url)))
+    await client.connect(new StreamableHTTPClientTransport(new URL(serving.url), withToken))
     client.callTool({ name: 'SequentialWorkflow', arguments: team }).catch(() => {})
     const call = await until('it was called', () => caller.calls[0])
     await serving.close()
