@@ -120,7 +120,7 @@ describe('beaver', () => {
     [['run', 'one', 'two'], 2, 'Put the task in quotes.'],
     [['run', '--up', '--workspace', './nowhere', 'x'], 2, 'nowhere does not exist'],
     [['run', '--workspace', 'chain.json', 'x'], 2, 'is a file, not a folder'],
-    [['tasks'], 3, 'No Beaver system is running here. Start one with "beaver up", or set NATS_URL.'],
+    [['tasks'], 3, 'No Beaver system is running with its data in '],
     [['tasks', '--nats-url', 'nats://127.0.0.1:1'], 3, 'No NATS server answers at nats://127.0.0.1:1'],
     [['--config', 'bad.json', 'tasks'], 2, 'is not JSON'],
     [['run', '--up', '--nats-url', 'nats://127.0.0.1:1', 'x'], 3, 'No NATS server answers'],

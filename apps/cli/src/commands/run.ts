@@ -7,6 +7,8 @@ import { BeaverError } from '@beaver/core'
 import { commandName } from '../command-name.ts'
 import { type Connection, connect } from '../connection.ts'
 import { type Context, contextOf, type GlobalOptions } from '../context.ts'
+import { checkLoaded, faultLines } from '../doctor/check-loaded.ts'
+import type { Finding } from '../doctor/check.ts'
 import { exitOf, type JsonLines, presentTask, printEnd, taskLines } from '../follow/present-task.ts'
 import { askApprovals } from '../follow/ask-approvals.ts'
 import { followTask } from '../follow/follow-task.ts'
@@ -68,15 +70,22 @@ async function reach(
 ): Promise<BorrowedSystem | null> {
   if (options.up !== true) return { found: findSystem(config), own: null }
   const quiet = options.json === true || options.quiet === true
+  let loaded: Promise<readonly Finding[]> | null = null
   try {
     const begun = performance.now()
     const system = await borrowSystem(config, {
       signal: interrupts.asked,
-      onStart: () => (quiet ? undefined : screen.passing(screen.style.dim('Starting Beaver on this machine …'))),
+      onStart() {
+        loaded = checkLoaded(config)
+        loaded.catch(() => {}) // The start of the system fails for the same reason.
+        if (!quiet) screen.passing(screen.style.dim('Starting Beaver on this machine …'))
+      },
       onTrouble: (text) => trouble.tell(text),
     })
     if (system.own !== null && !quiet)
       screen.print(screen.style.dim(`Beaver started on this machine in ${duration(performance.now() - begun)}, with the ${modelInUse(config).name}.`), '')
+    // A task without its tools would only look wrong, so this is said even if nothing else is.
+    if (system.own !== null && loaded !== null) screen.warn(...faultLines(await loaded))
     return system
   } catch (error) {
     if (interrupts.asked.aborted) return null

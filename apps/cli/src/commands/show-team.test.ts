@@ -263,7 +263,7 @@ test('what waits is shown with the commands that answer, then what was decided b
   expect(section('Approvals', lines)).toEqual([
     '? Root agent asks to call run_command: rm -rf build',
     '  allow: beaver approve t1   refuse: beaver deny t1',
-    '✖ ben refused run_command: ls (Root agent, event 9) not now',
+    '✖ ben refused run_command: ls (Root agent, asked in event 9) not now',
   ])
   expect(lines).toContain('Status     running, waits for an approval of 1 call')
 })

@@ -5,7 +5,7 @@ import type { Connection } from '../connection.ts'
 import type { GlobalOptions } from '../context.ts'
 import type { Screen } from '../screen.ts'
 import { costOfAll, costText, type Prices } from '../text/cost.ts'
-import { count, counted, duration, moment } from '../text/figures.ts'
+import { count, counted, duration, moment, tookMs } from '../text/figures.ts'
 import { oneLine, plainText } from '../text/plain-text.ts'
 import { paintReport } from '../text/report.ts'
 import { statusPaint } from '../text/status-paint.ts'
@@ -77,7 +77,7 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
     ...(task.skill === null ? [] : [field('Skill', oneLine(task.skill))]),
     field(
       'Submitted',
-      `${task.submitted_at === null ? '' : moment(task.submitted_at, now)}${task.elapsed_ms === null ? '' : `, took ${duration(task.elapsed_ms)}`}${task.claims > 1 ? `, claimed ${task.claims} times` : ''}`,
+      `${task.submitted_at === null ? '' : moment(task.submitted_at, now)}${tookText(task, now)}${task.claims > 1 ? `, claimed ${task.claims} times` : ''}`,
     ),
     field('Model', model),
     field('Usage', tokens),
@@ -92,7 +92,7 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
       : [
           '',
           style.bold('Failures'),
-          ...failures.map((failed) => `  ${failed.scope} ${oneLine(failed.name)}: ${style.red(failed.class)} ${oneLine(failed.message)}`),
+          ...failures.map((failed) => `  ${failed.scope} ${oneLine(failed.name)}: ${style.red(failed.class)}: ${oneLine(failed.message)}`),
         ]),
     ...keptLines({ ...answer, status: task.status }, screen),
     ...(answer.final_output === null || answer.final_output === ''
@@ -101,9 +101,18 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
   ]
 }
 
+function tookText(task: TaskAnswer['task'], now: number): string {
+  const ms = tookMs(task, now)
+  if (ms === null) return ''
+  return task.ended_at === null ? `, ${duration(ms)} so far` : `, took ${duration(ms)}`
+}
+
 function statusText({ status, waiting }: TaskAnswer['task'], style: Style): string {
   const painted = statusPaint(status, style)(status)
-  return waiting === 0 ? painted : `${painted}, ${style.yellow(`waits for an approval of ${counted(waiting, 'call')}`)}`
+  if (waiting === 0) return painted
+  const asks = style.yellow(`waits for an approval of ${counted(waiting, 'call')}`)
+  // A task that only waits for a person has no other status worth telling.
+  return status === 'waiting_for_person' ? asks : `${painted}, ${asks}`
 }
 
 /** What failed. A cancelled run did not fail, and the failure of a node's run is the failure of its node. */

@@ -4,7 +4,7 @@ import { commandName } from '../command-name.ts'
 import type { GlobalOptions } from '../context.ts'
 import type { Screen } from '../screen.ts'
 import { costCell, costOfAll, type Prices } from '../text/cost.ts'
-import { count, duration, moment } from '../text/figures.ts'
+import { count, duration, moment, tookMs } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { statusPaint } from '../text/status-paint.ts'
 import { table } from '../text/table.ts'
@@ -40,7 +40,7 @@ export function tasksTable(
       { title: 'TASK', cell: (task) => task.task_id },
       { title: 'STATUS', cell: (task) => statusOf(task), paint: (cell, task) => statusPaint(statusOf(task), style)(cell) },
       { title: 'SUBMITTED', cell: (task) => (task.submitted_at === null ? '' : moment(task.submitted_at, now)), optional: 2 },
-      { title: 'TOOK', cell: (task) => (task.elapsed_ms === null ? '' : duration(task.elapsed_ms)), align: 'right', optional: 1 },
+      { title: 'TOOK', cell: (task) => tookText(task, now), align: 'right', optional: 1 },
       { title: 'AGENTS', cell: (task) => count(task.agents), align: 'right', optional: 3 },
       { title: 'TOKENS', cell: (task) => count(task.input_tokens + task.output_tokens), align: 'right', optional: 4 },
       { title: 'COST', cell: (task) => costCell(costOfAll(task.usage_by_model, prices)), align: 'right', optional: 5 },
@@ -50,6 +50,11 @@ export function tasksTable(
     rows,
     { width: screen.columns, title: style.dim },
   )
+}
+
+function tookText(task: TaskSummary, now: number): string {
+  const ms = tookMs(task, now)
+  return ms === null ? '' : duration(ms)
 }
 
 /** A task that waits for a person has a status of its own. */

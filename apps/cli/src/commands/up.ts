@@ -7,7 +7,7 @@ import { commandName } from '../command-name.ts'
 import { connect } from '../connection.ts'
 import { type Context, contextOf, type GlobalOptions } from '../context.ts'
 import type { Finding } from '../doctor/check.ts'
-import { checkLoaded } from '../doctor/check-loaded.ts'
+import { checkLoaded, faultLines } from '../doctor/check-loaded.ts'
 import { listenForInterrupts } from '../interrupts.ts'
 import { modelInUse } from '../model.ts'
 import { closedText, startSystem, type System, type SystemStatus } from '../system/start-system.ts'
@@ -16,7 +16,6 @@ import { padEnd } from '../text/width.ts'
 import { wrapWords } from '../text/wrap.ts'
 
 const fieldColumns = 14
-const faultsShownMax = 3
 
 export async function up(globals: GlobalOptions): Promise<number> {
   const context = contextOf(globals)
@@ -119,7 +118,7 @@ function welcome({ config, screen }: Context, system: System, loaded: readonly F
     ...field('projector', part('projector')),
     ...field('data', shownHome),
     ...field('loaded', loaded.find(({ status }) => status === 'ok')?.says ?? 'nothing'),
-    ...faultsOf(loaded).flatMap((line) => field('', line, style.yellow)),
+    ...faultLines(loaded).flatMap((line) => field('', line, style.yellow)),
     '',
     'Submit a task from another terminal:',
     `  ${command} run --skill folder-report "Report on this folder"`,
@@ -129,15 +128,6 @@ function welcome({ config, screen }: Context, system: System, loaded: readonly F
     style.dim('Ctrl-C stops everything. Unfinished tasks continue after the next start.'),
     '',
   ]
-}
-
-/** What could not be loaded is printed at once. The doctor has advice for each fault. */
-function faultsOf(loaded: readonly Finding[]): string[] {
-  const faults = loaded.filter(({ status }) => status !== 'ok')
-  const shown = faults.slice(0, faultsShownMax).map(({ says }) => says)
-  return faults.length === 0
-    ? []
-    : [...shown, `${faults.length > faultsShownMax ? `${faults.length - faultsShownMax} more. ` : ''}What to do: ${commandName()} doctor`]
 }
 
 function time(at = new Date()): string {

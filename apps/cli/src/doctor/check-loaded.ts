@@ -2,6 +2,7 @@
 import { type LoadDiagnostic, loadSkills, skillPlaces } from '@beaver/agent'
 import { BeaverError } from '@beaver/core'
 import type { Config } from '@beaver/platform'
+import { commandName } from '../command-name.ts'
 import { counted } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { toolsetOf } from '../toolset.ts'
@@ -9,6 +10,7 @@ import { fail, type Finding, ok, warn } from './check.ts'
 import { checkMcp } from './check-mcp.ts'
 
 const diagnosticsMax = 10
+const faultLinesMax = 3
 
 export async function checkLoaded(config: Config): Promise<Finding[]> {
   const { skills, diagnostics } = await loadSkills(skillPlaces({ configured: config.skills, workspace: config.workspace }).map(({ folder }) => folder))
@@ -40,4 +42,13 @@ function faultsOf(faults: readonly LoadDiagnostic[]): Finding[] {
     )
   const left = faults.length - found.length
   return left <= 0 ? found : [...found, warn('loaded', counted(left, 'more fault'), '"beaver skills list" and "beaver tools list" list all of them.')]
+}
+
+/** What could not be loaded, for somebody who starts a system. The doctor has advice for each fault. */
+export function faultLines(loaded: readonly Finding[]): string[] {
+  const faults = loaded.filter(({ status }) => status !== 'ok')
+  const shown = faults.slice(0, faultLinesMax).map(({ says }) => says)
+  return faults.length === 0
+    ? []
+    : [...shown, `${faults.length > faultLinesMax ? `${faults.length - faultLinesMax} more. ` : ''}What to do: ${commandName()} doctor`]
 }

@@ -38,6 +38,8 @@ describe('the system a command uses', () => {
   })
 
   test('nothing at all is one clear error', () => {
-    expect(() => findSystem(loadConfig({ home }, {}, home))).toThrow('No Beaver system is running here. Start one with "beaver up", or set NATS_URL.')
+    expect(() => findSystem(loadConfig({ home }, {}, home))).toThrow(
+      `No Beaver system is running with its data in ${home}. Start one with "beaver up", or set NATS_URL.`,
+    )
   })
 })

@@ -28,6 +28,7 @@ export function hasEnded(found: FoundSystem, config: Config): boolean {
 /** @throws {BeaverError} `unreachable` */
 export function findSystem(config: Config): FoundSystem {
   const found = lookForSystem(config)
-  if (found === null) throw new BeaverError('unreachable', 'No Beaver system is running here. Start one with "beaver up", or set NATS_URL.')
+  if (found === null)
+    throw new BeaverError('unreachable', `No Beaver system is running with its data in ${config.home}. Start one with "beaver up", or set NATS_URL.`)
   return found
 }

@@ -81,7 +81,7 @@ export function approvalLines({ task, approvals }: Pick<TaskAnswer, 'task' | 'ap
 function decidedLine(each: AskedCallAnswer, { symbols }: Surface): string {
   const by = oneLine(each.by ?? 'somebody')
   const asked = whatIsAsked(each)
-  const where = `(${oneLine(each.agent_name ?? 'an agent')}, event ${each.taskseq})`
+  const where = `(${oneLine(each.agent_name ?? 'an agent')}, asked in event ${each.taskseq})`
   if (each.state === 'granted') return `${symbols.done} ${by} allowed ${asked} ${where}`
   if (each.state === 'denied')
     return `${symbols.failed} ${by} refused ${asked} ${where}${each.reason === null || each.reason === '' ? '' : ` ${oneLine(each.reason)}`}`

@@ -114,7 +114,7 @@ function agentLine(agent: AnsweredAgent, prefix: string, { style, columns, symbo
   const name = oneLine(agent.name)
   const state = stateWord(agent.state)
   // What went wrong matters more than what it used.
-  const detail = [oneLine(whyOf(agent)), facts.join(', ')].filter((text) => text !== '').join('; ')
+  const detail = [oneLine(whyOf(agent)).replace(facts.length === 0 ? '' : /\.$/, ''), facts.join(', ')].filter((text) => text !== '').join('; ')
   const room = columns - prefix.length - textWidth(name) - state.length - 4
   return `${style.dim(prefix)}${name}  ${statusPaint(state, style)(state)}  ${style.dim(cutToWidth(detail, Math.max(20, room), symbols.ellipsis))}`.trimEnd()
 }

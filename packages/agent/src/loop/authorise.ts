@@ -83,7 +83,7 @@ export function approvalDenied({ name, denial }: OpenCall): ToolResult {
   return failedResult(
     name,
     'approval_denied',
-    `${name} was not called: ${by} denied it (${reason}). Do not ask for the same again. Continue without it, or say what is missing.`,
+    `${name} was not called: ${by} denied it (${reason.replace(/\.$/, '')}). Do not ask for the same again. Continue without it, or say what is missing.`,
   )
 }
 
