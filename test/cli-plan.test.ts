@@ -107,7 +107,7 @@ describe('beaver', () => {
     expect(alone).toEqual(help)
     expect(help).toMatchObject({ code: 0, err: '' })
     expect(help.out).toContain('run "<task>"')
-    expect((await beaver(['help', 'show'])).out).toContain('Example:\n  beaver show task_01k')
+    expect((await beaver(['help', 'show'])).out).toContain('Example:\n  beaver show task_01m848rs')
     expect((await beaver(['--version'])).out).toMatch(/^\d+\.\d+\.\d+\n$/)
   })
 

@@ -115,7 +115,7 @@ export const commands: readonly CommandSpec[] = [
     usage: 'watch <task>',
     group: 'Work',
     says: 'Follow a task to its end, from its beginning',
-    example: 'beaver watch task_01k',
+    example: 'beaver watch task_01m848rs',
     build: (command, run) =>
       command
         .argument('<task>', 'the id of the task, or a unique beginning of it')
@@ -129,7 +129,7 @@ export const commands: readonly CommandSpec[] = [
     usage: 'cancel <task>',
     group: 'Work',
     says: 'Cancel a task, or one node of its team',
-    example: 'beaver cancel task_01k --node reporter',
+    example: 'beaver cancel task_01m848rs --node reporter',
     more: 'If you cancel one node, the nodes that depend on it are blocked. The other nodes continue.',
     build: (command, run) =>
       command
@@ -145,7 +145,7 @@ export const commands: readonly CommandSpec[] = [
     usage: 'approve <task> [call]',
     group: 'Work',
     says: 'Allow a tool call that waits for an approval',
-    example: 'beaver approve task_01k',
+    example: 'beaver approve task_01m848rs',
     more: 'Without a call: allow the call that waits, or list the calls if several wait. Without a task: list the waiting calls of all tasks.',
     build: (command, run) =>
       decision(command).action((task: string | undefined, call: string | undefined, options: object) =>
@@ -157,7 +157,7 @@ export const commands: readonly CommandSpec[] = [
     usage: 'deny <task> [call]',
     group: 'Work',
     says: 'Refuse a tool call that waits for an approval',
-    example: 'beaver deny task_01k --reason "Not that folder"',
+    example: 'beaver deny task_01m848rs --reason "Not that folder"',
     more: 'Beaver tells the model. Without a call: refuse the call that waits, or list the calls if several wait.',
     build: (command, run) =>
       decision(command)
@@ -196,7 +196,7 @@ export const commands: readonly CommandSpec[] = [
     usage: 'show <task>',
     group: 'Look',
     says: 'Show one task: agents, evidence, failures, report',
-    example: 'beaver show task_01k',
+    example: 'beaver show task_01m848rs',
     build: (command, run) =>
       command
         .argument('<task>', 'the id of the task, or a unique beginning of it')
@@ -210,7 +210,7 @@ export const commands: readonly CommandSpec[] = [
     usage: 'timeline <task>',
     group: 'Look',
     says: 'Tell what happened in a task, step by step',
-    example: 'beaver timeline task_01k',
+    example: 'beaver timeline task_01m848rs',
     build: (command, run) =>
       command
         .argument('<task>', 'the id of the task, or a unique beginning of it')
@@ -223,7 +223,7 @@ export const commands: readonly CommandSpec[] = [
     usage: 'events <task>',
     group: 'Look',
     says: 'Print the events of a task as they are in the journal',
-    example: 'beaver events task_01k --json',
+    example: 'beaver events task_01m848rs --json',
     build: (command, run) =>
       command
         .argument('<task>', 'the id of the task, or a unique beginning of it')
