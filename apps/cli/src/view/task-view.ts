@@ -18,6 +18,9 @@ export interface TaskView {
   lastAt: number | null
   endedAt: number | null
   claims: number
+  /** The daemon that claimed the task last, and whether another one had it before. */
+  daemon: string | null
+  takenOver: boolean
   cancelling: boolean
   /** Whether calls that need an approval are refused, so that nobody is asked. */
   refuses: boolean
@@ -42,6 +45,8 @@ export function newView(): TaskView {
     lastAt: null,
     endedAt: null,
     claims: 0,
+    daemon: null,
+    takenOver: false,
     cancelling: false,
     refuses: false,
     root: null,
@@ -81,6 +86,8 @@ export function evolveView(view: TaskView, event: RecordedEvent): void {
     case 'task_claimed':
       view.status = 'running'
       view.claims++
+      view.takenOver = view.daemon !== null && view.daemon !== event.data.daemon
+      view.daemon = event.data.daemon
       return
     case 'task_cancel_requested':
       view.cancelling = true

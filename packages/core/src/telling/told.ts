@@ -40,7 +40,7 @@ export interface Surroundings {
   readonly nodeTool: string | null
   /** The call that the event decides about. */
   readonly asked: { readonly tool: string; readonly subject: string } | null
-  /** Whether another daemon had the task before. */
+  /** Whether the claim before was another daemon's. A daemon that claims again a task that waited takes nothing over. */
   readonly takenOver: boolean
 }
 
