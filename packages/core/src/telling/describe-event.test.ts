@@ -141,3 +141,18 @@ test.each<[EventType, object]>([
   expect(told.text).toMatch(/^\S[^\n]{5,600}$/)
   expect(JSON.stringify(told).length).toBeLessThan(5_000)
 })
+
+test('a change of the shared state without a run is told of the team, because the program of the graph made it', () => {
+  const around = { taskId: 't', runId: null, agentName: 'Root agent', team: { workflow: 'W', nodes: 1, completed: 0 }, nodeTool: null, asked: null, takenOver: false }
+  const change = { action: 'increment', path: 'round', by: 1 } as const
+  const [ofProgram, ofRun] = ([null, 'r'] as const).map((run_id) =>
+    describeEvent({ type: 'shared_state_changed', data: { team_run_id: 'tr', run_id, change } } as DomainEvent, around),
+  )
+  expect(ofProgram).toMatchObject({ actor: { type: 'team', id: 'tr', name: 'W' }, who: 'team', text: 'Team run added 1 to round in the shared state.' })
+  expect(ofRun).toMatchObject({ actor: { type: 'agent' }, text: 'Root agent added 1 to round in the shared state.' })
+})
+
+test('a task that is given up on is told without a number: the failure that follows says what was lost', () => {
+  const around = { taskId: 't', runId: null, agentName: 'Root agent', team: null, nodeTool: null, asked: null, takenOver: false }
+  expect(describeEvent(event('task_dead_lettered', { claims: 6 }), around).text).toBe('Task was given up on.')
+})
