@@ -127,7 +127,10 @@ test.each(Object.keys(eventData) as EventType[])('%s is told in one short senten
 test.each<[EventType, object]>([
   ['task_claimed', { daemon: 'long' }],
   ['task_submitted', { task_id: 't', request: { source: 'long', skill: 'long', text: 't', profile: 'long', workflow: { name: 'long', arguments: {} } } }],
-  ['assistant_message_added', { content: 'c', tool_calls: [], usage: { input_tokens: 1, output_tokens: 1 }, model: 'long', provider_name: 'long', duration_ms: 1 }],
+  [
+    'assistant_message_added',
+    { content: 'c', tool_calls: [], usage: { input_tokens: 1, output_tokens: 1 }, model: 'long', provider_name: 'long', duration_ms: 1 },
+  ],
   ['tool_call_started', { call_id: 'long', tool_name: 'long', idempotent: false }],
   ['tool_result_recorded', { call_id: 'long', tool_name: 'long', success: false, content: 'c', error: 'e', duration_ms: 1 }],
   ['approval_requested', { call_id: 'long', tool_name: 'long', subject: 's', rule: null }],
@@ -143,7 +146,15 @@ test.each<[EventType, object]>([
 })
 
 test('a change of the shared state without a run is told of the team, because the program of the graph made it', () => {
-  const around = { taskId: 't', runId: null, agentName: 'Root agent', team: { workflow: 'W', nodes: 1, completed: 0 }, nodeTool: null, asked: null, takenOver: false }
+  const around = {
+    taskId: 't',
+    runId: null,
+    agentName: 'Root agent',
+    team: { workflow: 'W', nodes: 1, completed: 0 },
+    nodeTool: null,
+    asked: null,
+    takenOver: false,
+  }
   const change = { action: 'increment', path: 'round', by: 1 } as const
   const [ofProgram, ofRun] = ([null, 'r'] as const).map((run_id) =>
     describeEvent({ type: 'shared_state_changed', data: { team_run_id: 'tr', run_id, change } } as DomainEvent, around),
