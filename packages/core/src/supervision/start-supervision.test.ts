@@ -166,3 +166,23 @@ describe('a crash loop', () => {
     expect(order).toEqual(['nats-server'])
   })
 })
+
+it.each(['onStatus', 'the logger'])('restarts and stops its children also if %s throws', async (who) => {
+  const fail = (): never => {
+    throw new Error('The disk is full.')
+  }
+  const ends: ((end: { reason: string; normal: boolean }) => void)[] = []
+  const supervision = startSupervision<RunningChild>({
+    spec: supervisors.services,
+    ...(who === 'onStatus' ? { onStatus: fail } : { logger: { debug: fail, info: fail, warn: fail, error: fail } }),
+  })
+  const start = async (): Promise<RunningChild> => {
+    const { promise: gone, resolve } = Promise.withResolvers<{ reason: string; normal: boolean }>()
+    ends.push(resolve)
+    return { gone, stop: async () => resolve({ reason: 'stopped', normal: true }) }
+  }
+  await supervision.add({ id: 'part', restart: 'permanent' }, start)
+  ends[0]?.({ reason: 'killed', normal: false })
+  await expect.poll(() => supervision.get('part') !== null && ends.length).toBe(2)
+  await supervision.stop()
+})
