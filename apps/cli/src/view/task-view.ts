@@ -84,11 +84,7 @@ export function evolveView(view: TaskView, event: RecordedEvent): void {
       view.submittedAt = at
       return
     case 'task_claimed':
-      view.status = 'running'
-      view.claims++
-      view.takenOver = view.daemon !== null && view.daemon !== event.data.daemon
-      view.daemon = event.data.daemon
-      return
+      return claimed(view, event.data)
     case 'task_cancel_requested':
       view.cancelling = true
       return
@@ -136,6 +132,13 @@ export function evolveView(view: TaskView, event: RecordedEvent): void {
       if (agent !== undefined) evolveAgent(agent, event, at)
     }
   }
+}
+
+function claimed(view: TaskView, { daemon }: DataOf<'task_claimed'>): void {
+  view.status = 'running'
+  view.claims++
+  view.takenOver = view.daemon !== null && view.daemon !== daemon
+  view.daemon = daemon
 }
 
 const nodeKey = (of: { team_run_id: string; node_id: string }): string => `${of.team_run_id}\u0000${of.node_id}`

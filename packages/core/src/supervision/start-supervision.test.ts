@@ -1,7 +1,7 @@
 // A supervisor at work over children settled by hand and a clock whose pauses end at once.
 import { describe, expect, it } from 'vitest'
 import type { Clock } from '../ports/clock.ts'
-import { type LogLine, loggerOver } from '../ports/logger.ts'
+import { type Logger, type LogLine, loggerOver } from '../ports/logger.ts'
 import { BeaverError } from '../errors.ts'
 import { type RunningChild, startSupervision, type SupervisionStatus } from './start-supervision.ts'
 import type { SupervisorSpec } from './supervisor-spec.ts'
@@ -171,10 +171,11 @@ it.each(['onStatus', 'the logger'])('restarts and stops its children also if %s 
   const fail = (): never => {
     throw new Error('The disk is full.')
   }
+  const logger: Logger = { debug: fail, info: fail, warn: fail, error: fail, with: () => logger }
   const ends: ((end: { reason: string; normal: boolean }) => void)[] = []
   const supervision = startSupervision<RunningChild>({
     spec: supervisors.services,
-    ...(who === 'onStatus' ? { onStatus: fail } : { logger: { debug: fail, info: fail, warn: fail, error: fail } }),
+    ...(who === 'onStatus' ? { onStatus: fail } : { logger }),
   })
   const start = async (): Promise<RunningChild> => {
     const { promise: gone, resolve } = Promise.withResolvers<{ reason: string; normal: boolean }>()
