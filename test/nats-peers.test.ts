@@ -26,3 +26,13 @@ it('a daemon that lives and does not answer is silent', async () => {
   await busy.close()
   await nc.close()
 })
+
+it('a connection that is closed is not asked again', async () => {
+  await using server = await testServer()
+  const nc = await connectNats({ url: server.url, name: 'asking' })
+  const peers = natsPeers(nc, subjectsOf('default'), silentLogger)
+  await nc.close()
+  const began = performance.now()
+  expect(await peers.state('daemon_b')).toBe('silent')
+  expect(performance.now() - began).toBeLessThan(150)
+})

@@ -183,7 +183,7 @@ export const workflowAtWork: readonly DomainEvent[] = [
   event('node_failed', { team_run_id: team, node_id: 'broken', run_id: null, failure: { class: 'internal', message: 'No code for this.' } }),
   nodeBlocked('behind', 'broken'),
   noted('split', 'The list has an empty place.'),
-  event('task_claimed', { daemon: 'd' }),
+  event('task_claimed', { daemon: 'd2' }),
   nodeStarted('find'),
   runStarted('run_find', 'find', 'find'),
   toolRequested('find', 'file_stats'),
@@ -192,7 +192,7 @@ export const workflowAtWork: readonly DomainEvent[] = [
 /** A team of three in the middle of its work: the first is done, the second acts, the third waits. */
 export const teamAtWork: readonly DomainEvent[] = [
   submitted(),
-  event('task_claimed', { daemon: 'd' }),
+  event('task_claimed', { daemon: 'd2' }),
   runStarted('run_root', 'root'),
   told('run_root'),
   calls('run_root', 'SequentialWorkflow'),

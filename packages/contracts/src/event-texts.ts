@@ -57,8 +57,8 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
   },
   task_cancel_requested: { says: 'Somebody asked to cancel the task.', fields: { reason: ofReason } },
   task_dead_lettered: {
-    says: 'Beaver gave up on the task, because too many daemons died with its tools.',
-    fields: { claims: 'How often a daemon had claimed the task.' },
+    says: 'Beaver gave up on the task, because it lost too many owners, or because its log can no longer be read or written.',
+    fields: { claims: 'How many owners the task lost. If its log was the reason: the number of the latest claim.' },
   },
   task_completed: { says: 'The task completed. It is the last event of its log.', fields: ofTaskResult },
   task_incomplete: { says: 'The task ended without all of its work. It is the last event of its log.', fields: ofTaskResult },

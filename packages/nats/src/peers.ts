@@ -43,12 +43,13 @@ export function natsPeers(nc: NatsConnection, subjects: Subjects, logger: Logger
     }
   }
 
-  /** Resolves with the first answer. */
+  /** Resolves with the first answer. A connection that is closed will get none. */
   async function ask(daemonId: string): Promise<PeerState> {
     const answered = new AbortController()
     const pings = Array.from({ length: answerMsMax / pingEveryMs }, async (_, i) => {
       if (i > 0) await pause(systemClock, i * pingEveryMs, answered.signal)
       const state = answered.signal.aborted ? 'silent' : await ping(daemonId, answerMsMax - i * pingEveryMs)
+      if (nc.isClosed()) answered.abort()
       return state === 'silent' ? Promise.reject(new Error(state)) : state
     })
     const state = await Promise.any(pings).catch(() => 'silent' as const)

@@ -1,6 +1,6 @@
 // The tree of a task's agents, read from the answer of the query `task`.
 import type { NodeAnswer, RunAnswer, TaskAnswer, TeamAnswer } from '@beaver/contracts'
-import type { AgentState, TreeAgent, TreeTeam, TreeTop } from './agent-tree.ts'
+import { type AgentState, atWork, type TreeAgent, type TreeTeam, type TreeTop } from './agent-tree.ts'
 import { growthOrder } from './growth-order.ts'
 
 export interface AnsweredAgent extends TreeAgent<AnsweredAgent> {
@@ -32,9 +32,15 @@ const ofRun = (run: RunAnswer): AnsweredAgent => ({
 
 function ofNode(node: NodeAnswer): AnsweredAgent {
   const { node_id: name, kind, status, run } = node
-  // A node that runs is in the state of its run.
-  const state = (status === 'running' ? (run?.status ?? 'assembling') : status) as AgentState
+  const state = status === 'running' ? stateOf(run) : (status as AgentState)
   return { name, isNode: true, kind: kind as AnsweredAgent['kind'], state, ...below(run), run, node }
+}
+
+/** A node that runs is in the state of its run. If the run has ended, the gate has still to decide about the node. */
+function stateOf(run: RunAnswer | null): AgentState {
+  if (run === null) return 'assembling'
+  const state = run.status as AgentState
+  return atWork.has(state) ? state : 'finalizing'
 }
 
 const below = (run: RunAnswer | null): Pick<AnsweredAgent, 'teams' | 'others'> => ({

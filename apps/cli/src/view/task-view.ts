@@ -18,6 +18,9 @@ export interface TaskView {
   lastAt: number | null
   endedAt: number | null
   claims: number
+  /** The daemon that claimed the task last, and whether another one had it before. */
+  daemon: string | null
+  takenOver: boolean
   cancelling: boolean
   /** Whether calls that need an approval are refused, so that nobody is asked. */
   refuses: boolean
@@ -42,6 +45,8 @@ export function newView(): TaskView {
     lastAt: null,
     endedAt: null,
     claims: 0,
+    daemon: null,
+    takenOver: false,
     cancelling: false,
     refuses: false,
     root: null,
@@ -79,9 +84,7 @@ export function evolveView(view: TaskView, event: RecordedEvent): void {
       view.submittedAt = at
       return
     case 'task_claimed':
-      view.status = 'running'
-      view.claims++
-      return
+      return claimed(view, event.data)
     case 'task_cancel_requested':
       view.cancelling = true
       return
@@ -129,6 +132,13 @@ export function evolveView(view: TaskView, event: RecordedEvent): void {
       if (agent !== undefined) evolveAgent(agent, event, at)
     }
   }
+}
+
+function claimed(view: TaskView, { daemon }: DataOf<'task_claimed'>): void {
+  view.status = 'running'
+  view.claims++
+  view.takenOver = view.daemon !== null && view.daemon !== daemon
+  view.daemon = daemon
 }
 
 const nodeKey = (of: { team_run_id: string; node_id: string }): string => `${of.team_run_id}\u0000${of.node_id}`

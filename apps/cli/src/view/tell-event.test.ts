@@ -84,3 +84,13 @@ test('what a person was asked and answered is told by the name of the tool, a fa
     'run_command failed (approval_denied): ben denied it.',
   ])
 })
+
+test('a daemon takes a task over only from another one', () => {
+  const view = newView()
+  const claims = ['daemon_a', 'daemon_a', 'daemon_b', 'daemon_a'].map((daemon) => event('task_claimed', { daemon }))
+  const lines = log.recorded([...log.teamAtWork.slice(0, 1), ...claims]).map((each) => {
+    evolveView(view, each)
+    return tellEvent(each, view)?.slice(31) ?? null
+  })
+  expect(lines.slice(1)).toEqual([null, null, 'took the task over.', 'took the task over.'])
+})

@@ -30,6 +30,6 @@ function around(event: RecordedEvent, view: TaskView): Surroundings {
       team === undefined ? null : { workflow: team.workflow, nodes: team.nodeCount, completed: team.nodes.filter((node) => node.state === 'completed').length },
     nodeTool: agent?.tool ?? null,
     asked: ('call_id' in data && data.call_id !== null ? agent?.asked.get(data.call_id) : undefined) ?? null,
-    takenOver: view.claims > 1,
+    takenOver: view.takenOver,
   }
 }

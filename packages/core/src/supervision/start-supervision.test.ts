@@ -1,7 +1,7 @@
 // A supervisor at work over children settled by hand and a clock whose pauses end at once.
 import { describe, expect, it } from 'vitest'
 import type { Clock } from '../ports/clock.ts'
-import { type LogLine, loggerOver } from '../ports/logger.ts'
+import { type Logger, type LogLine, loggerOver } from '../ports/logger.ts'
 import { BeaverError } from '../errors.ts'
 import { type RunningChild, startSupervision, type SupervisionStatus } from './start-supervision.ts'
 import type { SupervisorSpec } from './supervisor-spec.ts'
@@ -165,4 +165,25 @@ describe('a crash loop', () => {
     await expect(supervision.failed).rejects.toThrow('The projector ended 6 times within 60 s (last: killed by SIGKILL): "beaver up" stops everything')
     expect(order).toEqual(['nats-server'])
   })
+})
+
+it.each(['onStatus', 'the logger'])('restarts and stops its children also if %s throws', async (who) => {
+  const fail = (): never => {
+    throw new Error('The disk is full.')
+  }
+  const logger: Logger = { debug: fail, info: fail, warn: fail, error: fail, with: () => logger }
+  const ends: ((end: { reason: string; normal: boolean }) => void)[] = []
+  const supervision = startSupervision<RunningChild>({
+    spec: supervisors.services,
+    ...(who === 'onStatus' ? { onStatus: fail } : { logger }),
+  })
+  const start = async (): Promise<RunningChild> => {
+    const { promise: gone, resolve } = Promise.withResolvers<{ reason: string; normal: boolean }>()
+    ends.push(resolve)
+    return { gone, stop: async () => resolve({ reason: 'stopped', normal: true }) }
+  }
+  await supervision.add({ id: 'part', restart: 'permanent' }, start)
+  ends[0]?.({ reason: 'killed', normal: false })
+  await expect.poll(() => supervision.get('part') !== null && ends.length).toBe(2)
+  await supervision.stop()
 })

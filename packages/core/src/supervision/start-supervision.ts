@@ -3,9 +3,9 @@
 // S1. At most one instance of a child runs at a time.
 // S2. After `stop` nothing is started. `stop` resolves when every child is gone.
 // S3. `failed` settles at most once, after the children are gone.
-// S4. Each restart and each escalation is one line of the log.
+// S4. Each restart and each escalation is one line of the log. A report that fails changes nothing for the children.
 import { BeaverError, messageOf } from '../errors.ts'
-import { supervisionFacts } from '../log/facts.ts'
+import { guarded, supervisionFacts } from '../log/facts.ts'
 import { type Clock, pause, systemClock } from '../ports/clock.ts'
 import { type LogFields, type Logger, silentLogger } from '../ports/logger.ts'
 import { newSupervisor, supervise, type SupervisorAction, type SupervisorEvent, type SupervisorState } from './supervise.ts'
@@ -157,7 +157,7 @@ class RunningSupervision<C extends RunningChild> implements Supervision<C> {
         return void this.#stopChild(action.id)
       case 'tell_restart': {
         const { id, reason, pauseMs, deaths } = action
-        supervisionFacts.restarting(this.#logger, { ...this.#fieldsOf(id), reason, pauseMs, deaths })
+        this.#report(() => supervisionFacts.restarting(this.#logger, { ...this.#fieldsOf(id), reason, pauseMs, deaths }))
         return this.#tell({ kind: 'died', id, reason, pauseMs, deaths })
       }
       case 'escalate':
@@ -173,7 +173,7 @@ class RunningSupervision<C extends RunningChild> implements Supervision<C> {
   #escalate({ id, reason, deaths, againMs }: SupervisorAction & { kind: 'escalate' }): void {
     const { escalation } = this.#spec
     const failure = (): BeaverError => failureOf(this.#spec, { id, reason, deaths })
-    supervisionFacts.escalated(this.#logger, { ...this.#fieldsOf(id), reason, deaths, escalation: escalation.says })
+    this.#report(() => supervisionFacts.escalated(this.#logger, { ...this.#fieldsOf(id), reason, deaths, escalation: escalation.says }))
     if (escalation.kind === 'fail') this.#failure ??= this.#options.failure?.({ id, reason, deaths }) ?? failure()
     if (againMs === null) this.#kept.get(id)?.first.reject(this.#failure ?? failure())
     this.#tell({ kind: 'escalated', id, reason, deaths, againMs })
@@ -199,7 +199,7 @@ class RunningSupervision<C extends RunningChild> implements Supervision<C> {
     if (life.signal.aborted) await child.stop()
     else {
       this.#dispatch({ kind: 'child_started', id })
-      supervisionFacts.started(this.#logger, { ...this.#fieldsOf(id, child), restarted: restart })
+      this.#report(() => supervisionFacts.started(this.#logger, { ...this.#fieldsOf(id, child), restarted: restart }))
       this.#tell({ kind: 'ready', id, child, restarted: restart })
       of.hadFirst = true
       of.first.resolve(child)
@@ -225,7 +225,16 @@ class RunningSupervision<C extends RunningChild> implements Supervision<C> {
   }
 
   #tell(status: SupervisionStatus<C>): void {
-    this.#options.onStatus?.(status)
+    this.#report(() => this.#options.onStatus?.(status))
+  }
+
+  /** A report that fails must not stop a restart: the callback is the caller's, and the log may be a file on a full disk. */
+  #report(act: () => void): void {
+    try {
+      guarded(this.#logger, `supervisor ${this.#spec.id}`, act)()
+    } catch {
+      // Nothing is left to say it with.
+    }
   }
 }
 

@@ -123,3 +123,47 @@ test.each(Object.keys(eventData) as EventType[])('%s is told in one short senten
   expect(JSON.stringify(told).length).toBeLessThan(2500)
   expect(told.text).not.toMatch(/undefined|null|\[object|Main Agent/)
 })
+
+test.each<[EventType, object]>([
+  ['task_claimed', { daemon: 'long' }],
+  ['task_submitted', { task_id: 't', request: { source: 'long', skill: 'long', text: 't', profile: 'long', workflow: { name: 'long', arguments: {} } } }],
+  [
+    'assistant_message_added',
+    { content: 'c', tool_calls: [], usage: { input_tokens: 1, output_tokens: 1 }, model: 'long', provider_name: 'long', duration_ms: 1 },
+  ],
+  ['tool_call_started', { call_id: 'long', tool_name: 'long', idempotent: false }],
+  ['tool_result_recorded', { call_id: 'long', tool_name: 'long', success: false, content: 'c', error: 'e', duration_ms: 1 }],
+  ['approval_requested', { call_id: 'long', tool_name: 'long', subject: 's', rule: null }],
+  ['graph_extended', { team_run_id: 't', node_id: 'long', nodes: [], edges: [] }],
+  ['node_completed', { team_run_id: 't', node_id: 'long', run_id: 'r' }],
+  ['node_blocked', { team_run_id: 't', node_id: 'a', cause_node_id: 'long' }],
+])('%s is bounded also if a name or an id is far too long', (type, data) => {
+  const long = JSON.parse(JSON.stringify(data).replaceAll('"long"', JSON.stringify('long'.repeat(50_000)))) as object
+  const around = { taskId: 't', runId: 'r', agentName: 'long'.repeat(50_000), team: null, nodeTool: null, asked: null, takenOver: false }
+  const told = describeEvent({ type, data: long } as DomainEvent, around)
+  expect(told.text).toMatch(/^\S[^\n]{5,600}$/)
+  expect(JSON.stringify(told).length).toBeLessThan(5_000)
+})
+
+test('a change of the shared state without a run is told of the team, because the program of the graph made it', () => {
+  const around = {
+    taskId: 't',
+    runId: null,
+    agentName: 'Root agent',
+    team: { workflow: 'W', nodes: 1, completed: 0 },
+    nodeTool: null,
+    asked: null,
+    takenOver: false,
+  }
+  const change = { action: 'increment', path: 'round', by: 1 } as const
+  const [ofProgram, ofRun] = ([null, 'r'] as const).map((run_id) =>
+    describeEvent({ type: 'shared_state_changed', data: { team_run_id: 'tr', run_id, change } } as DomainEvent, around),
+  )
+  expect(ofProgram).toMatchObject({ actor: { type: 'team', id: 'tr', name: 'W' }, who: 'team', text: 'Team run added 1 to round in the shared state.' })
+  expect(ofRun).toMatchObject({ actor: { type: 'agent' }, text: 'Root agent added 1 to round in the shared state.' })
+})
+
+test('a task that is given up on is told without a number: the failure that follows says what was lost', () => {
+  const around = { taskId: 't', runId: null, agentName: 'Root agent', team: null, nodeTool: null, asked: null, takenOver: false }
+  expect(describeEvent(event('task_dead_lettered', { claims: 6 }), around).text).toBe('Task was given up on.')
+})

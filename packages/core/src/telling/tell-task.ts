@@ -41,7 +41,8 @@ export const tellTask: { readonly [T in TaskEvent]: Teller<T> } = {
       metadata: { retry_of: task_id, events },
     }),
   task_cancel_requested: ({ reason }) => ofTask(`is to be cancelled: ${sentence(excerpt(reason))}`, { status: 'done', group: 'task' }),
-  task_dead_lettered: (data) => ofTask(`was given up on after ${counted(data.claims, 'claim')}.`, { status: 'failed', group: 'task', metadata: data }),
+  // How many owners were lost, if any were, is in the failure that follows.
+  task_dead_lettered: (data) => ofTask('was given up on.', { status: 'failed', group: 'task', metadata: data }),
   task_completed: (data) => ofTask('completed.', { status: 'done', group: 'task', metadata: usageOf(data) }),
   task_incomplete: (data) => ofTask(`ended incomplete${because(data.failure)}`, { status: 'failed', group: 'task', metadata: usageOf(data) }),
   task_failed: (data) => ofTask(`failed${because(data.failure)}`, { status: 'failed', group: 'task', metadata: usageOf(data) }),

@@ -74,8 +74,10 @@ export const tellTeam: { readonly [T in TeamEvent]: Teller<T> } = {
       group: 'diagnostic',
       metadata: { ...of, code: excerpt(code) },
     }),
-  shared_state_changed({ team_run_id, change }, around) {
-    return ofAgent(around, changed(change), { status: 'done', group: 'shared_state', metadata: { team_run_id, action: change.action, path: pathOf(change) } })
+  shared_state_changed({ team_run_id, run_id, change }, around) {
+    const rest = { status: 'done', group: 'shared_state', metadata: { team_run_id, action: change.action, path: pathOf(change) } } as const
+    // Without a run, the program of the graph changed it.
+    return run_id === null ? ofTeam(teamOf(team_run_id, around), changed(change), rest) : ofAgent(around, changed(change), rest)
   },
   task_team_run_completed: (data, around) =>
     ofTeam(teamOf(data.team_run_id, around), `completed${progressOf(around)}.`, { status: 'done', group: 'team', metadata: { ...data } }),

@@ -1,8 +1,8 @@
 // What an event says to a person, and what its sentence needs besides the event.
 import type { DataOf, EventType } from '../events/catalog.ts'
 import type { Failure } from '../failure/failure-class.ts'
-import type { JsonObject } from '../json.ts'
-import { excerpt, sentence } from './text.ts'
+import type { JsonObject, JsonValue } from '../json.ts'
+import { clip, excerpt, sentence } from './text.ts'
 
 /** Who did what an event records. */
 export interface Actor {
@@ -40,7 +40,7 @@ export interface Surroundings {
   readonly nodeTool: string | null
   /** The call that the event decides about. */
   readonly asked: { readonly tool: string; readonly subject: string } | null
-  /** Whether another daemon had the task before. */
+  /** Whether the claim before was another daemon's. A daemon that claims again a task that waited takes nothing over. */
   readonly takenOver: boolean
 }
 
@@ -62,8 +62,26 @@ type Rest = Omit<Told, 'actor' | 'who' | 'what' | 'text' | 'news' | 'metadata'> 
   readonly metadata?: JsonObject
 }
 
-function told(actor: Actor, line: { who: string; what: string; text: string }, { group, news = true, metadata = {}, status }: Rest): Told {
-  return { actor, ...line, status, news, metadata: { ...metadata, timeline_type: group } }
+const textCharsMax = 600
+const factCharsMax = 400
+
+/** Names and ids come from models and from clients, and may have any length: here all of it gets its bound. */
+function told(actor: Actor, { who, what, text }: { who: string; what: string; text: string }, { group, news = true, metadata = {}, status }: Rest): Told {
+  return {
+    actor: { ...actor, id: clip(actor.id, factCharsMax), name: clip(actor.name, factCharsMax) },
+    who: excerpt(who),
+    what: excerpt(what, textCharsMax),
+    text: excerpt(text, textCharsMax),
+    status,
+    news,
+    metadata: { ...(bounded(metadata) as JsonObject), timeline_type: group },
+  }
+}
+
+function bounded(value: JsonValue): JsonValue {
+  if (typeof value === 'string') return clip(value, factCharsMax)
+  if (Array.isArray(value)) return value.map(bounded)
+  return value === null || typeof value !== 'object' ? value : Object.fromEntries(Object.entries(value).map(([key, each]) => [key, bounded(each as JsonValue)]))
 }
 
 /** The task itself did it, or it was done to the task. */

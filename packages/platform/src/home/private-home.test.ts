@@ -1,4 +1,6 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -36,6 +38,29 @@ describe('a home', () => {
     chmodSync(folder, 0o755)
     expect(makeHomePrivate(folder)).toEqual([])
     expect([modeOf('.'), modeOf('letter.txt'), modeOf('run')]).toEqual(['755', '644', '700'])
+  })
+
+  it('with links leaves what they point to as it is, also if nothing is there', () => {
+    const target = mkdtempSync(join(tmpdir(), 'beaver-home-target-'))
+    chmodSync(target, 0o755)
+    symlinkSync(target, join(folder, 'logs'))
+    symlinkSync(join(folder, 'nothing'), join(folder, 'projection-default.db'))
+    expect(makeHomePrivate(folder)).toEqual([])
+    expect((statSync(target).mode & 0o777).toString(8)).toBe('755')
+    rmSync(target, { recursive: true })
+  })
+
+  it('whose read model is closed by another process meanwhile is no fault', async () => {
+    const script = `const { rmSync, writeFileSync } = require('node:fs')
+for (;;) { writeFileSync(process.argv[1], '', { mode: 0o644 }); rmSync(process.argv[1]) }`
+    const other = spawn(process.execPath, ['-e', script, join(folder, 'projection-default.db-wal')])
+    await once(other, 'spawn')
+    try {
+      for (const end = Date.now() + 2_000; Date.now() < end;) makeHomePrivate(folder)
+    } finally {
+      other.kill('SIGKILL')
+      await once(other, 'close')
+    }
   })
 
   it('that is a file is refused, with its path', () => {

@@ -1,7 +1,7 @@
 // Keeps a home private: it holds what agents read, wrote and said, and where the system listens.
 // P1. Only what Beaver itself makes in a home is changed. A home may be a folder that the user had before, with other things in it.
 // P2. What is made is private from its first moment: it is made with its mode, and not changed afterwards.
-import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError, messageOf } from '@beaver/core'
 
@@ -31,9 +31,15 @@ export function makePrivateFile(file: string): void {
   closeSync(openSync(file, 'a', 0o600))
 }
 
+/** A link is left alone, because what it points to need not be Beaver's. So is a file that SQLite removes meanwhile. */
 function close(path: string): boolean {
-  const { mode } = statSync(path)
-  if ((mode & forOthers) === 0 || process.platform === 'win32') return false
-  chmodSync(path, mode & 0o700)
+  const entry = lstatSync(path, { throwIfNoEntry: false })
+  if (entry === undefined || entry.isSymbolicLink() || (entry.mode & forOthers) === 0 || process.platform === 'win32') return false
+  try {
+    chmodSync(path, entry.mode & 0o700)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    return false
+  }
   return true
 }

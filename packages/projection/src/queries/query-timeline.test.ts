@@ -1,5 +1,5 @@
 import type { QueryOutput } from '@beaver/contracts'
-import type { JsonObject } from '@beaver/core'
+import { event, type JsonObject } from '@beaver/core'
 import { describe, expect, test } from 'vitest'
 import { approvalTask } from '../../test/approval-fixture.ts'
 import { newStream, runStarted, singleTask, submitted, teamTask, workflowTask } from '../../test/journal-fixture.ts'
@@ -75,6 +75,19 @@ describe('the timeline', () => {
     ])
     expect(texts('team_diagnostic_recorded')).toEqual(['Node item-1 has a note (unknown_member): Nobody is called z.'])
     expect(events.find((item) => item['kind'] === 'node_skipped')).toMatchObject({ status: 'skipped', actor_type: 'node' })
+  })
+
+  test('a daemon takes a task over only from another one', async () => {
+    const { events } = await timelineOf((stream) => {
+      const writer = stream.log('t')
+      writer.write(submitted(writer.log))
+      for (const daemon of ['d1', 'd1', 'd2']) writer.write(event('task_claimed', { daemon }))
+    })
+    expect(events.flatMap((item) => (item['kind'] === 'task_claimed' ? [item['text']] : []))).toEqual([
+      'Daemon d1 took the task.',
+      'Daemon d1 took the task.',
+      'Daemon d2 took the task over.',
+    ])
   })
 
   test('a worker of a task without a root agent is told by its own name', async () => {

@@ -27,8 +27,8 @@ interface Context {
   readonly taskId: string
   readonly rootRunId: string | null
   readonly submittedAt: string | null
-  /** The `taskseq` of the first claim. */
-  readonly firstClaim: number
+  /** The daemon of the claim before this event, or `null` if there is none. */
+  ownerBefore(taskseq: number): string | null
   runOf(runId: string): RunName | undefined
   teamOf(teamRunId: string): Surroundings['team']
   /** The call of a run that a person was asked about. */
@@ -63,7 +63,7 @@ function itemOf(row: EventRow, context: Context): TimelineItem {
     team,
     nodeTool: run?.tool ?? null,
     asked,
-    takenOver: event?.type === 'task_claimed' && row.taskseq > context.firstClaim,
+    takenOver: event?.type === 'task_claimed' && (context.ownerBefore(row.taskseq) ?? event.data.daemon) !== event.data.daemon,
   }
   const { actor, text, status, metadata } = event === null ? unreadable(row) : describeEvent(event, around)
   return {
@@ -125,12 +125,16 @@ function contextOf(sql: Sql, found: { task_key: number; task_id: string; submitt
       [key, teamRunId],
     ),
   )
-  const claim = sql.get<{ taskseq: number | null }>(`select min(taskseq) as taskseq from events where task_key = ? and type = 'task_claimed'`, [key])
+  const ownerBefore = (taskseq: number): string | null =>
+    sql.get<{ daemon: string | null }>(
+      `select json_extract(data, '$.daemon') as daemon from events where task_key = ? and type = 'task_claimed' and taskseq < ? order by taskseq desc limit 1`,
+      [key, taskseq],
+    )?.daemon ?? null
   return {
     taskId: found.task_id,
     rootRunId: root?.root_run_id ?? null,
     submittedAt: found.submitted_at,
-    firstClaim: claim?.taskseq ?? Infinity,
+    ownerBefore,
     runOf,
     askedOf,
     teamOf: (id) => teamOf(id) ?? null,
