@@ -70,14 +70,15 @@ async function reach(
 ): Promise<BorrowedSystem | null> {
   if (options.up !== true) return { found: findSystem(config), own: null }
   const quiet = options.json === true || options.quiet === true
-  let loaded: Promise<readonly Finding[]> | null = null
+  const loading: Promise<readonly Finding[]>[] = []
   try {
     const begun = performance.now()
     const system = await borrowSystem(config, {
       signal: interrupts.asked,
       onStart() {
-        loaded = checkLoaded(config)
-        loaded.catch(() => {}) // The start of the system fails for the same reason.
+        const loaded = checkLoaded(config)
+        loaded.catch(() => {}) // It is awaited below, unless the start fails.
+        loading.push(loaded)
         if (!quiet) screen.passing(screen.style.dim('Starting Beaver on this machine …'))
       },
       onTrouble: (text) => trouble.tell(text),
@@ -85,7 +86,8 @@ async function reach(
     if (system.own !== null && !quiet)
       screen.print(screen.style.dim(`Beaver started on this machine in ${duration(performance.now() - begun)}, with the ${modelInUse(config).name}.`), '')
     // A task without its tools would only look wrong, so this is said even if nothing else is.
-    if (system.own !== null && loaded !== null) screen.warn(...faultLines(await loaded))
+    const faults = system.own === null ? [] : faultLines((await Promise.all(loading)).flat())
+    if (faults.length > 0) screen.warn(...faults)
     return system
   } catch (error) {
     if (interrupts.asked.aborted) return null
