@@ -310,7 +310,7 @@ describe('what a program brings', () => {
 
   test.each<[string, boolean | string, string, readonly string[]]>([
     ['allowed', true, '{"sent":true}', ['letter']],
-    ['denied with a reason', 'Not on a Sunday.', 'Not on a Sunday.', []],
+    ['denied with a reason', 'Not on a Sunday.', '(Not on a Sunday). Do not ask', []],
   ])('decides about calls that need an approval: %s', async (_, decided, told, sent) => {
     seen.length = asked.length = 0
     decision = decided

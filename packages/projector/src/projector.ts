@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { queryContracts } from '@beaver/contracts'
 import { type Logger, silentLogger } from '@beaver/core'
 import { connectNats, ensureJournalStream, natsBlobStore, serve, streamIdentity, subjectsOf, watchConnection } from '@beaver/nats'
-import { type Config, makeHomePrivate, makePrivateFile } from '@beaver/platform'
+import { type Config, homeChangeTexts, makeHomePrivate, makePrivateFile } from '@beaver/platform'
 import { answer, openReadModel } from '@beaver/projection'
 import { followIntoModel } from './follow.ts'
 
@@ -27,7 +27,7 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
   undo.defer(() => nc.close())
   await ensureJournalStream(nc, subjects)
   const blobs = await natsBlobStore(nc, subjects)
-  makeHomePrivate(config.home)
+  for (const text of homeChangeTexts(config.home, makeHomePrivate(config.home))) logger.warn('home_open', text)
   const file = join(config.home, `projection-${config.namespace}.db`)
   makePrivateFile(file) // The further files of SQLite have the mode of this one.
   const model = openReadModel(file, { readBlob: (sha256) => blobs.get(sha256) })

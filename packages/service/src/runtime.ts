@@ -9,7 +9,7 @@ import { type BeaverClient, clientOn } from '@beaver/client'
 import { BeaverError, type LogId } from '@beaver/core'
 import { startSupervisor } from '@beaver/daemon'
 import { connectNats, findNatsServer, findTask, subjectsOf } from '@beaver/nats'
-import { lockHome, makeHomePrivate, removeSystemFile, writeSystemFile } from '@beaver/platform'
+import { homeChangeTexts, lockHome, makeHomePrivate, removeSystemFile, writeSystemFile } from '@beaver/platform'
 import { startProjector } from '@beaver/projector'
 import { writeDefinitions } from './definitions.ts'
 import type { Settings } from './options.ts'
@@ -46,8 +46,7 @@ export async function startRuntime(settings: Settings): Promise<Runtime> {
   const { config, tell } = settings
   let hooks: () => Promise<void> = async () => {}
   await using undo = new AsyncDisposableStack()
-  const closed = makeHomePrivate(config.home)
-  if (closed.length > 0) tell(`Other users of this machine could read ${closed.join(', ')} in ${config.home}. Only you can now.`)
+  for (const text of homeChangeTexts(config.home, makeHomePrivate(config.home))) tell(text)
   undo.defer(lockHome(config.home))
   const own = config.nats_url === undefined ? await ownServer({ ...(await serverPlace(settings)), tell, logger: settings.logger }) : null
   if (own !== null) undo.defer(() => own.stop())

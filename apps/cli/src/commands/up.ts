@@ -10,7 +10,7 @@ import type { Finding } from '../doctor/check.ts'
 import { checkLoaded, faultLines } from '../doctor/check-loaded.ts'
 import { listenForInterrupts } from '../interrupts.ts'
 import { modelInUse } from '../model.ts'
-import { closedText, startSystem, type System, type SystemStatus } from '../system/start-system.ts'
+import { startSystem, type System, type SystemStatus } from '../system/start-system.ts'
 import { watchTasks } from '../system/watch-tasks.ts'
 import { padEnd } from '../text/width.ts'
 import { wrapWords } from '../text/wrap.ts'
@@ -68,8 +68,8 @@ function tellStatus({ screen }: Context): (status: SystemStatus) => void {
   const { style } = screen
   return (status) => {
     switch (status.kind) {
-      case 'closed':
-        return screen.warn(closedText(status))
+      case 'home':
+        return screen.warn(status.text)
       case 'died':
         return screen.print(
           style.red(

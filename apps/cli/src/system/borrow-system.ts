@@ -5,7 +5,7 @@ import { type Config, HomeInUse } from '@beaver/platform'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from '../connection.ts'
 import { type FoundSystem, lookForSystem } from './find-system.ts'
-import { closedText, startSystem, type System, type SystemStatus } from './start-system.ts'
+import { startSystem, type System, type SystemStatus } from './start-system.ts'
 
 export interface BorrowedSystem {
   readonly found: FoundSystem
@@ -63,6 +63,6 @@ async function startingElsewhere(config: Config, signal: AbortSignal, busy: Home
 
 function tellTrouble(status: SystemStatus, tell: (text: string) => void): void {
   if (status.kind === 'died') tell(`The ${status.name} died (${status.reason}). It starts again in ${status.pauseMs / 1000} s.`)
-  else if (status.kind === 'closed') tell(closedText(status))
+  else if (status.kind === 'home') tell(status.text)
   else if (status.kind === 'ready' && status.restarted) tell(`The ${status.name} runs again (process ${status.pid}).`)
 }

@@ -9,22 +9,18 @@ import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError, type Clock, type Logger, startSupervision, type Supervision, type SupervisionStatus, supervisors, systemClock } from '@beaver/core'
 import { connectNats, findNatsServer } from '@beaver/nats'
-import { type Config, lockHome, makeHomePrivate, natsLoginVariables, removeSystemFile, stderrLogger, writeSystemFile } from '@beaver/platform'
+import { type Config, homeChangeTexts, lockHome, makeHomePrivate, natsLoginVariables, removeSystemFile, stderrLogger, writeSystemFile } from '@beaver/platform'
 import { rotateLog } from './log-file.ts'
 import { natsProcess } from './nats-process.ts'
 import { serviceProcess } from './service-process.ts'
 import type { Service, ServiceSpec } from './service.ts'
 
 export type SystemStatus =
-  /** Other users of the machine could read these things in the home. */
-  | { readonly kind: 'closed'; readonly home: string; readonly names: readonly string[] }
+  /** Something about the home that a person should know, in one sentence. */
+  | { readonly kind: 'home'; readonly text: string }
   | { readonly kind: 'starting' | 'stopping'; readonly name: string }
   | { readonly kind: 'ready'; readonly name: string; readonly pid: number; readonly restarted: boolean }
   | { readonly kind: 'died'; readonly name: string; readonly reason: string; readonly pauseMs: number; readonly deaths: number }
-
-/** What a person is told about it. */
-export const closedText = ({ home, names }: Extract<SystemStatus, { kind: 'closed' }>): string =>
-  `Other users of this machine could read ${names.join(', ')} in ${home}. Only you can now.`
 
 export interface System {
   readonly natsUrl: string
@@ -86,8 +82,7 @@ class LocalSystem implements System {
     this.#config = config
     this.#signal = signal
     this.#tell = onStatus
-    const names = makeHomePrivate(config.home)
-    if (names.length > 0) onStatus({ kind: 'closed', home: config.home, names })
+    for (const text of homeChangeTexts(config.home, makeHomePrivate(config.home))) onStatus({ kind: 'home', text })
     this.#unlock = lockHome(config.home)
     this.#services = startSupervision<Service>({
       spec: supervisors.services,

@@ -1,29 +1,52 @@
 // Keeps a home private: it holds what agents read, wrote and said, and where the system listens.
-// P1. Only what Beaver itself makes in a home is changed. A home may be a folder that the user had before, with other things in it.
+// P1. Only what Beaver itself makes in a home is changed. A home may be a folder that the user had before, with other things in it, such as
+// a folder `logs` of another program.
 // P2. What is made is private from its first moment: it is made with its mode, and not changed afterwards.
-import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, readdirSync } from 'node:fs'
+// P3. What cannot be closed is said, and is no reason not to start: a mounted volume may belong to another user, or have no modes.
+import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError, messageOf } from '@beaver/core'
 
 const folders = ['logs', 'nats', 'run'] as const
+/** Files that only Beaver's own folder `nats` has. What Beaver writes in the other two folders is private by itself. */
+const natsFiles = ['nats-server.conf', 'jetstream']
 const isDatabase = (name: string): boolean => /^projection-.*\.db(?:-wal|-shm|-journal)?$/.test(name)
 const forOthers = 0o077
 
+/** Names in the home. */
+export interface HomeChange {
+  /** They were open to other users of the machine. */
+  readonly closed: readonly string[]
+  /** They are open, and cannot be closed. */
+  readonly open: readonly string[]
+}
+
 /**
- * Makes a home and its folders, and closes what other users of the machine could read.
+ * Makes a home and its folders, and closes what is open to other users of the machine.
  *
- * @returns the names of what was closed; empty: nothing was open
- * @throws {BeaverError} `start_failed` if the home cannot be written, or belongs to another user
+ * @throws {BeaverError} `start_failed` if the home cannot be written
  */
-export function makeHomePrivate(home: string): string[] {
+export function makeHomePrivate(home: string): HomeChange {
   try {
     mkdirSync(home, { recursive: true, mode: 0o700 })
     for (const name of folders) mkdirSync(join(home, name), { recursive: true, mode: 0o700 })
-    return [...folders, ...readdirSync(home).filter(isDatabase)].filter((name) => close(join(home, name)))
+    const nats = natsFiles.some((name) => existsSync(join(home, 'nats', name))) ? ['nats'] : []
+    const found = [...nats, ...readdirSync(home).filter(isDatabase)].map((name) => ({ name, became: close(join(home, name)) }))
+    const names = (became: 'closed' | 'open'): string[] => found.flatMap((each) => (each.became === became ? [each.name] : []))
+    return { closed: names('closed'), open: names('open') }
   } catch (error) {
     const message = `The folder ${home} cannot be used as a home: ${messageOf(error)}. Choose another one with --home.`
     throw new BeaverError('start_failed', message, { cause: error })
   }
+}
+
+/** What a person is told about it: at most two sentences. */
+export function homeChangeTexts(home: string, { closed, open }: HomeChange): string[] {
+  const [was, are] = [closed.length === 1 ? ['was', 'It is'] : ['were', 'They are'], open.length === 1 ? ['is', 'it'] : ['are', 'them']]
+  return [
+    ...(closed.length === 0 ? [] : [`${closed.join(', ')} in ${home} ${was[0]} open to other users of this machine. ${was[1]} private now.`]),
+    ...(open.length === 0 ? [] : [`${open.join(', ')} in ${home} ${are[0]} open to other users of this machine, and Beaver cannot close ${are[1]}.`]),
+  ]
 }
 
 /** Makes an empty file that only its owner can read, unless the file is there. */
@@ -31,15 +54,18 @@ export function makePrivateFile(file: string): void {
   closeSync(openSync(file, 'a', 0o600))
 }
 
-/** A link is left alone, because what it points to need not be Beaver's. So is a file that SQLite removes meanwhile. */
-function close(path: string): boolean {
-  const entry = lstatSync(path, { throwIfNoEntry: false })
-  if (entry === undefined || entry.isSymbolicLink() || (entry.mode & forOthers) === 0 || process.platform === 'win32') return false
+/** `null`: it was closed before. A link is left alone, because what it points to need not be Beaver's. So is a file that SQLite removes meanwhile. */
+function close(path: string): 'closed' | 'open' | null {
+  if (process.platform === 'win32' || !isOpen(path)) return null
   try {
-    chmodSync(path, entry.mode & 0o700)
+    chmodSync(path, lstatSync(path).mode & 0o700)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    return false
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? null : 'open'
   }
-  return true
+  return isOpen(path) ? 'open' : 'closed'
+}
+
+function isOpen(path: string): boolean {
+  const entry = lstatSync(path, { throwIfNoEntry: false })
+  return entry !== undefined && !entry.isSymbolicLink() && (entry.mode & forOthers) !== 0
 }
