@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { compileCache } from './test/support/compile-cache.ts'
 
 export default defineConfig({
   test: {
@@ -7,6 +8,8 @@ export default defineConfig({
     maxWorkers: 3,
     testTimeout: 90_000,
     hookTimeout: 90_000,
+    // For processes that inherit the environment of a test: see test/support/compile-cache.ts.
+    env: compileCache,
     projects: [
       // The tests of one process share its modules: loading them again for each file costs more than running them.
       {

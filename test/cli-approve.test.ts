@@ -1,10 +1,9 @@
 // `beaver run`, `approve` and `deny` as people and scripts use them: programs, on a real system.
 import { spawn } from 'node:child_process'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { compileCache } from './support/compile-cache.ts'
 import { say, use } from './support/fake-provider.ts'
 import { testServer, type TestServer } from './support/nats.ts'
 import { projectorProcess } from './support/projector.ts'
@@ -29,7 +28,7 @@ function beaver(system: TestSystem, ...args: string[]): Command {
     cwd: system.workspace,
     env: {
       PATH: process.env['PATH'] ?? '',
-      NODE_COMPILE_CACHE: join(tmpdir(), 'beaver-test-compile-cache'),
+      ...compileCache,
       NATS_URL: server.url,
       BEAVER_NAMESPACE: system.subjects.namespace,
     },

@@ -1,12 +1,12 @@
 // `beaver check` and `beaver export` as people and scripts use them: programs, on a real system with a projector.
 import { spawn } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { compileCache } from './support/compile-cache.ts'
 import { say, use } from './support/fake-provider.ts'
 import { testServer, type TestServer } from './support/nats.ts'
 import { projectorProcess } from './support/projector.ts'
@@ -39,7 +39,7 @@ function beaver(...args: string[]): Promise<{ exit: number | null; out: string; 
     cwd: system.workspace,
     env: {
       PATH: process.env['PATH'] ?? '',
-      NODE_COMPILE_CACHE: join(tmpdir(), 'beaver-test-compile-cache'),
+      ...compileCache,
       NATS_URL: server.url,
       BEAVER_NAMESPACE: system.subjects.namespace,
       BEAVER_HOME: projector.home,

@@ -9,6 +9,7 @@ import { until as untilOf } from '@beaver/testing'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { compileCache } from './support/compile-cache.ts'
 import { say } from './support/fake-provider.ts'
 import { testServer, type TestServer } from './support/nats.ts'
 import { testSystem, type TestSystem } from './support/system.ts'
@@ -36,7 +37,7 @@ afterAll(async () => {
 const environment = (more: Record<string, string> = {}): Record<string, string> => ({
   PATH: process.env['PATH'] ?? '',
   BEAVER_HOME: join(folder, 'home'),
-  NODE_COMPILE_CACHE: join(tmpdir(), 'beaver-test-compile-cache'),
+  ...compileCache,
   ...more,
 })
 const running = (): Record<string, string> => environment({ NATS_URL: server.url, BEAVER_NAMESPACE: system.subjects.namespace })

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { compileCache } from './support/compile-cache.ts'
 
 const entry = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url))
 let folder: string
@@ -24,7 +25,7 @@ interface Ran {
 function beaver(args: readonly string[], { stdin = '', env = {} }: { stdin?: string; env?: Record<string, string> } = {}): Promise<Ran> {
   return new Promise((resolve) => {
     const { PATH = '', HOME = '' } = process.env
-    const child = spawn(process.execPath, [entry, ...args], { cwd: folder, env: { PATH, HOME, BEAVER_HOME: join(folder, 'home'), ...env } })
+    const child = spawn(process.execPath, [entry, ...args], { cwd: folder, env: { PATH, HOME, ...compileCache, BEAVER_HOME: join(folder, 'home'), ...env } })
     let [out, err] = ['', '']
     child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
     child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()))

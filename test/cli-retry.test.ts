@@ -1,11 +1,10 @@
 // `beaver retry` as people and scripts use it: a program, on a real system, against a real endpoint.
 import { spawn } from 'node:child_process'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { checkJournal, natsSource } from '@beaver/check'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { compileCache } from './support/compile-cache.ts'
 import { refuse, say, use } from './support/fake-provider.ts'
 import { testServer, type TestServer } from './support/nats.ts'
 import { projectorProcess } from './support/projector.ts'
@@ -32,7 +31,7 @@ async function beaver(...args: string[]): Promise<{ exit: number | null; out: st
     cwd: system.workspace,
     env: {
       PATH: process.env['PATH'] ?? '',
-      NODE_COMPILE_CACHE: join(tmpdir(), 'beaver-test-compile-cache'),
+      ...compileCache,
       NATS_URL: server.url,
       BEAVER_NAMESPACE: system.subjects.namespace,
     },

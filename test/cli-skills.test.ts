@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { SkillCheck } from '@beaver/agent'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { compileCache } from './support/compile-cache.ts'
 
 describe('beaver skills', () => {
   let folder: string
@@ -32,7 +33,7 @@ describe('beaver skills', () => {
   const main = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url))
   const beaver = (...args: string[]): Promise<{ exit: number; out: string; err: string }> =>
     new Promise((resolve) => {
-      execFile(process.execPath, [main, 'skills', ...args], { cwd: folder, env: { BEAVER_HOME: folder } }, (error, out, err) =>
+      execFile(process.execPath, [main, 'skills', ...args], { cwd: folder, env: { ...compileCache, BEAVER_HOME: folder } }, (error, out, err) =>
         resolve({ exit: error === null ? 0 : Number(error.code), out, err }),
       )
     })

@@ -6,6 +6,7 @@ import { jetstreamManager } from '@nats-io/jetstream'
 import { until } from '@beaver/testing'
 import { expect, it, vi } from 'vitest'
 import { refuse, say, use } from './support/fake-provider.ts'
+import { compileCache } from './support/compile-cache.ts'
 import { testServer } from './support/nats.ts'
 import { projectorProcess } from './support/projector.ts'
 import { testSystem } from './support/system.ts'
@@ -29,7 +30,7 @@ it('says what works, what waits and what failed, and of each part that is taken 
   const namespace = system.subjects.stream.slice('BEAVER_'.length)
   const beaver = (...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> =>
     new Promise((resolve) => {
-      const env = { PATH: process.env['PATH'] ?? '', NATS_URL: server.url, BEAVER_NAMESPACE: namespace }
+      const env = { PATH: process.env['PATH'] ?? '', ...compileCache, NATS_URL: server.url, BEAVER_NAMESPACE: namespace }
       execFile(process.execPath, [entry, ...args], { cwd: system.workspace, env }, (error, stdout, stderr) =>
         resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
       )

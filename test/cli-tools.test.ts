@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
+import { compileCache } from './support/compile-cache.ts'
 
 const entry = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url))
 
@@ -49,7 +50,7 @@ interface Ran {
 const beaver = (...args: readonly string[]): Promise<Ran> =>
   new Promise((resolve) => {
     const { PATH = '', HOME = '' } = process.env
-    execFile(process.execPath, [entry, ...args], { cwd: folder, env: { PATH, HOME, BEAVER_HOME: join(folder, 'home') } }, (error, out, err) =>
+    execFile(process.execPath, [entry, ...args], { cwd: folder, env: { PATH, HOME, ...compileCache, BEAVER_HOME: join(folder, 'home') } }, (error, out, err) =>
       resolve({ code: error === null ? 0 : Number(error.code), out, err }),
     )
   })

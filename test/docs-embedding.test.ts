@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
+import { compileCache } from './support/compile-cache.ts'
 import { tableRows } from './docs/markdown.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
@@ -28,7 +29,7 @@ describe('docs/how-to/embed.md', () => {
 
   test.each(['first', 'running', 'watched'])('its program %s prints what the page says, and ends', async (name) => {
     const at = blocks.findIndex(({ content }) => content === readFileSync(fileOf(name), 'utf8'))
-    const env = { PATH: process.env['PATH'], BEAVER_HOME: join(folder, name), NODE_COMPILE_CACHE: join(tmpdir(), 'beaver-test-compile-cache') }
+    const env = { PATH: process.env['PATH'], BEAVER_HOME: join(folder, name), ...compileCache }
     const { stdout } = await promisify(execFile)(process.execPath, [fileOf(name)], { cwd: folder, env })
     expect(stdout).toBe(blocks[at + 1]?.content)
   })

@@ -2,10 +2,10 @@
 // All examples are one TypeScript program and run in two processes of Node.js, beside planted ones that are wrong.
 import { fork } from 'node:child_process'
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { compileCache } from './support/compile-cache.ts'
 import { exampleModule, type Names } from './docs/example-module.ts'
 import { type Example, examplesIn, importableNames, type PublicExport, publicExports } from './docs/public-exports.ts'
 import { typeFaults } from './docs/type-faults.ts'
@@ -105,7 +105,7 @@ async function runAll(files: ReadonlyMap<string, Case>): Promise<void> {
 function run(mode: 'context' | 'alone', paths: readonly string[], files: ReadonlyMap<string, Case>): Promise<void> {
   const cwd = join(folder, mode)
   cpSync(join(root, 'test/docs/example-workspace'), cwd, { recursive: true })
-  const env = { PATH: process.env['PATH'], NODE_COMPILE_CACHE: join(tmpdir(), 'beaver-test-compile-cache') }
+  const env = { PATH: process.env['PATH'], ...compileCache }
   const child = fork(join(root, 'test/docs/run-examples.ts'), [mode, ...paths], { cwd, env, execArgv: [], stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
   const waiting = new Set(paths)
   let stderr = ''

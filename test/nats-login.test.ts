@@ -1,7 +1,6 @@
 // Logins at a nats-server that asks who connects: each way, the right one and a wrong one, and the files of TLS.
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -9,6 +8,7 @@ import { connectNats, type NatsLogin } from '@beaver/nats'
 import { nkeys } from '@nats-io/nats-core'
 import { generate } from 'selfsigned'
 import { describe, expect, it } from 'vitest'
+import { compileCache } from './support/compile-cache.ts'
 import { operatorMode, type SecuredServer, securedServer } from './support/secured-nats.ts'
 
 const entry = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url))
@@ -119,7 +119,7 @@ it('the whole system logs in, each process with the variables it was given, and 
   const home = join(server.folder, 'home')
   const env = {
     PATH: process.env['PATH'],
-    NODE_COMPILE_CACHE: join(tmpdir(), 'beaver-test-compile-cache'),
+    ...compileCache,
     NATS_URL: `nats://${server.host}`,
     NATS_NKEY: file(server, 'ann.nk', seed),
     BEAVER_HOME: home,

@@ -1,12 +1,12 @@
 // AgentService with a nats-server of its own: nothing outlives the program, and nothing of its tasks is lost with it.
 import { execFileSync, spawn } from 'node:child_process'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { connectBeaver } from '@beaver/client'
 import { AgentService } from '@beaver/service'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { compileCache } from './support/compile-cache.ts'
 import { say } from './support/fake-provider.ts'
 import { type TestServices, testServices } from './support/service.ts'
 
@@ -90,7 +90,7 @@ describe('a program that is killed', () => {
     const program = fileURLToPath(new URL('support/embedding-program.ts', import.meta.url))
     const child = spawn(process.execPath, [program, JSON.stringify(options)], {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: join(tmpdir(), 'beaver-test-compile-cache') },
+      env: { PATH: process.env['PATH'], ...compileCache },
     })
     const exited = new Promise((resolve) => child.once('exit', resolve))
     const pid = await new Promise<number>((resolve, reject) => {

@@ -1,8 +1,7 @@
 // The supervisor daemon as it is: a child process of its own, with real worker threads.
 import { spawn } from 'node:child_process'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { until } from '@beaver/testing'
+import { compileCache } from './compile-cache.ts'
 
 export interface DaemonProcess {
   readonly pid: number
@@ -28,7 +27,7 @@ export async function daemonProcess(options: {
 }): Promise<DaemonProcess> {
   const child = spawn(process.execPath, [...(options.nodeArgs ?? []), main], {
     cwd: options.cwd,
-    env: { PATH: process.env['PATH'] ?? '', NODE_COMPILE_CACHE: join(tmpdir(), 'beaver-test-compile-cache'), ...options.env },
+    env: { PATH: process.env['PATH'] ?? '', ...compileCache, ...options.env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   options.onSpawn?.(child.pid ?? 0)

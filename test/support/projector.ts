@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { compileCache } from './compile-cache.ts'
 
 export interface ProjectorProcess extends AsyncDisposable {
   readonly pid: number
@@ -19,7 +20,7 @@ export async function projectorProcess({ url, namespace }: { url: string; namesp
   const home = await mkdtemp(join(tmpdir(), 'beaver-projector-'))
   const child = spawn(process.execPath, [new URL('../../apps/projector/src/main.ts', import.meta.url).pathname], {
     cwd: home,
-    env: { PATH: process.env['PATH'] ?? '', NATS_URL: url, BEAVER_NAMESPACE: namespace, BEAVER_HOME: home },
+    env: { PATH: process.env['PATH'] ?? '', ...compileCache, NATS_URL: url, BEAVER_NAMESPACE: namespace, BEAVER_HOME: home },
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
   let stderr = ''
