@@ -31,6 +31,7 @@ function beaver(system: TestSystem, ...args: string[]): Command {
       ...compileCache,
       NATS_URL: server.url,
       BEAVER_NAMESPACE: system.subjects.namespace,
+      BEAVER_CALLER: 'ben',
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -73,7 +74,7 @@ describe('a call that waits', () => {
     expect(run.out()).toContain('waits until somebody allows echo: ')
     const typed = /allow: \S*beaver (approve .*?) +refuse:/.exec(run.out())?.[1]
     expect(typed).toBe('approve task_a')
-    await using approve = beaver(system, ...(typed ?? '').split(' '), '--by', 'ada')
+    await using approve = beaver(system, ...(typed ?? '').split(' '))
     expect(await approve.ended).toMatchObject({ exit: 0, out: expect.stringMatching(/^Allowed: echo: .*careful.* \(task_a\)\n$/) as string, err: '' })
     const ended = await run.ended
     expect(ended).toMatchObject({ exit: 0, out: expect.stringContaining('They said: {"text":"careful"}') as string })
@@ -93,9 +94,9 @@ describe('a call that waits', () => {
     const refused = await unnamed.ended
     expect(refused).toMatchObject({ exit: 2, err: expect.stringContaining('2 calls of the task') as string })
     expect(jsonLines(refused.out)).toMatchObject([{ ok: false, error: { code: 'invalid_arguments', problems: ids.map((path) => ({ path })) } }])
-    await using deny = beaver(system, 'deny', task_id.slice(0, -1), ids[1] ?? '', '--by', 'ben', '--reason', 'not that one', '--json')
+    await using deny = beaver(system, 'deny', task_id.slice(0, -1), ids[1] ?? '', '--reason', 'not that one', '--json')
     expect(jsonLines((await deny.ended).out)).toEqual([{ task_id, call_id: ids[1], approved: false, by: 'ben', reason: 'not that one' }])
-    await system.client.decide(task_id, { callId: ids[0] ?? '', approved: true, by: 'ada' })
+    await system.client.decide(task_id, { callId: ids[0] ?? '', approved: true })
     const result = only(await system.ended(task_id), 'tool_result_recorded').find((event) => event.data.call_id === ids[1])
     expect(result?.data).toMatchObject({ success: false, error: 'approval_denied' })
     expect(result?.data.content).toMatch(/ben.*not that one/s)

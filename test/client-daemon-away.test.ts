@@ -22,7 +22,7 @@ const asked = (system: TestSystem): Promise<unknown> => until('the model is aske
 it('a daemon that is still starting is waited for', async () => {
   await using system = await testSystem(server)
   system.provider.answerBy(() => say('42'))
-  const client = clientOn(system.nc, system.subjects, 'local', { daemonMs: 20_000 })
+  const client = clientOn(system.nc, system.subjects, { daemonMs: 20_000 })
   const [submitted, ran] = [client.submit({ task: 'x' }), client.run({ task: 'y' })]
   await system.daemon()
   expect((await system.ended((await submitted).task_id)).at(-1)?.type).toBe('task_completed')
@@ -32,7 +32,7 @@ it('a daemon that is still starting is waited for', async () => {
 
 it('where none comes that is told, after a while', async () => {
   await using system = await testSystem(server)
-  const client = clientOn(system.nc, system.subjects, 'local', { daemonMs: 250 })
+  const client = clientOn(system.nc, system.subjects, { daemonMs: 250 })
   const begun = performance.now()
   const asks = [client.submit({ task: 'x' }), client.run({ task: 'x' }), client.cancel('t', 'why'), client.query('tasks')]
   for (const { reason } of (await Promise.allSettled(asks)) as PromiseRejectedResult[])
@@ -45,7 +45,7 @@ it('a daemon killed while its task runs: the answer comes from the next one, of 
   await using system = await testSystem(server)
   const answer = held<FakeReply>()
   system.provider.answerBy(() => answer.promise)
-  const client = clientOn(system.nc, system.subjects, 'local', { daemonMs: 20_000, askAgainMs: 300 })
+  const client = clientOn(system.nc, system.subjects, { daemonMs: 20_000, askAgainMs: 300 })
   const first = await system.daemon()
   const ran = client.run({ task: 'x' })
   await asked(system)
@@ -78,7 +78,7 @@ it('a task that takes longer than anybody waits for goes on, and its id is told'
   const answer = held<FakeReply>()
   system.provider.answerBy(() => answer.promise)
   await system.daemon()
-  const client = clientOn(system.nc, system.subjects, 'local', { askAgainMs: 100 })
+  const client = clientOn(system.nc, system.subjects, { askAgainMs: 100 })
   const refused = await client.run({ task: 'x' }, { timeoutMs: 600 }).catch((error: Error) => error)
   expect(refused).toMatchObject({ code: 'timeout', message: expect.stringMatching(/^The task task_\w{26} did not end within 0.6 s/) as string })
   answer.settle(say('42'))

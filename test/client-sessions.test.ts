@@ -83,7 +83,7 @@ async function written(namespace: string) {
 
   return {
     subjects,
-    client: clientOn(nc, subjects, 'local') satisfies BeaverClient,
+    client: clientOn(nc, subjects) satisfies BeaverClient,
     async submit(name: string, session: string, text = `ask ${name}`): Promise<TaskId> {
       const log: LogId = { tenant: 'local', session: session as SessionId, task: name as TaskId }
       const tail = await journal.sessionTail(log.tenant, log.session)
@@ -231,7 +231,7 @@ describe('a session', () => {
   })
 
   it('nobody used is empty, also where there is no journal yet; an id that cannot be one is refused', async () => {
-    const { sessions } = clientOn(nc, subjectsOf('nothing'), 'local')
+    const { sessions } = clientOn(nc, subjectsOf('nothing'))
     expect(await all(sessions.getEventRecords('s'))).toEqual([])
     expect(await sessions.listRunIds('s')).toEqual([])
     expect(await sessions.getVisibleHistory('s')).toEqual([])

@@ -51,8 +51,8 @@ describe('a call that needs an approval', () => {
     const { task_id } = await system.client.submit({ task: 'say it' })
     expect(only(await waits(system, task_id), 'approval_requested')).toMatchObject([{ data: { call_id: 'call_0', tool_name: 'echo' } }])
     expect(told(await system.events(task_id))).not.toContain('tool_call_started')
-    expect(await codeOf(system.client.decide(task_id, { callId: 'nope', approved: true, by: 'ada' }))).toBe('not_found')
-    await system.client.decide(task_id, { callId: 'call_0', approved: true, by: 'ada' })
+    expect(await codeOf(system.client.decide(task_id, { callId: 'nope', approved: true }))).toBe('not_found')
+    await system.client.decide(task_id, { callId: 'call_0', approved: true })
     const events = await system.ended(task_id)
     expect(told(events).filter((type) => /approval|tool_/.test(type))).toEqual([
       'approval_requested',
@@ -61,7 +61,7 @@ describe('a call that needs an approval', () => {
       'tool_result_recorded',
     ])
     expect(events.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'It said: {"text":"careful"}' } })
-    expect(await codeOf(system.client.decide(task_id, { callId: 'call_0', approved: false, by: 'bo' }))).toBe('conflict')
+    expect(await codeOf(system.client.decide(task_id, { callId: 'call_0', approved: false }))).toBe('conflict')
   })
 
   it('is not run when a person denies it; the model is told who and why', async () => {
@@ -69,7 +69,7 @@ describe('a call that needs an approval', () => {
     echoing(system)
     const { task_id } = await system.client.submit({ task: 'say it' })
     await waits(system, task_id)
-    await system.client.decide(task_id, { callId: 'call_0', approved: false, by: 'ada', reason: 'not today' })
+    await system.client.decide(task_id, { callId: 'call_0', approved: false, reason: 'not today' })
     const events = await system.ended(task_id)
     const [result] = only(events, 'tool_result_recorded')
     expect(result?.data).toMatchObject({ success: false, error: 'approval_denied' })
@@ -105,7 +105,7 @@ describe('a call that needs an approval', () => {
     await system.kill(first)
     await system.daemon()
     await system.reached(task_id, 'it was taken over', (events) => only(events, 'task_claimed').length === 2)
-    await system.client.decide(task_id, { callId: 'call_0', approved: true, by: 'ada' })
+    await system.client.decide(task_id, { callId: 'call_0', approved: true })
     const events = await system.ended(task_id)
     expect(told(events).filter((type) => /approval|tool_/.test(type))).toEqual([
       'approval_requested',
@@ -124,8 +124,8 @@ describe('a call that needs an approval', () => {
     await waits(system, task_id)
     await system.daemon()
     // Every request goes to one of the two; ten of them reach both.
-    for (let i = 0; i < 10; i++) expect(await codeOf(system.client.decide(task_id, { callId: `none ${i}`, approved: true, by: 'ada' }))).toBe('not_found')
-    await system.client.decide(task_id, { callId: 'call_0', approved: true, by: 'ada' })
+    for (let i = 0; i < 10; i++) expect(await codeOf(system.client.decide(task_id, { callId: `none ${i}`, approved: true }))).toBe('not_found')
+    await system.client.decide(task_id, { callId: 'call_0', approved: true })
     const granted = only(await system.ended(task_id), 'approval_granted')
     expect(granted).toHaveLength(1)
   })
@@ -139,7 +139,7 @@ describe('a call that needs an approval', () => {
     })
     const { task_id } = await system.client.submit({ task: 'say it' })
     await waits(system, task_id)
-    await system.client.decide(task_id, { callId: id, approved: true, by: 'ada' })
+    await system.client.decide(task_id, { callId: id, approved: true })
     expect((await system.ended(task_id)).at(-1)?.type).toBe('task_completed')
   })
 

@@ -20,7 +20,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     const { task_id } = await system.client.submit({ task: 'think' })
     await until('the provider is asked', () => system.provider.requests.length === 1, { everyMs: 5 })
     daemon.kill(signal)
-    const impatient = clientOn(system.nc, system.subjects, 'local', { daemonMs: 0 })
+    const impatient = clientOn(system.nc, system.subjects, { daemonMs: 0 })
     await until(
       'it takes no more requests',
       () =>
@@ -53,7 +53,7 @@ describe('SIGTERM', () => {
     await until('it takes no more requests', takesNone, { everyMs: 20 })
     await system.daemon()
     if (what === 'cancels') await system.client.cancel(task_id, 'enough')
-    else await system.client.decide(task_id, { callId: 'call_0', approved: true, by: 'ada' })
+    else await system.client.decide(task_id, { callId: 'call_0', approved: true })
     const events = await system.ended(task_id, 5_000)
     expect(only(events, 'task_claimed')[0]?.data.daemon).toBe(one.id)
     expect(told(events).filter((type) => type === (what === 'cancels' ? 'task_cancel_requested' : 'approval_granted'))).toHaveLength(1)

@@ -17,7 +17,7 @@ it('the page has a section for every request, query, live message, event and com
 
 it('the page tells what a client needs to decide about a call and to follow a task live', () => {
   for (const text of [
-    '`beaver.<namespace>.service.task.decide`',
+    '`beaver.<namespace>.service.<tenant>.<caller>.task.decide`',
     '`beaver.<namespace>.live.<tenant>.<session_id>.<task_id>`',
     '| `stream` |',
     '| `approvals` |',

@@ -101,10 +101,12 @@ describe('a batch', () => {
 
   it('takes ids of the greatest length and of any script', async () => {
     const log = { tenant: '会'.repeat(64), session: '会'.repeat(128), task: '\u{1F9AB}'.repeat(64) } as LogId
-    expect(await journal.accept({ log, payloads: [bytes('x')], tail: await journal.sessionTail(log.tenant, log.session) })).toMatchObject({
+    const ofTenant = await natsJournal(nc, subjectsOf('group', { tenant: log.tenant }))
+    expect(await ofTenant.accept({ log, payloads: [bytes('x')], tail: await ofTenant.sessionTail(log.tenant, log.session) })).toMatchObject({
       kind: 'accepted',
     })
-    expect(await textsOf(log)).toEqual(['x'])
+    expect((await ofTenant.read(log)).map(({ payload }) => Buffer.from(payload).toString())).toEqual(['x'])
+    ofTenant.close()
   })
 
   it('refuses a message larger than the server takes, at once, and takes no other with it', async () => {

@@ -97,7 +97,7 @@ describe('what readers leave behind', () => {
     const sha256 = hash('sha256', content)
     await system.blobs.put(sha256, content)
     for (let i = 0; i < 100; i++) await written(system, logOf(`t${i}`), endedTask(`t${i}`))
-    const client = clientOn(system.nc, system.subjects, 'local')
+    const client = clientOn(system.nc, system.subjects)
     const before = subscriptionsOf(system.nc)
     for (let i = 0; i < 300; i++) expect((await system.blobs.get(sha256)).length).toBe(200_000)
     for (let i = 0; i < 100; i++) {
@@ -112,7 +112,7 @@ describe('what readers leave behind', () => {
   it('is nothing when the reader returns early, aborts, or the task never comes', async () => {
     const system = await opened()
     await written(system, logOf('early'), endedTask('early'))
-    const client = clientOn(system.nc, system.subjects, 'local')
+    const client = clientOn(system.nc, system.subjects)
     const before = subscriptionsOf(system.nc)
     for (let i = 0; i < 20; i++) {
       for await (const { type } of client.watch('early')) if (type === 'task_submitted') break
@@ -288,12 +288,12 @@ describe('a follow', () => {
     closing.push(() => nc.close())
     const batches: AsyncGenerator<FeedBatch> = followJournal(nc, subjectsOf('nowhere'), { from: 1, signal: new AbortController().signal })
     await expect(batches.next()).rejects.toMatchObject({ code: 'stream_missing' })
-    await expect(clientOn(nc, subjectsOf('nowhere'), 'local').watch('t').next()).rejects.toMatchObject({ code: 'stream_missing' })
+    await expect(clientOn(nc, subjectsOf('nowhere')).watch('t').next()).rejects.toMatchObject({ code: 'stream_missing' })
   })
 
   it('finds a task that is submitted later', async () => {
     const system = await opened()
-    const client = clientOn(system.nc, system.subjects, 'local')
+    const client = clientOn(system.nc, system.subjects)
     const types: string[] = []
     const watched = (async () => {
       for await (const { type } of client.watch('later')) types.push(type)

@@ -37,7 +37,7 @@ const waits = (taskId: string): Promise<unknown> =>
 it('a daemon answers task.submit and task.decide as their contracts say', async () => {
   const { task_id } = await ask('task.submit', { task: 'ask', task_id: 'decided' })
   await waits(task_id)
-  expect(await ask('task.decide', { task_id, call_id: 'call_0', approved: true, by: 'ada' })).toEqual({ task_id, call_id: 'call_0', approved: true })
+  expect(await ask('task.decide', { task_id, call_id: 'call_0', approved: true })).toEqual({ task_id, call_id: 'call_0', approved: true })
   expect((await system.ended(task_id)).at(-1)?.type).toBe('task_completed')
 })
 

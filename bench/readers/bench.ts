@@ -37,7 +37,7 @@ export async function run({ json }: { json: boolean }): Promise<void> {
       if (i % 10_000 === 0) await look()
     })
     say(`blobs read: ${blobReads}, ${read.errors} errors, ${Math.round(read.perSecond)}/s`)
-    const client = clientOn(nc, subjects, 'local')
+    const client = clientOn(nc, subjects)
     const watched = await inLanes(watches, async (i) => {
       const seen: RecordedEvent[] = []
       for await (const event of client.watch(tasks[i % tasks.length] as string)) seen.push(event)

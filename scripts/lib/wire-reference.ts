@@ -5,9 +5,9 @@ import { type LogId, sessionId, taskId } from '@beaver/core'
 import { subjectsOf } from '@beaver/nats'
 
 const log: LogId = { tenant: 'TENANT', session: sessionId.parse('SESSION'), task: taskId.parse('TASK') }
-const subjects = subjectsOf('NAMESPACE')
+const subjects = subjectsOf('NAMESPACE', { tenant: 'TENANT', caller: 'CALLER' })
 const shown = (subject: string): string =>
-  `\`${subject.replace('NAMESPACE', '<namespace>').replace('TENANT', '<tenant>').replace('SESSION', '<session_id>').replace('TASK', '<task_id>').replace('DAEMON', '<daemon>')}\``
+  `\`${subject.replace('NAMESPACE', '<namespace>').replace('TENANT', '<tenant>').replace('SESSION', '<session_id>').replace('TASK', '<task_id>').replace('DAEMON', '<daemon>').replace('CALLER', '<caller>')}\``
 
 const liveSubjects: Readonly<Record<string, string>> = { live: subjects.live(log), ended: subjects.ended(log) }
 
@@ -28,7 +28,7 @@ export function wireReference(): string {
     'These are core NATS messages, and no stream keeps them. Subscribe before you submit the task.',
     ...of('live').flatMap((entry) => section(entry, liveSubjects[entry.name] ?? '')),
     '## Events',
-    `The journal is the stream \`${subjects.stream.replace('NAMESPACE', '<namespace>')}\`. The first entry of a log has the subject ${shown(subjects.accepted(log))}, all later ones ${shown(subjects.events(log))}. Each message is a JSON array of CloudEvents; \`type\` is \`beaver.<event>.v1\`, and \`data\` has the fields below.`,
+    `The journal of the tenant \`local\` is the stream \`${subjectsOf('NAMESPACE').stream.replace('NAMESPACE', '<namespace>')}\`; any other tenant has a stream of its own. The first entry of a log has the subject ${shown(subjects.accepted(log))}, all later ones ${shown(subjects.events(log))}. Each message is a JSON array of CloudEvents; \`type\` is \`beaver.<event>.v1\`, and \`data\` has the fields below.`,
     ...of('event').flatMap((entry) => section(entry, null)),
     '## Between daemons',
     'These messages are for the daemons and may change with any version. A command goes to the subject of one daemon.',

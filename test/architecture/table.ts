@@ -42,15 +42,15 @@ export const table: Readonly<Record<string, Row>> = {
   // Adapters, one technology each.
   'packages/nats': {
     // How the operating system schedules the nats-server it starts, and the shape of a login; the rest of the configuration is for composition roots.
-    packages: ['core', 'contracts', 'platform/scheduling', 'platform/nats-login'],
+    packages: ['core', 'contracts', 'platform/scheduling', 'platform/nats-login', 'platform/os-user'],
     modules: ['@nats-io/jetstream', '@nats-io/kv', '@nats-io/nats-core', '@nats-io/obj', '@nats-io/transport-node', 'zod'],
     node: 'any',
   },
   // The independent checker shares no code with what it checks: nothing of this workspace. node:fs is for exports.
   'packages/check': { packages: [], modules: ['@nats-io/nats-core', 'zod'], node: ['crypto', 'fs', 'fs/promises'] },
   'packages/projection': { packages: ['core', 'contracts'], modules: ['zod'], node: ['crypto', 'fs', 'sqlite'] },
-  // The client is a NATS client, and subjects are built in packages/nats only. workflows reads a team's configuration and journal.
-  'packages/client': { packages: ['core', 'contracts', 'nats', 'workflows'], modules: ['@nats-io/nats-core'], node: [] },
+  // The client is a NATS client, and subjects are built in packages/nats only. It finds the system of a home by platform. workflows reads a team's configuration and journal.
+  'packages/client': { packages: ['core', 'contracts', 'nats', 'platform', 'workflows'], modules: ['@nats-io/nats-core'], node: ['path'] },
 
   // Model Context Protocol, both sides. Its server forwards calls through a port: it never boots a runtime.
   'packages/mcp': {

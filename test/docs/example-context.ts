@@ -1,16 +1,21 @@
 // What an example may use without making it: a running Beaver, and what one task of it left in the journal.
 // `run-examples.ts` sets the folder; the simulated model answers.
+import { join } from 'node:path'
 import { type BlobStore, type ExecutionGraph, foldTask, type Journal, type LogId, type RecordedEvent, type RunState } from '@beaver/core'
 import type { BeaverClient } from '@beaver/client'
-import { connectNats, findTask, natsBlobStore, natsJournal, subjectsOf } from '@beaver/nats'
+import { connectNats, embeddedLogin, findTask, natsBlobStore, natsJournal, subjectsOf } from '@beaver/nats'
 import { AgentService } from '@beaver/service'
 import { sequentialWorkflow } from '@beaver/workflows'
 
 const service = new AgentService({ onWarning: () => {} })
 const { nats_url: url } = await service.boot()
-process.env['NATS_URL'] = url
-export const nc = await connectNats({ url, name: 'examples' })
+const dataDir = join('.beaver', 'nats')
+const login = embeddedLogin(dataDir, 'client')
+/** A connection as a client, and in whose name it asks. */
+export const nc = await connectNats({ url, login, name: 'examples' })
+export const caller = login.caller as string
 const subjects = subjectsOf('default')
+const writer = await connectNats({ url, login: embeddedLogin(dataDir, 'daemon'), name: 'examples that write' })
 
 /** A client of the running Beaver. */
 export const beaver: BeaverClient = service.client
@@ -43,10 +48,11 @@ export const run = foldTask(events).runs.values().next().value as RunState
 const found = await findTask(nc, subjects, 'local', task_id)
 if (found === null) throw new Error('The task has no log.')
 export const log: LogId = found
-export const journal: Journal = await natsJournal(nc, subjects)
-export const blobs: BlobStore = await natsBlobStore(nc, subjects)
+export const journal: Journal = await natsJournal(writer, subjects)
+export const blobs: BlobStore = await natsBlobStore(writer, subjects)
 
 export async function close(): Promise<void> {
   await nc.close()
+  await writer.close()
   await service.shutdown({ graceMs: 0, force: true })
 }

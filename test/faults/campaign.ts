@@ -49,7 +49,7 @@ export async function runCampaign(plan: CampaignPlan, say: (line: string) => voi
   if (!(await cluster.whole(60_000))) throw new Error(`The processes did not start. Their logs: ${cluster.folder} (kept with BEAVER_FAULTS_KEEP=1)`)
   const subjects = subjectsOf(cluster.namespace)
   const nc = await connectNats({ url: cluster.server.url, name: 'fault-campaign' })
-  const operations = operationsOn(clientOn(nc, subjects, 'local'))
+  const operations = operationsOn(clientOn(nc, subjects))
   const recovery = measureRecovery()
   const campaign: Running = {
     plan,

@@ -152,7 +152,7 @@ export function operationsOn(client: BeaverClient): Operations {
     submitBad: async (tool, id) => void (await submit('bad_tool', { task: taskText({ op: id, tools: [tool] }), task_id: id }, true)),
     async decide(task, callId, approved) {
       for (let tries = 0; tries < 20; tries++) {
-        const answer = await counted('decide', () => client.decide(task, { callId, approved, by: 'the campaign' }))
+        const answer = await counted('decide', () => client.decide(task, { callId, approved }))
         if (answer !== 'unknown') return
         await sleep(300)
       }

@@ -16,11 +16,19 @@ export interface ProjectorProcess extends AsyncDisposable {
 }
 
 /** Starts a projector with a folder of its own and waits until it is ready. It is gone, folder and all, when it is disposed of. */
-export async function projectorProcess({ url, namespace }: { url: string; namespace: string }): Promise<ProjectorProcess> {
+export async function projectorProcess({
+  url,
+  namespace,
+  env = {},
+}: {
+  url: string
+  namespace: string
+  env?: Record<string, string>
+}): Promise<ProjectorProcess> {
   const home = await mkdtemp(join(tmpdir(), 'beaver-projector-'))
   const child = spawn(process.execPath, [new URL('../../apps/projector/src/main.ts', import.meta.url).pathname], {
     cwd: home,
-    env: { PATH: process.env['PATH'] ?? '', ...compileCache, NATS_URL: url, BEAVER_NAMESPACE: namespace, BEAVER_HOME: home },
+    env: { PATH: process.env['PATH'] ?? '', ...compileCache, NATS_URL: url, BEAVER_NAMESPACE: namespace, BEAVER_HOME: home, ...env },
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
   let stderr = ''

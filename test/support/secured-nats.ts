@@ -15,13 +15,16 @@ export interface SecuredServer extends AsyncDisposable {
   readonly folder: string
 }
 
-/** @param configOf the text of the server's configuration, without where it listens and keeps its data */
-export async function securedServer(configOf: (folder: string) => string): Promise<SecuredServer> {
+/**
+ * @param configOf the text of the server's configuration, without where it listens and keeps its data
+ * @param env what the configuration reads from the environment
+ */
+export async function securedServer(configOf: (folder: string) => string, env: Record<string, string> = {}): Promise<SecuredServer> {
   const folder = mkdtempSync(join(tmpdir(), 'beaver-secured-'))
   const config = join(folder, 'nats.conf')
   const own = `listen: "127.0.0.1:-1"\nports_file_dir: ${JSON.stringify(folder)}\njetstream { store_dir: ${JSON.stringify(join(folder, 'data'))} }\n`
   writeFileSync(config, own + configOf(folder))
-  const child = spawn(natsServerBinary(), ['-c', config], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = spawn(natsServerBinary(), ['-c', config], { env: { PATH: process.env['PATH'] ?? '', ...env }, stdio: ['ignore', 'ignore', 'pipe'] })
   let said = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
   const host = await until('the server listens', () => {

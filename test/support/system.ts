@@ -37,14 +37,14 @@ let systems = 0
 
 export async function testSystem(server: TestServer, config: Record<string, unknown> = {}): Promise<TestSystem> {
   const namespace = `n${process.pid}_${++systems}`
-  const subjects = subjectsOf(namespace)
+  const subjects = subjectsOf(namespace, { caller: 'ada' })
   const workspace = await mkdtemp(join(tmpdir(), 'beaver-daemon-'))
   await writeFile(join(workspace, 'beaver.config.json'), JSON.stringify(config))
   const provider = await fakeProvider()
   const nc = await connectNats({ url: server.url, name: 'test' })
   const journal = await natsJournal(nc, subjects)
   const blobs = await natsBlobStore(nc, subjects)
-  const client = clientOn(nc, subjects, 'local')
+  const client = clientOn(nc, subjects)
   const daemons: DaemonProcess[] = []
 
   async function events(taskId: string): Promise<readonly RecordedEvent[]> {

@@ -1,7 +1,7 @@
 // The connection of one command to a running system.
 // N1. Closing ends within `closeMsMax`, whatever the server does.
 import { type BeaverClient, clientOn, type DaemonStatus } from '@beaver/client'
-import { connectNats, type Subjects, subjectsOf } from '@beaver/nats'
+import { callerName, connectNats, type Subjects, subjectsOf } from '@beaver/nats'
 import type { FoundSystem } from './system/find-system.ts'
 
 export type NatsConnection = Awaited<ReturnType<typeof connectNats>>
@@ -38,8 +38,8 @@ export async function connect(
   { timeoutMs = connectMsMax, daemonMs }: { timeoutMs?: number; daemonMs?: number } = {},
 ): Promise<Connection> {
   const nc = await connectNats({ url: system.url, login: system.login, name: 'beaver-cli', timeoutMs, pingMs })
-  const subjects = subjectsOf(system.namespace)
-  const client = clientOn(nc, subjects, system.tenant, { daemonMs: daemonMs ?? (system.pid === null ? awayMsMax : restartMsMax) })
+  const subjects = subjectsOf(system.namespace, { tenant: system.tenant, caller: callerName(system.url, system.login) })
+  const client = clientOn(nc, subjects, { daemonMs: daemonMs ?? (system.pid === null ? awayMsMax : restartMsMax) })
   return {
     nc,
     subjects,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { commands } from './command-table.ts'
+import { commands } from './command-table/index.ts'
 import { overview } from './help.ts'
 
 test('the help shows every command with an example, within 80 columns', () => {

@@ -1,5 +1,5 @@
 // The help that a new user reads first: every command in its group, with one example each.
-import { commands, groups } from './command-table.ts'
+import { commands, groups } from './command-table/index.ts'
 
 export const globalOptions: readonly { readonly flags: string; readonly says: string }[] = [
   { flags: '--nats-url <url>', says: 'NATS URL (default: NATS_URL, configuration, what runs here)' },

@@ -1,6 +1,7 @@
 // Parses the command line, or says in one sentence what is wrong with it.
 import { Command, CommanderError } from 'commander'
-import { commands, type Run } from './command-table.ts'
+import { commands } from './command-table/index.ts'
+import type { Run } from './command-table/command-spec.ts'
 import type { GlobalOptions } from './context.ts'
 import { UsageError } from './failures.ts'
 import { globalOptions, overview } from './help.ts'

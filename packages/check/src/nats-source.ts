@@ -59,7 +59,8 @@ type Wanted = { readonly last_by_subj: string } | { readonly seq: number; readon
 /** The messages of one answer, in order. The list is empty if there are none. */
 function directGet(nc: NatsConnection, stream: string, wanted: Wanted): Promise<StreamMessage[]> {
   const { promise, resolve, reject } = Promise.withResolvers<StreamMessage[]>()
-  const inbox = createInbox()
+  // The client's class has this field, but its interface does not.
+  const inbox = createInbox((nc as NatsConnection & { readonly options?: { readonly inboxPrefix?: string } }).options?.inboxPrefix)
   const messages: StreamMessage[] = []
   const single = 'last_by_subj' in wanted
   const end = (error: Error | null): void => {

@@ -2,9 +2,11 @@
 // C1. Every call ends with an answer or a BeaverError.
 // C2. A watch that stops does not cancel the task.
 // C3. A daemon that dies or restarts costs time, not the answer: harmless requests are repeated, and a repeated task is the same task.
-import { type BlobStore, isTerminalTaskEvent, type LiveDelta, LogReader, type RecordedEvent } from '@beaver/core'
+import { join } from 'node:path'
+import { BeaverError, type BlobStore, isTerminalTaskEvent, type LiveDelta, LogReader, type RecordedEvent } from '@beaver/core'
 import type { DaemonStatus, QueryInput, QueryName, QueryOutput, RetriedTask, SubmittedTask, SubmitTask, TaskOutcome } from '@beaver/contracts'
-import { connectNats, followLog, lineOf, natsBlobStore, type NatsLogin, type Subjects, subjectsOf } from '@beaver/nats'
+import { callerName, connectNats, embeddedLogin, followLog, lineOf, natsBlobReader, type NatsLogin, type Subjects, subjectsOf } from '@beaver/nats'
+import { readSystemFile } from '@beaver/platform'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { followLive } from './live.ts'
 import { type Patience, PatientRequests } from './patient-requests.ts'
@@ -15,8 +17,8 @@ export interface CallDecision {
   /** The id in the event `approval_requested`. Write `<run>/<call>` if several runs of the task have a call with this id. */
   readonly callId: string
   readonly approved: boolean
-  /** Who decides, for the record. */
-  readonly by: string
+  /** The user on whose behalf the client decides. Default: the client decides for itself. */
+  readonly userId?: string | undefined
   /** The reason of a refusal, which the model reads. */
   readonly reason?: string | undefined
 }
@@ -106,23 +108,35 @@ type QueryWithoutInput = { [Name in QueryName]: Record<string, never> extends Qu
 const pingMs = 2_000
 const runMsMax = 600_000
 
+/** Which Beaver to connect to. */
+export type BeaverPlace =
+  /** The one that `beaver up` or a program runs in this home, with the login of its user. */
+  | { readonly home: string }
+  /** The one at this NATS server. `login` may also be a part of the URL. */
+  | { readonly url: string; readonly login?: NatsLogin; readonly namespace: string; readonly tenant: string }
+
 /**
  * Connects to a running Beaver.
  *
- * @param options `timeoutMs`: how long the connection may take, by default 3,000; `name`: the name of the connection, by default `beaver-client`
+ * @param options the place, and `timeoutMs`: how long the connection may take, by default 3,000; `name`: the name of the connection, by default `beaver-client`
  * @throws {BeaverError} `unreachable`, `server_too_old`
  * @example
- * const url = process.env['NATS_URL'] ?? 'nats://127.0.0.1:4222'
- * await using beaver = await connectBeaver({ url, namespace: 'default', tenant: 'local' })
+ * await using beaver = await connectBeaver({ home: '.beaver' })
  * const { status } = await beaver.run({ task: 'Say what you are.' })
  * status // => 'completed'
  */
-export async function connectBeaver(
-  options: { url: string; login?: NatsLogin; namespace: string; tenant: string; name?: string; timeoutMs?: number } & Patience,
-): Promise<BeaverClient> {
-  const { url, login = {}, name = 'beaver-client', timeoutMs = 3_000 } = options
+export async function connectBeaver(options: BeaverPlace & { readonly name?: string; readonly timeoutMs?: number } & Patience): Promise<BeaverClient> {
+  const { name = 'beaver-client', timeoutMs = 3_000 } = options
+  const { url, login = {}, namespace, tenant } = 'home' in options ? runningIn(options.home) : options
   const nc = await connectNats({ url, login, name, timeoutMs, pingMs })
-  return clientOn(nc, subjectsOf(options.namespace), options.tenant, options)
+  return clientOn(nc, subjectsOf(namespace, { tenant, caller: callerName(url, login) }), options)
+}
+
+function runningIn(home: string): Exclude<BeaverPlace, { readonly home: string }> {
+  const running = readSystemFile(home)
+  if (running === null) throw new BeaverError('unreachable', `No Beaver runs with its data in ${home}. Start one with "beaver up", or name the right home.`)
+  const { nats_url: url, namespace, tenant, embedded } = running
+  return { url, namespace, tenant, login: embedded ? embeddedLogin(join(home, 'nats'), 'client') : {} }
 }
 
 /**
@@ -131,21 +145,22 @@ export async function connectBeaver(
  * @example
  * import { subjectsOf } from '@beaver/nats'
  *
- * const client = clientOn(nc, subjectsOf('default'), 'local')
+ * const client = clientOn(nc, subjectsOf('default', { caller }))
  * const { model } = await client.status()
  * model // => 'beaver-simulated-1'
  */
-export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string, patience: Patience = {}): BeaverClient {
+export function clientOn(nc: NatsConnection, subjects: Subjects, patience: Patience = {}): BeaverClient {
+  const { tenant } = subjects
   const asks = new PatientRequests(nc, subjects, patience)
-  let opened: Promise<BlobStore> | null = null
-  const blobs = (): Promise<BlobStore> => (opened ??= natsBlobStore(nc, subjects))
+  const blobs = natsBlobReader(nc, subjects)
   const close = (): Promise<void> => closeGently(nc)
   return {
     submit: (task) => asks.submit(task),
     run: (task, { timeoutMs = runMsMax } = {}) => asks.run(task, timeoutMs),
     cancel: (taskId, reason, { nodeId } = {}) => asks.command('task.cancel', { task_id: taskId, reason, node_id: nodeId }),
     retry: (taskId) => asks.retry(taskId),
-    decide: (taskId, { callId, approved, by, reason }) => asks.command('task.decide', { task_id: taskId, call_id: callId, approved, by, reason }),
+    decide: (taskId, { callId, approved, reason, userId }) =>
+      asks.command('task.decide', { task_id: taskId, call_id: callId, approved, reason, user_id: userId }),
     deltas: (taskId, { signal }) => followLive(nc, subjects.liveAnySession(tenant, taskId), signal),
     watch: (taskId, { signal = new AbortController().signal } = {}) => watch(followLog(nc, subjects, { tenant, task: taskId, signal }), blobs),
     status: ({ timeoutMs } = {}) => asks.status(timeoutMs),
@@ -157,11 +172,11 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, tenant: string,
 }
 
 /** The events in the messages of one task, up to its terminal event. */
-async function* watch(batches: ReturnType<typeof followLog>, blobs: () => Promise<BlobStore>): AsyncGenerator<RecordedEvent> {
+async function* watch(batches: ReturnType<typeof followLog>, blobs: Pick<BlobStore, 'get'>): AsyncGenerator<RecordedEvent> {
   let reader: LogReader | null = null
   for await (const { messages } of batches) {
     for (const message of messages) {
-      reader ??= new LogReader(message.log, { get: async (sha256) => (await blobs()).get(sha256) })
+      reader ??= new LogReader(message.log, blobs)
       for await (const event of reader.events(message)) {
         yield event
         if (isTerminalTaskEvent(event.type)) return

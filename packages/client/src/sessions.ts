@@ -84,7 +84,7 @@ export interface Sessions {
 
 const historyTasksMax = 1_000
 
-export function sessionsOn(nc: NatsConnection, subjects: Subjects, tenant: string, blobs: () => Promise<BlobStore>): Sessions {
+export function sessionsOn(nc: NatsConnection, subjects: Subjects, tenant: string, store: Pick<BlobStore, 'get'>): Sessions {
   const parsed = (id: string): SessionId => parseRequest(sessionId, id, 'session id')
 
   async function* eventsOfSession(id: string): AsyncGenerator<SessionEvent> {
@@ -94,8 +94,6 @@ export function sessionsOn(nc: NatsConnection, subjects: Subjects, tenant: strin
       for await (const event of eventsOf({ tenant, session, task }, reader)) yield { ...event, task_id: task, hidden: !visibleEventTypes.has(event.type) }
     }
   }
-
-  const store: Pick<BlobStore, 'get'> = { get: async (sha256) => (await blobs()).get(sha256) }
 
   async function* eventsOf(log: LogId, reader: JournalReader): AsyncGenerator<RecordedEvent> {
     const records = new LogReader(log, store)

@@ -20,6 +20,9 @@ const copied = [
   { task_id: 'The task that has the first event.', taskseq: 'The place of the first event in the log of that task.' },
 ] as const
 
+const ofAsker = 'Who asked, by the name under which the NATS server let the request pass. Absent in journals of an earlier version.'
+const ofUser = 'The user for whom the caller asked. Absent: the caller asked for itself.'
+
 /** One sentence and the meaning of the fields, by event type. */
 export const eventTexts: { readonly [Type in EventType]: { readonly says: string; readonly fields: TextsOf<DataOf<Type>> } } = {
   // Events of a task.
@@ -31,6 +34,7 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
       tenant: 'The tenant to which the task belongs.',
       previous_task_id: previousTask,
       request: 'What the client asked for.',
+      by: ofAsker,
     },
   },
   task_claimed: { says: 'A daemon claimed the task.', fields: { daemon: ofDaemon } },
@@ -55,7 +59,7 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
       events: 'How many of the next events are copies.',
     },
   },
-  task_cancel_requested: { says: 'Somebody asked to cancel the task.', fields: { reason: ofReason } },
+  task_cancel_requested: { says: 'Somebody asked to cancel the task.', fields: { reason: ofReason, by: ofAsker, user_id: ofUser } },
   task_dead_lettered: {
     says: 'Beaver gave up on the task, because it lost too many owners, or because its log can no longer be read or written.',
     fields: { claims: 'How many owners the task lost. If its log was the reason: the number of the latest claim.' },
@@ -193,10 +197,10 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
       rule: 'The permission rule that asks. null: the tool itself asks.',
     },
   },
-  approval_granted: { says: 'A person allowed a tool call.', fields: { call_id: ofCall, by: 'Who decided.' } },
+  approval_granted: { says: 'A person allowed a tool call.', fields: { call_id: ofCall, by: 'Who decided.', user_id: ofUser } },
   approval_denied: {
     says: 'A person or a rule refused a tool call.',
-    fields: { call_id: ofCall, by: 'Who decided.', reason: 'Why. The model receives this text.' },
+    fields: { call_id: ofCall, by: 'Who decided.', reason: 'Why. The model receives this text.', user_id: ofUser },
   },
   tool_call_started: {
     says: 'A tool call began.',
@@ -282,7 +286,7 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
     says: 'A node can never start, because another node did not complete.',
     fields: { ...teamNode, cause_node_id: 'The node that did not complete.' },
   },
-  node_cancel_requested: { says: 'Somebody asked to cancel one node.', fields: { ...teamNode, reason: ofReason } },
+  node_cancel_requested: { says: 'Somebody asked to cancel one node.', fields: { ...teamNode, reason: ofReason, by: ofAsker, user_id: ofUser } },
   node_cancelled: { says: 'A node was cancelled.', fields: { ...teamNode, reason: ofReason } },
   team_diagnostic_recorded: {
     says: 'Something worth knowing happened in a team. Nothing failed.',

@@ -1,6 +1,6 @@
 // The fields that several contracts share. An id has one name everywhere on the wire: `task_id`, `session_id`, `run_id`, `node_id`,
 // `call_id` (D-70).
-import { failure } from '@beaver/core'
+import { failure, foreignId } from '@beaver/core'
 import { z } from 'zod'
 
 export const count = z.int().nonnegative()
@@ -13,6 +13,13 @@ export const taskIdField = z.string().describe('The id of the task.')
 export const sessionIdField = z.string().describe('The id of the session to which the task belongs.')
 export const tenantField = z.string().describe('The tenant to which the task belongs.')
 export const runIdField = z.string().describe('The id of the run.')
+
+/** The user for whom a request is made, in each request that changes something. */
+export const onBehalfOf = foreignId
+  .optional()
+  .describe(
+    'The user on whose behalf the caller asks. The journal keeps it. It may differ from the caller only in a request on the subject for others: see "On behalf of others". 1 to 128 characters.',
+  )
 
 /** The inputs that name a task; `session_id` and `tenant` narrow the choice. */
 export const taskName = {

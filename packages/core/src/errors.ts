@@ -11,6 +11,7 @@ export const errorCodes = {
   unknown_profile: { exit: 2, meaning: 'No profile with this name is loaded' },
   unknown_tool: { exit: 2, meaning: 'No tool with this id exists' },
   not_found: { exit: 1, meaning: 'The task, run or file does not exist' },
+  not_allowed: { exit: 1, meaning: 'The identity of the caller may not do this' },
   conflict: { exit: 1, meaning: 'Another request already uses the id' },
   unreachable: { exit: 3, meaning: 'The system cannot be reached' },
   no_daemon: { exit: 3, meaning: 'No supervisor daemon answers' },

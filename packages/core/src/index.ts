@@ -20,6 +20,7 @@ export {
   taskResult,
   terminalTaskEvents,
   visibleEventTypes,
+  type Asker,
 } from './events/catalog.ts'
 export { evaluateEvidence } from './evidence/evaluate.ts'
 export { withoutFence } from './evidence/output-schema.ts'

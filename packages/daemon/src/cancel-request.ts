@@ -1,14 +1,14 @@
 // Turns a request to cancel into an event, for a task that no daemon drives at the moment.
 import type { CancelRequest } from '@beaver/contracts'
-import { BeaverError, type DomainEvent, event, type LogId, type TaskState } from '@beaver/core'
+import { type Asker, BeaverError, type DomainEvent, event, type LogId, type TaskState } from '@beaver/core'
 
 /**
  * The event that asks the next owner of the task to cancel it.
  * @throws {BeaverError} `conflict` if the task or the node has ended, `not_found` if no running team has the node
  */
-export function cancelEvent(log: LogId, state: TaskState, { reason, node_id }: Pick<CancelRequest, 'reason' | 'node_id'>): DomainEvent {
+export function cancelEvent(log: LogId, state: TaskState, { reason, node_id, ...asked }: Pick<CancelRequest, 'reason' | 'node_id'> & Asker): DomainEvent {
   if (state.ended !== null) throw new BeaverError('conflict', `The task ${log.task} has ended already: ${state.status}.`)
-  if (node_id === undefined) return event('task_cancel_requested', { reason })
+  if (node_id === undefined) return event('task_cancel_requested', { reason, ...askerOf(asked) })
   const team = [...state.teams.values()].find((each) => each.outcome === null && each.nodes.has(node_id))
   const status = team?.nodes.get(node_id)?.status
   if (team === undefined || status === undefined) {
@@ -18,5 +18,10 @@ export function cancelEvent(log: LogId, state: TaskState, { reason, node_id }: P
     )
   }
   if (status !== 'waiting' && status !== 'running') throw new BeaverError('conflict', `The node ${JSON.stringify(node_id)} has ended already: ${status}.`)
-  return event('node_cancel_requested', { team_run_id: team.start.team_run_id, node_id, reason })
+  return event('node_cancel_requested', { team_run_id: team.start.team_run_id, node_id, reason, ...askerOf(asked) })
+}
+
+/** Who asked, with no field that is absent. */
+export function askerOf({ by, user_id }: Asker): Asker {
+  return { ...(by === undefined ? {} : { by }), ...(user_id === undefined ? {} : { user_id }) }
 }

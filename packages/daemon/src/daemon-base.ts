@@ -3,7 +3,7 @@
 // B2. The sweep starts before the threads, so that the tasks of a dead daemon are woken while the threads start.
 import type { ExternalTools } from '@beaver/agent'
 import { type Clock, type Ids, type Logger, steadyClock, ulidIds } from '@beaver/core'
-import { connectNats, natsOpenTasks, natsPeers, type NatsPeers, type Subjects, subjectsOf, watchConnection } from '@beaver/nats'
+import { callerName, connectNats, natsOpenTasks, natsPeers, type NatsPeers, type Subjects, subjectsOf, watchConnection } from '@beaver/nats'
 import type { Config } from '@beaver/platform'
 import { startSweep } from '@beaver/runtime'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -38,7 +38,7 @@ export async function openBase(
   const ids = ulidIds()
   const clock = steadyClock
   const daemonId = ids.next('daemon')
-  const subjects = subjectsOf(config.namespace)
+  const subjects = subjectsOf(config.namespace, { tenant: config.tenant, caller: callerName(natsUrl, config.natsLogin) })
   const agents = await loadAgents(config, embedded, logger)
   const nc = await connectNats({ url: natsUrl, login: config.natsLogin, name: `beaver-supervisor ${daemonId}` })
   undo.defer(() => nc.close())

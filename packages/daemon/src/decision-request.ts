@@ -3,13 +3,16 @@ import type { DecisionRequest } from '@beaver/contracts'
 import type { DomainEvent, LogId, TaskState } from '@beaver/core'
 import { callWaiting, type Decision, decisionEvent } from '@beaver/runtime'
 
-export const decisionOf = ({ call_id, approved, by, reason }: DecisionRequest): Decision => ({ callId: call_id, approved, by, reason })
+/** A decision, and who made it. */
+export type AskedDecision = DecisionRequest & { readonly by: string }
+
+export const decisionOf = ({ call_id, approved, by, reason, user_id }: AskedDecision): Decision => ({ callId: call_id, approved, by, reason, userId: user_id })
 
 /**
  * The event that keeps the decision for the next owner of the task.
  * @throws {BeaverError} `not_found`, `conflict`
  */
-export function decidedEvent(log: LogId, state: TaskState, asked: DecisionRequest): DomainEvent {
+export function decidedEvent(log: LogId, state: TaskState, asked: AskedDecision): DomainEvent {
   const { runId, call } = callWaiting(log, state, asked.call_id)
   return decisionEvent(runId, { ...decisionOf(asked), callId: call.id })
 }

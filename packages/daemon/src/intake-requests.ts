@@ -19,18 +19,18 @@ export interface IntakeRequestsOf {
 /** Serves the requests until `stop`. */
 export function serveIntake({ serveRequest, intake, endings, status }: IntakeRequestsOf): { stop(): Promise<unknown> } {
   const served = [
-    serveRequest('task.submit', (task) => submitTask(task, intake)),
+    serveRequest('task.submit', (task, { by }) => submitTask(task, intake, { by })),
     serveRequest(
       'task.run',
-      async (task) => {
-        const submitted = await submitTask(task, intake)
+      async (task, { by }) => {
+        const submitted = await submitTask(task, intake, { by })
         const log = { tenant: intake.tenant, session: submitted.session_id, task: submitted.task_id } as LogId
         const { type, data } = await endings.wait(log)
         return { ...submitted, status: endedAs[type], ...data }
       },
       { openMax: runsMax },
     ),
-    serveRequest('task.retry', (asked) => retryTask(asked, intake)),
+    serveRequest('task.retry', (asked, { by }) => retryTask(asked, intake, { by })),
     serveRequest('status', async () => status()),
   ]
   return { stop: () => Promise.all(served.map((each) => each.stop())) }

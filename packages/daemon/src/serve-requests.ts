@@ -1,8 +1,11 @@
 // Serves the requests that any daemon answers, each by its contract.
 // R1. A handler gets a request that fits its contract, with the contract's defaults. Any other request is refused before.
 // R2. The compiler checks that an answer fits the contract, so it is not checked again at run time. The client reads it by the same contract.
+// R3. Who asks is what the subject says, because the NATS server decides who may publish there. A caller asks for itself, unless it may publish
+//     on the subject for others.
 import { requestContracts, type RequestName, type RequestOutput, type RequestRead } from '@beaver/contracts'
-import { parseRequest, type Subjects } from '@beaver/nats'
+import { BeaverError } from '@beaver/core'
+import { callerOf, parseRequest, type Subjects } from '@beaver/nats'
 import type { GatedService } from './while-healthy.ts'
 
 /** The name of each request in the message that refuses it. */
@@ -15,12 +18,32 @@ const calledAs: Readonly<Record<RequestName, string>> = {
   status: 'status request',
 }
 
-type Handle<Name extends RequestName> = (asked: RequestRead<Name>) => Promise<RequestOutput<Name>>
+type Handle<Name extends RequestName> = (asked: RequestRead<Name>, caller: { readonly by: string }) => Promise<RequestOutput<Name>>
 
 /** Serves the request of a name until `stop`. */
 export type ServeRequest = <Name extends RequestName>(name: Name, handle: Handle<Name>, options?: { openMax?: number }) => { stop(): Promise<void> }
 
 export function serveRequests(serving: GatedService, subjects: Subjects): ServeRequest {
-  return (name, handle, options) =>
-    serving(subjects.service(name), (request) => handle(parseRequest(requestContracts[name].input, request, calledAs[name])), options)
+  return (name, handle, options) => {
+    const serveAt = (subject: string, forOthers: boolean): { stop(): Promise<void> } =>
+      serving(
+        subject,
+        (request, at) => {
+          const by = callerOf(at)
+          const asked = parseRequest(requestContracts[name].input, request, calledAs[name])
+          if (!forOthers) mayAskFor(asked, by)
+          return handle(asked, { by })
+        },
+        options,
+      )
+    const served = [serveAt(subjects.services(name), false), serveAt(subjects.behalves(name), true)]
+    return { stop: async () => void (await Promise.all(served.map((each) => each.stop()))) }
+  }
+}
+
+/** @throws {BeaverError} `not_allowed` */
+function mayAskFor(asked: { readonly user_id?: string | undefined }, by: string): void {
+  if (asked.user_id === undefined || asked.user_id === by) return
+  const text = `${by} may not ask on behalf of ${asked.user_id} here. An identity that may do this asks on the subject for others, "beaver.<namespace>.behalf.…".`
+  throw new BeaverError('not_allowed', text, { problems: [{ path: 'user_id', message: text }] })
 }

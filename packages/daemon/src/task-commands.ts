@@ -9,7 +9,7 @@ import { call, findTask, parseRequest, serve, type Subjects } from '@beaver/nats
 import { type HandedOn, loadTask, type SupervisedTask, TaskLog, type TaskLogPorts } from '@beaver/runtime'
 import type { NatsConnection } from '@nats-io/nats-core'
 import type { ServeRequest } from './serve-requests.ts'
-import { cancelEvent } from './cancel-request.ts'
+import { askerOf, cancelEvent } from './cancel-request.ts'
 import { decidedEvent, decisionOf } from './decision-request.ts'
 
 export interface TaskCommandsOf {
@@ -44,12 +44,12 @@ export interface TaskCommands {
 
 /** Serves the commands until `stop`. */
 export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held, takeOver, wake, serveRequest }: TaskCommandsOf): TaskCommands {
-  const cancel = serveRequest('task.cancel', async (asked) => {
-    await carryOut({ ...asked, command: 'cancel' })
+  const cancel = serveRequest('task.cancel', async (asked, { by }) => {
+    await carryOut({ ...asked, by, command: 'cancel' })
     return { task_id: asked.task_id, node_id: asked.node_id ?? null }
   })
-  const decide = serveRequest('task.decide', async (asked) => {
-    await carryOut({ ...asked, command: 'decide' })
+  const decide = serveRequest('task.decide', async (asked, { by }) => {
+    await carryOut({ ...asked, by, command: 'decide' })
     return { task_id: asked.task_id, call_id: asked.call_id, approved: asked.approved }
   })
   /** Commands and leases that other daemons hand on, because this daemon owns the task. */
@@ -117,7 +117,7 @@ export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held,
 function carryOutOwn(own: SupervisedTask, asked: TaskCommand): Promise<void> {
   switch (asked.command) {
     case 'cancel':
-      return asked.node_id === undefined ? own.cancel(asked.reason) : own.cancelNode(asked.node_id, asked.reason)
+      return asked.node_id === undefined ? own.cancel(asked.reason, askerOf(asked)) : own.cancelNode(asked.node_id, asked.reason, askerOf(asked))
     case 'decide':
       return own.decide(decisionOf(asked))
     default:

@@ -6,7 +6,7 @@ import type { Logger } from '@beaver/core'
 import { serve } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
 
-type Handler = (request: unknown) => Promise<unknown>
+type Handler = (request: unknown, subject: string) => Promise<unknown>
 
 /** Serves a subject from now on whenever the journal answers. */
 export type GatedService = (subject: string, handle: Handler, options?: { openMax?: number }) => { stop(): Promise<void> }

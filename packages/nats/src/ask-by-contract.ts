@@ -29,7 +29,12 @@ export async function askDaemon<Name extends RequestName>(
   input: RequestInput<Name>,
 ): Promise<RequestOutput<Name>> {
   const whom = 'supervisor daemon'
-  return readAnswer(requestContracts[name].output, await call(nc, subjects.service(name), input, { timeoutMs, whom }), whom)
+  return readAnswer(requestContracts[name].output, await call(nc, subjectFor(subjects, name, input), input, { timeoutMs, whom }), whom)
+}
+
+/** A request for another user has a subject of its own, for which the caller needs a right of its own. */
+function subjectFor(subjects: Subjects, name: RequestName, input: { readonly user_id?: string | undefined }): string {
+  return input.user_id === undefined || input.user_id === subjects.caller ? subjects.service(name) : subjects.behalf(name)
 }
 
 /** Asks the projector. `undefined` is an input without fields. @throws {BeaverError} as `call`; `internal` if the answer does not fit the contract */

@@ -42,7 +42,16 @@ export async function natsBlobStore(nc: NatsConnection, subjects: Subjects, cloc
       if (known.size >= knownMax) known.clear()
       known.add(sha256)
     },
-    get(sha256) {
+    get: natsBlobReader(nc, subjects).get,
+  }
+}
+
+/** Reads blobs without making the bucket, for processes that must not write. */
+export function natsBlobReader(nc: NatsConnection, { blobBucket: bucket }: Pick<Subjects, 'blobBucket'>): Pick<BlobStore, 'get'> {
+  let opened: Promise<JetStreamManager> | null = null
+  return {
+    async get(sha256) {
+      const jsm = await (opened ??= jetstreamManager(nc, { checkAPI: false, timeout: 5_000 }))
       const name = { bucket, sha256 }
       return untilDone(nc, name, 'read from', (signal) => readBlob(nc, jsm, { ...name, signal }))
     },

@@ -4,7 +4,8 @@ import { BeaverError, messageOf } from '@beaver/core'
 import type { NatsLogin } from '@beaver/platform/nats-login'
 import { AuthorizationError } from '@nats-io/nats-core'
 import { type NatsConnection, connect } from '@nats-io/transport-node'
-import { loginOptions } from './login.ts'
+import { inboxPrefix } from './inbox.ts'
+import { loginName, loginOptions } from './login.ts'
 
 export const serverVersionMin = '2.12.0'
 
@@ -52,6 +53,7 @@ export async function connectNats(options: ConnectOptions): Promise<NatsConnecti
       ...login,
       ignoreAuthErrorAbort: true, // credentials may be replaced while the process runs
       name: options.name,
+      inboxPrefix: inboxPrefix(loginName(options.url, options.login)),
       timeout: options.timeoutMs ?? 5_000,
       maxReconnectAttempts: -1,
       reconnectTimeWait: 100,

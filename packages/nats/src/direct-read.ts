@@ -6,7 +6,8 @@
 //     `silenceMsMax`.
 // D4. Name a subject exactly. For a pattern the server looks through the subjects of the whole stream for each page.
 import { BeaverError, messageOf } from '@beaver/core'
-import { createInbox, type Msg, type NatsConnection, RequestError } from '@nats-io/nats-core'
+import { type Msg, type NatsConnection, RequestError } from '@nats-io/nats-core'
+import { inboxOf } from './inbox.ts'
 import { lineOf } from './line.ts'
 
 export interface StoredMessage {
@@ -50,7 +51,7 @@ export function readPage(nc: NatsConnection, stream: string, wanted: PageWanted)
   return new Promise((resolve, reject) => {
     const messages: StoredMessage[] = []
     let heard = 0
-    const inbox = createInbox()
+    const inbox = inboxOf(nc)
     const subscription = nc.subscribe(inbox, {
       callback: (error, message) => {
         heard++

@@ -3,6 +3,7 @@
 // M1. It does not outlive its parent, however the parent dies: a guard shell ends it when the parent's pipe closes.
 // M2. Its death is reported once, through `closed`.
 // M3. A restart may ask for the same port, so that clients can reconnect.
+// M4. With `identities` the server takes nobody else: a process has to log in with the key of its role.
 import { execFile, spawn } from 'node:child_process'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { openSync } from 'node:fs'
@@ -10,6 +11,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BeaverError, messageOf } from '@beaver/core'
 import { scheduleAsBatch } from '@beaver/platform/scheduling'
+import type { Identity } from './identities.ts'
+import { userLines } from './server-users.ts'
 import { compareVersions, serverVersionMin } from './connect.ts'
 import { promisify } from 'node:util'
 
@@ -44,8 +47,19 @@ export async function natsServerVersion(binary: string): Promise<string> {
   }
 }
 
+export interface EmbeddedServerOptions {
+  readonly binary: string
+  readonly dataDir: string
+  /** Default: a free one. */
+  readonly port?: number
+  /** Default: `always`. */
+  readonly sync?: 'always' | 'default'
+  /** Who may log in. Default: everybody, without a login. */
+  readonly identities?: readonly Pick<Identity, 'publicKey' | 'permissions'>[]
+}
+
 /** @throws {BeaverError} `server_missing`, `server_too_old`, `start_failed` */
-export async function startEmbeddedServer(options: { binary: string; dataDir: string; port?: number; sync?: 'always' | 'default' }): Promise<EmbeddedServer> {
+export async function startEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
   const version = await natsServerVersion(options.binary)
   if (compareVersions(version, serverVersionMin) < 0) {
     throw new BeaverError(
@@ -113,7 +127,7 @@ wait $pid; code=$?
 while kill -0 $pid 2>/dev/null; do wait $pid; code=$?; done
 exit $code`
 
-function configText(options: { dataDir: string; port?: number; sync?: 'always' | 'default' }, portsDir: string): string {
+function configText(options: EmbeddedServerOptions, portsDir: string): string {
   return [
     '# Written by Beaver at every start.',
     `listen: "127.0.0.1:${options.port ?? -1}"`,
@@ -122,8 +136,20 @@ function configText(options: { dataDir: string; port?: number; sync?: 'always' |
     `  store_dir: ${JSON.stringify(join(options.dataDir, 'jetstream'))}`,
     ...(options.sync === 'default' ? [] : ['  sync_interval: always']),
     '}',
+    ...usersText(options.identities),
     '',
   ].join('\n')
+}
+
+function usersText(identities: EmbeddedServerOptions['identities']): string[] {
+  if (identities === undefined) return []
+  return [
+    'authorization {',
+    '  users: [',
+    ...identities.flatMap(({ publicKey, permissions }) => userLines([`nkey: ${JSON.stringify(publicKey)}`], permissions)),
+    '  ]',
+    '}',
+  ]
 }
 
 async function readPorts(dir: string): Promise<{ url: string; port: number; pid: number } | null> {

@@ -9,6 +9,7 @@ import {
   type Authenticator,
   credsAuthenticator,
   nkeyAuthenticator,
+  nkeys,
   tokenAuthenticator,
   type TlsOptions,
   usernamePasswordAuthenticator,
@@ -34,6 +35,42 @@ export function loginOptions(url: string, login: NatsLogin = {}): LoginOptions {
   const tls = tlsOf(login)
   const authenticator = inUrls[0] === undefined ? authenticatorOf(login) : fromUrl(inUrls[0])
   return { servers: servers.map(({ address }) => address), ...(authenticator === null ? {} : { authenticator }), ...(tls === null ? {} : { tls }) }
+}
+
+/**
+ * In whose name a process sends requests: "BEAVER_CALLER", else the user, the name in the credentials, or the public nkey. A server whose
+ * permissions follow `beaver nats-config` accepts no other name from this login.
+ *
+ * @throws {BeaverError} `invalid_configuration` if a file cannot be read
+ */
+export function callerName(url: string, login: NatsLogin = {}): string {
+  return loginName(url, login) ?? 'anonymous'
+}
+
+/** The same; `null` for a connection without a login. */
+export function loginName(url: string, login: NatsLogin = {}): string | null {
+  if (login.caller !== undefined) return login.caller
+  const inUrl = url
+    .split(',')
+    .map((server) => split(server.trim()).userInfo)
+    .find((userInfo) => userInfo !== null)
+  if (inUrl !== undefined && inUrl !== null) return inUrl.includes(':') ? decoded(inUrl.split(':')[0] ?? '') || null : 'token'
+  const { credsFile, nkeyFile, user, token } = login
+  if (credsFile !== undefined) return nameInCreds(contentOf(credsFile, 'credentials'))
+  if (nkeyFile !== undefined) return nkeys.fromSeed(seedIn(nkeyFile)).getPublicKey()
+  return user ?? (token === undefined ? null : 'token')
+}
+
+/** The name that the JWT of a file of credentials gives to its user. */
+function nameInCreds(content: string): string | null {
+  const payload = /-----BEGIN NATS USER JWT-----\s+[^.\s]+\.([^.\s]+)\./.exec(content)?.[1]
+  if (payload === undefined) return null
+  try {
+    const { name, sub } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { name?: unknown; sub?: unknown }
+    return [name, sub].find((each): each is string => typeof each === 'string' && each !== '') ?? null
+  } catch {
+    return null
+  }
 }
 
 function split(server: string): { address: string; userInfo: string | null } {
@@ -63,12 +100,16 @@ function authenticatorOf({ credsFile, nkeyFile, user, password, token }: NatsLog
     return credsAuthenticator(() => Buffer.from(read()))
   }
   if (nkeyFile !== undefined) {
-    const seed = (): Uint8Array => Buffer.from(found(contentOf(nkeyFile, 'nkey'), /^SU[A-Z2-7]{56}$/m, nkeyFile, 'nkey', 'match'))
+    const seed = (): Uint8Array => seedIn(nkeyFile)
     seed()
     return nkeyAuthenticator(seed)
   }
   if (user !== undefined) return usernamePasswordAuthenticator(user, password ?? '')
   return token === undefined ? null : tokenAuthenticator(token)
+}
+
+function seedIn(nkeyFile: string): Uint8Array {
+  return Buffer.from(found(contentOf(nkeyFile, 'nkey'), /^SU[A-Z2-7]{56}$/m, nkeyFile, 'nkey', 'match'))
 }
 
 function tlsOf({ caFile, certFile, keyFile }: NatsLogin): TlsOptions | null {

@@ -6,7 +6,8 @@
 // P4. Every `askEveryMs` a daemon asks at most `askedMax` others, chosen at random, so that many daemons do not flood each other.
 import { presenceAnswer, presenceMessage } from '@beaver/contracts'
 import { guarded, type Logger, messageOf, pause, type Peers, type PeerState, systemClock } from '@beaver/core'
-import { createInbox, type Msg, type NatsConnection, RequestError, type Subscription } from '@nats-io/nats-core'
+import { type Msg, type NatsConnection, RequestError, type Subscription } from '@nats-io/nats-core'
+import { inboxOf } from './inbox.ts'
 import type { Subjects } from './subjects.ts'
 
 export interface NatsPeers extends Peers {
@@ -66,14 +67,13 @@ export function natsPeers(nc: NatsConnection, subjects: Subjects, logger: Logger
 
   return {
     state,
-    watch: (self, onGone, describe = () => ({})) => new DaemonWatch({ nc, subject: subjects.presence, self, state, onGone, describe, logger }),
+    watch: (self, onGone, describe = () => ({})) => new DaemonWatch({ nc, subjects, self, state, onGone, describe, logger }),
   }
 }
 
 interface DaemonWatchParts {
   readonly nc: NatsConnection
-  /** The subject on which daemons announce themselves. */
-  readonly subject: string
+  readonly subjects: Pick<Subjects, 'presence' | 'presenceQuestion'>
   readonly self: string
   readonly state: (daemonId: string) => Promise<PeerState>
   readonly onGone: (daemonId: string) => void
@@ -86,17 +86,19 @@ class DaemonWatch {
   readonly #parts: DaemonWatchParts
   readonly #known = new Set<string>()
   readonly #asking = new Set<string>()
-  readonly #subscription: Subscription
+  readonly #subscriptions: readonly Subscription[]
   readonly #timers: readonly NodeJS.Timeout[]
 
   constructor(parts: DaemonWatchParts) {
-    const { nc, subject, logger } = parts
+    const { nc, subjects, logger } = parts
     this.#parts = parts
-    this.#subscription = nc.subscribe(subject, {
-      callback: guarded(logger, 'presence of daemons', (error: Error | null, message: Msg) => {
-        if (error === null) this.#hear(message)
-      }),
-    })
+    const hear = (subject: string, heard: (message: Msg) => void): Subscription =>
+      nc.subscribe(subject, {
+        callback: guarded(logger, 'presence of daemons', (error: Error | null, message: Msg) => {
+          if (error === null) heard(message)
+        }),
+      })
+    this.#subscriptions = [hear(subjects.presence, ({ data }) => this.#learn(data)), hear(subjects.presenceQuestion, (question) => this.#answer(question))]
     this.#timers = [setInterval(() => this.#lookAtSome(), askEveryMs), setInterval(() => this.#announce(), announceEveryMs)]
     for (const timer of this.#timers) timer.unref()
     this.#announce()
@@ -105,22 +107,21 @@ class DaemonWatch {
   leave(): void {
     for (const timer of this.#timers) clearInterval(timer)
     this.#announce(true)
-    this.#subscription.unsubscribe()
+    for (const subscription of this.#subscriptions) subscription.unsubscribe()
   }
 
   #announce(leaving = false): void {
-    const { nc, subject, self } = this.#parts
+    const { nc, subjects, self } = this.#parts
     try {
-      nc.publish(subject, JSON.stringify(leaving ? { daemon: self, leaving } : { daemon: self }))
+      nc.publish(subjects.presence, JSON.stringify(leaving ? { daemon: self, leaving } : { daemon: self }))
     } catch {
       // The connection is closed, so no daemon can hear it.
     }
   }
 
-  #hear(message: Msg): void {
+  #answer(question: Msg): void {
     const { self, describe } = this.#parts
-    if (message.reply === undefined || message.reply === '') this.#learn(message.data)
-    else message.respond(JSON.stringify({ daemon: self, ...describe() }))
+    question.respond(JSON.stringify({ daemon: self, ...describe() }))
   }
 
   #learn(data: Uint8Array): void {
@@ -172,14 +173,14 @@ export type PresentDaemon = DaemonFigures & { readonly daemon: string }
 /** All daemons that answer within `waitMs`, including those that take no requests because their journal does not answer. */
 export async function presentDaemons(nc: NatsConnection, subjects: Subjects, { waitMs }: { waitMs: number }): Promise<readonly PresentDaemon[]> {
   const found = new Map<string, PresentDaemon>()
-  const inbox = createInbox()
+  const inbox = inboxOf(nc)
   const subscription = nc.subscribe(inbox, {
     callback(error, message) {
       const said = error === null ? presenceAnswer.safeParse(parsed(message.data)) : null
       if (said?.success === true) found.set(said.data.daemon, said.data)
     },
   })
-  nc.publish(subjects.presence, '{}', { reply: inbox })
+  nc.publish(subjects.presenceQuestion, '{}', { reply: inbox })
   await pause(systemClock, waitMs, new AbortController().signal)
   subscription.unsubscribe()
   return [...found.values()].toSorted((a, b) => (a.daemon < b.daemon ? -1 : 1))

@@ -4,7 +4,7 @@
 // P3. A request ends at once if the line is down or is cut: the client would only hold it back and discard it.
 // P4. An endpoint handles at most `openMax` requests at a time. It refuses each further request with the code `timeout`.
 import { BeaverError, type ErrorCode, errorCodes, messageOf, type Problem } from '@beaver/core'
-import { type Msg, type NatsConnection, RequestError, TimeoutError } from '@nats-io/nats-core'
+import { type Msg, type NatsConnection, PermissionViolationError, RequestError, TimeoutError } from '@nats-io/nats-core'
 import { z } from 'zod'
 import { shownUrl } from './connect.ts'
 import { lineOf } from './line.ts'
@@ -26,11 +26,11 @@ const openMaxDefault = 1_000
 /** The cause if a request was not sent because the line was down. No endpoint can have received it. */
 export class NotSent extends Error {}
 
-/** Serves a subject until `stop`. All servers of the same subject share its requests. */
+/** Serves a subject until `stop`. All servers of the same subject share its requests. `handle` gets the content of a request, and its subject. */
 export function serve(
   nc: NatsConnection,
   subject: string,
-  handle: (request: unknown) => Promise<unknown>,
+  handle: (request: unknown, subject: string) => Promise<unknown>,
   { openMax = openMaxDefault }: { openMax?: number } = {},
 ): { stop(): Promise<void> } {
   let open = 0
@@ -38,7 +38,7 @@ export function serve(
     open++
     try {
       if (open > openMax) throw new BeaverError('timeout', `There are too many requests at once. Try again later. This endpoint handles ${openMax} at a time.`)
-      const result = await handle(parseJson(message.data))
+      const result = await handle(parseJson(message.data), message.subject)
       const text = JSON.stringify({ ok: true, result: result ?? null })
       const excess = excessOf(nc, text)
       if (excess !== null)
@@ -100,6 +100,14 @@ export async function call(nc: NatsConnection, subject: string, request: unknown
     if (cause instanceof RequestError && cause.isNoResponders()) {
       throw new BeaverError('no_daemon', `No ${options.whom} answers. Start the system with "beaver up".`, { cause })
     }
+    if (cause instanceof Error && cause.cause instanceof PermissionViolationError)
+      throw new BeaverError(
+        'not_allowed',
+        `This login may not ask the ${options.whom} at ${subject}. "beaver nats-config" shows the permissions of each role.`,
+        {
+          cause,
+        },
+      )
     if (cause instanceof TimeoutError) throw new BeaverError('timeout', `The ${options.whom} did not answer within ${options.timeoutMs / 1000} s.`, { cause })
     throw new BeaverError('unreachable', `The ${options.whom} could not be asked: ${messageOf(cause)}`, { cause })
   }

@@ -1,7 +1,7 @@
 import { foreignId, type LogId } from '@beaver/core'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { decodeToken, encodeToken, logOf, subjectsOf } from './subjects.ts'
+import { callerOf, decodeToken, encodeToken, logOf, subjectsOf } from './subjects.ts'
 
 const names = fc.oneof(
   fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }),
@@ -74,6 +74,7 @@ describe('a subject', () => {
   it("of a log is matched by the log's filter, its session's and its acceptance's, and by no other's", () => {
     fc.assert(
       fc.property(logs, logs, (log, other) => {
+        const subjects = subjectsOf('ns', { tenant: log.tenant })
         const same = log.tenant === other.tenant && log.session === other.session
         for (const subject of [subjects.accepted(log), subjects.events(log)]) {
           expect(matches(subjects.log(log), subject)).toBe(true)
@@ -103,6 +104,7 @@ describe('a subject', () => {
   })
 
   it('is captured by the journal stream if it is to be kept, and not if it is not', () => {
+    const subjects = subjectsOf('ns', { tenant: 't' })
     const log = { tenant: 't', session: 's', task: 'x' } as LogId
     const kept = (subject: string): boolean => subjects.captured.some((filter) => matches(filter, subject))
     expect([subjects.accepted(log), subjects.events(log), subjects.taskId('t', 'x')].map(kept)).toEqual([true, true, true])
@@ -121,14 +123,54 @@ describe('a subject', () => {
     expect(subjects.accepted({ tenant: '会'.repeat(64), session: longest, task: longest } as LogId).length).toBeLessThan(3_500)
   })
 
+  it('of two tenants never meet, whatever their names', () => {
+    const tenant = fc.oneof(
+      fc.string({ minLength: 1, maxLength: 64, unit: 'binary' }),
+      fc.constantFrom('local', 'WAKE', 'a_b', 'a-b', 'a', '__a', '会'.repeat(64)),
+    )
+    fc.assert(
+      fc.property(tenant, tenant, (a, b) => {
+        fc.pre(a !== b)
+        const [one, two] = [subjectsOf('ns', { tenant: a }), subjectsOf('ns', { tenant: b })]
+        const names = (of: typeof one): string[] => [of.stream, of.wakeStream, of.blobBucket, of.memoryBucket, of.system]
+        expect(names(one).filter((name) => names(two).includes(name))).toEqual([])
+        for (const name of names(one)) expect(name).toMatch(/^[A-Za-z0-9_-]{1,200}$/)
+        const log = { tenant: b, session: 's', task: 'x' } as LogId
+        const filters = [
+          ...one.captured,
+          ...one.capturedWakes,
+          ...one.entries,
+          one.services('>'),
+          one.behalves('>'),
+          one.queries('>'),
+          one.anyDaemon,
+          one.anyLive,
+        ]
+        const sent = [two.accepted(log), two.wake(log), two.alarm(log), two.live(log), two.service('x'), two.behalf('x'), two.query('x'), two.daemon('d')]
+        expect(sent.filter((subject) => filters.some((filter) => matches(filter, subject)))).toEqual([])
+      }),
+    )
+  })
+
+  it('of a request says who asks, and what is asked for', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 1, maxLength: 64 }), (caller) => {
+        const asked = subjectsOf('ns', { caller }).service('task.submit')
+        expect(callerOf(asked)).toBe(caller)
+        expect(matches(subjectsOf('ns').services('task.submit'), asked)).toBe(true)
+        expect(matches(subjectsOf('ns').services('task.run'), asked)).toBe(false)
+      }),
+    )
+  })
+
   it('of two namespaces never meet', () => {
-    const log = { tenant: 't', session: 's', task: 'x' } as LogId
+    const log = { tenant: 'local', session: 's', task: 'x' } as LogId
     expect(subjectsOf('other').entries.some((filter) => matches(filter, subjects.accepted(log)))).toBe(false)
     expect(subjectsOf('other').stream).not.toBe(subjects.stream)
   })
 })
 
-test.each(['', 'a.b', 'a b', '*', '会', 'x'.repeat(33)])('the namespace %j is refused', (namespace) => {
+test.each(['', 'a__b', 'a.b', 'a b', '*', '会', 'x'.repeat(33)])('the namespace %j is refused', (namespace) => {
   expect(() => subjectsOf(namespace)).toThrow('namespace')
 })
 

@@ -1,6 +1,11 @@
 // Builds all NATS subjects and stream names. No other file does.
 // N1. A foreign id becomes exactly one token, and decodes to the same id.
 // N2. No raw id is ever part of a subject.
+// N3. The tenant is the fourth token of every subject, and each tenant has its own streams and buckets. So the permissions of a NATS user can
+//     confine it to one tenant, and nothing of another tenant reaches it (docs/decisions/0049).
+// N4. A request names its caller in the subject, not in its content. A NATS server that lets each user publish only under its own name makes
+//     this name true.
+import { hash } from 'node:crypto'
 import { BeaverError, type LogId, type SessionId } from '@beaver/core'
 
 /** Keeps letters, digits, `-` and `_`. Every other byte of the UTF-8 text becomes `=XX`. */
@@ -20,6 +25,11 @@ export function decodeToken(token: string): string {
 
 export interface Subjects {
   readonly namespace: string
+  readonly tenant: string
+  /** In whose name this process sends requests. */
+  readonly caller: string
+  /** A name for the tenant in the namespace that fits into the name of a file. */
+  readonly system: string
   /** The stream of the journal. */
   readonly stream: string
   /** The stream of wakes. */
@@ -57,19 +67,31 @@ export interface Subjects {
   readonly wakes: string
   /** The schedule of a task's next wake. */
   alarm(log: LogId): string
-  /** A request to any daemon: `task.submit`, `task.cancel`. */
+  /** A request of this process to any daemon: `task.submit`, `task.cancel`. */
   service(name: string): string
-  /** A request to the projector. */
+  /** The same request from any caller. */
+  services(name: string): string
+  /** A request to any daemon on behalf of somebody else, whom its content names. */
+  behalf(name: string): string
+  /** The same request from any caller. */
+  behalves(name: string): string
+  /** A request of this process to the projector. */
   query(name: string): string
+  /** The same request from any caller. */
+  queries(name: string): string
   /** A request to one daemon, such as a command about a task that it owns, or a ping. */
   daemon(id: string): string
+  readonly anyDaemon: string
   /** Daemons announce themselves here. Core NATS. */
   readonly presence: string
+  /** Anybody asks here which daemons are present. Core NATS. */
+  readonly presenceQuestion: string
   /** Announces that a task ended. Core NATS: it is a hint, not a fact. */
   ended(log: LogId): string
   readonly anyEnded: string
   /** Live output of a task's loops. Core NATS: it is not journaled. */
   live(log: LogId): string
+  readonly anyLive: string
   /** The same for any session of the task. */
   liveAnySession(tenant: string, task: string): string
 }
@@ -77,46 +99,91 @@ export interface Subjects {
 /** The number of tokens in `beaver.<namespace>.log.<tenant>.<session>.<task>.accepted`. */
 const entryTokens = 7
 
-/** @param namespace 1 to 32 characters of `a-z A-Z 0-9 _ -` @throws {BeaverError} `invalid_configuration` */
-export function subjectsOf(namespace: string): Subjects {
-  if (!/^[A-Za-z0-9_-]{1,32}$/.test(namespace)) {
-    throw new BeaverError('invalid_configuration', `The namespace ${JSON.stringify(namespace)} must be 1 to 32 letters, digits, "-" or "_".`)
+/** The tenant whose streams have the short names. */
+const tenantDefault = 'local'
+
+/**
+ * The names of a tenant in a namespace.
+ *
+ * @param namespace 1 to 32 characters of `a-z A-Z 0-9 _ -`, without `__`
+ * @param of `tenant`: default `local`; `caller`: who asks, default `anonymous`
+ * @throws {BeaverError} `invalid_configuration`
+ */
+export function subjectsOf(namespace: string, of: { readonly tenant?: string; readonly caller?: string } = {}): Subjects {
+  if (!/^[A-Za-z0-9_-]{1,32}$/.test(namespace) || namespace.includes('__')) {
+    throw new BeaverError('invalid_configuration', `The namespace ${JSON.stringify(namespace)} must be 1 to 32 letters, digits, "-" or "_", without "__".`)
   }
+  const { tenant = tenantDefault, caller = 'anonymous' } = of
+  if (tenant === '' || caller === '') throw new BeaverError('invalid_configuration', 'The names of a tenant and of a caller must not be empty.')
   const root = `beaver.${namespace}`
+  const own = encodeToken(tenant)
+  const by = encodeToken(caller)
+  const system = `${namespace}${tenant === tenantDefault ? '' : `__${streamToken(tenant)}`}`
+  const name = `BEAVER_${system}`
   const session = (tenant: string, id: string): string => `${encodeToken(tenant)}.${encodeToken(id)}`
   const task = (log: LogId): string => `${session(log.tenant, log.session)}.${encodeToken(log.task)}`
   return {
     namespace,
-    stream: `BEAVER_${namespace}`,
-    wakeStream: `BEAVER_${namespace}_WAKE`,
-    blobBucket: `BEAVER_${namespace}_BLOBS`,
-    memoryBucket: `BEAVER_${namespace}_MEMORY`,
-    captured: [`${root}.log.>`],
-    capturedWakes: [`${root}.wake.>`, `${root}.alarm.>`],
-    entries: [`${root}.log.*.*.*.accepted`, `${root}.log.*.*.*.events`],
-    logs: `${root}.log.>`,
-    isEntry: (subject) => subject.startsWith(`${root}.log.`) && subject.split('.').length === entryTokens,
-    acceptances: `${root}.log.*.*.*.accepted`,
+    tenant,
+    caller,
+    system,
+    stream: name,
+    wakeStream: `${name}_WAKE`,
+    blobBucket: `${name}_BLOBS`,
+    memoryBucket: `${name}_MEMORY`,
+    captured: [`${root}.log.${own}.>`],
+    capturedWakes: [`${root}.wake.${own}.>`, `${root}.alarm.${own}.>`],
+    entries: [`${root}.log.${own}.*.*.accepted`, `${root}.log.${own}.*.*.events`],
+    logs: `${root}.log.${own}.>`,
+    isEntry: (subject) => subject.startsWith(`${root}.log.${own}.`) && subject.split('.').length === entryTokens,
+    acceptances: `${root}.log.${own}.*.*.accepted`,
     accepted: (log) => `${root}.log.${task(log)}.accepted`,
     events: (log) => `${root}.log.${task(log)}.events`,
     log: (log) => `${root}.log.${task(log)}.*`,
-    sessionAccepted: (tenant, id) => `${root}.log.${session(tenant, id)}.*.accepted`,
-    session: (tenant, id) => `${root}.log.${session(tenant, id)}.>`,
+    sessionAccepted: (of, id) => `${root}.log.${session(of, id)}.*.accepted`,
+    session: (of, id) => `${root}.log.${session(of, id)}.>`,
     // It has one token more than an entry, so that it is never taken for an entry.
-    taskId: (tenant, id) => `${root}.log.${session(tenant, id)}.${encodeToken(id)}.id.claimed`,
-    taskIdClaims: (tenant, id) => `${root}.log.${session(tenant, id)}.${encodeToken(id)}.>`,
+    taskId: (of, id) => `${root}.log.${session(of, id)}.${encodeToken(id)}.id.claimed`,
+    taskIdClaims: (of, id) => `${root}.log.${session(of, id)}.${encodeToken(id)}.>`,
     wake: (log) => `${root}.wake.${task(log)}`,
-    wakes: `${root}.wake.>`,
+    wakes: `${root}.wake.${own}.>`,
     alarm: (log) => `${root}.alarm.${task(log)}`,
-    service: (name) => `${root}.service.${name}`,
-    query: (name) => `${root}.query.${name}`,
-    daemon: (id) => `${root}.daemon.${encodeToken(id)}`,
-    presence: `${root}.presence`,
+    service: (request) => `${root}.service.${own}.${by}.${request}`,
+    services: (request) => `${root}.service.${own}.*.${request}`,
+    behalf: (request) => `${root}.behalf.${own}.${by}.${request}`,
+    behalves: (request) => `${root}.behalf.${own}.*.${request}`,
+    query: (request) => `${root}.query.${own}.${by}.${request}`,
+    queries: (request) => `${root}.query.${own}.*.${request}`,
+    daemon: (id) => `${root}.daemon.${own}.${encodeToken(id)}`,
+    anyDaemon: `${root}.daemon.${own}.*`,
+    presence: `${root}.presence.${own}.here`,
+    presenceQuestion: `${root}.presence.${own}.who`,
     ended: (log) => `${root}.ended.${task(log)}`,
-    anyEnded: `${root}.ended.>`,
-    liveAnySession: (tenant, id) => `${root}.live.${encodeToken(tenant)}.*.${encodeToken(id)}`,
+    anyEnded: `${root}.ended.${own}.>`,
+    anyLive: `${root}.live.${own}.>`,
+    liveAnySession: (of, id) => `${root}.live.${encodeToken(of)}.*.${encodeToken(id)}`,
     live: (log) => `${root}.live.${task(log)}`,
   }
+}
+
+/**
+ * Keeps letters and digits. Every other byte of the UTF-8 text becomes `-XX`, because the names of buckets allow no `=`. A file system allows
+ * no long names, so a long text becomes `-H` and its SHA-256.
+ */
+function streamToken(id: string): string {
+  const token = escaped(id)
+  return token.length <= streamTokenCharsMax ? token : `-H${hash('sha256', id)}`
+}
+
+const streamTokenCharsMax = 100
+
+function escaped(id: string): string {
+  return id.replace(/[^A-Za-z0-9]/gu, (char) => [...Buffer.from(char)].map((byte) => `-${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''))
+}
+
+/** The caller that the subject of a request names. */
+export function callerOf(subject: string): string {
+  return decodeToken(subject.split('.')[4] ?? '')
 }
 
 /** The log to which the subject of an entry, a wake or an alarm belongs. */

@@ -5,12 +5,12 @@
 import { BeaverError, type Delivery, messageOf, type TaskQueue, type Wake } from '@beaver/core'
 import { AckPolicy, type Consumer, DeliverPolicy, type JetStreamManager, jetstream, jetstreamManager, type JsMsg } from '@nats-io/jetstream'
 import { type NatsConnection, nanos } from '@nats-io/nats-core'
+import { queueConsumer } from './permissions.ts'
 import { ensureWakeStream } from './stream.ts'
 import { logOf, type Subjects } from './subjects.ts'
 
 type Source = 'accepted' | 'woken'
 
-const durable = 'daemons'
 const wakeMsMax = 5_000
 const triesMax = 5
 const alarmHeader = 'Nats-Scheduler'
@@ -30,7 +30,7 @@ export async function natsTaskQueue(nc: NatsConnection, subjects: Subjects, opti
   const open = async (of: Source): Promise<Consumer> => {
     const stream = of === 'accepted' ? subjects.stream : subjects.wakeStream
     await ensureConsumer(jsm, { stream, filter: of === 'accepted' ? subjects.acceptances : subjects.wakes, leaseMs: options.leaseMs })
-    return js.consumers.get(stream, durable)
+    return js.consumers.get(stream, queueConsumer)
   }
   for (const source of ['accepted', 'woken'] as const) consumers[source] = await open(source)
 
@@ -72,7 +72,7 @@ export async function natsTaskQueue(nc: NatsConnection, subjects: Subjects, opti
 
 async function ensureConsumer(jsm: JetStreamManager, { stream, filter, leaseMs }: { stream: string; filter: string; leaseMs: number }): Promise<void> {
   const config = {
-    durable_name: durable,
+    durable_name: queueConsumer,
     description: 'Beaver: tasks on their way to a daemon',
     filter_subject: filter,
     ack_policy: AckPolicy.Explicit,
@@ -85,7 +85,7 @@ async function ensureConsumer(jsm: JetStreamManager, { stream, filter, leaseMs }
     await jsm.consumers.add(stream, config)
   } catch (cause) {
     // Another daemon made the consumer with another lease. The newest configuration wins.
-    await jsm.consumers.update(stream, durable, { ack_wait: nanos(leaseMs) }).catch(() => {
+    await jsm.consumers.update(stream, queueConsumer, { ack_wait: nanos(leaseMs) }).catch(() => {
       throw new BeaverError('start_failed', `The task queue cannot be set up: ${messageOf(cause)}`, { cause })
     })
   }

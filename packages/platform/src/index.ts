@@ -1,4 +1,4 @@
-export { type NatsLogin, natsLoginVariables } from './config/nats-login.ts'
+export { type NatsLogin, natsLoginEnvironment, natsLoginVariables } from './config/nats-login.ts'
 export { type Config, type ConfigFile, type ConfigFlags, type EndpointConfig, loadConfig } from './config/config.ts'
 export { configuredPolicies } from './config/retries.ts'
 export { secretsOf } from './config/secrets.ts'

@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { queryContracts } from '@beaver/contracts'
 import { type Logger, silentLogger } from '@beaver/core'
-import { connectNats, ensureJournalStream, natsBlobStore, serve, streamIdentity, subjectsOf, watchConnection } from '@beaver/nats'
+import { callerName, connectNats, ensureJournalStream, natsBlobReader, serve, streamIdentity, subjectsOf, watchConnection } from '@beaver/nats'
 import { type Config, homeChangeTexts, makeHomePrivate, makePrivateFile } from '@beaver/platform'
 import { answer, openReadModel } from '@beaver/projection'
 import { followIntoModel } from './follow.ts'
@@ -19,16 +19,16 @@ export interface Projector {
 
 /** @throws {BeaverError} `unreachable`, `stream_recreated` */
 export async function startProjector(config: Config, natsUrl: string, { logger = silentLogger }: { logger?: Logger } = {}): Promise<Projector> {
-  const subjects = subjectsOf(config.namespace)
+  const subjects = subjectsOf(config.namespace, { tenant: config.tenant, caller: callerName(natsUrl, config.natsLogin) })
   const nc = await connectNats({ url: natsUrl, login: config.natsLogin, name: 'beaver-projector' })
   watchConnection(nc, logger, subjects.stream)
   // A start that fails must leave nothing behind, even in a program that embeds the projector.
   await using undo = new AsyncDisposableStack()
   undo.defer(() => nc.close())
   await ensureJournalStream(nc, subjects)
-  const blobs = await natsBlobStore(nc, subjects)
+  const blobs = natsBlobReader(nc, subjects)
   for (const text of homeChangeTexts(config.home, makeHomePrivate(config.home))) logger.warn('home_open', text)
-  const file = join(config.home, `projection-${config.namespace}.db`)
+  const file = join(config.home, `projection-${subjects.system}.db`)
   makePrivateFile(file) // The further files of SQLite have the mode of this one.
   const model = openReadModel(file, { readBlob: (sha256) => blobs.get(sha256) })
   undo.defer(() => model.close())
@@ -39,7 +39,7 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
   const following = followIntoModel(nc, { subjects, model, identity, signal: stopping.signal }, { logger })
   following.over.catch(() => {}) // `failed` reports it.
   const services = Object.keys(queryContracts).map((name) =>
-    serve(nc, subjects.query(name), async (request) => answer(model.sql, name, request, name === 'status' ? { following: await following.state() } : {})),
+    serve(nc, subjects.queries(name), async (request) => answer(model.sql, name, request, name === 'status' ? { following: await following.state() } : {})),
   )
 
   await nc.flush() // A projector that is ready answers queries, so the server has to know the subscriptions first.

@@ -4,12 +4,12 @@
 // R2. The id of a retry is derived from the old task, so that a repeated request names the same retry.
 // R3. The copy is made from the verified log and written together with the claim: it is whole, or it does not exist.
 import type { RequestRead, RetriedTask } from '@beaver/contracts'
-import { BeaverError, type BlobStore, type DomainEvent, type Journal, type LogId, retryCopy, retryIdOf } from '@beaver/core'
+import { type Asker, BeaverError, type BlobStore, type DomainEvent, type Journal, type LogId, retryCopy, retryIdOf } from '@beaver/core'
 import { type LoadedTask, loadTask } from './load-task.ts'
 import { acceptTask, type AcceptPorts } from './task-intake.ts'
 
 /** @throws {BeaverError} `not_found`, `conflict` for a task that runs or completed, `workspace_missing` */
-export async function retryTask({ task_id: taskId }: RequestRead<'task.retry'>, ports: AcceptPorts): Promise<RetriedTask> {
+export async function retryTask({ task_id: taskId, user_id }: RequestRead<'task.retry'>, ports: AcceptPorts, by: Pick<Asker, 'by'> = {}): Promise<RetriedTask> {
   const log = await ports.journal.find(ports.tenant, taskId)
   if (log === null) throw new BeaverError('not_found', `There is no task ${taskId}. "beaver tasks" lists the tasks.`)
   const { state } = await loadTask(log, ports)
@@ -20,7 +20,8 @@ export async function retryTask({ task_id: taskId }: RequestRead<'task.retry'>, 
   const { workspace } = submitted.request
   if ((await ports.folders.at(workspace)) !== 'folder')
     throw new BeaverError('workspace_missing', `The folder ${workspace}, in which the task ${taskId} worked, does not exist any more.`)
-  const accepted = await acceptTask({ ...log, task: retryIdOf(submitted) }, { ...submitted.request, retry_of: log.task }, ports)
+  const request = { ...submitted.request, retry_of: log.task, ...(user_id === undefined ? {} : { user_id }) }
+  const accepted = await acceptTask({ ...log, task: retryIdOf(submitted) }, request, ports, by)
   return { ...accepted, retry_of: log.task }
 }
 

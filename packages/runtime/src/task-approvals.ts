@@ -22,6 +22,8 @@ export interface Decision {
   readonly approved: boolean
   /** Who. */
   readonly by: string
+  /** The user for whom it is decided. Absent: the caller decides for itself. */
+  readonly userId?: string | undefined
   readonly reason: string
 }
 
@@ -180,8 +182,9 @@ class CallsThatWait implements TaskApprovals {
   }
 }
 
-export function decisionEvent(runId: string, { callId, approved, by, reason }: Decision): DomainEvent {
-  return approved ? event('approval_granted', { call_id: callId, by }, runId) : event('approval_denied', { call_id: callId, by, reason }, runId)
+export function decisionEvent(runId: string, { callId, approved, by, userId, reason }: Decision): DomainEvent {
+  const decided = { call_id: callId, by, ...(userId === undefined ? {} : { user_id: userId }) }
+  return approved ? event('approval_granted', decided, runId) : event('approval_denied', { ...decided, reason }, runId)
 }
 
 /**

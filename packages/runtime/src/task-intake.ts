@@ -8,6 +8,7 @@ import { isAbsolute } from 'node:path'
 import type { RequestRead, SubmittedTask } from '@beaver/contracts'
 import {
   type AcceptOutcome,
+  type Asker,
   BeaverError,
   type BlobStore,
   canonicalJson,
@@ -64,7 +65,7 @@ export interface IntakePorts {
 const tailTriesMax = 20
 
 /** @throws {BeaverError} `invalid_arguments`, `workspace_missing`, `unknown_skill`, `unknown_profile`, `unknown_workflow`, `conflict` */
-export async function submitTask(request: RequestRead<'task.submit'>, ports: IntakePorts): Promise<SubmittedTask> {
+export async function submitTask(request: RequestRead<'task.submit'>, ports: IntakePorts, { by }: Pick<Asker, 'by'> = {}): Promise<SubmittedTask> {
   const { journal, tenant } = ports
   const task = await validated(request, ports)
   const there = request.task_id === undefined || request.fresh !== undefined ? null : await journal.find(tenant, request.task_id)
@@ -73,7 +74,7 @@ export async function submitTask(request: RequestRead<'task.submit'>, ports: Int
   const log: LogId = { tenant, session: (request.session_id ?? there?.session ?? taskId) as SessionId, task: taskId }
   if (there !== null) return repeated(there, log, task, ports)
   const newSession = request.fresh === 'session' || (request.session_id === undefined && (request.task_id === undefined || request.fresh === 'task'))
-  return acceptTask(log, task, ports, { newSession })
+  return acceptTask(log, task, ports, { newSession, by })
 }
 
 /** What accepting a task needs that is validated. */
@@ -83,14 +84,22 @@ export type AcceptPorts = Pick<IntakePorts, 'journal' | 'blobs' | 'clock' | 'log
  * Accepts a task at the end of its session.
  *
  * @param of.newSession the session was made up just now
+ * @param of.by who asked
  * @throws {BeaverError} `conflict`
  */
-export async function acceptTask(log: LogId, task: TaskRequest, ports: AcceptPorts, { newSession = false } = {}): Promise<SubmittedTask> {
+export async function acceptTask(
+  log: LogId,
+  task: TaskRequest,
+  ports: AcceptPorts,
+  of: { newSession?: boolean } & Pick<Asker, 'by'> = {},
+): Promise<SubmittedTask> {
+  const { newSession = false, by } = of
   const { journal, tenant } = ports
   for (let tries = 0; tries < tailTriesMax; tries++) {
     // A session that was made up just now has no tail.
     const tail = newSession && tries === 0 ? { task: null, revision: 0 } : await journal.sessionTail(tenant, log.session)
-    const submitted = draft(event('task_submitted', { task_id: log.task, session_id: log.session, tenant, previous_task_id: tail.task, request: task }))
+    const who = by === undefined ? {} : { by }
+    const submitted = draft(event('task_submitted', { task_id: log.task, session_id: log.session, tenant, previous_task_id: tail.task, request: task, ...who }))
     const written = { epoch: 0, source: ports.source, subject: log.task, time: new Date(ports.clock.now()).toISOString() }
     const { record, head } = seal(emptyHead, submitted, written)
     if (record.blob !== null) await ports.blobs.put(record.blob.sha256, record.blob.bytes)

@@ -5,7 +5,7 @@
 // K2. A cancel is journaled before it takes effect, and the next owner of the task obeys it.
 // K3. A task that only waits is suspended: its loops are dropped, and an alarm or a wake brings it back (D-64).
 // K4. If the events of a task can never be written, the task ends at once with the reason.
-import { BeaverError, type DomainEvent, draft, event, type LogId, messageOf, newestRecord, taskFacts } from '@beaver/core'
+import { type Asker, BeaverError, type DomainEvent, draft, event, type LogId, messageOf, newestRecord, taskFacts } from '@beaver/core'
 import { type ActorRefFrom, createActor } from 'xstate'
 import { type ClaimedTask, givenUp, isHopeless } from './claim-task.ts'
 import { type LoadedTask, loadTask } from './load-task.ts'
@@ -23,9 +23,9 @@ export interface SupervisedTask {
   /** How it ended, when this daemon wrote the terminal event. */
   end(): DomainEvent | null
   /** Journals the request; resolves when it is durable. @throws {BeaverError} `conflict`; `fenced` when this daemon let go of the task meanwhile */
-  cancel(reason: string): Promise<void>
+  cancel(reason: string, asker?: Asker): Promise<void>
   /** Cancels one node of a running team; what depends on it is blocked. @throws {BeaverError} `not_found`, `conflict` */
-  cancelNode(nodeId: string, reason: string): Promise<void>
+  cancelNode(nodeId: string, reason: string, asker?: Asker): Promise<void>
   /** Journals what a person decided about a call. @throws {BeaverError} `not_found`, `conflict` */
   decide(decision: Decision): Promise<void>
   release(reason: string): void
@@ -75,19 +75,19 @@ class TaskSupervisor implements SupervisedTask {
     return this.#actor.getSnapshot().context.terminal ?? this.#run.terminal
   }
 
-  async cancel(reason: string): Promise<void> {
+  async cancel(reason: string, asker: Asker = {}): Promise<void> {
     this.#mustBeDriven()
     if (this.#ended || this.#run.terminal !== null) throw new BeaverError('conflict', `The task ${this.log.task} has ended already.`)
-    await this.#taskLog.append([draft(event('task_cancel_requested', { reason }))])
+    await this.#taskLog.append([draft(event('task_cancel_requested', { reason, ...asker }))])
     this.#actor.send({ type: 'cancel', reason })
     this.#run.cancel(reason)
   }
 
-  async cancelNode(nodeId: string, reason: string): Promise<void> {
+  async cancelNode(nodeId: string, reason: string, asker: Asker = {}): Promise<void> {
     this.#mustBeDriven()
     const { teams } = this.#run
     if (this.#ended || teams === null) throw new BeaverError('conflict', `The task ${this.log.task} has no running team.`)
-    await teams.cancelNode(nodeId, reason)
+    await teams.cancelNode(nodeId, reason, asker)
   }
 
   async decide(decision: Decision): Promise<void> {

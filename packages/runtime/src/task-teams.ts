@@ -3,6 +3,7 @@
 // G2. A task has at most `teamRunsMax` teams of workflow tools (D-06). A `workflow:` tool is an ordinary tool, which the iterations of its
 //     run bound.
 import {
+  type Asker,
   BeaverError,
   type Clock,
   type DataOf,
@@ -67,7 +68,7 @@ export interface TaskTeams {
   run(call: TeamCall | null, graph: ExecutionGraph): Promise<TeamResult | TeamRefusal>
   cancel(reason: string): void
   /** @throws {BeaverError} `not_found`, `conflict` */
-  cancelNode(nodeId: string, reason: string): Promise<void>
+  cancelNode(nodeId: string, reason: string, asker: Asker): Promise<void>
   /** The newest team that has ended. */
   last(): TeamResult | null
 }
@@ -128,12 +129,12 @@ class TeamsOfTask implements TaskTeams {
     for (const { running } of this.#live.values()) running.cancel(reason)
   }
 
-  async cancelNode(nodeId: string, reason: string): Promise<void> {
+  async cancelNode(nodeId: string, reason: string, asker: Asker): Promise<void> {
     const team = [...this.#live.values()].find((each) => each.state.nodes.has(nodeId))
     if (team === undefined) throw new BeaverError('not_found', `No running team of the task ${this.#log.task} has a node ${JSON.stringify(nodeId)}.`)
     const status = team.state.nodes.get(nodeId)?.status
     if (status !== 'waiting' && status !== 'running') throw new BeaverError('conflict', `The node ${JSON.stringify(nodeId)} has ended already: ${status}.`)
-    const requested: DomainEvent = event('node_cancel_requested', { team_run_id: team.state.start.team_run_id, node_id: nodeId, reason })
+    const requested: DomainEvent = event('node_cancel_requested', { team_run_id: team.state.start.team_run_id, node_id: nodeId, reason, ...asker })
     await this.#ports.append([draft(requested)])
     evolveTeam(team.state, requested, { clockMs: this.#ports.clock.now() })
     team.running.nodeCancelled(nodeId)

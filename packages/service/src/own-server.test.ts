@@ -34,7 +34,7 @@ exec sleep 60
   chmodSync(binary, 0o700)
   const told: string[] = []
   const starts = (): number => readFileSync(join(folder, 'starts'), 'utf8').trim().split('\n').length
-  return { told, starts, start: () => ownServer({ binary, dataDir, tell: (message) => told.push(message), logger: silentLogger, clock }) }
+  return { told, starts, start: () => ownServer({ binary, dataDir, identities: [], tell: (message) => told.push(message), logger: silentLogger, clock }) }
 }
 
 it('tries again if a restart of the server fails', async () => {

@@ -3,10 +3,11 @@
 // N1. The server never outlives this process, however the process ends.
 // N2. If the server dies too often, it is given up, and `failed` says so.
 import { BeaverError, type Clock, type Logger, type RunningChild, startSupervision, supervisors, systemClock } from '@beaver/core'
-import { type EmbeddedServer, startEmbeddedServer } from '@beaver/nats'
+import { type EmbeddedServer, type Identity, startEmbeddedServer } from '@beaver/nats'
 
 export interface OwnServer {
   readonly url: string
+  readonly dataDir: string
   /** The process id of the current server. While it is started again, that of the last one. */
   readonly pid: number
   /** Rejects with a BeaverError if the server cannot be kept alive. */
@@ -17,6 +18,8 @@ export interface OwnServer {
 export interface OwnServerOptions {
   readonly binary: string
   readonly dataDir: string
+  /** Who may log in. */
+  readonly identities: readonly Identity[]
   readonly tell: (message: string) => void
   readonly logger: Logger
   /** For the pauses before restarts. Default: the clock of the system. */
@@ -28,7 +31,7 @@ export interface OwnServerOptions {
  *
  * @throws {BeaverError} `server_missing`, `server_too_old`, `start_failed`
  */
-export async function ownServer({ binary, dataDir, tell, logger, clock = systemClock }: OwnServerOptions): Promise<OwnServer> {
+export async function ownServer({ binary, dataDir, identities, tell, logger, clock = systemClock }: OwnServerOptions): Promise<OwnServer> {
   const { periodMs } = supervisors.service_nats.intensity
   const supervision = startSupervision<EmbeddedServer & RunningChild>({
     spec: supervisors.service_nats,
@@ -43,13 +46,14 @@ export async function ownServer({ binary, dataDir, tell, logger, clock = systemC
   })
   let newest: EmbeddedServer | null = null
   const { url, pid } = await supervision.add({ id: 'nats-server', restart: 'permanent' }, async () => {
-    const server = await startEmbeddedServer({ binary, dataDir, ...(newest === null ? {} : { port: newest.port }) })
+    const server = await startEmbeddedServer({ binary, dataDir, identities, ...(newest === null ? {} : { port: newest.port }) })
     newest = server
     const gone = server.closed.then(({ code }) => ({ reason: code === null ? 'killed' : `exit code ${code}`, normal: code === 0 }))
     return { ...server, gone }
   })
   return {
     url,
+    dataDir,
     get pid() {
       return newest?.pid ?? pid
     },

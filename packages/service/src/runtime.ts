@@ -8,12 +8,12 @@ import { join } from 'node:path'
 import { type BeaverClient, clientOn } from '@beaver/client'
 import { BeaverError, type LogId } from '@beaver/core'
 import { startSupervisor } from '@beaver/daemon'
-import { connectNats, findNatsServer, findTask, subjectsOf } from '@beaver/nats'
+import { callerName, connectNats, embeddedIdentities, embeddedLogin, findNatsServer, findTask, type NatsLogin, type Role, subjectsOf } from '@beaver/nats'
 import { homeChangeTexts, lockHome, makeHomePrivate, removeSystemFile, writeSystemFile } from '@beaver/platform'
 import { startProjector } from '@beaver/projector'
 import { writeDefinitions } from './definitions.ts'
 import type { Settings } from './options.ts'
-import { ownServer } from './own-server.ts'
+import { ownServer, type OwnServerOptions } from './own-server.ts'
 
 /** What a service runs on. */
 export interface ServiceInfo {
@@ -51,16 +51,18 @@ export async function startRuntime(settings: Settings): Promise<Runtime> {
   const own = config.nats_url === undefined ? await ownServer({ ...(await serverPlace(settings)), tell, logger: settings.logger }) : null
   if (own !== null) undo.defer(() => own.stop())
   const url = own?.url ?? (config.nats_url as string)
-  const natsLogin = own === null ? config.natsLogin : {}
+  const loginOf = (role: Role): NatsLogin => (own === null ? config.natsLogin : embeddedLogin(own.dataDir, role))
+  // The program asks in the name of its users, which is the right of an operator.
+  const natsLogin = loginOf('operator')
   const nc = await connectNats({ url, login: natsLogin, name: 'beaver-service' })
   undo.defer(() => nc.close())
   undo.defer(() => hooks())
 
   const places = writeDefinitions(config.home, settings)
-  const whole = { ...config, natsLogin, profiles: [...places.profiles, ...config.profiles], workflows: [...places.workflows, ...config.workflows] }
+  const whole = { ...config, profiles: [...places.profiles, ...config.profiles], workflows: [...places.workflows, ...config.workflows] }
   const [supervisor, projector] = await bothOrNone(
-    startSupervisor(whole, url, { external: settings.tools, logger: settings.logger }),
-    settings.projector ? startProjector(whole, url, { logger: settings.logger }) : Promise.resolve(null),
+    startSupervisor({ ...whole, natsLogin: loginOf('daemon') }, url, { external: settings.tools, logger: settings.logger }),
+    settings.projector ? startProjector({ ...whole, natsLogin: loginOf('projector') }, url, { logger: settings.logger }) : Promise.resolve(null),
   )
   if (projector !== null) undo.defer(() => inTime('projector', projector.stop()))
   undo.defer(() => inTime('daemon', supervisor.stop()))
@@ -74,7 +76,7 @@ export async function startRuntime(settings: Settings): Promise<Runtime> {
     children: own === null ? {} : { 'nats-server': own.pid },
   })
 
-  const subjects = subjectsOf(config.namespace)
+  const subjects = subjectsOf(config.namespace, { tenant: config.tenant, caller: callerName(url, natsLogin) })
   const failed = Promise.race([supervisor.failed, ...(projector === null ? [] : [projector.failed]), ...(own === null ? [] : [own.failed])]) as Promise<never>
   failed.catch(() => {})
   const stack = undo.move()
@@ -86,7 +88,7 @@ export async function startRuntime(settings: Settings): Promise<Runtime> {
       provider: supervisor.info.provider,
       model: supervisor.info.model,
     },
-    client: clientOn(nc, subjects, config.tenant),
+    client: clientOn(nc, subjects),
     failed,
     find: (taskId) => findTask(nc, subjects, config.tenant, taskId),
     async close(given) {
@@ -96,9 +98,10 @@ export async function startRuntime(settings: Settings): Promise<Runtime> {
   }
 }
 
-async function serverPlace({ config, path }: Settings): Promise<{ binary: string; dataDir: string }> {
+async function serverPlace({ config, path }: Settings): Promise<Pick<OwnServerOptions, 'binary' | 'dataDir' | 'identities'>> {
   const { binary } = await findNatsServer(config.natsServerBinary, path)
-  return { binary, dataDir: join(config.home, 'nats') }
+  const dataDir = join(config.home, 'nats')
+  return { binary, dataDir, identities: embeddedIdentities(dataDir, config) }
 }
 
 /** Waits for both parts. If one does not start, the other is stopped and the error is thrown. */

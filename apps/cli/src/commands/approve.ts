@@ -5,7 +5,6 @@ import { BeaverError } from '@beaver/core'
 import { commandName } from '../command-name.ts'
 import { type Connection, connect } from '../connection.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'
-import { osUser } from '../os-user.ts'
 import type { Screen } from '../screen.ts'
 import { findSystem } from '../system/find-system.ts'
 import { counted, moment } from '../text/figures.ts'
@@ -16,7 +15,6 @@ import { nameOf, whatIsAsked } from '../view/render-asked.ts'
 import { findTask } from './find-task.ts'
 
 export interface DecisionOptions {
-  readonly by?: string
   readonly reason?: string
   readonly json?: true
 }
@@ -38,8 +36,9 @@ async function decide(
   if (typedTask === undefined) return await list(connection, screen, options)
   const { taskId } = await findTask(connection, typedTask)
   const { name, call } = await callOf(connection, taskId, typedCall)
-  const { approved, by = osUser(), reason = '' } = options
-  await connection.client.decide(taskId, { callId: name, approved, by, reason })
+  const { approved, reason = '' } = options
+  const by = connection.subjects.caller
+  await connection.client.decide(taskId, { callId: name, approved, reason })
   if (options.json === true) screen.json({ task_id: taskId, call_id: name, approved, by, reason: approved ? null : reason })
   else screen.print(`${approved ? 'Allowed' : 'Refused'}: ${call === null ? `the call ${oneLine(name)}` : whatIsAsked(call)} (${taskId})`)
   return 0

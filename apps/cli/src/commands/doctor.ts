@@ -6,6 +6,7 @@ import { type Finding, fail, ok } from '../doctor/check.ts'
 import { checkLoaded } from '../doctor/check-loaded.ts'
 import { checkDisk, checkLoopback, checkNatsServer, checkNode } from '../doctor/check-machine.ts'
 import { checkModel, checkModelsBeside } from '../doctor/check-model.ts'
+import { checkPermissions } from '../doctor/check-permissions.ts'
 import { checkSystem } from '../doctor/check-system.ts'
 import { screenOf } from '../screen.ts'
 import { findingLines } from '../text/finding-lines.ts'
@@ -28,7 +29,7 @@ async function examine(globals: GlobalOptions): Promise<Finding[]> {
       config.file === null ? 'there is no beaver.config.json here, so Beaver uses the environment and the defaults' : config.file,
     )
     const checks = [checkNatsServer(config), checkDisk(config.home), checkLoopback(), checkModel(config), checkModelsBeside(config), checkLoaded(config)]
-    const found = await Promise.all([...checks, checkSystem(config)])
+    const found = await Promise.all([...checks, checkSystem(config), checkPermissions(config)])
     return [read, checkNode(), ...found.flat()]
   } catch (error) {
     if (!(error instanceof BeaverError) || error.code !== 'invalid_configuration') throw error

@@ -14,7 +14,6 @@ import { askApprovals } from '../follow/ask-approvals.ts'
 import { followTask } from '../follow/follow-task.ts'
 import { type Interrupts, listenForInterrupts } from '../interrupts.ts'
 import { modelInUse } from '../model.ts'
-import { osUser } from '../os-user.ts'
 import { findSystem, hasEnded } from '../system/find-system.ts'
 import { type BorrowedSystem, borrowSystem } from '../system/borrow-system.ts'
 import { duration } from '../text/figures.ts'
@@ -137,8 +136,7 @@ async function followRun({ config, screen }: Context, { connection, submitted, s
       : askApprovals({
           view: present.view,
           terminal: { input: process.stdin, write: screen.raw, pause: live.pause },
-          decide: (callId, approved) =>
-            connection.client.decide(taskId, { callId, approved, by: osUser(), reason: approved ? '' : 'Refused at the terminal.' }),
+          decide: (callId, approved) => connection.client.decide(taskId, { callId, approved, reason: approved ? '' : 'Refused at the terminal.' }),
           tell: present.onNotice,
         })
   try {

@@ -10,7 +10,7 @@ import { table } from '../text/table.ts'
 export async function schema(name: string | undefined, { json }: { readonly json?: true }, globals: GlobalOptions): Promise<number> {
   const { config, screen } = contextOf(globals)
   const entries = wireEntries()
-  const subjects = subjectsOf(config.namespace)
+  const subjects = subjectsOf(config.namespace, { tenant: config.tenant, caller: 'CALLER' })
   if (name === undefined) {
     if (json === true) screen.json(wireDocument(entries))
     else screen.print(...schemaTable(entries, screen), '', `Print one: ${commandName()} schema task.submit`)

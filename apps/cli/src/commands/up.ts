@@ -4,6 +4,7 @@
 import { relative } from 'node:path'
 import { shownUrl } from '@beaver/nats'
 import { commandName } from '../command-name.ts'
+import { loginAt } from '../system/find-system.ts'
 import { connect } from '../connection.ts'
 import { type Context, contextOf, type GlobalOptions } from '../context.ts'
 import type { Finding } from '../doctor/check.ts'
@@ -40,7 +41,7 @@ export async function up(globals: GlobalOptions): Promise<number> {
       screen.print(...welcome(context, system, await checkLoaded(config)))
       await using connection = await connect({
         url: system.natsUrl,
-        login: system.embedded ? {} : config.natsLogin,
+        login: system.embedded ? loginAt(config.home) : config.natsLogin,
         namespace: config.namespace,
         tenant: config.tenant,
         pid: process.pid,

@@ -4,7 +4,7 @@ import { BeaverError } from '@beaver/core'
 import { type Config, HomeInUse } from '@beaver/platform'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from '../connection.ts'
-import { type FoundSystem, lookForSystem } from './find-system.ts'
+import { type FoundSystem, loginAt, lookForSystem } from './find-system.ts'
 import { startSystem, type System, type SystemStatus } from './start-system.ts'
 
 export interface BorrowedSystem {
@@ -30,7 +30,13 @@ export async function borrowSystem(config: Config, options: BorrowOptions): Prom
   try {
     const own = await startSystem(config, { signal: options.signal, onStatus: (status) => tellTrouble(status, options.onTrouble) })
     return {
-      found: { url: own.natsUrl, login: own.embedded ? {} : config.natsLogin, namespace: config.namespace, tenant: config.tenant, pid: process.pid },
+      found: {
+        url: own.natsUrl,
+        login: own.embedded ? loginAt(config.home) : config.natsLogin,
+        namespace: config.namespace,
+        tenant: config.tenant,
+        pid: process.pid,
+      },
       own,
     }
   } catch (error) {

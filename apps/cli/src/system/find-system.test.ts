@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadConfig, writeSystemFile } from '@beaver/platform'
+import { osUser } from '@beaver/platform/os-user'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { findSystem } from './find-system.ts'
 
@@ -27,12 +28,12 @@ describe('the system a command uses', () => {
     expect(findSystem(loadConfig({ home }, {}, home)).url).toBe('nats://file:1')
   })
 
-  test('gets the login of the environment, unless it is the embedded server', () => {
+  test('gets the login of the environment, and at the embedded server that of a client', () => {
     const env = { NATS_USER: 'ann', NATS_PASSWORD: 'secret' }
     const login = { user: 'ann', password: 'secret' }
     expect(findSystem(loadConfig({ home }, { ...env, NATS_URL: 'nats://env:1' }, home)).login).toEqual(login)
     writeSystemFile(home, system)
-    expect(findSystem(loadConfig({ home }, env, home)).login).toEqual({})
+    expect(findSystem(loadConfig({ home }, env, home)).login).toEqual({ nkeyFile: join(home, 'nats', 'keys', 'client.nk'), caller: osUser() })
     writeSystemFile(home, { ...system, embedded: false })
     expect(findSystem(loadConfig({ home }, env, home)).login).toEqual(login)
   })

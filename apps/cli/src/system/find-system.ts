@@ -1,5 +1,7 @@
 // Finds the system for a command: first by --nats-url, then by NATS_URL, then by the configuration file, then in this home.
+import { join } from 'node:path'
 import { BeaverError } from '@beaver/core'
+import { embeddedLogin, type Role } from '@beaver/nats'
 import { type Config, type NatsLogin, readSystemFile } from '@beaver/platform'
 
 export interface FoundSystem {
@@ -17,7 +19,12 @@ export function lookForSystem(config: Config): FoundSystem | null {
   const running = readSystemFile(config.home)
   if (running === null) return null
   const { nats_url: url, namespace, tenant, pid, embedded } = running
-  return { url, login: embedded ? {} : config.natsLogin, namespace, tenant, pid }
+  return { url, login: embedded ? loginAt(config.home) : config.natsLogin, namespace, tenant, pid }
+}
+
+/** The login of a command at the embedded server of a home. */
+export function loginAt(home: string, role: Role = 'client'): NatsLogin {
+  return embeddedLogin(join(home, 'nats'), role)
 }
 
 /** Whether a system that was found by its home has ended since. */

@@ -1,18 +1,18 @@
 // Runs the embedded nats-server as a supervised child.
 // N1. A restart uses the port of the first start, so that every client reconnects by itself.
 import { switchOff } from '@beaver/core'
-import { type EmbeddedServer, startEmbeddedServer } from '@beaver/nats'
+import { type EmbeddedServer, type EmbeddedServerOptions, startEmbeddedServer } from '@beaver/nats'
 import type { Service, ServiceSpec } from './service.ts'
 
 /** The server's scheduling is an optimisation that a benchmark may switch off. */
-export function natsProcess(options: { binary: string; version: string; dataDir: string; logFile: string }): ServiceSpec {
+export function natsProcess(options: EmbeddedServerOptions & { version: string; logFile: string }): ServiceSpec {
   switchOff(process.env['BEAVER_SWITCH_OFF'])
   let port: number | null = null
   return {
     name: 'nats-server',
     logFile: options.logFile,
     async start() {
-      const server = await startEmbeddedServer({ binary: options.binary, dataDir: options.dataDir, ...(port === null ? {} : { port }) })
+      const server = await startEmbeddedServer({ ...options, ...(port === null ? {} : { port }) })
       port = server.port
       return running(server, options.version)
     },

@@ -8,8 +8,17 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError, type Clock, type Logger, startSupervision, type Supervision, type SupervisionStatus, supervisors, systemClock } from '@beaver/core'
-import { connectNats, findNatsServer } from '@beaver/nats'
-import { type Config, homeChangeTexts, lockHome, makeHomePrivate, natsLoginVariables, removeSystemFile, stderrLogger, writeSystemFile } from '@beaver/platform'
+import { connectNats, embeddedIdentities, embeddedLogin, findNatsServer, type Role } from '@beaver/nats'
+import {
+  type Config,
+  homeChangeTexts,
+  lockHome,
+  makeHomePrivate,
+  natsLoginEnvironment,
+  removeSystemFile,
+  stderrLogger,
+  writeSystemFile,
+} from '@beaver/platform'
 import { rotateLog } from './log-file.ts'
 import { natsProcess } from './nats-process.ts'
 import { serviceProcess } from './service-process.ts'
@@ -130,19 +139,26 @@ class LocalSystem implements System {
     const { home, natsServerBinary } = this.#config
     const { binary, version } = await findNatsServer(natsServerBinary, process.env['PATH'])
     const dataDir = join(home, 'nats')
-    const { info } = await this.#startPart(natsProcess({ binary, version, dataDir, logFile: join(dataDir, 'nats-server.log') }))
+    const { info } = await this.#startPart(
+      natsProcess({ binary, version, dataDir, identities: embeddedIdentities(dataDir, this.#config), logFile: join(dataDir, 'nats-server.log') }),
+    )
     this.natsUrl = String(info['url'])
   }
 
   /** The parts start together. Their order in the table decides the reverse order in which they stop. */
   async #startServices(): Promise<void> {
     const { home, daemon } = this.#config
-    const env = serviceEnvironment(this.#config, this.natsUrl)
-    const service = (name: string, stopMsMax: number): ServiceSpec =>
-      serviceProcess({ name, env, logFile: join(home, 'logs', `${name}.log`), startMsMax: serviceStartMsMax, stopMsMax })
+    const service = (name: string, role: Role, stopMsMax: number): ServiceSpec =>
+      serviceProcess({
+        name,
+        env: serviceEnvironment(this.#config, this.natsUrl, role),
+        logFile: join(home, 'logs', `${name}.log`),
+        startMsMax: serviceStartMsMax,
+        stopMsMax,
+      })
     const ready = await Promise.allSettled([
-      this.#startPart(service('projector', projectorStopMsMax)),
-      this.#startPart(service('supervisor', daemon.drain_ms + afterDrainMsMax)),
+      this.#startPart(service('projector', 'projector', projectorStopMsMax)),
+      this.#startPart(service('supervisor', 'daemon', daemon.drain_ms + afterDrainMsMax)),
     ])
     const [refused] = ready.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []))
     if (refused !== undefined) throw refused
@@ -194,15 +210,14 @@ function logOf(config: Config): Logger {
   return stderrLogger({ pretty: false, level: config.log.level, write: (line) => appendFileSync(file, line, { mode: 0o600 }) })
 }
 
-/** The environment from which the services read the same configuration. */
-function serviceEnvironment(config: Config, natsUrl: string): Record<string, string> {
+/** The environment from which a service reads the same configuration. At the embedded server it gets the login of its own role only. */
+function serviceEnvironment(config: Config, natsUrl: string, role: Role): Record<string, string> {
   return {
     NATS_URL: natsUrl,
     BEAVER_HOME: config.home,
     BEAVER_NAMESPACE: config.namespace,
     BEAVER_TENANT: config.tenant,
     ...(config.file === null ? {} : { BEAVER_CONFIG: config.file }),
-    // A login that is meant for another server is of no use at the embedded one, and certificates would keep its children out.
-    ...(config.nats_url === undefined ? Object.fromEntries(Object.values(natsLoginVariables).map((name) => [name, ''])) : {}),
+    ...(config.nats_url === undefined ? natsLoginEnvironment(embeddedLogin(join(config.home, 'nats'), role)) : {}),
   }
 }

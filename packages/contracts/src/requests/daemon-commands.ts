@@ -7,6 +7,7 @@ import { count, taskIdField } from '../fields.ts'
 import { cancelRequest } from './cancel.ts'
 import { decisionRequest } from './decide.ts'
 
+const byField = z.string().describe('Who asked, by the name under which the NATS server let the request pass.')
 const obeyed = z.object({ task_id: taskIdField })
 
 const ping = contract('Asks whether the daemon is there.', {
@@ -28,11 +29,11 @@ const lease = contract('Hands the delivery of a task, which is its lease, to the
   }),
 })
 const cancel = contract('Hands a request to cancel to the owner of the task. The error "fenced" means that the daemon does not own the task.', {
-  input: cancelRequest.extend({ command: z.literal('cancel') }),
+  input: cancelRequest.extend({ command: z.literal('cancel'), by: byField }),
   output: obeyed,
 })
 const decide = contract('Hands a decision about a tool call to the owner of the task. The error "fenced" means that the daemon does not own the task.', {
-  input: decisionRequest.extend({ command: z.literal('decide') }),
+  input: decisionRequest.extend({ command: z.literal('decide'), by: byField }),
   output: obeyed,
 })
 

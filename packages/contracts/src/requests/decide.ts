@@ -2,7 +2,7 @@
 import { foreignId } from '@beaver/core'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
-import { taskIdField } from '../fields.ts'
+import { onBehalfOf, taskIdField } from '../fields.ts'
 
 /** Ids are the provider's: some carry a signature. */
 const callIdCharsMax = 100_000
@@ -15,8 +15,8 @@ export const decisionRequest = z.strictObject({
     .max(callIdCharsMax)
     .describe('The id of the call, as in the event approval_requested. If several runs have a call with this id: <run_id>/<call_id>.'),
   approved: z.boolean().describe('true: the call goes on. false: the call is refused, and the model is told.'),
-  by: z.string().trim().min(1).max(200).describe('Who decides. The journal keeps this text.'),
   reason: z.string().max(1_000).default('No reason was given.').describe('Why the call is refused, for the model.'),
+  user_id: onBehalfOf,
 })
 export type DecisionRequest = z.infer<typeof decisionRequest>
 

@@ -2,7 +2,7 @@
 import { foreignId } from '@beaver/core'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
-import { taskIdField } from '../fields.ts'
+import { onBehalfOf, taskIdField } from '../fields.ts'
 import { submittedFields } from './submit.ts'
 
 const retried = z.object({
@@ -14,6 +14,6 @@ const retried = z.object({
 export type RetriedTask = z.infer<typeof retried>
 
 export const retry = contract('Retries a task that failed, is incomplete or was cancelled. The same request again gives the same answer.', {
-  input: z.strictObject({ task_id: foreignId.describe('The id of the task that ended.') }),
+  input: z.strictObject({ task_id: foreignId.describe('The id of the task that ended.'), user_id: onBehalfOf }),
   output: retried,
 })

@@ -2,7 +2,7 @@
 import { foreignId, taskResult } from '@beaver/core'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
-import { sessionIdField, taskIdField } from '../fields.ts'
+import { onBehalfOf, sessionIdField, taskIdField } from '../fields.ts'
 
 const fields = z.strictObject({
   task: z.string().max(1_000_000).optional().describe('What to do, in words. Required, unless "workflow" is given.'),
@@ -40,7 +40,7 @@ const fields = z.strictObject({
     .optional()
     .describe('What happens to calls that need an approval. refuse: nobody can answer. Absent: what the daemon is configured to do.'),
   title: z.string().min(1).max(200).optional().describe('A name for the task. The journal keeps it.'),
-  user_id: foreignId.optional().describe('The user for whom the task is. The journal keeps it. 1 to 128 characters.'),
+  user_id: onBehalfOf,
 })
 
 export const submitRequest = fields

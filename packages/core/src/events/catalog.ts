@@ -70,6 +70,14 @@ const copiedFrom = z.object({ task_id: taskId, taskseq: z.number().int().positiv
 
 const teamNode = z.object({ team_run_id: teamRunId, node_id: z.string() })
 
+/**
+ * Who asked, as the connection said, and for which user. A journal of an earlier version says nothing about it.
+ * The name is as true as the permissions of the NATS server: it is the name under which the server let the request pass.
+ */
+const asker = { by: z.string().optional(), user_id: z.string().optional() }
+/** Who asked, and for which user. */
+export type Asker = { readonly by?: string | undefined; readonly user_id?: string | undefined }
+
 /** The shape of the data of each event, by event type. */
 export const eventData = {
   // Events of a task.
@@ -80,6 +88,7 @@ export const eventData = {
     /** The task that was accepted before this one in the same session. It must end before this task starts (D-47). */
     previous_task_id: taskId.nullable(),
     request: taskRequest,
+    by: asker.by,
   }),
   task_claimed: z.object({ daemon: z.string() }),
   task_released: z.object({ daemon: z.string(), reason: z.string() }),
@@ -99,7 +108,7 @@ export const eventData = {
    * `previous_task_id`: the task that came before `task_id` in the session; the runs continue its history.
    */
   task_log_copied: z.object({ task_id: taskId, taskseq: z.number().int().positive(), hash: z.string(), previous_task_id: taskId.nullable(), events: count }),
-  task_cancel_requested: z.object({ reason: z.string() }),
+  task_cancel_requested: z.object({ reason: z.string(), ...asker }),
   task_dead_lettered: z.object({ claims: count }),
   task_completed: taskResult,
   task_incomplete: taskResult,
@@ -196,8 +205,8 @@ export const eventData = {
    * `rule`: the rule that asks.
    */
   approval_requested: z.object({ call_id: z.string(), tool_name: z.string(), subject: z.string(), rule: z.string().nullable() }),
-  approval_granted: z.object({ call_id: z.string(), by: z.string() }),
-  approval_denied: z.object({ call_id: z.string(), by: z.string(), reason: z.string() }),
+  approval_granted: z.object({ call_id: z.string(), by: z.string(), user_id: asker.user_id }),
+  approval_denied: z.object({ call_id: z.string(), by: z.string(), reason: z.string(), user_id: asker.user_id }),
   tool_call_started: z.object({ call_id: z.string(), tool_name: z.string(), idempotent: z.boolean() }),
   tool_result_recorded: z.object({
     call_id: z.string(),
@@ -242,7 +251,7 @@ export const eventData = {
   /** `run_id` is `null` for a node that failed before it could start. */
   node_failed: teamNode.extend({ run_id: runId.nullable(), failure }),
   node_blocked: teamNode.extend({ cause_node_id: z.string() }),
-  node_cancel_requested: teamNode.extend({ reason: z.string() }),
+  node_cancel_requested: teamNode.extend({ reason: z.string(), ...asker }),
   node_cancelled: teamNode.extend({ reason: z.string() }),
   /** A remark that is worth recording and fails nothing, such as a plan that was repaired, or an unknown member that a plan named. */
   team_diagnostic_recorded: teamNode.extend({ code: z.string(), message: z.string() }),

@@ -40,7 +40,8 @@ export const tellTask: { readonly [T in TaskEvent]: Teller<T> } = {
       group: 'task',
       metadata: { retry_of: task_id, events },
     }),
-  task_cancel_requested: ({ reason }) => ofTask(`is to be cancelled: ${sentence(excerpt(reason))}`, { status: 'done', group: 'task' }),
+  task_cancel_requested: ({ reason, by }) =>
+    ofTask(`is to be cancelled${by === undefined ? '' : `, says ${excerpt(by)}`}: ${sentence(excerpt(reason))}`, { status: 'done', group: 'task' }),
   // How many owners were lost, if any were, is in the failure that follows.
   task_dead_lettered: (data) => ofTask('was given up on.', { status: 'failed', group: 'task', metadata: data }),
   task_completed: (data) => ofTask('completed.', { status: 'done', group: 'task', metadata: usageOf(data) }),

@@ -65,8 +65,12 @@ export const tellTeam: { readonly [T in TeamEvent]: Teller<T> } = {
     ofNode(of.node_id, `failed${because(failure)}`, { status: 'failed', group: 'node', metadata: { ...of, failure_class: failure.class } }),
   node_blocked: (data) =>
     ofNode(data.node_id, `is blocked: node ${data.cause_node_id} did not complete.`, { status: 'blocked', group: 'node', metadata: { ...data } }),
-  node_cancel_requested: ({ reason, ...of }) =>
-    ofNode(of.node_id, `is to be cancelled: ${sentence(excerpt(reason))}`, { status: 'done', group: 'node', metadata: { ...of } }),
+  node_cancel_requested: ({ reason, by, node_id, team_run_id }) =>
+    ofNode(node_id, `is to be cancelled${by === undefined ? '' : `, says ${excerpt(by)}`}: ${sentence(excerpt(reason))}`, {
+      status: 'done',
+      group: 'node',
+      metadata: { team_run_id, node_id },
+    }),
   node_cancelled: ({ node_id, reason }) => ofNode(node_id, `was cancelled: ${sentence(excerpt(reason))}`, { status: 'cancelled', group: 'node' }),
   team_diagnostic_recorded: ({ code, message, ...of }) =>
     ofNode(of.node_id, `has a note (${excerpt(code)}): ${sentence(excerpt(message))}`, {

@@ -1,9 +1,11 @@
-// The login at a NATS server of the user's own. Beaver's embedded server asks for none.
+// The login of a process at a NATS server: at one of the user's own, or at the embedded one.
 // It is only in the environment, as all secrets are, in the variables that the programs of NATS use.
 import { resolve } from 'node:path'
 
 /** A login at a NATS server. Paths are absolute. Everything is optional; without a login a process is anonymous. */
 export interface NatsLogin {
+  /** In whose name requests are sent. Default: what the login itself names. */
+  readonly caller?: string
   readonly user?: string
   readonly password?: string
   readonly token?: string
@@ -20,6 +22,7 @@ export interface NatsLogin {
 
 /** The environment variable of each field. */
 export const natsLoginVariables = {
+  caller: 'BEAVER_CALLER',
   user: 'NATS_USER',
   password: 'NATS_PASSWORD',
   token: 'NATS_TOKEN',
@@ -37,4 +40,9 @@ export function natsLoginOf(env: Readonly<Record<string, string | undefined>>, c
     return value === undefined ? [] : [[field, field.endsWith('File') ? resolve(cwd, value) : value]]
   })
   return Object.fromEntries(given) as NatsLogin
+}
+
+/** The environment that gives a child process this login and no other. The fields that the login lacks are empty. */
+export function natsLoginEnvironment(login: NatsLogin): Record<string, string> {
+  return Object.fromEntries(Object.entries(natsLoginVariables).map(([field, name]) => [name, login[field as keyof NatsLogin] ?? '']))
 }

@@ -1,6 +1,6 @@
 // The entry of `beaver retry` in the table of commands.
 import { Option } from 'commander'
-import type { CommandSpec } from './command-table.ts'
+import type { CommandSpec } from './command-spec.ts'
 
 export const retryCommand: CommandSpec = {
   name: 'retry',
@@ -16,5 +16,5 @@ export const retryCommand: CommandSpec = {
       .option('--since <when>', 'with --failed: only tasks that ended since then: "30m", "2h", "7d" or a time such as "2026-11-23T08:00:00Z" (default: all)')
       .option('--dry-run', 'with --failed: only show which tasks would be retried')
       .addOption(new Option('--json', 'print {tasks: [{task_id, retry_of, session_id, error}]}'))
-      .action((task: string | undefined, options: object) => run(async (globals) => (await import('./commands/retry.ts')).retry(task, options, globals))),
+      .action((task: string | undefined, options: object) => run(async (globals) => (await import('../commands/retry.ts')).retry(task, options, globals))),
 }

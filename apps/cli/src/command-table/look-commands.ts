@@ -1,0 +1,148 @@
+// The commands that look at work.
+import { Argument, Option } from 'commander'
+import { type CommandSpec, json, limit } from './command-spec.ts'
+
+export const lookCommands: readonly CommandSpec[] = [
+  {
+    name: 'tasks',
+    usage: 'tasks',
+    group: 'Look',
+    says: 'List the tasks, newest first',
+    example: 'beaver tasks --status failed',
+    build: (command, run) =>
+      command
+        .addOption(
+          new Option('--status <status>', 'only tasks in this state (default: all)').choices([
+            'submitted',
+            'running',
+            'waiting',
+            'waiting_for_approval',
+            'completed',
+            'incomplete',
+            'failed',
+            'cancelled',
+          ]),
+        )
+        .option('--session <id>', 'only tasks of this session (default: all)')
+        .addOption(limit('tasks (default 20)', 200))
+        .addOption(json('print the answer as JSON'))
+        .action((options: object) => run(async (globals) => (await import('../commands/tasks.ts')).tasks(options, globals))),
+  },
+  {
+    name: 'show',
+    usage: 'show <task>',
+    group: 'Look',
+    says: 'Show one task: agents, evidence, failures, report',
+    example: 'beaver show task_01m848rs',
+    build: (command, run) =>
+      command
+        .argument('<task>', 'the id of the task, or a unique beginning of it')
+        .addOption(limit('agents (default 200)', 512))
+        .option('--all', 'print every agent of a large team, also with its context')
+        .addOption(json('print the answer as JSON'))
+        .action((task: string, options: object) => run(async (globals) => (await import('../commands/show.ts')).show(task, options, globals))),
+  },
+  {
+    name: 'timeline',
+    usage: 'timeline <task>',
+    group: 'Look',
+    says: 'Tell what happened in a task, step by step',
+    example: 'beaver timeline task_01m848rs',
+    build: (command, run) =>
+      command
+        .argument('<task>', 'the id of the task, or a unique beginning of it')
+        .addOption(limit('steps (default: all)'))
+        .addOption(json('print one line of JSON for each step'))
+        .action((task: string, options: object) => run(async (globals) => (await import('../commands/timeline.ts')).timeline(task, options, globals))),
+  },
+  {
+    name: 'events',
+    usage: 'events <task>',
+    group: 'Look',
+    says: 'Print the events of a task as they are in the journal',
+    example: 'beaver events task_01m848rs --json',
+    build: (command, run) =>
+      command
+        .argument('<task>', 'the id of the task, or a unique beginning of it')
+        .addOption(limit('events (default: all)'))
+        .addOption(json('print one line of JSON for each event, with its data'))
+        .action((task: string, options: object) => run(async (globals) => (await import('../commands/events.ts')).events(task, options, globals))),
+  },
+  {
+    name: 'search',
+    usage: 'search <words>',
+    group: 'Look',
+    says: 'Find words in the requests, answers and tool results of tasks',
+    example: 'beaver search largest file',
+    build: (command, run) =>
+      command
+        .argument('<words...>', 'the words, all of which must occur; parts of words count, too')
+        .option('--session <id>', 'search only this session (default: all)')
+        .addOption(limit('hits (default 20)', 100))
+        .addOption(json('print the answer as JSON'))
+        .action((words: string[], options: object) => run(async (globals) => (await import('../commands/search.ts')).search(words, options, globals))),
+  },
+  {
+    name: 'plan',
+    usage: 'plan <Workflow>',
+    group: 'Look',
+    says: 'Show the graph that a workflow builds, without running it',
+    example: 'beaver plan SequentialWorkflow -f args.json',
+    more: 'Workflows: SequentialWorkflow, ConcurrentWorkflow, MixtureOfAgents, AgentRearrange, GraphWorkflow, and workflow:<file name> for a definition file of the configuration. The command needs no running system.',
+    build: (command, run) =>
+      command
+        .argument('<Workflow>', 'the name of the workflow')
+        .requiredOption('-f, --file <args.json>', 'a JSON file with the arguments of the workflow; "-" reads stdin')
+        .addOption(json('print {"ok": true, "graph": …} or {"ok": false, "error": …}'))
+        .option('--mermaid', 'print the graph as a Mermaid diagram')
+        .action((workflow: string, options: { file: string }) =>
+          run(async (globals) => (await import('../commands/plan.ts')).plan(workflow, options, globals)),
+        ),
+  },
+  {
+    name: 'schema',
+    usage: 'schema [name]',
+    group: 'Look',
+    says: 'Print the JSON Schema of a request, a query or an event',
+    example: 'beaver schema task.submit',
+    more: 'Without a name: list everything that goes over the wire. The command needs no running system.',
+    build: (command, run) =>
+      command
+        .argument('[name]', 'a request, a query, a live message or an event, such as task.submit; "query.status" if a request has the same name')
+        .addOption(json('print one line of JSON; without a name: all schemas as one document'))
+        .action((name: string | undefined, options: object) => run(async (globals) => (await import('../commands/schema.ts')).schema(name, options, globals))),
+  },
+  {
+    name: 'tools',
+    usage: 'tools list|schema',
+    group: 'Look',
+    says: 'List the tools that a profile may have, or print a schema',
+    example: 'beaver tools schema system:GraphWorkflow',
+    more: 'A profile names these ids in "tool_ids_inventory". The command needs no running system.',
+    build: (command, run) =>
+      command
+        .addArgument(new Argument('<what>', 'list all tools, or print the schema of one').choices(['list', 'schema']))
+        .argument('[id]', 'the id of the tool with its prefix, such as system:read_file or workflow:<file name>')
+        .addOption(new Option('--profile <name>', 'list only the tools of this profile'))
+        .addOption(json('list: print one line of JSON for each tool; schema: print the schema in one line'))
+        .action((what: 'list' | 'schema', id: string | undefined, options: object) =>
+          run(async (globals) => (await import('../commands/tools.ts')).tools(what, id, options, globals)),
+        ),
+  },
+  {
+    name: 'skills',
+    usage: 'skills <what>',
+    group: 'Look',
+    says: 'List the skills, show one, or check a folder of them',
+    example: 'beaver skills check skills/folder-report',
+    more: 'check tells whether a skill follows the Agent Skills standard and whether Beaver loads it. Its exit code is 0 if every skill follows all rules, else 1. The command needs no running system.',
+    build: (command, run) =>
+      command
+        .addArgument(new Argument('<what>', 'list all skills, show one, or check a folder').choices(['list', 'show', 'check']))
+        .argument('[name-or-dir]', 'show: the name of the skill; check: its folder, or a folder of skills')
+        .addOption(json('list, check: print one line of JSON for each skill; show: print the skill in one line'))
+        .action((what: 'list' | 'show' | 'check', of: string | undefined, options: object) =>
+          run(async (globals) => (await import('../commands/skills.ts')).skills(what, of, options, globals)),
+        ),
+  },
+]

@@ -1,0 +1,108 @@
+// The commands about this machine and the system.
+import { Argument, Option } from 'commander'
+import type { McpServeOptions } from '../commands/mcp.ts'
+import { portNumber } from '../number-options.ts'
+import { type CommandSpec, json } from './command-spec.ts'
+
+export const systemCommands: readonly CommandSpec[] = [
+  {
+    name: 'nats-config',
+    usage: 'nats-config',
+    group: 'System',
+    says: 'Print the users and permissions for a NATS server of your own',
+    example: 'beaver nats-config --client anna --client ben',
+    more: 'The command needs no running system. Without --keys users log in with passwords, which the server reads from its environment.',
+    build: (command, run) =>
+      command
+        .option('--client <name>', 'the name of a client; may be given several times (default: client)', (name: string, names: string[] | undefined) => [
+          ...(names ?? []),
+          name,
+        ])
+        .option('--keys <folder>', 'users log in with nkeys in this folder; those that do not exist are made')
+        .option('--account', 'print an account with these users, for a server with several tenants')
+        .addOption(json('print {namespace, tenant, users}'))
+        .action((options: object) => run(async (globals) => (await import('../commands/nats-config.ts')).natsConfig(options, globals))),
+  },
+  {
+    name: 'check',
+    usage: 'check',
+    group: 'System',
+    says: 'Check the whole journal by independent rules',
+    example: 'beaver check --export journal.ndjson',
+    more: 'Checks every event of every task by the rules of docs/reference/journal-rules.md, and compares the read model with a new one. The exit code is 0 if no rule is broken, else 1.',
+    build: (command, run) =>
+      command
+        .option('--export <file>', 'check this export instead of the running system')
+        .option('--task <id>', 'check only this task and its session (default: all tasks)')
+        .option('--projection <file>', 'the read model to compare (default: the one of this home, if it exists)')
+        .option('--no-projection', 'do not compare the read model')
+        .addOption(json('print {ok, broken, findings, notes, summary, projection}'))
+        .action((options: object) => run(async (globals) => (await import('../commands/check.ts')).check(options, globals))),
+  },
+  {
+    name: 'export',
+    usage: 'export',
+    group: 'System',
+    says: 'Write the journal and its blobs to a file',
+    example: 'beaver export --out journal.ndjson',
+    more: 'The file is NDJSON: a header, one line for each message of the journal, and one line for each blob. "beaver check --export" reads it.',
+    build: (command, run) =>
+      command
+        .option('--out <file>', 'write to this file (default: stdout)')
+        .action((options: object) => run(async (globals) => (await import('../commands/export.ts')).exportJournal(options, globals))),
+  },
+  {
+    name: 'up',
+    usage: 'up',
+    group: 'System',
+    says: 'Run the whole system on this machine until Ctrl-C',
+    example: 'beaver up',
+    more: 'Beaver starts its own NATS server, unless NATS_URL names one. Data and logs are in .beaver (see --home).',
+    build: (command, run) => command.action(() => run(async (globals) => (await import('../commands/up.ts')).up(globals))),
+  },
+  {
+    name: 'mcp',
+    usage: 'mcp',
+    group: 'System',
+    says: 'Serve the workflow tools over MCP; approve tools of servers',
+    example: 'beaver mcp --category team_workflow',
+    more: 'serve (the default) is an MCP server on stdin and stdout. It passes calls to the running system. pins lists what the tools of configured MCP servers said about themselves when Beaver first saw them. approve accepts what they say now.',
+    build: (command, run) =>
+      command
+        .addArgument(new Argument('[what]', 'what to do').choices(['serve', 'pins', 'approve']).default('serve'))
+        .argument('[server]', 'pins, approve: the name of an MCP server in the configuration')
+        .argument('[tool]', 'approve: only this tool of the server (default: all)')
+        .option('--category <id>', 'serve: which tools to offer (default: team_workflow)', 'team_workflow')
+        .option('--http', 'serve: use streamable HTTP on 127.0.0.1, and print the URL and the token on stderr; BEAVER_MCP_TOKEN sets the token')
+        .addOption(new Option('--port <n>', 'serve: the port of --http (default: a free one)').argParser(portNumber))
+        .option('--workspace <dir>', "serve: the folder in which the agents may work (default: the system's own)")
+        .addOption(json('pins: print one line of JSON for each pin; approve: print {server, approved}'))
+        .action((what: 'serve' | 'pins' | 'approve', server: string | undefined, tool: string | undefined, options: McpServeOptions & { json?: true }) =>
+          run(async (globals) => (await import('../commands/mcp.ts')).mcp({ what, server, tool }, options, globals)),
+        ),
+  },
+  {
+    name: 'status',
+    usage: 'status',
+    group: 'System',
+    says: 'Show what runs, what waits and what is wrong',
+    example: 'beaver status',
+    more: 'The exit code is 0 if nothing is wrong, else 1.',
+    build: (command, run) =>
+      command
+        .addOption(json('print the answer as JSON'))
+        .action((options: object) => run(async (globals) => (await import('../commands/status.ts')).status(options, globals))),
+  },
+  {
+    name: 'doctor',
+    usage: 'doctor',
+    group: 'System',
+    says: 'Check what Beaver needs, and say what to do',
+    example: 'beaver doctor',
+    more: 'The exit code is 0 if no check failed, else 1.',
+    build: (command, run) =>
+      command
+        .addOption(json('print the checks as JSON'))
+        .action((options: object) => run(async (globals) => (await import('../commands/doctor.ts')).doctor(options, globals))),
+  },
+]

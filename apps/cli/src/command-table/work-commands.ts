@@ -1,0 +1,157 @@
+// The commands that give work.
+import { Argument, type Command, Option } from 'commander'
+import type { TeamOptions } from '../commands/team.ts'
+import { retryCommand } from './retry-command.ts'
+import { type CommandSpec, json } from './command-spec.ts'
+
+const skill = new Option('--skill <name>', 'activate this skill (default: Beaver may choose one)')
+const profile = new Option('--profile <name>', 'the profile of the root agent (default: "profile" of the configuration)')
+const workflow = new Option('--workflow <name>', 'run this workflow without a root agent, instead of a task')
+const workflowArguments = new Option('-f, --file <args.json>', 'a JSON file with the arguments of --workflow; "-" reads stdin')
+const session = new Option('--session <id>', 'the session to which the task belongs (default: a new one)')
+const workspace = new Option('--workspace <dir>', 'the folder in which the agents may work (default: the current one)')
+const noInput = new Option('--no-input', 'refuse calls that need an approval, because nobody can answer')
+const deltas = new Option('--deltas', 'with --json: also print the answers while the models write them')
+const taskIdOption = new Option('--task-id <id>', 'an id of your own; the same id again submits no second task')
+
+export const workCommands: readonly CommandSpec[] = [
+  {
+    name: 'run',
+    usage: 'run "<task>"',
+    group: 'Work',
+    says: 'Submit a task, follow it live and print its report',
+    example: 'beaver run --up --skill folder-report "Report on this folder"',
+    more: 'If the task is "-", Beaver reads it from stdin. With --workflow, give no task. The exit code is 0 if the task completed, else 1.',
+    build: (command, run) =>
+      command
+        .argument('[task]', 'what to do, in words, in quotes')
+        .addOption(skill)
+        .addOption(profile)
+        .addOption(workflow)
+        .addOption(workflowArguments)
+        .addOption(workspace)
+        .addOption(session)
+        .addOption(taskIdOption)
+        .option('--up', 'if no system runs here, start one for this task and stop it afterwards')
+        .option('-q, --quiet', 'print only the report')
+        .addOption(noInput)
+        .addOption(json('print one line of JSON for each event, and the result as the last line'))
+        .addOption(deltas)
+        .action((task: string | undefined, options: object) => run(async (globals) => (await import('../commands/run.ts')).run(task, options, globals))),
+  },
+  {
+    name: 'submit',
+    usage: 'submit "<task>"',
+    group: 'Work',
+    says: 'Submit a task and print its id',
+    example: 'beaver submit --skill folder-report "Report on this folder"',
+    more: 'If the task is "-", Beaver reads it from stdin. With --workflow, give no task.',
+    build: (command, run) =>
+      command
+        .argument('[task]', 'what to do, in words, in quotes')
+        .addOption(skill)
+        .addOption(profile)
+        .addOption(workflow)
+        .addOption(workflowArguments)
+        .addOption(workspace)
+        .addOption(session)
+        .addOption(taskIdOption)
+        .addOption(noInput)
+        .addOption(json('print {task_id, session_id}'))
+        .action((task: string | undefined, options: object) => run(async (globals) => (await import('../commands/submit.ts')).submit(task, options, globals))),
+  },
+  {
+    name: 'team',
+    usage: 'team run -f <team.json>',
+    group: 'Work',
+    says: 'Run an AgentTeam from its configuration file',
+    example: 'beaver team run --up -f team.json "Should we ship on Friday?"',
+    more: 'The exit code is 0 if the team completed, else 1.',
+    build: (command, run) =>
+      command
+        .addArgument(new Argument('<what>', 'what to do').choices(['run']))
+        .argument('[message]', 'what the team must do, in quotes (default: "message" of the file)')
+        .requiredOption('-f, --file <team.json>', 'the JSON file that describes the team')
+        .addOption(
+          new Option('--strategy <name>', 'how the members work together (default: "strategy" of the file)').choices([
+            'leader_worker',
+            'round_robin',
+            'broadcast',
+            'sequential',
+          ]),
+        )
+        .addOption(workspace)
+        .addOption(session)
+        .addOption(taskIdOption)
+        .option('--up', 'if no system runs here, start one for this run and stop it afterwards')
+        .option('-q, --quiet', 'print only the result')
+        .addOption(noInput)
+        .addOption(json('print one line of JSON for each event of the team, and its report as the last line'))
+        .action((_: string, message: string | undefined, options: TeamOptions) =>
+          run(async (globals) => (await import('../commands/team.ts')).runTeam(message, options, globals)),
+        ),
+  },
+  {
+    name: 'watch',
+    usage: 'watch <task>',
+    group: 'Work',
+    says: 'Follow a task to its end, from its beginning',
+    example: 'beaver watch task_01m848rs',
+    build: (command, run) =>
+      command
+        .argument('<task>', 'the id of the task, or a unique beginning of it')
+        .option('-q, --quiet', 'print only the report')
+        .addOption(json('print one line of JSON for each event, and the result as the last line'))
+        .addOption(deltas)
+        .action((task: string, options: object) => run(async (globals) => (await import('../commands/watch.ts')).watch(task, options, globals))),
+  },
+  {
+    name: 'cancel',
+    usage: 'cancel <task>',
+    group: 'Work',
+    says: 'Cancel a task, or one node of its team',
+    example: 'beaver cancel task_01m848rs --node reporter',
+    more: 'If you cancel one node, the nodes that depend on it are blocked. The other nodes continue.',
+    build: (command, run) =>
+      command
+        .argument('<task>', 'the id of the task, or a unique beginning of it')
+        .option('--node <id>', 'cancel only this node of a running team; "beaver show" lists the nodes')
+        .option('--reason <text>', 'why; the journal keeps this text (default: "Cancelled from the command line.")', 'Cancelled from the command line.')
+        .addOption(json('print {task_id, node_id}'))
+        .action((task: string, options: { reason: string }) => run(async (globals) => (await import('../commands/cancel.ts')).cancel(task, options, globals))),
+  },
+  retryCommand,
+  {
+    name: 'approve',
+    usage: 'approve <task> [call]',
+    group: 'Work',
+    says: 'Allow a tool call that waits for an approval',
+    example: 'beaver approve task_01m848rs',
+    more: 'Without a call: allow the call that waits, or list the calls if several wait. Without a task: list the waiting calls of all tasks.',
+    build: (command, run) =>
+      decision(command).action((task: string | undefined, call: string | undefined, options: object) =>
+        run(async (globals) => (await import('../commands/approve.ts')).approve(task, call, options, globals)),
+      ),
+  },
+  {
+    name: 'deny',
+    usage: 'deny <task> [call]',
+    group: 'Work',
+    says: 'Refuse a tool call that waits for an approval',
+    example: 'beaver deny task_01m848rs --reason "Not that folder"',
+    more: 'Beaver tells the model. Without a call: refuse the call that waits, or list the calls if several wait.',
+    build: (command, run) =>
+      decision(command)
+        .option('--reason <text>', 'why; the model receives this text, and the journal keeps it')
+        .action((task: string | undefined, call: string | undefined, options: object) =>
+          run(async (globals) => (await import('../commands/approve.ts')).deny(task, call, options, globals)),
+        ),
+  },
+]
+
+function decision(command: Command): Command {
+  return command
+    .argument('[task]', 'the id of the task, or a unique beginning of it')
+    .argument('[call]', 'the id of the call, or a unique beginning of it')
+    .addOption(json('print {task_id, call_id, approved, by, reason}'))
+}

@@ -1,0 +1,96 @@
+// `beaver nats-config`: prints the users and permissions that Beaver needs at a NATS server of the operator's own. It needs no running system.
+import { resolve } from 'node:path'
+import { encodeToken, type Identity, identitiesWith, type NamedRole, permissionsFor, roles, userLines } from '@beaver/nats'
+import type { Config } from '@beaver/platform'
+import { contextOf, type GlobalOptions } from '../context.ts'
+
+export interface NatsConfigOptions {
+  /** The names of the clients. Default: `client`. */
+  readonly client?: readonly string[]
+  /** The folder of the keys. Keys that do not exist are made. Default: users log in with passwords. */
+  readonly keys?: string
+  /** Print an account with these users, for servers with several tenants. */
+  readonly account?: true
+  readonly json?: true
+}
+
+export async function natsConfig(options: NatsConfigOptions, globals: GlobalOptions): Promise<number> {
+  const { config, screen } = contextOf(globals)
+  const users = usersOf(config, options)
+  if (options.json === true)
+    screen.json({
+      namespace: config.namespace,
+      tenant: config.tenant,
+      users: users.map(({ role, name, publicKey: public_key, environment, permissions }) => ({ role, name, public_key, environment, permissions })),
+    })
+  else screen.print(...(options.account === true ? accountText(config, users) : usersText(config, users)))
+  return 0
+}
+
+interface User extends Omit<Identity, 'publicKey'> {
+  readonly publicKey: string | null
+  /** The lines of the server's configuration that say how the user logs in. */
+  readonly login: readonly string[]
+  /** The environment of the processes that are this user. */
+  readonly environment: Readonly<Record<string, string>>
+  readonly comment: string
+}
+
+const says: Readonly<Record<Identity['role'], string>> = {
+  client: 'submits tasks, decides about calls, and reads',
+  daemon: 'the supervisor daemon',
+  projector: 'the projector',
+  operator: 'a person who looks after the streams; may ask on behalf of users',
+}
+
+function usersOf(config: Config, { client = ['client'], keys }: NatsConfigOptions): User[] {
+  const named: NamedRole[] = roles.flatMap((role): NamedRole[] => (role === 'client' ? client.map((name) => ({ role, name })) : [{ role, name: role }]))
+  if (keys === undefined)
+    return named.map(({ role, name }) => {
+      const variable = `BEAVER_${name.toUpperCase().replace(/[^A-Z0-9]/g, '_')}_PASSWORD`
+      return {
+        ...{ role, name, publicKey: null, permissions: permissionsFor(config, { role, name }) },
+        login: [`user: ${JSON.stringify(name)}`, `password: $${variable}`],
+        environment: { NATS_USER: name, NATS_PASSWORD: `the value of ${variable}` },
+        comment: says[role],
+      }
+    })
+  const folder = resolve(keys)
+  return identitiesWith(folder, named, config).map((identity) => ({
+    ...identity,
+    login: [`nkey: ${JSON.stringify(identity.publicKey)}`],
+    environment: { NATS_NKEY: identity.file, BEAVER_CALLER: identity.name },
+    comment: says[identity.role],
+  }))
+}
+
+const header = ({ namespace, tenant }: Config): string[] => [
+  `# Users of Beaver: namespace ${JSON.stringify(namespace)}, tenant ${JSON.stringify(tenant)}. Written by "beaver nats-config".`,
+  '# A password is read from the environment of the nats-server. The server must have JetStream, and should sync always:',
+  '#   jetstream { store_dir: "…", sync_interval: always }',
+]
+
+function userText({ role, name, comment, login, environment, permissions }: User, indent: string): string[] {
+  const variables = Object.entries(environment).map(([variable, value]) => `${variable}=${value}`)
+  return [`${indent}# ${role}${role === name ? '' : ` ${name}`}: ${comment}. Its environment: ${variables.join(' ')}`, ...userLines(login, permissions, indent)]
+}
+
+function usersText(config: Config, users: readonly User[]): string[] {
+  return [...header(config), 'authorization {', '  users: [', ...users.flatMap((user) => userText(user, '    ')), '  ]', '}']
+}
+
+/** An account holds its own streams and subjects, so that nothing of a tenant is in reach of another, whatever the permissions. */
+function accountText(config: Config, users: readonly User[]): string[] {
+  const account = `BEAVER_${encodeToken(config.tenant).replaceAll('=', '_')}`
+  return [
+    ...header(config),
+    'accounts {',
+    `  ${account} {`,
+    '    jetstream: enabled',
+    '    users: [',
+    ...users.flatMap((user) => userText(user, '      ')),
+    '    ]',
+    '  }',
+    '}',
+  ]
+}

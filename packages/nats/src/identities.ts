@@ -1,0 +1,93 @@
+// The identities at the embedded server: one nkey for each role, each in a file of its own that only the home's user can read.
+// I1. A key is made once, and kept. A file that holds no key is an error, because a process that runs may use the old one.
+// I2. The client and the operator act in the name of the machine's user, so the journal names a person. Daemons and projectors act in their role's name.
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { BeaverError } from '@beaver/core'
+import { osUser } from '@beaver/platform/os-user'
+import type { NatsLogin } from '@beaver/platform/nats-login'
+import { nkeys } from '@nats-io/nats-core'
+import { inboxPrefix } from './inbox.ts'
+import { type Permissions, permissionsOf, type Role, roles } from './permissions.ts'
+import { encodeToken, subjectsOf } from './subjects.ts'
+
+/** A user of a NATS server, with what it may do. */
+export interface Identity {
+  readonly role: Role
+  /** In whose name it sends requests. */
+  readonly name: string
+  readonly publicKey: string
+  readonly permissions: Permissions
+}
+
+/** An identity whose key is in a file. */
+export type KeyedIdentity = Identity & { readonly file: string }
+export type NamedRole = Pick<Identity, 'role' | 'name'>
+
+/** For which part of Beaver a server has users. */
+export interface IdentitiesOf {
+  readonly namespace: string
+  readonly tenant: string
+}
+
+/** The folder of the keys, in the data folder of the embedded server. */
+const keysOf = (dataDir: string): string => join(dataDir, 'keys')
+const keyFile = (dataDir: string, role: Role): string => join(keysOf(dataDir), `${role}.nk`)
+
+/** The name that a role has at the embedded server. */
+function nameOf(role: Role): string {
+  return role === 'client' || role === 'operator' ? osUser() : role
+}
+
+/**
+ * The login of a role at the embedded server.
+ *
+ * @param dataDir the data folder of the embedded server
+ */
+export function embeddedLogin(dataDir: string, role: Role): NatsLogin {
+  return { nkeyFile: keyFile(dataDir, role), caller: nameOf(role) }
+}
+
+/**
+ * The identities of all roles. Keys that do not exist are made.
+ *
+ * @throws {BeaverError} `invalid_configuration` if a file holds no key
+ */
+export function embeddedIdentities(dataDir: string, of: IdentitiesOf): KeyedIdentity[] {
+  mkdirSync(keysOf(dataDir), { recursive: true, mode: 0o700 })
+  return roles.map((role) => keyed({ role, name: nameOf(role) }, keyFile(dataDir, role), of))
+}
+
+/**
+ * Identities whose keys are in this folder, each in a file of the identity's name. Keys that do not exist are made.
+ *
+ * @throws {BeaverError} `invalid_configuration` if a file holds no key
+ */
+export function identitiesWith(folder: string, named: readonly NamedRole[], of: IdentitiesOf): KeyedIdentity[] {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  return named.map((each) => keyed(each, join(folder, `${encodeToken(each.name)}.nk`), of))
+}
+
+/** What a role with this name may do. */
+export function permissionsFor({ namespace, tenant }: IdentitiesOf, { role, name }: NamedRole): Permissions {
+  return permissionsOf(role, subjectsOf(namespace, { tenant, caller: name }), inboxPrefix(name))
+}
+
+function keyed(named: NamedRole, file: string, of: IdentitiesOf): KeyedIdentity {
+  return { ...named, file, publicKey: publicKeyIn(file), permissions: permissionsFor(of, named) }
+}
+
+function publicKeyIn(file: string): string {
+  if (!existsSync(file)) {
+    // The file appears as a whole, so that a process that dies here leaves no half of a key.
+    const half = `${file}.new`
+    writeFileSync(half, nkeys.createUser().getSeed(), { mode: 0o600 })
+    renameSync(half, file)
+  }
+  chmodSync(file, 0o600)
+  try {
+    return nkeys.fromSeed(Buffer.from(readFileSync(file, 'utf8').trim())).getPublicKey()
+  } catch (cause) {
+    throw new BeaverError('invalid_configuration', `The file ${file} holds no NATS key. Remove it and start Beaver again, which makes a new one.`, { cause })
+  }
+}

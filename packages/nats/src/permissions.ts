@@ -1,0 +1,98 @@
+// What each role of Beaver may publish and receive at a NATS server. The embedded server and `beaver nats-config` use the same table.
+// P1. A role gets nothing outside its tenant, and no requests in another caller's name.
+// P2. Only a daemon writes task logs. Nobody but the operator may change, purge or delete a stream, or make a consumer that Beaver does not need.
+// P3. A process that answers requests needs no right to publish answers: the server allows the reply to what it received.
+import type { Subjects } from './subjects.ts'
+
+/**
+ * - `client`: submits tasks, decides, reads.
+ * - `daemon`: the supervisor daemon.
+ * - `projector`: the projector.
+ * - `operator`: a person who looks after the system.
+ */
+export const roles = ['client', 'daemon', 'projector', 'operator'] as const
+export type Role = (typeof roles)[number]
+
+/** The subjects of one user of a NATS server. */
+export interface Permissions {
+  readonly publish: readonly string[]
+  readonly subscribe: readonly string[]
+  /** Whether the user may answer each message that it receives once. */
+  readonly answers: boolean
+}
+
+/** @param subjects the subjects of the user's tenant, with the user's name as the caller */
+export function permissionsOf(role: Role, subjects: Subjects, inbox: string): Permissions {
+  const { stream, wakeStream } = subjects
+  const blobs = `OBJ_${subjects.blobBucket}`
+  const memory = `KV_${subjects.memoryBucket}`
+  const receive = [`${inbox}.>`]
+  const asks = [subjects.service('>'), subjects.query('>'), subjects.presenceQuestion]
+  const hears = [subjects.logs, subjects.anyEnded, subjects.anyLive]
+  switch (role) {
+    case 'client':
+      return { publish: [...asks, ...reads(stream), ...reads(blobs)], subscribe: [...receive, ...hears], answers: false }
+    case 'operator':
+      return {
+        publish: [...asks, subjects.behalf('>'), '$JS.API.INFO', ...[stream, wakeStream, blobs, memory].flatMap(administers)],
+        subscribe: [...receive, ...hears],
+        answers: false,
+      }
+    case 'projector':
+      return {
+        publish: ['$JS.API.INFO', creates(stream), ...reads(stream), ...reads(blobs)],
+        subscribe: [...receive, subjects.queries('>'), subjects.logs],
+        answers: true,
+      }
+    case 'daemon':
+      return {
+        publish: [
+          ...[subjects.logs, ...subjects.capturedWakes, subjects.anyEnded, subjects.anyLive, subjects.anyDaemon, subjects.presence],
+          ...[subjects.query('>'), `$O.${subjects.blobBucket}.>`, `$KV.${subjects.memoryBucket}.>`, '$JS.API.INFO'],
+          ...[stream, wakeStream, blobs, memory].flatMap((each) => [creates(each), ...reads(each)]),
+          ...[stream, wakeStream].flatMap(consumes),
+          ...[`$JS.API.CONSUMER.CREATE.${memory}.>`, `$JS.API.CONSUMER.DELETE.${memory}.*`, `$JS.API.CONSUMER.INFO.${memory}.*`],
+        ],
+        subscribe: [
+          ...[...receive, subjects.services('>'), subjects.behalves('>'), subjects.anyDaemon, subjects.presence, subjects.presenceQuestion],
+          ...[subjects.logs, subjects.anyEnded, `$KV.${subjects.memoryBucket}.>`],
+        ],
+        answers: true,
+      }
+    default:
+      return role satisfies never
+  }
+}
+
+/** Every request about a stream and its consumers. */
+const administers = (stream: string): string[] => [
+  `$JS.API.STREAM.*.${stream}`,
+  `$JS.API.STREAM.MSG.*.${stream}`,
+  `$JS.API.DIRECT.GET.${stream}`,
+  `$JS.API.DIRECT.GET.${stream}.>`,
+  `$JS.API.CONSUMER.*.${stream}`,
+  `$JS.API.CONSUMER.*.${stream}.>`,
+  `$JS.API.CONSUMER.MSG.NEXT.${stream}.*`,
+]
+
+const creates = (stream: string): string => `$JS.API.STREAM.CREATE.${stream}`
+
+const reads = (stream: string): string[] => [
+  `$JS.API.STREAM.INFO.${stream}`,
+  `$JS.API.STREAM.MSG.GET.${stream}`,
+  `$JS.API.DIRECT.GET.${stream}`,
+  `$JS.API.DIRECT.GET.${stream}.>`,
+]
+
+/** The rights to use the durable consumer from which daemons take tasks. */
+const consumes = (stream: string): string[] => [
+  `$JS.API.CONSUMER.CREATE.${stream}.${queueConsumer}`,
+  `$JS.API.CONSUMER.CREATE.${stream}.${queueConsumer}.>`,
+  `$JS.API.CONSUMER.INFO.${stream}.${queueConsumer}`,
+  `$JS.API.CONSUMER.MSG.NEXT.${stream}.${queueConsumer}`,
+  `$JS.ACK.${stream}.${queueConsumer}.>`,
+  `$JS.ACK.*.*.${stream}.${queueConsumer}.>`,
+]
+
+/** The durable consumer of the journal stream, and of the stream of wakes. */
+export const queueConsumer = 'daemons'

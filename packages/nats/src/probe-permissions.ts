@@ -1,0 +1,151 @@
+// Tries what an identity must not be able to do at a NATS server. Tests and `beaver doctor` use the same attempts.
+// A1. An attempt changes nothing, even if the server permits it: its content is no request that anybody carries out, and a message for a stream
+//     expects a last sequence that no stream has.
+// A2. Only a refusal by the server counts as refused. An answer, or the word that nobody listens, means that the message got through.
+import { headers, type NatsConnection, PermissionViolationError, RequestError, TimeoutError } from '@nats-io/nats-core'
+import type { Role } from './permissions.ts'
+import type { Subjects } from './subjects.ts'
+
+/** Something that a role must not do. */
+export interface Attempt {
+  /** In words, after "may not": `write a task's log`. */
+  readonly what: string
+  readonly how: 'publish' | 'subscribe'
+  readonly subject: string
+}
+
+const publish = (what: string, subject: string): Attempt => ({ what, how: 'publish', subject })
+const subscribe = (what: string, subject: string): Attempt => ({ what, how: 'subscribe', subject })
+
+/**
+ * What a role must not do in its own tenant.
+ *
+ * @param subjects the subjects of the tenant, with the identity's name as the caller
+ */
+export function beyondRole(role: Role, subjects: Subjects): Attempt[] {
+  const log = { tenant: subjects.tenant, session: 'probe', task: 'probe' } as Parameters<Subjects['log']>[0]
+  const { stream, wakeStream } = subjects
+  const asAnother = subjects.service('status').split('.').with(4, 'somebody').join('.')
+  const writesLogs = [publish('accept a task in the journal', subjects.accepted(log)), publish("write a task's log", subjects.events(log))]
+  const daemonOnly = [
+    publish('wake a task', subjects.wake(log)),
+    publish('set the alarm of a task', subjects.alarm(log)),
+    publish('announce a daemon', subjects.presence),
+    publish('command a daemon', subjects.daemon('probe')),
+    publish('announce that a task ended', subjects.ended(log)),
+    publish('publish live output', subjects.live(log)),
+    publish('write a blob', `$O.${subjects.blobBucket}.C.probe`),
+    publish('change the memory of agents', `$KV.${subjects.memoryBucket}.probe`),
+    publish('take a task from the queue', `$JS.API.CONSUMER.MSG.NEXT.${stream}.daemons`),
+    subscribe('receive requests to daemons', subjects.services('>')),
+    subscribe('receive commands to daemons', subjects.anyDaemon),
+  ]
+  const administers = [
+    ...[stream, wakeStream].flatMap((each) => [
+      publish(`delete the stream ${each}`, `$JS.API.STREAM.DELETE.${each}`),
+      publish(`purge the stream ${each}`, `$JS.API.STREAM.PURGE.${each}`),
+      publish(`change the stream ${each}`, `$JS.API.STREAM.UPDATE.${each}`),
+      publish(`restore the stream ${each}`, `$JS.API.STREAM.RESTORE.${each}`),
+    ]),
+    publish('delete an entry of the journal', `$JS.API.STREAM.MSG.DELETE.${stream}`),
+    publish('make a consumer of the journal', `$JS.API.CONSUMER.CREATE.${stream}.probe`),
+    publish('delete the queue of daemons', `$JS.API.CONSUMER.DELETE.${stream}.daemons`),
+    publish('make another stream', '$JS.API.STREAM.CREATE.probe'),
+  ]
+  const always = [
+    publish('ask in the name of somebody else', asAnother),
+    subscribe('receive the answers of others', '_INBOX_somebody.>'),
+    subscribe('receive everything', '>'),
+  ]
+  const answersQueries = subscribe('receive queries', subjects.queries('>'))
+  const forOthers = publish('ask on behalf of others', subjects.behalf('status'))
+  switch (role) {
+    case 'client':
+      return [...always, ...writesLogs, ...daemonOnly, ...administers, answersQueries, forOthers]
+    case 'operator':
+      return [...always, ...writesLogs, ...daemonOnly.filter(({ subject }) => !subject.startsWith('$JS.API.')), answersQueries]
+    case 'projector':
+      return [...always, ...writesLogs, ...daemonOnly, ...administers, forOthers, publish('submit a task', subjects.service('task.submit'))]
+    case 'daemon':
+      return [...always, ...administers, answersQueries, forOthers]
+    default:
+      return role satisfies never
+  }
+}
+
+/** What nobody of another tenant may do: read, write, ask, answer or take anything of this tenant. */
+export function ofAnotherTenant(of: Subjects): Attempt[] {
+  const log = { tenant: of.tenant, session: 'probe', task: 'probe' } as Parameters<Subjects['log']>[0]
+  const blobs = `OBJ_${of.blobBucket}`
+  return [
+    ...['task.submit', 'task.run', 'task.cancel', 'task.decide', 'task.retry', 'status'].map((name) => publish(`ask for ${name}`, of.service(name))),
+    ...['tasks', 'task', 'events', 'search', 'approvals', 'audit'].map((name) => publish(`query ${name}`, of.query(name))),
+    publish('ask on behalf of somebody', of.behalf('task.submit')),
+    publish('accept a task', of.accepted(log)),
+    publish("write a task's log", of.events(log)),
+    publish("claim a task's id", of.taskId(of.tenant, 'probe')),
+    publish('wake a task', of.wake(log)),
+    publish('set an alarm', of.alarm(log)),
+    publish('announce a daemon', of.presence),
+    publish('ask which daemons are present', of.presenceQuestion),
+    publish('command a daemon', of.daemon('probe')),
+    publish('announce the end of a task', of.ended(log)),
+    publish('publish live output', of.live(log)),
+    publish('read about the stream', `$JS.API.STREAM.INFO.${of.stream}`),
+    publish('read an entry of the journal', `$JS.API.STREAM.MSG.GET.${of.stream}`),
+    publish('read the journal', `$JS.API.DIRECT.GET.${of.stream}`),
+    publish('read the newest entry of a log', `$JS.API.DIRECT.GET.${of.stream}.${of.events(log)}`),
+    publish('take a task from the queue', `$JS.API.CONSUMER.MSG.NEXT.${of.stream}.daemons`),
+    publish('take a wake', `$JS.API.CONSUMER.MSG.NEXT.${of.wakeStream}.daemons`),
+    publish('acknowledge a task', `$JS.ACK.${of.stream}.daemons.1.1.1.1.0`),
+    publish('make a consumer', `$JS.API.CONSUMER.CREATE.${of.stream}.probe`),
+    publish('read a blob', `$JS.API.DIRECT.GET.${blobs}`),
+    publish('write a blob', `$O.${of.blobBucket}.C.probe`),
+    publish('read the memory of agents', `$JS.API.DIRECT.GET.KV_${of.memoryBucket}`),
+    publish('change the memory of agents', `$KV.${of.memoryBucket}.probe`),
+    subscribe('follow logs', of.logs),
+    subscribe('follow live output', of.anyLive),
+    subscribe('hear of the ends of tasks', of.anyEnded),
+    subscribe('receive requests', of.services('>')),
+    subscribe('receive queries', of.queries('>')),
+    subscribe('receive commands', of.anyDaemon),
+  ]
+}
+
+/** What a connection may do of these, without doing it. @throws {Error} if the connection is lost */
+export async function permitted(nc: NatsConnection, attempts: readonly Attempt[]): Promise<Attempt[]> {
+  const found: Attempt[] = []
+  // One after the other: the server names in a refusal only the subject.
+  for (const attempt of attempts) if (await isPermitted(nc, attempt)) found.push(attempt)
+  return found
+}
+
+const answerMsMax = 1_000
+
+function isPermitted(nc: NatsConnection, { how, subject }: Attempt): Promise<boolean> {
+  return how === 'publish' ? maySend(nc, subject) : mayReceive(nc, subject)
+}
+
+async function maySend(nc: NatsConnection, subject: string): Promise<boolean> {
+  const head = headers()
+  head.set('Nats-Expected-Last-Sequence', String(Number.MAX_SAFE_INTEGER))
+  try {
+    await nc.request(subject, 'This is a test of permissions. It is no request.', { timeout: answerMsMax, headers: head })
+    return true
+  } catch (error) {
+    if (error instanceof PermissionViolationError || (error instanceof Error && error.cause instanceof PermissionViolationError)) return false
+    // Nobody listens, or nobody answers what is no request: the message got through.
+    if (error instanceof TimeoutError || error instanceof RequestError) return true
+    throw error
+  }
+}
+
+async function mayReceive(nc: NatsConnection, subject: string): Promise<boolean> {
+  let refused = false
+  const subscription = nc.subscribe(subject, { callback: (error) => void (refused ||= error instanceof PermissionViolationError) })
+  await nc.flush()
+  // The refusal comes before the answer to the flush, but the client may tell of it a moment later.
+  await new Promise((resolve) => setImmediate(resolve))
+  if (!subscription.isClosed()) subscription.unsubscribe()
+  return !refused
+}
