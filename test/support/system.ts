@@ -14,7 +14,7 @@ import { type FakeProvider, fakeProvider } from './fake-provider.ts'
 import type { TestServer } from './nats.ts'
 
 export const apiKey = 'sk-test-0123456789abcdef-SECRET'
-const leaseMs = 1_000
+export const leaseMs = 1_000
 
 export interface TestSystem extends AsyncDisposable {
   readonly provider: FakeProvider
@@ -35,9 +35,13 @@ export interface TestSystem extends AsyncDisposable {
 
 let systems = 0
 
-export async function testSystem(server: TestServer, config: Record<string, unknown> = {}): Promise<TestSystem> {
-  const namespace = `n${process.pid}_${++systems}`
-  const subjects = subjectsOf(namespace, { caller: 'ada' })
+/** @param of by default a namespace of its own, and the default tenant */
+export async function testSystem(
+  server: TestServer,
+  config: Record<string, unknown> = {},
+  { namespace = `n${process.pid}_${++systems}`, tenant = 'local' }: { namespace?: string; tenant?: string } = {},
+): Promise<TestSystem> {
+  const subjects = subjectsOf(namespace, { tenant, caller: 'ada' })
   const workspace = await mkdtemp(join(tmpdir(), 'beaver-daemon-'))
   await writeFile(join(workspace, 'beaver.config.json'), JSON.stringify(config))
   const provider = await fakeProvider()
@@ -48,7 +52,7 @@ export async function testSystem(server: TestServer, config: Record<string, unkn
   const daemons: DaemonProcess[] = []
 
   async function events(taskId: string): Promise<readonly RecordedEvent[]> {
-    const log: LogId | null = await findTask(nc, subjects, 'local', taskId)
+    const log: LogId | null = await findTask(nc, subjects, tenant, taskId)
     return log === null ? [] : (await loadTask(log, { journal, blobs })).events
   }
 
@@ -80,6 +84,7 @@ export async function testSystem(server: TestServer, config: Record<string, unkn
         env: {
           NATS_URL: server.url,
           BEAVER_NAMESPACE: namespace,
+          BEAVER_TENANT: tenant,
           BEAVER_HOME: join(workspace, '.beaver'),
           OPENAI_BASE_URL: provider.url,
           OPENAI_API_KEY: apiKey,

@@ -11,7 +11,11 @@ import { type LogId, logKey } from '../ids.ts'
 import { LogReader } from './read-log.ts'
 import type { RecordedEvent, WireRecord } from './record.ts'
 
-const files = { 'journal-2026-11.ndjson': 'dfe5318dfef943ed4a973f915ca6bdd2fd8ffbd017bb67cf303180af84faad41' }
+const files = {
+  'journal-2026-11.ndjson': 'dfe5318dfef943ed4a973f915ca6bdd2fd8ffbd017bb67cf303180af84faad41',
+  // Who asked, and for whom.
+  'journal-2026-11-callers.ndjson': '62ca7224bab642360db6e094980e6c63aca40820eb70e33f222bca79fad639d1',
+}
 
 type Line = { readonly blob: string; readonly text: string } | { readonly log: LogId; readonly entry: readonly WireRecord[] }
 const textOf = (file: string): string => readFileSync(new URL(`../../test/golden/${file}`, import.meta.url), 'utf8')
@@ -84,5 +88,13 @@ it('folds the tasks to the recorded states', async () => {
     ['task-failed', 'failed', 'root failed', ''],
     ['task-retry', 'cancelled', 'root cancelled', ''],
     ['task-dead', 'failed', '', ''],
+    ['task-approvals-by', 'completed', 'root completed', ''],
+    [
+      'task-workflow-by',
+      'incomplete',
+      'find completed, stop cancelled, item-1 completed, item-2 completed',
+      'split completed, find completed, branch skipped, stop cancelled, tail blocked, end failed, item-1 completed, item-2 completed',
+    ],
+    ['task-retry-by', 'cancelled', 'root cancelled', ''],
   ])
 })
