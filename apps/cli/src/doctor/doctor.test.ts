@@ -80,7 +80,7 @@ test('what a daemon would load is counted, each fault told with its file; MCP se
       },
     }),
   )
-  const found = await checkLoaded(loadConfig({}, {}, folder))
+  const found = await checkLoaded(loadConfig({ trust: true }, {}, folder))
   expect(found.map(({ status, says }) => [status, says.replaceAll(folder, '')])).toEqual([
     ['ok', expect.stringMatching(/^\d+ skills?, \d+ tools, 0 workflow definitions, 0 profiles$/)],
     ['warn', expect.stringContaining('/skills/broken/SKILL.md: ')],
@@ -90,5 +90,5 @@ test('what a daemon would load is counted, each fault told with its file; MCP se
     ['warn', expect.stringContaining('NOT_SET_ANYWHERE is not set')],
   ])
   await writeFile(join(folder, 'beaver.config.json'), JSON.stringify({ profile: 'gone' }))
-  expect((await checkLoaded(loadConfig({}, {}, folder)))[0]).toMatchObject({ status: 'fail', says: expect.stringContaining('gone') as string })
+  expect((await checkLoaded(loadConfig({ trust: true }, {}, folder)))[0]).toMatchObject({ status: 'fail', says: expect.stringContaining('gone') as string })
 })
