@@ -60,7 +60,11 @@ export const table: Readonly<Record<string, Row>> = {
   },
 
   // What a process needs from its machine. For composition roots.
-  'packages/platform': { packages: ['core'], modules: ['zod'], node: ['child_process', 'fs', 'module', 'os', 'path', 'util', 'v8', 'worker_threads'] },
+  'packages/platform': {
+    packages: ['core'],
+    modules: ['zod'],
+    node: ['child_process', 'crypto', 'fs', 'module', 'os', 'path', 'util', 'v8', 'worker_threads'],
+  },
 
   // Twins, contract suites, a scripted model: for tests.
   'packages/testing': { packages: ['core', 'agent'], modules: ['vitest'], node: 'any' },

@@ -194,7 +194,7 @@ function keepProjector(home: string, env: Record<string, string>, closing: () =>
     while (!stopped && !closing()) {
       const started = spawn(process.execPath, [new URL('../../apps/projector/src/main.ts', import.meta.url).pathname], {
         cwd: home,
-        env: { PATH: process.env['PATH'] ?? '', ...env, BEAVER_HOME: home },
+        env: { PATH: process.env['PATH'] ?? '', BEAVER_TRUST: '1', ...env, BEAVER_HOME: home },
         stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       })
       child = started

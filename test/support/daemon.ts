@@ -27,7 +27,8 @@ export async function daemonProcess(options: {
 }): Promise<DaemonProcess> {
   const child = spawn(process.execPath, [...(options.nodeArgs ?? []), main], {
     cwd: options.cwd,
-    env: { PATH: process.env['PATH'] ?? '', ...compileCache, ...options.env },
+    // The configuration in the folder is the test's.
+    env: { PATH: process.env['PATH'] ?? '', BEAVER_TRUST: '1', ...compileCache, ...options.env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   options.onSpawn?.(child.pid ?? 0)

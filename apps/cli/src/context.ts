@@ -1,11 +1,15 @@
 // What every command starts from: its configuration and its screen.
-import { type Config, loadConfig } from '@beaver/platform'
+// C1. A command that starts work asks for consent to what the folder asks for, or refuses to work. A command that only looks never asks: it uses
+//     the safe settings, and says so if the others matter to it.
+import { type Config, loadConfig, systemKeysLeftOut, trustStoreFolder } from '@beaver/platform'
 import { type Screen, screenOf } from './screen.ts'
 
 export interface GlobalOptions {
   readonly natsUrl?: string
   readonly home?: string
   readonly config?: string
+  /** `true` with `--trust`, `false` with `--no-trust`. */
+  readonly trust?: boolean
   /** `false` with `--no-color`. */
   readonly color: boolean
 }
@@ -16,7 +20,39 @@ export interface Context {
 }
 
 /** @throws {BeaverError} `invalid_configuration` */
-export function contextOf(globals: GlobalOptions): Context {
-  const { natsUrl, home, config } = globals
-  return { config: loadConfig({ natsUrl, home, config }), screen: screenOf({ colour: globals.color }) }
+export function configOf({ natsUrl, home, config, trust }: GlobalOptions): Config {
+  return loadConfig({ natsUrl, home, config, trust })
+}
+
+const toolKeys: readonly string[] = ['tools', 'run_command.enabled', 'web_search.url']
+
+/**
+ * For a command that looks. `uses`: what it needs of the configuration.
+ *
+ * @throws {BeaverError} `invalid_configuration`
+ */
+export function contextOf(globals: GlobalOptions, uses: 'system' | 'tools' = 'system'): Context {
+  const context = { config: configOf(globals), screen: screenOf({ colour: globals.color }) }
+  const { trust } = context.config
+  const { state, folder, asked } = trust
+  const left = uses === 'system' ? systemKeysLeftOut(trust) : state === 'open' ? asked.map(({ key }) => key).filter((key) => toolKeys.includes(key)) : []
+  if (left.length > 0)
+    context.screen.warn(`Beaver leaves out ${[...new Set(left)].join(', ')} of ${folder}, which nobody trusted yet. To see it: beaver trust --show`)
+  return context
+}
+
+/**
+ * For a command that starts work.
+ *
+ * @param options `ask`: whether a person may be asked
+ * @throws {BeaverError} `invalid_configuration`, `untrusted_folder`
+ */
+export async function workingContextOf(globals: GlobalOptions, options: { readonly ask: boolean }): Promise<Context> {
+  const context = { config: configOf(globals), screen: screenOf({ colour: globals.color }) }
+  if (context.config.trust.state !== 'open') return context
+  const { settleTrust } = await import('./trust/settle-trust.ts')
+  const answers = options.ask && process.stdin.isTTY === true && process.stderr.isTTY === true
+  const terminal = answers ? { input: process.stdin, write: (text: string) => void process.stderr.write(text) } : null
+  const told = await settleTrust(context.config.trust, terminal, trustStoreFolder(process.env))
+  return { ...context, config: configOf({ ...globals, ...told }) }
 }

@@ -5,6 +5,8 @@ export const globalOptions: readonly { readonly flags: string; readonly says: st
   { flags: '--nats-url <url>', says: 'NATS URL (default: NATS_URL, configuration, what runs here)' },
   { flags: '--home <dir>', says: 'folder for data (default: BEAVER_HOME, .beaver)' },
   { flags: '--config <file>', says: 'configuration (default: BEAVER_CONFIG, beaver.config.json)' },
+  { flags: '--trust', says: 'use all of beaver.config.json in this folder (BEAVER_TRUST=1)' },
+  { flags: '--no-trust', says: 'use only its safe settings, and do not ask (BEAVER_TRUST=0)' },
   { flags: '--no-color', says: 'no colours and no spinner, as with NO_COLOR' },
 ]
 

@@ -10,7 +10,7 @@ if (!(env['BEAVER_SWITCH_OFF'] ?? '').split(',').includes('v8_flags')) setV8Flag
 // Where NODE_COMPILE_CACHE names no folder, the system's folder for temporary files.
 enableCompileCache()
 
-const [{ BeaverError, switchOff }, { loadConfig, runAsChild, secretsOf, stderrLogger }] = await Promise.all([
+const [{ BeaverError, switchOff }, { loadConfig, requireTrust, runAsChild, secretsOf, stderrLogger }] = await Promise.all([
   import('@beaver/core'),
   import('@beaver/platform'),
 ])
@@ -24,6 +24,7 @@ const blockedMsMax = 30_000
 
 await runAsChild('supervisor', async () => {
   const config = loadConfig()
+  requireTrust(config.trust)
   if (config.nats_url === undefined)
     throw new BeaverError('invalid_configuration', 'The supervisor needs a NATS server. Set NATS_URL, or run "beaver up", which starts everything.')
   const { daemonThreads } = await import('@beaver/daemon/threads')

@@ -17,10 +17,11 @@ export async function externalToolsOf(
   logger: Logger = silentLogger,
 ): Promise<OwnedExternalTools> {
   if (Object.keys(config.mcp).length === 0) return owned(embedded ?? none, async () => {})
-  const { joinExternalTools, mcpPinsFile, startMcpServers } = await import('@beaver/mcp')
+  const { joinExternalTools, mcpPinsFile, mcpReportFile, startMcpServers } = await import('@beaver/mcp')
   const mcp = await startMcpServers(config.mcp, {
     environment: process.env,
     pinsFile: mcpPinsFile(config.home),
+    reportFile: mcpReportFile(config.home),
     version: '0.1.0',
     reserved: taken,
     logger,

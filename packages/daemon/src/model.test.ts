@@ -16,7 +16,7 @@ function config(model: object, env: Record<string, string> = {}): Config {
   const folder = mkdtempSync(join(tmpdir(), 'beaver-model-'))
   folders.push(folder)
   writeFileSync(join(folder, 'beaver.config.json'), JSON.stringify({ model }))
-  return loadConfig({}, env, folder)
+  return loadConfig({ trust: true }, env, folder)
 }
 
 const local = 'http://127.0.0.1:9/v1'

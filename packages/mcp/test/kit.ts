@@ -9,6 +9,7 @@ import type { McpProgramSpec, McpServerSpec } from '../src/client/server-spec.ts
 import { type McpConnections, type McpOptions, startMcpServers } from '../src/client/start-mcp-servers.ts'
 
 export const fixture = fileURLToPath(new URL('./fixture-server.ts', import.meta.url))
+const rawFixture = fileURLToPath(new URL('./raw-server.ts', import.meta.url))
 
 export interface Bench {
   readonly folder: string
@@ -16,6 +17,8 @@ export interface Bench {
   /** What was logged. */
   readonly logged: LogLine[]
   program(mode: string, changes?: Partial<McpProgramSpec>): McpProgramSpec
+  /** The server of raw-server.ts. */
+  raw(env: Readonly<Record<string, string>>, changes?: Partial<McpProgramSpec>): McpProgramSpec
   start(servers: Readonly<Record<string, McpServerSpec>>, options?: Partial<McpOptions>): Promise<McpConnections>
   /** The lines of a file the fixture writes. */
   lines(name: 'starts' | 'calls' | 'children'): string[]
@@ -31,19 +34,21 @@ export function bench({ onTestFinished }: { onTestFinished(act: () => Promise<vo
     rmSync(folder, { recursive: true, force: true })
   })
   const pinsFile = join(folder, 'home', 'mcp-pins.json')
+  const program: Bench['program'] = (mode, changes) => ({
+    command: process.execPath,
+    args: [fixture, mode],
+    env: { FIXTURE_DIR: folder },
+    permission: 'allow',
+    timeout_ms: 30_000,
+    restarts_max: 5,
+    ...changes,
+  })
   return {
     folder,
     pinsFile,
     logged,
-    program: (mode, changes) => ({
-      command: process.execPath,
-      args: [fixture, mode],
-      env: { FIXTURE_DIR: folder },
-      permission: 'allow',
-      timeout_ms: 30_000,
-      restarts_max: 5,
-      ...changes,
-    }),
+    program,
+    raw: (env, changes) => program('', { args: [rawFixture], env: { FIXTURE_DIR: folder, ...env }, ...changes }),
     async start(servers, options) {
       const started = await startMcpServers(servers, {
         environment: { PATH: process.env['PATH'], HOME: process.env['HOME'] },

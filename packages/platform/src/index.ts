@@ -7,3 +7,6 @@ export { homeChangeTexts, type HomeChange, makeHomePrivate, makePrivateFile } fr
 export { readSystemFile, removeSystemFile, type SystemFile, writeSystemFile } from './home/system-file.ts'
 export { runAsChild, type StartedChild } from './process/lifeline.ts'
 export { stderrLogger, type StderrLoggerOptions } from './process/stderr-logger.ts'
+export { type AskedRight } from './trust/asked-rights.ts'
+export { type FolderTrust, requireTrust, systemKeysLeftOut, trustForChild, trustLines } from './trust/folder-trust.ts'
+export { revokeTrust, trustedFolder, type TrustedFolder, trustedFolders, trustFolder, trustStoreFolder } from './trust/trust-store.ts'

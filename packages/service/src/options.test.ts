@@ -18,26 +18,40 @@ const own = defineTool({ name: 'own', description: 'd', input: z.strictObject({}
 describe('the options of a service', () => {
   it('take precedence over the environment, and the environment over the file in the workspace', () => {
     const env = { NATS_URL: 'nats://env:1', OPENAI_API_KEY: 'of-env', BEAVER_HOME: 'h' }
-    expect(readOptions({ workspace, env }).config).toMatchObject({
+    expect(readOptions({ workspace, trustWorkspace: true, env }).config).toMatchObject({
       nats_url: 'nats://env:1',
       namespace: 'of_file',
       apiKey: 'of-env',
       home: join(workspace, 'h'),
     })
-    const { config } = readOptions({ workspace, env, natsUrl: 'nats://option:1', apiKey: 'of-option', home: 'mine', config: { namespace: 'of_option' } })
+    const { config } = readOptions({
+      workspace,
+      trustWorkspace: true,
+      env,
+      natsUrl: 'nats://option:1',
+      apiKey: 'of-option',
+      home: 'mine',
+      config: { namespace: 'of_option' },
+    })
     expect(config).toMatchObject({ nats_url: 'nats://option:1', namespace: 'of_option', apiKey: 'of-option', home: join(workspace, 'mine'), workspace })
   })
 
   it('add files to those of the configuration, as paths in the workspace or as URLs', () => {
-    const { config, tools } = readOptions({ workspace, env: {}, tools: ['a.ts', own, pathToFileURL('/elsewhere/b.ts')] })
+    const { config, tools } = readOptions({ workspace, trustWorkspace: true, env: {}, tools: ['a.ts', own, pathToFileURL('/elsewhere/b.ts')] })
     expect(config.tools).toEqual([join(workspace, 'a.ts'), '/elsewhere/b.ts', join(workspace, 'of-file.ts')])
     expect(tools.tools.map(({ name }) => name)).toEqual(['own'])
   })
 
+  it('use code and servers of a file that was found only if the program or the user trusts the folder', () => {
+    expect(() => readOptions({ workspace, env: {} })).toThrow(expect.objectContaining({ code: 'untrusted_folder' }))
+    expect(readOptions({ workspace, env: {}, trustWorkspace: false }).config).toMatchObject({ tools: [], namespace: 'default' })
+    expect(readOptions({ workspace, env: {}, configFile: join(workspace, 'beaver.config.json') }).config).toMatchObject({ namespace: 'of_file' })
+  })
+
   it('are refused when the service is made, not at its first task', () => {
     const refused = { code: 'invalid_configuration' }
-    expect(() => readOptions({ workspace, env: {}, config: { daemon: { tasks_max: 0 } } })).toThrow(expect.objectContaining(refused))
-    expect(() => readOptions({ workspace, env: {}, tools: [own, own] })).toThrow(expect.objectContaining(refused))
-    expect(() => readOptions({ workspace, env: {}, profiles: [{ name: '' }] })).toThrow(expect.objectContaining(refused))
+    expect(() => readOptions({ workspace, trustWorkspace: true, env: {}, config: { daemon: { tasks_max: 0 } } })).toThrow(expect.objectContaining(refused))
+    expect(() => readOptions({ workspace, trustWorkspace: true, env: {}, tools: [own, own] })).toThrow(expect.objectContaining(refused))
+    expect(() => readOptions({ workspace, trustWorkspace: true, env: {}, profiles: [{ name: '' }] })).toThrow(expect.objectContaining(refused))
   })
 })

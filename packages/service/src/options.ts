@@ -6,7 +6,7 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { AgentProfileInput, ExternalTools, Tool } from '@beaver/agent'
 import { type Logger, loggerOver } from '@beaver/core'
-import { type Config, type ConfigFile, loadConfig } from '@beaver/platform'
+import { type Config, type ConfigFile, loadConfig, requireTrust } from '@beaver/platform'
 import { defineProfile, defineWorkflow, type WorkflowInput } from './definitions.ts'
 import { ownTools } from './own-tools.ts'
 
@@ -27,6 +27,11 @@ export interface AgentServiceOptions {
   readonly config?: ConfigFile
   /** The configuration file. Default: beaver.config.json in `workspace`, if it exists. */
   readonly configFile?: string
+  /**
+   * Whether a beaver.config.json that is found in `workspace` may bring code, servers, endpoints and permissions. Default: it may if it is beside
+   * the program, or if the user trusts the folder (`beaver trust`); otherwise the service is refused.
+   */
+  readonly trustWorkspace?: boolean
   /** The key of the model's endpoint. Default: OPENAI_API_KEY. Without a key and without `model.base_url`, the simulated model answers. */
   readonly apiKey?: string
   /** Tools. A tool from `defineTool` runs in this process. A module is loaded into each worker thread. */
@@ -94,7 +99,9 @@ export function readOptions(options: AgentServiceOptions): Settings {
   const workspace = resolve(options.workspace ?? '.')
   const { natsUrl: nats_url = options.config?.nats_url, profile = options.config?.profile } = options
   const set: ConfigFile = { ...options.config, ...(nats_url === undefined ? {} : { nats_url }), ...(profile === undefined ? {} : { profile }) }
-  const config = loadConfig({ config: options.configFile, home: options.home, set }, env, workspace)
+  const { configFile, home, trustWorkspace: trust } = options
+  const config = loadConfig({ config: configFile, home, set, trust, program: process.argv[1] }, env, workspace)
+  requireTrust(config.trust, ['To use these settings, give the service the option trustWorkspace: true. To leave them out: false.'])
   const { tools = [], skills = [], profiles = [], workflows = [] } = options
   const files = (places: readonly unknown[]): string[] => places.filter(isPlace).map((place) => pathOf(place, workspace))
   const tell = options.onWarning ?? ((message: string) => process.emitWarning(message, 'BeaverService'))

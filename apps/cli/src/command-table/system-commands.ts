@@ -3,6 +3,7 @@ import { Argument, Option } from 'commander'
 import type { McpServeOptions } from '../commands/mcp.ts'
 import { portNumber } from '../number-options.ts'
 import { type CommandSpec, json } from './command-spec.ts'
+import { trustCommand } from './trust-command.ts'
 
 export const systemCommands: readonly CommandSpec[] = [
   {
@@ -81,6 +82,7 @@ export const systemCommands: readonly CommandSpec[] = [
           run(async (globals) => (await import('../commands/mcp.ts')).mcp({ what, server, tool }, options, globals)),
         ),
   },
+  trustCommand,
   {
     name: 'status',
     usage: 'status',

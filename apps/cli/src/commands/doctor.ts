@@ -1,13 +1,13 @@
 // `beaver doctor`: checks what Beaver needs. Each check is one line, with advice. Exit code 0 if nothing fails, otherwise 1.
 import { BeaverError } from '@beaver/core'
-import { loadConfig } from '@beaver/platform'
-import type { GlobalOptions } from '../context.ts'
+import { configOf, type GlobalOptions } from '../context.ts'
 import { type Finding, fail, ok } from '../doctor/check.ts'
 import { checkLoaded } from '../doctor/check-loaded.ts'
 import { checkDisk, checkLoopback, checkNatsServer, checkNode } from '../doctor/check-machine.ts'
 import { checkModel, checkModelsBeside } from '../doctor/check-model.ts'
 import { checkPermissions } from '../doctor/check-permissions.ts'
 import { checkSystem } from '../doctor/check-system.ts'
+import { checkTrust } from '../doctor/check-trust.ts'
 import { screenOf } from '../screen.ts'
 import { findingLines } from '../text/finding-lines.ts'
 
@@ -21,16 +21,15 @@ export async function doctor(options: { readonly json?: true }, globals: GlobalO
 }
 
 async function examine(globals: GlobalOptions): Promise<Finding[]> {
-  const { natsUrl, home, config: file } = globals
   try {
-    const config = loadConfig({ natsUrl, home, config: file })
+    const config = configOf(globals)
     const read = ok(
       'configuration',
       config.file === null ? 'there is no beaver.config.json here, so Beaver uses the environment and the defaults' : config.file,
     )
     const checks = [checkNatsServer(config), checkDisk(config.home), checkLoopback(), checkModel(config), checkModelsBeside(config), checkLoaded(config)]
     const found = await Promise.all([...checks, checkSystem(config), checkPermissions(config)])
-    return [read, checkNode(), ...found.flat()]
+    return [read, ...checkTrust(config.trust), checkNode(), ...found.flat()]
   } catch (error) {
     if (!(error instanceof BeaverError) || error.code !== 'invalid_configuration') throw error
     return [checkNode(), fail('configuration', error.message, 'Correct the configuration. Beaver checked nothing else.')]

@@ -18,7 +18,7 @@ export interface NamedWorkflow {
 export async function workflowNamed(name: string, globals: GlobalOptions): Promise<NamedWorkflow> {
   const tool = findTaskWorkflow(name)
   if (tool !== null && tool !== agentTeam) return tool
-  const toolset = await toolsetOf(contextOf(globals).config)
+  const toolset = await toolsetOf(contextOf(globals, 'tools').config)
   const { find, names, resolve } = taskWorkflows(toolset)
   const found = find(name)
   if (found !== null) return { name: found.name, plan: (args) => planOf(found, args, resolve) }

@@ -1,7 +1,7 @@
 // `beaver mcp pins` and `beaver mcp approve`: what MCP tools said of themselves when they were first seen, and what they say now.
 // Both commands work on the pins file. A daemon that withholds a tool reads the file again within seconds.
 import { BeaverError } from '@beaver/core'
-import { approvePins, changePins, mcpPinsFile, type Pin, type PinsRead, readPins } from '@beaver/mcp'
+import { approvePins, changePins, isNew, mcpPinsFile, type Pin, type PinsRead, readPins } from '@beaver/mcp'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import type { Screen } from '../screen.ts'
 import { oneLine } from '../text/plain-text.ts'
@@ -51,10 +51,10 @@ function pinLines(pins: readonly Pin[], { columns, style }: Pick<Screen, 'column
       [
         { title: 'SERVER', cell: (pin) => oneLine(pin.server) },
         { title: 'TOOL', cell: (pin) => oneLine(pin.tool), paint: style.cyan },
-        { title: 'STATE', cell: (pin) => (pin.changed === undefined ? 'pinned' : 'changed') },
-        { title: 'HASH', cell: (pin) => pin.hash.slice(0, 12), paint: style.dim, optional: 1 },
-        { title: 'SINCE', cell: (pin) => pin.pinned_at.slice(0, 10), optional: 2 },
-        { title: 'SAYS', cell: (pin) => oneLine(descriptionOf(pin.definition), 400), flexible: true },
+        { title: 'STATE', cell: (pin) => (pin.changed === undefined ? 'pinned' : isNew(pin) ? 'new' : 'changed') },
+        { title: 'HASH', cell: (pin) => (pin.hash === '' ? '-' : pin.hash.slice(0, 12)), paint: style.dim, optional: 1 },
+        { title: 'SINCE', cell: (pin) => (isNew(pin) ? (pin.changed?.seen_at ?? '') : pin.pinned_at).slice(0, 10), optional: 2 },
+        { title: 'SAYS', cell: (pin) => oneLine(descriptionOf(isNew(pin) ? (pin.changed?.definition ?? '') : pin.definition), 400), flexible: true },
       ],
       pins,
       { width: columns === Infinity ? 160 : columns, title: style.dim },
@@ -66,10 +66,11 @@ function pinLines(pins: readonly Pin[], { columns, style }: Pick<Screen, 'column
 const shownCharsMax = 2_000
 
 /** Whole definitions, because a person should approve the definition and not a summary of it. */
-function changeLines({ server, tool, definition, changed }: Pin): string[] {
+function changeLines(pin: Pin): string[] {
+  const { server, tool, definition, changed } = pin
   return [
-    `${oneLine(server)} ${oneLine(tool)} has changed and is withheld.`,
-    `  was  ${oneLine(definition, shownCharsMax)}`,
+    `${oneLine(server)} ${oneLine(tool)} ${isNew(pin) ? 'appeared after the server was first seen' : 'has changed'} and is withheld.`,
+    ...(isNew(pin) ? [] : [`  was  ${oneLine(definition, shownCharsMax)}`]),
     `  now  ${oneLine(changed?.definition ?? '', shownCharsMax)}`,
     `  Approve: beaver mcp approve ${oneLine(server)} ${JSON.stringify(oneLine(tool))}`,
   ]

@@ -5,8 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isMcpCategory, mcpCategories, serveMcpHttp, serveMcpStdio, type Serving, workflowServers } from '@beaver/mcp'
-import { loadConfig } from '@beaver/platform'
-import type { GlobalOptions } from '../context.ts'
+import { contextOf, type GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
 import { listenForInterrupts } from '../interrupts.ts'
 import { daemonCaller } from '../mcp/daemon-caller.ts'
@@ -41,8 +40,7 @@ async function serve(options: McpServeOptions, globals: GlobalOptions): Promise<
   if (!isMcpCategory(category))
     throw new UsageError(`There is no category ${JSON.stringify(category)}. The categories are: ${Object.keys(mcpCategories).join(', ')}.`)
   if (port !== undefined && options.http !== true) throw new UsageError('The option --port needs --http.')
-  const { natsUrl, home, config: file } = globals
-  const config = loadConfig({ natsUrl, home, config: file })
+  const { config } = contextOf(globals)
   using interrupts = listenForInterrupts()
   const caller = daemonCaller(config, { workspace: options.workspace === undefined ? undefined : resolve(options.workspace) })
   const servers = workflowServers({ category, version: ownVersion(), caller })

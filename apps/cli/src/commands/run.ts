@@ -6,7 +6,7 @@ import type { SubmitTask, SubmittedTask } from '@beaver/client'
 import { BeaverError } from '@beaver/core'
 import { commandName } from '../command-name.ts'
 import { type Connection, connect } from '../connection.ts'
-import { type Context, contextOf, type GlobalOptions } from '../context.ts'
+import { type Context, contextOf, type GlobalOptions, workingContextOf } from '../context.ts'
 import { checkLoaded, faultLines } from '../doctor/check-loaded.ts'
 import type { Finding } from '../doctor/check.ts'
 import { exitOf, type JsonLines, presentTask, printEnd, taskLines } from '../follow/present-task.ts'
@@ -40,7 +40,7 @@ export async function run(task: string | undefined, options: RunOptions, globals
 
 /** Runs a request that was checked. `lines`: what `--json` prints instead of events and result. */
 export async function runRequest(request: SubmitTask, options: FollowOptions, globals: GlobalOptions, lines: JsonLines = taskLines): Promise<number> {
-  const context = contextOf(globals)
+  const context = options.up === true ? await workingContextOf(globals, { ask: options.json !== true && options.input !== false }) : contextOf(globals)
   using interrupts = listenForInterrupts()
   let system: BorrowedSystem | null = null
   interrupts.forced.addEventListener('abort', () => {

@@ -6,7 +6,7 @@ import { shownUrl } from '@beaver/nats'
 import { commandName } from '../command-name.ts'
 import { loginAt } from '../system/find-system.ts'
 import { connect } from '../connection.ts'
-import { type Context, contextOf, type GlobalOptions } from '../context.ts'
+import { type Context, type GlobalOptions, workingContextOf } from '../context.ts'
 import type { Finding } from '../doctor/check.ts'
 import { checkLoaded, faultLines } from '../doctor/check-loaded.ts'
 import { listenForInterrupts } from '../interrupts.ts'
@@ -19,7 +19,7 @@ import { wrapWords } from '../text/wrap.ts'
 const fieldColumns = 14
 
 export async function up(globals: GlobalOptions): Promise<number> {
-  const context = contextOf(globals)
+  const context = await workingContextOf(globals, { ask: true })
   const { config, screen } = context
   using interrupts = listenForInterrupts()
   const tell = tellStatus(context)

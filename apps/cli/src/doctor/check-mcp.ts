@@ -1,16 +1,18 @@
-// Checks whether each MCP server of the configuration could be started or reached. It starts and calls none of them.
+// Checks whether each MCP server of the configuration could be started or reached, and what the daemon of this home reports of them. It starts and
+// calls none of them.
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 import { messageOf } from '@beaver/core'
-import type { Config } from '@beaver/platform'
+import type { McpReport, PinsRead } from '@beaver/mcp'
+import { type Config, isAlive } from '@beaver/platform'
 import { counted } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { type Finding, ok, warn } from './check.ts'
 
-export async function checkMcp({ mcp }: Pick<Config, 'mcp'>, environment: Readonly<Record<string, string | undefined>>): Promise<Finding[]> {
+export async function checkMcp({ mcp, home }: Pick<Config, 'mcp' | 'home'>, environment: Readonly<Record<string, string | undefined>>): Promise<Finding[]> {
   const servers = Object.entries(mcp)
   if (servers.length === 0) return []
-  const { addressOf } = await import('@beaver/mcp')
+  const { addressOf, mcpPinsFile, mcpReportFile, readMcpReport, readPins } = await import('@beaver/mcp')
   const named: string[] = []
   const faults: Finding[] = []
   for (const [name, server] of servers) {
@@ -29,7 +31,48 @@ export async function checkMcp({ mcp }: Pick<Config, 'mcp'>, environment: Readon
       faults.push(warn(`MCP ${name}`, messageOf(error), 'Until then, agents do not have its tools.'))
     }
   }
-  return [ok('MCP servers', `${counted(servers.length, 'server')} configured: ${named.join(', ')}`), ...faults]
+  return [
+    ok('MCP servers', `${counted(servers.length, 'server')} configured: ${named.join(', ')}`),
+    ...faults,
+    ...ofPins(await readPins(mcpPinsFile(home))),
+    ...ofReport(readMcpReport(mcpReportFile(home))),
+  ]
+}
+
+/** Tools that wait for an approval, whether a daemon runs or not. */
+function ofPins(read: PinsRead): Finding[] {
+  if (read.kind === 'unusable') return [warn('MCP pins', oneLine(read.message), 'Until then, agents get no tool of an MCP server.')]
+  const waiting = Map.groupBy(
+    read.pins.filter(({ changed }) => changed !== undefined),
+    ({ server }) => server,
+  )
+  return [...waiting].map(([server, pins]) =>
+    warn(
+      `MCP ${oneLine(server)}`,
+      `${counted(pins.length, 'tool')} changed or appeared and ${pins.length === 1 ? 'is' : 'are'} withheld: ${pins
+        .slice(0, 5)
+        .map(({ tool }) => oneLine(tool))
+        .join(', ')}`,
+      `Read what they say with "beaver mcp pins ${oneLine(server)}". If you agree: beaver mcp approve ${oneLine(server)}`,
+    ),
+  )
+}
+
+/** What a daemon that still runs reported. */
+function ofReport(report: McpReport | null): Finding[] {
+  if (report === null || !isAlive({ pid: report.pid, started: null })) return []
+  return report.servers.flatMap(({ name, state, left_out: leftOut, reason }): Finding[] => {
+    if (state === 'failed' || state === 'restarting')
+      return [warn(`MCP ${oneLine(name)}`, `It does not run: ${oneLine(reason ?? '')}`, 'The log of the supervisor says more.')]
+    if (leftOut === 0) return []
+    return [
+      warn(
+        `MCP ${oneLine(name)}`,
+        `Agents do not get ${counted(leftOut, 'tool')} of it. The first is ${oneLine(reason ?? '')}.`,
+        'Select the tools that you need with "tools" in the configuration of the server.',
+      ),
+    ]
+  })
 }
 
 function isProgram(command: string, { path, cwd }: { path: string; cwd: string }): boolean {

@@ -80,7 +80,13 @@ test('what a daemon would load is counted, each fault told with its file; MCP se
       },
     }),
   )
-  const found = await checkLoaded(loadConfig({}, {}, folder))
+  const home = join(folder, '.beaver')
+  await mkdir(join(home, 'run'), { recursive: true })
+  const pin = { server: 'web', tool: 'mail', hash: '', definition: '', pinned_at: '', changed: { hash: 'h', definition: '{}', seen_at: '' } }
+  await writeFile(join(home, 'mcp-pins.json'), JSON.stringify({ version: 1, pins: [pin] }))
+  const server = { name: 'files', state: 'connected', tools: 200, changed: 0, left_out: 800, reason: 't200: is beyond the bound' }
+  await writeFile(join(home, 'run', 'mcp.json'), JSON.stringify({ pid: process.pid, servers: [server] }))
+  const found = await checkLoaded(loadConfig({ trust: true }, {}, folder))
   expect(found.map(({ status, says }) => [status, says.replaceAll(folder, '')])).toEqual([
     ['ok', expect.stringMatching(/^\d+ skills?, \d+ tools, 0 workflow definitions, 0 profiles$/)],
     ['warn', expect.stringContaining('/skills/broken/SKILL.md: ')],
@@ -88,7 +94,9 @@ test('what a daemon would load is counted, each fault told with its file; MCP se
     ['ok', expect.stringMatching(/^3 servers configured: files \(no such mcp-files\), web \(127\.0\.0\.1:9\), node /)],
     ['warn', 'There is no program "no such mcp-files"'],
     ['warn', expect.stringContaining('NOT_SET_ANYWHERE is not set')],
+    ['warn', '1 tool changed or appeared and is withheld: mail'],
+    ['warn', 'Agents do not get 800 tools of it. The first is t200: is beyond the bound.'],
   ])
   await writeFile(join(folder, 'beaver.config.json'), JSON.stringify({ profile: 'gone' }))
-  expect((await checkLoaded(loadConfig({}, {}, folder)))[0]).toMatchObject({ status: 'fail', says: expect.stringContaining('gone') as string })
+  expect((await checkLoaded(loadConfig({ trust: true }, {}, folder)))[0]).toMatchObject({ status: 'fail', says: expect.stringContaining('gone') as string })
 })

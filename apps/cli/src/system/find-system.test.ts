@@ -25,7 +25,7 @@ describe('the system a command uses', () => {
     expect(findSystem(loadConfig({ home, natsUrl: 'nats://flag:1' }, { NATS_URL: 'nats://env:1' }, home)).url).toBe('nats://flag:1')
     expect(findSystem(loadConfig({ home }, { NATS_URL: 'nats://env:1' }, home)).url).toBe('nats://env:1')
     writeFileSync(join(home, 'beaver.config.json'), '{"nats_url": "nats://file:1"}')
-    expect(findSystem(loadConfig({ home }, {}, home)).url).toBe('nats://file:1')
+    expect(findSystem(loadConfig({ home, trust: true }, {}, home)).url).toBe('nats://file:1')
   })
 
   test('gets the login of the environment, and at the embedded server that of a client', () => {

@@ -17,6 +17,7 @@ import {
   natsLoginEnvironment,
   removeSystemFile,
   stderrLogger,
+  trustForChild,
   writeSystemFile,
 } from '@beaver/platform'
 import { rotateLog } from './log-file.ts'
@@ -218,6 +219,7 @@ function serviceEnvironment(config: Config, natsUrl: string, role: Role): Record
     BEAVER_NAMESPACE: config.namespace,
     BEAVER_TENANT: config.tenant,
     ...(config.file === null ? {} : { BEAVER_CONFIG: config.file }),
+    BEAVER_TRUST: trustForChild(config.trust),
     ...(config.nats_url === undefined ? natsLoginEnvironment(embeddedLogin(join(config.home, 'nats'), role)) : {}),
   }
 }

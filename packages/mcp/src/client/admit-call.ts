@@ -32,11 +32,12 @@ export function admitCall(tool: string, server: CalledServer, signal: AbortSigna
   if (signal.aborted) return refused('cancelled', `The call of ${tool} was stopped.`)
   if (link === null || state !== 'connected') return refused('mcp_server_down', downMessage(server))
   if (pinned.kind === 'withheld') return refused('tool_changed', `The tool ${tool} is withheld: ${pinned.message}`)
-  if (pinned.changed.has(tool))
-    return refused(
-      'tool_changed',
-      `The tool ${tool} of the MCP server ${name} has changed since a person approved it. A person must approve it again first. Continue without it.`,
-    )
+  if (pinned.changed.has(tool)) {
+    const why = pinned.appeared.has(tool)
+      ? 'is new. A person must approve it first'
+      : 'has changed since a person approved it. A person must approve it again first'
+    return refused('tool_changed', `The tool ${tool} of the MCP server ${name} ${why}. Continue without it.`)
+  }
   if (callsOpen >= callsOpenMax) return refused('mcp_server_busy', `${callsOpenMax} calls of the MCP server ${name} are already open. Call again later.`)
   if (definition === undefined) return refused('tool_not_available', `The MCP server ${name} has no tool ${tool} any more.`)
   return { kind: 'admitted', link, definition }

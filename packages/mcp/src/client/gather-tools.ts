@@ -2,7 +2,9 @@
 // decision and informs the listeners.
 // G1. A name means one tool of one server. The first server of the configuration gets it, and for the others the reason is kept.
 // G2. A withheld tool keeps its name and is not offered.
+// G3. What is offered together is bounded, because every request to a model contains it. The servers get their places in their order.
 import type { ExternalTool } from '@beaver/agent'
+import { boundText, ToolBudget, totalBounds } from './bound-tools.ts'
 import type { LeftOut } from './list-tools.ts'
 import { offeredName, type TakenNames } from './offered-name.ts'
 import type { SupervisedServer } from './supervise-server.ts'
@@ -17,8 +19,8 @@ export interface GatheredTools {
   readonly offered: readonly ExternalTool[]
   /** All tools, including withheld ones, by the name under which they are offered. */
   readonly known: ReadonlyMap<string, NamedTool>
-  /** For each server, the tools whose name another tool has. */
-  readonly collisions: ReadonlyMap<string, readonly LeftOut[]>
+  /** For each server, the tools whose name another tool has, and those for which there is no room. */
+  readonly leftOut: ReadonlyMap<string, readonly LeftOut[]>
 }
 
 /** The caller's deadline is later than ours by this much, so that we notice a server that hangs. */
@@ -27,16 +29,22 @@ const timeoutSlackMs = 1_000
 export function gatherTools(servers: readonly SupervisedServer[], names: TakenNames): GatheredTools {
   const offered: ExternalTool[] = []
   const known = new Map<string, NamedTool>()
-  const collisions = new Map<string, LeftOut[]>()
+  const leftOut = new Map<string, LeftOut[]>()
+  const leave = (server: string, each: LeftOut): void => void leftOut.set(server, [...(leftOut.get(server) ?? []), each])
+  const budget = new ToolBudget(totalBounds)
   for (const server of servers) {
     for (const tool of server.listed) {
       const name = offeredName(server.name, tool.name, names)
       if (known.has(name)) {
-        collisions.set(server.name, [...(collisions.get(server.name) ?? []), { tool: tool.name, reason: `its name ${name} is taken by another tool` }])
+        leave(server.name, { tool: tool.name, reason: `its name ${name} is taken by another tool` })
         continue
       }
       known.set(name, { server, tool: tool.name })
       if (!server.mayOffer(tool.name)) continue
+      if (!budget.take(tool.bytes)) {
+        leave(server.name, { tool: tool.name, reason: `is beyond the bound of all servers together (${boundText(totalBounds)})` })
+        continue
+      }
       const { description, inputSchema: parameters, idempotent } = tool
       offered.push({
         name,
@@ -48,5 +56,5 @@ export function gatherTools(servers: readonly SupervisedServer[], names: TakenNa
       })
     }
   }
-  return { offered, known, collisions }
+  return { offered, known, leftOut }
 }

@@ -16,6 +16,8 @@ export interface ListedTool {
   readonly hash: string
   /** The text that was hashed, cut to a bound, so that a person can read it. */
   readonly definition: string
+  /** What it adds to a request to a model, in bytes. */
+  readonly bytes: number
 }
 
 export interface LeftOut {
@@ -90,10 +92,12 @@ function readTool(entry: unknown): ListedTool | LeftOut {
     return { tool: read.data.name, reason: 'its inputSchema is nested too deep' }
   }
   if (schemaChars > schemaCharsMax) return { tool: read.data.name, reason: `its inputSchema is longer than ${schemaCharsMax} characters` }
+  const kept = cut(description, descriptionCharsMax)
   return {
     name: read.data.name,
-    description: cut(description, descriptionCharsMax),
+    description: kept,
     inputSchema,
+    bytes: Buffer.byteLength(JSON.stringify([read.data.name, kept, inputSchema])),
     idempotent: annotations?.readOnlyHint === true || annotations?.idempotentHint === true,
     hash: createHash('sha256').update(definition).digest('hex'),
     definition: cut(definition, definitionCharsMax),

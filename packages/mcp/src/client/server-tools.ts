@@ -2,11 +2,12 @@
 // when the server is asked for its list, and pin-keeper.ts keeps the pins.
 // T1. A new list is compared with the pins at once.
 // T2. While the pins cannot be read or stored, no tool is offered.
-// T3. A tool that changed is withheld until a person approves it.
+// T3. A tool that changed, or that appeared after its server was first seen, is withheld until a person approves it.
 // T4. When tools begin to be withheld, the log says so once.
 import type { Logger } from '@beaver/core'
 import type { Client } from '@modelcontextprotocol/client'
 import type { Pinned, PinKeeper } from '../pins/pin-keeper.ts'
+import { boundTools } from './bound-tools.ts'
 import { type ListedTool, type Listing, listTools } from './list-tools.ts'
 import { selectTools } from './select-tools.ts'
 import type { McpServerSpec } from './server-spec.ts'
@@ -26,7 +27,7 @@ export class ServerTools {
   readonly #spec: McpServerSpec
   readonly #ports: ServerToolsPorts
   #listing = nothing
-  #pinned: Pinned = { kind: 'ok', pinned: 0, changed: new Set() }
+  #pinned: Pinned = { kind: 'ok', pinned: 0, changed: new Set(), appeared: new Set() }
 
   constructor(server: string, spec: McpServerSpec, ports: ServerToolsPorts) {
     this.#server = server
@@ -60,17 +61,18 @@ export class ServerTools {
   async list(client: Client, signal: AbortSignal): Promise<void> {
     const hasTools = client.getServerCapabilities()?.tools !== undefined
     const timeoutMs = Math.max(this.#ports.listMsMax, this.#spec.timeout_ms)
-    this.#listing = hasTools ? selectTools(await listTools(client, { timeoutMs, signal }), this.#spec.tools) : nothing
+    this.#listing = hasTools ? boundTools(selectTools(await listTools(client, { timeoutMs, signal }), this.#spec.tools)) : nothing
     await this.review()
   }
 
   /** Compares the list with the pins again. */
   async review(): Promise<void> {
     const before = this.#pinned
-    const pinned = await this.#ports.pins.check(this.#server, this.#listing.tools)
+    const pinned = await this.#ports.pins.check(this.#server, this.#listing.tools, this.#spec.tools)
     this.#pinned = pinned
     if (pinned.kind === 'withheld' && (before.kind === 'ok' || before.message !== pinned.message)) this.#tellWithheld(pinned.message)
-    if (pinned.kind === 'ok') for (const tool of pinned.changed) if (before.kind !== 'ok' || !before.changed.has(tool)) this.#tellChanged(tool)
+    if (pinned.kind === 'ok')
+      for (const tool of pinned.changed) if (before.kind !== 'ok' || !before.changed.has(tool)) this.#tellChanged(tool, pinned.appeared.has(tool))
     this.#ports.onChange()
   }
 
@@ -84,11 +86,11 @@ export class ServerTools {
     this.#ports.logger.warn('mcp_tools_withheld', `The tools of the MCP server ${server} are withheld: ${reason}`, { server })
   }
 
-  #tellChanged(tool: string): void {
+  #tellChanged(tool: string, appeared: boolean): void {
     const server = this.#server
     this.#ports.logger.warn(
       'mcp_tool_changed',
-      `A tool of the MCP server ${server} has changed and is withheld. Look: beaver mcp pins. Approve: beaver mcp approve ${server}`,
+      `A tool of the MCP server ${server} ${appeared ? 'appeared after the server was first seen' : 'has changed'} and is withheld. Look: beaver mcp pins. Approve: beaver mcp approve ${server}`,
       { server, tool },
     )
   }

@@ -2,7 +2,8 @@
 // supervise-server.ts keeps one server connected, and gather-tools.ts names the tools.
 // M1. The start waits for no server.
 // M2. Listeners are informed only if the offered tools differ from those before.
-// M3. Nothing of a server outlives `close` or an ordinary end of the process.
+// M3. What is left out of the tools of a server is logged when it changes, and it is part of the status.
+// M4. Nothing of a server outlives `close` or an ordinary end of the process.
 import type { ExternalCall, ExternalResult, ExternalTool, ExternalTools } from '@beaver/agent'
 import { type Clock, type Logger, silentLogger, systemClock } from '@beaver/core'
 import { pinKeeper } from '../pins/pin-keeper.ts'
@@ -11,12 +12,15 @@ import { type GatheredTools, gatherTools } from './gather-tools.ts'
 import type { TakenNames } from './offered-name.ts'
 import type { Environment, McpServerSpec } from './server-spec.ts'
 import type { McpServerStatus } from './server-status.ts'
+import { writeMcpReport } from './status-file.ts'
 import { superviseServer, type SupervisedServer } from './supervise-server.ts'
 
 export interface McpOptions {
   /** The environment from which `$NAME` is read. */
   readonly environment: Environment
   readonly pinsFile: string
+  /** Where the status of the servers is reported. Default: nowhere. */
+  readonly reportFile?: string
   /** Our version, which servers are told. */
   readonly version: string
   /** The names of tools that are not MCP tools. */
@@ -57,7 +61,12 @@ class McpServers implements McpConnections {
   readonly #listeners = new Set<() => void>()
   readonly #supervised: SupervisedServer[] = []
   readonly #killAll = (): void => killGroups(this.#groups)
-  #gathered: GatheredTools = { offered: [], known: new Map(), collisions: new Map() }
+  #gathered: GatheredTools = { offered: [], known: new Map(), leftOut: new Map() }
+  /** How many tools of each server the log said were left out. */
+  readonly #toldLeftOut = new Map<string, number>()
+  readonly #logger: Logger
+  readonly #reportFile: string | null
+  #reported = ''
   #looking: { cancel(): void } | null = null
   #closed: Promise<void> | null = null
 
@@ -65,6 +74,8 @@ class McpServers implements McpConnections {
     const { clock = systemClock, random = Math.random, logger = silentLogger, startMsMax = 60_000, leaveMsMax = 1_500, listMsMax = 10_000 } = options
     const { environment, version, reserved = [], pinsFile } = options
     this.#clock = clock
+    this.#logger = logger
+    this.#reportFile = options.reportFile ?? null
     this.#names = { servers: Object.keys(servers), reserved: new Set(reserved) }
     const pins = pinKeeper(pinsFile, clock)
     process.once('exit', this.#killAll)
@@ -80,11 +91,12 @@ class McpServers implements McpConnections {
   }
 
   get status(): readonly McpServerStatus[] {
-    const { known, collisions } = this.#gathered
+    const { known, offered, leftOut: beyond } = this.#gathered
+    const names = new Set(offered.map(({ name }) => name))
     return this.#supervised.map((server): McpServerStatus => {
       const { leftOut, ...status } = server.status()
-      const offered = [...known.values()].filter((each) => each.server === server && server.mayOffer(each.tool)).length
-      return { ...status, tools: offered, leftOut: [...leftOut, ...(collisions.get(server.name) ?? [])] }
+      const tools = [...known].filter(([name, each]) => each.server === server && names.has(name)).length
+      return { ...status, tools, leftOut: [...leftOut, ...(beyond.get(server.name) ?? [])] }
     })
   }
 
@@ -119,8 +131,29 @@ class McpServers implements McpConnections {
     const same = JSON.stringify(gathered.offered) === JSON.stringify(before)
     this.#gathered = same ? { ...gathered, offered: before } : gathered
     this.#lookAtPins()
+    this.#tellLeftOut()
+    this.#report()
     if (same) return
     for (const listener of [...this.#listeners]) listener()
+  }
+
+  #report(): void {
+    const { status } = this
+    const text = JSON.stringify(status)
+    if (this.#reportFile === null || text === this.#reported) return
+    this.#reported = text
+    writeMcpReport(this.#reportFile, status, process.pid)
+  }
+
+  #tellLeftOut(): void {
+    for (const { name: server, leftOut } of this.status) {
+      const [first] = leftOut
+      if (leftOut.length === (this.#toldLeftOut.get(server) ?? 0)) continue
+      this.#toldLeftOut.set(server, leftOut.length)
+      if (first === undefined) continue
+      const message = `Agents do not get ${leftOut.length} of the tools of the MCP server ${server}. The first is ${first.tool} (${first.reason}).`
+      this.#logger.warn('mcp_tools_left_out', message, { server, left_out: leftOut.length })
+    }
   }
 
   #lookAtPins(): void {

@@ -66,6 +66,8 @@ interface ConnectedServer extends RunningChild {
   readonly link: Link
 }
 
+/** A server that says again and again that its list has changed is asked for it this often at most. */
+const relistMsMin = 5_000
 /** A server over HTTP is asked for its list this often. This shows whether it is gone, and changes that it cannot report. */
 const lookMs = 60_000
 
@@ -90,6 +92,8 @@ class McpServer implements SupervisedServer {
   #legacy = false
   #callsOpen = 0
   #refreshing: 'no' | 'once' | 'again' = 'no'
+  #relistedAtMs = -Infinity
+  #relisting = false
 
   constructor(name: string, spec: McpServerSpec, ports: ServerPorts) {
     const { promise: settled, resolve: settle } = Promise.withResolvers<void>()
@@ -197,7 +201,7 @@ class McpServer implements SupervisedServer {
       leaveMsMax,
       mode,
       signal,
-      onListChanged: () => void (listed === null ? null : this.#refresh(listed)),
+      onListChanged: () => void (listed === null ? null : this.#listSoon(listed)),
     })
     try {
       listed = next
@@ -211,6 +215,22 @@ class McpServer implements SupervisedServer {
 
   #list(from: Link): Promise<void> {
     return this.#tools.list(from.client, this.#stopping.signal)
+  }
+
+  /** Lists the tools again, at once if that was long ago, otherwise after a pause. What the server says until then needs no other list. */
+  async #listSoon(of: Link): Promise<void> {
+    if (this.#relisting) return
+    this.#relisting = true
+    const { clock } = this.#ports
+    try {
+      const waitMs = this.#relistedAtMs + relistMsMin - clock.now()
+      if (waitMs > 0) await pause(clock, waitMs, this.#stopping.signal)
+    } finally {
+      this.#relisting = false
+    }
+    if (this.#stopping.signal.aborted) return
+    this.#relistedAtMs = clock.now()
+    await this.#refresh(of)
   }
 
   /** Lists the tools again. A server that does not answer is ended, and so it is restarted. */

@@ -1,8 +1,9 @@
-// Pins: what every tool of an MCP server said about itself when it was first seen. A tool that says something else now is not offered until a
-// person has approved it. Pure; the file is handled in pin-file.ts.
-// P1. A tool is pinned when it is first seen.
-// P2. A pin stays when its tool disappears.
-// P3. Only `approvePins` replaces a pin.
+// Pins: what every tool of an MCP server said about itself when its server was first seen. A tool that says something else now, or that appeared
+// since, is not offered until a person has approved it. Pure; the file is handled in pin-file.ts.
+// P1. The tools of the first list of a server are pinned, and so is a tool that the configuration names, when it is first seen.
+// P2. A tool that appears later waits for an approval, as one that changed does. Its pin has no hash.
+// P3. A pin stays when its tool disappears.
+// P4. Only `approvePins` replaces a pin.
 import { z } from 'zod'
 
 const change = z.strictObject({ hash: z.string(), definition: z.string(), seen_at: z.string() })
@@ -10,7 +11,7 @@ const change = z.strictObject({ hash: z.string(), definition: z.string(), seen_a
 export const pin = z.strictObject({
   server: z.string(),
   tool: z.string(),
-  /** SHA-256 of the canonical JSON of name, description, inputSchema and annotations. */
+  /** SHA-256 of the canonical JSON of name, description, inputSchema and annotations. Empty if nobody has approved the tool yet. */
   hash: z.string(),
   /** The text that was hashed, so that a person can read it. A long text is cut. */
   definition: z.string(),
@@ -19,6 +20,9 @@ export const pin = z.strictObject({
   changed: change.optional(),
 })
 export type Pin = z.infer<typeof pin>
+
+/** Whether the tool appeared after its server was first seen, and nobody has approved it yet. */
+export const isNew = ({ hash }: Pin): boolean => hash === ''
 
 interface Seen {
   readonly name: string
@@ -31,28 +35,42 @@ export interface PinCheck {
   readonly pins: readonly Pin[] | null
   /** The tools that wait for an approval. */
   readonly changed: ReadonlySet<string>
+  /** Those of them that are new. */
+  readonly appeared: ReadonlySet<string>
 }
 
-/** @param now ISO 8601 */
-export function checkPins(pins: readonly Pin[], server: string, tools: readonly Seen[], now: string): PinCheck {
+/** @param options `now`: ISO 8601; `named`: the tools that the configuration names */
+export function checkPins(
+  pins: readonly Pin[],
+  server: string,
+  tools: readonly Seen[],
+  { now, named = [] }: { readonly now: string; readonly named?: readonly string[] | undefined },
+): PinCheck {
   const byTool = new Map(pins.filter((each) => each.server === server).map((each) => [each.tool, each]))
   const next = new Map<string, Pin>()
   const changed = new Set<string>()
+  const appeared = new Set<string>()
+  const isFirstList = byTool.size === 0
   for (const { name, hash, definition } of tools) {
     const known = byTool.get(name)
-    if (known === undefined) next.set(name, { server, tool: name, hash, definition, pinned_at: now })
-    else if (known.hash === hash) {
+    if (known === undefined && (isFirstList || named.includes(name))) next.set(name, { server, tool: name, hash, definition, pinned_at: now })
+    else if (known === undefined) {
+      appeared.add(name)
+      changed.add(name)
+      next.set(name, { server, tool: name, hash: '', definition: '', pinned_at: '', changed: { hash, definition, seen_at: now } })
+    } else if (known.hash === hash) {
       const { changed: gone, ...settled } = known
       if (gone !== undefined) next.set(name, settled)
     } else {
       changed.add(name)
+      if (isNew(known)) appeared.add(name)
       if (known.changed?.hash !== hash) next.set(name, { ...known, changed: { hash, definition, seen_at: now } })
     }
   }
-  if (next.size === 0) return { pins: null, changed }
+  if (next.size === 0) return { pins: null, changed, appeared }
   const replaced = pins.map((each) => (each.server === server ? (next.get(each.tool) ?? each) : each))
   const added = [...next.values()].filter((each) => !byTool.has(each.tool))
-  return { pins: [...replaced, ...added], changed }
+  return { pins: [...replaced, ...added], changed, appeared }
 }
 
 /** Makes what a tool says about itself now its pin. @param tool `null` means all changed tools of the server */

@@ -46,6 +46,39 @@ describe.concurrent('a tool that changed', () => {
   })
 })
 
+describe.concurrent('a tool that appears after its server was first seen', () => {
+  it('is withheld, alone, until it is approved', async (test) => {
+    const { start, raw, folder, pinsFile, logged } = bench(test)
+    const first = await start({ fix: raw({ RAW_TOOLS: '2' }) })
+    await first.settled
+    await first.close()
+    writeFileSync(join(folder, 'extra'), 'read_secrets')
+    const second = await start({ fix: raw({ RAW_TOOLS: '2' }) }, { clock: quickClock(10) })
+    await second.settled
+    const names = (): string[] => second.tools.map(({ name }) => name)
+    expect(names()).toEqual(['fix_t0', 'fix_t1'])
+    expect(await call(second, 'fix_read_secrets')).toMatchObject({
+      success: false,
+      error: 'tool_changed',
+      content: expect.stringContaining('is new') as string,
+    })
+    expect(logged.filter(({ event, message }) => event === 'mcp_tool_changed' && message.includes('appeared after'))).toHaveLength(1)
+    expect(await approve(pinsFile, 'fix')).toMatchObject({ kind: 'ok' })
+    await until('it is offered', () => names().includes('fix_read_secrets'))
+  })
+
+  it('is pinned at first sight if the configuration names it', async (test) => {
+    const { start, raw, folder } = bench(test)
+    const first = await start({ fix: raw({ RAW_TOOLS: '2' }, { tools: ['t0'] }) })
+    await first.settled
+    await first.close()
+    writeFileSync(join(folder, 'extra'), 'more')
+    const second = await start({ fix: raw({ RAW_TOOLS: '2' }, { tools: ['t0', 't1', 'more'] }) })
+    await second.settled
+    expect(second.tools.map(({ name }) => name)).toEqual(['fix_t0', 'fix_t1', 'fix_more'])
+  })
+})
+
 describe.concurrent('a pins file that cannot be read', () => {
   it('withholds all tools, says so, and is left as it is; once it is mended they are offered', async (test) => {
     const { start, program, pinsFile } = bench(test)
@@ -73,7 +106,8 @@ describe('the pins file', () => {
 
   it('loses no change of those who write it at the same time', async () => {
     const { pinsFile } = bench({ onTestFinished })
-    const add = (tool: string) => changePins(pinsFile, (pins) => checkPins(pins, 'many', [{ name: tool, hash: tool, definition: '' }], 'now').pins)
+    const add = (tool: string) =>
+      changePins(pinsFile, (pins) => checkPins(pins, `server of ${tool}`, [{ name: tool, hash: tool, definition: '' }], { now: 'now' }).pins)
     await Promise.all(Array.from({ length: 10 }, (_, i) => add(`tool ${i}`)))
     const read = await readPins(pinsFile)
     expect(read.kind === 'ok' ? read.pins.map(({ tool }) => tool).toSorted() : read).toEqual(Array.from({ length: 10 }, (_, i) => `tool ${i}`))
@@ -87,7 +121,7 @@ describe('the rules of pins', () => {
     fc.record({ kind: fc.constant('approve' as const), server: fc.constantFrom('s', 't'), tool: fc.option(fc.constantFrom('a', 'b', '__proto__')) }),
   )
 
-  it('hold whatever servers list and people approve: only what was first seen or approved is offered', () => {
+  it('hold whatever servers list and people approve: only what was in the first list or approved is offered', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
         let pins: readonly Pin[] = []
@@ -103,15 +137,16 @@ describe('the rules of pins', () => {
             continue
           }
           const tools = each.tools.map((tool) => ({ ...tool, definition: tool.hash }))
-          const checked = checkPins(pins, each.server, tools, 'now')
+          const isFirst = pins.every(({ server }) => server !== each.server)
+          const checked = checkPins(pins, each.server, tools, { now: 'now' })
           pins = checked.pins ?? pins
           for (const { name, hash } of tools) {
             const key = JSON.stringify([each.server, name])
-            if (!trusted.has(key)) trusted.set(key, hash)
+            if (isFirst) trusted.set(key, hash)
             last.set(key, hash)
             expect(checked.changed.has(name)).toBe(trusted.get(key) !== hash)
           }
-          expect(checkPins(pins, each.server, tools, 'later').pins).toBeNull()
+          expect(checkPins(pins, each.server, tools, { now: 'later' }).pins).toBeNull()
         }
       }),
     )

@@ -2,12 +2,14 @@
 // composition roots read it, once.
 // C1. Every problem is reported with its path and with the origin of the value.
 // C2. A message never contains a secret.
+// C3. What a file that was only found asks for beyond safe settings counts if its folder is trusted, and not otherwise (docs/decisions/0044).
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { BeaverError, logLevels, messageOf, type Problem, supervisors, waitMsDefault } from '@beaver/core'
 import { z } from 'zod'
 import { retries } from './retries.ts'
+import { type FolderTrust, judgeFolder } from '../trust/folder-trust.ts'
 import { type NatsLogin, natsLoginOf } from './nats-login.ts'
 
 /** An OpenAI-compatible endpoint besides the main one. Its key comes from the environment. With the main URL it may use the main key. */
@@ -197,6 +199,8 @@ export interface Config extends z.output<typeof configFile> {
   readonly workspace: string
   /** The file that was read, if there was one. */
   readonly file: string | null
+  /** Whether the whole file counts. If it does not, the other fields have only what is safe. */
+  readonly trust: FolderTrust
 }
 
 /** Settings of the command line or of a program that embeds Beaver. They come before all other sources. */
@@ -206,11 +210,15 @@ export interface ConfigFlags {
   readonly home?: string | undefined
   /** Keys of the file that a program sets. They come before the environment. A list replaces the file's list. Paths are relative to `cwd`. */
   readonly set?: ConfigFile | undefined
+  /** `true`: the folder is trusted, `false`: it is not. Default: BEAVER_TRUST, or else what the user accepted. */
+  readonly trust?: boolean | undefined
+  /** The path of a program that embeds Beaver. A configuration file beside it is as trusted as the program. */
+  readonly program?: string | undefined
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Environment variables and the keys that they set. API keys, BEAVER_CONFIG, BEAVER_HOME and BEAVER_NATS_SERVER have no key in the file. */
+/** Environment variables and the keys that they set. API keys, BEAVER_CONFIG, BEAVER_HOME, BEAVER_NATS_SERVER and BEAVER_TRUST have no key in the file. */
 export const variables: readonly { name: string; path: readonly [string] | readonly [string, string]; number?: true }[] = [
   { name: 'NATS_URL', path: ['nats_url'] },
   { name: 'BEAVER_NAMESPACE', path: ['namespace'] },
@@ -233,7 +241,9 @@ export const variables: readonly { name: string; path: readonly [string] | reado
  * @throws {BeaverError} `invalid_configuration` with every problem
  */
 export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.env, cwd = process.cwd()): Config {
-  const { file, content } = readConfigFile(flags, env, cwd)
+  const found = readConfigFile(flags, env, cwd)
+  const { file } = found
+  const { trust, content } = judgeFolder({ ...found, overridden: overriddenBy(flags, env), env, told: flags.trust, program: flags.program })
   const merged = structuredClone(content) as Record<string, unknown>
   const origins = new Map<string, string>()
   for (const { name, path, number } of variables) {
@@ -276,22 +286,45 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
     workflows: paths('workflows'),
     profiles: paths('profiles'),
     file,
+    trust,
   }
 }
 
-function readConfigFile(flags: ConfigFlags, env: Environment, cwd: string): { file: string | null; content: Record<string, unknown> } {
-  const named = flags.config ?? (env['BEAVER_CONFIG'] || undefined)
-  const file = resolve(cwd, named ?? 'beaver.config.json')
+/** Whether a flag, a variable or the program gives a value for a key, so that the file's value is not used. Groups are merged, so they never do. */
+function overriddenBy(flags: ConfigFlags, env: Environment): (key: string) => boolean {
+  const given = new Set(variables.filter(({ name }) => (env[name] ?? '') !== '').map(({ path }) => path.join('.')))
+  if (flags.natsUrl !== undefined) given.add('nats_url')
+  const collect = (set: object, prefix: string): void => {
+    for (const [key, value] of Object.entries(set) as [string, unknown][]) {
+      if (isPlain(value)) collect(value, `${prefix}${key}.`)
+      else if (value !== undefined) given.add(`${prefix}${key}`)
+    }
+  }
+  collect(flags.set ?? {}, '')
+  return (key) => given.has(key)
+}
+
+interface FoundFile {
+  readonly file: string | null
+  readonly content: Record<string, unknown>
+  /** Whether the user or a program named it. */
+  readonly named: boolean
+}
+
+function readConfigFile(flags: ConfigFlags, env: Environment, cwd: string): FoundFile {
+  const path = flags.config ?? (env['BEAVER_CONFIG'] || undefined)
+  const named = path !== undefined
+  const file = resolve(cwd, path ?? 'beaver.config.json')
   let text: string
   try {
     text = readFileSync(file, 'utf8')
   } catch (cause) {
-    if (named === undefined && (cause as NodeJS.ErrnoException).code === 'ENOENT') return { file: null, content: {} }
+    if (!named && (cause as NodeJS.ErrnoException).code === 'ENOENT') return { file: null, content: {}, named: false }
     throw new BeaverError('invalid_configuration', `The configuration file ${file} cannot be read: ${messageOf(cause)}`, { cause })
   }
   try {
     const content: unknown = JSON.parse(text)
-    if (typeof content === 'object' && content !== null && !Array.isArray(content)) return { file, content: content as Record<string, unknown> }
+    if (typeof content === 'object' && content !== null && !Array.isArray(content)) return { file, content: content as Record<string, unknown>, named }
   } catch (cause) {
     throw new BeaverError('invalid_configuration', `The configuration file ${file} is not JSON: ${messageOf(cause)}`, { cause })
   }

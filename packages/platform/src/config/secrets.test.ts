@@ -14,5 +14,5 @@ it('are the keys, what a URL carries, and the variables MCP servers are given', 
   }
   writeFileSync(join(folder, 'beaver.config.json'), JSON.stringify({ mcp }))
   const env = { OPENAI_API_KEY: 'sk-main', NATS_URL: 'nats://user:pass%40word@a:1, nats://token@b:2', WEB_TOKEN: 'web-token', FILES_KEY: 'files-key' }
-  expect(secretsOf(loadConfig({}, env, folder), env).toSorted()).toEqual(['files-key', 'pass@word', 'sk-main', 'token', 'web-token'])
+  expect(secretsOf(loadConfig({ trust: true }, env, folder), env).toSorted()).toEqual(['files-key', 'pass@word', 'sk-main', 'token', 'web-token'])
 })

@@ -1,0 +1,52 @@
+// What the MCP servers of a daemon are like, in a file of its home, so that the doctor can tell it without asking the daemon.
+// F1. The file is a report: nothing depends on it, so a fault in writing it is no failure.
+// F2. It names the process that wrote it. Whoever reads it checks that this process still runs.
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { z } from 'zod'
+import type { McpServerStatus } from './server-status.ts'
+
+const file = z.object({
+  pid: z.number(),
+  servers: z.array(
+    z.object({
+      name: z.string(),
+      state: z.enum(['starting', 'connected', 'restarting', 'failed', 'stopped']),
+      tools: z.number(),
+      changed: z.number(),
+      left_out: z.number(),
+      /** Why the first tool was left out, or why the server is not connected. */
+      reason: z.string().nullable(),
+    }),
+  ),
+})
+export type McpReport = z.infer<typeof file>
+
+export const mcpReportFile = (home: string): string => join(home, 'run', 'mcp.json')
+
+export function writeMcpReport(path: string, status: readonly McpServerStatus[], pid: number): void {
+  const servers = status.map(({ name, state, tools, changed, leftOut: [first, ...more], lastError }) => ({
+    name,
+    state,
+    tools,
+    changed: changed.length,
+    left_out: first === undefined ? 0 : more.length + 1,
+    reason: state === 'connected' && lastError === null ? (first === undefined ? null : `${first.tool}: ${first.reason}`) : lastError,
+  }))
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    writeFileSync(`${path}.${pid}`, JSON.stringify({ pid, servers }), { mode: 0o600 })
+    renameSync(`${path}.${pid}`, path)
+  } catch {
+    rmSync(`${path}.${pid}`, { force: true })
+  }
+}
+
+/** `null` if there is no report. */
+export function readMcpReport(path: string): McpReport | null {
+  try {
+    return file.parse(JSON.parse(readFileSync(path, 'utf8')))
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,182 @@
+// What a project's configuration file asks for beyond what Beaver gives a folder by itself: code, servers, places where data goes, permissions.
+// R1. A key counts without consent only if the table says so. A key that the table does not know is withheld.
+// R2. What is withheld makes the rest stricter or smaller, never wider: of the permission rules only those that allow are withheld, and an
+//     endpoint is withheld as a whole, so that no name of a model goes to another endpoint.
+// R3. Texts come from strangers. They are one line, without control characters, and bounded.
+
+/** What somebody gives to a folder if they trust it. The kinds are in the order in which a person is told about them. */
+const rightKinds = ['code', 'server', 'endpoint', 'permission', 'other'] as const
+
+/** One thing that a configuration file asks for. */
+export interface AskedRight {
+  readonly kind: (typeof rightKinds)[number]
+  /** The key of the file, such as `model.base_url`. */
+  readonly key: string
+  /** What would happen, without a subject and without a full stop: `runs the module tool.ts`. */
+  readonly says: string
+}
+
+export interface SplitContent {
+  /** What counts without consent. */
+  readonly safe: Record<string, unknown>
+  readonly asked: readonly AskedRight[]
+  /** The values that need consent, by key, also those that are overridden: the same file has the same settings in every environment. */
+  readonly settings: Readonly<Record<string, unknown>>
+}
+
+type Value = unknown
+/** Says what a value asks for. An empty list: it asks for nothing. */
+type Teller = (value: Value) => readonly Omit<AskedRight, 'key'>[]
+
+const host = (value: Value): string => URL.parse(String(value))?.host || String(value)
+const text = (value: Value): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
+const listOf = (value: Value): readonly Value[] => (Array.isArray(value) ? value : [value])
+const fieldsOf = (value: Value): Readonly<Record<string, unknown>> => (isPlain(value) ? value : {})
+const endpoint: Teller = (value) => [{ kind: 'endpoint', says: `sends prompts and the key of the model to ${host(value)}` }]
+const endpointBeside: Teller = (value) => {
+  const { base_url } = fieldsOf(value)
+  return isPlain(value) && base_url === undefined ? [] : endpoint(base_url ?? value)
+}
+
+/** Every key of the configuration. `null`: it counts without consent, because it only bounds, names or tells something. */
+export const consentOf: Readonly<Record<string, Teller | null>> = {
+  nats_url: (value) => [
+    {
+      kind: 'endpoint',
+      says: `connects to the NATS server ${text(value)
+        .split(',')
+        .map((url) => host(url.trim()))
+        .join(', ')} with your login`,
+    },
+  ],
+  namespace: (value) => [{ kind: 'endpoint', says: `works in the namespace ${text(value)}` }],
+  tenant: (value) => [{ kind: 'endpoint', says: `works for the tenant ${text(value)}` }],
+  'model.base_url': endpoint,
+  'model.name': null,
+  'model.timeout_ms': null,
+  'model.idle_ms': null,
+  'model.fallback': endpointBeside,
+  'model.auxiliary': endpointBeside,
+  'model.embeddings': endpointBeside,
+  'model.requests_per_minute_max': null,
+  'model.tokens_per_minute_max': null,
+  'model.circuit_failures_max': null,
+  'model.circuit_open_ms': null,
+  provider_outage_ms_max: null,
+  provider_limit_ms_max: null,
+  retries: null,
+  prices: null,
+  'daemon.worker_threads': null,
+  'daemon.worker_heap_mb_max': null,
+  'daemon.tasks_max': null,
+  'daemon.lease_ms': null,
+  'daemon.drain_ms': null,
+  'daemon.owners_lost_max': null,
+  'log.level': null,
+  'agent.tool_iterations_max': null,
+  'agent.node_tool_iterations_max': null,
+  'agent.tool_timeout_ms': null,
+  'agent.skill_selection': null,
+  'team.concurrent_nodes_max': null,
+  'team.agents_max': null,
+  'team.edges_max': null,
+  'team.runs_max': null,
+  'team.deadline_ms': null,
+  'team.node_deadline_ms': null,
+  'memory.memory_chars_max': null,
+  'memory.user_chars_max': null,
+  'permissions.rules': (value) => allowing(value).map((rule) => ({ kind: 'permission', says: `allows calls without asking: ${ruleText(rule)}` })),
+  'permissions.unattended': null,
+  'permissions.wait_ms_max': null,
+  'web_search.url': (value) => [{ kind: 'endpoint', says: `sends searches to ${host(value)}` }],
+  'web_search.timeout_ms': null,
+  'web_fetch.private_hosts': (value) =>
+    listOf(value).length === 0 ? [] : [{ kind: 'permission', says: `lets agents fetch from private hosts: ${listOf(value).map(text).join(', ')}` }],
+  'web_fetch.bytes_max': null,
+  'web_fetch.timeout_ms': null,
+  'run_command.enabled': (value) => (value === false ? [] : [{ kind: 'permission', says: 'lets agents run programs (run_command)' }]),
+  'run_command.timeout_ms': null,
+  'run_command.output_bytes_max': null,
+  mcp: (value) =>
+    isPlain(value) ? Object.entries(value).map(([name, server]) => serverRight(name, fieldsOf(server))) : [{ kind: 'server', says: text(value) }],
+  skills: null,
+  tools: (value) => listOf(value).map((module) => ({ kind: 'code', says: `runs the module ${text(module)}` })),
+  workflows: null,
+  profiles: null,
+  profile: null,
+}
+
+/** Splits the content of a file. `overridden` says whether the user gave this key elsewhere, so that the file's value is not used and asks for nothing. */
+export function splitContent(content: Readonly<Record<string, unknown>>, overridden: (key: string) => boolean = () => false): SplitContent {
+  const asked: AskedRight[] = []
+  const settings: Record<string, unknown> = {}
+  const walk = (value: Readonly<Record<string, unknown>>, prefix: string): Record<string, unknown> => {
+    const safe: [string, unknown][] = []
+    for (const [name, inner] of Object.entries(value)) {
+      const key = `${prefix}${name}`
+      const consent = Object.hasOwn(consentOf, key) ? consentOf[key] : undefined
+      if (consent === undefined && isPlain(inner) && isGroup(key)) {
+        safe.push([name, walk(inner, `${key}.`)])
+        continue
+      }
+      const rights = consent === null ? [] : (consent ?? unknownKey(key))(inner)
+      if (rights.length === 0) {
+        safe.push([name, inner])
+        continue
+      }
+      settings[key] = inner
+      if (overridden(key)) continue
+      asked.push(...rights.map(({ kind, says }) => ({ kind, key: printable(key), says: printable(says) })))
+      if (key === 'permissions.rules') safe.push([name, restricting(inner)])
+    }
+    // `__proto__` from JSON stays a key.
+    return Object.fromEntries(safe)
+  }
+  const safe = walk(content, '')
+  return { safe, asked: asked.toSorted((a, b) => rightKinds.indexOf(a.kind) - rightKinds.indexOf(b.kind)), settings }
+}
+
+const isGroup = (key: string): boolean => Object.keys(consentOf).some((each) => each.startsWith(`${key}.`))
+const unknownKey =
+  (key: string): Teller =>
+  (value) => [{ kind: 'other', says: `sets ${key} to ${text(value)}` }]
+
+const allowing = (rules: Value): readonly Value[] => listOf(rules).filter((rule) => !isRestricting(rule))
+const restricting = (rules: Value): readonly Value[] => (Array.isArray(rules) ? rules : []).filter(isRestricting)
+const isRestricting = (rule: Value): boolean => ['ask', 'deny'].includes(String(fieldsOf(rule)['decision']))
+
+function ruleText(rule: Value): string {
+  const { tool, pattern } = fieldsOf(rule)
+  return tool === undefined ? text(rule) : `${text(tool)}${pattern === undefined ? '' : ` (${text(pattern)})`}`
+}
+
+function serverRight(name: string, server: Readonly<Record<string, unknown>>): Omit<AskedRight, 'key'> {
+  const { command, args, url, env, headers, permission } = server
+  const does =
+    url === undefined ? `starts the program ${[command, ...(args === undefined ? [] : listOf(args))].map(text).join(' ')}` : `connects to ${host(url)}`
+  const given = [...new Set([env, headers].flatMap((values) => Object.values(fieldsOf(values))).flatMap(variablesIn))]
+  return {
+    kind: 'server',
+    says: [
+      `${does} as MCP server ${name}`,
+      ...(given.length === 0 ? [] : [`gives it ${given.join(', ')}`]),
+      ...(permission === 'allow' ? ['allows its tools without asking'] : []),
+    ].join(', '),
+  }
+}
+
+const variablesIn = (value: Value): readonly string[] => [...text(value).matchAll(/\$\{?([A-Za-z_][A-Za-z0-9_]*)/g)].map(([, name = '']) => `$${name}`)
+
+const charsMax = 300
+
+function printable(says: string): string {
+  const line = says
+    .slice(0, 4_000)
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
+    .toWellFormed()
+  return line.length <= charsMax ? line : `${line.slice(0, charsMax)}… (${says.length} characters)`
+}
+
+function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
