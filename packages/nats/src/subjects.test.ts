@@ -105,7 +105,7 @@ describe('a subject', () => {
   it('is captured by the journal stream if it is to be kept, and not if it is not', () => {
     const log = { tenant: 't', session: 's', task: 'x' } as LogId
     const kept = (subject: string): boolean => subjects.captured.some((filter) => matches(filter, subject))
-    expect([subjects.accepted(log), subjects.events(log), subjects.taskId('t', 'x')].map(kept)).toEqual([true, true, true])
+    expect([subjects.accepted(log), subjects.events(log), subjects.taskId('t', 'x'), subjects.system('keys')].map(kept)).toEqual([true, true, true, true])
     expect([subjects.live(log), subjects.ended(log), subjects.service('task.submit'), subjects.query('x'), subjects.daemon('d')].map(kept)).toEqual([
       false,
       false,
@@ -119,6 +119,13 @@ describe('a subject', () => {
   it('of the longest ids stays below what a nats-server takes (4,096 bytes a control line)', () => {
     const longest = '会'.repeat(128)
     expect(subjects.accepted({ tenant: '会'.repeat(64), session: longest, task: longest } as LogId).length).toBeLessThan(3_500)
+  })
+
+  it('of a system log is no entry of a task, whatever the ids of tasks are', () => {
+    expect(subjects.isEntry(subjects.system('keys'))).toBe(false)
+    expect(subjects.systemNameOf(subjects.system('keys'))).toBe('keys')
+    expect(subjects.systemNameOf(`${subjects.system('keys')}.more`)).toBeNull()
+    fc.assert(fc.property(logs, (log) => subjects.systemNameOf(subjects.accepted(log)) === null))
   })
 
   it('of two namespaces never meet', () => {

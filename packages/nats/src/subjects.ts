@@ -1,7 +1,7 @@
 // Builds all NATS subjects and stream names. No other file does.
 // N1. A foreign id becomes exactly one token, and decodes to the same id.
 // N2. No raw id is ever part of a subject.
-import { BeaverError, type LogId, type SessionId } from '@beaver/core'
+import { BeaverError, isSystemLogName, type LogId, type SessionId, type SystemLogName } from '@beaver/core'
 
 /** Keeps letters, digits, `-` and `_`. Every other byte of the UTF-8 text becomes `=XX`. */
 export function encodeToken(id: string): string {
@@ -34,6 +34,12 @@ export interface Subjects {
   readonly entries: readonly string[]
   /** Everything in all logs. */
   readonly logs: string
+  /** The entries of a system log, which is no task. */
+  system(name: SystemLogName): string
+  /** Everything in all system logs. */
+  readonly systemLogs: string
+  /** The name of the system log of a subject; `null` for every other subject. */
+  systemNameOf(subject: string): SystemLogName | null
   /** Whether a subject belongs to an entry. */
   isEntry(subject: string): boolean
   /** The first entries of all logs. Daemons take tasks from them, in the order of acceptance. */
@@ -91,10 +97,16 @@ export function subjectsOf(namespace: string): Subjects {
     wakeStream: `BEAVER_${namespace}_WAKE`,
     blobBucket: `BEAVER_${namespace}_BLOBS`,
     memoryBucket: `BEAVER_${namespace}_MEMORY`,
-    captured: [`${root}.log.>`],
+    captured: [`${root}.log.>`, `${root}.system.>`],
     capturedWakes: [`${root}.wake.>`, `${root}.alarm.>`],
     entries: [`${root}.log.*.*.*.accepted`, `${root}.log.*.*.*.events`],
     logs: `${root}.log.>`,
+    system: (name) => `${root}.system.${name}`,
+    systemLogs: `${root}.system.>`,
+    systemNameOf(subject) {
+      const name = subject.startsWith(`${root}.system.`) ? subject.slice(`${root}.system.`.length) : ''
+      return isSystemLogName(name) ? name : null
+    },
     isEntry: (subject) => subject.startsWith(`${root}.log.`) && subject.split('.').length === entryTokens,
     acceptances: `${root}.log.*.*.*.accepted`,
     accepted: (log) => `${root}.log.${task(log)}.accepted`,
