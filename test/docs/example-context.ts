@@ -1,10 +1,11 @@
 // What an example may use without making it: a running Beaver, and what one task of it left in the journal.
 // `run-examples.ts` sets the folder; the simulated model answers.
 import { join } from 'node:path'
-import { type BlobStore, type ExecutionGraph, foldTask, type Journal, type LogId, type RecordedEvent, type RunState } from '@beaver/core'
+import { type BlobStore, type ExecutionGraph, foldTask, type Journal, type LogId, type RecordedEvent, type RunState, type SystemLog } from '@beaver/core'
 import type { BeaverClient } from '@beaver/client'
 import { connectNats, embeddedLogin, findTask, natsBlobStore, natsJournal, subjectsOf } from '@beaver/nats'
 import { AgentService } from '@beaver/service'
+import { memorySystemLog } from '@beaver/testing'
 import { sequentialWorkflow } from '@beaver/workflows'
 
 const service = new AgentService({ onWarning: () => {} })
@@ -50,6 +51,9 @@ if (found === null) throw new Error('The task has no log.')
 export const log: LogId = found
 export const journal: Journal = await natsJournal(writer, subjects)
 export const blobs: BlobStore = await natsBlobStore(writer, subjects)
+
+/** A system log without entries. */
+export const systemLog: SystemLog = memorySystemLog()
 
 export async function close(): Promise<void> {
   await nc.close()

@@ -14,6 +14,7 @@ import type { Finding, Report, Rule } from './rules.ts'
 import type { JournalAbout, JournalSource, StreamMessage } from './source.ts'
 import { judgeEnd, judgeTask } from './task-rules.ts'
 import { judgeTeam } from './team-rules.ts'
+import { SystemTrails } from './system-trails.ts'
 import type { Trail } from './trail.ts'
 
 /** The options of a check. */
@@ -82,6 +83,7 @@ class Check {
   readonly #source: JournalSource
   readonly #options: CheckOptions
   readonly #logs = new LogSet()
+  readonly #systemLogs = new SystemTrails()
   readonly #findings: Finding[] = []
   readonly #broken: Partial<Record<Rule, number>> = {}
   #messages = 0
@@ -104,6 +106,7 @@ class Check {
       this.#follow(message)
       if ('log' in place) await this.#takeEntry(message, { ...place, entry }, blobs)
       else if (place.kind === 'id') this.#takeIdClaim(message, place)
+      else if (place.kind === 'system') this.#takeSystemEntry(message, place.name, entry)
       else if (place.kind === 'unknown')
         this.#report({ ...nowhere, sequence: message.sequence }, 'subject', `the subject ${message.subject} is none of a journal`)
     }
@@ -192,6 +195,16 @@ class Check {
     const report = this.#reportAt({ task_id: task, session_id: session, taskseq: null, sequence })
     if (session === null) report('entry', `the claim on the id ${task} names no session`)
     else this.#logs.claimId(tenant, task, session, report)
+  }
+
+  #takeSystemEntry({ sequence }: StreamMessage, name: string, entry: ReadEntry): void {
+    const report = this.#reportAt({ ...nowhere, sequence })
+    if (entry.kind === 'unreadable') return report('entry', `the entry of the system log ${name} is not a batch of records: ${entry.why}`)
+    if (entry.canonicalFault !== null) report('canonical', `the entry of the system log ${name} is not canonical JSON: ${entry.canonicalFault}`)
+    for (const each of entry.records) {
+      this.#events++
+      this.#systemLogs.judge(name, each, this.#reportAt({ ...nowhere, sequence, taskseq: each.record.taskseq }))
+    }
   }
 
   #noteOf(trail: Trail): Note[] {

@@ -15,12 +15,17 @@ export type Place =
   | { readonly kind: 'accepted' | 'events'; readonly log: LogPlace }
   /** A claim on the id of a task that is in a session with another name. */
   | { readonly kind: 'id'; readonly tenant: string; readonly task: string }
+  /** The entry of a system log, which is no task. */
+  | { readonly kind: 'system'; readonly name: string }
   | { readonly kind: 'unknown' }
+
+const systemLogs: ReadonlySet<string> = new Set(['keys', 'checkpoints', 'redactions'])
 
 /** The place that a subject names; `unknown` if it is not a subject of a journal. */
 export function placeOf(subject: string): Place {
   const [, , area, ...tokens] = subject.split('.')
   const [tenant, session, task, part, end] = tokens.map(idOf)
+  if (area === 'system' && session !== undefined && tokens.length === 2) return systemLogs.has(session) ? { kind: 'system', name: session } : { kind: 'unknown' }
   if (area !== 'log' || tenant === undefined || session === undefined || task === undefined) return { kind: 'unknown' }
   if (tokens.length === 5 && part === 'id' && end === 'claimed' && session === task) return { kind: 'id', tenant, task }
   return tokens.length === 4 && (part === 'accepted' || part === 'events') ? { kind: part, log: { tenant, session, task } } : { kind: 'unknown' }

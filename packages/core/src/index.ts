@@ -22,6 +22,17 @@ export {
   visibleEventTypes,
   type Asker,
 } from './events/catalog.ts'
+export {
+  isSystemLogName,
+  type KeyRole,
+  keyRole,
+  type SystemDataOf,
+  type SystemEvent,
+  type SystemEventType,
+  type SystemLogName,
+  systemLogNames,
+  systemLogOf,
+} from './events/system-catalog.ts'
 export { evaluateEvidence } from './evidence/evaluate.ts'
 export { withoutFence } from './evidence/output-schema.ts'
 export { compilePattern } from './evidence/pattern.ts'
@@ -130,6 +141,17 @@ export {
   splitBatch,
   type WireRecord,
 } from './journal/record.ts'
+export type { SystemAppend, SystemLog } from './journal/system-log.ts'
+export {
+  appendSystemEvent,
+  emptySystemLog,
+  type ReadSystemLog,
+  readSystemEntries,
+  type RecordedSystemEvent,
+  systemEventTypeOf,
+  systemFault,
+  type SystemWriter,
+} from './journal/system-record.ts'
 export type { Delivery, TaskQueue, Wake } from './journal/task-queue.ts'
 export { canonicalJson, type JsonObject, type JsonValue, jsonObject, jsonValue } from './json.ts'
 export { isOn, type Optimisation, optimisations, switchOff } from './optimisations.ts'

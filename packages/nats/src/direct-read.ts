@@ -9,6 +9,7 @@ import { BeaverError, messageOf } from '@beaver/core'
 import { type Msg, type NatsConnection, RequestError } from '@nats-io/nats-core'
 import { inboxOf } from './inbox.ts'
 import { lineOf } from './line.ts'
+import { signatureIn } from './publish-batch.ts'
 
 export interface StoredMessage {
   readonly sequence: number
@@ -16,6 +17,7 @@ export interface StoredMessage {
   readonly payload: Uint8Array
   /** The time at which it was stored, RFC 3339. */
   readonly time: string
+  readonly signature: string | undefined
 }
 
 export interface Page {
@@ -120,5 +122,6 @@ function storedMessage(message: Msg): StoredMessage {
     subject: headers?.last('Nats-Subject') ?? '',
     payload: message.data,
     time: headers?.last('Nats-Time-Stamp') ?? '',
+    signature: signatureIn(headers),
   }
 }

@@ -5,7 +5,7 @@
 // J3. If the stream is deleted, recreated or truncated, the follow ends with an error that says so.
 // J4. It leaves nothing behind.
 // J5. At most two pages are held: the one that is given out, and the next.
-import { type Backoff, BeaverError, type LogId, pause, pauseBefore, systemClock } from '@beaver/core'
+import { type Backoff, BeaverError, type LogId, pause, pauseBefore, systemClock, type SystemLogName } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { type Page, readPage, StreamAbsent } from './direct-read.ts'
 import { findTaskNear } from './find-task.ts'
@@ -18,10 +18,23 @@ export interface FeedMessage {
   readonly sequence: number
   readonly log: LogId
   readonly payload: Uint8Array
+  readonly signature: string | undefined
+}
+
+/** One entry of a system log, with its place in the stream. */
+export interface SystemFeedMessage {
+  readonly sequence: number
+  readonly name: SystemLogName
+  readonly payload: Uint8Array
+  readonly signature: string | undefined
 }
 
 export interface FeedBatch {
   readonly messages: readonly FeedMessage[]
+  /** The entries of system logs in the same part of the stream. The list is empty if one log is followed. */
+  readonly system: readonly SystemFeedMessage[]
+  /** The last sequence that was read; 0 if nothing was read. Later entries come with later batches. */
+  readonly to: number
   /** Whether nothing more was stored when the batch was read. */
   readonly caughtUp: boolean
 }
@@ -54,14 +67,23 @@ export async function* followJournal(nc: NatsConnection, subjects: Subjects, { f
   try {
     await waker.look()
     for await (const page of log === undefined ? pages(nc, waker, { stream, from }) : pagesOfLog(nc, waker, { subjects, log, from })) {
-      const messages = page.messages.filter(({ subject }) => subjects.isEntry(subject))
-      if (messages.length === 0 && page.messages.length > 0) continue
-      yield { messages: messages.map(({ sequence, subject, payload }) => ({ sequence, log: logOf(subject), payload })), caughtUp: !page.more }
+      yield batchOf(subjects, page)
     }
     await throwWhyClosed(nc, signal)
   } finally {
     waker.stop()
   }
+}
+
+function batchOf(subjects: Subjects, page: Page): FeedBatch {
+  const messages: FeedMessage[] = []
+  const system: SystemFeedMessage[] = []
+  for (const { sequence, subject, payload, signature } of page.messages) {
+    const name = subjects.systemNameOf(subject)
+    if (name !== null) system.push({ sequence, name, payload, signature })
+    else if (subjects.isEntry(subject)) messages.push({ sequence, log: logOf(subject), payload, signature })
+  }
+  return { messages, system, to: page.messages.at(-1)?.sequence ?? 0, caughtUp: !page.more }
 }
 
 /**

@@ -7,6 +7,7 @@ import { JetStreamApiError, JetStreamError, type JetStreamManager, jetstreamMana
 import type { NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
 import { type Page, readPage, StreamAbsent } from './direct-read.ts'
+import { signatureIn } from './publish-batch.ts'
 import { logOf, type Subjects } from './subjects.ts'
 
 /** The entry that says to which session a task belongs. */
@@ -70,7 +71,9 @@ export async function storedMessageOf(
 ): Promise<Found | null> {
   try {
     const message = await jsm.streams.getMessage(stream, which)
-    return message === null ? null : { subject: message.subject, revision: message.seq, payload: message.data, timeMs: Date.parse(message.timestamp) }
+    if (message === null) return null
+    const { subject, seq: revision, data: payload, timestamp, header } = message
+    return { subject, revision, payload, timeMs: Date.parse(timestamp), signature: signatureIn(header) }
   } catch (error) {
     if (isNotFound(error)) return null
     throw error
@@ -86,11 +89,12 @@ export async function* entriesOf(nc: NatsConnection, subjects: Subjects, log: Lo
 }
 
 /** Every message of a subject, in order. A stream that does not exist has none. */
-async function* messagesOf(nc: NatsConnection, stream: string, subject: string): AsyncGenerator<Found> {
+export async function* messagesOf(nc: NatsConnection, stream: string, subject: string): AsyncGenerator<Found> {
   for (let from = 1; ;) {
     const page = await readPage(nc, stream, { from, subject, messagesMax: pageMax }).catch(absentIsEmpty)
     for (const found of page.messages) {
-      yield { subject: found.subject, revision: found.sequence, payload: found.payload, timeMs: Date.parse(found.time) }
+      const { subject: foundSubject, sequence: revision, payload, time, signature } = found
+      yield { subject: foundSubject, revision, payload, timeMs: Date.parse(time), signature }
       from = found.sequence + 1
     }
     if (!page.more) return

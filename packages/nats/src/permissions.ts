@@ -34,13 +34,13 @@ export function permissionsOf(role: Role, subjects: Subjects, inbox: string): Pe
       return { publish: [...asks, ...reads(stream), ...reads(blobs)], subscribe: [...receive, ...hears], answers: false }
     case 'operator':
       return {
-        publish: [...asks, subjects.behalf('>'), '$JS.API.INFO', ...[stream, wakeStream, blobs, memory].flatMap(administers)],
+        publish: [...asks, subjects.systemLogs, subjects.behalf('>'), '$JS.API.INFO', ...[stream, wakeStream, blobs, memory].flatMap(administers)],
         subscribe: [...receive, ...hears],
         answers: false,
       }
     case 'projector':
       return {
-        publish: ['$JS.API.INFO', creates(stream), ...reads(stream), ...reads(blobs)],
+        publish: [subjects.system('checkpoints'), subjects.system('keys'), '$JS.API.INFO', creates(stream), ...reads(stream), ...reads(blobs)],
         subscribe: [...receive, subjects.queries('>'), subjects.logs],
         answers: true,
       }
@@ -48,7 +48,7 @@ export function permissionsOf(role: Role, subjects: Subjects, inbox: string): Pe
       return {
         publish: [
           ...[subjects.logs, ...subjects.capturedWakes, subjects.anyEnded, subjects.anyLive, subjects.anyDaemon, subjects.presence],
-          ...[subjects.query('>'), `$O.${subjects.blobBucket}.>`, `$KV.${subjects.memoryBucket}.>`, '$JS.API.INFO'],
+          ...[subjects.system('keys'), subjects.query('>'), `$O.${subjects.blobBucket}.>`, `$KV.${subjects.memoryBucket}.>`, '$JS.API.INFO'],
           ...[stream, wakeStream, blobs, memory].flatMap((each) => [creates(each), ...reads(each)]),
           ...[stream, wakeStream].flatMap(consumes),
           ...[`$JS.API.CONSUMER.CREATE.${memory}.>`, `$JS.API.CONSUMER.DELETE.${memory}.*`, `$JS.API.CONSUMER.INFO.${memory}.*`],

@@ -3,7 +3,7 @@
 // B1. A batch with one write is an ordinary message.
 // B2. The server answers only the last message of a batch; the answer is for the whole batch.
 // B3. The wait for an answer takes at most `waitMs`.
-import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core'
+import { headers, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/nats-core'
 import type { Line } from './line.ts'
 
 export interface Write {
@@ -13,6 +13,17 @@ export interface Write {
   /** A filter of subjects. Default: the message's own subject. */
   readonly fence?: string
   readonly payload: Uint8Array
+  /** The text of the header `Beaver-Signature`. Default: the message has no signature. */
+  signature?: string | undefined
+}
+
+/** The header with the signature of who wrote a message. */
+const signatureHeader = 'Beaver-Signature'
+
+/** The signature in the headers of a message; `undefined` if there is none. */
+export function signatureIn(head: MsgHdrs | undefined): string | undefined {
+  const text = head?.get(signatureHeader)
+  return text === undefined || text === '' ? undefined : text
 }
 
 export interface PubAck {
@@ -44,6 +55,7 @@ export class BatchPublisher {
       const head = headers()
       if (write.expectedSequence !== null) head.set('Nats-Expected-Last-Subject-Sequence', String(write.expectedSequence))
       if (write.fence !== undefined) head.set('Nats-Expected-Last-Subject-Sequence-Subject', write.fence)
+      if (write.signature !== undefined) head.set(signatureHeader, write.signature)
       if (writes.length > 1) {
         head.set('Nats-Batch-Id', batch)
         head.set('Nats-Batch-Sequence', String(i + 1))

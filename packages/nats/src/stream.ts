@@ -1,4 +1,5 @@
-// Makes the journal stream and the stream of wakes if they do not exist, and leaves existing ones as they are.
+// Makes the journal stream and the stream of wakes if they do not exist, and leaves existing ones as they are. Only the subjects of an existing
+// journal stream are completed.
 import { BeaverError, messageOf } from '@beaver/core'
 import { DiscardPolicy, type JetStreamManager, jetstreamManager, RetentionPolicy, StorageType } from '@nats-io/jetstream'
 import { type NatsConnection, nanos } from '@nats-io/nats-core'
@@ -32,8 +33,24 @@ export async function ensureJournalStream(nc: NatsConnection, subjects: Subjects
         { cause },
       )
     }
+    await captureAll(jsm, subjects, existing.config)
   }
   return jsm
+}
+
+/** A journal stream that an earlier version made does not capture every subject of this version. */
+async function captureAll(jsm: JetStreamManager, subjects: Subjects, { subjects: captured = [] }: { readonly subjects?: readonly string[] }): Promise<void> {
+  if (subjects.captured.every((subject) => captured.includes(subject))) return
+  try {
+    await jsm.streams.update(subjects.stream, { subjects: [...new Set([...captured, ...subjects.captured])] })
+  } catch (cause) {
+    const wanted = subjects.captured.map((subject) => JSON.stringify(subject)).join(' and ')
+    throw new BeaverError(
+      'start_failed',
+      `The stream ${subjects.stream} must capture ${wanted}, and this cannot be changed from here: ${messageOf(cause)}. Change it with: nats stream edit`,
+      { cause },
+    )
+  }
 }
 
 /**

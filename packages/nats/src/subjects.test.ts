@@ -107,7 +107,7 @@ describe('a subject', () => {
     const subjects = subjectsOf('ns', { tenant: 't' })
     const log = { tenant: 't', session: 's', task: 'x' } as LogId
     const kept = (subject: string): boolean => subjects.captured.some((filter) => matches(filter, subject))
-    expect([subjects.accepted(log), subjects.events(log), subjects.taskId('t', 'x')].map(kept)).toEqual([true, true, true])
+    expect([subjects.accepted(log), subjects.events(log), subjects.taskId('t', 'x'), subjects.system('keys')].map(kept)).toEqual([true, true, true, true])
     expect([subjects.live(log), subjects.ended(log), subjects.service('task.submit'), subjects.query('x'), subjects.daemon('d')].map(kept)).toEqual([
       false,
       false,
@@ -132,7 +132,7 @@ describe('a subject', () => {
       fc.property(tenant, tenant, (a, b) => {
         fc.pre(a !== b)
         const [one, two] = [subjectsOf('ns', { tenant: a }), subjectsOf('ns', { tenant: b })]
-        const names = (of: typeof one): string[] => [of.stream, of.wakeStream, of.blobBucket, of.memoryBucket, of.system]
+        const names = (of: typeof one): string[] => [of.stream, of.wakeStream, of.blobBucket, of.memoryBucket, of.fileName]
         expect(names(one).filter((name) => names(two).includes(name))).toEqual([])
         for (const name of names(one)) expect(name).toMatch(/^[A-Za-z0-9_-]{1,200}$/)
         const log = { tenant: b, session: 's', task: 'x' } as LogId
@@ -161,6 +161,13 @@ describe('a subject', () => {
         expect(matches(subjectsOf('ns').services('task.run'), asked)).toBe(false)
       }),
     )
+  })
+
+  it('of a system log is no entry of a task, whatever the ids of tasks are', () => {
+    expect(subjects.isEntry(subjects.system('keys'))).toBe(false)
+    expect(subjects.systemNameOf(subjects.system('keys'))).toBe('keys')
+    expect(subjects.systemNameOf(`${subjects.system('keys')}.more`)).toBeNull()
+    fc.assert(fc.property(logs, (log) => subjects.systemNameOf(subjects.accepted(log)) === null))
   })
 
   it('of two namespaces never meet', () => {

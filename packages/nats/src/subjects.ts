@@ -6,7 +6,7 @@
 // N4. A request names its caller in the subject, not in its content. A NATS server that lets each user publish only under its own name makes
 //     this name true.
 import { hash } from 'node:crypto'
-import { BeaverError, type LogId, type SessionId } from '@beaver/core'
+import { BeaverError, isSystemLogName, type LogId, type SessionId, type SystemLogName } from '@beaver/core'
 
 /** Keeps letters, digits, `-` and `_`. Every other byte of the UTF-8 text becomes `=XX`. */
 export function encodeToken(id: string): string {
@@ -29,7 +29,7 @@ export interface Subjects {
   /** In whose name this process sends requests. */
   readonly caller: string
   /** A name for the tenant in the namespace that fits into the name of a file. */
-  readonly system: string
+  readonly fileName: string
   /** The stream of the journal. */
   readonly stream: string
   /** The stream of wakes. */
@@ -44,6 +44,12 @@ export interface Subjects {
   readonly entries: readonly string[]
   /** Everything in all logs. */
   readonly logs: string
+  /** The entries of a system log, which is no task. */
+  system(name: SystemLogName): string
+  /** Everything in all system logs. */
+  readonly systemLogs: string
+  /** The name of the system log of a subject; `null` for every other subject. */
+  systemNameOf(subject: string): SystemLogName | null
   /** Whether a subject belongs to an entry. */
   isEntry(subject: string): boolean
   /** The first entries of all logs. Daemons take tasks from them, in the order of acceptance. */
@@ -118,23 +124,29 @@ export function subjectsOf(namespace: string, of: { readonly tenant?: string; re
   const root = `beaver.${namespace}`
   const own = encodeToken(tenant)
   const by = encodeToken(caller)
-  const system = `${namespace}${tenant === tenantDefault ? '' : `__${streamToken(tenant)}`}`
-  const name = `BEAVER_${system}`
+  const fileName = `${namespace}${tenant === tenantDefault ? '' : `__${streamToken(tenant)}`}`
+  const name = `BEAVER_${fileName}`
   const session = (tenant: string, id: string): string => `${encodeToken(tenant)}.${encodeToken(id)}`
   const task = (log: LogId): string => `${session(log.tenant, log.session)}.${encodeToken(log.task)}`
   return {
     namespace,
     tenant,
     caller,
-    system,
+    fileName,
     stream: name,
     wakeStream: `${name}_WAKE`,
     blobBucket: `${name}_BLOBS`,
     memoryBucket: `${name}_MEMORY`,
-    captured: [`${root}.log.${own}.>`],
+    captured: [`${root}.log.${own}.>`, `${root}.system.${own}.>`],
     capturedWakes: [`${root}.wake.${own}.>`, `${root}.alarm.${own}.>`],
     entries: [`${root}.log.${own}.*.*.accepted`, `${root}.log.${own}.*.*.events`],
     logs: `${root}.log.${own}.>`,
+    system: (log) => `${root}.system.${own}.${log}`,
+    systemLogs: `${root}.system.${own}.>`,
+    systemNameOf(subject) {
+      const log = subject.startsWith(`${root}.system.${own}.`) ? subject.slice(`${root}.system.${own}.`.length) : ''
+      return isSystemLogName(log) ? log : null
+    },
     isEntry: (subject) => subject.startsWith(`${root}.log.${own}.`) && subject.split('.').length === entryTokens,
     acceptances: `${root}.log.${own}.*.*.accepted`,
     accepted: (log) => `${root}.log.${task(log)}.accepted`,

@@ -2,10 +2,11 @@
 // wakes.
 // Q1. One write accepts and queues a task; there is no second stream that could miss it (docs/decisions/0031).
 // Q2. A new wake replaces one that no daemon has taken yet. While an older wake is under way, the newer one is delivered too.
-import { BeaverError, type Delivery, messageOf, type TaskQueue, type Wake } from '@beaver/core'
+import { BeaverError, type Delivery, type Entry, messageOf, type TaskQueue, type Wake } from '@beaver/core'
 import { AckPolicy, type Consumer, DeliverPolicy, type JetStreamManager, jetstream, jetstreamManager, type JsMsg } from '@nats-io/jetstream'
 import { type NatsConnection, nanos } from '@nats-io/nats-core'
 import { queueConsumer } from './permissions.ts'
+import { signatureIn } from './publish-batch.ts'
 import { ensureWakeStream } from './stream.ts'
 import { logOf, type Subjects } from './subjects.ts'
 
@@ -97,13 +98,17 @@ function delivery(message: JsMsg, of: Source): Delivery {
     log: logOf(message.subject),
     deliveries: message.info.deliveryCount,
     cause,
-    first: of === 'accepted' ? { revision: message.seq, payload: message.data, timeMs: Number(message.timestampNanos / 1_000_000n) } : null,
+    first: of === 'accepted' ? entryOf(message) : null,
     // The client's class has this field, but its interface does not.
     lease: (message as JsMsg & { readonly reply: string }).reply,
     acknowledge: () => message.ack(),
     giveBack: (pauseMs) => message.nak(pauseMs),
     extend: () => message.working(),
   }
+}
+
+function entryOf(message: JsMsg): Entry {
+  return { revision: message.seq, payload: message.data, timeMs: Number(message.timestampNanos / 1_000_000n), signature: signatureIn(message.headers) }
 }
 
 /** Each delivery has its own subject for answers, so any connection can answer it. */

@@ -10,6 +10,7 @@ import { Batch, type HeldTask } from './fold/batch.ts'
 import { openDatabase } from './store/database.ts'
 import { digestOf, dumpLines } from './store/dump.ts'
 import { foldEvent, foldLostEvent } from './fold/fold.ts'
+import { storeSystemMessage, type SystemMessage } from './fold/fold-system.ts'
 import { type IncomingMessage, type JournalMessage, takeIn } from './fold/intake.ts'
 import { type Sql, sqlOn } from './store/sql.ts'
 import { indexedTo, indexTexts, lastText } from './store/text-index.ts'
@@ -21,6 +22,14 @@ export interface Applied {
   readonly findings: number
   /** The checkpoint after the batch. */
   readonly sequence: number
+}
+
+/** What a part of the stream has besides the entries of tasks. */
+export interface Beside {
+  /** The entries of system logs, in stream order. */
+  readonly system?: readonly SystemMessage[]
+  /** The last sequence of this part of the stream. Default: the last sequence of its messages. */
+  readonly to?: number
 }
 
 export interface ReadModel extends Disposable, AsyncDisposable {
@@ -37,10 +46,10 @@ export interface ReadModel extends Disposable, AsyncDisposable {
   /** The sequence that was applied last, or 0. */
   position(): number
   /**
-   * Applies messages in stream order, in one transaction. Messages that were applied before are skipped.
+   * Applies a part of the stream, in order and in one transaction. Messages that were applied before are skipped.
    * It rejects, with nothing applied, if a blob cannot be fetched for another reason than that it is missing.
    */
-  apply(messages: readonly JournalMessage[]): Promise<Applied>
+  apply(messages: readonly JournalMessage[], beside?: Beside): Promise<Applied>
   /**
    * Indexes texts that a large batch left for later, for the time of one slice. Returns whether there are more. Searches find these texts even
    * before that, but more slowly.
@@ -68,18 +77,19 @@ export function openReadModel(file: string, options: { readBlob: ReadBlob }): Re
   const close = (): void => {
     if (db.isOpen) db.close()
   }
-  const applyBatch = async (messages: readonly JournalMessage[]): Promise<Applied> => {
-    const fresh = inOrder(messages, checkpointOf(sql).sequence)
-    const incoming = await takeIn(fresh, options.readBlob)
-    return sql.transaction(() => store(sql, incoming))
+  const applyBatch = async (messages: readonly JournalMessage[], { system = [], to = 0 }: Beside): Promise<Applied> => {
+    const { sequence } = checkpointOf(sql)
+    const incoming = await takeIn(inOrder(messages, sequence), options.readBlob)
+    const beside = { system: inOrder(system, sequence), to }
+    return sql.transaction(() => store(sql, incoming, beside))
   }
   return {
     sql,
     begin: (identity, streamEnd = Number.MAX_SAFE_INTEGER) => sql.transaction(() => bind(sql, { identity, streamEnd, file })),
     position: () => checkpointOf(sql).sequence,
-    async apply(messages) {
+    async apply(messages, beside = {}) {
       invariant(applying === null, 'Two batches are applied to one read model at the same time')
-      const work = applyBatch(messages)
+      const work = applyBatch(messages, beside)
       applying = work
       try {
         return await work
@@ -139,8 +149,8 @@ function bind(sql: Sql, { identity, streamEnd, file }: { identity: string; strea
 }
 
 /** The messages after the checkpoint, each once. */
-function inOrder(messages: readonly JournalMessage[], checkpoint: number): JournalMessage[] {
-  const fresh: JournalMessage[] = []
+function inOrder<T extends { readonly sequence: number }>(messages: readonly T[], checkpoint: number): T[] {
+  const fresh: T[] = []
   const seen = new Set<number>()
   let last = checkpoint
   for (const message of messages) {
@@ -152,10 +162,14 @@ function inOrder(messages: readonly JournalMessage[], checkpoint: number): Journ
   return fresh
 }
 
-function store(sql: Sql, incoming: readonly IncomingMessage[]): Applied {
+function store(sql: Sql, incoming: readonly IncomingMessage[], { system, to }: Required<Beside>): Applied {
   let { sequence } = checkpointOf(sql)
   const batch = new Batch(sql)
   const counts = { messages: 0, events: 0, findings: 0 }
+  for (const message of system) {
+    counts.messages++
+    counts.events += storeSystemMessage(sql, message)
+  }
   for (const message of incoming) {
     if (message.sequence <= sequence) continue
     sequence = message.sequence
@@ -172,6 +186,7 @@ function store(sql: Sql, incoming: readonly IncomingMessage[]): Applied {
     }
   }
   batch.save()
+  sequence = Math.max(sequence, system.at(-1)?.sequence ?? 0, to)
   if (lastText(sql) - indexedTo(sql) <= atOnceTextsMax) indexTexts(sql, atOnceTextsMax)
   sql.run('update checkpoint set sequence = ?, events = events + ?', [sequence, counts.events])
   return { ...counts, sequence }

@@ -97,9 +97,9 @@ class Follower {
   /** @throws when the journal cannot be read or applied any more */
   async #followOnce(): Promise<void> {
     const { subjects, model, identity, signal } = this.#into
-    for await (const { messages, caughtUp } of followJournal(this.#nc, subjects, { from: model.position() + 1, identity, signal })) {
-      if (messages.length > 0) {
-        ;({ sequence: this.#applied } = await model.apply(messages))
+    for await (const { messages, system, to, caughtUp } of followJournal(this.#nc, subjects, { from: model.position() + 1, identity, signal })) {
+      if (to > this.#applied) {
+        ;({ sequence: this.#applied } = await model.apply(messages, { system, to }))
         this.#movedAtMs = this.#clock.now()
       }
       if (caughtUp) {

@@ -28,7 +28,7 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
   await ensureJournalStream(nc, subjects)
   const blobs = natsBlobReader(nc, subjects)
   for (const text of homeChangeTexts(config.home, makeHomePrivate(config.home))) logger.warn('home_open', text)
-  const file = join(config.home, `projection-${subjects.system}.db`)
+  const file = join(config.home, `projection-${subjects.fileName}.db`)
   makePrivateFile(file) // The further files of SQLite have the mode of this one.
   const model = openReadModel(file, { readBlob: (sha256) => blobs.get(sha256) })
   undo.defer(() => model.close())

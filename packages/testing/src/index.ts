@@ -8,3 +8,5 @@ export { calls, says, type ScriptedProvider, scriptedProvider, type ScriptedRepl
 export { type Held, held, until } from './until.ts'
 export { countingIds, type VirtualClock, virtualClock } from './virtual-clock.ts'
 export { toolContext } from './tool-context.ts'
+export { memorySystemLog } from './memory-system-log.ts'
+export { systemLogContract } from './system-log-contract.ts'

@@ -14,6 +14,8 @@ export interface Entry {
   readonly payload: Uint8Array
   /** When the journal stored the entry, in milliseconds since 1970, by the journal's own clock. All daemons see the same clock. */
   readonly timeMs: number
+  /** The signature of who wrote the entry, as text (see system-record.ts); absent if the entry has none. */
+  readonly signature?: string | undefined
 }
 
 /** A write to a log that exists. */

@@ -41,8 +41,11 @@ export interface LogHead {
 export const emptyHead: LogHead = { taskseq: 0, epoch: 0, hash: genesisHash }
 
 /** An event whose data is canonical JSON text. A worker thread writes the text, so that the journal's thread only seals it. */
-export interface Draft {
-  readonly type: EventType
+export type Draft = DraftOf<EventType>
+
+/** The same for the events of any catalogue. */
+export interface DraftOf<T extends string> {
+  readonly type: T
   readonly runId?: string
   readonly dataJson: string
 }
@@ -111,6 +114,11 @@ export function seal(head: LogHead, event: Draft, written: Written): Sealed {
  * second.head.taskseq // => 2
  */
 export function sealer(written: Written): (head: LogHead, event: Draft) => Sealed {
+  return sealing(written, (type: EventType) => versions.wireTypeOf(type))
+}
+
+/** The same for the events of any catalogue. `wireTypeOf` gives the type that a record has for a type of event. */
+export function sealing<T extends string>(written: Written, wireTypeOf: (type: T) => string): (head: LogHead, event: DraftOf<T>) => Sealed {
   const subject = canonicalJson(written.subject)
   const source = `"source":${canonicalJson(written.source)},"specversion":"1.0","subject":${subject},"taskseq":`
   return (head, event) => {
@@ -129,7 +137,7 @@ export function sealer(written: Written): (head: LogHead, event: Draft) => Seale
     const after =
       `"id":${canonicalJson(idOf(written, taskseq))},"prevhash":"${head.hash}",` +
       (event.runId === undefined ? '' : `"runid":${canonicalJson(event.runId)},`) +
-      `${source}${taskseq},"time":"${written.time}","type":"${versions.wireTypeOf(event.type)}"}`
+      `${source}${taskseq},"time":"${written.time}","type":"${wireTypeOf(event.type)}"}`
     const hash = digest('sha256', before + after)
     return { record: { text: `${before}"hash":"${hash}",${after}`, blob }, head: { taskseq, epoch: written.epoch, hash } }
   }

@@ -3,7 +3,7 @@
 // S2. `task_key` numbers the logs in the order in which the stream first named them.
 // S3. A changed table needs a higher `schemaVersion`. Older files are built again.
 
-export const schemaVersion = 4
+export const schemaVersion = 5
 
 /** The `application_id` of a Beaver read model ("BVRM"). A file of another program is never taken for a read model. */
 export const applicationId = 0x4256524d
@@ -295,6 +295,24 @@ create table audit_findings (
 ) strict;
 create index audit_findings_by_task on audit_findings (task_key, finding_id);
 
+-- The entries of system logs, which are no tasks. \`fault\` says why a record does not follow the one before it.
+create table system_events (
+  sequence integer not null,
+  record_index integer not null,
+  name text not null,
+  taskseq integer not null,
+  epoch integer not null,
+  type text not null,
+  source text not null,
+  time text not null,
+  data text,
+  hash text not null,
+  signature text,
+  fault text,
+  primary key (sequence, record_index)
+) strict;
+create index system_events_by_name on system_events (name, sequence, record_index);
+
 -- The visible transcript: what people and the model said, and what tools answered.
 create table transcript (
   position integer primary key,
@@ -329,5 +347,6 @@ export const tableNames = [
   'evidence_checks',
   'team_diagnostics',
   'audit_findings',
+  'system_events',
   'transcript',
 ] as const

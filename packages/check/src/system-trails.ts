@@ -1,0 +1,28 @@
+// Follows the system logs of a journal: their records are chained like those of tasks.
+// T1. After a fault, a log continues from what the record says about itself, so one break is one finding.
+import type { ReadRecord } from './record.ts'
+import type { Report } from './rules.ts'
+
+const types: Readonly<Record<string, readonly string[]>> = {
+  keys: ['key_announced', 'key_trusted', 'key_revoked'],
+  checkpoints: ['checkpoint_made'],
+  redactions: ['blob_redacted'],
+}
+
+export class SystemTrails {
+  readonly #heads = new Map<string, { readonly taskseq: number; readonly hash: string; readonly epoch: number }>()
+
+  judge(name: string, { record, sha256 }: ReadRecord, report: Report): void {
+    const { taskseq, epoch, prevhash, hash } = record
+    const head = this.#heads.get(name) ?? { taskseq: 0, hash: '0'.repeat(64), epoch: 0 }
+    if (taskseq !== head.taskseq + 1) report('taskseq', `event ${taskseq} of the system log ${name} follows event ${head.taskseq}`)
+    else if (prevhash !== head.hash) report('chain', `event ${taskseq} of the system log ${name} names another hash than that of the event before it`)
+    if (hash !== sha256) report('hash', `event ${taskseq} of the system log ${name} does not have the content that its hash says`)
+    if (epoch < head.epoch) report('epoch', `event ${taskseq} of the system log ${name} has epoch ${epoch}, after epoch ${head.epoch}`)
+    if (record.subject !== name) report('identity', `event ${taskseq} is of ${record.subject}, and lies in the system log ${name}`)
+    const type = /^beaver\.system\.(\w+)\.v1$/.exec(record.type)?.[1]
+    if (type === undefined || types[name]?.includes(type) !== true)
+      report('event_type', `event ${taskseq} of the system log ${name} is of the type ${record.type}, which is not known there`)
+    this.#heads.set(name, { taskseq, hash, epoch })
+  }
+}

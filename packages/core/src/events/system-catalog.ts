@@ -1,0 +1,56 @@
+// Every event of the system logs: its name, the log to which it belongs, and the shape of its data. Events of tasks are in catalog.ts.
+// Y1. Every event that was ever written stays readable. Field names are in snake_case, because they are stored data.
+// Y2. An event belongs to exactly one system log. Each system log has one role that writes it.
+import { z } from 'zod'
+
+/** The names of the system logs. */
+export const systemLogNames = ['keys', 'checkpoints', 'redactions'] as const
+/** - `keys`: whose signatures count. - `checkpoints`: the heads of all logs at a moment. - `redactions`: what was removed on purpose. */
+export type SystemLogName = (typeof systemLogNames)[number]
+
+/** What a key may sign: `operator` signs `keys` and `redactions`, `daemon` signs the logs of tasks, `projector` signs `checkpoints`. */
+export const keyRole = z.enum(['operator', 'daemon', 'projector'])
+export type KeyRole = z.infer<typeof keyRole>
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in lower-case hexadecimal digits')
+const keyId = z.string().regex(/^[0-9a-f]{32}$/, 'must be 32 lower-case hexadecimal digits')
+/** An Ed25519 public key: its 32 bytes in base64url. */
+const publicKey = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'must be 32 bytes in base64url')
+
+/** The events of each system log, with the shape of their data. */
+export const systemEventData = {
+  /** Somebody asks for a key to be trusted, or the first operator key is made known. By itself it trusts no key but the first operator key. */
+  key_announced: z.object({ key_id: keyId, public_key: publicKey, role: keyRole, name: z.string() }),
+  /** From this position of the journal on, signatures of the key count. `key_epoch` counts the trusted keys of this log from 1. */
+  key_trusted: z.object({ key_id: keyId, public_key: publicKey, role: keyRole, name: z.string(), key_epoch: z.number().int().positive() }),
+  /** From this position of the journal on, signatures of the key do not count. Earlier ones stay valid. */
+  key_revoked: z.object({ key_id: keyId, reason: z.string() }),
+  /** The heads of all logs at a moment, as a C2SP checkpoint. */
+  checkpoint_made: z.object({ note: z.string() }),
+  /** A blob was removed on purpose. Records that refer to it stay as they are. */
+  blob_redacted: z.object({ sha256, reason: z.string() }),
+} as const
+
+/** The type of an event of a system log. */
+export type SystemEventType = keyof typeof systemEventData
+/** The data of an event of a system log. */
+export type SystemDataOf<T extends SystemEventType> = z.infer<(typeof systemEventData)[T]>
+/** An event of a system log that is not recorded yet. */
+export type SystemEvent = { [T in SystemEventType]: { readonly type: T; readonly data: SystemDataOf<T> } }[SystemEventType]
+
+/** The log to which each event belongs. */
+export const systemLogOf: Readonly<Record<SystemEventType, SystemLogName>> = {
+  key_announced: 'keys',
+  key_trusted: 'keys',
+  key_revoked: 'keys',
+  checkpoint_made: 'checkpoints',
+  blob_redacted: 'redactions',
+}
+
+/**
+ * Whether this is the name of a system log.
+ *
+ * @example
+ * isSystemLogName('keys') // => true
+ */
+export const isSystemLogName = (name: string): name is SystemLogName => (systemLogNames as readonly string[]).includes(name)

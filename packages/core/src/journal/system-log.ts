@@ -1,0 +1,37 @@
+// The SystemLog port: the logs of the system itself, beside the logs of tasks. Its adapters are natsSystemLog and memorySystemLog, and one contract
+// suite tests both. What an entry contains is defined in system-record.ts.
+// S1. An append is stored only if the log has the expected revision. This is the fence.
+// S2. What `append` acknowledged survives the death of every process.
+// S3. A system log is no task: no reader of tasks sees its entries.
+import type { SystemLogName } from '../events/system-catalog.ts'
+import type { AppendOutcome, Entry } from './journal.ts'
+
+/** A write to a system log. */
+export interface SystemAppend {
+  readonly name: SystemLogName
+  /** The revision of the log's last entry; 0 if the log is empty. */
+  readonly expectedRevision: number
+  readonly payload: Uint8Array
+  /** The signature of the payload's last record. */
+  readonly signature?: string | undefined
+}
+
+/**
+ * The logs of the system.
+ *
+ * @example
+ * const outcome = await systemLog.append({ name: 'keys', expectedRevision: 0, payload: new Uint8Array() })
+ * outcome.kind // => 'appended'
+ */
+export interface SystemLog {
+  /**
+   * Resolves when the entry is durable.
+   *
+   * @throws {BeaverError} `unreachable`; `too_large` if the entry can never be stored
+   */
+  append(append: SystemAppend): Promise<AppendOutcome>
+  /** All entries of a log, in order. */
+  read(name: SystemLogName): Promise<Entry[]>
+  /** The last entry of a log; `null` if the log is empty. The answer is never stale. */
+  last(name: SystemLogName): Promise<Entry | null>
+}

@@ -1,0 +1,155 @@
+// The records of system logs. They have the form and the chain of task records (record.ts), with `subject` = the name of the log, and events of
+// their own (system-catalog.ts). The type on the wire is `beaver.system.<type>.v1`.
+// T1. A reader verifies the whole chain. Who signed a record is decided by the reader of each log.
+// T2. An append that another writer overtook is decided again from the new state of the log.
+import { z } from 'zod'
+import { BeaverError, messageOf } from '../errors.ts'
+import { isSystemLogName, type SystemEvent, systemEventData, type SystemEventType, type SystemLogName, systemLogOf } from '../events/system-catalog.ts'
+import { canonicalJson } from '../json.ts'
+import type { Entry } from './journal.ts'
+import { chainFault, emptyHead, headAfter, inlineBytesMax, joinBatch, type LogHead, sealing, splitBatch, type WireRecord } from './record.ts'
+import type { SystemLog } from './system-log.ts'
+
+/** An event of a system log with its place. */
+export type RecordedSystemEvent = SystemEvent & {
+  readonly taskseq: number
+  readonly epoch: number
+  readonly source: string
+  /** RFC 3339, UTC. */
+  readonly time: string
+  readonly hash: string
+  /** The position of its entry in the journal. */
+  readonly revision: number
+  /** The signature of its entry, which covers all records up to the entry's last one. */
+  readonly signature: string | undefined
+}
+
+/** A system log as it was read. */
+export interface ReadSystemLog {
+  readonly events: readonly RecordedSystemEvent[]
+  readonly head: LogHead
+  /** What the next append expects. */
+  readonly revision: number
+}
+
+/** A system log without entries. */
+export const emptySystemLog: ReadSystemLog = { events: [], head: emptyHead, revision: 0 }
+
+const wireTypeOf = (type: SystemEventType): string => ['beaver', 'system', type, 'v1'].join('.')
+const typeOfWire = new Map(Object.keys(systemEventData).map((type) => [wireTypeOf(type as SystemEventType), type as SystemEventType]))
+
+/**
+ * The events of a system log that follow what was read before.
+ *
+ * @throws {BeaverError} `corrupt_journal` if the log is broken, or if a newer Beaver wrote it
+ * @example
+ * const { events: recorded } = readSystemEntries('checkpoints', await systemLog.read('checkpoints'))
+ * recorded // => []
+ */
+export function readSystemEntries(name: SystemLogName, entries: readonly Entry[], from: ReadSystemLog = emptySystemLog): ReadSystemLog {
+  const events = [...from.events]
+  let { head, revision } = from
+  for (const entry of entries) {
+    for (const record of splitBatch(entry.payload)) {
+      const fault = systemFault(name, head, record)
+      if (fault !== null) throw new BeaverError('corrupt_journal', `The system log ${name} is broken: ${fault}.`)
+      events.push(opened(name, record, entry))
+      head = headAfter(record)
+    }
+    revision = entry.revision
+  }
+  return { events, head, revision }
+}
+
+/**
+ * What is wrong with a record after `head`; `null` if it follows.
+ *
+ * @example
+ * const [first] = await journal.read(log)
+ * const [record] = first === undefined ? [] : splitBatch(first.payload)
+ * if (record !== undefined) systemFault('keys', emptyHead, record) // => `event 1 belongs to ${task_id}`
+ */
+export function systemFault(name: SystemLogName, head: LogHead, record: WireRecord): string | null {
+  try {
+    const chain = chainFault(head, record)
+    if (chain !== null) return chain
+  } catch (error) {
+    return `event ${record.taskseq} cannot be verified: ${messageOf(error)}`
+  }
+  if (record.subject !== name) return `event ${record.taskseq} belongs to ${record.subject}`
+  return null
+}
+
+function opened(name: SystemLogName, record: WireRecord, { revision, signature }: Entry): RecordedSystemEvent {
+  const type = typeOfWire.get(record.type)
+  if (type === undefined || systemLogOf[type] !== name)
+    throw new BeaverError('corrupt_journal', `Event ${record.taskseq} of the system log ${name} has the unknown type ${record.type}; a newer Beaver wrote it.`)
+  const parsed = systemEventData[type].safeParse(record.data)
+  if (!parsed.success)
+    throw new BeaverError(
+      'corrupt_journal',
+      `Event ${record.taskseq} of the system log ${name} does not have the shape of its type: ${z.prettifyError(parsed.error)}`,
+    )
+  const { taskseq, epoch, source, time, hash } = record
+  return { type, data: parsed.data, taskseq, epoch, source, time, hash, revision, signature } as RecordedSystemEvent
+}
+
+/**
+ * The short type of a record of a system log (`key_trusted`); `null` if this version does not know it.
+ *
+ * @example
+ * const last = await journal.last(log)
+ * if (last !== null) systemEventTypeOf(newestRecord(last)) // => null
+ */
+export const systemEventTypeOf = (record: WireRecord): SystemEventType | null => typeOfWire.get(record.type) ?? null
+
+/** Who writes to a system log. */
+export interface SystemWriter {
+  /** For example `/beaver/operator`. */
+  readonly source: string
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+  /** The signature of a record, from its hash and from the log as it was before. Default: the entry is not signed. */
+  readonly sign?: (record: { readonly name: SystemLogName; readonly hash: string; readonly before: ReadSystemLog }) => string
+}
+
+const triesMax = 20
+
+/**
+ * Appends the event that `decide` makes of the log. If another writer was faster, the log is read and decided again.
+ *
+ * @param decide returns `null` if nothing is to be written
+ * @returns the log as it is afterwards
+ * @throws {BeaverError} `unreachable`, `corrupt_journal`, `too_large`
+ * @example
+ * const blob_redacted = { type: 'blob_redacted', data: { sha256: '0'.repeat(64), reason: 'It had a secret.' } } as const
+ * const after = await appendSystemEvent(systemLog, 'redactions', () => blob_redacted, { source: '/beaver/operator', now: () => 0 })
+ * after.events.length // => 1
+ */
+export async function appendSystemEvent(
+  log: SystemLog,
+  name: SystemLogName,
+  decide: (read: ReadSystemLog) => SystemEvent | null,
+  writer: SystemWriter,
+): Promise<ReadSystemLog> {
+  for (let tries = 0; tries < triesMax; tries++) {
+    const before = readSystemEntries(name, await log.read(name))
+    const event = decide(before)
+    if (event === null) return before
+    const { payload, hash } = sealed(name, before, event, writer)
+    const signature = writer.sign?.({ name, hash, before })
+    const outcome = await log.append({ name, expectedRevision: before.revision, payload, signature })
+    if (outcome.kind === 'appended') return readSystemEntries(name, [{ revision: outcome.revision, payload, timeMs: writer.now(), signature }], before)
+  }
+  throw new BeaverError('unreachable', `The system log ${name} could not be written: other writers were faster ${triesMax} times.`)
+}
+
+function sealed(name: SystemLogName, { head }: ReadSystemLog, { type, data }: SystemEvent, { source, now }: SystemWriter) {
+  const dataJson = canonicalJson(data)
+  if (Buffer.byteLength(dataJson) > inlineBytesMax)
+    throw new BeaverError('too_large', `The event ${type} of the system log ${name} has more than ${inlineBytesMax} bytes of data.`)
+  if (!isSystemLogName(name) || systemLogOf[type] !== name) throw new BeaverError('internal', `The event ${type} does not belong to the system log ${name}.`)
+  const seal = sealing({ epoch: head.epoch, source, subject: name, time: new Date(now()).toISOString() }, wireTypeOf)
+  const { record, head: after } = seal(head, { type, dataJson })
+  return { payload: joinBatch([record]), hash: after.hash }
+}

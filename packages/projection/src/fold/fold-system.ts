@@ -1,0 +1,78 @@
+// Stores the entries of system logs. They are no tasks: they change no row of a task.
+// Z1. Each record is compared with the record before it in its log. A fault is stored with the record, and the log continues from what the record
+//     says of itself.
+// Z2. The content of an entry never stops the projector.
+import { emptyHead, type LogHead, messageOf, splitBatch, systemEventTypeOf, systemFault, type SystemLogName, type WireRecord } from '@beaver/core'
+import type { Sql } from '../store/sql.ts'
+
+/** One message of a system log. */
+export interface SystemMessage {
+  /** Its place in the stream. */
+  readonly sequence: number
+  readonly name: SystemLogName
+  readonly payload: Uint8Array
+  readonly signature?: string | undefined
+}
+
+/** Returns the number of records. */
+export function storeSystemMessage(sql: Sql, { sequence, name, payload, signature }: SystemMessage): number {
+  let records: WireRecord[]
+  try {
+    records = splitBatch(payload)
+  } catch (error) {
+    insert(sql, {
+      name,
+      sequence,
+      index: 0,
+      type: 'unreadable',
+      data: null,
+      hash: '',
+      taskseq: 0,
+      epoch: 0,
+      source: '',
+      time: '',
+      fault: messageOf(error),
+      signature,
+    })
+    return 0
+  }
+  for (const [index, record] of records.entries()) {
+    const { taskseq, epoch, source, time, hash } = record
+    const type = systemEventTypeOf(record) ?? record.type
+    const fault = systemFault(name, headOf(sql, name), record)
+    insert(sql, { name, sequence, index, type, data: dataOf(record), hash, taskseq, epoch, source, time, fault, signature })
+  }
+  return records.length
+}
+
+interface SystemRow extends LogHead {
+  readonly name: string
+  readonly sequence: number
+  readonly index: number
+  readonly type: string
+  readonly data: string | null
+  readonly source: string
+  readonly time: string
+  readonly fault: string | null
+  readonly signature: string | undefined
+}
+
+function insert(sql: Sql, row: SystemRow): void {
+  sql.run(
+    'insert into system_events (sequence, record_index, name, taskseq, epoch, type, source, time, data, hash, signature, fault) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    [row.sequence, row.index, row.name, row.taskseq, row.epoch, row.type, row.source, row.time, row.data, row.hash, row.signature ?? null, row.fault],
+  )
+}
+
+function headOf(sql: Sql, name: SystemLogName): LogHead {
+  const text = "select taskseq, epoch, hash from system_events where name = ? and type <> 'unreadable' order by sequence desc, record_index desc limit 1"
+  return sql.get<LogHead>(text, [name]) ?? emptyHead
+}
+
+function dataOf(record: WireRecord): string | null {
+  try {
+    return record.data === undefined ? null : JSON.stringify(record.data)
+  } catch {
+    return null // It is nested too deeply. The fault of the record says so.
+  }
+}
