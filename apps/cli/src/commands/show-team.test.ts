@@ -138,6 +138,8 @@ const answer: TaskAnswer = {
     chain_ok: true,
     workspace: null,
     source: null,
+    submitted_by: 'anna',
+    user_id: 'ben',
     previous_task_id: null,
     root_run_id: null,
     dead_lettered: false,

@@ -77,7 +77,7 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
     ...(task.skill === null ? [] : [field('Skill', oneLine(task.skill))]),
     field(
       'Submitted',
-      `${task.submitted_at === null ? '' : moment(task.submitted_at, now)}${tookText(task, now)}${task.claims > 1 ? `, claimed ${task.claims} times` : ''}`,
+      `${task.submitted_at === null ? '' : moment(task.submitted_at, now)}${byWhom(task)}${tookText(task, now)}${task.claims > 1 ? `, claimed ${task.claims} times` : ''}`,
     ),
     field('Model', model),
     field('Usage', tokens),
@@ -119,4 +119,8 @@ function statusText({ status, waiting }: TaskAnswer['task'], style: Style): stri
 function failuresOf({ failures }: TaskAnswer): TaskAnswer['failures'] {
   const told = new Set(failures.filter(({ scope }) => scope === 'node').map(({ name, message }) => `${name}\u0000${message}`))
   return failures.filter((failed) => failed.class !== 'cancelled' && !(failed.scope === 'run' && told.has(`${failed.name}\u0000${failed.message}`)))
+}
+
+function byWhom({ submitted_by: by, user_id: user }: Pick<TaskAnswer['task'], 'submitted_by' | 'user_id'>): string {
+  return `${by === null ? '' : ` by ${oneLine(by)}`}${user === null || user === by ? '' : ` for ${oneLine(user)}`}`
 }

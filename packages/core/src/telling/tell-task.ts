@@ -18,10 +18,11 @@ type TaskEvent =
   | 'task_cancelled'
 
 export const tellTask: { readonly [T in TaskEvent]: Teller<T> } = {
-  task_submitted({ task_id, request }) {
-    const { source, skill, text, workflow, profile } = request
+  task_submitted({ task_id, request, by }) {
+    const { source, skill, text, workflow, profile, user_id } = request
     const as = workflow === undefined ? '' : ` as the workflow ${excerpt(workflow.name)}`
-    const more = { ...(workflow === undefined ? {} : { workflow: workflow.name }), ...(profile === undefined ? {} : { profile }) }
+    const who = { ...(by === undefined ? {} : { by }), ...(user_id === undefined ? {} : { user_id }) }
+    const more = { ...who, ...(workflow === undefined ? {} : { workflow: workflow.name }), ...(profile === undefined ? {} : { profile }) }
     return ofTask(
       `${task_id} was submitted${as}: ${excerpt(text)}`,
       { status: 'done', group: 'task', metadata: { source, skill, ...more } },

@@ -5,12 +5,14 @@ import type { HeldTask } from './batch.ts'
 import type { Place } from './fold.ts'
 import { bit } from '../store/sql.ts'
 
-export function submitted(task: HeldTask, at: Place, { request, previous_task_id }: DataOf<'task_submitted'>): void {
+export function submitted(task: HeldTask, at: Place, { request, previous_task_id, by }: DataOf<'task_submitted'>): void {
   const row = task.change()
   row.text = request.text
   row.skill = request.skill
   row.workspace = request.workspace
   row.source = request.source
+  row.submitted_by = by ?? null
+  row.user_id = request.user_id ?? null
   row.workflow = request.workflow?.name ?? null
   row.profile = request.profile ?? null
   row.previous_task_id = previous_task_id

@@ -55,6 +55,8 @@ function taskDetail(sql: Sql, row: TaskRow): TaskAnswer['task'] {
     ...taskSummary(sql, row, textCharsMax),
     workspace: row.workspace,
     source: row.source,
+    submitted_by: row.submitted_by,
+    user_id: row.user_id,
     workflow: row.workflow,
     profile: row.profile,
     previous_task_id: row.previous_task_id,

@@ -14,6 +14,8 @@ export interface TaskRow {
   skill: string | null
   workspace: string | null
   source: string | null
+  submitted_by: string | null
+  user_id: string | null
   workflow: string | null
   profile: string | null
   previous_task_id: string | null
@@ -132,6 +134,8 @@ export const taskColumns = [
   'skill',
   'workspace',
   'source',
+  'submitted_by',
+  'user_id',
   'workflow',
   'profile',
   'previous_task_id',
@@ -232,6 +236,8 @@ const emptyTask = {
   skill: null,
   workspace: null,
   source: null,
+  submitted_by: null,
+  user_id: null,
   workflow: null,
   profile: null,
   previous_task_id: null,

@@ -3,7 +3,7 @@
 // S2. `task_key` numbers the logs in the order in which the stream first named them.
 // S3. A changed table needs a higher `schemaVersion`. Older files are built again.
 
-export const schemaVersion = 5
+export const schemaVersion = 6
 
 /** The `application_id` of a Beaver read model ("BVRM"). A file of another program is never taken for a read model. */
 export const applicationId = 0x4256524d
@@ -29,6 +29,8 @@ create table tasks (
   skill text,
   workspace text,
   source text,
+  submitted_by text,
+  user_id text,
   workflow text,
   profile text,
   previous_task_id text,
