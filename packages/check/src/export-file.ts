@@ -26,6 +26,7 @@ const messageLine = z.object({
   subject: z.string(),
   payload: z.string().optional(),
   payload_base64: z.string().optional(),
+  signature: z.string().optional(),
 })
 const blobLine = z.object({ blob: z.string(), base64: z.base64() })
 
@@ -47,10 +48,10 @@ export async function* exportLines(source: JournalSource, exportedAt: string, on
   }
 }
 
-function lineOf({ sequence, time, subject, payload }: StreamMessage): z.input<typeof messageLine> {
+function lineOf({ sequence, time, subject, payload, signature }: StreamMessage): z.input<typeof messageLine> {
   const bytes = Buffer.from(payload)
   const text = bytes.toString()
-  const of = { seq: sequence, time, subject }
+  const of = { seq: sequence, time, subject, ...(signature === undefined ? {} : { signature }) }
   return Buffer.from(text).equals(bytes) ? { ...of, payload: text } : { ...of, payload_base64: bytes.toString('base64') }
 }
 
@@ -132,8 +133,14 @@ function aboutOf(line: Buffer, file: string): JournalAbout {
 function messageOf(line: Buffer, number: number): StreamMessage {
   const parsed = messageLine.safeParse(jsonOf(line))
   if (!parsed.success) throw new UnreadableJournal(`Line ${number} of the export is not a message.`)
-  const { seq, time, subject, payload, payload_base64 } = parsed.data
-  return { sequence: seq, time, subject, payload: payload_base64 === undefined ? Buffer.from(payload ?? '') : Buffer.from(payload_base64, 'base64') }
+  const { seq, time, subject, payload, payload_base64, signature } = parsed.data
+  return {
+    sequence: seq,
+    time,
+    subject,
+    ...(signature === undefined ? {} : { signature }),
+    payload: payload_base64 === undefined ? Buffer.from(payload ?? '') : Buffer.from(payload_base64, 'base64'),
+  }
 }
 
 function jsonOf(line: Buffer): unknown {

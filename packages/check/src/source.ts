@@ -9,6 +9,8 @@ export interface StreamMessage {
   readonly time: string
   readonly subject: string
   readonly payload: Uint8Array
+  /** The header `Beaver-Signature`, if the message has one. */
+  readonly signature?: string
 }
 
 /** What a source contains. */
