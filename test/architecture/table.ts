@@ -75,7 +75,11 @@ export const table: Readonly<Record<string, Row>> = {
     modules: ['@nats-io/nats-core'],
     node: [],
   },
-  'packages/projector': { packages: ['core', 'contracts', 'nats', 'platform', 'projection'], modules: [], node: ['path', 'timers/promises'] },
+  'packages/projector': {
+    packages: ['core', 'contracts', 'nats', 'platform', 'projection'],
+    modules: [],
+    node: ['crypto', 'fs', 'fs/promises', 'path', 'timers/promises'],
+  },
   // For programs of one's own: the library's face.
   'packages/service': {
     packages: ['core', 'agent', 'tools', 'workflows', 'client', 'nats', 'platform', 'daemon', 'projector'],

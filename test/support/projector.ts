@@ -1,6 +1,6 @@
 // The projector as it is: a child process.
 import { spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { compileCache } from './compile-cache.ts'
@@ -15,20 +15,25 @@ export interface ProjectorProcess extends AsyncDisposable {
   readonly stderr: string
 }
 
-/** Starts a projector with a folder of its own and waits until it is ready. It is gone, folder and all, when it is disposed of. */
-export async function projectorProcess({
-  url,
-  namespace,
-  env = {},
-}: {
-  url: string
-  namespace: string
-  env?: Record<string, string>
-}): Promise<ProjectorProcess> {
-  const home = await mkdtemp(join(tmpdir(), 'beaver-projector-'))
+export interface ProjectorWanted {
+  readonly url: string
+  readonly namespace: string
+  readonly env?: Record<string, string>
+  /** The content of its configuration file. */
+  readonly config?: object
+  /** A folder that exists and stays. Default: a folder of its own, which is gone with it. */
+  readonly home?: string
+}
+
+/** Starts a projector and waits until it is ready. It is gone when it is disposed of. */
+export async function projectorProcess({ url, namespace, env = {}, config, home: given }: ProjectorWanted): Promise<ProjectorProcess> {
+  const home = given ?? (await mkdtemp(join(tmpdir(), 'beaver-projector-')))
+  const file = join(home, 'projector.config.json')
+  if (config !== undefined) await writeFile(file, JSON.stringify(config))
+  const configured = config === undefined ? {} : { BEAVER_CONFIG: file }
   const child = spawn(process.execPath, [new URL('../../apps/projector/src/main.ts', import.meta.url).pathname], {
     cwd: home,
-    env: { PATH: process.env['PATH'] ?? '', ...compileCache, NATS_URL: url, BEAVER_NAMESPACE: namespace, BEAVER_HOME: home, ...env },
+    env: { PATH: process.env['PATH'] ?? '', ...compileCache, NATS_URL: url, BEAVER_NAMESPACE: namespace, BEAVER_HOME: home, ...configured, ...env },
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
   let stderr = ''
@@ -48,7 +53,7 @@ export async function projectorProcess({
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL')
       await exited
-      await rm(home, { recursive: true, force: true })
+      if (given === undefined) await rm(home, { recursive: true, force: true })
     },
   }
 }

@@ -89,7 +89,9 @@ function directGet(nc: NatsConnection, stream: string, wanted: Wanted): Promise<
 }
 
 function storedMessage({ headers, data }: Msg): StreamMessage {
+  const signature = headers?.get('Beaver-Signature') ?? ''
   return {
+    ...(signature === '' ? {} : { signature }),
     sequence: Number(headers?.get('Nats-Sequence')),
     time: headers?.get('Nats-Time-Stamp') ?? '',
     subject: headers?.get('Nats-Subject') ?? '',

@@ -7,7 +7,7 @@
 // J5. At most two pages are held: the one that is given out, and the next.
 import { type Backoff, BeaverError, type LogId, pause, pauseBefore, systemClock, type SystemLogName } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
-import { type Page, readPage, StreamAbsent } from './direct-read.ts'
+import { type Page, readPage, type StoredMessage, StreamAbsent } from './direct-read.ts'
 import { findTaskNear } from './find-task.ts'
 import { lineOf } from './line.ts'
 import { StreamWaker } from './stream-waker.ts'
@@ -33,6 +33,8 @@ export interface FeedBatch {
   readonly messages: readonly FeedMessage[]
   /** The entries of system logs in the same part of the stream. The list is empty if one log is followed. */
   readonly system: readonly SystemFeedMessage[]
+  /** Everything that was read, also what is no entry of a log. */
+  readonly stored: readonly StoredMessage[]
   /** The last sequence that was read; 0 if nothing was read. Later entries come with later batches. */
   readonly to: number
   /** Whether nothing more was stored when the batch was read. */
@@ -83,7 +85,7 @@ function batchOf(subjects: Subjects, page: Page): FeedBatch {
     if (name !== null) system.push({ sequence, name, payload, signature })
     else if (subjects.isEntry(subject)) messages.push({ sequence, log: logOf(subject), payload, signature })
   }
-  return { messages, system, to: page.messages.at(-1)?.sequence ?? 0, caughtUp: !page.more }
+  return { messages, system, stored: page.messages, to: page.messages.at(-1)?.sequence ?? 0, caughtUp: !page.more }
 }
 
 /**

@@ -4,13 +4,15 @@
 // M2. A read model belongs to one stream. Another stream is refused, even one of the same name.
 // M3. Rows depend on the journal's messages, their order and their blobs, never on the batches.
 // M4. One `apply` runs at a time. The caller bounds a batch, because its messages and blobs are held in memory.
-import { BeaverError, blobNameOf, eventTypeOf, identityFault, invariant, type OpenedRecord, type ReadBlob } from '@beaver/core'
+import { BeaverError, blobNameOf, eventTypeOf, identityFault, invariant, type JournalLeaf, type OpenedRecord, type ReadBlob } from '@beaver/core'
 import { broken, judge, recordFinding } from './fold/audit.ts'
 import { Batch, type HeldTask } from './fold/batch.ts'
 import { openDatabase } from './store/database.ts'
 import { digestOf, dumpLines } from './store/dump.ts'
 import { foldEvent, foldLostEvent } from './fold/fold.ts'
 import { storeSystemMessage, type SystemMessage } from './fold/fold-system.ts'
+import { judgeCheckpoints } from './fold/fold-checkpoint.ts'
+import { growTree } from './fold/grow-tree.ts'
 import { type IncomingMessage, type JournalMessage, takeIn } from './fold/intake.ts'
 import { type Sql, sqlOn } from './store/sql.ts'
 import { indexedTo, indexTexts, lastText } from './store/text-index.ts'
@@ -30,6 +32,8 @@ export interface Beside {
   readonly system?: readonly SystemMessage[]
   /** The last sequence of this part of the stream. Default: the last sequence of its messages. */
   readonly to?: number
+  /** Everything in this part of the stream: the leaves of the tree. Default: the tree does not grow. */
+  readonly stored?: readonly JournalLeaf[]
 }
 
 export interface ReadModel extends Disposable, AsyncDisposable {
@@ -77,10 +81,10 @@ export function openReadModel(file: string, options: { readBlob: ReadBlob }): Re
   const close = (): void => {
     if (db.isOpen) db.close()
   }
-  const applyBatch = async (messages: readonly JournalMessage[], { system = [], to = 0 }: Beside): Promise<Applied> => {
+  const applyBatch = async (messages: readonly JournalMessage[], { system = [], to = 0, stored = [] }: Beside): Promise<Applied> => {
     const { sequence } = checkpointOf(sql)
     const incoming = await takeIn(inOrder(messages, sequence), options.readBlob)
-    const beside = { system: inOrder(system, sequence), to }
+    const beside = { system: inOrder(system, sequence), to, stored: inOrder(stored, sequence) }
     return sql.transaction(() => store(sql, incoming, beside))
   }
   return {
@@ -162,7 +166,7 @@ function inOrder<T extends { readonly sequence: number }>(messages: readonly T[]
   return fresh
 }
 
-function store(sql: Sql, incoming: readonly IncomingMessage[], { system, to }: Required<Beside>): Applied {
+function store(sql: Sql, incoming: readonly IncomingMessage[], { system, to, stored }: Required<Beside>): Applied {
   let { sequence } = checkpointOf(sql)
   const batch = new Batch(sql)
   const counts = { messages: 0, events: 0, findings: 0 }
@@ -186,6 +190,8 @@ function store(sql: Sql, incoming: readonly IncomingMessage[], { system, to }: R
     }
   }
   batch.save()
+  growTree(sql, stored)
+  judgeCheckpoints(sql, system)
   sequence = Math.max(sequence, system.at(-1)?.sequence ?? 0, to)
   if (lastText(sql) - indexedTo(sql) <= atOnceTextsMax) indexTexts(sql, atOnceTextsMax)
   sql.run('update checkpoint set sequence = ?, events = events + ?', [sequence, counts.events])

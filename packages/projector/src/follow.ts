@@ -29,6 +29,8 @@ export interface FollowedBy {
   readonly subjects: Subjects
   readonly model: ReadModel
   readonly identity: string
+  /** Called after each batch. */
+  applied(batch: { readonly events: number; readonly caughtUp: boolean }): void
   readonly signal: AbortSignal
 }
 
@@ -97,15 +99,17 @@ class Follower {
   /** @throws when the journal cannot be read or applied any more */
   async #followOnce(): Promise<void> {
     const { subjects, model, identity, signal } = this.#into
-    for await (const { messages, system, to, caughtUp } of followJournal(this.#nc, subjects, { from: model.position() + 1, identity, signal })) {
+    for await (const { messages, system, stored, to, caughtUp } of followJournal(this.#nc, subjects, { from: model.position() + 1, identity, signal })) {
+      let events = 0
       if (to > this.#applied) {
-        ;({ sequence: this.#applied } = await model.apply(messages, { system, to }))
+        ;({ sequence: this.#applied, events } = await model.apply(messages, { system, stored, to }))
         this.#movedAtMs = this.#clock.now()
       }
       if (caughtUp) {
         this.#caughtUpAtMs = this.#clock.now()
         void this.#indexWhenIdle()
       }
+      this.#into.applied({ events, caughtUp })
       this.#goesOn()
     }
     if (!signal.aborted) throw new BeaverError('unreachable', 'The connection to NATS is closed.')

@@ -4,11 +4,24 @@
 //     reported, and the queries go on (follow.ts).
 import { join } from 'node:path'
 import { queryContracts } from '@beaver/contracts'
-import { type Logger, silentLogger } from '@beaver/core'
-import { callerName, connectNats, ensureJournalStream, natsBlobReader, serve, streamIdentity, subjectsOf, watchConnection } from '@beaver/nats'
+import { appendCheckpoint, type Logger, silentLogger, systemClock } from '@beaver/core'
+import {
+  callerName,
+  connectNats,
+  ensureJournalStream,
+  natsBlobReader,
+  natsSystemLog,
+  serve,
+  streamIdentity,
+  subjectsOf,
+  watchConnection,
+} from '@beaver/nats'
 import { type Config, homeChangeTexts, makeHomePrivate, makePrivateFile } from '@beaver/platform'
-import { answer, openReadModel } from '@beaver/projection'
+import { answer, type Around, openReadModel } from '@beaver/projection'
+import { CheckpointMaker } from './checkpoint-maker.ts'
+import { configuredTargets } from './checkpoint-targets.ts'
 import { followIntoModel } from './follow.ts'
+import { signingKey } from './signing-key.ts'
 
 export interface Projector {
   readonly info: { readonly file: string; readonly sequence: number }
@@ -36,10 +49,29 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
   const sequence = model.begin(identity, lastSequence)
   const stopping = new AbortController()
 
-  const following = followIntoModel(nc, { subjects, model, identity, signal: stopping.signal }, { logger })
+  const systemLog = await natsSystemLog(nc, subjects)
+  const checkpoints = new CheckpointMaker(
+    {
+      model,
+      origin: identity,
+      key: signingKey(join(config.home, 'keys', 'projector.pem')),
+      file: join(config.home, `checkpoints-${config.namespace}.ndjson`),
+      targets: [
+        { name: 'the journal', write: ({ note }) => appendCheckpoint(systemLog, note, { source: '/beaver/projector', clock: systemClock }) },
+        ...configuredTargets(config),
+      ],
+      everyMs: config.checkpoints.every_ms,
+      everyEvents: config.checkpoints.every_events,
+    },
+    { logger },
+  )
+  const making = checkpoints.run()
+  const following = followIntoModel(nc, { subjects, model, identity, applied: (batch) => checkpoints.applied(batch), signal: stopping.signal }, { logger })
   following.over.catch(() => {}) // `failed` reports it.
+  const around = async (name: string): Promise<Partial<Around>> =>
+    name === 'status' ? { following: await following.state(), anchoring: checkpoints.state } : { notes: checkpoints.notes }
   const services = Object.keys(queryContracts).map((name) =>
-    serve(nc, subjects.queries(name), async (request) => answer(model.sql, name, request, name === 'status' ? { following: await following.state() } : {})),
+    serve(nc, subjects.queries(name), async (request) => answer(model.sql, name, request, await around(name))),
   )
 
   await nc.flush() // A projector that is ready answers queries, so the server has to know the subscriptions first.
@@ -49,6 +81,8 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
     failed: following.over,
     async stop() {
       stopping.abort()
+      checkpoints.stop()
+      await making
       await Promise.all(services.map((service) => service.stop()))
       await following.over.catch(() => {})
       model.close()

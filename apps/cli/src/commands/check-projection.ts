@@ -5,8 +5,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Finding, type JournalSource, placeOf, type StreamMessage } from '@beaver/check'
-import { BeaverError, type LogId } from '@beaver/core'
-import { type JournalMessage, type ModelSnapshot, openReadModel, type ReadModel, tableNames } from '@beaver/projection'
+import { BeaverError, isSystemLogName, type LogId } from '@beaver/core'
+import { type JournalMessage, type ModelSnapshot, openReadModel, type ReadModel, type SystemMessage, tableNames } from '@beaver/projection'
 
 export interface ComparedProjection {
   readonly file: string
@@ -40,8 +40,8 @@ export async function compareProjection(
 
 async function rebuild(rebuilt: ReadModel, source: JournalSource, upTo: number, onProgress: (sequence: number, last: number) => void): Promise<void> {
   for await (const page of source.pages()) {
-    const messages = page.filter(({ sequence }) => sequence <= upTo).flatMap(entryOf)
-    if (messages.length > 0) await rebuilt.apply(messages)
+    const stored = page.filter(({ sequence }) => sequence <= upTo)
+    if (stored.length > 0) await rebuilt.apply(stored.flatMap(entryOf), { system: stored.flatMap(systemEntryOf), stored, to: stored.at(-1)?.sequence ?? 0 })
     const last = page.at(-1)?.sequence ?? upTo
     onProgress(Math.min(last, upTo), upTo)
     if (last >= upTo) return
@@ -51,6 +51,11 @@ async function rebuild(rebuilt: ReadModel, source: JournalSource, upTo: number, 
 function entryOf({ sequence, subject, payload }: StreamMessage): JournalMessage[] {
   const place = placeOf(subject)
   return 'log' in place ? [{ sequence, log: place.log as LogId, payload }] : []
+}
+
+function systemEntryOf({ sequence, subject, payload, signature }: StreamMessage): SystemMessage[] {
+  const place = placeOf(subject)
+  return place.kind === 'system' && isSystemLogName(place.name) ? [{ sequence, name: place.name, payload, signature }] : []
 }
 
 async function blobOf(source: JournalSource, sha256: string): Promise<Uint8Array> {

@@ -18,6 +18,7 @@ const projection: ProjectorStatus = {
   findings: 0,
   texts_behind: 0,
   schema_version: 1,
+  checkpoints: { last: null, faults: [], targets: [] },
   stream_sequence: 40,
   behind: 0,
   moved_at: null,
@@ -101,6 +102,18 @@ describe('what is wrong with a system', () => {
     expect(wrong({ projector: projector({ behind: 5, behind_since: at(2) }) })).toEqual([])
     expect(wrong({ projector: projector({ behind: 5_000, behind_since: at(2) }) })).toEqual([
       'warn projector: answers: 7 tasks, 90 events, 5,000 messages behind',
+    ])
+  })
+
+  it('is a checkpoint that does not fit, and a place that gets none', () => {
+    const faults = [{ from: 'message 9 of the journal', message: 'It belongs to another journal.' }]
+    const targets = [
+      { name: 'the journal', message: null, since: null },
+      { name: 'the folder x', message: 'It is full', since: at(9) },
+    ]
+    expect(wrong({ projector: projector({ checkpoints: { last: null, faults, targets } }) })).toEqual([
+      'fail checkpoints: 1 checkpoint does not fit the journal: message 9 of the journal. It belongs to another journal.',
+      'warn checkpoints: The last checkpoint did not get everywhere: the folder x: It is full',
     ])
   })
 

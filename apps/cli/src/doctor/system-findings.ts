@@ -13,7 +13,15 @@ const silentMsMax = 2_000
 const failedWithinMs = 3_600_000
 
 export function systemFindings(report: SystemReport, now: number): Finding[] {
-  return [checkServer(report), ...checkSync(report), ...checkJournal(report), checkDaemons(report), checkProjector(report, now), ...checkTasks(report, now)]
+  return [
+    checkServer(report),
+    ...checkSync(report),
+    ...checkJournal(report),
+    checkDaemons(report),
+    checkProjector(report, now),
+    ...checkCheckpoints(report),
+    ...checkTasks(report, now),
+  ]
 }
 
 function checkServer({ server, version, pid }: SystemReport): Finding {
@@ -104,6 +112,34 @@ function checkProjector({ projector, look }: SystemReport, now: number): Finding
       'Read logs/projector.log, and start the projector again.',
     )
   return lag > lagMax ? warn('projector', says, 'It is catching up. Check again in a moment.') : ok('projector', says)
+}
+
+/** Checkpoints that do not fit the journal, and places that do not get them. */
+function checkCheckpoints({ projector }: SystemReport): Finding[] {
+  if (projector.kind !== 'answered') return []
+  const { faults, targets } = projector.value.checkpoints
+  const [unfit] = faults
+  const failing = targets.flatMap(({ name, message }) => (message === null ? [] : [`${name}: ${message}`]))
+  return [
+    ...(unfit === undefined
+      ? []
+      : [
+          fail(
+            'checkpoints',
+            `${counted(faults.length, 'checkpoint')} ${faults.length === 1 ? 'does' : 'do'} not fit the journal: ${unfit.from}. ${oneLine(unfit.message)}`,
+            'Find out what changed with "beaver audit verify". Keep a copy of the journal and of the checkpoints.',
+          ),
+        ]),
+    ...(failing.length === 0
+      ? []
+      : [
+          warn(
+            'checkpoints',
+            `The last checkpoint did not get everywhere: ${failing.map((each) => oneLine(each)).join('; ')}`,
+            'Check the key "checkpoints" of the configuration.',
+          ),
+        ]),
+  ]
 }
 
 /** Tasks that failed within the last hour, by failure class. A single failed task is left to its owner. */

@@ -9,6 +9,25 @@ const fault = z.object({
   since: time.describe('Since when. RFC 3339, UTC.'),
 })
 
+const checkpoints = z.object({
+  last: z
+    .object({ size: count.describe('The number of messages that it counts.'), time: time.describe('When it was made. RFC 3339, UTC.') })
+    .nullable()
+    .describe('The last signed checkpoint in the journal that fits. null: there is none.'),
+  faults: z
+    .array(z.object({ from: z.string().describe('Where the checkpoint is.'), message: z.string().describe('Why it does not fit the journal.') }))
+    .describe('Checkpoints that do not fit the journal, at most 20.'),
+  targets: z
+    .array(
+      z.object({
+        name: z.string().describe('Where checkpoints are written to.'),
+        message: textOrNull.describe('Why the last one did not get there. null: it did.'),
+        since: timeOrNull.describe('Since when. RFC 3339, UTC. null: the last one got there.'),
+      }),
+    )
+    .describe('Where checkpoints are written to.'),
+})
+
 export const status = contract('Says how far the projector is, why it does not continue, and how many tasks there are.', {
   input: z.strictObject({}),
   output: z.object({
@@ -26,6 +45,7 @@ export const status = contract('Says how far the projector is, why it does not c
     behind: count.nullable().describe('How many messages the projector has still to apply. null: not known.'),
     moved_at: timeOrNull.describe('When the projector last applied a message. RFC 3339, UTC. null: it has applied none.'),
     behind_since: timeOrNull.describe('Since when the projector has messages to apply and applies none. RFC 3339, UTC. null: it is not behind.'),
+    checkpoints: checkpoints.describe('The signed checkpoints of the journal.'),
     fault: fault.nullable().describe('Why the projector does not continue. null: it continues.'),
   }),
 })

@@ -85,6 +85,13 @@ export const systemFacts = {
   projectorResumed: (logger: Logger, { applied, stalledMs }: { applied: number; stalledMs: number }): void =>
     logger.info('projector_resumed', `The projector continues after ${seconds(stalledMs)}.`, { applied, stalled_ms: Math.round(stalledMs) }),
 
+  /** It is written again with the next checkpoint, which says everything that this one said. */
+  checkpointNotWritten: (logger: Logger, { target, reason }: { target: string; reason: string }): void =>
+    logger.warn('checkpoint_not_written', `A checkpoint of the journal could not be written to ${target}: ${reason}`, { target }),
+
+  checkpointUnfit: (logger: Logger, { file, reason }: { file: string; reason: string }): void =>
+    logger.error('checkpoint_unfit', `The journal does not fit the last checkpoint in ${file}, so the projector signs no more. ${reason}`, { file }),
+
   streamDeleted: (logger: Logger, { stream }: { stream: string }): void =>
     logger.error('stream_deleted', 'The journal stream does not exist any more. Beaver accepts no tasks until somebody restores it.', { stream }),
 

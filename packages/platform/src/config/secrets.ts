@@ -5,7 +5,15 @@ import type { Config } from './config.ts'
 
 /** @param env the environment from which `$NAME` is read */
 export function secretsOf(config: Config, env: Readonly<Record<string, string | undefined>>): readonly string[] {
-  const urls = [config.nats_url, config.model.base_url, config.model.fallback?.base_url, config.model.auxiliary?.base_url, config.model.embeddings?.base_url]
+  const urls = [
+    config.nats_url,
+    config.checkpoints.webhook,
+    config.checkpoints.bucket?.nats_url,
+    config.model.base_url,
+    config.model.fallback?.base_url,
+    config.model.auxiliary?.base_url,
+    config.model.embeddings?.base_url,
+  ]
   const credentials = urls
     .flatMap((list) => (list ?? '').split(','))
     .flatMap((url) => {

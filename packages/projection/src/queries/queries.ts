@@ -12,6 +12,7 @@ import { approvals } from './query-approvals.ts'
 import { audit } from './query-audit.ts'
 import { events } from './query-events.ts'
 import { openTasks } from './query-open-tasks.ts'
+import { proof } from './query-proof.ts'
 import { search } from './query-search.ts'
 import { sessionSearch } from './query-session-search.ts'
 import { status } from './query-status.ts'
@@ -31,6 +32,7 @@ const queries: { readonly [Name in QueryName]: Query<Name> } = {
   audit,
   status,
   open_tasks: openTasks,
+  proof,
 }
 
 /**
@@ -44,7 +46,7 @@ export function answer(sql: Sql, name: string, input: unknown, around: Partial<A
   if (!isQueryName(name)) {
     throw new BeaverError('invalid_arguments', `There is no query ${JSON.stringify(name)}. Queries: ${Object.keys(queries).join(', ')}.`)
   }
-  return answerTo(sql, name, input, { now: () => systemClock.now(), following: null, ...around })
+  return answerTo(sql, name, input, { now: () => systemClock.now(), following: null, notes: null, anchoring: null, ...around })
 }
 
 function answerTo<Name extends QueryName>(sql: Sql, name: Name, input: unknown, around: Around): QueryOutput<Name> {

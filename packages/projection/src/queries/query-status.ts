@@ -1,7 +1,8 @@
 // `status`: the position of the projector, whether it makes progress, and how many tasks there are.
 import type { ProjectorStatus } from '@beaver/contracts'
-import type { Following, Query } from './query.ts'
+import type { Anchoring, Following, Query } from './query.ts'
 import { schemaVersion } from '../store/schema.ts'
+import type { Sql } from '../store/sql.ts'
 import { indexedTo, lastText } from '../store/text-index.ts'
 
 /**
@@ -9,7 +10,7 @@ import { indexedTo, lastText } from '../store/text-index.ts'
  * `texts_behind`: how many texts are not indexed yet, so that searches read them. `behind_since`: since when messages wait and none was applied.
  * `fault`: why the projector makes no progress, and what to do.
  */
-export const status: Query<'status'> = (sql, _input, { following }) => {
+export const status: Query<'status'> = (sql, _input, { following, anchoring }) => {
   const at = sql.get<{ stream: string; sequence: number; events: number }>('select stream, sequence, events from checkpoint')
   const byStatus = sql.all<{ status: string; n: number }>('select status, n from task_counts order by status')
   return {
@@ -23,6 +24,7 @@ export const status: Query<'status'> = (sql, _input, { following }) => {
     tasks_broken: sql.one<{ n: number }>('select count(*) as n from tasks where chain_ok = 0').n,
     texts_behind: lastText(sql) - indexedTo(sql),
     schema_version: schemaVersion,
+    checkpoints: checkpointsView(sql, anchoring),
     ...followingView(following, at?.sequence ?? 0),
   }
 }
@@ -39,4 +41,16 @@ function followingView(
     behind_since: following?.behindSince ?? null,
     fault: following?.fault ?? null,
   }
+}
+
+const faultsMax = 20
+
+function checkpointsView(sql: Sql, anchoring: Anchoring | null): ProjectorStatus['checkpoints'] {
+  const last = sql.get<{ size: number; time: string }>('select size, time from signed_checkpoints where fault is null order by sequence desc limit 1')
+  const unfit = sql.all<{ sequence: number; fault: string }>(
+    'select sequence, fault from signed_checkpoints where fault is not null order by sequence limit ?',
+    [faultsMax],
+  )
+  const faults = [...unfit.map(({ sequence, fault }) => ({ from: `message ${sequence} of the journal`, message: fault })), ...(anchoring?.faults ?? [])]
+  return { last: last ?? null, faults: faults.slice(0, faultsMax), targets: [...(anchoring?.targets ?? [])] }
 }

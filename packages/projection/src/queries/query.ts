@@ -15,8 +15,27 @@ export interface Following {
   readonly fault: { readonly code: string; readonly message: string; readonly since: string } | null
 }
 
+/** Signs notes with the key of the projector. */
+export interface NoteSigner {
+  /** The public key as name+id+base64. */
+  readonly key: string
+  sign(text: string): string
+}
+
+/** Where checkpoints go, and what is wrong with that. */
+export interface Anchoring {
+  /** Checkpoints that were made outside of the journal's reach and do not fit it. */
+  readonly faults: readonly { readonly from: string; readonly message: string }[]
+  /** Each place to which checkpoints are written, and why the last one did not get there. */
+  readonly targets: readonly { readonly name: string; readonly message: string | null; readonly since: string | null }[]
+}
+
 /** What a query may ask besides the read model. */
 export interface Around {
+  /** `null`: this process signs nothing. */
+  readonly notes: NoteSigner | null
+  /** `null`: this process makes no checkpoints. */
+  readonly anchoring: Anchoring | null
   /** Milliseconds since 1970. */
   now(): number
   /** `null`: this process does not follow a journal. */

@@ -315,6 +315,37 @@ create table system_events (
 ) strict;
 create index system_events_by_name on system_events (name, sequence, record_index);
 
+-- The tree over the journal (@beaver/core, tree/): one leaf for each message, up to \`sequence\`.
+create table tree (
+  id integer primary key check (id = 1),
+  sequence integer not null
+) strict;
+
+-- Up to 256 neighbouring hashes of a level of the tree, in base64.
+create table tree_tiles (
+  level integer not null,
+  tile integer not null,
+  hashes text not null,
+  primary key (level, tile)
+) strict, without rowid;
+
+-- Where the numbers of the stream jump: up to \`sequence\`, \`missing\` numbers belong to no message.
+create table tree_gaps (
+  sequence integer primary key,
+  missing integer not null
+) strict;
+
+-- The checkpoints of the system log, each compared with the tree. \`fault\` says why one does not fit.
+create table signed_checkpoints (
+  sequence integer not null,
+  record_index integer not null,
+  time text not null,
+  size integer not null,
+  note text not null,
+  fault text,
+  primary key (sequence, record_index)
+) strict;
+
 -- The visible transcript: what people and the model said, and what tools answered.
 create table transcript (
   position integer primary key,
@@ -350,5 +381,9 @@ export const tableNames = [
   'team_diagnostics',
   'audit_findings',
   'system_events',
+  'tree',
+  'tree_tiles',
+  'tree_gaps',
+  'signed_checkpoints',
   'transcript',
 ] as const

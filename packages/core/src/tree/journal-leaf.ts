@@ -1,0 +1,16 @@
+// JournalLeaf: what the tree over the journal contains. Each message of the stream is one leaf, in stream order, so the tree holds the order of all
+// logs, and the newest message of a log is the proof of the log's head.
+// L1. A leaf names the sequence of its message. While the stream has no gap, message n is the leaf n - 1.
+// L2. A leaf depends on the place, the subject and the bytes of a message alone, so that content that cannot be read is a leaf, too.
+import { hash as digest } from 'node:crypto'
+import { leafHash } from './merkle-tree.ts'
+
+/** A message of the journal stream, of any subject. */
+export interface JournalLeaf {
+  readonly sequence: number
+  readonly subject: string
+  readonly payload: Uint8Array
+}
+
+/** The hash of a message's leaf. Its data is one line: the sequence, the subject, and the SHA-256 of the payload in hexadecimal digits. */
+export const journalLeaf = ({ sequence, subject, payload }: JournalLeaf): Uint8Array => leafHash(`${sequence} ${subject} ${digest('sha256', payload)}\n`)

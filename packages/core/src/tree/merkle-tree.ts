@@ -1,0 +1,158 @@
+// MerkleTree: an append-only hash tree over leaves, as in RFC 6962: a leaf hashes 0x00 and its data, a node hashes 0x01 and its two children. It
+// owns the arithmetic. Where the hashes are stored belongs to the caller (`TileStore`); what a leaf contains belongs to journal-leaf.ts.
+// T1. The hash of n leaves never changes, so an older root can always be computed again and compared.
+// T2. A tile holds 256 neighbouring hashes of every eighth level (C2SP tlog-tiles). Everything between these levels is computed, so that a leaf
+//     costs 32 bytes of storage and about two hashes.
+import { hash as digest } from 'node:crypto'
+import { invariant } from '../errors.ts'
+
+/** The length of a hash in bytes. */
+export const hashBytes = 32
+const tileHeight = 8
+const tileWidth = 1 << tileHeight
+
+/** Where tiles are stored. The tile (level, index) holds the hashes of `index × 256` and up, of the nodes at the height `level × 8`. */
+export interface TileStore {
+  /** The hashes of a tile, one after the other; `null` if it has none. A tile that is not full has fewer than 256. */
+  read(level: number, index: number): Uint8Array | null
+  write(level: number, index: number, hashes: Uint8Array): void
+}
+
+/** The hash of a leaf. */
+export function leafHash(data: string | Uint8Array): Uint8Array {
+  return digest('sha256', Buffer.concat([leafMark, typeof data === 'string' ? Buffer.from(data) : data]), 'buffer')
+}
+
+const leafMark = Buffer.from([0])
+/** The root of a tree without leaves. */
+export const emptyRoot: Uint8Array = digest('sha256', '', 'buffer')
+
+/** The hash of a node. */
+function nodeHash(left: Uint8Array, right: Uint8Array): Uint8Array {
+  const bytes = Buffer.allocUnsafe(1 + 2 * hashBytes)
+  bytes[0] = 1
+  bytes.set(left, 1)
+  bytes.set(right, 1 + hashBytes)
+  return digest('sha256', bytes, 'buffer')
+}
+
+/** Appends the hashes of new leaves to a tree of `size` leaves. Returns the new size. */
+export function appendLeaves(store: TileStore, size: number, leaves: readonly Uint8Array[]): number {
+  appendAt(store, 0, size, leaves)
+  return size + leaves.length
+}
+
+function appendAt(store: TileStore, level: number, count: number, hashes: readonly Uint8Array[]): void {
+  const full: Uint8Array[] = []
+  for (let from = 0, at = count; from < hashes.length;) {
+    const index = Math.floor(at / tileWidth)
+    const held = at % tileWidth
+    const taken = hashes.slice(from, from + tileWidth - held)
+    const before = held === 0 ? Buffer.alloc(0) : store.read(level, index)
+    invariant(before?.length === held * hashBytes, `The tile ${level}/${index} of the tree does not hold ${held} hashes`)
+    const tile = Buffer.concat([before, ...taken])
+    store.write(level, index, tile)
+    if (held + taken.length === tileWidth) full.push(hashOfRow(tile))
+    from += taken.length
+    at += taken.length
+  }
+  if (full.length > 0) appendAt(store, level + 1, Math.floor(count / tileWidth), full)
+}
+
+/** The hash over neighbouring nodes, whose number is a power of two. */
+function hashOfRow(row: Uint8Array): Uint8Array {
+  let nodes = Array.from({ length: row.length / hashBytes }, (_, i) => row.subarray(i * hashBytes, (i + 1) * hashBytes))
+  while (nodes.length > 1) nodes = Array.from({ length: nodes.length / 2 }, (_, i) => nodeHash(nodes[2 * i] as Uint8Array, nodes[2 * i + 1] as Uint8Array))
+  return nodes[0] as Uint8Array
+}
+
+/** A tree for reading: its roots and proofs at any size up to the present one. It keeps what it computed, so use one for each answer. */
+export class MerkleTree {
+  readonly #store: TileStore
+  readonly #known = new Map<string, Uint8Array>()
+
+  constructor(store: TileStore) {
+    this.#store = store
+  }
+
+  /** The root over the first `size` leaves. */
+  root(size: number): Uint8Array {
+    return size === 0 ? emptyRoot : this.#range(0, size)
+  }
+
+  /** The hash of one leaf. */
+  leaf(index: number): Uint8Array {
+    return this.#node(0, index)
+  }
+
+  /** The hashes that prove that the leaf `index` is in the tree of `size` leaves (RFC 6962, section 2.1.1). */
+  inclusion(index: number, size: number): Uint8Array[] {
+    invariant(index >= 0 && index < size, `The leaf ${index} is not in a tree of ${size} leaves`)
+    const path: Uint8Array[] = []
+    for (let [low, high] = [0, size]; high - low > 1;) {
+      const split = low + largestPowerBelow(high - low)
+      path.push(index < split ? this.#range(split, high) : this.#range(low, split))
+      if (index < split) high = split
+      else low = split
+    }
+    return path.toReversed()
+  }
+
+  /** The hashes that prove that the tree of `older` leaves is the beginning of the tree of `size` leaves (RFC 6962, section 2.1.2). */
+  consistency(older: number, size: number): Uint8Array[] {
+    invariant(older >= 0 && older <= size, `A tree of ${older} leaves is not the beginning of one of ${size}`)
+    if (older === 0 || older === size) return []
+    const path: Uint8Array[] = []
+    let [low, high] = [0, size]
+    while (high !== older) {
+      const split = low + largestPowerBelow(high - low)
+      if (older <= split) {
+        path.push(this.#range(split, high))
+        high = split
+      } else {
+        path.push(this.#range(low, split))
+        low = split
+      }
+    }
+    if (low > 0) path.push(this.#range(low, high))
+    return path.toReversed()
+  }
+
+  #range(low: number, high: number): Uint8Array {
+    const width = high - low
+    const height = Math.log2(width)
+    if (Number.isInteger(height)) return this.#node(height, low / width)
+    const split = low + largestPowerBelow(width)
+    return nodeHash(this.#range(low, split), this.#range(split, high))
+  }
+
+  /** The node at a height whose leaves all exist. */
+  #node(height: number, index: number): Uint8Array {
+    const key = `${height} ${index}`
+    let known = this.#known.get(key)
+    if (known === undefined)
+      this.#known.set(key, (known = height % tileHeight === 0 ? this.#stored(height / tileHeight, index) : this.#computed(height, index)))
+    return known
+  }
+
+  #computed(height: number, index: number): Uint8Array {
+    return nodeHash(this.#node(height - 1, 2 * index), this.#node(height - 1, 2 * index + 1))
+  }
+
+  #stored(level: number, index: number): Uint8Array {
+    const place = Math.floor(index / tileWidth)
+    const key = `tile ${level} ${place}`
+    const tile = this.#known.get(key) ?? this.#store.read(level, place)
+    const at = (index % tileWidth) * hashBytes
+    invariant(tile !== null && tile.length >= at + hashBytes, `The tile ${level}/${place} of the tree does not hold its hash ${index % tileWidth}`)
+    this.#known.set(key, tile)
+    return tile.subarray(at, at + hashBytes)
+  }
+}
+
+/** The largest power of two below `n`, which is at least 2. */
+function largestPowerBelow(n: number): number {
+  let power = 1
+  while (power * 2 < n) power *= 2
+  return power
+}

@@ -1,0 +1,103 @@
+// Makes checkpoints: says, signed, what the journal was at a moment. Every `every_ms` if the journal has news, and after `every_events` events.
+// M1. It signs only what the read model has applied and verified itself, and only while the model is up to date: a catch-up makes none.
+// M2. It signs no checkpoint that contradicts one that it kept. If the journal does not fit the last kept checkpoint, it says so and signs none.
+// M3. A checkpoint that cannot be written somewhere stops nothing (checkpoint-targets.ts).
+import { checkpointText, type Clock, type Logger, messageOf, noteKeyText, pause, readCheckpoint, signNote, systemClock, systemFacts } from '@beaver/core'
+import { type Anchoring, checkpointFault, nextCheckpoint, type NoteSigner, type ReadModel } from '@beaver/projection'
+import { type Target, TargetGroup } from './checkpoint-targets.ts'
+import { keepNote, lastKeptNote, shortenKept } from './kept-checkpoints.ts'
+import type { SigningKey } from './signing-key.ts'
+
+export interface CheckpointsOf {
+  readonly model: ReadModel
+  /** The name of the journal in its checkpoints: the identity of its stream. */
+  readonly origin: string
+  readonly key: SigningKey
+  /** The file with the kept checkpoints. */
+  readonly file: string
+  readonly targets: readonly Target[]
+  readonly everyMs: number
+  readonly everyEvents: number
+}
+
+export class CheckpointMaker {
+  readonly #of: CheckpointsOf
+  readonly #clock: Clock
+  readonly #logger: Logger
+  readonly #targets: TargetGroup
+  readonly #stopping = new AbortController()
+  /** Ends the present wait. */
+  #due = new AbortController()
+  #events = 0
+  #caughtUp = false
+  #faults: Anchoring['faults'] = []
+
+  constructor(of: CheckpointsOf, { logger, clock = systemClock }: { readonly logger: Logger; readonly clock?: Clock }) {
+    this.#of = of
+    this.#clock = clock
+    this.#logger = logger
+    this.#targets = new TargetGroup(of.targets, { clock, logger })
+    shortenKept(of.file)
+  }
+
+  get state(): Anchoring {
+    return { faults: this.#faults, targets: this.#targets.state }
+  }
+
+  /** Signs texts about the journal. */
+  get notes(): NoteSigner {
+    const { origin, key } = this.#of
+    const noteKey = { name: origin, publicKey: key.publicKey }
+    return { key: noteKeyText(noteKey), sign: (text) => signNote(text, noteKey, (bytes) => key.sign(bytes)) }
+  }
+
+  /** The model has applied a batch. */
+  applied({ events, caughtUp }: { readonly events: number; readonly caughtUp: boolean }): void {
+    const first = caughtUp && !this.#caughtUp
+    this.#events += events
+    this.#caughtUp = caughtUp
+    if (first) this.#compareKept()
+    if (caughtUp && this.#events >= this.#of.everyEvents) this.#due.abort()
+  }
+
+  /** Makes checkpoints until `stop`. */
+  async run(): Promise<void> {
+    const { signal } = this.#stopping
+    while (!signal.aborted) {
+      await pause(this.#clock, this.#of.everyMs, AbortSignal.any([signal, this.#due.signal]))
+      this.#due = new AbortController()
+      if (signal.aborted) return
+      try {
+        if (this.#caughtUp) await this.#make()
+      } catch (error) {
+        systemFacts.checkpointNotWritten(this.#logger, { target: this.#of.file, reason: messageOf(error) })
+      }
+    }
+  }
+
+  stop(): void {
+    this.#stopping.abort()
+  }
+
+  async #make(): Promise<void> {
+    const { model, file } = this.#of
+    if (this.#compareKept()) return
+    const next = nextCheckpoint(model.sql)
+    if (!next.isNews) return
+    this.#events = 0
+    const made = { note: this.notes.sign(checkpointText(next)), time: new Date(this.#clock.now()).toISOString() }
+    keepNote(file, made.time, made.note)
+    await this.#targets.write(made, this.#stopping.signal)
+  }
+
+  /** Compares the last kept checkpoint with the journal. Returns whether it does not fit. */
+  #compareKept(): boolean {
+    const { model, file } = this.#of
+    const kept = lastKeptNote(file)
+    const head = kept === null ? null : readCheckpoint(kept)
+    const fault = head === null ? null : checkpointFault(model.sql, head)
+    if (fault !== null && this.#faults[0]?.message !== fault) systemFacts.checkpointUnfit(this.#logger, { file, reason: fault })
+    this.#faults = fault === null ? [] : [{ from: file, message: fault }]
+    return fault !== null
+  }
+}
