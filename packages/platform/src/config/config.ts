@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
-import { BeaverError, logLevels, messageOf, type Problem, supervisors, waitMsDefault } from '@beaver/core'
+import { BeaverError, defaultEgressPolicy, guards, logLevels, messageOf, type Problem, type Sink, supervisors, waitMsDefault } from '@beaver/core'
 import { z } from 'zod'
 import { retries } from './retries.ts'
 import { type FolderTrust, judgeFolder } from '../trust/folder-trust.ts'
@@ -19,6 +19,10 @@ export type EndpointConfig = z.output<typeof endpoint>
 const ofEveryMcpServer = {
   /** The permission of its tools, if no rule of `permissions` decides. */
   permission: z.enum(['allow', 'ask', 'deny']).default('ask'),
+  /** Whether its results are the user's own text. Default: they are strangers' text. */
+  trusted: z.boolean().default(false),
+  /** Those of its tools that only read. The server's own hints do not count. Default: every tool may have effects. */
+  tools_that_read: z.array(z.string().min(1)).max(1_000).default([]),
   /** Use only these of its tools. Default: all. */
   tools: z.array(z.string().min(1)).max(1_000).optional(),
   /** The time that one call may take. */
@@ -45,6 +49,12 @@ const mcpServer = z.union(
   ],
   'must have either "command" (a program) or "url" (an HTTP server), and no unknown field',
 )
+
+/** One row of `egress.policy`. */
+function row(sink: Sink) {
+  const { untrusted, secret } = defaultEgressPolicy[sink]
+  return z.strictObject({ untrusted: z.enum(guards).default(untrusted), secret: z.enum(guards).default(secret) }).prefault({})
+}
 
 /** The content of `beaver.config.json`. */
 export const configFile = z.strictObject({
@@ -146,6 +156,27 @@ export const configFile = z.strictObject({
       unattended: z.enum(['wait', 'refuse']).default('wait'),
       /** A call is refused if nobody has answered within this time. */
       wait_ms_max: z.number().int().min(100).max(2_147_483_647).default(86_400_000),
+    })
+    .prefault({}),
+  /** What may leave a run after it has read a stranger's text or a secret. */
+  egress: z
+    .strictObject({
+      /** Hosts that any run may contact with `web_fetch`: `host`, `host:port` or `*.domain`. */
+      hosts_allowed: z.array(z.string().min(1)).max(1_000).default([]),
+      /** The decision for each kind of sink after each kind of text. */
+      policy: z
+        .strictObject({
+          fetch: row('fetch'),
+          query: row('query'),
+          send: row('send'),
+          memory: row('memory'),
+          command: row('command'),
+          files: row('files'),
+        })
+        .prefault({}),
+      /** Paths of files with secrets and with strangers' text, besides those that Beaver knows. `*` matches any characters. */
+      secret_paths: z.array(z.string().min(1)).max(1_000).default([]),
+      untrusted_paths: z.array(z.string().min(1)).max(1_000).default([]),
     })
     .prefault({}),
   /** The tool web_search. Default: it is not offered. It needs a JSON endpoint like that of SearXNG: `{url}?q=…&format=json`. */
