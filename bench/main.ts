@@ -10,6 +10,7 @@ const benches: Readonly<Record<string, () => Promise<{ run(options: { json: bool
   readers: () => import('./readers/bench.ts'),
   recover: () => import('./recover/bench.ts'),
   idle: () => import('./idle/bench.ts'),
+  injection: () => import('./injection/bench.ts'),
 }
 
 const { values, positionals } = parseArgs({ allowPositionals: true, strict: false, options: { json: { type: 'boolean', default: false } } })

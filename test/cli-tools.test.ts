@@ -76,8 +76,9 @@ describe('beaver tools list', () => {
   it('prints a table for people', async () => {
     const { code, out } = await beaver('tools', 'list')
     expect(code).toBe(0)
-    expect(out).toMatch(/^ID +KIND +DESCRIPTION\n/)
-    expect(out).toMatch(/^workflow:summarize_text +workflow +对提供的长文本/m)
+    expect(out).toMatch(/^ID +KIND +DOES +DESCRIPTION\n/)
+    expect(out).toMatch(/^system:web_fetch +tool +reads web \(fetch\) +Fetches one page/m)
+    expect(out).toMatch(/^workflow:summarize_text +workflow +- +对提供的长文本/m)
   })
 
   it('of a profile tells what the profile brings', async () => {

@@ -39,6 +39,8 @@ export { type LoadedSkills, loadSkills, parseSkill } from './skills/load-skills.
 export type { GuidanceAgent, Skill, WorkflowGuidance } from './skills/skill.ts'
 export { type SkillPlace, skillPlaces } from './skills/skill-places.ts'
 export { listSupportFiles, readSupportFile, type SupportFiles } from './skills/support-files.ts'
+export { defaultEgressRules, type EgressRules } from './taint/egress-rules.ts'
+export { type Effects, type Reads, type ToolKind, toolKindOf } from './taint/tool-kind.ts'
 export { isFullHeap } from './tools/cell/full-heap.ts'
 export { type CallScope, callScope } from './tools/call-scope.ts'
 export { executeTool, type ToolResult } from './tools/execute-tool.ts'

@@ -91,6 +91,7 @@ export interface Given {
   /** Absent: there is no auxiliary provider. */
   readonly auxiliary?: readonly ScriptedReply[]
   readonly permissions?: readonly PermissionRule[]
+  readonly egress?: LoopServices['egress']
   readonly skillSelection?: LoopServices['skillSelection']
   readonly tools?: readonly Tool[]
   readonly skills?: readonly Skill[]
@@ -120,6 +121,7 @@ export function begin(given: Given): Loop {
       embeddings: null,
     },
     permissions: given.permissions ?? [],
+    ...(given.egress === undefined ? {} : { egress: given.egress }),
     skillSelection: given.skillSelection ?? 'off',
     tools,
     skills,

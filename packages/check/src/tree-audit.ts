@@ -130,7 +130,8 @@ export class TreeAudit {
     const place = placeOf(message.subject)
     const key = 'log' in place ? logKey(place.log) : place.kind === 'system' ? place.name : null
     const entry = readEntry(message.payload)
-    if (key !== null && entry.kind === 'entry') this.#ends.set(key, entry.records.at(-1)!.record)
+    const last = entry.kind === 'entry' ? entry.records.at(-1) : undefined
+    if (key !== null && last !== undefined) this.#ends.set(key, last.record)
     if (this.#base === null) return
     const { proof } = message
     if (proof !== undefined && provesInclusion(leafOf(message), proof.index, this.#base, proof.hashes)) this.#included++

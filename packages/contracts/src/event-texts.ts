@@ -82,6 +82,7 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
       source: 'Who asked for the run: the source of the request, or "team:" with the id of the team run.',
       max_tool_iterations: 'How many turns of the run may call tools.',
       tools: 'The names of the tools that the run has.',
+      taint: "The labels of what the run is given. Absent: it is given a person's words alone.",
     },
   },
   tool_scope_applied: {
@@ -194,7 +195,8 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
       call_id: ofCall,
       tool_name: ofTool,
       subject: 'What the call would act on, in the form that the patterns of permissions match.',
-      rule: 'The permission rule that asks. null: the tool itself asks.',
+      rule: 'The permission rule that asks. null: the tool itself asks, or what the run has read.',
+      reason: 'Why the call asks because of what the run has read. Absent: it asks for another reason.',
     },
   },
   approval_granted: { says: 'A person allowed a tool call.', fields: { call_id: ofCall, by: 'Who decided.', user_id: ofUser } },
@@ -215,6 +217,7 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
       content: 'The result that the model receives.',
       error: 'The code of the error, such as tool_crash, invalid_arguments or in_doubt. null: the call succeeded.',
       duration_ms: 'How long the call took, in milliseconds.',
+      taint: "The labels of the result. Absent: the result is the user's own text.",
     },
   },
   workspace_files_checked: {
@@ -254,6 +257,7 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
       call_id: 'The call that started the team. null: the task is a workflow without a root agent.',
       graph: 'The whole graph.',
       concurrent_nodes_max: 'How many nodes may run at the same time.',
+      taint: 'The labels of the run that called the team. Absent: it has none.',
     },
   },
   node_started: {
@@ -294,7 +298,12 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
   },
   shared_state_changed: {
     says: 'The state that the members of a team share changed.',
-    fields: { team_run_id: ofTeam, run_id: 'The run that changed the state. null: the program of the graph changed it.', change: 'The change.' },
+    fields: {
+      team_run_id: ofTeam,
+      run_id: 'The run that changed the state. null: the program of the graph changed it.',
+      change: 'The change.',
+      taint: 'The labels of that run. Absent: it has none.',
+    },
   },
   task_team_run_completed: { says: 'A team run completed.', fields: { team_run_id: ofTeam, outcome: 'How the team ended.' } },
   task_team_run_failed: {

@@ -9,6 +9,7 @@ import type {
   Failure,
   NodeOutput,
   SharedStateChange,
+  Taint,
   TaskRequest,
   ToolCall,
   Usage,
@@ -23,6 +24,7 @@ type SharedShape =
   | Failure
   | NodeOutput
   | SharedStateChange
+  | Taint
   | TaskRequest
   | ToolCall
   | Usage

@@ -17,6 +17,8 @@ import {
   nodeOutput,
   type SharedStateChange,
   sharedStateChange,
+  type Taint,
+  taint,
   type TaskRequest,
   taskRequest,
   type TaskResult,
@@ -46,6 +48,12 @@ const ofToolCall: TextsOf<ToolCall> = {
   arguments: 'The arguments as the model sent them. The text may not be JSON.',
 }
 
+const ofTaint: TextsOf<Taint> = {
+  untrusted: 'Where text of strangers came from. Beaver keeps the first five sources. Empty: there is none.',
+  secret: 'Where secrets came from. Beaver keeps the first five sources. Empty: there is none.',
+  public: 'Whether everything is public, so that nobody learns anything new from it.',
+}
+
 const ofNodeOutput: TextsOf<NodeOutput> = { node_id: 'The node.', output: 'The text that the node returned.' }
 
 /** A result, as the events that end a task and the answer of `task.run` have it. */
@@ -57,6 +65,7 @@ export const ofTaskResult: TextsOf<TaskResult> = {
   model: 'The model that gave the last answer. null: no model answered.',
   simulated: 'Whether the simulated model answered.',
   failure: 'Why the task did not complete. null: it completed.',
+  taint: "The labels of the answer: where strangers' text and secrets came from. Absent: the answer has none.",
 }
 
 const ofTaskRequest: TextsOf<TaskRequest> = {
@@ -200,4 +209,5 @@ export const shapeTexts: readonly (readonly [schema: z.ZodType, texts: Texts])[]
   [evidenceCheck, ofCheck],
   ...sharedStateChange.options.map((each) => [each, changeTexts[each.shape.action.value]] as const),
   [liveDelta, ofLiveDelta],
+  [taint, ofTaint],
 ]

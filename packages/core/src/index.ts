@@ -185,6 +185,8 @@ export {
 } from './supervision/start-supervision.ts'
 export type { ChildSpec, Escalation, Restart, RestartPolicy, Strategy, SupervisorSpec } from './supervision/supervisor-spec.ts'
 export { supervisors, timesWithoutProgress } from './supervision/supervisors.ts'
+export { defaultEgressPolicy, egressGuard, type EgressPolicy, type Guard, guards, type Sink, sinks, stricter } from './taint/egress-policy.ts'
+export { cleanTaint, isUnlabelled, joinTaints, type Taint, type TaintLabel, taint } from './taint/taint.ts'
 export {
   changeSharedState,
   readSharedState,

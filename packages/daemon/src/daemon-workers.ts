@@ -1,6 +1,6 @@
 // The worker threads of a daemon, and the external tools that their loops are offered.
-import type { ExternalTools } from '@beaver/agent'
-import { configuredPolicies } from '@beaver/platform'
+import type { EgressRules, ExternalTools } from '@beaver/agent'
+import { type Config, configuredPolicies } from '@beaver/platform'
 import { startWorkerPool, type WorkerPool } from '@beaver/runtime'
 import type { DaemonBase } from './daemon-base.ts'
 import { type daemonThreads, threadOptions } from './daemon-threads.ts'
@@ -28,6 +28,7 @@ export async function startWorkers(
     toolTimeoutMs: config.agent.tool_timeout_ms,
     workflowLimits: agents.workflowLimits,
     permissions: config.permissions.rules,
+    egress: egressRules(config),
     skillSelection: config.agent.skill_selection,
   }
   const pool = await startWorkerPool({ ...threadOptions(config), data, made, logger })
@@ -45,4 +46,9 @@ export async function startWorkers(
       await external.close()
     },
   }
+}
+
+function egressRules({ egress }: Config): EgressRules {
+  const { policy, hosts_allowed: hostsAllowed, secret_paths: secretPaths, untrusted_paths: untrustedPaths } = egress
+  return { policy, hostsAllowed, secretPaths, untrustedPaths }
 }

@@ -1,5 +1,5 @@
 // Starts a worker thread: builds what all loops of the thread share, then serves the thread's shard.
-import { loadSkills, type PermissionRule } from '@beaver/agent'
+import { type EgressRules, loadSkills, type PermissionRule } from '@beaver/agent'
 import { type FailurePolicies, switchOff, systemClock } from '@beaver/core'
 import { providerBundle } from '@beaver/providers'
 import { guardThread, serveShard, type ShardPlace } from '@beaver/runtime/worker'
@@ -15,6 +15,7 @@ export interface WorkerData {
   readonly toolTimeoutMs: number
   readonly workflowLimits: WorkflowLimits
   readonly permissions: readonly PermissionRule[]
+  readonly egress: EgressRules
   readonly skillSelection: 'model' | 'off'
 }
 
@@ -28,6 +29,7 @@ export async function shard({ data, ...place }: ShardPlace & { readonly data: Wo
   await serveShard(place, {
     providers: providerBundle(data.model),
     permissions: data.permissions,
+    egress: data.egress,
     skillSelection: data.skillSelection,
     tools,
     skills,

@@ -5,17 +5,7 @@
 import { join } from 'node:path'
 import { queryContracts } from '@beaver/contracts'
 import { appendCheckpoint, type Logger, silentLogger, systemClock } from '@beaver/core'
-import {
-  callerName,
-  connectNats,
-  ensureJournalStream,
-  natsBlobReader,
-  natsSystemLog,
-  serve,
-  streamIdentity,
-  subjectsOf,
-  watchConnection,
-} from '@beaver/nats'
+import { callerName, connectNats, ensureJournalStream, natsBlobReader, natsSystemLog, serve, streamIdentity, subjectsOf, watchConnection } from '@beaver/nats'
 import { type Config, homeChangeTexts, makeHomePrivate, makePrivateFile } from '@beaver/platform'
 import { answer, type Around, openReadModel } from '@beaver/projection'
 import { CheckpointMaker } from './checkpoint-maker.ts'

@@ -6,7 +6,9 @@ import {
   type JsonObject,
   type LogId,
   type RecordedEvent,
+  isUnlabelled,
   type RunId,
+  type Taint,
   type TaskRequest,
   type TeamRunId,
   type ToolNode,
@@ -16,7 +18,7 @@ import type { LoopSpec } from '@beaver/agent'
 export function rootSpec(
   log: LogId,
   request: TaskRequest,
-  of: { runId: string; history: readonly ChatMessage[]; toolIterationsMax: number; resume: readonly RecordedEvent[] | null; admitted?: boolean },
+  of: { runId: string; history: readonly ChatMessage[]; taint: Taint; toolIterationsMax: number; resume: readonly RecordedEvent[] | null; admitted?: boolean },
 ): LoopSpec {
   return {
     start: {
@@ -28,6 +30,7 @@ export function rootSpec(
       node_id: null,
       source: request.source,
       max_tool_iterations: of.toolIterationsMax,
+      ...labels(of.taint),
     },
     taskId: log.task,
     sessionId: log.session,
@@ -53,6 +56,9 @@ export interface NodeSpecOf {
   readonly task: string
   readonly dependencies: readonly { readonly node_id: string; readonly output: string }[]
   readonly sharedState: boolean
+  /** The labels of who asked for the team, and of everything that the node is given. */
+  readonly asked: Taint
+  readonly given: Taint
   readonly toolIterationsMax: number
   readonly resume: readonly RecordedEvent[] | null
   /** Its next provider call has its turn already; absent: it has not. */
@@ -72,6 +78,7 @@ export function nodeSpec(log: LogId, request: TaskRequest, of: NodeSpecOf): Loop
       // A source that starts with `team:` marks a worker (SCH-12, D-09).
       source: `team:${of.teamRunId}`,
       max_tool_iterations: of.toolIterationsMax,
+      ...labels(of.given),
     },
     taskId: log.task,
     sessionId: log.session,
@@ -100,8 +107,17 @@ function agentPart(node: AgentNode, of: NodeSpecOf): LoopSpec['part'] {
     allowedToolNames: node.allowed_tool_names,
     systemPrompt: node.agent.system_prompt,
     sharedState: of.sharedState,
+    trustedText: trustedText(of, typeof instruction === 'string' ? null : node.instruction),
   }
 }
+
+/** A program may put what other members wrote into an instruction. */
+function trustedText({ asked, task }: NodeSpecOf, instruction: string | null): string {
+  return asked.untrusted.length > 0 ? '' : `${task}\n${instruction ?? ''}`
+}
+
+/** Of a run that is given a person's words alone, nothing is recorded. */
+const labels = (taint: Taint): { taint?: Taint } => (isUnlabelled(taint) && taint.public ? {} : { taint })
 
 function objectOf(value: JsonObject[string] | undefined): JsonObject | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null

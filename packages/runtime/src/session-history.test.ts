@@ -23,6 +23,8 @@ import { describe, expect, it } from 'vitest'
 import { pastTasks } from './past-tasks.ts'
 import { earlierTurns, sessionHistory } from './session-history.ts'
 
+const messagesOf = async (...given: Parameters<typeof sessionHistory>) => (await sessionHistory(...given)).messages
+
 const result = (final_output: string, failure: TaskResult['failure'] = null): TaskResult => ({
   final_output,
   outputs: [],
@@ -86,19 +88,19 @@ describe('the history of a session', () => {
   it('is what its earlier tasks asked and answered, oldest first', async () => {
     const of = session()
     for (const n of ['one', 'two', 'three']) await of.task({ text: `ask ${n}`, answer: `answer ${n}` })
-    expect(await sessionHistory(of.log, of.newest(), of.past())).toEqual(
+    expect(await messagesOf(of.log, of.newest(), of.past())).toEqual(
       ['one', 'two', 'three'].flatMap((n) => [
         { role: 'user', content: `ask ${n}` },
         { role: 'assistant', content: `answer ${n}` },
       ]),
     )
-    expect(await sessionHistory(of.log, null, of.past())).toEqual([])
+    expect(await messagesOf(of.log, null, of.past())).toEqual([])
   })
 
   it('says of a task that failed that there was no answer, and why (AL-12)', async () => {
     const of = session()
     await of.task({ text: 'first', failed: 'The key was refused.' })
-    expect(await sessionHistory(of.log, of.newest(), of.past())).toEqual([
+    expect(await messagesOf(of.log, of.newest(), of.past())).toEqual([
       { role: 'user', content: 'first' },
       { role: 'assistant', content: '[No answer: The key was refused.]' },
     ])
@@ -109,24 +111,21 @@ describe('the history of a session', () => {
     await of.task({ text: 'first' })
     await of.task({ text: 'silent', answer: '' })
     await of.task({ text: 'third' })
-    expect((await sessionHistory(of.log, of.newest(), of.past())).filter(({ role }) => role === 'user').map(({ content }) => content)).toEqual([
-      'first',
-      'third',
-    ])
+    expect((await messagesOf(of.log, of.newest(), of.past())).filter(({ role }) => role === 'user').map(({ content }) => content)).toEqual(['first', 'third'])
   })
 
   it('is that of the newest tasks, at most twenty, at most 100,000 characters', async () => {
     const of = session()
     for (let i = 0; i < 25; i++) await of.task({ text: `ask ${i}` })
-    const history = await sessionHistory(of.log, of.newest(), of.past())
+    const history = await messagesOf(of.log, of.newest(), of.past())
     expect([history.length, history[0]?.content]).toEqual([40, 'ask 5'])
     await of.task({ text: 'x'.repeat(60_000) })
     await of.task({ text: 'y'.repeat(30_000) })
-    expect((await sessionHistory(of.log, of.newest(), of.past())).length).toBe(40)
+    expect((await messagesOf(of.log, of.newest(), of.past())).length).toBe(40)
     await of.task({ answer: 'z'.repeat(20_000) })
-    expect((await sessionHistory(of.log, of.newest(), of.past())).map(({ content }) => content?.length)).toEqual([30_000, 6, 3, 20_000])
+    expect((await messagesOf(of.log, of.newest(), of.past())).map(({ content }) => content?.length)).toEqual([30_000, 6, 3, 20_000])
     await of.task({ text: 'w'.repeat(100_001) })
-    expect(await sessionHistory(of.log, of.newest(), of.past())).toEqual([])
+    expect(await messagesOf(of.log, of.newest(), of.past())).toEqual([])
   })
 
   it('costs one more task two reads, in the two hundredth as in the second, however long the logs are', async () => {
@@ -135,7 +134,7 @@ describe('the history of a session', () => {
     const costs: number[] = []
     for (let i = 0; i < 200; i++) {
       of.reads.length = 0
-      await sessionHistory(of.log, of.newest(), past)
+      await messagesOf(of.log, of.newest(), past)
       costs.push(of.reads.length)
       expect(of.reads.filter((read) => read.startsWith('read'))).toEqual([])
       await of.task({ events: 10 })
@@ -148,34 +147,34 @@ describe('the history of a session', () => {
     const of = session()
     for (let i = 0; i < 200; i++) await of.task()
     of.reads.length = 0
-    expect(await sessionHistory(of.log, of.newest(), of.past())).toHaveLength(40)
+    expect(await messagesOf(of.log, of.newest(), of.past())).toHaveLength(40)
     expect(of.reads).toHaveLength(40)
   })
 
   it('reads an answer that is a blob', async () => {
     const of = session()
     await of.task({ answer: '好'.repeat(30_000) })
-    expect((await sessionHistory(of.log, of.newest(), of.past()))[1]?.content).toBe('好'.repeat(30_000))
+    expect((await messagesOf(of.log, of.newest(), of.past()))[1]?.content).toBe('好'.repeat(30_000))
   })
 
   it('finds the answer of a task to which something was written after its end', async () => {
     const of = session()
     await of.task({ answer: 'kept', after: [event('task_cancel_requested', { reason: 'late' })] })
-    expect((await sessionHistory(of.log, of.newest(), of.past()))[1]?.content).toBe('kept')
+    expect((await messagesOf(of.log, of.newest(), of.past()))[1]?.content).toBe('kept')
   })
 
   it('does not keep what has not ended', async () => {
     const of = session()
     const past = of.past()
     const log = await of.task({ answer: null })
-    expect(await sessionHistory(of.log, of.newest(), past)).toEqual([])
+    expect(await messagesOf(of.log, of.newest(), past)).toEqual([])
     await of.memory.append({ log, expectedRevision: (await of.memory.last(log))?.revision ?? 0, payloads: [await endOf(of, log)] })
-    expect(await sessionHistory(of.log, of.newest(), past)).toHaveLength(2)
+    expect(await messagesOf(of.log, of.newest(), past)).toHaveLength(2)
   })
 
   it('ends where a log is missing', async () => {
     const of = session()
-    expect(await sessionHistory(of.log, 'nowhere' as TaskId, of.past())).toEqual([])
+    expect(await messagesOf(of.log, 'nowhere' as TaskId, of.past())).toEqual([])
   })
 
   it.each<[string, (payload: string) => string]>([
@@ -188,7 +187,7 @@ describe('the history of a session', () => {
     const first = await of.memory.first(log)
     const forged = { ...of.journal, first: async () => ({ revision: 1, timeMs: 0, payload: Buffer.from(forge(Buffer.from(first?.payload ?? '').toString())) }) }
     const past = pastTasks({ journal: forged, blobs: of.blobs, findWorkflow })
-    await expect(sessionHistory(of.log, of.newest(), past)).rejects.toMatchObject({ code: 'corrupt_journal' } satisfies Partial<BeaverError>)
+    await expect(messagesOf(of.log, of.newest(), past)).rejects.toMatchObject({ code: 'corrupt_journal' } satisfies Partial<BeaverError>)
   })
 
   it('refuses a last entry that was changed', async () => {
@@ -207,7 +206,7 @@ describe('the history of a session', () => {
         ),
       }),
     }
-    await expect(sessionHistory(of.log, of.newest(), pastTasks({ journal: forged, blobs: of.blobs, findWorkflow }))).rejects.toMatchObject({
+    await expect(messagesOf(of.log, of.newest(), pastTasks({ journal: forged, blobs: of.blobs, findWorkflow }))).rejects.toMatchObject({
       code: 'corrupt_journal',
     })
   })

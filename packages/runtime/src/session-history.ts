@@ -1,16 +1,25 @@
 // What the root run of a task is told about its session, and how many turns earlier tasks took.
 // H1. The cost of one more task does not grow with the session, because past-tasks.ts keeps what was read.
-import { type ChatMessage, type LogId, type TaskId, visibleHistory } from '@beaver/core'
+import { type ChatMessage, cleanTaint, joinTaints, type LogId, type Taint, type TaskId, visibleHistory } from '@beaver/core'
 import type { Workflow } from '@beaver/workflows'
 import { type PastTasks, turnOf } from './past-tasks.ts'
 
-/** The visible transcript of the session's earlier tasks, oldest first. @param previous the newest of them */
-export async function sessionHistory(log: LogId, previous: TaskId | null, past: PastTasks): Promise<readonly ChatMessage[]> {
+export interface SessionHistory {
+  /** The visible transcript of the session's earlier tasks, oldest first. */
+  readonly messages: readonly ChatMessage[]
+  /** The labels of the answers in it. */
+  readonly taint: Taint
+}
+
+/** @param previous the newest of the earlier tasks */
+export async function sessionHistory(log: LogId, previous: TaskId | null, past: PastTasks): Promise<SessionHistory> {
   const exchanges = await visibleHistory(previous, (task) => past.read({ ...log, task }))
-  return exchanges.flatMap(({ said, answered }): ChatMessage[] => [
+  const messages = exchanges.flatMap(({ said, answered }): ChatMessage[] => [
     { role: 'user', content: said },
     { role: 'assistant', content: answered },
   ])
+  const taint = joinTaints(exchanges.map((each) => each.taint ?? cleanTaint))
+  return { messages, taint: messages.length === 0 ? taint : { ...taint, public: false } }
 }
 
 const turnsMax = 1_000

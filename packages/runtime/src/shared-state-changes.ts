@@ -1,6 +1,7 @@
 // Reads and changes of the state that the members of a team share (D-51). A change is journaled before it takes effect.
 // C1. Accesses follow one another, over all teams of the task, so that parallel members lose no update. A change that does not fit the
 //     state is refused.
+// C2. The labels of a member go into the state with its text, and from the state to every member that accesses it.
 import {
   changeSharedState,
   type Clock,
@@ -8,9 +9,11 @@ import {
   draft,
   event,
   evolveTeam,
+  isUnlabelled,
   readSharedState,
   type RunId,
   type SharedStateResult,
+  type Taint,
   type TeamState,
 } from '@beaver/core'
 import type { SharedStateAccess } from '@beaver/agent'
@@ -20,6 +23,8 @@ export interface SharedStatePorts {
   append(drafts: readonly Draft[]): Promise<number>
 }
 
+type LabelledResult = SharedStateResult & { readonly taint?: Taint }
+
 export class SharedStateChanges {
   readonly #ports: SharedStatePorts
   #newest: Promise<unknown> = Promise.resolve()
@@ -28,19 +33,21 @@ export class SharedStateChanges {
     this.#ports = ports
   }
 
-  access(team: TeamState, runId: string, access: SharedStateAccess): Promise<SharedStateResult> {
-    const next = this.#newest.then(() => this.#carryOut(team, runId, access))
+  access(team: TeamState, by: { readonly runId: string; readonly taint: Taint }, access: SharedStateAccess): Promise<LabelledResult> {
+    const next = this.#newest.then(() => this.#carryOut(team, by, access))
     this.#newest = next.catch(() => {})
     return next
   }
 
-  async #carryOut(team: TeamState, runId: string, access: SharedStateAccess): Promise<SharedStateResult> {
-    if (access.action === 'get') return { ok: true, state: team.sharedState, value: readSharedState(team.sharedState, access.path) ?? null }
+  async #carryOut(team: TeamState, { runId, taint }: Parameters<SharedStateChanges['access']>[1], access: SharedStateAccess): Promise<LabelledResult> {
+    if (access.action === 'get')
+      return { ok: true, taint: team.sharedTaint, state: team.sharedState, value: readSharedState(team.sharedState, access.path) ?? null }
     const result = changeSharedState(team.sharedState, access)
     if (!result.ok) return result
-    const changed = event('shared_state_changed', { team_run_id: team.start.team_run_id, run_id: runId as RunId, change: access })
+    const change = { team_run_id: team.start.team_run_id, run_id: runId as RunId, change: access }
+    const changed = event('shared_state_changed', isUnlabelled(taint) ? change : { ...change, taint })
     await this.#ports.append([draft(changed)])
     evolveTeam(team, changed, { clockMs: this.#ports.clock.now() })
-    return { ...result, state: {} } // the caller wants the value; the whole state need not cross the thread
+    return { ...result, state: {}, taint: team.sharedTaint } // the caller wants the value; the whole state need not cross the thread
   }
 }

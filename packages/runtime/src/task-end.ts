@@ -1,11 +1,12 @@
 // Decides what a task ends with, from how its root ended and from the result of its last team. Pure.
 // N1. Success is never silent: a task with an empty final output does not complete, and neither does one whose team is incomplete (D-35).
-import { type DomainEvent, event, type Failure, noUsage, type TaskResult, type Usage } from '@beaver/core'
+import { cleanTaint, type DomainEvent, event, type Failure, isUnlabelled, joinTaints, noUsage, type TaskResult, type Usage } from '@beaver/core'
 import type { LoopEnd, TeamRefusal, TeamResult } from '@beaver/agent'
 
 const simulatedProvider = 'simulated'
 
 export function taskEnd(root: LoopEnd, team: TeamResult | null, usage: Usage): DomainEvent {
+  const taint = joinTaints([root.taint ?? cleanTaint, team?.taint ?? cleanTaint])
   const result = (failure: Failure | null): TaskResult => ({
     final_output: root.status === 'completed' ? root.facts.outputText : '',
     outputs: team === null ? [] : team.outputs.map((each) => ({ ...each })),
@@ -14,6 +15,7 @@ export function taskEnd(root: LoopEnd, team: TeamResult | null, usage: Usage): D
     model: root.model,
     simulated: root.provider === simulatedProvider,
     failure,
+    ...(isUnlabelled(taint) ? {} : { taint }),
   })
   if (root.status === 'cancelled') return event('task_cancelled', result(root.failure))
   if (root.status === 'failed') return event('task_failed', result(root.failure))

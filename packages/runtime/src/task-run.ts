@@ -177,7 +177,8 @@ export class TaskRun {
     const runId = known?.start.run_id ?? (this.#ports.ids.next('run') as RunId)
     const spec = rootSpec(log, this.#request, {
       runId,
-      history,
+      history: history.messages,
+      taint: history.taint,
       toolIterationsMax: this.#ports.limits.toolIterationsMax,
       resume: known === undefined ? null : eventsOfRun(events, runId),
       admitted: this.#ports.admissions.take(runId),
@@ -193,11 +194,11 @@ export class TaskRun {
         ended(rootEnd)
         return place
       },
-      runTeam: async (callId, graph) => {
+      runTeam: async (callId, graph, taint) => {
         const live = this.#loops.get(runId)
         live?.teams.add(callId)
         try {
-          return await teams.run({ runId, callId }, graph)
+          return await teams.run({ runId, callId, taint }, graph)
         } finally {
           live?.teams.delete(callId)
         }

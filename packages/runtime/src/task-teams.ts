@@ -2,9 +2,12 @@
 // G1. A workflow call that is asked for again finds the team that it started.
 // G2. A task has at most `teamRunsMax` teams of workflow tools (D-06). A `workflow:` tool is an ordinary tool, which the iterations of its
 //     run bound.
+// G3. A node gets the labels of who asked for its team and of the nodes that it depends on. A program may give any node the text of any other,
+//     so a node of a graph with a program gets the labels of all that ended. A team has the labels of all its nodes.
 import {
   type Asker,
   BeaverError,
+  cleanTaint,
   type Clock,
   type DataOf,
   type DomainEvent,
@@ -14,11 +17,14 @@ import {
   evolveTeam,
   type ExecutionGraph,
   type Ids,
+  isUnlabelled,
+  joinTaints,
   type LogId,
   type NodeEnd,
   runEnded,
   type RunId,
   startTeam,
+  type Taint,
   type TaskRequest,
   type TaskState,
   type TeamRunId,
@@ -62,6 +68,8 @@ export interface TaskTeamsPorts {
 export interface TeamCall {
   readonly runId: string
   readonly callId: string
+  /** The labels of the run. */
+  readonly taint: Taint
 }
 
 export interface TaskTeams {
@@ -95,6 +103,8 @@ class TeamsOfTask implements TaskTeams {
   readonly #sharedState: SharedStateChanges
   /** Teams of workflow tools, which are bounded. */
   #started: number
+  /** The labels of the runs that ended in this claim. */
+  readonly #taints = new Map<string, Taint>()
   #cancelReason: string | null = null
   #last: TeamResult | null = null
 
@@ -109,7 +119,7 @@ class TeamsOfTask implements TaskTeams {
 
   /** Works out the results of the teams that have ended in the journal. */
   async tellEnded(): Promise<void> {
-    for (const team of this.#known) if (team.outcome !== null) this.#last = await this.#drive(team).result
+    for (const team of this.#known) if (team.outcome !== null) this.#last = this.#labelled(team, await this.#drive(team).result)
   }
 
   last(): TeamResult | null {
@@ -155,7 +165,7 @@ class TeamsOfTask implements TaskTeams {
     const running = this.#drive(team)
     this.#live.set(team.start.team_run_id, { state: team, running })
     if (this.#cancelReason !== null) running.cancel(this.#cancelReason)
-    this.#last = await running.result
+    this.#last = this.#labelled(team, await running.result)
     this.#live.delete(team.start.team_run_id)
     return this.#last
   }
@@ -168,6 +178,7 @@ class TeamsOfTask implements TaskTeams {
       call_id: call?.callId ?? null,
       graph,
       concurrent_nodes_max: limits.concurrentNodesMax,
+      ...(call === null || isUnlabelled(call.taint) ? {} : { taint: call.taint }),
     }
     hold([draft(event('task_team_run_started', data))]) // its first nodes follow
     return startTeam(data, clock.now())
@@ -194,8 +205,11 @@ class TeamsOfTask implements TaskTeams {
     const known = taken ? state.runs.get(runId) : undefined
     const nodeEnd = (end: LoopEnd): NodeEnd => ({ nodeId: node.node_id, runId, status: end.status, facts: end.facts, failure: end.failure })
     if (known !== undefined && runEnded(known)) return { end: Promise.resolve(nodeEnd(loopEndOf(known))), cancel: () => {} }
+    const asked = team.start.taint ?? cleanTaint
     const spec = nodeSpec(this.#log, this.#request, {
       node,
+      asked,
+      given: joinTaints([asked, ...this.#taintsBefore(team, node.node_id)]),
       runId,
       input,
       dependencies,
@@ -211,9 +225,39 @@ class TeamsOfTask implements TaskTeams {
       // A node's end authorises nothing by itself: it goes with what its team makes of it.
       append: async (drafts, end) => (end === null ? append(drafts) : hold(drafts)),
       runTeam: () => Promise.reject(new Error('A worker has no workflow tools.')),
-      sharedState: (access) => this.#sharedState.access(team, runId, access),
+      sharedState: (access, taint) => this.#sharedState.access(team, { runId, taint }, access),
     })
-    return { end: loop.end.then(nodeEnd), cancel: (reason) => loop.cancel(reason) }
+    const end = loop.end.then((ended) => {
+      if (ended.taint !== undefined) this.#taints.set(runId, ended.taint)
+      return nodeEnd(ended)
+    })
+    return { end, cancel: (reason) => loop.cancel(reason) }
+  }
+
+  /** The labels of the nodes whose text the node may be given. What a member wrote is never public. */
+  #taintsBefore(team: TeamState, nodeId: string): Taint[] {
+    if (programOf(team.graph.workflow) !== null) return [...team.nodes.keys()].flatMap((id) => this.#taintOf(team, id) ?? [])
+    const before = new Set<string>()
+    const visit = (id: string): void =>
+      team.graph.nodes
+        .find((each) => each.node_id === id)
+        ?.depends_on.forEach((each) => {
+          if (before.has(each)) return
+          before.add(each)
+          visit(each)
+        })
+    visit(nodeId)
+    return [...before].flatMap((id) => this.#taintOf(team, id) ?? [])
+  }
+
+  #taintOf(team: TeamState, nodeId: string): Taint | null {
+    const runId = team.nodes.get(nodeId)?.runId ?? null
+    return runId === null ? null : (this.#taints.get(runId) ?? this.#loaded.state.runs.get(runId)?.taint ?? null)
+  }
+
+  #labelled(team: TeamState, result: TeamResult): TeamResult {
+    const taint = joinTaints([team.sharedTaint, ...[...team.nodes.keys()].flatMap((id) => this.#taintOf(team, id) ?? [])])
+    return isUnlabelled(taint) ? result : { ...result, taint }
   }
 }
 

@@ -44,8 +44,20 @@ export function ownTools(tools: readonly Tool[]): ExternalTools {
   }
 }
 
-function offered({ name, description, parameters, idempotent, permission = 'allow', timeoutMs }: Tool): ExternalTool {
-  return { name, description, parameters, idempotent, permission, ...(timeoutMs === undefined ? {} : { timeoutMs }) }
+function offered(tool: Tool): ExternalTool {
+  const { name, description, parameters, idempotent, permission = 'allow', timeoutMs, pure, effects = pure === true ? 'none' : undefined, sink, reads } = tool
+  return {
+    name,
+    description,
+    parameters,
+    idempotent,
+    permission,
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(effects === undefined ? {} : { effects }),
+    ...(sink === undefined ? {} : { sink }),
+    // A function cannot be sent to a thread, so nobody there could tell.
+    ...(reads === undefined ? {} : { reads: typeof reads === 'function' ? 'untrusted' : reads }),
+  }
 }
 
 const failed = (error: string, content: string): ExternalResult => ({ success: false, error, content })

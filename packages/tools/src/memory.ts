@@ -22,6 +22,7 @@ export const memory = defineTool({
   }),
   // A second removal may find another entry.
   idempotent: false,
+  sink: 'memory',
   async run(input, context) {
     const answer = await context.memory(changeOf(input))
     if (!answer.ok) throw new ToolFailure(answer.code, answer.message)

@@ -17,6 +17,7 @@ export const sessionSearch = defineTool({
     include_current: z.boolean().default(false).describe('Search the session of this run too. Default false.'),
   }),
   idempotent: true,
+  effects: 'reads',
   async run({ query, limit, include_current: includeCurrent }, context) {
     try {
       return { query, matches: await context.searchSessions({ query, limit: clamped(limit), includeCurrent }) }

@@ -40,6 +40,7 @@ export const skillView = defineTool({
     bytes_max: z.int().min(1).max(bytesLimit).default(bytesDefault).describe(`At most this many bytes of the file. Default ${bytesDefault}.`),
   }),
   idempotent: true,
+  effects: 'reads',
   async run({ name, path, offset, bytes_max }, context): Promise<SkillList | SkillView | SkillFileView> {
     if (name === undefined) {
       if (path !== undefined) throw new ToolInputError('"name" is missing: say which skill the path belongs to.')

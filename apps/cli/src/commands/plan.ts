@@ -1,11 +1,14 @@
 // `beaver plan`: prints the ExecutionGraph of a workflow call without running it. It needs no running system.
 import { BeaverError, type ExecutionGraph, type ExecutionNode, type JsonObject, requirementsOf } from '@beaver/core'
+import { type ToolKind, toolKindOf } from '@beaver/agent'
 import { graphToMermaid } from '@beaver/workflows'
-import type { GlobalOptions } from '../context.ts'
+import { contextOf, type GlobalOptions } from '../context.ts'
 import { type Screen, screenOf } from '../screen.ts'
 import { counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { table } from '../text/table.ts'
+import { toolKindText } from '../text/tool-kind.ts'
+import { toolsetOf } from '../toolset.ts'
 import { workflowNamed } from './find-workflow.ts'
 import { readArguments } from './read-arguments.ts'
 
@@ -32,7 +35,7 @@ export async function plan(workflow: string, options: PlanOptions, globals: Glob
   }
   if (options.json === true) screen.json(planned)
   else if (options.mermaid === true) screen.raw(graphToMermaid(planned.graph))
-  else screen.print(...planLines(planned.graph, screen))
+  else screen.print(...planLines(planned.graph, screen, await kindsOfTools(planned.graph, globals)))
   return 0
 }
 
@@ -46,12 +49,28 @@ async function planOf(name: string, file: string, globals: GlobalOptions): Promi
   }
 }
 
+/** What the tools of the tool nodes do. Without a configuration that loads, nothing is said of it. */
+async function kindsOfTools(graph: ExecutionGraph, globals: GlobalOptions): Promise<ReadonlyMap<string, ToolKind>> {
+  if (!graph.nodes.some(({ kind }) => kind === 'tool')) return new Map()
+  try {
+    const { tools } = await toolsetOf(contextOf(globals).config)
+    return new Map(tools.map((tool) => [tool.name, toolKindOf(tool)]))
+  } catch (error) {
+    if (!(error instanceof BeaverError)) throw error
+    return new Map()
+  }
+}
+
 interface PlannedNode {
   readonly step: number
   readonly node: ExecutionNode
 }
 
-export function planLines(graph: ExecutionGraph, { columns, style }: Pick<Screen, 'columns' | 'style'>): string[] {
+export function planLines(
+  graph: ExecutionGraph,
+  { columns, style }: Pick<Screen, 'columns' | 'style'>,
+  kinds: ReadonlyMap<string, ToolKind> = new Map(),
+): string[] {
   const steps = stepsOf(graph)
   const edges = graph.nodes.reduce((sum, node) => sum + node.depends_on.length, 0)
   const last = Math.max(...steps.values())
@@ -71,7 +90,7 @@ export function planLines(graph: ExecutionGraph, { columns, style }: Pick<Screen
         { title: mixed ? 'NODE' : 'AGENT', cell: ({ node }) => oneLine(node.node_id), paint: style.cyan },
         ...(mixed ? [{ title: 'KIND', cell: ({ node }: PlannedNode) => node.kind }] : []),
         { title: 'AFTER', cell: ({ node }) => afterOf(node) },
-        { title: 'TOOLS', cell: ({ node }) => oneLine(scopeOf(node)).slice(0, 30), optional: 2 },
+        { title: 'TOOLS', cell: ({ node }) => oneLine(scopeOf(node, kinds)).slice(0, 30), optional: 2 },
         { title: 'CHECKS', cell: ({ node }) => checksOf(node), align: 'right', optional: 3 },
         ...(skilled ? [{ title: 'SKILL', cell: ({ node }: PlannedNode) => oneLine(skillOf(node)).slice(0, 24), optional: 1 }] : []),
         { title: mixed ? 'WHAT' : 'INSTRUCTION', cell: ({ node }) => oneLine(whatOf(node), 400), flexible: true },
@@ -106,7 +125,9 @@ function afterOf({ depends_on, quorum }: ExecutionNode): string {
   return names.length === 0 ? `${some}${depends_on.length} nodes` : `${some}${names.join(', ')} and ${depends_on.length - names.length} more`
 }
 
-function scopeOf(node: ExecutionNode): string {
+function scopeOf(node: ExecutionNode, kinds: ReadonlyMap<string, ToolKind>): string {
+  const kind = node.kind === 'tool' ? kinds.get(node.tool) : undefined
+  if (kind !== undefined) return toolKindText(kind)
   if (node.kind !== 'agent') return '-'
   return node.allowed_tool_names === null ? 'any' : node.allowed_tool_names.length === 0 ? 'none' : node.allowed_tool_names.join(', ')
 }

@@ -7,6 +7,7 @@ import { UsageError } from '../failures.ts'
 import type { Screen } from '../screen.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { table } from '../text/table.ts'
+import { toolKindText } from '../text/tool-kind.ts'
 import { toolsetOf } from '../toolset.ts'
 
 interface ToolsOptions {
@@ -27,7 +28,8 @@ export async function tools(what: 'list' | 'schema', id: string | undefined, opt
     return 0
   }
   const entries = options.profile === undefined ? catalogEntries(toolset) : entriesOf(options.profile, toolset)
-  if (options.json === true) for (const { id: toolId, kind, schema } of entries) screen.json({ id: toolId, kind, description: schema.description })
+  if (options.json === true)
+    for (const { id: toolId, kind, schema, does } of entries) screen.json({ id: toolId, kind, ...does, description: schema.description })
   else screen.print(...(entries.length === 0 ? ['This profile has no tool.'] : toolsTable(entries, screen)))
   return 0
 }
@@ -37,6 +39,9 @@ export function toolsTable(entries: readonly CatalogEntry[], { columns, style }:
     [
       { title: 'ID', cell: (entry) => oneLine(entry.id), paint: style.cyan },
       { title: 'KIND', cell: (entry) => entry.kind.replace('_', ' '), optional: 1 },
+      ...(entries.some(({ does }) => does !== undefined)
+        ? [{ title: 'DOES', cell: ({ does }: CatalogEntry) => (does === undefined ? '-' : toolKindText(does)), optional: 2 }]
+        : []),
       { title: 'DESCRIPTION', cell: (entry) => oneLine(entry.schema.description), flexible: true },
     ],
     entries,

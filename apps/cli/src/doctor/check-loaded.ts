@@ -1,6 +1,6 @@
 // Checks what a daemon here would load: skills, tools, workflow definitions, profiles, MCP servers. Each fault names its file.
-import { type LoadDiagnostic, loadSkills, skillPlaces } from '@beaver/agent'
-import { BeaverError } from '@beaver/core'
+import { type LoadDiagnostic, loadSkills, skillPlaces, type Tool, toolKindOf } from '@beaver/agent'
+import { BeaverError, defaultEgressPolicy, sinks } from '@beaver/core'
 import type { Config } from '@beaver/platform'
 import { commandName } from '../command-name.ts'
 import { counted } from '../text/figures.ts'
@@ -23,7 +23,7 @@ export async function checkLoaded(config: Config): Promise<Finding[]> {
       counted(toolset.definitions.length, 'workflow definition'),
       counted(toolset.profiles.size, 'profile'),
     ]
-    return [ok('loaded', counts.join(', ')), ...faultsOf(faults), ...(await checkMcp(config, process.env))]
+    return [ok('loaded', counts.join(', ')), ...faultsOf(faults), egressOf(config, toolset.tools), ...(await checkMcp(config, process.env))]
   } catch (error) {
     if (!(error instanceof BeaverError)) throw error
     return [
@@ -32,6 +32,20 @@ export async function checkLoaded(config: Config): Promise<Finding[]> {
       ...(await checkMcp(config, process.env)),
     ]
   }
+}
+
+/** What may leave a run that has read a stranger's text: which tools this concerns, and where the configuration is weaker than the default. */
+function egressOf({ egress }: Config, tools: readonly Tool[]): Finding {
+  const kinds = tools.map((tool) => ({ name: tool.name, ...toolKindOf(tool) }))
+  const named = (of: readonly { name: string }[]): string => (of.length === 0 ? 'none' : of.map(({ name }) => name).join(', '))
+  const strangers = kinds.filter(({ reads }) => reads !== 'own' && reads !== 'secret')
+  const guarded = kinds.filter(({ sink }) => sink !== null && egress.policy[sink].untrusted !== 'allow')
+  const says = oneLine(`text of strangers from: ${named(strangers)}; after it, these ask or are refused: ${named(guarded)}`, 600)
+  const open = sinks.filter((sink) =>
+    (['untrusted', 'secret'] as const).some((label) => egress.policy[sink][label] === 'allow' && defaultEgressPolicy[sink][label] !== 'allow'),
+  )
+  if (open.length === 0) return ok('egress', says)
+  return warn('egress', `${says}. Weaker than the default: ${open.join(', ')}`, '"egress.policy" of the configuration lets such calls run without a question.')
 }
 
 function faultsOf(faults: readonly LoadDiagnostic[]): Finding[] {

@@ -91,12 +91,18 @@ test('what a daemon would load is counted, each fault told with its file; MCP se
     ['ok', expect.stringMatching(/^\d+ skills?, \d+ tools, 0 workflow definitions, 0 profiles$/)],
     ['warn', expect.stringContaining('/skills/broken/SKILL.md: ')],
     ['warn', expect.stringContaining('/profile.json: It is not JSON')],
+    ['ok', 'text of strangers from: web_fetch; after it, these ask or are refused: web_fetch, memory'],
     ['ok', expect.stringMatching(/^3 servers configured: files \(no such mcp-files\), web \(127\.0\.0\.1:9\), node /)],
     ['warn', 'There is no program "no such mcp-files"'],
     ['warn', expect.stringContaining('NOT_SET_ANYWHERE is not set')],
     ['warn', '1 tool changed or appeared and is withheld: mail'],
     ['warn', 'Agents do not get 800 tools of it. The first is t200: is beyond the bound.'],
   ])
+  await writeFile(join(folder, 'beaver.config.json'), JSON.stringify({ egress: { policy: { memory: { untrusted: 'allow' } } } }))
+  expect((await checkLoaded(loadConfig({}, {}, folder))).find(({ name }) => name === 'egress')).toMatchObject({
+    status: 'warn',
+    says: expect.stringContaining('Weaker than the default: memory') as string,
+  })
   await writeFile(join(folder, 'beaver.config.json'), JSON.stringify({ profile: 'gone' }))
   expect((await checkLoaded(loadConfig({ trust: true }, {}, folder)))[0]).toMatchObject({ status: 'fail', says: expect.stringContaining('gone') as string })
 })

@@ -51,6 +51,20 @@ function scene(decide: (callId: string) => Promise<void> = () => Promise.resolve
   }
 }
 
+describe('a call that asks because of what its run has read', () => {
+  test('is shown with the reason, which cannot move the cursor', async () => {
+    await using at = scene()
+    const because = { reason: 'this run has read web_fetch https://a.example/\u001B[2J (untrusted), and memory writes what later runs read' }
+    at.happen(
+      log.calls('run_root', 'memory'),
+      event('approval_requested', { call_id: 'run_root.memory', tool_name: 'memory', subject: 'a', rule: null, ...because }, 'run_root'),
+    )
+    await at.asked(1)
+    expect(at.screen()).toContain('Why: this run has read web_fetch https://a.example/')
+    expect(at.screen()).not.toContain('\u001B[2J')
+  })
+})
+
 describe('a person at the terminal', () => {
   test.each([
     ['y', true],

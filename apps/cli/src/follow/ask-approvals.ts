@@ -82,7 +82,7 @@ export function askApprovals({ view, terminal, decide, tell }: ApprovalOptions):
   }
 }
 
-function questionOf({ agent, tool, subject }: AskedCall): string {
+function questionOf({ agent, tool, subject, reason }: AskedCall): string {
   const text = plainText(subject)
   const left = text.length - subjectCharsMax
   const lines = text
@@ -94,6 +94,7 @@ function questionOf({ agent, tool, subject }: AskedCall): string {
     `${oneLine(agent)} asks to call ${oneLine(tool)}${text.trim() === '' ? '' : ':'}`,
     ...(text.trim() === '' ? [] : lines),
     ...more,
+    ...(reason === undefined ? [] : [`Why: ${oneLine(reason)}.`]),
     'Allow it? [y/N] ',
   ].join('\n')
 }

@@ -11,6 +11,8 @@ export interface AskedCall {
   readonly agent: string
   readonly tool: string
   readonly subject: string
+  /** What the run has read, if the call asks because of it. */
+  readonly reason?: string
 }
 
 export interface AgentView extends TreeAgent<AgentView> {
@@ -149,9 +151,9 @@ export function evolveAgent(agent: AgentView, event: DomainEvent, at: number): v
       if (agent.state === 'thinking' && agent.kind === 'tool') agent.state = 'finalizing'
       return
     case 'approval_requested': {
-      const { call_id: callId, tool_name: tool, subject } = event.data
+      const { call_id: callId, tool_name: tool, subject, reason } = event.data
       if (!agent.tools.has(callId)) return
-      const asked = { runId: agent.runId ?? '', callId, agent: agent.name, tool, subject }
+      const asked = { runId: agent.runId ?? '', callId, agent: agent.name, tool, subject, ...(reason === undefined ? {} : { reason }) }
       agent.asks.set(callId, asked)
       agent.asked.set(callId, asked)
       callsChanged(agent)

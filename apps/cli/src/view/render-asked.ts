@@ -39,7 +39,11 @@ export function questionLines(call: AskedCall, { columns, style, symbols }: Surf
   const said = wrapText(`${symbols.asks} ${oneLine(call.agent)} asks to call ${whatIsAsked(call)}`, columns)
   const linesMax = whole ? said.length : subjectLinesMax
   const more = said.length > linesMax ? [cutToWidth(`  ${symbols.ellipsis} (beaver show has it whole)`, columns, symbols.ellipsis)] : []
-  return [...said.slice(0, linesMax), ...more].map(style.yellow)
+  return [...[...said.slice(0, linesMax), ...more].map(style.yellow), ...whyLines(call, columns)]
+}
+
+function whyLines({ reason }: AskedCall, columns: number): string[] {
+  return reason === undefined ? [] : wrapText(`  why: ${oneLine(reason, subjectCharsMax)}`, columns).slice(0, subjectLinesMax)
 }
 
 /**

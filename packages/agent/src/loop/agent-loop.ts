@@ -4,7 +4,18 @@
 // L2. What is journaled is not done again: no provider answer is requested twice.
 // L3. After a crash, a tool call that had begun runs again only if the tool is idempotent. Otherwise its outcome is in doubt.
 // L4. A loop ends once: the promise resolves with how the run ended, or rejects if the task no longer belongs to this daemon.
-import { type DomainEvent, draft, type EvidenceRequirement, evolveRun, filesToFind, type RecordedEvent, runEnded, type RunState, startRun } from '@beaver/core'
+import {
+  cleanTaint,
+  type DomainEvent,
+  draft,
+  type EvidenceRequirement,
+  evolveRun,
+  filesToFind,
+  type RecordedEvent,
+  runEnded,
+  type RunState,
+  startRun,
+} from '@beaver/core'
 import { isWorkflowTool } from '@beaver/workflows'
 import { type Actor, createActor } from 'xstate'
 import { assemble } from './assemble.ts'
@@ -173,10 +184,16 @@ class AgentLoop {
 
 function newRun(spec: LoopSpec, { profile, tools, workflows }: Assembly): RunState {
   return startRun({
-    ...spec.start,
+    ...withMemory(spec),
     max_tool_iterations: profile?.maxToolIterations ?? spec.start.max_tool_iterations,
     tools: [...tools.keys(), ...workflows.keys()],
   })
+}
+
+/** What is remembered of the user is not public. */
+function withMemory({ start, memory }: LoopSpec): LoopSpec['start'] {
+  if ('unreadable' in memory || (memory.memory.length === 0 && memory.user.length === 0)) return start
+  return { ...start, taint: { ...(start.taint ?? cleanTaint), public: false } }
 }
 
 /** How the run ends with these events, or `null` if it continues. The places of the events in the log are not known yet. */

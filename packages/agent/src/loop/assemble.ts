@@ -1,11 +1,11 @@
 // Begins a run: it gathers what the run is given, once, and records it in one entry in the order of AL-10.
 // B1. Before a model or an endpoint is asked for skills, the run's start is durable in an entry of its own, and with it the task's claim.
 // B2. From then on the run has what is recorded: its skills, its prompt, its memory (ME-03, ME-04).
-import { type DomainEvent, event } from '@beaver/core'
+import { type DomainEvent, event, startRun } from '@beaver/core'
 import { contextCosts } from '../context/context-costs.ts'
 import { joinSections, promptSections, workerMessage } from '../context/context-builder.ts'
 import { type Activation, activate, routingSkills } from './activation.ts'
-import { authorisationEvents, authorise } from './authorise.ts'
+import { authorisationEvents, authorise, authorityOf } from './authorise.ts'
 import type { LoopWork } from './loop-work.ts'
 import type { LoopPart } from './loop-spec.ts'
 import { withPureResults } from './pure-calls.ts'
@@ -67,8 +67,9 @@ function beginning({ spec, start, assembly }: LoopWork, part: AgentPart, { skill
 }
 
 /** The whole run of a tool node is this call. */
-function toolNodeEvents({ start, assembly, services }: LoopWork, { tool, arguments: args }: Extract<LoopPart, { kind: 'tool' }>): DomainEvent[] {
+function toolNodeEvents(work: LoopWork, { tool, arguments: args }: Extract<LoopPart, { kind: 'tool' }>): DomainEvent[] {
+  const { start } = work
   const call = { id: `${start.run_id}-call`, name: tool, arguments: JSON.stringify(args) }
-  const given = authorise(call, { tools: assembly.tools, workflows: assembly.workflows, rules: services.permissions })
+  const given = authorise(call, authorityOf(startRun(start), work))
   return [event('run_started', start, start.run_id), event('tool_call_requested', { call }, start.run_id), ...authorisationEvents(start.run_id, call, given)]
 }

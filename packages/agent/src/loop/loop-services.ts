@@ -4,6 +4,7 @@ import type { Workflow, WorkflowLimits } from '@beaver/workflows'
 import type { AgentProfile } from '../profile/agent-profile.ts'
 import type { ProviderBundle } from '../provider/provider-bundle.ts'
 import type { Skill } from '../skills/skill.ts'
+import type { EgressRules } from '../taint/egress-rules.ts'
 import type { PermissionRule } from '../tools/permission.ts'
 import type { Tool } from '../tools/tool.ts'
 
@@ -26,6 +27,8 @@ export interface LoopServices {
   readonly toolTimeoutMs: number
   /** These rules decide before the tools' own permissions. */
   readonly permissions: readonly PermissionRule[]
+  /** What may leave a run that has read a stranger's text or a secret. Default: `defaultEgressRules`. */
+  readonly egress?: EgressRules
   /** How a skill is found for a run that names none: by recall and one model call (`model`), or not at all (`off`). */
   readonly skillSelection: 'model' | 'off'
   /** Tools that cost this daemon several threads: calls of those that come from a module run in a process of their own. Default: none. */

@@ -21,6 +21,7 @@ import {
   type SharedStateChange,
   type SharedStateResult,
   type SuspectTools,
+  type Taint,
   type Usage,
 } from '@beaver/core'
 import type { ExternalCall, ExternalResult } from '../tools/external-tools.ts'
@@ -45,6 +46,8 @@ export type LoopPart =
       readonly systemPrompt: string
       /** Whether the team has a shared state. If it has one, the worker gets the tool `team_shared_state` (D-51). */
       readonly sharedState: boolean
+      /** What was written for the worker by people, or by an agent that had read nothing but their words. Default: nothing was. */
+      readonly trustedText?: string
     }
   | { readonly kind: 'tool'; readonly tool: string; readonly arguments: JsonObject }
 
@@ -98,6 +101,8 @@ export interface TeamResult {
   readonly stopped: Failure | null
   /** The nodes that failed, in declared order. */
   readonly failures: readonly { readonly node_id: string; readonly failure: Failure }[]
+  /** The labels of what its members have read. Absent: there are none. */
+  readonly taint?: Taint
 }
 
 /** How a loop ended. */
@@ -108,6 +113,8 @@ export interface LoopEnd {
   readonly usage: Usage
   readonly provider: string | null
   readonly model: string | null
+  /** The labels of what the run has read. Absent: no text of the run is used. */
+  readonly taint?: Taint
 }
 
 /** What a person or the configuration decided about a call. The decision is durable at `taskseq`. */
@@ -137,10 +144,10 @@ export interface LoopHost {
    * belongs to this daemon, and rejects if not. `null`: it belonged to this daemon a moment ago. Absent: no other daemon can own the task.
    */
   readonly stillOurs?: () => Promise<unknown> | null
-  /** Runs a team for a workflow call. The same call again gives the same team. */
-  runTeam(callId: string, graph: ExecutionGraph): Promise<TeamResult | TeamRefusal>
-  /** Reads or changes the state of the run's team. A change is durable when the promise resolves. */
-  sharedState(access: SharedStateAccess): Promise<SharedStateResult>
+  /** Runs a team for a workflow call. The same call again gives the same team. `taint`: the labels of the run that calls. */
+  runTeam(callId: string, graph: ExecutionGraph, taint: Taint): Promise<TeamResult | TeamRefusal>
+  /** Reads or changes the state of the run's team. A change is durable when the promise resolves. `taint`: the labels of this run, and of the state. */
+  sharedState(access: SharedStateAccess, taint: Taint): Promise<SharedStateResult & { readonly taint?: Taint }>
   /** Waits for the decision about a call. The call's `approval_requested` must be durable. */
   approval(callId: string): Promise<ApprovalDecision>
   /** Changes the memory of the tenant. The change is durable when the promise resolves with `ok`. */
@@ -183,5 +190,6 @@ export function loopEndOf(run: RunState, requirements?: readonly EvidenceRequire
     usage: run.usage,
     provider: run.provider,
     model: run.model,
+    taint: run.taint,
   }
 }

@@ -1,9 +1,12 @@
 // Makes a call that may be made: an ordinary tool runs in this thread, a workflow runs as a team of the host.
 // R1. Every failure is a result that the model can read, except the loss of the task.
-// R2. A pure tool gets nothing of the host that it could change or read.
-import { type DomainEvent, noSuspects, type SessionSearchRequest, type ToolCall } from '@beaver/core'
+// R2. The result carries the labels of what the call read: of the tool, and of what the host gave it.
+// R3. A pure tool gets nothing of the host that it could change or read.
+import { type DomainEvent, joinTaints, noSuspects, type SessionSearchRequest, type Taint, type ToolCall } from '@beaver/core'
 import { readArgumentsText, skillsOf, type Workflow } from '@beaver/workflows'
 import { executeTool, failedResult, type ToolResult } from '../tools/execute-tool.ts'
+import { defaultEgressRules } from '../taint/egress-rules.ts'
+import { taintOfResult } from '../taint/taint-of-result.ts'
 import type { ExternalCall } from '../tools/external-tools.ts'
 import { ToolFailure } from '../tools/tool-failure.ts'
 import type { Tool, ToolContext } from '../tools/tool.ts'
@@ -17,18 +20,22 @@ export async function makeCall(work: LoopWork, call: ToolCall): Promise<DomainEv
   const { clock } = work.services
   if (work.assembly.tools.get(call.name)?.pure !== true) await untilOurs(work)
   const begun = clock.now()
-  const result = await resultOf(work, call)
-  return resultEvent(work.start.run_id, call.id, result, Math.round(clock.now() - begun))
+  const heard: Taint[] = []
+  const result = await resultOf(work, call, heard)
+  const own = taintOfResult(work.assembly.tools.get(call.name), call, result, work.services.egress ?? defaultEgressRules)
+  const all = own === null ? heard : [...heard, own]
+  return resultEvent(work.start.run_id, call.id, result, Math.round(clock.now() - begun), all.length === 0 ? null : joinTaints(all))
 }
 
-function resultOf(work: LoopWork, call: ToolCall): Promise<ToolResult> {
+/** @param heard gets the labels of what the host gives to the call */
+function resultOf(work: LoopWork, call: ToolCall, heard: Taint[]): Promise<ToolResult> {
   const { assembly, services, signal } = work
   const workflow = findIn(assembly.workflows, call.name)
-  if (workflow !== undefined) return runWorkflow(work, workflow, call)
+  if (workflow !== undefined) return runWorkflow(work, workflow, call, heard)
   const tool = assembly.tools.get(call.name)
   const { toolTimeoutMs: timeoutMs, clock, logger } = services
   const limits = { timeoutMs, signal, clock, logger, suspicions: suspicionsOf(work, tool), works: work.host.works }
-  return executeTool(tool, call, { ...placeOf(work, call), ...(tool?.pure === true ? nothingOfHost(tool) : ofHost(work, call)) }, limits)
+  return executeTool(tool, call, { ...placeOf(work, call), ...(tool?.pure === true ? nothingOfHost(tool) : ofHost(work, call, heard)) }, limits)
 }
 
 /** How often the tool may have cost this run its thread, or its task an owner. */
@@ -52,17 +59,29 @@ function nothingOfHost({ name }: Tool): OfHost {
   return { sharedState: null, skills: [], memory: refuse('the memory'), searchSessions: refuse('earlier sessions'), callExternal: refuse('another tool') }
 }
 
-function ofHost({ spec, services, host }: LoopWork, call: ToolCall): OfHost {
+function ofHost({ spec, services, host, run }: LoopWork, call: ToolCall, heard: Taint[]): OfHost {
   return {
-    sharedState: spec.part.kind === 'worker' && spec.part.sharedState ? host.sharedState : null,
+    sharedState:
+      spec.part.kind === 'worker' && spec.part.sharedState
+        ? async (access) => {
+            const { taint, ...result } = await host.sharedState(access, run().taint)
+            if (taint !== undefined) heard.push(taint)
+            return result
+          }
+        : null,
     skills: services.skills,
     memory: host.memory,
-    searchSessions: (request: Omit<SessionSearchRequest, 'session'>) => host.searchSessions({ ...request, session: spec.sessionId }),
+    async searchSessions(request: Omit<SessionSearchRequest, 'session'>) {
+      const hits = await host.searchSessions({ ...request, session: spec.sessionId })
+      // What agents and tools said may have come from strangers.
+      if (hits.some(({ role }) => role !== 'user')) heard.push({ untrusted: ['earlier sessions'], secret: [], public: false })
+      return hits
+    },
     callExternal: (external: Omit<ExternalCall, 'callId'>, until: AbortSignal) => host.callExternal({ ...external, callId: call.id }, until),
   }
 }
 
-async function runWorkflow({ services, host }: LoopWork, workflow: Workflow, call: ToolCall): Promise<ToolResult> {
+async function runWorkflow({ services, host, run }: LoopWork, workflow: Workflow, call: ToolCall, heard: Taint[]): Promise<ToolResult> {
   const args = readArgumentsText(call.arguments)
   const plan = args.ok ? workflow.plan(args.value, { limits: services.workflowLimits ?? {} }) : args
   if (!plan.ok) {
@@ -76,7 +95,9 @@ async function runWorkflow({ services, host }: LoopWork, workflow: Workflow, cal
       'unknown_skill',
       `There is no skill ${JSON.stringify(missing.skill)}, which the agent ${JSON.stringify(missing.agent)} must use.`,
     )
-  const team = await host.runTeam(call.id, plan.graph)
+  const team = await host.runTeam(call.id, plan.graph, run().taint)
   if ('refused' in team) return failedResult(call.name, team.refused.code, team.refused.message)
-  return workflowResult(workflow, call.name, team)
+  const { taint, ...result } = team
+  if (taint !== undefined) heard.push(taint)
+  return workflowResult(workflow, call.name, result)
 }

@@ -5,7 +5,7 @@
 // C3. A call that had begun before a crash is executed again only if it is idempotent. Otherwise its outcome is in doubt.
 import { event, type OpenCall, type RunState } from '@beaver/core'
 import { failedResult, type ToolResult } from '../tools/execute-tool.ts'
-import { approvalDenied, authorisationEvents, authorise } from './authorise.ts'
+import { approvalDenied, authorisationEvents, authorise, authorityOf } from './authorise.ts'
 import type { LoopWork } from './loop-work.ts'
 import { makeCall } from './make-call.ts'
 import { resultEvent } from './result-event.ts'
@@ -47,8 +47,7 @@ async function beginOrRefuse(work: LoopWork, call: OpenCall, begunBefore: boolea
 
 /** No tool had this name when the model called it. There may be one now, if another process with that tool has resumed the run. */
 async function judgeAgain(work: LoopWork, call: OpenCall): Promise<ToolResult | null> {
-  const { tools, workflows } = work.assembly
-  const given = authorise(call, { tools, workflows, rules: work.services.permissions })
+  const given = authorise(call, authorityOf(work.run(), work))
   if (given.kind === 'refuse') return given.result
   if (given.kind === 'unknown') return null
   await work.record(authorisationEvents(work.start.run_id, call, given))

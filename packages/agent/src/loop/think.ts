@@ -7,7 +7,7 @@ import { BeaverError, type ChatMessage, type DataOf, type RunState, type ToolCal
 import { conversation } from '../context/context-builder.ts'
 import { routingOf } from './activation.ts'
 import { askProvider, type Asked } from './ask-provider.ts'
-import { authorise, type Authorisation } from './authorise.ts'
+import { authorise, type Authorisation, authorityOf } from './authorise.ts'
 import { afterAnswer, afterForcedAnswer } from './decide.ts'
 import type { LoopWork } from './loop-work.ts'
 import { withPureResults } from './pure-calls.ts'
@@ -58,7 +58,7 @@ function ask(work: LoopWork, run: RunState, forced: boolean): Promise<Asked> {
 
 function answered(work: LoopWork, run: RunState, { answer, provider, durationMs }: Extract<Asked, { kind: 'answered' }>) {
   const { assembly, services, spec } = work
-  const authority = { tools: assembly.tools, workflows: assembly.workflows, rules: services.permissions }
+  const authority = authorityOf(run, work)
   return afterAnswer(run, answer, {
     taskId: spec.taskId,
     provider,

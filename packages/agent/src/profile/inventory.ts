@@ -4,6 +4,7 @@
 // V3. AgentTeam is a way to submit a task. It is never a model's tool, even if an inventory lists it.
 import { agentTeam, createTeamWorkflowTools, findWorkflow, moreWorkflowTools, type Workflow } from '@beaver/workflows'
 import type { ToolSchema } from '../provider/chat-provider.ts'
+import { type ToolKind, toolKindOf } from '../taint/tool-kind.ts'
 import type { Tool } from '../tools/tool.ts'
 
 /** What ids may name. */
@@ -38,6 +39,8 @@ export interface CatalogEntry {
   readonly kind: 'tool' | 'team_workflow' | 'workflow'
   /** The schema in the form that a model reads. */
   readonly schema: ToolSchema
+  /** What a tool reads and does. Absent: it is a workflow, whose agents' calls are judged one by one. */
+  readonly does?: ToolKind
 }
 
 /**
@@ -114,7 +117,7 @@ export function resolveInventory(ids: readonly string[], catalog: ToolCatalog): 
 export function catalogEntries({ tools, definitions }: ToolCatalog): readonly CatalogEntry[] {
   const schemaOf = ({ name, description, parameters }: ToolSchema): ToolSchema => ({ name, description, parameters })
   return [
-    ...tools.map((tool): CatalogEntry => ({ id: `system:${tool.name}`, kind: 'tool', schema: schemaOf(tool) })),
+    ...tools.map((tool): CatalogEntry => ({ id: `system:${tool.name}`, kind: 'tool', schema: schemaOf(tool), does: toolKindOf(tool) })),
     ...[...createTeamWorkflowTools(), ...moreWorkflowTools].map((workflow): CatalogEntry => ({
       id: `system:${workflow.name}`,
       kind: 'team_workflow',

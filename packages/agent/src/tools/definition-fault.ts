@@ -1,6 +1,7 @@
 // Finds what is wrong with a tool's definition. Its author learns it when the module is loaded.
-import { BeaverError } from '@beaver/core'
+import { BeaverError, sinks } from '@beaver/core'
 import { z } from 'zod'
+import { effectKinds, readKinds } from '../taint/tool-kind.ts'
 import { thrownText } from './tool-failure.ts'
 
 interface Definition {
@@ -12,12 +13,26 @@ interface Definition {
   readonly pure?: boolean
   readonly isolation?: string
   readonly permission?: string
+  readonly effects?: string
+  readonly sink?: string
+  readonly reads?: unknown
   readonly timeoutMs?: number
 }
 
 const timeoutMsMax = 3_600_000
 const isolations: readonly unknown[] = [undefined, 'inline', 'thread', 'process']
 const booleans: readonly unknown[] = [undefined, true, false]
+const quotedList = (words: readonly string[]): string => words.map((word) => JSON.stringify(word)).join(', ')
+/** What is wrong with what the tool says about its texts and its effects. A word that nobody knows must not count as harmless. */
+function kindFault({ pure, effects, sink, reads }: Definition): string | null {
+  if (effects !== undefined && !(effectKinds as readonly string[]).includes(effects))
+    return `"effects" is ${JSON.stringify(effects)}, but must be one of ${quotedList(effectKinds)}.`
+  if (sink !== undefined && !(sinks as readonly string[]).includes(sink)) return `"sink" is ${JSON.stringify(sink)}, but must be one of ${quotedList(sinks)}.`
+  if (reads !== undefined && typeof reads !== 'function' && !(readKinds as readonly unknown[]).includes(reads))
+    return `"reads" is ${JSON.stringify(reads)}, but must be a function or one of ${quotedList(readKinds)}.`
+  if (pure === true && ((effects ?? 'none') !== 'none' || sink !== undefined)) return 'it is "pure" and has effects. Leave out one of the two.'
+  return null
+}
 const permissions: readonly unknown[] = [undefined, 'allow', 'ask', 'deny']
 
 export const toolNamePattern = /^[a-zA-Z0-9_-]{1,64}$/
@@ -36,6 +51,8 @@ export function definitionFault(definition: Definition): BeaverError | null {
   if (pure === true && (isolation ?? 'inline') !== 'inline')
     return fault(`it is "pure" and runs in a ${isolation} of its own. A pure tool takes little time and runs inline. Leave out one of the two.`)
   if (!permissions.includes(permission)) return fault(`"permission" is ${JSON.stringify(permission)}, but must be "allow", "ask" or "deny".`)
+  const kind = kindFault(definition)
+  if (kind !== null) return fault(kind)
   if (timeoutMs !== undefined && !(Number.isInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= timeoutMsMax))
     return fault(`"timeoutMs" is ${String(timeoutMs)}, but must be a whole number from 1 to ${timeoutMsMax}.`)
   try {

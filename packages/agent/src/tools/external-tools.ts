@@ -1,6 +1,7 @@
 // Tools that live in the daemon's process and not in a worker thread: those of MCP servers. They are connected once per process, and the loops
 // call them through their host.
-import type { JsonObject } from '@beaver/core'
+import type { JsonObject, Sink } from '@beaver/core'
+import type { Effects, Reads } from '../taint/tool-kind.ts'
 import type { Permission } from './permission.ts'
 import { type Tool, type ToolContext, ToolFailure } from './tool.ts'
 
@@ -13,6 +14,12 @@ export interface ExternalTool {
   readonly parameters: Record<string, unknown>
   readonly idempotent: boolean
   readonly permission: Permission
+  /** What a call does. Default: `writes`. */
+  readonly effects?: Effects
+  /** What a call does with its arguments. Default: as for any tool. */
+  readonly sink?: Sink
+  /** Whose text the results are. Default: `own`. */
+  readonly reads?: Reads
   /** How long a call may take, in milliseconds. Default: the configured bound. */
   readonly timeoutMs?: number
 }

@@ -41,15 +41,16 @@ export function permissionOf(tool: Tool, args: unknown, rules: readonly Permissi
   return { decision: rule.decision, subject: shown(subject), rule: `${rule.decision} ${rule.tool}${rule.pattern === undefined ? '' : ` ${rule.pattern}`}` }
 }
 
-function subjectOf(tool: Tool, args: unknown): string {
+/** What a call acts on, in the form that rules match. Throws what the tool throws. */
+export function subjectOf(tool: Tool, args: unknown): string {
   const own: unknown = tool.subject?.(args) ?? null
   if (own === null) return JSON.stringify(args) ?? ''
   if (typeof own !== 'string') throw new TypeError(`its subject is a ${typeof own}, not text`)
   return own
 }
 
-/** Finds the parts between the `*` in their order, each at its first place, so that there is no backtracking. */
-function matches(pattern: string, text: string): boolean {
+/** Whether a pattern with `*` covers the text. Finds the parts between the `*` in their order, each at its first place, so that there is no backtracking. */
+export function matches(pattern: string, text: string): boolean {
   const [first = '', ...rest] = pattern.split('*')
   const last = rest.pop()
   if (last === undefined) return text === pattern

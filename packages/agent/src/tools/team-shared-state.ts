@@ -15,6 +15,8 @@ export const teamSharedState = defineTool({
     value: z.json().optional().describe('For set and append.'),
     by: z.number().optional().describe('For increment; default 1.'),
   }),
+  // The text stays in the team, with its labels.
+  effects: 'none',
   async run({ action, path, value, by }, { sharedState }) {
     if (sharedState === null) throw new ToolFailure('no_shared_state', 'This team has no shared state.')
     const result = await sharedState(action === 'get' ? { action, path } : changeOf({ action, path, value, by }))

@@ -2,10 +2,11 @@
 // T1. Arguments reach `run` only after its schema accepted them.
 // T2. A tool that throws has failed; the loop continues.
 // T3. A definition that no model could call is refused, by name, when it is made.
-import type { MemoryAnswer, MemoryChange, SessionSearchHit, SessionSearchRequest, SharedStateResult } from '@beaver/core'
+import type { MemoryAnswer, MemoryChange, SessionSearchHit, SessionSearchRequest, SharedStateResult, Sink } from '@beaver/core'
 import { z } from 'zod'
 import type { SharedStateAccess } from '../loop/loop-spec.ts'
 import type { Skill } from '../skills/skill.ts'
+import type { Effects, Reads } from '../taint/tool-kind.ts'
 import { definitionFault, schemaOf } from './definition-fault.ts'
 import type { ExternalCall, ExternalResult } from './external-tools.ts'
 import type { Permission } from './permission.ts'
@@ -59,6 +60,12 @@ export interface Tool {
   readonly idempotent: boolean
   /** Whether the result follows from the arguments alone. If so, the loop makes the call without waiting for a record of it. */
   readonly pure?: boolean
+  /** What a call does. Default: `writes`, and `none` for a pure tool. */
+  readonly effects?: Effects
+  /** What a call does with its arguments. Default: `send` if the tool writes, otherwise nothing. */
+  readonly sink?: Sink
+  /** Whose text the results are. Default: `own`. */
+  readonly reads?: Reads | ((args: unknown) => Reads)
   /** Applies if no rule of the configuration decides. Default: `allow`. */
   readonly permission?: Permission
   /** What a call acts on, for rules and people: a path, a URL, a command. Default: the arguments as JSON. */
@@ -96,6 +103,18 @@ export interface ToolDefinition<Input extends z.ZodType> {
    * whether it ran. Its result is recorded in one entry with the call. Default: `false`.
    */
   readonly pure?: boolean
+  /**
+   * What a call does: `none` (it computes), `reads` or `writes`. After the run has read a stranger's text or a secret, a call that writes asks a
+   * person. Default: `writes`, and `none` for a pure tool.
+   */
+  readonly effects?: Effects
+  /**
+   * What a call does with its arguments, if `effects` does not say enough: `fetch` contacts an address, which `subject` names; `query` asks a
+   * service of the operator; `send` acts on the outside; `memory`, `command`, `files`. Default: `send` if the tool writes, otherwise nothing.
+   */
+  readonly sink?: Sink
+  /** Whose text the results are: `own`, `web`, `untrusted` or `secret`, for all calls or by the arguments. Default: `own`. */
+  readonly reads?: Reads | ((input: z.output<Input>) => Reads)
   /** Where a call runs. Default: `inline`. A tool in a cell is exported by a module that the configuration names. */
   readonly isolation?: Isolation
   /** Applies if no rule of the configuration decides. Default: `allow`. */
@@ -126,7 +145,7 @@ export interface ToolDefinition<Input extends z.ZodType> {
 export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<Input>): Tool {
   const fault = definitionFault(definition)
   if (fault !== null) throw fault
-  const { name, isolation, permission, timeoutMs } = definition
+  const { name, isolation, permission, timeoutMs, effects, sink, reads } = definition
   const misfit = (error: z.ZodError): string => `The arguments of ${name} do not fit: ${z.prettifyError(error)}`
   return {
     name,
@@ -136,6 +155,9 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
     ...(definition.pure === true ? { pure: true } : {}),
     ...(isolation === undefined || isolation === 'inline' ? {} : { isolation }),
     ...(permission === undefined ? {} : { permission }),
+    ...(effects === undefined ? {} : { effects }),
+    ...(sink === undefined ? {} : { sink }),
+    ...(reads === undefined ? {} : { reads: typeof reads === 'function' ? (args: unknown) => reads(definition.input.parse(args)) : reads }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     // Arguments that do not fit never run. Their subject is their JSON.
     ...(definition.subject === undefined

@@ -13,7 +13,7 @@ export const askedCall = z
     call_id: z.string().describe("The provider's id of the call."),
     tool: z.string().describe('The name of the tool.'),
     subject: z.string().describe('What the call would act on, in the form that the patterns of permissions match. Beaver cuts it after 500 characters.'),
-    rule: textOrNull.describe('The permission rule that asks. null: the tool itself asks.'),
+    rule: textOrNull.describe('The permission rule that asks, or what the run has read, if the call asks because of it. null: the tool itself asks.'),
     arguments: textOrNull.describe('The arguments as the model wrote them. They may be cut. null: they were not recorded.'),
     state: z.string().describe('waiting, granted, denied or left. left: the run ended before anybody decided.'),
     requested_at: timeOrNull.describe('When Beaver asked. RFC 3339, UTC.'),

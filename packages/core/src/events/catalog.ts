@@ -9,6 +9,7 @@ import { failure } from '../failure/failure-class.ts'
 import { executionGraph, executionNode } from '../graph/execution-graph.ts'
 import { runId, sessionId, taskId, teamRunId } from '../ids.ts'
 import { jsonObject } from '../json.ts'
+import { taint } from '../taint/taint.ts'
 import { sharedStateChange } from '../team/shared-state.ts'
 
 const count = z.number().int().nonnegative()
@@ -48,6 +49,8 @@ export const taskResult = z.object({
   model: z.string().nullable(),
   simulated: z.boolean(),
   failure: failure.nullable(),
+  /** The labels of the answer. If it is absent, the answer has none. */
+  taint: taint.optional(),
 })
 export type TaskResult = z.infer<typeof taskResult>
 
@@ -126,6 +129,8 @@ export const eventData = {
     source: z.string(),
     max_tool_iterations: z.number().int().positive(),
     tools: z.array(z.string()),
+    /** The labels of what the run is given. If it is absent, it is given a person's words alone. */
+    taint: taint.optional(),
   }),
   tool_scope_applied: z.object({ allowed: z.array(z.string()), effective: z.array(z.string()), dropped: z.array(z.string()) }),
   /**
@@ -202,9 +207,15 @@ export const eventData = {
   tool_call_requested: z.object({ call: toolCall }),
   /**
    * The call waits for a person. `subject`: what the call would act on, in the form that permission patterns match.
-   * `rule`: the rule that asks.
+   * `rule`: the rule that asks. `reason`: why the call asks because of what the run has read.
    */
-  approval_requested: z.object({ call_id: z.string(), tool_name: z.string(), subject: z.string(), rule: z.string().nullable() }),
+  approval_requested: z.object({
+    call_id: z.string(),
+    tool_name: z.string(),
+    subject: z.string(),
+    rule: z.string().nullable(),
+    reason: z.string().optional(),
+  }),
   approval_granted: z.object({ call_id: z.string(), by: z.string(), user_id: asker.user_id }),
   approval_denied: z.object({ call_id: z.string(), by: z.string(), reason: z.string(), user_id: asker.user_id }),
   tool_call_started: z.object({ call_id: z.string(), tool_name: z.string(), idempotent: z.boolean() }),
@@ -216,6 +227,8 @@ export const eventData = {
     /** A code if `success` is false: `tool_crash`, `invalid_arguments`, `in_doubt`, … */
     error: z.string().nullable(),
     duration_ms: count,
+    /** The labels of the result. If it is absent, the result is the user's own text. */
+    taint: taint.optional(),
   }),
   /** What was found at the paths that the node's evidence names. They are looked up in the workspace after the last answer of the run. */
   workspace_files_checked: z.object({ files: z.array(foundFile) }),
@@ -233,6 +246,8 @@ export const eventData = {
     call_id: z.string().nullable(),
     graph: executionGraph,
     concurrent_nodes_max: z.number().int().positive(),
+    /** The labels of the run that called the team. */
+    taint: taint.optional(),
   }),
   /** `input`: what the graph's program gave the node; `null` if the node starts as the graph defines it. */
   node_started: teamNode.extend({ run_id: runId, input: jsonObject.nullable() }),
@@ -255,8 +270,8 @@ export const eventData = {
   node_cancelled: teamNode.extend({ reason: z.string() }),
   /** A remark that is worth recording and fails nothing, such as a plan that was repaired, or an unknown member that a plan named. */
   team_diagnostic_recorded: teamNode.extend({ code: z.string(), message: z.string() }),
-  /** `run_id`: the run that changed the state; `null` if the graph's program changed it. */
-  shared_state_changed: z.object({ team_run_id: teamRunId, run_id: runId.nullable(), change: sharedStateChange }),
+  /** `run_id`: the run that changed the state; `null` if the graph's program changed it. `taint`: the labels of that run. */
+  shared_state_changed: z.object({ team_run_id: teamRunId, run_id: runId.nullable(), change: sharedStateChange, taint: taint.optional() }),
   task_team_run_completed: z.object({ team_run_id: teamRunId, outcome: z.literal('complete') }),
   task_team_run_failed: z.object({ team_run_id: teamRunId, outcome: z.enum(['incomplete', 'cancelled']), message: z.string() }),
 } as const satisfies Record<string, z.ZodType>

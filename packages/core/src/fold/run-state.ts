@@ -11,6 +11,7 @@ import { statusOfCalls } from './call-status.ts'
 import { type DueCall, failedOnce, nothingFailed } from './due-call.ts'
 import type { EventPlace } from './event-place.ts'
 import { compacted, summarized } from './shorten.ts'
+import { cleanTaint, type Taint, taintAfterResult } from '../taint/taint.ts'
 
 /** What a run is doing. The last three are final. */
 export type RunStatus = 'assembling' | 'thinking' | 'acting' | 'waiting_for_approval' | 'finalizing' | 'completed' | 'failed' | 'cancelled'
@@ -86,6 +87,8 @@ export interface RunState {
   readonly model: string | null
   readonly executionMode: 'team' | 'single' | null
   readonly failure: Failure | null
+  /** The labels of everything that the run was given and has read. */
+  readonly taint: Taint
 }
 
 /**
@@ -122,6 +125,7 @@ export function startRun(start: DataOf<'run_started'>): RunState {
     model: null,
     executionMode: null,
     failure: null,
+    taint: start.taint ?? cleanTaint,
   }
 }
 
@@ -250,9 +254,10 @@ function resultRecorded(run: RunState, result: DataOf<'tool_result_recorded'>, t
   const { tool_name: tool, success, content } = result
   const facts = [...run.facts, { taskseq, tool, success, askedSeq: run.outputSeq, arguments: asked.arguments, result: content }]
   const status = statusOfCalls(calls)
-  if (status !== 'thinking') return { ...run, calls, facts, status }
+  const taint = taintAfterResult(run.taint, result)
+  if (status !== 'thinking') return { ...run, calls, facts, status, taint }
   const results = calls.map((call): ChatMessage => ({ role: 'tool', tool_call_id: call.id, content: call.result ?? '' }))
   // The result of a tool node's call is the output of the node.
   const output = run.messages.length === 0 && result.success ? { outputText: result.content, outputSeq: taskseq } : {}
-  return { ...run, ...output, status, calls: [], facts, messages: [...run.messages, ...results] }
+  return { ...run, ...output, status, taint, calls: [], facts, messages: [...run.messages, ...results] }
 }

@@ -6,6 +6,7 @@ import type { EventPlace } from './event-place.ts'
 import { type NodeState, waitingNode } from '../graph/schedule.ts'
 import { grow } from '../graph/team-program.ts'
 import type { JsonObject } from '../json.ts'
+import { cleanTaint, joinTaints, type Taint } from '../taint/taint.ts'
 import { changeSharedState } from '../team/shared-state.ts'
 
 /** The state of one node of a team. */
@@ -30,6 +31,8 @@ export interface TeamState {
   graph: ExecutionGraph
   readonly nodes: Map<string, TeamNodeState>
   sharedState: JsonObject
+  /** The labels of everything that was put into the shared state. */
+  sharedTaint: Taint
   outcome: 'complete' | 'incomplete' | 'cancelled' | null
   /** Why the team is not complete. */
   message: string | null
@@ -47,7 +50,16 @@ const newNode: TeamNodeState = { ...waitingNode, startedAtMs: null, input: null,
  */
 export function startTeam(start: DataOf<'task_team_run_started'>, atMs: number): TeamState {
   const nodes = start.graph.nodes.map((node): [string, TeamNodeState] => [node.node_id, newNode])
-  return { start, startedAtMs: atMs, graph: start.graph, nodes: new Map(nodes), sharedState: start.graph.shared_state ?? {}, outcome: null, message: null }
+  return {
+    start,
+    startedAtMs: atMs,
+    graph: start.graph,
+    nodes: new Map(nodes),
+    sharedState: start.graph.shared_state ?? {},
+    sharedTaint: start.taint ?? cleanTaint,
+    outcome: null,
+    message: null,
+  }
 }
 
 /**
@@ -85,6 +97,7 @@ export function evolveTeam(team: TeamState, event: DomainEvent, { clockMs }: Pic
     case 'shared_state_changed': {
       const changed = changeSharedState(team.sharedState, event.data.change)
       if (changed.ok) team.sharedState = changed.state
+      if (changed.ok && event.data.taint !== undefined) team.sharedTaint = joinTaints([team.sharedTaint, event.data.taint])
       return team
     }
     case 'task_team_run_completed':

@@ -15,6 +15,7 @@ const files = {
   'journal-2026-11.ndjson': 'dfe5318dfef943ed4a973f915ca6bdd2fd8ffbd017bb67cf303180af84faad41',
   // Who asked, and for whom.
   'journal-2026-11-callers.ndjson': '62ca7224bab642360db6e094980e6c63aca40820eb70e33f222bca79fad639d1',
+  'labels-2026-11.ndjson': 'c8e87ccac59474b6a15b9dbecb56d9854e2ebafcea8891e4cd4566ba0fdeb68b',
 }
 
 type Line = { readonly blob: string; readonly text: string } | { readonly log: LogId; readonly entry: readonly WireRecord[] }
@@ -96,5 +97,9 @@ it('folds the tasks to the recorded states', async () => {
       'split completed, find completed, branch skipped, stop cancelled, tail blocked, end failed, item-1 completed, item-2 completed',
     ],
     ['task-retry-by', 'cancelled', 'root cancelled', ''],
+    ['task-labels', 'completed', 'root acting', 'one waiting'],
+    ['task-labels-incomplete', 'incomplete', '', ''],
+    ['task-labels-failed', 'failed', '', ''],
+    ['task-labels-cancelled', 'cancelled', '', ''],
   ])
 })

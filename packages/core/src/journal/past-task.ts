@@ -9,6 +9,7 @@ import type { DataOf, TaskResult } from '../events/catalog.ts'
 import { isTerminalTaskEvent } from '../events/catalog.ts'
 import { visibleAnswer } from '../fold/visible-answer.ts'
 import type { LogId, TaskId } from '../ids.ts'
+import type { Taint } from '../taint/taint.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
 import type { Entry } from './journal.ts'
 import { headBefore, LogReader } from './read-log.ts'
@@ -70,6 +71,8 @@ export interface Exchange {
   /** RFC 3339. `answeredAt` is empty for a task that has not ended. */
   readonly saidAt: string
   readonly answeredAt: string
+  /** The labels of the answer. Absent: it has none. */
+  readonly taint?: Taint
 }
 
 /** An exchange with what the history of a session needs besides. */
@@ -92,7 +95,9 @@ export function exchangeOf({ submitted, submittedAt, end }: PastTask): PastExcha
   const { task_id: task, previous_task_id: previous, request } = submitted
   const answered = end === null ? '' : visibleAnswer(end.result)
   const chars = request.text.length + answered.length
-  return { task, said: request.text, answered, saidAt: submittedAt, answeredAt: end?.at ?? '', previous, retryOf: request.retry_of ?? null, chars }
+  const taint = end?.result.taint
+  const place = { previous, retryOf: request.retry_of ?? null, chars, ...(taint === undefined ? {} : { taint }) }
+  return { task, said: request.text, answered, saidAt: submittedAt, answeredAt: end?.at ?? '', ...place }
 }
 
 /** The limits of a history. */

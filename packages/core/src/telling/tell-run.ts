@@ -142,12 +142,16 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
       metadata: { call_id, duration_ms, error: code },
     })
   },
-  approval_requested: ({ call_id, tool_name, subject, rule }, around) =>
-    ofAgent(around, `waits until somebody allows ${excerpt(tool_name)}: ${excerpt(subject)}`, {
-      status: 'waiting',
-      group: 'approval',
-      metadata: { call_id, tool_name, rule: rule === null ? null : excerpt(rule) },
-    }),
+  approval_requested: ({ call_id, tool_name, subject, rule, reason }, around) =>
+    ofAgent(
+      around,
+      `waits until somebody allows ${excerpt(tool_name)}: ${excerpt(subject)}${reason === undefined ? '' : `. Why: ${sentence(excerpt(reason))}`}`,
+      {
+        status: 'waiting',
+        group: 'approval',
+        metadata: { call_id, tool_name, rule: rule === null ? null : excerpt(rule), ...(reason === undefined ? {} : { reason: excerpt(reason) }) },
+      },
+    ),
   approval_granted: ({ call_id, by }, around) =>
     ofPerson(by, `allowed ${askedOf(call_id, around)}.`, { status: 'done', group: 'approval', metadata: { call_id } }),
   approval_denied: ({ call_id, by, reason }, around) =>

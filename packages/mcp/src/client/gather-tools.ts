@@ -3,6 +3,7 @@
 // G1. A name means one tool of one server. The first server of the configuration gets it, and for the others the reason is kept.
 // G2. A withheld tool keeps its name and is not offered.
 // G3. What is offered together is bounded, because every request to a model contains it. The servers get their places in their order.
+// G4. Whose text a tool returns and whether it has effects is what the operator says. What the server says about itself does not count.
 import type { ExternalTool } from '@beaver/agent'
 import { boundText, ToolBudget, totalBounds } from './bound-tools.ts'
 import type { LeftOut } from './list-tools.ts'
@@ -52,6 +53,8 @@ export function gatherTools(servers: readonly SupervisedServer[], names: TakenNa
         parameters: { ...parameters },
         idempotent,
         permission: server.spec.permission,
+        reads: server.spec.trusted === true ? 'own' : 'untrusted',
+        ...(server.spec.tools_that_read?.includes(tool.name) === true ? ({ effects: 'reads', sink: 'query' } as const) : {}),
         timeoutMs: server.spec.timeout_ms + timeoutSlackMs,
       })
     }

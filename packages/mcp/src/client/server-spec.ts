@@ -6,6 +6,10 @@ import { BeaverError } from '@beaver/core'
 interface OfEveryServer {
   /** The permission of its tools, if no rule decides. */
   readonly permission: Permission
+  /** Whether its results are the user's own text. Default: they are strangers' text. */
+  readonly trusted?: boolean
+  /** Those of its tools that only read. Default: none. */
+  readonly tools_that_read?: readonly string[]
   /** Use only these of its tools. Default: all. */
   readonly tools?: readonly string[] | undefined
   /** The time that one call may take. */

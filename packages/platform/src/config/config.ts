@@ -8,6 +8,9 @@ import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { BeaverError, logLevels, messageOf, type Problem, supervisors, waitMsDefault } from '@beaver/core'
 import { z } from 'zod'
+import { checkpoints } from './checkpoints.ts'
+import { egress } from './egress.ts'
+import { mcpServer } from './mcp-server.ts'
 import { retries } from './retries.ts'
 import { type FolderTrust, judgeFolder } from '../trust/folder-trust.ts'
 import { type NatsLogin, natsLoginOf } from './nats-login.ts'
@@ -15,36 +18,6 @@ import { type NatsLogin, natsLoginOf } from './nats-login.ts'
 /** An OpenAI-compatible endpoint besides the main one. Its key comes from the environment. With the main URL it may use the main key. */
 const endpoint = z.strictObject({ base_url: z.url('must be a URL').optional(), name: z.string().min(1) })
 export type EndpointConfig = z.output<typeof endpoint>
-
-const ofEveryMcpServer = {
-  /** The permission of its tools, if no rule of `permissions` decides. */
-  permission: z.enum(['allow', 'ask', 'deny']).default('ask'),
-  /** Use only these of its tools. Default: all. */
-  tools: z.array(z.string().min(1)).max(1_000).optional(),
-  /** The time that one call may take. */
-  timeout_ms: z.number().int().min(100).max(3_600_000).default(60_000),
-  /** The number of restarts within the period of the rows `mcp_program` and `mcp_http` of core's supervisors. */
-  restarts_max: z.number().int().min(0).max(1_000).default(supervisors.mcp_program.intensity.restartsMax),
-}
-const mcpServer = z.union(
-  [
-    z.strictObject({
-      command: z.string().min(1),
-      args: z.array(z.string()).default([]),
-      /** The child gets PATH, HOME and these variables. `$NAME` is read from the environment of the daemon. */
-      env: z.record(z.string(), z.string()).default({}),
-      cwd: z.string().optional(),
-      ...ofEveryMcpServer,
-    }),
-    z.strictObject({
-      url: z.url('must be a URL'),
-      /** `$NAME` is read from the environment of the daemon. */
-      headers: z.record(z.string(), z.string()).default({}),
-      ...ofEveryMcpServer,
-    }),
-  ],
-  'must have either "command" (a program) or "url" (an HTTP server), and no unknown field',
-)
 
 /** The content of `beaver.config.json`. */
 export const configFile = z.strictObject({
@@ -148,25 +121,10 @@ export const configFile = z.strictObject({
       wait_ms_max: z.number().int().min(100).max(2_147_483_647).default(86_400_000),
     })
     .prefault({}),
+  egress,
   /** The tool web_search. Default: it is not offered. It needs a JSON endpoint like that of SearXNG: `{url}?q=…&format=json`. */
   web_search: z.strictObject({ url: z.url('must be a URL'), timeout_ms: z.number().int().min(100).max(600_000).default(10_000) }).optional(),
-  /** The signed checkpoints of the journal, which the projector makes. They are in the journal and in the home; the others are for more places. */
-  checkpoints: z
-    .strictObject({
-      /** A checkpoint is made after this time, if the journal has grown. */
-      every_ms: z.number().int().min(1_000).max(86_400_000).default(60_000),
-      /** A checkpoint is made after this many events, too. */
-      every_events: z.number().int().min(1).max(100_000_000).default(10_000),
-      /** A folder, relative to the configuration file. */
-      folder: z.string().min(1).optional(),
-      /** Each checkpoint is sent here by POST, as text. */
-      webhook: z.url('must be a URL').optional(),
-      /** A key-value bucket of a NATS server. The key is the namespace. */
-      bucket: z
-        .strictObject({ nats_url: z.string().min(1), name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, "-" or "_"') })
-        .optional(),
-    })
-    .prefault({}),
+  checkpoints,
   web_fetch: z
     .strictObject({
       /** Hosts that may be fetched even if their address is private: `host` or `host:port`. */

@@ -117,7 +117,7 @@ describe('a proof', () => {
     using model = await applyTo(open())
     const { size, root, key, checkpoint, heads, inclusion, consistency } = proofOf(model, { sequences: [1], older: [1, 2, 999], task_ids: ['b'] })
     expect([size, key]).toEqual([stored.length, 'a key'])
-    expect(readCheckpoint(String(checkpoint))).toEqual({ origin: identity, size, root: Buffer.from(String(root), 'base64') })
+    expect(readCheckpoint(String(checkpoint))).toEqual({ origin: identity, size, root: Buffer.from(root, 'base64') })
     const lines = String(heads).split('\n')
     expect(lines.slice(0, 3)).toEqual([`${identity}/heads`, String(size), root])
     const last = stream.messages.findLast(({ log }) => log.task === 'b')

@@ -30,9 +30,9 @@ function hostCall({ host, open }: Asking, call: number, ask: HostCall): Promise<
     case 'still_ours':
       return Promise.resolve(host.stillOurs?.()).then(() => null)
     case 'team':
-      return host.runTeam(ask.callId, ask.graph)
+      return host.runTeam(ask.callId, ask.graph, ask.taint)
     case 'shared_state':
-      return host.sharedState(ask.access)
+      return host.sharedState(ask.access, ask.taint)
     case 'approval':
       return host.approval(ask.callId)
     case 'memory':

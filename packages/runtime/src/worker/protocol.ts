@@ -12,6 +12,7 @@ import type {
   SessionSearchHit,
   SessionSearchRequest,
   SharedStateResult,
+  Taint,
 } from '@beaver/core'
 import type {
   ApprovalDecision,
@@ -42,8 +43,8 @@ export type HostAnswer =
 export type HostCall =
   | { readonly of: 'append'; readonly drafts: readonly Draft[]; readonly end: LoopEnd | null }
   | { readonly of: 'still_ours' }
-  | { readonly of: 'team'; readonly callId: string; readonly graph: ExecutionGraph }
-  | { readonly of: 'shared_state'; readonly access: SharedStateAccess }
+  | { readonly of: 'team'; readonly callId: string; readonly graph: ExecutionGraph; readonly taint: Taint }
+  | { readonly of: 'shared_state'; readonly access: SharedStateAccess; readonly taint: Taint }
   | { readonly of: 'approval'; readonly callId: string }
   | { readonly of: 'memory'; readonly change: MemoryChange }
   | { readonly of: 'search'; readonly request: SessionSearchRequest }

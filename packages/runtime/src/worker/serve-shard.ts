@@ -33,8 +33,8 @@ export function serveShard({ port, vitals }: ShardPlace, services: Omit<LoopServ
     const host: LoopHost = {
       append: (drafts, end) => told({ of: 'append', drafts, end }),
       stillOurs,
-      runTeam: (callId, graph) => ask({ of: 'team', callId, graph }),
-      sharedState: (access) => ask({ of: 'shared_state', access }),
+      runTeam: (callId, graph, taint) => ask({ of: 'team', callId, graph, taint }),
+      sharedState: (access, taint) => ask({ of: 'shared_state', access, taint }),
       approval: (callId) => ask({ of: 'approval', callId }),
       memory: (change) => ask({ of: 'memory', change }),
       searchSessions: (request) => ask({ of: 'search', request }),

@@ -42,6 +42,8 @@ export function runCommand({ timeoutMs, outputBytesMax }: BuiltinToolOptions['ru
       args: z.array(argument).max(256).default([]).describe('Its arguments, one string each. Default: none.'),
     }),
     permission: 'ask',
+    sink: 'command',
+    reads: ({ command, args }) => (reachesOut(command, args) ? 'untrusted' : 'own'),
     subject: ({ command, args }) => commandLine(command, args),
     timeoutMs: timeoutMs + graceMs + reserveMs,
     async run({ command, args }, context): Promise<CommandResult> {
@@ -73,6 +75,16 @@ export function runCommand({ timeoutMs, outputBytesMax }: BuiltinToolOptions['ru
     },
   })
 }
+
+/** Programs that bring text of other people, as far as their names tell it. */
+const network = /^(?:curl|wget|ssh|scp|sftp|rsync|ftp|nc|ncat|telnet|gh|glab|lynx|w3m|links|aws|gcloud|az|kubectl|dig|host|nslookup|mail|mutt)$/
+
+/** Whether what a program prints may be a stranger's text: it is one of those programs, or an argument names one of them or an address. */
+const reachesOut = (command: string, args: readonly string[]): boolean =>
+  [command, ...args.flatMap((each) => each.split(/[\s;|&()`$]+/))].some(
+    (word) => network.test(word.slice(word.lastIndexOf('/') + 1)) || word.includes('://'),
+  ) ||
+  (/(?:^|\/)git$/.test(command) && args.some((each) => /^(?:clone|fetch|pull|ls-remote|submodule)$/.test(each)))
 
 /** Asks the group to end, and then kills it. */
 function stopper(group: ReturnType<typeof startGroup>): { begin(): void; done(): void; readonly begun: boolean } {

@@ -54,6 +54,7 @@ export const fileStats = defineTool({
     `Folders named ${ignoredFolders.join(', ')} are skipped and named in "ignored"; symlinks are not followed. The figures are exact; copy them as they are.`,
   input: z.strictObject({ path: z.string().default('.').describe('Folder, relative to the workspace. Default: the workspace itself.') }),
   idempotent: true,
+  effects: 'reads',
   subject: ({ path }) => shownPath(path),
   async run({ path }, context): Promise<FileStats> {
     const from = await resolveInWorkspace(context.workspace, path)

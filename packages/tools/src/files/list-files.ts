@@ -37,6 +37,7 @@ export const listFiles = defineTool({
     entries_max: z.int().min(1).max(5000).default(entriesDefault).describe(`At most this many entries. Default ${entriesDefault}.`),
   }),
   idempotent: true,
+  effects: 'reads',
   subject: ({ path }) => shownPath(path),
   async run(input, context): Promise<FileList> {
     const from = await resolveInWorkspace(context.workspace, input.path)

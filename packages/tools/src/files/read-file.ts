@@ -18,6 +18,7 @@ export const readFile = defineTool({
     bytes_max: z.int().min(1).max(bytesLimit).default(bytesDefault).describe(`At most this many bytes. Default ${bytesDefault}.`),
   }),
   idempotent: true,
+  effects: 'reads',
   subject: ({ path }) => shownPath(path),
   async run({ path, offset, bytes_max }, context): Promise<FilePart> {
     const file = await resolveInWorkspace(context.workspace, path)

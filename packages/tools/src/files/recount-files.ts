@@ -38,6 +38,7 @@ export const recountFiles = defineTool({
     expected: figures.partial().optional().describe('The "totals" object of the file_stats result, copied exactly.'),
   }),
   idempotent: true,
+  effects: 'reads',
   subject: ({ path }) => shownPath(path),
   async run({ path, expected }, context): Promise<Recount> {
     const from = await resolveInWorkspace(context.workspace, path)

@@ -33,6 +33,7 @@ export const writeFile: Tool = defineTool({
   }),
   // Appending twice differs from appending once.
   idempotent: false,
+  sink: 'files',
   permission: 'ask',
   subject: ({ path }) => shownPath(path),
   async run({ path, content, mode }, context): Promise<WrittenFile> {

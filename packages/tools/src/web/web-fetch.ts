@@ -48,6 +48,9 @@ export function webFetch(options: BuiltinToolOptions['webFetch']): Tool {
         .describe(`At most this many characters of text, 100 to ${charsLimit}. Default ${charsDefault}.`),
     }),
     idempotent: true,
+    effects: 'reads',
+    reads: 'web',
+    sink: 'fetch',
     subject: ({ url }) => shownUrl(url),
     timeoutMs: options.timeoutMs + reserveMs,
     async run({ url, max_chars }, context): Promise<FetchedPage> {

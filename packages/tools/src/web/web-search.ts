@@ -27,6 +27,9 @@ export function webSearch({ url: endpoint, timeoutMs }: { readonly url: string; 
       limit: z.int().min(1).max(20).default(8).describe('At most this many pages, 1 to 20. Default 8.'),
     }),
     idempotent: true,
+    effects: 'reads',
+    reads: 'web',
+    sink: 'query',
     subject: ({ query }) => query,
     timeoutMs: timeoutMs + reserveMs,
     async run({ query, limit }, context): Promise<SearchResults> {

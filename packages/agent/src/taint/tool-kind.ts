@@ -1,0 +1,55 @@
+// What a tool says about the text that it reads and about what it does with its arguments.
+// K1. A tool that says nothing reads the user's own data and acts on the outside: its calls run freely until the run has read a stranger's
+// text or a secret.
+// K2. The annotations of an MCP server decide nothing here. The operator's configuration does.
+import type { Sink } from '@beaver/core'
+import type { Tool } from '../tools/tool.ts'
+
+/**
+ * Whose text the results of a tool are. `own`: the user's. `web`: public text of strangers. `untrusted`: text of strangers among the user's own
+ * data, such as mail. `secret`: what nobody else may learn.
+ */
+export const readKinds = ['own', 'web', 'untrusted', 'secret'] as const
+/** Whose text the results of a tool are. */
+export type Reads = (typeof readKinds)[number]
+
+/** What a call does. `none`: it computes. `reads`: it changes nothing. `writes`: it changes something, or nobody knows. */
+export const effectKinds = ['none', 'reads', 'writes'] as const
+/** What a call does. */
+export type Effects = (typeof effectKinds)[number]
+
+type Declared = Pick<Tool, 'effects' | 'pure' | 'reads' | 'sink'>
+
+/** What the tool does with its arguments, or `null` if nothing of them leaves the run. */
+export function sinkOf({ sink, pure, effects = pure === true ? 'none' : 'writes' }: Declared): Sink | null {
+  return sink ?? (effects === 'writes' ? 'send' : null)
+}
+
+/** Whose text a result with these arguments is. A tool that cannot tell is not trusted. */
+export function readsOf({ reads = 'own' }: Declared, args: unknown): Reads {
+  if (typeof reads !== 'function') return reads
+  try {
+    return reads(args)
+  } catch {
+    return 'untrusted'
+  }
+}
+
+/** The kind of a tool in a few words, for people. */
+export interface ToolKind {
+  readonly reads: Reads | 'depends'
+  readonly effects: Effects
+  readonly sink: Sink | null
+}
+
+/**
+ * What a tool declares, as `beaver tools` shows it.
+ *
+ * @example
+ * const note = defineTool({ name: 'note', description: 'Keeps a note.', input: z.strictObject({ text: z.string() }), run: () => 'kept' })
+ * toolKindOf(note) // => { reads: 'own', effects: 'writes', sink: 'send' }
+ */
+export function toolKindOf(tool: Declared): ToolKind {
+  const { reads = 'own', effects = tool.pure === true ? 'none' : 'writes' } = tool
+  return { reads: typeof reads === 'function' ? 'depends' : reads, effects, sink: sinkOf(tool) }
+}
