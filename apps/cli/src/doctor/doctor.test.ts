@@ -99,7 +99,7 @@ test('what a daemon would load is counted, each fault told with its file; MCP se
     ['warn', 'Agents do not get 800 tools of it. The first is t200: is beyond the bound.'],
   ])
   await writeFile(join(folder, 'beaver.config.json'), JSON.stringify({ egress: { policy: { memory: { untrusted: 'allow' } } } }))
-  expect((await checkLoaded(loadConfig({}, {}, folder))).find(({ name }) => name === 'egress')).toMatchObject({
+  expect((await checkLoaded(loadConfig({ trust: true }, {}, folder))).find(({ name }) => name === 'egress')).toMatchObject({
     status: 'warn',
     says: expect.stringContaining('Weaker than the default: memory') as string,
   })

@@ -13,6 +13,10 @@ const triesMax = 5
  * Resolves when the checkpoint is durable.
  *
  * @throws {BeaverError} `unreachable`, `corrupt_journal` if the end of the log cannot be read
+ * @example
+ * await appendCheckpoint(systemLog, 'beaver/default\n0\n', { source: '/beaver/projectors/p1', clock: systemClock })
+ * const last = await systemLog.last('checkpoints')
+ * if (last !== null) splitBatch(last.payload)[0]?.data // => { note: 'beaver/default\n0\n' }
  */
 export async function appendCheckpoint(log: SystemLog, note: string, { source, clock }: { readonly source: string; readonly clock: Clock }): Promise<void> {
   for (let tries = 0; tries < triesMax; tries++) {

@@ -12,5 +12,11 @@ export interface JournalLeaf {
   readonly payload: Uint8Array
 }
 
-/** The hash of a message's leaf. Its data is one line: the sequence, the subject, and the SHA-256 of the payload in hexadecimal digits. */
+/**
+ * The hash of a message's leaf. Its data is one line: the sequence, the subject, and the SHA-256 of the payload in hexadecimal digits.
+ *
+ * @example
+ * const leaf = journalLeaf({ sequence: 1, subject: 'beaver.default.log.local.s.t.accepted', payload: new Uint8Array() })
+ * leaf.length // => 32
+ */
 export const journalLeaf = ({ sequence, subject, payload }: JournalLeaf): Uint8Array => leafHash(`${sequence} ${subject} ${digest('sha256', payload)}\n`)

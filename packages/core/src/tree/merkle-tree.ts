@@ -36,7 +36,17 @@ function nodeHash(left: Uint8Array, right: Uint8Array): Uint8Array {
   return digest('sha256', bytes, 'buffer')
 }
 
-/** Appends the hashes of new leaves to a tree of `size` leaves. Returns the new size. */
+/**
+ * Appends the hashes of new leaves to a tree of `size` leaves. Returns the new size.
+ *
+ * @example
+ * const tiles = new Map<string, Uint8Array>()
+ * const store = {
+ *   read: (level: number, index: number) => tiles.get(`${level}/${index}`) ?? null,
+ *   write: (level: number, index: number, hashes: Uint8Array) => void tiles.set(`${level}/${index}`, hashes),
+ * }
+ * appendLeaves(store, 0, [new Uint8Array(32), new Uint8Array(32)]) // => 2
+ */
 export function appendLeaves(store: TileStore, size: number, leaves: readonly Uint8Array[]): number {
   appendAt(store, 0, size, leaves)
   return size + leaves.length
@@ -66,7 +76,13 @@ function hashOfRow(row: Uint8Array): Uint8Array {
   return nodes[0] as Uint8Array
 }
 
-/** A tree for reading: its roots and proofs at any size up to the present one. It keeps what it computed, so use one for each answer. */
+/**
+ * A tree for reading: its roots and proofs at any size up to the present one. It keeps what it computed, so use one for each answer.
+ *
+ * @example
+ * const tree = new MerkleTree({ read: () => new Uint8Array(64), write: () => {} })
+ * tree.inclusion(0, 2).length // => 1
+ */
 export class MerkleTree {
   readonly #store: TileStore
   readonly #known = new Map<string, Uint8Array>()

@@ -31,7 +31,13 @@ function keyIdOf({ name, publicKey }: NoteKey): Buffer {
   return digest('sha256', Buffer.concat([Buffer.from(`${name}\n`), Buffer.from([ed25519]), publicKey]), 'buffer').subarray(0, keyIdBytes)
 }
 
-/** The key as one word, as programs for notes read it (`name+id+key`). */
+/**
+ * The key as one word, as programs for notes read it (`name+id+key`).
+ *
+ * @example
+ * const key = { name: 'example.com/main', publicKey: new Uint8Array(32) }
+ * noteKeyText(key).startsWith('example.com/main+') // => true
+ */
 export function noteKeyText(key: NoteKey): string {
   const bytes = Buffer.concat([Buffer.from([ed25519]), key.publicKey])
   return `${key.name}+${keyIdOf(key).toString('hex')}+${bytes.toString('base64')}`
@@ -42,6 +48,10 @@ export function noteKeyText(key: NoteKey): string {
  *
  * @param sign signs bytes with the private key of `key` (Ed25519)
  * @throws {BeaverError} `invalid_arguments` for a text or a name that a note cannot have
+ * @example
+ * const key = { name: 'example.com/main', publicKey: new Uint8Array(32) }
+ * signNote('a text\n', key, () => new Uint8Array(64)).split('\n')[0] // => 'a text'
+ * signNote('no end of line', key, () => new Uint8Array(64)) // throws invalid_arguments
  */
 export function signNote(text: string, key: NoteKey, sign: (bytes: Uint8Array) => Uint8Array): string {
   if (!textRule.test(text)) throw new BeaverError('invalid_arguments', 'The text of a note must be lines that are not empty, without control characters.')
@@ -50,10 +60,20 @@ export function signNote(text: string, key: NoteKey, sign: (bytes: Uint8Array) =
   return `${text}\n— ${key.name} ${signature.toString('base64')}\n`
 }
 
-/** The text of a checkpoint. */
+/**
+ * The text of a checkpoint.
+ *
+ * @example
+ * checkpointText({ origin: 'o', size: 0, root: Buffer.from('ab') }) // => 'o\n0\nYWI=\n'
+ */
 export const checkpointText = ({ origin, size, root }: TreeHead): string => `${origin}\n${size}\n${Buffer.from(root).toString('base64')}\n`
 
-/** What the text of a checkpoint says; `null` if the note is not a checkpoint. The signatures are not verified. */
+/**
+ * What the text of a checkpoint says; `null` if the note is not a checkpoint. The signatures are not verified.
+ *
+ * @example
+ * readCheckpoint('not a checkpoint') // => null
+ */
 export function readCheckpoint(note: string): TreeHead | null {
   const [origin = '', size = '', root = '', ...rest] = note.split('\n')
   const bytes = Buffer.from(root, 'base64')

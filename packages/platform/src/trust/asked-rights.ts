@@ -38,6 +38,10 @@ const endpointBeside: Teller = (value) => {
   return isPlain(value) && base_url === undefined ? [] : endpoint(base_url ?? value)
 }
 
+/** A guard that asks or denies can only make the default stricter if the default allows; a folder may not lower one. */
+const egress = (sink: string, label: string, value: Value): readonly Omit<AskedRight, 'key'>[] =>
+  value === 'deny' ? [] : [{ kind: 'permission', says: `sets what happens to ${sink} after ${label} text: ${text(value)}` }]
+
 /** Every key of the configuration. `null`: it counts without consent, because it only bounds, names or tells something. */
 export const consentOf: Readonly<Record<string, Teller | null>> = {
   nats_url: (value) => [
@@ -88,6 +92,21 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
   'permissions.rules': (value) => allowing(value).map((rule) => ({ kind: 'permission', says: `allows calls without asking: ${ruleText(rule)}` })),
   'permissions.unattended': null,
   'permissions.wait_ms_max': null,
+  'checkpoints.every_ms': null,
+  'checkpoints.every_events': null,
+  'checkpoints.folder': (value) => [{ kind: 'other', says: `writes checkpoints of the journal into the folder ${text(value)}` }],
+  'checkpoints.webhook': (value) => [{ kind: 'endpoint', says: `sends checkpoints of the journal to ${host(value)}` }],
+  'checkpoints.bucket.name': null,
+  'checkpoints.bucket.nats_url': (value) => [{ kind: 'endpoint', says: `sends checkpoints of the journal to the NATS server ${host(value)}` }],
+  'egress.hosts_allowed': (value) =>
+    listOf(value).length === 0 ? [] : [{ kind: 'permission', says: `lets every run contact these hosts: ${listOf(value).map(text).join(', ')}` }],
+  ...Object.fromEntries(
+    ['fetch', 'query', 'send', 'memory', 'command', 'files'].flatMap((sink) =>
+      ['untrusted', 'secret'].map((label): [string, Teller] => [`egress.policy.${sink}.${label}`, (value) => egress(sink, label, value)]),
+    ),
+  ),
+  'egress.secret_paths': null,
+  'egress.untrusted_paths': null,
   'web_search.url': (value) => [{ kind: 'endpoint', says: `sends searches to ${host(value)}` }],
   'web_search.timeout_ms': null,
   'web_fetch.private_hosts': (value) =>
