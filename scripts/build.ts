@@ -1,6 +1,7 @@
 // `pnpm build`: JavaScript and types of all packages and apps in their `dist`, and the tarballs that would be published.
 // B1. `dist` holds what `src` gives and nothing older, and that of contracts the JSON Schemas. B2. What is checked are the tarballs, in a folder outside the
 //     workspace, as copies: there Node.js strips no types and `publishConfig` holds. B3. Nothing is fetched.
+// B4. Beside the tarballs are sbom.cdx.json, what is in them, and provenance.intoto.json, what they were made from.
 import { execFile } from 'node:child_process'
 import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,8 +10,10 @@ import { promisify } from 'node:util'
 import { wireDocument } from '@beaver/contracts/wire'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
+import { provenanceOf, withFetchedPrograms } from './lib/build-record.ts'
 import { consumerEmbedding, consumerProgram, consumerTypes } from './lib/consumer.ts'
 import { root } from './lib/layout.mjs'
+import { pinsFile, readPins, sha256Of } from './lib/pins.mjs'
 import { toolPaths } from './setup.mjs'
 
 interface Manifest {
@@ -38,6 +41,7 @@ const packages: readonly Package[] = globSync('{packages,apps}/*/package.json', 
 
 const consumer = mkdtempSync(join(tmpdir(), 'beaver-consumer-'))
 const since = performance.now()
+const startedOn = new Date().toISOString()
 try {
   await step('compile', () => run(node, [join(root, 'node_modules/typescript/bin/tsc'), '-b', '--force', ...packages.map(({ dir }) => dir)]))
   await step('dist', () => collect(packages.flatMap(checkDist)))
@@ -47,6 +51,7 @@ try {
   await step('import', importAsConsumer)
   await step('types', typesAsConsumer)
   await step('run', runAsConsumer)
+  await step('record', writeRecord)
   process.stdout.write(`\nbuilt: ${packages.length} packages in ${secondsSince(since)} s; tarballs in ${relative(root, outDir)}\n`)
 } catch (error) {
   if (!(error instanceof Finding)) throw error
@@ -152,6 +157,24 @@ async function runAsConsumer(): Promise<void> {
   writeFileSync(join(consumer, 'embed.js'), consumerEmbedding)
   const embedded = await run(node, [join(consumer, 'embed.js')], consumer, { ...env, BEAVER_HOME: join(consumer, 'embedded') })
   if (embedded.trim() !== 'completed: 5') fail(`The program that embeds the built Beaver printed:\n${embedded}`)
+}
+
+/** What was built, and from what. It is written last, so that a build that failed has no record. */
+async function writeRecord(): Promise<void> {
+  const pins = readPins()
+  const platform = `${process.platform}-${process.arch}`
+  const args = ['--config.offline=true', 'sbom', '--sbom-format', 'cyclonedx', '--sbom-type', 'application', '--prod']
+  const sbom = JSON.parse(await run(toolPaths().pnpm, args)) as { components?: readonly unknown[] }
+  writeFileSync(join(outDir, 'sbom.cdx.json'), `${JSON.stringify(withFetchedPrograms(sbom, pins, platform), null, 2)}\n`)
+  const files = globSync('*.{tgz,cdx.json}', { cwd: outDir })
+    .toSorted()
+    .map((name) => ({ name, sha256: sha256Of(join(outDir, name)) }))
+  const isCheckout = existsSync(join(root, '.git'))
+  const commit = isCheckout ? (await run('git', ['rev-parse', 'HEAD'])).trim() : null
+  const changed = isCheckout && (await run('git', ['status', '--porcelain', '--untracked-files=no'])).trim() !== ''
+  const hashes = { lockSha256: sha256Of(join(root, 'pnpm-lock.yaml')), pinsSha256: sha256Of(pinsFile) }
+  const statement = provenanceOf({ files, commit, changed, ...hashes, pins, platform, startedOn, finishedOn: new Date().toISOString() })
+  writeFileSync(join(outDir, 'provenance.intoto.json'), `${JSON.stringify(statement, null, 2)}\n`)
 }
 
 function copyOf({ name }: Manifest): string {

@@ -5,7 +5,8 @@
 // S2. A finished set-up is recognised by its stamp; the stamp is removed before
 //     anything changes and written last.
 // S3. Half-made things stay in `.beaver/tools/partial`, which no later run trusts.
-// S4. A failure is one sentence that says what to do, and exit code 1.
+// S4. What is fetched has the hash of scripts/pins.json, or is not used.
+// S5. A failure is one sentence that says what to do, and exit code 1.
 import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,6 +14,7 @@ import { SetupError, describeFailure, toolFailure } from './lib/failure.mjs'
 import { cacheDir, lockDir, natsServerFile, nodeLink, partialDir, pathsFile, pnpmDir, readJson, root, stampFile, toolsDir } from './lib/layout.mjs'
 import { takeLock } from './lib/lock.mjs'
 import { chosenNatsServer, findOrBringNatsServer } from './lib/nats-server.mjs'
+import { checkNodeLock, checkPnpm, pinsFile, readPins, sha256Of } from './lib/pins.mjs'
 import { exitCodeOf, packageManagerEnv, run } from './lib/run.mjs'
 import { stampFiles, stampKey, workspaceDirs } from './lib/stamp.mjs'
 import { isAtLeast, parseVersion, pnpmVersionOf } from './lib/versions.mjs'
@@ -95,6 +97,8 @@ export async function setupOrExit() {
 
 async function setUp({ say, stop, lock }) {
   if (!existsSync(join(root, 'pnpm-lock.yaml'))) throw new SetupError('pnpm-lock.yaml is missing; restore it from the repository.')
+  const pins = readPins()
+  checkNodeLock(readFileSync(join(root, 'pnpm-lock.yaml'), 'utf8'), pins.node)
   const stamp = readJson(stampFile)
   const key = currentKey()
   const packagesDone = packagesAreIn(stamp, key)
@@ -105,7 +109,8 @@ async function setUp({ say, stop, lock }) {
 
   const runTool = (command, args, { cwd = partialDir, env, timeoutMs = NPM_MS_MAX } = {}) =>
     run(command, args, { cwd, env, timeoutMs, signal: stop.signal, onStart: lock.addChild })
-  const packages = packagesDone ? Promise.resolve() : installPnpm(runTool, say).then(() => installPackages(runTool, say))
+  if (packagesDone) checkPnpm(pnpmDir, pins.pnpm)
+  const packages = packagesDone ? Promise.resolve() : installPnpm(runTool, say, pins.pnpm).then(() => installPackages(runTool, say))
   const nats = bringNatsServer(runTool, say)
   // One failure ends the other step too; what it has downloaded is kept.
   for (const step of [packages, nats]) step.catch((error) => stop.abort(error))
@@ -115,17 +120,19 @@ async function setUp({ say, stop, lock }) {
   const natsServer = await nats
   const node = await nodeForBeaver(runTool)
   linkNode(node)
-  writeWhole(pathsFile, { node, natsServer: natsServer.path, natsServerVersion: natsServer.version })
+  const own = natsServer.path === natsServerFile ? { natsServerSha256: sha256Of(natsServerFile) } : {}
+  writeWhole(pathsFile, { node, natsServer: natsServer.path, natsServerVersion: natsServer.version, ...own })
   writeWhole(stampFile, {
     key,
+    pins: sha256Of(pinsFile),
     modules: modulesDirs(),
     natsServer: { ...fileMark(natsServer.path), chosen: chosenNatsServer() !== null },
   })
 }
 
-async function installPnpm(runTool, say) {
+async function installPnpm(runTool, say, pins) {
   const version = pnpmVersionOf(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).packageManager)
-  if (readJson(join(pnpmDir, 'node_modules', 'pnpm', 'package.json'))?.version === version && existsSync(pnpmBinary())) return
+  if (readJson(join(pnpmDir, 'node_modules', 'pnpm', 'package.json'))?.version === version && existsSync(pnpmBinary())) return checkPnpm(pnpmDir, pins)
   const since = Date.now()
   const dir = join(partialDir, 'pnpm')
   mkdirSync(dir, { recursive: true })
@@ -151,6 +158,7 @@ async function installPnpm(runTool, say) {
   )
   if (result.missing) throw new SetupError('npm was not found on PATH; install Node.js 20 or newer with npm and try again.')
   if (result.code !== 0) throw toolFailure(`installing pnpm ${version} with npm`, result)
+  checkPnpm(dir, pins)
   rmSync(pnpmDir, { recursive: true, force: true })
   renameSync(dir, pnpmDir)
   say(`pnpm ${version} in .beaver/tools/pnpm (${secondsSince(since)})`)
@@ -199,6 +207,7 @@ async function bringNatsServer(runTool, say) {
   const server = await findOrBringNatsServer(runTool)
   if (server.installedFrom !== null) {
     say(`nats-server ${server.version} from ${server.installedFrom} in ${relative(root, dirname(natsServerFile))} (${secondsSince(since)})`)
+    if (server.unpinned !== undefined) say(`this nats-server is ${server.unpinned}`)
   }
   return server
 }
@@ -234,7 +243,7 @@ function linkNode(node) {
 function isSetUp() {
   const stamp = readJson(stampFile)
   const paths = readJson(pathsFile)
-  if (stamp === null || paths === null || !packagesAreIn(stamp, currentKey())) return false
+  if (stamp === null || paths === null || stamp.pins !== pinsHash() || !packagesAreIn(stamp, currentKey())) return false
   const chosen = chosenNatsServer()
   const { path, size, mtimeMs } = stamp.natsServer ?? {}
   if (chosen === null ? stamp.natsServer?.chosen : chosen !== path) return false
@@ -249,6 +258,14 @@ function packagesAreIn(stamp, key) {
 
 function currentKey() {
   return stampKey({ files: stampFiles(root), platform, root })
+}
+
+function pinsHash() {
+  try {
+    return sha256Of(pinsFile)
+  } catch {
+    return null
+  }
 }
 
 function modulesDirs() {

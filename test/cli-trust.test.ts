@@ -70,7 +70,7 @@ function run(script: string, args: readonly string[], env: Record<string, string
   const { PATH = '' } = process.env
   return new Promise((resolve) => {
     const whole = { PATH, HOME: home, ...compileCache, OPENAI_API_KEY: key, BEAVER_HOME: join(base, 'beaver'), ...env }
-    execFile(process.execPath, [script, ...args], { cwd: folder, env: whole, timeout: 40_000 }, (error: ExecFileException | null, out, err) =>
+    execFile(process.execPath, [script, ...args], { cwd: folder, env: whole, timeout: 80_000 }, (error: ExecFileException | null, out, err) =>
       resolve({ code: error === null ? 0 : Number(error.code ?? 1), out, err }),
     )
   })
@@ -132,21 +132,27 @@ describe('in a folder that nobody trusted', () => {
 })
 
 describe('beaver trust', () => {
-  it('shows without consent, accepts, lists, sees a change, and takes back', async () => {
+  it('shows without consent, accepts what it showed, and keeps that for the user alone', async () => {
     await stranger({ tools: ['evil.ts'] })
-    const shown = JSON.parse((await beaver('trust', '--show', '--json')).out) as { digest: string }
+    const shown = JSON.parse((await beaver('trust', '--show', '--json')).out) as object
     expect(shown).toMatchObject({ folder, changed: false, asks: [{ kind: 'code', key: 'tools', says: 'runs the module evil.ts' }] })
     expect((await beaver('tools', 'list')).err).toContain('leaves out')
     expect((await beaver('trust')).out).toContain('- runs the module evil.ts\nYou trust')
     expect(await storeModes()).toEqual(['600'])
     await beaver('tools', 'list')
     expect(existsSync(ranMarker())).toBe(true)
+  })
+
+  it('lists what was accepted, sees a change, and takes the consent back', async () => {
+    await stranger({ tools: ['evil.ts'] })
+    await beaver('trust')
+    const { digest } = JSON.parse((await beaver('trust', '--show', '--json')).out) as { digest: string }
     expect((await beaver('trust', '--list')).out).toMatch(/stranger-\d+ +trusted /)
     await writeFile(join(folder, 'evil.ts'), 'export const other = []')
     expect((await beaver('trust', '--list', '--json')).out).toContain('"state":"changed"')
-    expect((await run(entry, ['tools', 'list'], { BEAVER_TRUST: shown.digest })).err).toContain('leaves out')
+    expect((await run(entry, ['tools', 'list'], { BEAVER_TRUST: digest })).err).toContain('leaves out')
     await beaver('trust', '--revoke')
-    expect((await beaver('trust', '--list')).out).toBe('You trust no folder.\n')
+    expect((await beaver('trust', '--list')).out).not.toContain(folder)
   })
 
   test.each<[string, readonly string[], Record<string, string>]>([

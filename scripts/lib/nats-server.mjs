@@ -3,18 +3,20 @@
 // N1. Order: BEAVER_NATS_SERVER, PATH, the project's own, apt, Homebrew.
 // N2. Nothing outside the project is written, nothing needs root.
 // N3. A downloaded server is put in place by one rename, after it has run once.
-// N4. From apt only what Debian's archive key has signed is accepted.
+// N4. From apt only what Debian's archive key has signed is accepted, and of the pinned version only what has the pinned hash. If Debian no longer
+//     has the pinned version, a newer one that Debian signed is taken, and the set-up says so; BEAVER_SETUP_PINNED=1 refuses it.
+// N5. A server in the project that differs from its pin is not used.
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { debianUris, parseDeb822, parseOneLine } from './apt-sources.mjs'
 import { SetupError, toolFailure } from './failure.mjs'
-import { cacheDir, natsServerFile, partialDir } from './layout.mjs'
+import { cacheDir, natsServerFile, partialDir, pathsFile, readJson } from './layout.mjs'
+import { checkFile, readPins, sha256Of } from './pins.mjs'
 import { isAtLeast, parseVersion } from './versions.mjs'
 
 const NATS_SERVER_NEEDED = '2.12.0'
 const NEEDED_TEXT = '2.12'
-/** A Debian release whose archive has a server that is new enough. */
-const DEBIAN_SUITE = 'forky'
+const platform = `${process.platform}-${process.arch}`
 const KEYRINGS = ['/usr/share/keyrings/debian-archive-keyring.gpg', '/usr/share/keyrings/debian-archive-keyring.pgp']
 const INSTALL_PAGE = 'https://nats.io/download/'
 const VERSION_MS_MAX = 10_000
@@ -26,6 +28,7 @@ const BREW_MS_MAX = 10 * 60_000
  * @property {string} path absolute
  * @property {string} version
  * @property {string | null} installedFrom where it was brought from just now; null when it was there
+ * @property {string} [unpinned] set if it is another version than the pinned one
  *
  * @typedef {(command: string, args: readonly string[], options?: { cwd?: string, env?: NodeJS.ProcessEnv, timeoutMs?: number }) => Promise<import('./run.mjs').Result>} RunTool
  */
@@ -40,6 +43,7 @@ export async function findOrBringNatsServer(run) {
   if (chosen !== null) return await checkChosen(run, chosen)
   const tooOld = []
   for (const path of [...onPath('nats-server'), natsServerFile]) {
+    if (path === natsServerFile && existsSync(path) && !isKnownServer(path)) continue
     const version = await versionOf(run, path)
     if (isAtLeast(version, NATS_SERVER_NEEDED)) return { path, version: /** @type {string} */ (version), installedFrom: null }
     if (version !== null) tooOld.push(`${path} is ${version}`)
@@ -77,6 +81,19 @@ async function checkChosen(run, path) {
   return { path, version, installedFrom: null }
 }
 
+/**
+ * Whether a server that the set-up brought earlier is still what it was then. The program is not started before.
+ * @param {string} path
+ * @param {string | undefined} recorded its hash at that time; an earlier set-up wrote none down
+ * @returns {boolean} false: it is from an earlier set-up and not the pinned one, so it is brought again
+ * @throws {SetupError} if it has changed
+ */
+export function isKnownServer(path, recorded = readJson(pathsFile)?.natsServerSha256) {
+  if (recorded === undefined) return [undefined, sha256Of(path)].includes(readPins()['nats-server'].debian.platforms[platform]?.program)
+  checkFile(path, recorded, `${path}, which the set-up brought,`)
+  return true
+}
+
 /** Null when it is missing, does not run, or does not say. */
 async function versionOf(run, path) {
   if (!isExecutable(path)) return null
@@ -96,25 +113,35 @@ async function bringWithApt(run) {
   if (keyring === undefined || uris.length === 0 || onPath('apt-get').length === 0 || onPath('dpkg-deb').length === 0) {
     return { kind: 'unavailable' }
   }
+  const pin = readPins()['nats-server']
   let failure
   for (const uri of uris.slice(0, 3)) {
     const dir = join(partialDir, 'apt')
     rmSync(dir, { recursive: true, force: true })
-    const result = await aptDownload(run, dir, uri, keyring)
-    if (result.code === 0) return await placeFromDeb(run, dir)
-    failure ??= toolFailure(`getting nats-server with apt (suite ${DEBIAN_SUITE})`, result)
+    const result = await aptDownload(run, { dir, uri, keyring, pin: pin.debian })
+    if (result.code === 0) return await placeFromDeb(run, dir, { pin, pinned: result.pinned })
+    failure ??= toolFailure(`getting nats-server with apt (suite ${pin.debian.suite})`, result)
   }
   return { kind: 'failed', failure }
 }
 
-async function aptDownload(run, dir, uri, keyring) {
+async function aptDownload(run, { dir, uri, keyring, pin }) {
   for (const name of ['lists/partial', 'cache/archives/partial', 'state', 'deb']) mkdirSync(join(dir, name), { recursive: true })
   writeFileSync(join(dir, 'status'), '')
-  writeFileSync(join(dir, 'debian.sources'), `Types: deb\nURIs: ${uri}\nSuites: ${DEBIAN_SUITE}\nComponents: main\nSigned-By: ${keyring}\n`)
+  writeFileSync(join(dir, 'debian.sources'), `Types: deb\nURIs: ${uri}\nSuites: ${pin.suite}\nComponents: main\nSigned-By: ${keyring}\n`)
   writeFileSync(join(dir, 'apt.conf'), aptConf(dir))
   const apt = (...args) => run('apt-get', ['-q', '-c', join(dir, 'apt.conf'), ...args], { cwd: join(dir, 'deb'), timeoutMs: APT_MS_MAX })
   const updated = await apt('update')
-  return updated.code === 0 ? await apt('download', 'nats-server') : updated
+  if (updated.code !== 0) return updated
+  const pinned = await apt('download', `nats-server=${pin.package}`)
+  if (pinned.code === 0) return { ...pinned, pinned: true }
+  if (!/was not found/.test(pinned.output)) return pinned
+  // Debian has moved on to a newer version.
+  if (process.env.BEAVER_SETUP_PINNED === '1')
+    throw new SetupError(
+      `Debian ${pin.suite} no longer has the pinned nats-server ${pin.package}; bring Beaver up to date, unset BEAVER_SETUP_PINNED, or ${advice()}.`,
+    )
+  return { ...(await apt('download', 'nats-server')), pinned: false }
 }
 
 // Read after the machine's own settings, of which proxies and the like stay.
@@ -142,12 +169,17 @@ Dir::Cache "${dir}/cache";
 `
 }
 
-async function placeFromDeb(run, dir) {
+async function placeFromDeb(run, dir, { pin, pinned }) {
   const [deb] = readdirSync(join(dir, 'deb')).filter((name) => name.endsWith('.deb'))
+  const from = `Debian ${pin.debian.suite}`
+  const hashes = pinned ? pin.debian.platforms[platform] : undefined
+  checkFile(join(dir, 'deb', deb ?? ''), hashes?.deb, `the package nats-server ${pin.debian.package} from ${from}`)
   const unpacked = await run('dpkg-deb', ['-x', join(dir, 'deb', deb ?? ''), join(dir, 'root')], { cwd: dir, timeoutMs: APT_MS_MAX })
   if (unpacked.code !== 0) return { kind: 'failed', failure: toolFailure('unpacking nats-server', unpacked) }
   const binary = ['usr/sbin', 'usr/bin'].map((name) => join(dir, 'root', name, 'nats-server')).find((path) => existsSync(path))
-  return await place(run, binary, `Debian ${DEBIAN_SUITE}`)
+  if (binary !== undefined) checkFile(binary, hashes?.program, `the nats-server ${pin.version} from ${from}`)
+  const unpinned = hashes === undefined ? `signed by Debian, and not the pinned version ${pin.debian.package}` : undefined
+  return await place(run, binary, from, { unpinned, oldest: pin.version })
 }
 
 // The bottle is unpacked into the project: `brew install` would change the machine.
@@ -171,12 +203,15 @@ async function bringWithBrew(run) {
   const unpacked = await run('tar', ['-xzf', bottle, '-C', dir], { timeoutMs: BREW_MS_MAX })
   if (unpacked.code !== 0) return { kind: 'failed', failure: toolFailure('unpacking nats-server', unpacked) }
   const versions = existsSync(join(dir, 'nats-server')) ? readdirSync(join(dir, 'nats-server')) : []
-  return await place(run, join(dir, 'nats-server', versions[0] ?? '', 'bin', 'nats-server'), 'Homebrew')
+  return await place(run, join(dir, 'nats-server', versions[0] ?? '', 'bin', 'nats-server'), 'Homebrew', {
+    unpinned: 'checked by Homebrew, which has no old versions to pin',
+  })
 }
 
-async function place(run, binary, from) {
+async function place(run, binary, from, { unpinned, oldest = NATS_SERVER_NEEDED }) {
   const version = binary === undefined ? null : await versionOf(run, binary)
-  if (binary === undefined || !isAtLeast(version, NATS_SERVER_NEEDED)) {
+  // Another version than the pinned one is never an older one.
+  if (binary === undefined || !isAtLeast(version, oldest)) {
     return { kind: 'failed', failure: new SetupError(`the nats-server from ${from} ${version === null ? 'does not run here' : `is only ${version}`};`) }
   }
   const ready = join(partialDir, 'nats-server')
@@ -185,7 +220,7 @@ async function place(run, binary, from) {
   renameSync(binary, join(ready, 'nats-server'))
   rmSync(dirname(natsServerFile), { recursive: true, force: true })
   renameSync(ready, dirname(natsServerFile))
-  return { kind: 'brought', server: { path: natsServerFile, version: /** @type {string} */ (version), installedFrom: from } }
+  return { kind: 'brought', server: { path: natsServerFile, version: /** @type {string} */ (version), installedFrom: from, unpinned } }
 }
 
 function advice() {
