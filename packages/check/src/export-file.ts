@@ -1,10 +1,12 @@
-// An export of a journal: NDJSON with a header, one line for each message of the stream, and then one line for each blob that it refers to.
+// An export of a journal: NDJSON with a header, one line for each message of the stream, one line for each piece of evidence, and then one line for
+// each blob that it refers to.
 // X1. The writer has one page of messages, one blob, and the names of all blobs in memory.
 // X2. The reader goes through the file twice. The first time, it finds out where the blobs are.
 // X3. A payload that is not UTF-8 is written as base64, so that an export contains the bytes of the stream exactly.
 import { hash } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { z } from 'zod'
+import { type Evidence, noEvidence } from './evidence.ts'
 import { placeOf } from './layout.ts'
 import { linesOf } from './ndjson.ts'
 import { type JournalAbout, type JournalSource, type StreamMessage, UnreadableJournal } from './source.ts'
@@ -27,7 +29,15 @@ const messageLine = z.object({
   payload: z.string().optional(),
   payload_base64: z.string().optional(),
   signature: z.string().optional(),
+  leaf: z.int().nonnegative().optional(),
+  proof: z.array(z.base64()).optional(),
 })
+const evidenceLine = z.union([
+  z.strictObject({ key: z.string() }),
+  z.strictObject({ checkpoint: z.string() }),
+  z.strictObject({ heads: z.string() }),
+  z.strictObject({ consistency: z.strictObject({ size: z.int().nonnegative(), hashes: z.array(z.base64()) }) }),
+])
 const blobLine = z.object({ blob: z.string(), base64: z.base64() })
 
 /** The lines of an export, without line ends. `exportedAt` is in RFC 3339. */
@@ -42,16 +52,35 @@ export async function* exportLines(source: JournalSource, exportedAt: string, on
     }
     onProgress?.(page.at(-1)?.sequence ?? 0)
   }
+  for (const line of evidenceLines(source.evidence ?? noEvidence)) yield JSON.stringify(line)
   for (const name of blobs) {
     const bytes = await source.readBlob(name)
     if (bytes !== null) yield JSON.stringify({ blob: name, sha256: hash('sha256', bytes), base64: Buffer.from(bytes).toString('base64') })
   }
 }
 
-function lineOf({ sequence, time, subject, payload, signature }: StreamMessage): z.input<typeof messageLine> {
+function evidenceLines({ keys, checkpoint, heads, consistency }: Evidence): z.input<typeof evidenceLine>[] {
+  return [
+    ...keys.map((key) => ({ key })),
+    ...(checkpoint === null ? [] : [{ checkpoint }]),
+    ...(heads === null ? [] : [{ heads }]),
+    ...consistency.map(({ size, hashes }) => ({ consistency: { size, hashes: hashes.map(base64Of) } })),
+  ]
+}
+
+const base64Of = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
+const bytesOf = (base64: string): Uint8Array => Buffer.from(base64, 'base64')
+
+function lineOf({ sequence, time, subject, payload, signature, proof }: StreamMessage): z.input<typeof messageLine> {
   const bytes = Buffer.from(payload)
   const text = bytes.toString()
-  const of = { seq: sequence, time, subject, ...(signature === undefined ? {} : { signature }) }
+  const of = {
+    seq: sequence,
+    time,
+    subject,
+    ...(signature === undefined ? {} : { signature }),
+    ...(proof === undefined ? {} : { leaf: proof.index, proof: proof.hashes.map(base64Of) }),
+  }
   return Buffer.from(text).equals(bytes) ? { ...of, payload: text } : { ...of, payload_base64: bytes.toString('base64') }
 }
 
@@ -73,9 +102,10 @@ const pageBytesMax = 8 << 20
  * @throws {UnreadableJournal} if the file is not an export
  */
 export async function openExport(file: string): Promise<JournalSource> {
-  const { about, blobs } = await survey(file)
+  const { about, evidence, blobs } = await survey(file)
   return {
     about,
+    evidence,
     async *pages() {
       let page: StreamMessage[] = []
       let bytes = 0
@@ -83,6 +113,7 @@ export async function openExport(file: string): Promise<JournalSource> {
       for await (const line of linesOf(file)) {
         if (++number === 1) continue
         if (isBlob(line.bytes)) break
+        if (!isMessage(line.bytes) && evidenceLine.safeParse(jsonOf(line.bytes)).success) continue
         const message = messageOf(line.bytes, number)
         page.push(message)
         bytes += message.payload.length
@@ -105,22 +136,44 @@ export async function openExport(file: string): Promise<JournalSource> {
 
 interface Survey {
   readonly about: JournalAbout
+  readonly evidence: Evidence
   readonly blobs: ReadonlyMap<string, { readonly offset: number; readonly bytes: number }>
 }
 
 async function survey(file: string): Promise<Survey> {
   const blobs = new Map<string, { offset: number; bytes: number }>()
+  const given: Mutable = { keys: [], checkpoint: null, heads: null, consistency: [] }
   let about: JournalAbout | null = null
   for await (const { offset, bytes } of linesOf(file)) {
-    about ??= aboutOf(bytes, file)
-    if (!isBlob(bytes)) continue
+    if (about === null) {
+      about = aboutOf(bytes, file)
+      continue
+    }
+    if (isMessage(bytes)) continue
+    if (!isBlob(bytes)) {
+      takeEvidence(given, bytes)
+      continue
+    }
     const name = /^\{"blob":"([0-9a-f]{64})"/.exec(bytes.subarray(0, 128).toString('latin1'))?.[1]
     if (name !== undefined) blobs.set(name, { offset, bytes: bytes.length })
   }
   if (about === null) throw new UnreadableJournal(`${file} is empty.`)
-  return { about, blobs }
+  return { about, evidence: given, blobs }
 }
 
+type Mutable = { -readonly [Name in keyof Evidence]: Evidence[Name] }
+
+/** A line that is no evidence is left to the check, which misses what it replaces. */
+function takeEvidence(given: Mutable, line: Buffer): void {
+  const { data } = evidenceLine.safeParse(jsonOf(line))
+  if (data === undefined) return
+  if ('key' in data) given.keys = [...given.keys, data.key]
+  else if ('checkpoint' in data) given.checkpoint = data.checkpoint
+  else if ('heads' in data) given.heads = data.heads
+  else given.consistency = [...given.consistency, { size: data.consistency.size, hashes: data.consistency.hashes.map(bytesOf) }]
+}
+
+const isMessage = (line: Buffer): boolean => line.subarray(0, 7).toString('latin1') === '{"seq":'
 const isBlob = (line: Buffer): boolean => line.subarray(0, 8).toString('latin1') === '{"blob":'
 
 function aboutOf(line: Buffer, file: string): JournalAbout {
@@ -133,12 +186,13 @@ function aboutOf(line: Buffer, file: string): JournalAbout {
 function messageOf(line: Buffer, number: number): StreamMessage {
   const parsed = messageLine.safeParse(jsonOf(line))
   if (!parsed.success) throw new UnreadableJournal(`Line ${number} of the export is not a message.`)
-  const { seq, time, subject, payload, payload_base64, signature } = parsed.data
+  const { seq, time, subject, payload, payload_base64, signature, leaf, proof } = parsed.data
   return {
     sequence: seq,
     time,
     subject,
     ...(signature === undefined ? {} : { signature }),
+    ...(leaf === undefined || proof === undefined ? {} : { proof: { index: leaf, hashes: proof.map(bytesOf) } }),
     payload: payload_base64 === undefined ? Buffer.from(payload ?? '') : Buffer.from(payload_base64, 'base64'),
   }
 }

@@ -25,7 +25,8 @@ const systemLogs: ReadonlySet<string> = new Set(['keys', 'checkpoints', 'redacti
 export function placeOf(subject: string): Place {
   const [, , area, ...tokens] = subject.split('.')
   const [tenant, session, task, part, end] = tokens.map(idOf)
-  if (area === 'system' && session !== undefined && tokens.length === 2) return systemLogs.has(session) ? { kind: 'system', name: session } : { kind: 'unknown' }
+  if (area === 'system' && session !== undefined && tokens.length === 2)
+    return systemLogs.has(session) ? { kind: 'system', name: session } : { kind: 'unknown' }
   if (area !== 'log' || tenant === undefined || session === undefined || task === undefined) return { kind: 'unknown' }
   if (tokens.length === 5 && part === 'id' && end === 'claimed' && session === task) return { kind: 'id', tenant, task }
   return tokens.length === 4 && (part === 'accepted' || part === 'events') ? { kind: part, log: { tenant, session, task } } : { kind: 'unknown' }

@@ -52,6 +52,10 @@ export const rules = {
   session_order: 'A task begins after the task before it in its session has ended',
   task_id_unique: 'The id of a task is unique in its tenant',
   id_claim: 'A task whose session has another name holds one claim on its id, which names that session',
+  checkpoint: 'Every signed checkpoint is of this journal and has the root of the tree over the messages that it counts',
+  checkpoint_signature: 'Every signed checkpoint is signed by a key that counts',
+  inclusion: 'Every message of a part of a journal is proved to be in the tree of its checkpoint',
+  head: 'Every log in a part of a journal ends with the record that the projector signed as its end',
   export: 'An export holds what its header announces',
   projection: 'The read model equals one that is rebuilt from the journal',
 } as const satisfies Record<string, string>

@@ -1,6 +1,7 @@
 // JournalSource: where a journal is read from. The adapters are natsSource (a running system) and openExport (a file).
 // S1. Messages come in stream order, in pages of bounded size.
 // S2. Reading changes nothing and leaves nothing behind.
+import type { Evidence, ProofOfInclusion } from './evidence.ts'
 
 /** One message of the journal stream. */
 export interface StreamMessage {
@@ -11,6 +12,8 @@ export interface StreamMessage {
   readonly payload: Uint8Array
   /** The header `Beaver-Signature`, if the message has one. */
   readonly signature?: string
+  /** What proves that it is in the journal. Messages of a part of a journal have one. */
+  readonly proof?: ProofOfInclusion
 }
 
 /** What a source contains. */
@@ -30,6 +33,8 @@ export interface JournalAbout {
 /** A journal that can be read. */
 export interface JournalSource {
   readonly about: JournalAbout
+  /** What was given with the journal, for an audit. */
+  readonly evidence?: Evidence
   pages(): AsyncGenerator<readonly StreamMessage[]>
   /** The bytes that are stored under this name, without verification; `null` if there are none. */
   readBlob(sha256: string): Promise<Uint8Array | null>

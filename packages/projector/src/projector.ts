@@ -5,17 +5,7 @@
 import { join } from 'node:path'
 import { queryContracts } from '@beaver/contracts'
 import { appendCheckpoint, type Logger, silentLogger, systemClock } from '@beaver/core'
-import {
-  callerName,
-  connectNats,
-  ensureJournalStream,
-  natsBlobReader,
-  natsSystemLog,
-  serve,
-  streamIdentity,
-  subjectsOf,
-  watchConnection,
-} from '@beaver/nats'
+import { callerName, connectNats, ensureJournalStream, natsBlobReader, natsSystemLog, serve, streamIdentity, subjectsOf, watchConnection } from '@beaver/nats'
 import { type Config, homeChangeTexts, makeHomePrivate, makePrivateFile } from '@beaver/platform'
 import { answer, type Around, openReadModel } from '@beaver/projection'
 import { CheckpointMaker } from './checkpoint-maker.ts'
@@ -55,10 +45,10 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
       model,
       origin: identity,
       key: signingKey(join(config.home, 'keys', 'projector.pem')),
-      file: join(config.home, `checkpoints-${config.namespace}.ndjson`),
+      file: join(config.home, `checkpoints-${subjects.fileName}.ndjson`),
       targets: [
         { name: 'the journal', write: ({ note }) => appendCheckpoint(systemLog, note, { source: '/beaver/projector', clock: systemClock }) },
-        ...configuredTargets(config),
+        ...configuredTargets(config.checkpoints, subjects.fileName),
       ],
       everyMs: config.checkpoints.every_ms,
       everyEvents: config.checkpoints.every_events,

@@ -2,6 +2,7 @@
 import { Argument, Option } from 'commander'
 import type { McpServeOptions } from '../commands/mcp.ts'
 import { portNumber } from '../number-options.ts'
+import { auditCommand } from './audit-command.ts'
 import { type CommandSpec, json } from './command-spec.ts'
 import { trustCommand } from './trust-command.ts'
 
@@ -40,6 +41,7 @@ export const systemCommands: readonly CommandSpec[] = [
         .addOption(json('print {ok, broken, findings, notes, summary, projection}'))
         .action((options: object) => run(async (globals) => (await import('../commands/check.ts')).check(options, globals))),
   },
+  auditCommand,
   {
     name: 'export',
     usage: 'export',

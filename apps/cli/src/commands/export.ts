@@ -10,21 +10,25 @@ import { connect } from '../connection.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import type { Screen } from '../screen.ts'
 import { findSystem } from '../system/find-system.ts'
-import { systemJournal } from '../system/journal-source.ts'
+import { wholeJournal } from '../system/journal-evidence.ts'
 import { count } from '../text/figures.ts'
 import { progressOn } from '../view/progress.ts'
 
 export async function exportJournal({ out }: { readonly out?: string }, globals: GlobalOptions): Promise<number> {
   const { config, screen } = contextOf(globals)
   await using connection = await connect(findSystem(config))
-  const source = await systemJournal(connection)
+  await writeJournal(await wholeJournal(connection), out, screen)
+  return 0
+}
+
+/** Writes a journal to a file, or to stdout. */
+export async function writeJournal(source: JournalSource, out: string | undefined, screen: Screen): Promise<void> {
   if (out === undefined) {
     for await (const line of exportLines(source, new Date().toISOString())) await screen.paced(`${line}\n`)
-    return 0
+    return
   }
   const lines = await writeFile(source, out, screen)
   screen.print(`${screen.symbols.done} ${out}: ${count(lines)} lines, messages up to ${count(source.about.lastSequence)}`)
-  return 0
 }
 
 async function writeFile(source: JournalSource, out: string, screen: Screen): Promise<number> {

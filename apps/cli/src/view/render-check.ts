@@ -27,7 +27,7 @@ export function renderCheck(checked: Checked, view: View, task: string | null): 
   ]
 }
 
-function findingsTable(findings: readonly Finding[], { columns, style }: View): string[] {
+export function findingsTable(findings: readonly Finding[], { columns, style }: View): string[] {
   return table<Finding>(
     [
       { title: 'RULE', cell: ({ rule }) => rule, paint: style.red },

@@ -88,6 +88,11 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
   'permissions.rules': (value) => allowing(value).map((rule) => ({ kind: 'permission', says: `allows calls without asking: ${ruleText(rule)}` })),
   'permissions.unattended': null,
   'permissions.wait_ms_max': null,
+  'checkpoints.every_ms': null,
+  'checkpoints.every_events': null,
+  'checkpoints.folder': (value) => [{ kind: 'other', says: `writes checkpoints of the journal to the folder ${text(value)}` }],
+  'checkpoints.webhook': (value) => [{ kind: 'endpoint', says: `sends checkpoints of the journal to ${host(value)}` }],
+  'checkpoints.bucket': (value) => [{ kind: 'endpoint', says: `sends checkpoints of the journal to the NATS server ${host(fieldsOf(value)['nats_url'])}` }],
   'web_search.url': (value) => [{ kind: 'endpoint', says: `sends searches to ${host(value)}` }],
   'web_search.timeout_ms': null,
   'web_fetch.private_hosts': (value) =>

@@ -1,5 +1,6 @@
 // The tree over the journal in the read model: the same whatever the batches were, proofs from it, and checkpoints that fit it or do not.
 import { appendSystemEvent, checkpointText, type Entry, type JournalLeaf, journalLeaf, readCheckpoint, type SystemLog, type TreeHead } from '@beaver/core'
+import type { QueryOutput } from '@beaver/contracts'
 import { describe, expect, it } from 'vitest'
 import { newStream, singleTask } from '../../test/journal-fixture.ts'
 import { answer } from '../queries/queries.ts'
@@ -52,7 +53,7 @@ function scene() {
 }
 
 const noteOf = (head: TreeHead): string => notes.sign(checkpointText(head))
-const proofOf = (model: ReadModel, input: object) => answer(model.sql, 'proof', input, { notes }) as ReturnType<typeof Object>
+const proofOf = (model: ReadModel, input: object) => answer(model.sql, 'proof', input, { notes }) as QueryOutput<'proof'>
 const faultsOf = (model: ReadModel) => (answer(model.sql, 'status', {}) as { checkpoints: { faults: { message: string }[] } }).checkpoints.faults
 
 describe('the tree', () => {
@@ -73,7 +74,7 @@ describe('the tree', () => {
     using model = open()
     model.begin(identity)
     for (let times = 0; times < 2; times++) await model.apply([], { stored: shifted, to: shifted.at(-1)?.sequence ?? 0 })
-    const { size, inclusion } = proofOf(model, { sequences: [1, 2, 4, 5, 999] }) as { size: number; inclusion: { index: number | null }[] }
+    const { size, inclusion } = proofOf(model, { sequences: [1, 2, 4, 5, 999] })
     expect(size).toBe(stored.length)
     expect(inclusion.map(({ index }) => index)).toEqual([0, null, null, 1, null])
   })
@@ -114,9 +115,7 @@ describe('a proof', () => {
     const { put, applyTo, open, stored, stream } = scene()
     for (const task of ['a', 'b', 'c']) put(task)
     using model = await applyTo(open())
-    const { size, root, key, checkpoint, heads, inclusion, consistency } = proofOf(model, { sequences: [1], older: [1, 2, 999], task_ids: ['b'] }) as {
-      [name: string]: string & { size: number; hashes: string[]; root: string | null }[]
-    }
+    const { size, root, key, checkpoint, heads, inclusion, consistency } = proofOf(model, { sequences: [1], older: [1, 2, 999], task_ids: ['b'] })
     expect([size, key]).toEqual([stored.length, 'a key'])
     expect(readCheckpoint(String(checkpoint))).toEqual({ origin: identity, size, root: Buffer.from(String(root), 'base64') })
     const lines = String(heads).split('\n')

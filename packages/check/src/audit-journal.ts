@@ -1,0 +1,49 @@
+// The audit: the check of a journal by all rules, and the comparison with signed checkpoints. It says what it checked and what it did not.
+// U1. It shares no code with what it checks, and needs no running system.
+import { checkJournal, type CheckOptions, type CheckResult } from './check-journal.ts'
+import { type Evidence, noEvidence } from './evidence.ts'
+import type { Finding, Rule } from './rules.ts'
+import type { JournalSource } from './source.ts'
+import { type Known, TreeAudit, type TreeVerdict } from './tree-audit.ts'
+
+/** The options of an audit. */
+export interface AuditOptions extends CheckOptions {
+  readonly known: Known
+}
+
+/** What an audit found. */
+export interface AuditResult extends CheckResult, TreeVerdict {}
+
+/** Of a part of a journal these rules say nothing, because they compare a task with others. */
+const rulesOfTheWhole: ReadonlySet<Rule> = new Set(['session_chain', 'session_order', 'id_claim', 'task_id_unique'])
+
+/**
+ * Audits a journal or a part of one.
+ *
+ * @throws {UnreadableJournal} if the source cannot be read at all
+ */
+export async function auditJournal(source: JournalSource, { known, ...options }: AuditOptions): Promise<AuditResult> {
+  const findings: Finding[] = []
+  const report = (rule: Rule, message: string, sequence: number | null): void =>
+    void findings.push({ rule, task_id: null, session_id: null, taskseq: null, sequence, message })
+  const evidence: Evidence = source.evidence ?? noEvidence
+  const tree = new TreeAudit(source.about, { evidence, known, report })
+  const observed: JournalSource = {
+    ...source,
+    async *pages() {
+      for await (const page of source.pages()) {
+        tree.take(page)
+        yield page
+      }
+    },
+  }
+  const checked = await checkJournal(observed, options)
+  const verdict = tree.finish()
+  const all = [...checked.findings, ...findings].filter(({ rule }) => source.about.whole || !rulesOfTheWhole.has(rule))
+  const broken: Partial<Record<Rule, number>> = { ...checked.broken }
+  if (!source.about.whole) for (const rule of rulesOfTheWhole) delete broken[rule]
+  for (const { rule } of findings) broken[rule] = (broken[rule] ?? 0) + 1
+  const { events, messages, tasks, blobs_verified: blobs } = checked.summary
+  const rules = `every rule of the journal (the chain of each log, its epochs and writers, what its events mean): ${events} events, ${tasks} tasks, ${messages} messages`
+  return { ...checked, ...verdict, findings: all, broken, checked: [rules, `${blobs} blobs, by their hash`, ...verdict.checked] }
+}

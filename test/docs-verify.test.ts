@@ -1,0 +1,84 @@
+// The program of docs/how-to/verify-without-beaver.md, run as it is on the page: on honest exports and on changed ones.
+import { spawnSync } from 'node:child_process'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type AuditedSystem, auditedSystem } from './support/audited-system.ts'
+import { parsed, resealed, written } from './support/recorded-journal.ts'
+
+let at: AuditedSystem
+let program: string
+let whole: string[]
+let part: string[]
+beforeAll(async () => {
+  for (const [tool, args] of [
+    ['python3', '--version'],
+    ['openssl', 'version'],
+  ] as const)
+    // prettier-ignore
+    if (spawnSync(tool, [args]).status !== 0) throw new Error(`${tool} is not installed, so the program of verify-without-beaver.md cannot be tested. Install it.`)
+  at = await auditedSystem()
+  await at.work('loop', 'talk')
+  whole = await exported()
+  part = await exported('loop')
+  const page = await readFile(new URL('../docs/how-to/verify-without-beaver.md', import.meta.url), 'utf8')
+  program = join(at.system.workspace, 'verify.py')
+  await writeFile(program, /```python\n([^]*?)```/.exec(page)![1]!)
+}, 90_000)
+afterAll(() => at[Symbol.asyncDispose]())
+
+async function exported(...tasks: string[]): Promise<string[]> {
+  const { exit, out, err } = await at.beaver('audit', 'export', ...tasks)
+  if (exit !== 0) throw new Error(err)
+  return out.trimEnd().split('\n')
+}
+
+const valueOf = (lines: readonly string[], name: string): string =>
+  String((lines.map((line) => JSON.parse(line) as Record<string, unknown>).find((line) => name in line) ?? {})[name])
+
+async function verified(lines: readonly string[], ...args: string[]): Promise<{ exit: number | null; says: string }> {
+  const { status, stdout, stderr } = spawnSync('python3', [program, await at.file('given.ndjson', lines), ...args], { encoding: 'utf8' })
+  return { exit: status, says: (stdout + stderr).trim() }
+}
+
+it('verifies an honest export, whole and in part, with the key and a kept checkpoint', async () => {
+  const kept = await at.file('kept.txt', [valueOf(whole, 'checkpoint').trimEnd()])
+  for (const args of [[], [valueOf(whole, 'key')], [valueOf(whole, 'key'), kept]])
+    expect(await verified(whole, ...args)).toEqual({ exit: 0, says: expect.stringMatching(/^verified: \d+ messages, \d+ logs/) as string })
+  expect(await verified(part, valueOf(whole, 'key'))).toEqual({ exit: 0, says: expect.stringMatching(/^verified: \d+ messages, \d+ logs/) as string })
+})
+
+it('refuses a changed export, and says why', async () => {
+  const messagesOf = (lines: readonly string[]): string[] => lines.filter((line) => line.startsWith('{"seq":'))
+  const without = (lines: readonly string[], line: string | undefined): string[] => lines.filter((each) => each !== line)
+  const edit = (lines: readonly string[]): string[] => lines.map((line) => line.replace('answer to loop', 'forged'))
+  const evidence = (lines: readonly string[]): string[] => lines.filter((line) => !line.startsWith('{"seq":') && !line.startsWith('{"format":'))
+  const rechained = (lines: readonly string[]): string[] => [
+    ...written(resealed(parsed(edit(lines)))).filter((line) => !line.startsWith('{"blob":')),
+    ...evidence(lines),
+  ]
+  const signed = (lines: readonly string[]): string[] =>
+    lines.map((line) => (line.startsWith('{"checkpoint":') ? line.replace(/\\n(\d+)\\n/, (_, n: string) => `\\n${Number(n) - 1}\\n`) : line))
+  const attacks: [string[], string][] = [
+    [edit(whole), 'was changed'],
+    [edit(part), 'is not in the tree'],
+    [rechained(whole), 'the messages are not those of a checkpoint'],
+    [without(whole, messagesOf(whole)[1]), 'NOT VERIFIED'],
+    [without(part, messagesOf(part)[1]), 'is missing'],
+    [without(whole, messagesOf(whole)[0]), 'NOT VERIFIED'],
+    [whole.filter((line) => !messagesOf(whole).slice(-3).includes(line)), 'the messages are not those of a checkpoint'],
+    [without(part, messagesOf(part).at(-1)), 'a log does not end where it should'],
+    [signed(whole), 'a signature is wrong'],
+    [signed(part), 'a signature is wrong'],
+    [whole.map((line) => line.replace(/"created":"[^"]+"/, '"created":"2020-01-01T00:00:00Z"')), 'a checkpoint is of another journal'],
+  ]
+  for (const [lines, says] of attacks) {
+    const { exit, says: said } = await verified(lines)
+    expect([says, exit, said]).toEqual([says, 1, expect.stringContaining(says)])
+  }
+  // A key that somebody knows refuses what another key signed.
+  const stranger = 'BEAVER_x@1+00000000+' + Buffer.concat([Buffer.from([1]), Buffer.alloc(32, 9)]).toString('base64')
+  expect(await verified(whole, stranger)).toEqual({ exit: 1, says: 'NOT VERIFIED: a signature is wrong' })
+  const later = await at.file('later.txt', [valueOf(whole, 'checkpoint').trimEnd()])
+  expect((await verified(without(whole, messagesOf(whole).at(-1)), valueOf(whole, 'key'), later)).exit).toBe(1)
+})
