@@ -25,22 +25,21 @@ const triesMax = 4
 const backoff: Backoff = { pauseMsMin: 500, pauseMsMax: 5_000, jitter: false }
 const answerMsMax = 10_000
 
-/** The places that the configuration names. */
-export function configuredTargets({ checkpoints, namespace }: Config): Target[] {
-  const { folder, webhook, bucket } = checkpoints
+/** The places that the configuration names. @param journal a name for the namespace and the tenant that fits into the name of a file */
+export function configuredTargets({ folder, webhook, bucket }: Config['checkpoints'], journal: string): Target[] {
   return [
-    ...(folder === undefined ? [] : [folderTarget(folder, namespace)]),
+    ...(folder === undefined ? [] : [folderTarget(folder, journal)]),
     ...(webhook === undefined ? [] : [webhookTarget(webhook)]),
-    ...(bucket === undefined ? [] : [bucketTarget(bucket, namespace)]),
+    ...(bucket === undefined ? [] : [bucketTarget(bucket, journal)]),
   ]
 }
 
-function folderTarget(folder: string, namespace: string): Target {
+function folderTarget(folder: string, journal: string): Target {
   return {
     name: `the folder ${folder}`,
     async write({ note, time }) {
       await mkdir(folder, { recursive: true })
-      await appendFile(join(folder, `checkpoints-${namespace}.ndjson`), `${JSON.stringify({ time, note })}\n`)
+      await appendFile(join(folder, `checkpoints-${journal}.ndjson`), `${JSON.stringify({ time, note })}\n`)
     },
   }
 }
@@ -62,13 +61,13 @@ function webhookTarget(url: string): Target {
   }
 }
 
-function bucketTarget({ nats_url: url, name: bucket }: { readonly nats_url: string; readonly name: string }, namespace: string): Target {
+function bucketTarget({ nats_url: url, name: bucket }: { readonly nats_url: string; readonly name: string }, journal: string): Target {
   return {
     name: `the bucket ${bucket} at ${shownUrl(url)}`,
     async write({ note }) {
       const nc = await connectNats({ url, name: 'beaver-checkpoints' })
       try {
-        await putInBucket(nc, { bucket, key: namespace, value: note })
+        await putInBucket(nc, { bucket, key: journal, value: note })
       } finally {
         await nc.close()
       }

@@ -45,10 +45,10 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
       model,
       origin: identity,
       key: signingKey(join(config.home, 'keys', 'projector.pem')),
-      file: join(config.home, `checkpoints-${config.namespace}.ndjson`),
+      file: join(config.home, `checkpoints-${subjects.fileName}.ndjson`),
       targets: [
         { name: 'the journal', write: ({ note }) => appendCheckpoint(systemLog, note, { source: '/beaver/projector', clock: systemClock }) },
-        ...configuredTargets(config),
+        ...configuredTargets(config.checkpoints, subjects.fileName),
       ],
       everyMs: config.checkpoints.every_ms,
       everyEvents: config.checkpoints.every_events,

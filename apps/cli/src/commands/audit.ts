@@ -30,7 +30,7 @@ export async function audit(what: 'verify' | 'export', tasks: readonly string[],
   }
   const system = findSystem(context.config)
   await using connection = await connect(system)
-  const home = knownToHome(context.config.home, system.namespace)
+  const home = knownToHome(context.config.home, connection.subjects.fileName)
   const older = [...home.checkpoints, ...against]
   const source = tasks.length === 0 ? await wholeJournal(connection) : await journalOf(connection, tasks, older)
   return await verify(source, { against: older, keys: home.keys }, options, context)

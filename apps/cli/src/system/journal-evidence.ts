@@ -51,9 +51,9 @@ export function givenKey(text: string): string {
   return existsSync(text) ? textOf(text).trim() : text
 }
 
-/** What this home knows: the key of its projector, and the checkpoints that the projector kept. */
-export function knownToHome(home: string, namespace: string): { readonly keys: readonly string[]; readonly checkpoints: readonly GivenCheckpoint[] } {
-  const kept = join(home, `checkpoints-${namespace}.ndjson`)
+/** What this home knows: the key of its projector, and the checkpoints that the projector kept. @param journal the name of the journal in file names */
+export function knownToHome(home: string, journal: string): { readonly keys: readonly string[]; readonly checkpoints: readonly GivenCheckpoint[] } {
+  const kept = join(home, `checkpoints-${journal}.ndjson`)
   const checkpoints = existsSync(kept) && textOf(kept).trim() !== '' ? checkpointsIn(kept) : []
   const origins = new Set(checkpoints.flatMap(({ note }) => readCheckpoint(note)?.origin ?? []))
   const key = join(home, 'keys', 'projector.pem')

@@ -34,6 +34,10 @@ describe('what a file asks for', () => {
     [{ model: { fallback: { base_url: 'https://f/v1', name: 'f' } } }, ['sends prompts and the key of the model to f']],
     [{ model: 'https://evil.example' }, ['sets model to https://evil.example']],
     [{ web_search: { url: 'http://s:8080/' } }, ['sends searches to s:8080']],
+    [
+      { checkpoints: { folder: 'f', webhook: 'https://h/x', bucket: { nats_url: 'nats://n:1', name: 'b' } } },
+      ['sends checkpoints of the journal to h', 'sends checkpoints of the journal to the NATS server n:1', 'writes checkpoints of the journal to the folder f'],
+    ],
     [{ web_fetch: { private_hosts: ['localhost'] } }, ['lets agents fetch from private hosts: localhost']],
     [{ run_command: { enabled: true } }, ['lets agents run programs (run_command)']],
     [

@@ -94,7 +94,7 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
   'permissions.wait_ms_max': null,
   'checkpoints.every_ms': null,
   'checkpoints.every_events': null,
-  'checkpoints.folder': (value) => [{ kind: 'other', says: `writes checkpoints of the journal into the folder ${text(value)}` }],
+  'checkpoints.folder': (value) => [{ kind: 'other', says: `writes checkpoints of the journal to the folder ${text(value)}` }],
   'checkpoints.webhook': (value) => [{ kind: 'endpoint', says: `sends checkpoints of the journal to ${host(value)}` }],
   'checkpoints.bucket.name': null,
   'checkpoints.bucket.nats_url': (value) => [{ kind: 'endpoint', says: `sends checkpoints of the journal to the NATS server ${host(value)}` }],
