@@ -126,6 +126,7 @@ export {
   type Blob,
   type Draft,
   draft,
+  drafted,
   emptyHead,
   eventTypeOf,
   genesisHash,
@@ -156,7 +157,10 @@ export type { Delivery, TaskQueue, Wake } from './journal/task-queue.ts'
 export { canonicalJson, type JsonObject, type JsonValue, jsonObject, jsonValue } from './json.ts'
 export { isOn, type Optimisation, optimisations, switchOff } from './optimisations.ts'
 export { guarded, processFacts, systemFacts, taskFacts, threadFacts } from './log/facts.ts'
-export { hideSecrets } from './log/hide-secrets.ts'
+export { hideSecrets } from './secrets/hide-secrets.ts'
+export { type MaskedStream, maskedStream } from './secrets/masked-stream.ts'
+export { hasSecret, maskedData, maskSecrets, protectedSecrets, protectSecrets } from './secrets/process-secrets.ts'
+export { isHideable, type KnownSecret } from './secrets/secret-spellings.ts'
 export { changeMemory, type MemoryLimits } from './memory/change-memory.ts'
 export type { BlobStore } from './ports/blob-store.ts'
 export { type LiveDelta, liveDelta } from './ports/live-output.ts'

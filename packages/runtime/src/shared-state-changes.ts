@@ -8,6 +8,7 @@ import {
   draft,
   event,
   evolveTeam,
+  maskedData,
   readSharedState,
   type RunId,
   type SharedStateResult,
@@ -34,7 +35,8 @@ export class SharedStateChanges {
     return next
   }
 
-  async #carryOut(team: TeamState, runId: string, access: SharedStateAccess): Promise<SharedStateResult> {
+  async #carryOut(team: TeamState, runId: string, asked: SharedStateAccess): Promise<SharedStateResult> {
+    const access = maskedData(asked)
     if (access.action === 'get') return { ok: true, state: team.sharedState, value: readSharedState(team.sharedState, access.path) ?? null }
     const result = changeSharedState(team.sharedState, access)
     if (!result.ok) return result

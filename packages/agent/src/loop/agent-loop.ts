@@ -4,7 +4,17 @@
 // L2. What is journaled is not done again: no provider answer is requested twice.
 // L3. After a crash, a tool call that had begun runs again only if the tool is idempotent. Otherwise its outcome is in doubt.
 // L4. A loop ends once: the promise resolves with how the run ended, or rejects if the task no longer belongs to this daemon.
-import { type DomainEvent, draft, type EvidenceRequirement, evolveRun, filesToFind, type RecordedEvent, runEnded, type RunState, startRun } from '@beaver/core'
+import {
+  type DomainEvent,
+  drafted,
+  type EvidenceRequirement,
+  evolveRun,
+  filesToFind,
+  type RecordedEvent,
+  runEnded,
+  type RunState,
+  startRun,
+} from '@beaver/core'
 import { isWorkflowTool } from '@beaver/workflows'
 import { type Actor, createActor } from 'xstate'
 import { assemble } from './assemble.ts'
@@ -136,8 +146,11 @@ class AgentLoop {
   }
 
   async #record(events: readonly DomainEvent[]): Promise<void> {
-    const first = await this.#work.host.append(events.map(draft), endWith(this.#run, events, this.#requirements))
-    for (const step of stepsOf(events, first)) this.#actor.send(step)
+    const written = events.map(drafted)
+    const kept = written.map(({ event }) => event)
+    const drafts = written.map(({ draft }) => draft)
+    const first = await this.#work.host.append(drafts, endWith(this.#run, kept, this.#requirements))
+    for (const step of stepsOf(kept, first)) this.#actor.send(step)
   }
 
   /**

@@ -6,11 +6,12 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
-import { BeaverError, logLevels, messageOf, type Problem, supervisors, waitMsDefault } from '@beaver/core'
+import { BeaverError, type KnownSecret, logLevels, messageOf, type Problem, supervisors, waitMsDefault } from '@beaver/core'
 import { z } from 'zod'
 import { retries } from './retries.ts'
 import { type FolderTrust, judgeFolder } from '../trust/folder-trust.ts'
 import { type NatsLogin, natsLoginOf } from './nats-login.ts'
+import { secretsOf } from './secrets.ts'
 
 /** An OpenAI-compatible endpoint besides the main one. Its key comes from the environment. With the main URL it may use the main key. */
 const endpoint = z.strictObject({ base_url: z.url('must be a URL').optional(), name: z.string().min(1) })
@@ -201,6 +202,8 @@ export interface Config extends z.output<typeof configFile> {
   readonly file: string | null
   /** Whether the whole file counts. If it does not, the other fields have only what is safe. */
   readonly trust: FolderTrust
+  /** What this process was given and must not tell. */
+  readonly secrets: readonly KnownSecret[]
 }
 
 /** Settings of the command line or of a program that embeds Beaver. They come before all other sources. */
@@ -269,7 +272,7 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
     const base = file === null || flags.set?.[key] !== undefined ? cwd : join(file, '..')
     return parsed.data[key].map((path) => resolve(base, path))
   }
-  return {
+  const config: Omit<Config, 'secrets'> = {
     ...parsed.data,
     home: resolve(cwd, flags.home ?? (env['BEAVER_HOME'] || '.beaver')),
     natsServerBinary: env['BEAVER_NATS_SERVER'] || null,
@@ -288,6 +291,7 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
     file,
     trust,
   }
+  return { ...config, secrets: secretsOf(config, env) }
 }
 
 /** Whether a flag, a variable or the program gives a value for a key, so that the file's value is not used. Groups are merged, so they never do. */
