@@ -121,6 +121,7 @@ export {
   openEntry,
   placeFault,
   type ReadBlob,
+  type ReplacedData,
 } from './journal/read-log.ts'
 export {
   type Blob,
@@ -153,6 +154,7 @@ export {
   systemFault,
   type SystemWriter,
 } from './journal/system-record.ts'
+export { redactedData, type Redaction, redactionsOf, ReplacementBytes, type Replacements, replacementsOf } from './journal/redactions.ts'
 export type { Delivery, TaskQueue, Wake } from './journal/task-queue.ts'
 export { canonicalJson, type JsonObject, type JsonValue, jsonObject, jsonValue } from './json.ts'
 export { isOn, type Optimisation, optimisations, switchOff } from './optimisations.ts'

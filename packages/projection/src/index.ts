@@ -1,4 +1,5 @@
 export type { FindingKind, JournalMessage } from './fold/intake.ts'
+export type { SystemMessage } from './fold/fold-system.ts'
 export { answer } from './queries/queries.ts'
 export type { Around, Following } from './queries/query.ts'
 export { type Applied, openReadModel, type ReadModel } from './read-model.ts'

@@ -4,8 +4,8 @@
 //     reported, and the queries go on (follow.ts).
 import { join } from 'node:path'
 import { queryContracts } from '@beaver/contracts'
-import { type Logger, silentLogger } from '@beaver/core'
-import { callerName, connectNats, ensureJournalStream, natsBlobReader, serve, streamIdentity, subjectsOf, watchConnection } from '@beaver/nats'
+import { type Logger, replacementsOf, silentLogger } from '@beaver/core'
+import { callerName, connectNats, ensureJournalStream, natsBlobReader, natsSystemLog, serve, streamIdentity, subjectsOf, watchConnection } from '@beaver/nats'
 import { type Config, homeChangeTexts, makeHomePrivate, makePrivateFile } from '@beaver/platform'
 import { answer, openReadModel } from '@beaver/projection'
 import { followIntoModel } from './follow.ts'
@@ -30,13 +30,17 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
   for (const text of homeChangeTexts(config.home, makeHomePrivate(config.home))) logger.warn('home_open', text)
   const file = join(config.home, `projection-${subjects.fileName}.db`)
   makePrivateFile(file) // The further files of SQLite have the mode of this one.
-  const model = openReadModel(file, { readBlob: (sha256) => blobs.get(sha256) })
+  const replacements = replacementsOf(blobs, await natsSystemLog(nc, subjects))
+  await replacements.refresh()
+  const model = openReadModel(file, { readBlob: (sha256) => replacements.get(sha256), replacedData: (hash) => replacements.of(hash) })
   undo.defer(() => model.close())
   const { identity, lastSequence } = await streamIdentity(nc, subjects)
-  const sequence = model.begin(identity, lastSequence)
+  model.begin(identity, lastSequence)
+  if (model.remembersRedacted()) model.forget() // It was redacted, and the projector was stopped before it forgot.
+  const sequence = model.position()
   const stopping = new AbortController()
 
-  const following = followIntoModel(nc, { subjects, model, identity, signal: stopping.signal }, { logger })
+  const following = followIntoModel(nc, { subjects, model, identity, signal: stopping.signal, replacements }, { logger })
   following.over.catch(() => {}) // `failed` reports it.
   const services = Object.keys(queryContracts).map((name) =>
     serve(nc, subjects.queries(name), async (request) => answer(model.sql, name, request, name === 'status' ? { following: await following.state() } : {})),

@@ -1,6 +1,7 @@
 // The commands about this machine and the system.
 import { Argument, Option } from 'commander'
 import type { McpServeOptions } from '../commands/mcp.ts'
+import type { RedactOptions } from '../commands/redact.ts'
 import { portNumber } from '../number-options.ts'
 import { type CommandSpec, json } from './command-spec.ts'
 import { trustCommand } from './trust-command.ts'
@@ -51,6 +52,25 @@ export const systemCommands: readonly CommandSpec[] = [
       command
         .option('--out <file>', 'write to this file (default: stdout)')
         .action((options: object) => run(async (globals) => (await import('../commands/export.ts')).exportJournal(options, globals))),
+  },
+  {
+    name: 'audit',
+    usage: 'audit redact <task>',
+    group: 'System',
+    says: 'Remove a text from the record of an ended task',
+    example: "beaver audit redact task_01m848rs --event 7 --reason 'A customer number.'",
+    more: 'The record says who removed what, when and why, and its chain still verifies. Screens, searches and models get a replacement. The bytes are erased if the event has a blob (data above 64 KiB); those of a shorter text stay in the journal, whose messages nobody can delete.',
+    build: (command, run) =>
+      command
+        .addArgument(new Argument('<what>', 'what to do').choices(['redact']))
+        .argument('<task>', 'the id of the task, or a unique beginning of it')
+        .option('--event <n...>', 'remove every long text of these events')
+        .option('--text <text>', 'remove this text wherever the task has it; "-" reads it from stdin')
+        .requiredOption('--reason <text>', 'why; the record keeps this text')
+        .addOption(json('print {task_id, redacted}'))
+        .action((_what: string, task: string, options: object) =>
+          run(async (globals) => (await import('../commands/redact.ts')).redact(task, options as RedactOptions, globals)),
+        ),
   },
   {
     name: 'up',
