@@ -46,7 +46,8 @@ export async function redact(typed: string, options: RedactOptions, globals: Glo
   const secret = options.text === '-' ? (await textOf(process.stdin)).replace(/\n$/, '') : options.text
   if (secret === '' || (secret === undefined && options.event === undefined))
     throw new BeaverError('invalid_arguments', 'Say what to remove: --event <n> or --text <text>.')
-  if (secret !== undefined && options.reason.includes(secret)) throw new BeaverError('invalid_arguments', 'The reason contains the text that is to be removed.')
+  const { reason: why } = options
+  if (secret !== undefined && why.includes(secret)) throw new BeaverError('invalid_arguments', 'The reason contains the text that is to be removed.')
   const system = findSystem(config, 'operator')
   await using connection = await connect(system)
   const { taskId } = await findTask(connection, typed)
