@@ -203,6 +203,7 @@ export const realTime: readonly Exception[] = [
   ...each('agent/src/tools/cell/process-cell.ts', ['setTimeout'], 'ends a process'),
   ...each('agent/src/tools/cell/thread-cell.ts', ['setTimeout'], 'ends a thread'),
   ...each('nats/src/blob-store.ts', ['AbortSignal.timeout'], 'bounds the tries over a connection'),
+  ...each('nats/src/erase-blob.ts', ['AbortSignal.timeout'], 'bounds the tries over a connection'),
   ...each('nats/src/direct-read.ts', ['setInterval'], 'notices silence on a connection'),
   ...each('nats/src/embedded-server.ts', ['Date.now', 'node:timers/promises.setTimeout', 'setTimeout'], 'starts and ends a process'),
   ...each('nats/src/line.ts', ['performance.now', 'setTimeout'], 'notices silence on a connection'),

@@ -16,6 +16,8 @@ export interface SeenRequest {
   readonly messages: readonly SeenMessage[]
   readonly tools: readonly string[]
   readonly headers: IncomingHttpHeaders
+  /** As it came. */
+  readonly body: string
   /** It asked for a streamed answer. */
   readonly stream: boolean
   /** The last message a user wrote: what the run is about. */
@@ -50,12 +52,14 @@ export async function fakeProvider(): Promise<FakeProvider> {
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
     incoming.on('error', () => {})
     incoming.on('end', () => {
-      const body = JSON.parse(Buffer.concat(chunks).toString()) as { messages: SeenMessage[]; stream?: boolean; tools?: { function: { name: string } }[] }
+      const text = Buffer.concat(chunks).toString()
+      const body = JSON.parse(text) as { messages: SeenMessage[]; stream?: boolean; tools?: { function: { name: string } }[] }
       const seen = {
         number: requests.length + 1,
         messages: body.messages,
         tools: (body.tools ?? []).map((tool) => tool.function.name),
         headers: incoming.headers,
+        body: text,
         stream: body.stream === true,
         text: body.messages.findLast((message) => message.role === 'user')?.content ?? '',
         results: body.messages.flatMap((message) => (message.role === 'tool' ? [message.content ?? ''] : [])),

@@ -4,8 +4,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BeaverClient, clientOn } from '@beaver/client'
-import { type EventType, isTerminalTaskEvent, type LogId, type RecordedEvent } from '@beaver/core'
-import { connectNats, findTask, natsBlobStore, natsJournal, type Subjects, subjectsOf } from '@beaver/nats'
+import { type EventType, isTerminalTaskEvent, type LogId, type RecordedEvent, replacementsOf } from '@beaver/core'
+import { connectNats, findTask, natsBlobStore, natsJournal, natsSystemLog, type Subjects, subjectsOf } from '@beaver/nats'
 import { loadTask } from '@beaver/runtime'
 import { until } from '@beaver/testing'
 import { type NatsConnection, RequestError } from '@nats-io/nats-core'
@@ -47,7 +47,7 @@ export async function testSystem(
   const provider = await fakeProvider()
   const nc = await connectNats({ url: server.url, name: 'test' })
   const journal = await natsJournal(nc, subjects)
-  const blobs = await natsBlobStore(nc, subjects)
+  const blobs = replacementsOf(await natsBlobStore(nc, subjects), await natsSystemLog(nc, subjects))
   const client = clientOn(nc, subjects)
   const daemons: DaemonProcess[] = []
 

@@ -10,7 +10,7 @@ if (!(env['BEAVER_SWITCH_OFF'] ?? '').split(',').includes('v8_flags')) setV8Flag
 // Where NODE_COMPILE_CACHE names no folder, the system's folder for temporary files.
 enableCompileCache()
 
-const [{ BeaverError, switchOff }, { loadConfig, requireTrust, runAsChild, secretsOf, stderrLogger }] = await Promise.all([
+const [{ BeaverError, switchOff }, { loadConfig, requireTrust, runAsChild, stderrLogger }] = await Promise.all([
   import('@beaver/core'),
   import('@beaver/platform'),
 ])
@@ -30,7 +30,7 @@ await runAsChild('supervisor', async () => {
   const { daemonThreads } = await import('@beaver/daemon/threads')
   const threads = daemonThreads(config)
   const { startSupervisor } = await import('@beaver/daemon')
-  const logger = stderrLogger({ level: config.log.level, secrets: secretsOf(config, env) })
+  const logger = stderrLogger({ level: config.log.level, secrets: config.secrets })
   const supervisor = await startSupervisor(config, config.nats_url, { logger, threads })
   const stopMsMax = config.daemon.drain_ms + stopMs
   return { ...supervisor, logger, stopMsMax, blockedMsMax: Math.min(stopMsMax, blockedMsMax) }

@@ -86,6 +86,8 @@ class Check {
   readonly #systemLogs = new SystemTrails()
   readonly #findings: Finding[] = []
   readonly #broken: Partial<Record<Rule, number>> = {}
+  /** Blobs that do not exist. Whether they were redacted is known when all is read. */
+  readonly #absent: { readonly name: string; readonly taskseq: number; readonly trail: Trail; tell(): void }[] = []
   #messages = 0
   #events = 0
   #blobs = 0
@@ -120,6 +122,7 @@ class Check {
       this.#report(nowhere, rule, `the messages after ${this.#last ?? 0} are missing, up to ${about.lastSequence}`)
     }
     if (about.whole) this.#logs.judgeClaims(({ task, session }) => this.#reportAt({ ...nowhere, task_id: task, session_id: session }))
+    for (const { name, tell } of this.#absent) if (!this.#systemLogs.redacted.has(name)) tell()
     const open = [...this.#logs.trails()].filter((trail) => trail.ended === null)
     const summary = {
       about,
@@ -131,7 +134,7 @@ class Check {
       last_sequence: this.#last,
       blobs_verified: this.#blobs,
     }
-    return { findings: this.#findings, broken: this.#broken, notes: open.flatMap((trail) => this.#noteOf(trail)), summary }
+    return { findings: this.#findings, broken: this.#broken, notes: [...open.flatMap((trail) => this.#noteOf(trail)), ...this.#redactionNotes()], summary }
   }
 
   #follow({ sequence }: StreamMessage): void {
@@ -160,7 +163,7 @@ class Check {
     const { epoch, taskseq: placesTaken } = trail.head
     judgeChain(trail, read, report)
     const type = eventTypeOf(record)
-    const data = await this.#dataOf(read, blobs, report)
+    const data = await this.#dataOf(trail, read, blobs, report)
     if (!judgeEnd(trail, type ?? record.type, record, report)) return
     judgeWriter(trail, record, type, epoch, report)
     if (type === null) return report('event_type', `event ${record.taskseq} is of the type ${record.type}, which is not known`)
@@ -178,12 +181,15 @@ class Check {
   }
 
   /** The data of a record; `undefined` if it is in a blob that cannot be read. */
-  async #dataOf(read: ReadRecord, blobs: BlobAhead, report: Report): Promise<{ readonly value: unknown } | undefined> {
+  async #dataOf(trail: Trail, read: ReadRecord, blobs: BlobAhead, report: Report): Promise<{ readonly value: unknown } | undefined> {
     const { data, dataref, taskseq } = read.record
     if (dataref === undefined) return { value: data }
     const blob = await readBlob(read, blobs)
     if ('rule' in blob) {
-      report(blob.rule, `event ${taskseq}: ${blob.message}`)
+      const [name] = blobNameOf(read)
+      if (blob.rule === 'blob_missing' && name !== undefined)
+        this.#absent.push({ name, taskseq, trail, tell: () => report(blob.rule, `event ${taskseq}: ${blob.message}`) })
+      else report(blob.rule, `event ${taskseq}: ${blob.message}`)
       return undefined
     }
     this.#blobs++
@@ -212,6 +218,14 @@ class Check {
     const ageMs = this.#options.now - Date.parse(trail.lastTime)
     if (trail.owner !== null || !(ageMs > (this.#options.openMsMax ?? openMsDefault)) || !this.#isWanted(task)) return []
     return [{ task_id: task, session_id: session, message: `is open, nobody owns it, and its last event is ${Math.round(ageMs / 60_000)} minutes old` }]
+  }
+
+  #redactionNotes(): Note[] {
+    return this.#absent.flatMap(({ name, taskseq, trail: { log } }) => {
+      const reason = this.#systemLogs.redacted.get(name)
+      if (reason === undefined || !this.#isWanted(log.task)) return []
+      return [{ task_id: log.task, session_id: log.session, message: `has no data for event ${taskseq}, because an operator removed it: ${reason}` }]
+    })
   }
 
   #reportAt(place: Place): Report {

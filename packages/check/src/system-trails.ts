@@ -6,10 +6,12 @@ import type { Report } from './rules.ts'
 const types: Readonly<Record<string, readonly string[]>> = {
   keys: ['key_announced', 'key_trusted', 'key_revoked'],
   checkpoints: ['checkpoint_made'],
-  redactions: ['blob_redacted'],
+  redactions: ['blob_redacted', 'record_redacted', 'task_archived'],
 }
 
 export class SystemTrails {
+  /** The blobs that an operator removed, and why. */
+  readonly redacted = new Map<string, string>()
   readonly #heads = new Map<string, { readonly taskseq: number; readonly hash: string; readonly epoch: number }>()
 
   judge(name: string, { record, sha256 }: ReadRecord, report: Report): void {
@@ -23,6 +25,10 @@ export class SystemTrails {
     const type = /^beaver\.system\.(\w+)\.v1$/.exec(record.type)?.[1]
     if (type === undefined || types[name]?.includes(type) !== true)
       report('event_type', `event ${taskseq} of the system log ${name} is of the type ${record.type}, which is not known there`)
+    if (type === 'blob_redacted') {
+      const { sha256: blob, reason } = (record.data ?? {}) as { sha256?: unknown; reason?: unknown }
+      if (typeof blob === 'string') this.redacted.set(blob, String(reason))
+    }
     this.#heads.set(name, { taskseq, hash, epoch })
   }
 }

@@ -121,11 +121,13 @@ export {
   openEntry,
   placeFault,
   type ReadBlob,
+  type ReplacedData,
 } from './journal/read-log.ts'
 export {
   type Blob,
   type Draft,
   draft,
+  drafted,
   emptyHead,
   eventTypeOf,
   genesisHash,
@@ -152,11 +154,15 @@ export {
   systemFault,
   type SystemWriter,
 } from './journal/system-record.ts'
+export { redactedData, type Redaction, redactionsOf, ReplacementBytes, type Replacements, replacementsOf } from './journal/redactions.ts'
 export type { Delivery, TaskQueue, Wake } from './journal/task-queue.ts'
 export { canonicalJson, type JsonObject, type JsonValue, jsonObject, jsonValue } from './json.ts'
 export { isOn, type Optimisation, optimisations, switchOff } from './optimisations.ts'
 export { guarded, processFacts, systemFacts, taskFacts, threadFacts } from './log/facts.ts'
-export { hideSecrets } from './log/hide-secrets.ts'
+export { hideSecrets } from './secrets/hide-secrets.ts'
+export { type MaskedStream, maskedStream } from './secrets/masked-stream.ts'
+export { hasSecret, maskedData, maskSecrets, protectedSecrets, protectSecrets } from './secrets/process-secrets.ts'
+export { isHideable, type KnownSecret } from './secrets/secret-spellings.ts'
 export { changeMemory, type MemoryLimits } from './memory/change-memory.ts'
 export type { BlobStore } from './ports/blob-store.ts'
 export { type LiveDelta, liveDelta } from './ports/live-output.ts'

@@ -2,7 +2,7 @@
 // B1. Whatever is opened here is also deferred in `undo`, so a start that fails leaves nothing behind.
 // B2. The sweep starts before the threads, so that the tasks of a dead daemon are woken while the threads start.
 import type { ExternalTools } from '@beaver/agent'
-import { type Clock, type Ids, type Logger, steadyClock, ulidIds } from '@beaver/core'
+import { type Clock, type Ids, type Logger, protectSecrets, steadyClock, ulidIds } from '@beaver/core'
 import { callerName, connectNats, natsOpenTasks, natsPeers, type NatsPeers, type Subjects, subjectsOf, watchConnection } from '@beaver/nats'
 import type { Config } from '@beaver/platform'
 import { startSweep } from '@beaver/runtime'
@@ -26,6 +26,8 @@ export interface DaemonBase {
   readonly sweep: ReturnType<typeof startSweep>
   /** Whether this daemon drives a task, by the key of its log. The sweep asks; until the daemon takes tasks, it drives none. */
   readonly driven: { has(key: string): boolean }
+  /** Call when this daemon writes nothing more. */
+  forgetSecrets(): void
 }
 
 /** @throws {BeaverError} the errors of the configuration, of the model and of the connection */
@@ -35,6 +37,8 @@ export async function openBase(
   { embedded, logger }: { readonly embedded: ExternalTools | null; readonly logger: Logger },
   undo: AsyncDisposableStack,
 ): Promise<DaemonBase> {
+  const forgetSecrets = protectSecrets(config.secrets)
+  undo.defer(forgetSecrets)
   const ids = ulidIds()
   const clock = steadyClock
   const daemonId = ids.next('daemon')
@@ -52,5 +56,5 @@ export async function openBase(
   const openTasks = natsOpenTasks(nc, subjects)
   const sweep = startSweep({ openTasks, peers, queue: stores.queue, clock, logger, tenant, daemonId, drives: (key) => driven.has(key) })
   undo.defer(() => sweep.stop())
-  return { config, logger, clock, ids, daemonId, nc, subjects, agents, model, stores, peers, sweep, driven }
+  return { config, logger, clock, ids, daemonId, nc, subjects, agents, model, stores, peers, sweep, driven, forgetSecrets }
 }

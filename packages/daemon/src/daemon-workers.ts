@@ -1,5 +1,6 @@
 // The worker threads of a daemon, and the external tools that their loops are offered.
 import type { EgressRules, ExternalTools } from '@beaver/agent'
+import { protectedSecrets } from '@beaver/core'
 import { type Config, configuredPolicies } from '@beaver/platform'
 import { startWorkerPool, type WorkerPool } from '@beaver/runtime'
 import type { DaemonBase } from './daemon-base.ts'
@@ -30,6 +31,7 @@ export async function startWorkers(
     permissions: config.permissions.rules,
     egress: egressRules(config),
     skillSelection: config.agent.skill_selection,
+    secrets: protectedSecrets(),
   }
   const pool = await startWorkerPool({ ...threadOptions(config), data, made, logger })
   undo.defer(() => pool.close())

@@ -105,6 +105,7 @@ class RunningSupervisor implements Supervisor {
     await this.#workers.pool.close()
     await model.close()
     await stores.memory.close()
+    this.#base.forgetSecrets()
     await Promise.race([nc.drain(), new Promise((resolve) => setTimeout(resolve, stopMsMax).unref())])
   }
 

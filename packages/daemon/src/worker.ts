@@ -1,6 +1,6 @@
 // Starts a worker thread: builds what all loops of the thread share, then serves the thread's shard.
 import { type EgressRules, loadSkills, type PermissionRule } from '@beaver/agent'
-import { type FailurePolicies, switchOff, systemClock } from '@beaver/core'
+import { type FailurePolicies, type KnownSecret, protectSecrets, switchOff, systemClock } from '@beaver/core'
 import { providerBundle } from '@beaver/providers'
 import { guardThread, serveShard, type ShardPlace } from '@beaver/runtime/worker'
 import { loadToolset, type ToolsetPlaces } from '@beaver/tools'
@@ -17,12 +17,15 @@ export interface WorkerData {
   readonly permissions: readonly PermissionRule[]
   readonly egress: EgressRules
   readonly skillSelection: 'model' | 'off'
+  /** What the daemon's process must not tell. */
+  readonly secrets: readonly KnownSecret[]
 }
 
 /** Piscina calls this once in each thread. It ends when the port closes. */
 export async function shard({ data, ...place }: ShardPlace & { readonly data: WorkerData }): Promise<void> {
   switchOff(process.env['BEAVER_SWITCH_OFF'])
   guardThread()
+  protectSecrets(data.secrets)
   const { skills } = await loadSkills(data.skillFolders)
   // The daemon has reported their faults already.
   const { tools, definitions, profiles, profileDefault } = await loadToolset(data.toolset)

@@ -6,6 +6,7 @@
 //     again.
 // B4. The entry is stored after its chunks, and chunks are never deleted: if the answer to an entry is lost, the entry may have been stored.
 //     (The object store client deletes the chunks in this case, and leaves an object that cannot be read.)
+//     Only a redaction deletes them (erase-blob.ts). Content that was redacted is not stored again, because a replacement is read in its place.
 // B5. If an object exists already, it is read before it is trusted. An object that cannot be read is written again.
 import { BeaverError, type BlobStore, type Clock, messageOf, pause, systemClock } from '@beaver/core'
 import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream'
@@ -37,7 +38,7 @@ export async function natsBlobStore(nc: NatsConnection, subjects: Subjects, cloc
       if (known.has(sha256)) return
       const name = { bucket, sha256 }
       await untilDone(nc, name, 'written to', async (signal) => {
-        if (!(await isWhole(nc, jsm, { ...name, signal }))) await writeBlob(nc, name, bytes, clock)
+        if (!(await isWhole(nc, jsm, { ...name, signal })) && !(await isRedacted(jsm, name))) await writeBlob(nc, name, bytes, clock)
       })
       if (known.size >= knownMax) known.clear()
       known.add(sha256)
@@ -108,7 +109,7 @@ async function writeBlob(nc: NatsConnection, { bucket, sha256 }: BlobName, bytes
 
 const storeAnswer = z.object({ seq: z.number().optional(), error: z.object({ description: z.string() }).optional() })
 
-async function store(nc: NatsConnection, subject: string, payload: Uint8Array, hdrs?: MsgHdrs): Promise<void> {
+export async function store(nc: NatsConnection, subject: string, payload: Uint8Array, hdrs?: MsgHdrs): Promise<void> {
   const answer = await lineOf(nc).request(subject, payload, { timeout: answerMsMax, ...(hdrs === undefined ? {} : { headers: hdrs }) })
   const { data } = storeAnswer.safeParse(jsonOf(answer.data))
   if (data?.seq === undefined) throw new Error(data?.error?.description ?? 'the server did not say that it stored it')
@@ -149,6 +150,19 @@ async function readBlob(nc: NatsConnection, jsm: JetStreamManager, { bucket, sha
   return bytes
 }
 
+/** What the entry of a redacted blob says. */
+export const redactedMark = { beaver: 'redacted' } as const
+
+const storedEntry = z.looseObject({ nuid: z.string(), metadata: z.looseObject({ beaver: z.string().optional() }).optional() })
+
+/** The entry of an object, as the leader has it; `null` if there is none. */
+export async function entryOf(jsm: JetStreamManager, { bucket, sha256 }: BlobName): Promise<z.infer<typeof storedEntry> | null> {
+  const last = await storedMessageOf(jsm, `OBJ_${bucket}`, { last_by_subj: entrySubject({ bucket, sha256 }) })
+  return last === null ? null : (storedEntry.safeParse(jsonOf(last.payload)).data ?? null)
+}
+
+const isRedacted = async (jsm: JetStreamManager, name: BlobName): Promise<boolean> => (await entryOf(jsm, name))?.metadata?.beaver === redactedMark.beaver
+
 /** Looks at the nearest copy of the stream first. Only the leader can say that an object does not exist. */
 async function objectOf(nc: NatsConnection, jsm: JetStreamManager, { bucket, sha256 }: BlobName): Promise<z.infer<typeof objectEntry>> {
   const stream = `OBJ_${bucket}`
@@ -169,7 +183,7 @@ function absentHasNone(error: unknown): null {
 /** Base64 with padding, as object stores write it. */
 const urlSafe = (bytes: Buffer): string => bytes.toString('base64').replaceAll('+', '-').replaceAll('/', '_')
 
-const entrySubject = ({ bucket, sha256 }: BlobName): string => `$O.${bucket}.M.${urlSafe(Buffer.from(sha256))}`
+export const entrySubject = ({ bucket, sha256 }: BlobName): string => `$O.${bucket}.M.${urlSafe(Buffer.from(sha256))}`
 
 function jsonOf(payload: Uint8Array): unknown {
   try {

@@ -34,7 +34,14 @@ export function permissionsOf(role: Role, subjects: Subjects, inbox: string): Pe
       return { publish: [...asks, ...reads(stream), ...reads(blobs)], subscribe: [...receive, ...hears], answers: false }
     case 'operator':
       return {
-        publish: [...asks, subjects.systemLogs, subjects.behalf('>'), '$JS.API.INFO', ...[stream, wakeStream, blobs, memory].flatMap(administers)],
+        publish: [
+          ...asks,
+          subjects.systemLogs,
+          subjects.behalf('>'),
+          `$O.${subjects.blobBucket}.>`,
+          '$JS.API.INFO',
+          ...[stream, wakeStream, blobs, memory].flatMap(administers),
+        ],
         subscribe: [...receive, ...hears],
         answers: false,
       }

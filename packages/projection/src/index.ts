@@ -1,5 +1,5 @@
-export type { SystemMessage } from './fold/fold-system.ts'
 export type { FindingKind, JournalMessage } from './fold/intake.ts'
+export type { SystemMessage } from './fold/fold-system.ts'
 export { answer } from './queries/queries.ts'
 export { checkpointFault, nextCheckpoint } from './fold/fold-checkpoint.ts'
 export type { Anchoring, Around, Following, NoteSigner } from './queries/query.ts'

@@ -4,10 +4,21 @@
 // M2. A read model belongs to one stream. Another stream is refused, even one of the same name.
 // M3. Rows depend on the journal's messages, their order and their blobs, never on the batches.
 // M4. One `apply` runs at a time. The caller bounds a batch, because its messages and blobs are held in memory.
-import { BeaverError, blobNameOf, eventTypeOf, identityFault, invariant, type JournalLeaf, type OpenedRecord, type ReadBlob } from '@beaver/core'
+import {
+  BeaverError,
+  blobNameOf,
+  eventTypeOf,
+  identityFault,
+  invariant,
+  type JournalLeaf,
+  type OpenedRecord,
+  type ReadBlob,
+  type ReplacedData,
+} from '@beaver/core'
 import { broken, judge, recordFinding } from './fold/audit.ts'
 import { Batch, type HeldTask } from './fold/batch.ts'
 import { openDatabase } from './store/database.ts'
+import { forgetAll, remembersRedacted } from './store/forget.ts'
 import { digestOf, dumpLines } from './store/dump.ts'
 import { foldEvent, foldLostEvent } from './fold/fold.ts'
 import { storeSystemMessage, type SystemMessage } from './fold/fold-system.ts'
@@ -49,6 +60,10 @@ export interface ReadModel extends Disposable, AsyncDisposable {
   begin(streamIdentity: string, streamEnd?: number): number
   /** The sequence that was applied last, or 0. */
   position(): number
+  /** Whether a row has a text that was redacted after the row was written. */
+  remembersRedacted(): boolean
+  /** Empties the file, so that no byte of its texts is left, and begins from the first message again. */
+  forget(): void
   /**
    * Applies a part of the stream, in order and in one transaction. Messages that were applied before are skipped.
    * It rejects, with nothing applied, if a blob cannot be fetched for another reason than that it is missing.
@@ -66,6 +81,13 @@ export interface ReadModel extends Disposable, AsyncDisposable {
   close(): void
 }
 
+export interface ReadModelOptions {
+  /** Reads a blob, or what is in its place. */
+  readonly readBlob: ReadBlob
+  /** Reads what is shown in place of the data of a redacted record. Default: no record was redacted. */
+  readonly replacedData?: ReplacedData
+}
+
 /**
  * Opens the read model in a file, and creates the file if it does not exist. `:memory:` keeps the model in memory.
  *
@@ -74,7 +96,7 @@ export interface ReadModel extends Disposable, AsyncDisposable {
  * await using model = openReadModel('read.db', { readBlob: (sha256) => blobs.get(sha256) })
  * const from = model.begin(identity) + 1
  */
-export function openReadModel(file: string, options: { readBlob: ReadBlob }): ReadModel {
+export function openReadModel(file: string, options: ReadModelOptions): ReadModel {
   const db = openDatabase(file)
   const sql = sqlOn(db)
   let applying: Promise<unknown> | null = null
@@ -83,7 +105,7 @@ export function openReadModel(file: string, options: { readBlob: ReadBlob }): Re
   }
   const applyBatch = async (messages: readonly JournalMessage[], { system = [], to = 0, stored = [] }: Beside): Promise<Applied> => {
     const { sequence } = checkpointOf(sql)
-    const incoming = await takeIn(inOrder(messages, sequence), options.readBlob)
+    const incoming = await takeIn(inOrder(messages, sequence), options.readBlob, options.replacedData)
     const beside = { system: inOrder(system, sequence), to, stored: inOrder(stored, sequence) }
     return sql.transaction(() => store(sql, incoming, beside))
   }
@@ -91,6 +113,8 @@ export function openReadModel(file: string, options: { readBlob: ReadBlob }): Re
     sql,
     begin: (identity, streamEnd = Number.MAX_SAFE_INTEGER) => sql.transaction(() => bind(sql, { identity, streamEnd, file })),
     position: () => checkpointOf(sql).sequence,
+    remembersRedacted: () => remembersRedacted(sql),
+    forget: () => forgetAll(db, sql),
     async apply(messages, beside = {}) {
       invariant(applying === null, 'Two batches are applied to one read model at the same time')
       const work = applyBatch(messages, beside)

@@ -2,7 +2,7 @@
 // F1. A fault is one line in the log. It stays in `state` until messages are applied again, or until it is clear that none wait.
 // F2. The loop starts again from the read model's own position, so no message is applied twice and none is lost.
 // F3. It is a fault too if the stream is not the one from which the read model was built. The rows stay as they are and are still served.
-import { type Backoff, BeaverError, type Clock, type Logger, messageOf, pause, pauseBefore, systemClock, systemFacts } from '@beaver/core'
+import { type Backoff, BeaverError, type Clock, type Logger, messageOf, pause, pauseBefore, type Replacements, systemClock, systemFacts } from '@beaver/core'
 import { type connectNats, followJournal, type StreamLook, streamPulse, type Subjects } from '@beaver/nats'
 import type { Following, ReadModel } from '@beaver/projection'
 import { setImmediate } from 'node:timers/promises'
@@ -32,6 +32,8 @@ export interface FollowedBy {
   /** Called after each batch. */
   applied(batch: { readonly events: number; readonly caughtUp: boolean }): void
   readonly signal: AbortSignal
+  /** What is read in place of redacted texts. Default: nothing was redacted. */
+  readonly replacements?: Replacements
 }
 
 export interface FollowPorts {
@@ -75,6 +77,7 @@ class Follower {
       const before = this.#applied
       try {
         await this.#followOnce()
+        continue // The read model begins again.
       } catch (error) {
         this.#stalls(error)
         if (this.#nc.isClosed() && !signal.aborted) throw error
@@ -104,6 +107,7 @@ class Follower {
       if (to > this.#applied) {
         ;({ sequence: this.#applied, events } = await model.apply(messages, { system, stored, to }))
         this.#movedAtMs = this.#clock.now()
+        if (system.some(({ name }) => name === 'redactions') && (await this.#forgets())) return
       }
       if (caughtUp) {
         this.#caughtUpAtMs = this.#clock.now()
@@ -113,6 +117,16 @@ class Follower {
       this.#goesOn()
     }
     if (!signal.aborted) throw new BeaverError('unreachable', 'The connection to NATS is closed.')
+  }
+
+  /** Forgets what was redacted: the read model begins again. Returns whether there was something to forget. */
+  async #forgets(): Promise<boolean> {
+    const { model, replacements } = this.#into
+    await replacements?.refresh()
+    if (!model.remembersRedacted()) return false
+    model.forget()
+    this.#applied = model.position()
+    return true
   }
 
   /** Indexes texts in slices, so that queries and batches can run in between. */

@@ -4,7 +4,7 @@
 //     reported, and the queries go on (follow.ts).
 import { join } from 'node:path'
 import { queryContracts } from '@beaver/contracts'
-import { appendCheckpoint, type Logger, silentLogger, systemClock } from '@beaver/core'
+import { appendCheckpoint, type Logger, replacementsOf, silentLogger, systemClock } from '@beaver/core'
 import { callerName, connectNats, ensureJournalStream, natsBlobReader, natsSystemLog, serve, streamIdentity, subjectsOf, watchConnection } from '@beaver/nats'
 import { type Config, homeChangeTexts, makeHomePrivate, makePrivateFile } from '@beaver/platform'
 import { answer, type Around, openReadModel } from '@beaver/projection'
@@ -33,13 +33,17 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
   for (const text of homeChangeTexts(config.home, makeHomePrivate(config.home))) logger.warn('home_open', text)
   const file = join(config.home, `projection-${subjects.fileName}.db`)
   makePrivateFile(file) // The further files of SQLite have the mode of this one.
-  const model = openReadModel(file, { readBlob: (sha256) => blobs.get(sha256) })
+  const systemLog = await natsSystemLog(nc, subjects)
+  const replacements = replacementsOf(blobs, systemLog)
+  await replacements.refresh()
+  const model = openReadModel(file, { readBlob: (sha256) => replacements.get(sha256), replacedData: (hash) => replacements.of(hash) })
   undo.defer(() => model.close())
   const { identity, lastSequence } = await streamIdentity(nc, subjects)
-  const sequence = model.begin(identity, lastSequence)
+  model.begin(identity, lastSequence)
+  if (model.remembersRedacted()) model.forget() // It was redacted, and the projector was stopped before it forgot.
+  const sequence = model.position()
   const stopping = new AbortController()
 
-  const systemLog = await natsSystemLog(nc, subjects)
   const checkpoints = new CheckpointMaker(
     {
       model,
@@ -56,7 +60,8 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
     { logger },
   )
   const making = checkpoints.run()
-  const following = followIntoModel(nc, { subjects, model, identity, applied: (batch) => checkpoints.applied(batch), signal: stopping.signal }, { logger })
+  const applied = (batch: Parameters<CheckpointMaker['applied']>[0]): void => checkpoints.applied(batch)
+  const following = followIntoModel(nc, { subjects, model, identity, replacements, applied, signal: stopping.signal }, { logger })
   following.over.catch(() => {}) // `failed` reports it.
   const around = async (name: string): Promise<Partial<Around>> =>
     name === 'status' ? { following: await following.state(), anchoring: checkpoints.state } : { notes: checkpoints.notes }

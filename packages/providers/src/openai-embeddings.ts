@@ -3,6 +3,7 @@
 // M2. The answer is checked: it has as many vectors as texts, in their order, all of one length and with finite numbers.
 // M3. The failure classes are those of chat.
 import type { EmbeddingProvider } from '@beaver/agent'
+import { maskSecrets } from '@beaver/core'
 import { watchCall } from './call-watch.ts'
 import { malformed } from './chat-completion.ts'
 import { openAiEndpoint, type OpenAiEndpointOptions } from './openai-endpoint.ts'
@@ -22,7 +23,7 @@ export function openAiEmbeddings(options: OpenAiEndpointOptions): EmbeddingProvi
     const watch = watchCall(signal, { timeoutMs, idleMs: timeoutMs })
     try {
       // Some servers do not know base64, the client's own default. Some refuse an empty text.
-      const body = { model, input: texts.map((text) => text || ' '), encoding_format: 'float' }
+      const body = { model, input: texts.map((text) => maskSecrets(text) || ' '), encoding_format: 'float' }
       const answer = await post('/embeddings', JSON.stringify(body), watch.controller.signal)
       return readEmbeddings(await bodyText(answer, place.host), texts.length, place)
     } catch (error) {

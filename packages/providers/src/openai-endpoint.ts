@@ -44,6 +44,7 @@ export const openAiBaseUrl = 'https://api.openai.com/v1'
 export function openAiEndpoint(options: OpenAiEndpointOptions): OpenAiEndpoint {
   const baseURL = options.baseURL ?? openAiBaseUrl
   const host = hostOf(baseURL)
+  const keyName = options.keyName ?? 'OPENAI_API_KEY'
   if (options.apiKey === '') throw new BeaverError('invalid_configuration', `The provider ${options.name} has an empty API key`)
   let made: Promise<OpenAI> | null = null
   const client = (): Promise<OpenAI> => (made ??= clientOf(options, baseURL))
@@ -61,7 +62,7 @@ export function openAiEndpoint(options: OpenAiEndpointOptions): OpenAiEndpoint {
     throw APIError.generate(answer.status, error, error === undefined ? said : undefined, answer.headers())
   }
 
-  return { client, post, place: { host, model: options.model, keyName: options.keyName ?? 'OPENAI_API_KEY', redact: redactor(options.apiKey) } }
+  return { client, post, place: { host, model: options.model, keyName, redact: redactor(options.apiKey, keyName) } }
 }
 
 async function clientOf(options: OpenAiEndpointOptions, baseURL: string): Promise<OpenAI> {

@@ -1,6 +1,6 @@
 // The body of a chat request on the wire, and the names of tools there.
 import { type ChatRequest, toolNameAtProvider, toolNamesFromProvider, type ToolSchema } from '@beaver/agent'
-import type { ChatMessage } from '@beaver/core'
+import { type ChatMessage, hasSecret, maskedData } from '@beaver/core'
 import type OpenAI from 'openai'
 
 /** The form in which the answer should come. */
@@ -9,10 +9,15 @@ export interface AnswerForm {
   readonly stream_options?: { readonly include_usage: true }
 }
 
-/** The body as JSON. */
+/**
+ * The body as JSON. What a run sends was masked when it was recorded. Descriptions of tools and skills are not recorded, and an older journal may
+ * contain a key that this process knows by now.
+ */
 export function requestBody(model: string, { messages, tools }: Pick<ChatRequest, 'messages' | 'tools'>, form: AnswerForm): string {
-  const body = { model, messages: messages.map(wireMessage), ...form } satisfies OpenAI.ChatCompletionCreateParams
-  return JSON.stringify(tools.length === 0 ? body : { ...body, tools: wireTools(tools) })
+  const plain = { model, messages: messages.map(wireMessage), ...form } satisfies OpenAI.ChatCompletionCreateParams
+  const body = tools.length === 0 ? plain : { ...plain, tools: wireTools(tools) }
+  const text = JSON.stringify(body)
+  return hasSecret(text) ? JSON.stringify(maskedData(body)) : text
 }
 
 /** Returns the tool name for a name on the wire. */

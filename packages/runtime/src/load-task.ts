@@ -29,7 +29,7 @@ export interface LoadedTask {
 }
 
 /** @throws {BeaverError} `corrupt_journal`, `blob_missing`, `blob_corrupt` */
-export async function loadTask(log: LogId, ports: { journal: Pick<Journal, 'last' | 'read'>; blobs: BlobStore }): Promise<LoadedTask> {
+export async function loadTask(log: LogId, ports: { journal: Pick<Journal, 'last' | 'read'>; blobs: Pick<BlobStore, 'get'> }): Promise<LoadedTask> {
   // A task nobody has worked on yet is one entry: the last is the whole.
   const last = await ports.journal.last(log)
   const whole = last !== null && splitBatch(last.payload)[0]?.taskseq === 1
@@ -49,7 +49,7 @@ async function readUpTo(last: Entry, log: LogId, journal: Pick<Journal, 'read'>)
 }
 
 /** The task that these entries are the log of. @throws {BeaverError} as `loadTask` */
-export async function taskOf(log: LogId, entries: readonly Entry[], { blobs }: { blobs: BlobStore }): Promise<LoadedTask> {
+export async function taskOf(log: LogId, entries: readonly Entry[], { blobs }: { blobs: Pick<BlobStore, 'get'> }): Promise<LoadedTask> {
   const reader = new LogReader(log, blobs)
   const events: RecordedEvent[] = []
   const askedAtMs = new Map<string, number>()

@@ -1,6 +1,6 @@
 // What the loops of a task ask of the daemon's process, besides their log, their teams and the shared state of their team.
 // V1. If a service is unavailable, the model is told so; the run does not fail.
-import { emptyMemory, type FailurePolicies, type LiveDelta, type LogId, type MemoryStore, messageOf, type SessionSearch } from '@beaver/core'
+import { emptyMemory, type FailurePolicies, type LiveDelta, type LogId, maskedData, type MemoryStore, messageOf, type SessionSearch } from '@beaver/core'
 import type { ExternalTools, LoopHost, LoopSpec } from '@beaver/agent'
 
 /** Of the daemon; `null`: there is none. */
@@ -29,7 +29,7 @@ export function loopHost(log: LogId, { start }: LoopSpec, own: OwnHost, of: OfTa
     pause: of.pause,
     stillOurs: of.stillOurs,
     memory: async (change) =>
-      memory === null ? { ok: false, code: 'memory_unavailable', message: 'This daemon has no memory.' } : await memory.change(log.tenant, change),
+      memory === null ? { ok: false, code: 'memory_unavailable', message: 'This daemon has no memory.' } : await memory.change(log.tenant, maskedData(change)),
     searchSessions: (request) => (sessions === null ? Promise.reject(new Error('This daemon cannot search sessions.')) : sessions.search(log.tenant, request)),
     callExternal: async (call, signal) =>
       external === null

@@ -10,6 +10,7 @@ import {
   event,
   evolveTeam,
   isUnlabelled,
+  maskedData,
   readSharedState,
   type RunId,
   type SharedStateResult,
@@ -39,7 +40,8 @@ export class SharedStateChanges {
     return next
   }
 
-  async #carryOut(team: TeamState, { runId, taint }: Parameters<SharedStateChanges['access']>[1], access: SharedStateAccess): Promise<LabelledResult> {
+  async #carryOut(team: TeamState, { runId, taint }: Parameters<SharedStateChanges['access']>[1], asked: SharedStateAccess): Promise<LabelledResult> {
+    const access = maskedData(asked)
     if (access.action === 'get')
       return { ok: true, taint: team.sharedTaint, state: team.sharedState, value: readSharedState(team.sharedState, access.path) ?? null }
     const result = changeSharedState(team.sharedState, access)

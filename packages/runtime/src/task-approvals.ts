@@ -7,7 +7,7 @@ import {
   type Clock,
   type DomainEvent,
   type Draft,
-  draft,
+  drafted,
   event,
   type LogId,
   type OpenCall,
@@ -152,9 +152,9 @@ class CallsThatWait implements TaskApprovals {
   async #record(runId: string, decision: Decision): Promise<void> {
     const key = keyOf(runId, decision.callId)
     if (this.#decided.has(key)) return
-    const made = decisionEvent(runId, decision)
-    const taskseq = await this.#ports.append([draft(made)])
-    const settled = { event: made as ApprovalDecision['event'], taskseq }
+    const made = drafted(decisionEvent(runId, decision))
+    const taskseq = await this.#ports.append([made.draft])
+    const settled = { event: made.event as ApprovalDecision['event'], taskseq }
     this.#decided.set(key, settled)
     const wait = this.#waiting.get(key)
     wait?.deadline?.cancel()

@@ -17,12 +17,14 @@ import {
   emptyHead,
   type ErrorCode,
   event,
+  hasSecret,
   type Ids,
   type Journal,
   type JsonObject,
   joinBatch,
   type Logger,
   type LogId,
+  maskedData,
   seal,
   sealedEvent,
   type SealedRecord,
@@ -67,7 +69,10 @@ const tailTriesMax = 20
 /** @throws {BeaverError} `invalid_arguments`, `workspace_missing`, `unknown_skill`, `unknown_profile`, `unknown_workflow`, `conflict` */
 export async function submitTask(request: RequestRead<'task.submit'>, ports: IntakePorts, { by }: Pick<Asker, 'by'> = {}): Promise<SubmittedTask> {
   const { journal, tenant } = ports
-  const task = await validated(request, ports)
+  for (const id of ['task_id', 'session_id'] as const)
+    if (hasSecret(request[id] ?? ''))
+      throw refuse('invalid_arguments', id, `The ${id} looks like a key or contains one. It is the name of a log, where everybody can read it.`)
+  const task = maskedData(await validated(request, ports))
   const there = request.task_id === undefined || request.fresh !== undefined ? null : await journal.find(tenant, request.task_id)
   const taskId = (request.task_id ?? ports.ids.next('task')) as TaskId
   // A task without a session begins one of its own name. Asked for again by its id alone it is found, whatever its session.
@@ -119,7 +124,7 @@ async function repeated(there: LogId, asked: LogId, task: TaskRequest, ports: Ac
   if (there.session !== asked.session)
     throw new BeaverError('conflict', `The task id ${there.task} is already used in the session ${there.session}. Use another id, or leave it out.`)
   const { state } = await loadTask(there, ports)
-  if (state.submitted !== null && same(state.submitted.request, task)) return { task_id: there.task, session_id: there.session }
+  if (state.submitted !== null && same(maskedData(state.submitted.request), task)) return { task_id: there.task, session_id: there.session }
   throw new BeaverError('conflict', `Another request already used the task id ${there.task}. Use another id, or leave it out.`)
 }
 

@@ -7,7 +7,7 @@ import { type LoopEnd, loopEndOf, type LoopSpec, type PauseRequest } from '@beav
 import {
   addUsage,
   type DomainEvent,
-  draft,
+  drafted,
   type ExecutionGraph,
   noUsage,
   pause,
@@ -188,8 +188,9 @@ export class TaskRun {
       // What the root's end means for the task is decided here and written with it. Then the task has ended: its thread need not say so.
       append: async (drafts, rootEnd) => {
         if (rootEnd === null) return taskLog.append(drafts)
-        this.#terminal = taskEnd(rootEnd, teams.last(), addUsage(this.#usage, rootEnd.usage))
-        const place = await taskLog.appendLast([...drafts, draft(this.#terminal)], 'The task has ended.')
+        const end = drafted(taskEnd(rootEnd, teams.last(), addUsage(this.#usage, rootEnd.usage)))
+        this.#terminal = end.event
+        const place = await taskLog.appendLast([...drafts, end.draft], 'The task has ended.')
         this.#loops.delete(runId)
         ended(rootEnd)
         return place

@@ -5,7 +5,7 @@
 // K2. A cancel is journaled before it takes effect, and the next owner of the task obeys it.
 // K3. A task that only waits is suspended: its loops are dropped, and an alarm or a wake brings it back (D-64).
 // K4. If the events of a task can never be written, the task ends at once with the reason.
-import { type Asker, BeaverError, type DomainEvent, draft, event, type LogId, messageOf, newestRecord, taskFacts } from '@beaver/core'
+import { type Asker, BeaverError, type DomainEvent, draft, drafted, event, type LogId, messageOf, newestRecord, taskFacts } from '@beaver/core'
 import { type ActorRefFrom, createActor } from 'xstate'
 import { type ClaimedTask, givenUp, isHopeless } from './claim-task.ts'
 import { type LoadedTask, loadTask } from './load-task.ts'
@@ -171,9 +171,9 @@ class TaskSupervisor implements SupervisedTask {
   }
 
   async #finish({ end, terminal }: RootEnd): Promise<void> {
-    const written = terminal ?? this.#run.endOf(end)
-    if (terminal === null) await this.#taskLog.appendLast([draft(written)], 'The task has ended.')
-    this.#actor.send({ type: 'finished', terminal: written })
+    const last = drafted(terminal ?? this.#run.endOf(end))
+    if (terminal === null) await this.#taskLog.appendLast([last.draft], 'The task has ended.')
+    this.#actor.send({ type: 'finished', terminal: last.event })
   }
 
   async #lookWhetherItWaits(): Promise<void> {

@@ -10,9 +10,8 @@ import {
   cleanTaint,
   type Clock,
   type DataOf,
-  type DomainEvent,
   type Draft,
-  draft,
+  drafted,
   event,
   evolveTeam,
   type ExecutionGraph,
@@ -144,9 +143,9 @@ class TeamsOfTask implements TaskTeams {
     if (team === undefined) throw new BeaverError('not_found', `No running team of the task ${this.#log.task} has a node ${JSON.stringify(nodeId)}.`)
     const status = team.state.nodes.get(nodeId)?.status
     if (status !== 'waiting' && status !== 'running') throw new BeaverError('conflict', `The node ${JSON.stringify(nodeId)} has ended already: ${status}.`)
-    const requested: DomainEvent = event('node_cancel_requested', { team_run_id: team.state.start.team_run_id, node_id: nodeId, reason, ...asker })
-    await this.#ports.append([draft(requested)])
-    evolveTeam(team.state, requested, { clockMs: this.#ports.clock.now() })
+    const requested = drafted(event('node_cancel_requested', { team_run_id: team.state.start.team_run_id, node_id: nodeId, reason, ...asker }))
+    await this.#ports.append([requested.draft])
+    evolveTeam(team.state, requested.event, { clockMs: this.#ports.clock.now() })
     team.running.nodeCancelled(nodeId)
   }
 
@@ -180,8 +179,9 @@ class TeamsOfTask implements TaskTeams {
       concurrent_nodes_max: limits.concurrentNodesMax,
       ...(call === null || isUnlabelled(call.taint) ? {} : { taint: call.taint }),
     }
-    hold([draft(event('task_team_run_started', data))]) // its first nodes follow
-    return startTeam(data, clock.now())
+    const started = drafted(event('task_team_run_started', data))
+    hold([started.draft]) // its first nodes follow
+    return startTeam(started.event.data as DataOf<'task_team_run_started'>, clock.now())
   }
 
   #drive(team: TeamState): RunningTeam {

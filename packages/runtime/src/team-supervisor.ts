@@ -6,7 +6,8 @@
 // T4. A node that exceeds its deadline fails, even if its loop reports that it was cancelled. A team that exceeds its deadline is stopped.
 import {
   type Clock,
-  draft,
+  type Draft,
+  drafted,
   evolveTeam,
   type ExecutionNode,
   type Failure,
@@ -34,9 +35,9 @@ export interface NodeRun {
 }
 
 export interface TeamHost {
-  append(drafts: readonly ReturnType<typeof draft>[]): Promise<number>
+  append(drafts: readonly Draft[]): Promise<number>
   /** Keeps events back until the next append: they go first in it. */
-  hold(drafts: readonly ReturnType<typeof draft>[]): number
+  hold(drafts: readonly Draft[]): number
   newRunId(): string
   /** Runs the node's loop to its end. */
   runNode(run: NodeRun): { readonly end: Promise<NodeEnd>; cancel(reason: string): void }
@@ -131,10 +132,12 @@ class TeamSupervisor implements RunningTeam {
 
   async #step(arrived: readonly NodeEnd[], cancelReason: string | null): Promise<void> {
     const { newRunId, program, graphMax } = this.#host
-    const events = stepTeam(this.#team, arrived, { newRunId, cancelReason, program, graphMax, outputs: this.#outputs })
+    const written = stepTeam(this.#team, arrived, { newRunId, cancelReason, program, graphMax, outputs: this.#outputs }).map(drafted)
+    const events = written.map(({ event }) => event)
+    const drafts = written.map(({ draft }) => draft)
     // The first events of a node's run, or what the team's end means for who asked for it, come next and bring these along.
-    if (events.some(({ type }) => type === 'node_started' || isTeamEnd(type))) this.#host.hold(events.map(draft))
-    else if (events.length > 0) await this.#host.append(events.map(draft))
+    if (events.some(({ type }) => type === 'node_started' || isTeamEnd(type))) this.#host.hold(drafts)
+    else if (events.length > 0) await this.#host.append(drafts)
     await Promise.resolve()
     for (const event of events) {
       evolveTeam(this.#team, event, { clockMs: this.#host.clock.now() })

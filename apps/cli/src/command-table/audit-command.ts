@@ -1,27 +1,34 @@
 // `beaver audit` in the table of commands.
 import { Argument } from 'commander'
 import type { AuditCommand } from '../commands/audit.ts'
+import type { RedactOptions } from '../commands/redact.ts'
 import { type CommandSpec, json } from './command-spec.ts'
 
 const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
 export const auditCommand: CommandSpec = {
   name: 'audit',
-  usage: 'audit verify|export',
+  usage: 'audit verify|export|redact',
   group: 'System',
-  says: 'Verify the journal against signed checkpoints',
+  says: 'Verify the journal against signed checkpoints, or remove a text',
   example: 'beaver audit verify --against checkpoint.txt',
-  more: 'verify checks every rule of "beaver check" and compares the journal with signed checkpoints: those in the journal, those that this home kept, and those you give. export writes the journal or some tasks with everything that somebody else needs to verify them; "beaver export" writes the same for the whole journal. The exit code of verify is 0 if nothing was found, else 1.',
+  more: 'verify checks every rule of "beaver check" and compares the journal with signed checkpoints: those in the journal, those that this home kept, and those you give. export writes the journal or some tasks with everything that somebody else needs to verify them. redact removes a text from the record of an ended task, whose chain still verifies; the bytes of a text up to 64 KiB stay in the journal, whose messages nobody can delete. The exit code of verify is 0 if nothing was found, else 1.',
   build: (command, run) =>
     command
-      .addArgument(new Argument('<what>', 'verify, or write an export').choices(['verify', 'export']))
-      .argument('[tasks...]', 'the ids of tasks, or unique beginnings of them (default: the whole journal)')
-      .option('--against <file>', 'a checkpoint that you kept, or a file with several; may be repeated', collect)
+      .addArgument(new Argument('<what>', 'verify, write an export, or remove a text').choices(['verify', 'export', 'redact']))
+      .argument('[tasks...]', 'the ids of tasks, or unique beginnings of them (default: the whole journal); redact takes one')
+      .option('--against <file>', 'verify, export: a checkpoint that you kept, or a file with several; may be repeated', collect)
       .option('--key <key>', 'verify: the public key of the projector as name+id+base64, or a file with it; may be repeated', collect)
       .option('--offline <file>', 'verify: this export instead of a running system')
       .option('--out <file>', 'export: write to this file (default: stdout)')
-      .addOption(json('verify: print {ok, broken, findings, checked, not_checked, checkpoints, fits_up_to, keys, summary}'))
-      .action((what: 'verify' | 'export', tasks: string[], options: AuditCommand) =>
-        run(async (globals) => (await import('../commands/audit.ts')).audit(what, tasks, options, globals)),
+      .option('--event <n...>', 'redact: remove every long text of these events')
+      .option('--text <text>', 'redact: remove this text wherever the task has it; "-" reads it from stdin')
+      .option('--reason <text>', 'redact: why; the record keeps this text')
+      .addOption(json('verify: print {ok, broken, findings, checked, not_checked, checkpoints, fits_up_to, keys, summary}; redact: {task_id, redacted}'))
+      .action((what: 'verify' | 'export' | 'redact', tasks: string[], options: AuditCommand & Partial<RedactOptions>) =>
+        run(async (globals) => {
+          if (what === 'redact') return (await import('../commands/redact.ts')).redact(tasks, options, globals)
+          return (await import('../commands/audit.ts')).audit(what, tasks, options, globals)
+        }),
       ),
 }

@@ -1,5 +1,6 @@
 // The commands about this machine and the system.
 import { Argument, Option } from 'commander'
+import type { ArchiveOptions } from '../commands/archive.ts'
 import type { McpServeOptions } from '../commands/mcp.ts'
 import { portNumber } from '../number-options.ts'
 import { auditCommand } from './audit-command.ts'
@@ -53,6 +54,20 @@ export const systemCommands: readonly CommandSpec[] = [
       command
         .option('--out <file>', 'write to this file (default: stdout)')
         .action((options: object) => run(async (globals) => (await import('../commands/export.ts')).exportJournal(options, globals))),
+  },
+  {
+    name: 'archive',
+    usage: 'archive',
+    group: 'System',
+    says: 'Write ended tasks to a checked file and record where it is',
+    example: 'beaver archive --before 30d --out archive',
+    more: 'The file is an export of whole sessions. It is read again and checked, and its SHA-256 and the head of each task become part of the record. The journal keeps its messages, because nobody can delete them.',
+    build: (command, run) =>
+      command
+        .option('--before <time>', 'sessions that ended before this time: "30d" ago, or a date', '30d')
+        .option('--out <folder>', 'the folder for the file', '.')
+        .addOption(json('print {file, sha256, tasks}'))
+        .action((options: object) => run(async (globals) => (await import('../commands/archive.ts')).archive(options as ArchiveOptions, globals))),
   },
   {
     name: 'up',

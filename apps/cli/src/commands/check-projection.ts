@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Finding, type JournalSource, placeOf, type StreamMessage } from '@beaver/check'
-import { BeaverError, isSystemLogName, type LogId } from '@beaver/core'
+import { BeaverError, isSystemLogName, type LogId, ReplacementBytes } from '@beaver/core'
 import { type JournalMessage, type ModelSnapshot, openReadModel, type ReadModel, type SystemMessage, tableNames } from '@beaver/projection'
 
 export interface ComparedProjection {
@@ -29,7 +29,10 @@ export async function compareProjection(
     return [finding(`the read model has applied message ${model.sequence}, and the journal ends with ${source.about.lastSequence}`)]
   const folder = await mkdtemp(join(tmpdir(), 'beaver-check-'))
   try {
-    await using rebuilt = openReadModel(join(folder, 'rebuilt.db'), { readBlob: (sha256) => blobOf(source, sha256) })
+    await using rebuilt = openReadModel(join(folder, 'rebuilt.db'), {
+      readBlob: (sha256) => blobOf(source, sha256, model),
+      replacedData: (hash) => replacementOf(source, hash, model),
+    })
     rebuilt.begin(identity)
     await rebuild(rebuilt, source, model.sequence, onProgress)
     return [...differences(model, rebuilt)]
@@ -58,10 +61,16 @@ function systemEntryOf({ sequence, subject, payload, signature }: StreamMessage)
   return place.kind === 'system' && isSystemLogName(place.name) ? [{ sequence, name: place.name, payload, signature }] : []
 }
 
-async function blobOf(source: JournalSource, sha256: string): Promise<Uint8Array> {
-  const bytes = await source.readBlob(sha256)
+/** A blob, or what the read model read in its place. */
+async function blobOf(source: JournalSource, sha256: string, model: ModelSnapshot): Promise<Uint8Array> {
+  const bytes = (await source.readBlob(sha256)) ?? (await replacementOf(source, sha256, model))
   if (bytes === null) throw new BeaverError('blob_missing', `The blob ${sha256} does not exist.`)
   return bytes
+}
+
+function replacementOf(source: JournalSource, key: string, { replacements }: ModelSnapshot): Promise<Uint8Array> | null {
+  const name = replacements.get(key)
+  return name === undefined ? null : source.readBlob(name).then((bytes) => new ReplacementBytes(bytes ?? Buffer.from('{}')))
 }
 
 /** Both dumps have the same order of tables and rows. The rest of a table is skipped after its first difference. */

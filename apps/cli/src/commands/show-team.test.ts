@@ -166,6 +166,8 @@ const answer: TaskAnswer = {
   chain_ok: true,
   findings: [],
   more_findings: false,
+  redactions: [],
+  archives: [],
 }
 const screen = (columns: number) => ({ columns, style: styleOf(false), symbols: symbolsOf({ utf8: true, turning: false }), interactive: false })
 const options = { now: 0, all: false, prices: {}, command: 'beaver' }

@@ -83,6 +83,12 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
     field('Usage', tokens),
     field('Record', record),
     ...answer.findings.map((finding) => style.red(`  event ${finding.taskseq ?? '?'}: ${oneLine(finding.message)}`)),
+    ...answer.redactions.map(({ taskseq, by, at, reason, bytes }) =>
+      style.yellow(
+        `  event ${taskseq}: redacted by ${oneLine(by)} on ${at}: ${oneLine(reason)}${bytes === 'erased' ? '' : ' (its bytes are still in the journal)'}`,
+      ),
+    ),
+    ...answer.archives.map(({ file, sha256, by, at }) => field('Archive', `${oneLine(file)}, SHA-256 ${sha256.slice(0, 16)}, by ${oneLine(by)} on ${at}`)),
     ...(work.length === 0 ? [] : ['', style.bold('Agents'), ...work]),
     ...(answer.more ? [style.dim(`There are more agents than one answer can have. Show more of them with --limit ${nodesMax}.`)] : []),
     ...(approvals.length === 0 ? [] : ['', style.bold('Approvals'), ...approvals]),

@@ -32,10 +32,13 @@ export function hasEnded(found: FoundSystem, config: Config): boolean {
   return found.pid !== null && readSystemFile(config.home)?.pid !== found.pid
 }
 
-/** @throws {BeaverError} `unreachable` */
-export function findSystem(config: Config): FoundSystem {
+/**
+ * @param role in which role the command acts. At a server of the user's own, the configured login decides
+ * @throws {BeaverError} `unreachable`
+ */
+export function findSystem(config: Config, role: Role = 'client'): FoundSystem {
   const found = lookForSystem(config)
   if (found === null)
     throw new BeaverError('unreachable', `No Beaver system is running with its data in ${config.home}. Start one with "beaver up", or set NATS_URL.`)
-  return found
+  return role === 'client' || found.login.nkeyFile !== loginAt(config.home).nkeyFile ? found : { ...found, login: loginAt(config.home, role) }
 }

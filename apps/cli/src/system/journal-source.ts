@@ -1,7 +1,7 @@
 // Opens the journal for `check` and `export`: from a running system or from an export.
 // S1. For a single task, its whole session is read, because the order of the session is checked too.
 import { type JournalSource, natsSource, openExport, UnreadableJournal } from '@beaver/check'
-import { BeaverError, messageOf } from '@beaver/core'
+import { BeaverError, type LogId, messageOf } from '@beaver/core'
 import { findTask } from '@beaver/nats'
 import type { Connection } from '../connection.ts'
 
@@ -13,6 +13,12 @@ export async function systemJournal({ nc, subjects, tenant }: Connection, task?:
   const log = await findTask(nc, subjects, tenant, task)
   if (log === null) throw new BeaverError('not_found', `There is no task ${JSON.stringify(task)}. "beaver tasks" lists the tasks. Give the whole id.`)
   return readable(natsSource(nc, { ...read, subjects: [subjects.session(tenant, log.session)] }))
+}
+
+/** The journal of some sessions. */
+export function sessionsJournal({ nc, subjects }: Connection, sessions: readonly Pick<LogId, 'tenant' | 'session'>[]): Promise<JournalSource> {
+  const { namespace, stream, blobBucket } = subjects
+  return readable(natsSource(nc, { namespace, stream, blobBucket, subjects: sessions.map(({ tenant, session }) => subjects.session(tenant, session)) }))
 }
 
 /** @throws {BeaverError} `not_found` for a missing file, `invalid_arguments` for a file that is no export */

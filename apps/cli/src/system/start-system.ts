@@ -208,7 +208,7 @@ function logOf(config: Config): Logger {
   const folder = join(config.home, 'logs')
   const file = join(folder, 'up.log')
   rotateLog(file)
-  return stderrLogger({ pretty: false, level: config.log.level, write: (line) => appendFileSync(file, line, { mode: 0o600 }) })
+  return stderrLogger({ pretty: false, level: config.log.level, secrets: config.secrets, write: (line) => appendFileSync(file, line, { mode: 0o600 }) })
 }
 
 /** The environment from which a service reads the same configuration. At the embedded server it gets the login of its own role only. */

@@ -7,7 +7,7 @@
 import {
   cleanTaint,
   type DomainEvent,
-  draft,
+  drafted,
   type EvidenceRequirement,
   evolveRun,
   filesToFind,
@@ -147,8 +147,11 @@ class AgentLoop {
   }
 
   async #record(events: readonly DomainEvent[]): Promise<void> {
-    const first = await this.#work.host.append(events.map(draft), endWith(this.#run, events, this.#requirements))
-    for (const step of stepsOf(events, first)) this.#actor.send(step)
+    const written = events.map(drafted)
+    const kept = written.map(({ event }) => event)
+    const drafts = written.map(({ draft }) => draft)
+    const first = await this.#work.host.append(drafts, endWith(this.#run, kept, this.#requirements))
+    for (const step of stepsOf(kept, first)) this.#actor.send(step)
   }
 
   /**

@@ -4,7 +4,7 @@
 // P3. Which provider answers makes no difference to what follows.
 // P4. Earlier tries and waits are read from the run's record: a run that is resumed in a pause asks at once and continues to count.
 // P5. The host waits, never this thread. The host may drop the loop in any pause.
-import { type DomainEvent, event, fallbackClasses, retryPauseMs } from '@beaver/core'
+import { type DomainEvent, event, fallbackClasses, maskedData, retryPauseMs } from '@beaver/core'
 import { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError, type TurnWait } from '../provider/chat-provider.ts'
 import type { ProviderBundle } from '../provider/provider-bundle.ts'
 import { type LoopWork, untilOurs } from './loop-work.ts'
@@ -85,7 +85,8 @@ async function tryOnce(
       ...(works === undefined ? {} : { onRead: () => works({ kind: 'answer' }) }),
     })
     writer?.finish()
-    return { kind: 'answered', provider: provider.name, answer, durationMs: durationMs() }
+    // From here on, also in this process, nobody sees a secret that the model repeats.
+    return { kind: 'answered', provider: provider.name, answer: maskedData(answer), durationMs: durationMs() }
   } catch (error) {
     if (signal.aborted) return { kind: 'cancelled' }
     if (!(error instanceof ProviderError)) throw error

@@ -2,8 +2,9 @@
 // T1. A run sends at most one piece every `pauseMs`. There are two exceptions: the rest of an answer, which is sent before the answer is
 // recorded, and text longer than `pieceCharsMax`, because a piece is a message and a message has a bound.
 // T2. A try of a provider call begins at offset 0. Text of a failed try that was not passed on yet is dropped.
-// T3. The end of a try ends its writer: text that the provider sends later is ignored.
-import type { Clock, LiveDelta } from '@beaver/core'
+// T3. No piece contains a secret, even if the provider split it. What may become one is held back, and goes with the next piece.
+// T4. The end of a try ends its writer: text that the provider sends later is ignored.
+import { type Clock, type LiveDelta, maskedStream } from '@beaver/core'
 
 const pauseMs = 50
 /** In JSON a character takes up to six bytes, so a piece is smaller than the 1 MiB of a message. */
@@ -27,19 +28,21 @@ export function liveText(clock: Clock, send: (delta: Pick<LiveDelta, 'call' | 'o
   return {
     begin(call) {
       let offset = 0
+      const masked = maskedStream()
       let pending = ''
       let timer: { cancel(): void } | null = null
       let ended = false
 
-      function flush(): void {
+      function flush(rest: () => string = () => ''): void {
         timer?.cancel()
         timer = null
-        if (pending === '') return
-        for (let from = 0; from < pending.length; from += pieceCharsMax) {
-          send({ call, offset: offset + from, text: pending.slice(from, from + pieceCharsMax) })
-        }
-        offset += pending.length
+        const text = masked.push(pending) + rest()
         pending = ''
+        if (text === '') return
+        for (let from = 0; from < text.length; from += pieceCharsMax) {
+          send({ call, offset: offset + from, text: text.slice(from, from + pieceCharsMax) })
+        }
+        offset += text.length
         sentAt = clock.now()
       }
       function end(): void {
@@ -54,10 +57,10 @@ export function liveText(clock: Clock, send: (delta: Pick<LiveDelta, 'call' | 'o
           pending += text
           const waitMs = sentAt + pauseMs - clock.now()
           if (waitMs <= 0) flush()
-          else timer ??= clock.after(waitMs, flush)
+          else timer ??= clock.after(waitMs, () => flush())
         },
         finish() {
-          if (!ended) flush()
+          if (!ended) flush(masked.end)
           end()
         },
         drop: end,

@@ -62,6 +62,28 @@ export const task = contract('Everything about one task: its agents, evidence, f
     chain_ok: z.boolean().describe('Whether the record of the task is intact.'),
     findings: z.array(finding).describe('What the audit found in the log of the task.'),
     more_findings: z.boolean().describe('Whether there are more findings.'),
+    redactions: z
+      .array(
+        z.object({
+          taskseq: count.describe('The place of the event in the log.'),
+          by: z.string().describe('Who removed the text.'),
+          at: z.string().describe('When, in RFC 3339.'),
+          reason: z.string().describe('Why.'),
+          bytes: z.enum(['erased', 'in_journal']).describe('Whether the bytes were erased, or are still part of the record in the journal.'),
+        }),
+      )
+      .describe('The texts that were removed from the record on purpose. Readers see a replacement.'),
+    archives: z
+      .array(
+        z.object({
+          file: z.string().describe('The file with the log, on the machine of the person who wrote it.'),
+          sha256: z.string().describe('The SHA-256 of the file.'),
+          by: z.string().describe('Who wrote it.'),
+          at: z.string().describe('When, in RFC 3339.'),
+          hash: z.string().describe('The head of the log in the file.'),
+        }),
+      )
+      .describe('The files to which the log was archived.'),
   }),
 })
 /** One task whole. */

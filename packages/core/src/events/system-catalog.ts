@@ -27,8 +27,30 @@ export const systemEventData = {
   key_revoked: z.object({ key_id: keyId, reason: z.string() }),
   /** The heads of all logs at a moment, as a C2SP checkpoint. */
   checkpoint_made: z.object({ note: z.string() }),
-  /** A blob was removed on purpose. Records that refer to it stay as they are. */
-  blob_redacted: z.object({ sha256, reason: z.string() }),
+  /** A blob was removed on purpose. Records that refer to it stay as they are; `replacement` names the blob that is read in its place. */
+  blob_redacted: z.object({ sha256, reason: z.string(), replacement: sha256.nullable().optional(), by: z.string().optional() }),
+  /** The text of this record is not shown any more. It is part of the record, so its bytes stay in the journal. */
+  record_redacted: z.object({
+    tenant: z.string(),
+    session_id: z.string(),
+    task_id: z.string(),
+    taskseq: z.number().int().positive(),
+    hash: sha256,
+    replacement: sha256.nullable(),
+    reason: z.string(),
+    by: z.string(),
+  }),
+  /** The log of an ended task was written to a file, which was read again and verified. `taskseq` and `hash`: the head of the log. */
+  task_archived: z.object({
+    tenant: z.string(),
+    session_id: z.string(),
+    task_id: z.string(),
+    taskseq: z.number().int().positive(),
+    hash: sha256,
+    file: z.string(),
+    file_sha256: sha256,
+    by: z.string(),
+  }),
 } as const
 
 /** The type of an event of a system log. */
@@ -45,6 +67,8 @@ export const systemLogOf: Readonly<Record<SystemEventType, SystemLogName>> = {
   key_revoked: 'keys',
   checkpoint_made: 'checkpoints',
   blob_redacted: 'redactions',
+  record_redacted: 'redactions',
+  task_archived: 'redactions',
 }
 
 /**

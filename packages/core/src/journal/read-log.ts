@@ -9,6 +9,7 @@ import { BeaverError, type ErrorCode, messageOf } from '../errors.ts'
 import type { LogId } from '../ids.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
 import type { Entry } from './journal.ts'
+import { ReplacementBytes } from './redactions.ts'
 import { blobOf, chainFault, emptyHead, eventTypeOf, headAfter, type LogHead, openRecord, type RecordedEvent, splitBatch, type WireRecord } from './record.ts'
 
 /**
@@ -47,22 +48,27 @@ export interface OpenedEntry {
 
 /** Reads a blob by its SHA-256. It throws `blob_missing` or `blob_corrupt`, or another error if the store is unreachable. */
 export type ReadBlob = (sha256: string) => Promise<Uint8Array>
+/** Reads what is shown in place of the data of a record, by the record's hash; `null` if the record was not redacted. */
+export type ReplacedData = (hash: string) => Promise<Uint8Array> | null
+
+/** Where a reader of a log gets data that is not in the records. `of`: what is read in place of the data of a redacted record. */
+export type LogBlobs = Pick<BlobStore, 'get'> & { readonly of?: ReplacedData }
 
 /**
  * The records of an entry with their events. The content of the entry and of its blobs never makes it throw.
  *
+ * @param replacedData reads what is shown in place of the data of redacted records. Default: no record was redacted
  * @throws the error of `readBlob` if the store is unreachable
  * @example
  * const last = await journal.last(log)
  * const opened = last === null ? null : await openEntry(last.payload, (sha256) => blobs.get(sha256))
  * opened?.records.at(-1)?.event?.type // => 'task_completed'
  */
-export async function openEntry(payload: Uint8Array, readBlob: ReadBlob): Promise<OpenedEntry> {
+export async function openEntry(payload: Uint8Array, readBlob: ReadBlob, replacedData: ReplacedData = () => null): Promise<OpenedEntry> {
   const { records, fault } = splitEntry(payload)
   const opened: OpenedRecord[] = []
   for (const record of records) {
-    const name = blobNameOf(record)
-    const text = name === null ? null : await blobText(name, readBlob)
+    const text = await textOf(record, readBlob, replacedData)
     opened.push(typeof text === 'object' && text !== null ? { record, dataJson: null, event: null, fault: text } : openWithText(record, text))
   }
   return { records: opened, fault }
@@ -118,12 +124,14 @@ export function identityFault(log: LogId, event: RecordedEvent): LogFault | null
 export class LogReader {
   readonly #log: LogId
   readonly #readBlob: ReadBlob
+  readonly #replacedData: ReplacedData
   #head: LogHead
 
   /** @param from the head of the log before the first entry that is read. Default: the head of an empty log */
-  constructor(log: LogId, blobs: Pick<BlobStore, 'get'>, from: LogHead = emptyHead) {
+  constructor(log: LogId, blobs: LogBlobs, from: LogHead = emptyHead) {
     this.#log = log
     this.#readBlob = (sha256) => blobs.get(sha256)
+    this.#replacedData = (hash) => blobs.of?.(hash) ?? null
     this.#head = from
   }
 
@@ -153,8 +161,7 @@ export class LogReader {
     this.#refuse(fault)
     for (const record of records) {
       this.#refuse(placeFault(this.#log, this.#head, record))
-      const name = blobNameOf(record)
-      const text = name === null ? null : await blobText(name, this.#readBlob)
+      const text = await textOf(record, this.#readBlob, this.#replacedData)
       if (typeof text === 'object') this.#refuse(text)
       const { event, fault: misshapen } = openEvent(record, typeof text === 'string' ? text : undefined)
       this.#refuse(misshapen)
@@ -223,6 +230,14 @@ export function blobNameOf(record: WireRecord): string | null {
   }
 }
 
+/** The data of a record that is not in the record, or that is read in place of it; `null` if the record contains its data. */
+async function textOf(record: WireRecord, readBlob: ReadBlob, replacedData: ReplacedData): Promise<string | LogFault | null> {
+  const name = blobNameOf(record)
+  if (name !== null) return blobText(name, readBlob)
+  const replaced = replacedData(record.hash)
+  return replaced === null ? null : Buffer.from(await replaced).toString()
+}
+
 const namedCharsMax = 200
 
 async function blobText(name: string, readBlob: ReadBlob): Promise<string | LogFault> {
@@ -230,7 +245,7 @@ async function blobText(name: string, readBlob: ReadBlob): Promise<string | LogF
   if (!/^[0-9a-f]{64}$/.test(name)) return { kind: 'blob_missing', message: `the reference ${JSON.stringify(name.slice(0, namedCharsMax))} names no blob` }
   try {
     const bytes = await readBlob(name)
-    const found = hash('sha256', bytes)
+    const found = bytes instanceof ReplacementBytes ? name : hash('sha256', bytes)
     if (found !== name) return { kind: 'blob_changed', message: `the blob ${name} holds other content, with the SHA-256 ${found}` }
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
     return isJson(text) ? text : { kind: 'shape', message: `the blob ${name} is not JSON` }

@@ -4,13 +4,15 @@
 // R3. `hash` is the SHA-256 of the record's canonical JSON without `hash`. It covers `prevhash`, so a changed, missing or reordered event breaks the
 //     chain.
 // R4. `source` and `id` together are unique. `source` names the daemon process that writes.
-// R5. Data above `inlineBytesMax` is stored as a blob under its SHA-256. The record then contains `dataref` (the CloudEvents claim check).
+// R5. No draft contains a secret that this process knows, or a text of the shape of a well-known key (secrets/process-secrets.ts).
+// R6. Data above `inlineBytesMax` is stored as a blob under its SHA-256. The record then contains `dataref` (the CloudEvents claim check).
 import { hash as digest } from 'node:crypto'
 import { z } from 'zod'
 import { BeaverError } from '../errors.ts'
 import { type DataOf, type DomainEvent, type EventType, eventData } from '../events/catalog.ts'
 import { eventVersions } from '../events/upcast.ts'
 import { canonicalJson } from '../json.ts'
+import { hasSecret, maskedData } from '../secrets/process-secrets.ts'
 
 /** The largest data that a record contains itself, in bytes of UTF-8. */
 export const inlineBytesMax = 64 * 1024
@@ -51,15 +53,30 @@ export interface DraftOf<T extends string> {
 }
 
 /**
- * The draft of an event.
+ * The draft of an event, without the secrets that its data contains.
  *
  * @throws {BeaverError} `invalid_arguments` if the data is nested too deeply
  * @example
  * draft(event('task_claimed', { daemon: 'daemon_01k' })).dataJson // => '{"daemon":"daemon_01k"}'
  */
-export function draft(event: DomainEvent): Draft {
-  const dataJson = canonicalJson(event.data)
-  return event.runId === undefined ? { type: event.type, dataJson } : { type: event.type, runId: event.runId, dataJson }
+export const draft = (event: DomainEvent): Draft => drafted(event).draft
+
+/**
+ * The draft of an event, and the event as it is recorded. Whoever keeps an event in memory keeps this one, so that a state in memory equals the state
+ * that is folded from the journal.
+ *
+ * @throws {BeaverError} `invalid_arguments` if the data is nested too deeply
+ * @example
+ * const said = event('user_message_added', { content: 'My id is AKIAIOSFODNN7EXAMPLE.' })
+ * drafted(said).event.data // => { content: 'My id is [secret:aws_access_key].' }
+ */
+export function drafted<Event extends DomainEvent>(event: Event): { readonly draft: Draft; readonly event: Event } {
+  const { type, runId } = event
+  const written = canonicalJson(event.data)
+  if (!hasSecret(written)) return { draft: runId === undefined ? { type, dataJson: written } : { type, runId, dataJson: written }, event }
+  const clean = { ...event, data: maskedData(event.data) }
+  const dataJson = canonicalJson(clean.data)
+  return { draft: runId === undefined ? { type, dataJson } : { type, runId, dataJson }, event: clean }
 }
 
 /** A payload under its SHA-256, in lower-case hexadecimal digits. */

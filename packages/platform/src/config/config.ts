@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
-import { BeaverError, logLevels, messageOf, type Problem, supervisors, waitMsDefault } from '@beaver/core'
+import { BeaverError, type KnownSecret, logLevels, messageOf, type Problem, supervisors, waitMsDefault } from '@beaver/core'
 import { z } from 'zod'
 import { checkpoints } from './checkpoints.ts'
 import { egress } from './egress.ts'
@@ -14,6 +14,7 @@ import { mcpServer } from './mcp-server.ts'
 import { retries } from './retries.ts'
 import { type FolderTrust, judgeFolder } from '../trust/folder-trust.ts'
 import { type NatsLogin, natsLoginOf } from './nats-login.ts'
+import { secretsOf } from './secrets.ts'
 
 /** An OpenAI-compatible endpoint besides the main one. Its key comes from the environment. With the main URL it may use the main key. */
 const endpoint = z.strictObject({ base_url: z.url('must be a URL').optional(), name: z.string().min(1) })
@@ -176,6 +177,8 @@ export interface Config extends z.output<typeof configFile> {
   readonly file: string | null
   /** Whether the whole file counts. If it does not, the other fields have only what is safe. */
   readonly trust: FolderTrust
+  /** What this process was given and must not tell. */
+  readonly secrets: readonly KnownSecret[]
 }
 
 /** Settings of the command line or of a program that embeds Beaver. They come before all other sources. */
@@ -244,7 +247,7 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
     const base = file === null || flags.set?.[key] !== undefined ? cwd : join(file, '..')
     return parsed.data[key].map((path) => resolve(base, path))
   }
-  return {
+  const config: Omit<Config, 'secrets'> = {
     ...parsed.data,
     home: resolve(cwd, flags.home ?? (env['BEAVER_HOME'] || '.beaver')),
     natsServerBinary: env['BEAVER_NATS_SERVER'] || null,
@@ -269,6 +272,7 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
     file,
     trust,
   }
+  return { ...config, secrets: secretsOf(config, env) }
 }
 
 /** Whether a flag, a variable or the program gives a value for a key, so that the file's value is not used. Groups are merged, so they never do. */

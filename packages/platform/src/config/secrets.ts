@@ -1,28 +1,76 @@
-// The secrets of the configuration, which no line of the log may show.
-// S1. These are the keys, the passwords in the URLs of NATS and of models (a user without a password is a token, and a secret too), and each
-//     variable to which an MCP server's `env` or `headers` refers.
+// The secrets that a process knows: what it was given in its environment and in its configuration. Nothing of them gets into a record, a request to
+// a model, a line of the log or an error (core/src/secrets).
+// S1. These are the keys, the passwords in the URLs of NATS and of models (a user without a password is a token, and a secret too), the variables to
+//     which an MCP server's `env` or `headers` refers, and what stands there itself.
+// S2. A variable of the environment is a secret if its name says so and its value looks made by chance. A password in a URL always is.
+import { isHideable, type KnownSecret } from '@beaver/core'
 import type { Config } from './config.ts'
 
+type Environment = Readonly<Record<string, string | undefined>>
+
+const secretName =
+  /(?:^|[_.-])(?:API_?KEYS?|KEYS?|TOKENS?|SECRETS?|PASSWORDS?|PASSWD|PASSPHRASE|CREDENTIALS?|DSN|PAT|SEED)(?:[_.-]?\d*|[_.-](?:ID|B64|BASE64|DEV|PROD|LIVE|TEST))$/i
+/** Variables that the system sets, with values that are no secrets. */
+const noSecrets = new Set(['GPG_KEY', 'SSH_AUTH_SOCK', 'GPG_TTY'])
+const lengthMin = 8
+
 /** @param env the environment from which `$NAME` is read */
-export function secretsOf(config: Config, env: Readonly<Record<string, string | undefined>>): readonly string[] {
-  const urls = [
-    config.nats_url,
-    config.checkpoints.webhook,
-    config.checkpoints.bucket?.nats_url,
-    config.model.base_url,
-    config.model.fallback?.base_url,
-    config.model.auxiliary?.base_url,
-    config.model.embeddings?.base_url,
+export function secretsOf(config: Omit<Config, 'secrets'>, env: Environment): readonly KnownSecret[] {
+  const { natsLogin, apiKey, apiKeys, model } = config
+  const urls: readonly (readonly [string, string | undefined])[] = [
+    ['nats_url', config.nats_url],
+    ['checkpoints.webhook', config.checkpoints.webhook],
+    ['checkpoints.bucket.nats_url', config.checkpoints.bucket?.nats_url],
+    ['model.base_url', model.base_url],
+    ['model.fallback.base_url', model.fallback?.base_url],
+    ['model.auxiliary.base_url', model.auxiliary?.base_url],
+    ['model.embeddings.base_url', model.embeddings?.base_url],
+    ['web_search.url', config.web_search?.url],
+    ...Object.entries(config.mcp).map(([name, server]) => [`mcp.${name}.url`, 'url' in server ? server.url : undefined] as const),
   ]
-  const credentials = urls
-    .flatMap((list) => (list ?? '').split(','))
-    .flatMap((url) => {
-      const parsed = URL.parse(url.trim())
-      return parsed === null ? [] : [parsed.password, parsed.password === '' ? parsed.username : ''].map(decodeURIComponent)
-    })
-  const values = Object.values(config.mcp).flatMap((server) => Object.values('url' in server ? server.headers : server.env))
-  const referred = values.flatMap((value) => [...value.matchAll(/\$\{?([A-Za-z_][A-Za-z0-9_]*)/g)].map(([, name = '']) => env[name]))
-  return [config.natsLogin.password, config.natsLogin.token, config.apiKey, ...Object.values(config.apiKeys), ...credentials, ...referred].filter(
-    (secret): secret is string => typeof secret === 'string' && secret !== '',
-  )
+  const all: readonly KnownSecret[] = [
+    ...given('NATS_PASSWORD', natsLogin.password),
+    ...given('NATS_TOKEN', natsLogin.token),
+    ...given('OPENAI_API_KEY', apiKey),
+    ...given('BEAVER_FALLBACK_API_KEY', apiKeys.fallback),
+    ...given('BEAVER_AUXILIARY_API_KEY', apiKeys.auxiliary),
+    ...given('BEAVER_EMBEDDINGS_API_KEY', apiKeys.embeddings),
+    ...urls.flatMap(([name, url]) => (url ?? '').split(',').flatMap((each) => credentialsOf(name, each))),
+    ...Object.entries(config.mcp).flatMap(([name, server]) => secretsOfServer(name, 'url' in server ? server.headers : server.env, env)),
+    ...Object.entries(env).flatMap(([name, value]) => secretsOfVariable(name, value ?? '')),
+  ]
+  // The first name of a value is the one that people know.
+  return [...new Map(all.toReversed().map((secret) => [secret.value, secret])).values()].toReversed()
+}
+
+const given = (name: string, value: string | null | undefined): KnownSecret[] => (value ? [{ name, value }] : [])
+
+function credentialsOf(name: string, url: string): KnownSecret[] {
+  const parsed = URL.parse(url.trim())
+  if (parsed === null) return []
+  const { password, username } = parsed
+  return given(`${name}.password`, decoded(password === '' ? username : password))
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+function secretsOfServer(server: string, values: Readonly<Record<string, string>>, env: Environment): KnownSecret[] {
+  return Object.entries(values).flatMap(([name, value]) => {
+    const variables = [...value.matchAll(/\$\{?([A-Za-z_][A-Za-z0-9_]*)/g)].flatMap(([, variable = '']) => given(variable, env[variable]))
+    const own = value.replace(/^(?:Bearer|Basic|Token)\s+/i, '')
+    const isOwn = variables.length === 0 && (secretName.test(name) || /^(?:authorization|cookie|x-api-key)$/i.test(name)) && own.length >= lengthMin
+    return isOwn ? [...variables, { name: `mcp.${server}.${name}`, value: own }] : variables
+  })
+}
+
+function secretsOfVariable(name: string, value: string): KnownSecret[] {
+  if (value.length < lengthMin || value.length > 16_384 || noSecrets.has(name)) return []
+  if (/^[a-z][a-z0-9+.-]*:\/\/\S+$/i.test(value)) return value.split(',').flatMap((url) => (URL.parse(url)?.password ? credentialsOf(name, url) : []))
+  return secretName.test(name) && isHideable(value) && !/^(?:[/~.]|[A-Za-z]:\\)/.test(value) ? [{ name, value }] : []
 }

@@ -41,9 +41,11 @@ describe('a line of the log', () => {
 
   it('shows no secret, wherever it stands', () => {
     const secret = 'to"ken-of-mine'
-    const lines = written({ secrets: [secret] }, (log) => log.error('x', `refused ${secret}`, { deep: { list: [secret] }, url: 'nats://a:b@h' }))
+    const lines = written({ secrets: [{ name: 'MY_TOKEN', value: secret }] }, (log) =>
+      log.error('x', `refused ${secret}`, { deep: { list: [secret] }, url: 'nats://a:b@h' }),
+    )
     expect(lines.join('')).not.toMatch(/of-mine|a:b@/)
-    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ deep: { list: ['[redacted]'] } })
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ deep: { list: ['[secret:MY_TOKEN]'] } })
   })
 
   it('is bounded, however long a text is', () => {

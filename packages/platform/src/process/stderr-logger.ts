@@ -7,13 +7,13 @@
 // S4. A text of more than `charactersMax` characters is cut. A line for people does not cut texts inside arrays and objects.
 import { writeSync } from 'node:fs'
 import { styleText } from 'node:util'
-import { type Clock, hideSecrets, type JsonValue, type LogLevel, type Logger, loggerOver, type LogLine, systemClock } from '@beaver/core'
+import { type Clock, hideSecrets, type JsonValue, type KnownSecret, type LogLevel, type Logger, loggerOver, type LogLine, systemClock } from '@beaver/core'
 
 export interface StderrLoggerOptions {
   /** Default: `info`. */
   readonly level?: LogLevel
   /** The keys, tokens and passwords that no line may show. */
-  readonly secrets?: readonly string[]
+  readonly secrets?: readonly KnownSecret[]
   /** Whether to write lines for people. Default: true if standard error is a terminal. */
   readonly pretty?: boolean
   readonly clock?: Clock

@@ -2,7 +2,7 @@
 // failing happens here, before a transaction is open. Whether a record follows the one before it is decided later, by audit.ts.
 // I1. The content of a message or a blob never stops the projector. Content that cannot be read becomes a finding.
 // I2. An unreachable blob store is no finding: `takeIn` rejects, and the batch is tried again.
-import { type LogFault, type LogFaultKind, type LogId, openEntry, type OpenedRecord, type ReadBlob } from '@beaver/core'
+import { type LogFault, type LogFaultKind, type LogId, openEntry, type OpenedRecord, type ReadBlob, type ReplacedData } from '@beaver/core'
 
 /** One message of the journal stream, of any log. */
 export interface JournalMessage {
@@ -32,9 +32,9 @@ export interface IncomingMessage {
 const concurrentBlobsMax = 8
 
 /** The messages with parsed records and fetched blobs, in the same order. */
-export function takeIn(messages: readonly JournalMessage[], readBlob: ReadBlob): Promise<IncomingMessage[]> {
+export function takeIn(messages: readonly JournalMessage[], readBlob: ReadBlob, replacedData?: ReplacedData): Promise<IncomingMessage[]> {
   const read = inLanes(readBlob)
-  return Promise.all(messages.map(async ({ sequence, log, payload }) => ({ sequence, log, ...(await openEntry(payload, read)) })))
+  return Promise.all(messages.map(async ({ sequence, log, payload }) => ({ sequence, log, ...(await openEntry(payload, read, replacedData)) })))
 }
 
 /** Fetches each blob once, with a bounded number of fetches at a time. */

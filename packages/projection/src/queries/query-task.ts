@@ -9,6 +9,7 @@ import { findTask } from './find-task.ts'
 import type { Query } from './query.ts'
 import { failureMessage, taskSummary } from './query-tasks.ts'
 import type { TaskRow } from '../store/row-types.ts'
+import { archivesOfTask, redactionsOfTask } from './redactions.ts'
 import { type RunTree, runTree } from './run-tree.ts'
 import type { Sql } from '../store/sql.ts'
 
@@ -40,6 +41,8 @@ export const task: Query<'task'> = (sql, input) => {
     chain_ok: row.chain_ok === 1,
     findings: findings.items,
     more_findings: findings.more,
+    redactions: redactionsOfTask(sql, key),
+    archives: archivesOfTask(sql, row),
   }
 }
 

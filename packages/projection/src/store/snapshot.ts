@@ -12,6 +12,8 @@ export interface ModelSnapshot extends Disposable {
   readonly stream: string
   /** The last message that was applied. */
   readonly sequence: number
+  /** The blob that is read in place of a redacted text, by the SHA-256 of the text's blob or the hash of its record. */
+  readonly replacements: ReadonlyMap<string, string>
   /** The rows of all tables as text, in the order of `ReadModel.dump`. */
   dump(): Iterable<string>
   /** The task to which a row with this `task_key` belongs. */
@@ -32,10 +34,15 @@ export function openSnapshot(file: string): ModelSnapshot {
     if (version.id !== applicationId || version.version !== schemaVersion)
       throw new Error(`it has version ${version.version}, and this Beaver reads ${schemaVersion}`)
     const { stream, sequence } = sql.one<{ stream: string; sequence: number }>('select stream, sequence from checkpoint')
+    const replacements = sql.all<{ key: string; replacement: string }>(
+      `select coalesce(json_extract(data, '$.sha256'), json_extract(data, '$.hash')) as key, json_extract(data, '$.replacement') as replacement
+       from system_events where type in ('blob_redacted', 'record_redacted') and fault is null and json_extract(data, '$.replacement') is not null order by sequence`,
+    )
     const opened = db
     return {
       stream,
       sequence,
+      replacements: new Map(replacements.map(({ key, replacement }) => [key, replacement])),
       dump: () => dumpLines(sql),
       taskOf: (taskKey) => sql.get('select task_id, session_id from tasks where task_key = ?', [taskKey]) ?? null,
       [Symbol.dispose]: () => opened.close(),

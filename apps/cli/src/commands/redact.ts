@@ -1,0 +1,141 @@
+// `beaver audit redact`: removes texts from the record of an ended task.
+// R1. The replacement and the event are durable before anything is erased. To repeat the command completes what was interrupted.
+// R2. What cannot be removed is said: the bytes of a text that is part of its record stay in the journal.
+import { text as textOf } from 'node:stream/consumers'
+import {
+  appendSystemEvent,
+  BeaverError,
+  blobNameOf,
+  canonicalJson,
+  isTerminalTaskEvent,
+  type LogId,
+  LogReader,
+  newestRecord,
+  eventTypeOf,
+  type RecordedEvent,
+  redactedData,
+  replacementsOf,
+  splitBatch,
+  type SystemEvent,
+  type WireRecord,
+} from '@beaver/core'
+import { callerName, eraseBlob, findTask as findLog, journalReader, natsBlobStore, natsSystemLog } from '@beaver/nats'
+import { createHash } from 'node:crypto'
+import { type Connection, connect } from '../connection.ts'
+import { contextOf, type GlobalOptions } from '../context.ts'
+import { findSystem } from '../system/find-system.ts'
+import { counted } from '../text/figures.ts'
+import { findTask } from './find-task.ts'
+
+export interface RedactOptions {
+  readonly event?: readonly string[]
+  readonly text?: string
+  readonly reason: string
+  readonly json?: true
+}
+
+/** A record with its event, and what is read in its place from now on. */
+interface Redacted {
+  readonly record: WireRecord
+  readonly event: RecordedEvent
+  readonly replacement: string
+}
+
+export async function redact(tasks: readonly string[], { reason, ...given }: Partial<RedactOptions>, globals: GlobalOptions): Promise<number> {
+  const [typed] = tasks
+  if (typed === undefined || tasks.length > 1) throw new BeaverError('invalid_arguments', 'Name one task: beaver audit redact <task> --reason "…".')
+  if (reason === undefined) throw new BeaverError('invalid_arguments', 'Say why, with --reason. The record keeps this text.')
+  return redactTask(typed, { ...given, reason }, globals)
+}
+
+async function redactTask(typed: string, options: RedactOptions, globals: GlobalOptions): Promise<number> {
+  const { config, screen } = contextOf(globals)
+  const secret = options.text === '-' ? (await textOf(process.stdin)).replace(/\n$/, '') : options.text
+  if (secret === '' || (secret === undefined && options.event === undefined))
+    throw new BeaverError('invalid_arguments', 'Say what to remove: --event <n> or --text <text>.')
+  const { reason: why } = options
+  if (secret !== undefined && why.includes(secret)) throw new BeaverError('invalid_arguments', 'The reason contains the text that is to be removed.')
+  const system = findSystem(config, 'operator')
+  await using connection = await connect(system)
+  const { taskId } = await findTask(connection, typed)
+  const log = await logOf(connection, taskId)
+  const places = new Set(options.event?.map(Number))
+  const chosen = await redactionsOfTask(connection, log, { places, secret })
+  if (chosen.length === 0) throw new BeaverError('not_found', `No event of the task ${log.task} has such a text.`)
+  const by = callerName(system.url, system.login)
+  const erased = await carryOut(connection, log, chosen, { by, reason: options.reason })
+  const redacted = chosen.map(({ record }) => ({ taskseq: record.taskseq, erased: erased.has(record.taskseq) }))
+  if (options.json === true) screen.json({ task_id: log.task, redacted })
+  else {
+    screen.print(`${screen.symbols.done} ${counted(chosen.length, 'event')} of ${log.task}: ${redacted.map(({ taskseq }) => taskseq).join(', ')}, by ${by}.`)
+    const kept = redacted.filter((each) => !each.erased).map(({ taskseq }) => taskseq)
+    if (kept.length > 0)
+      screen.print(
+        `The bytes of ${counted(kept.length, 'event')} (${kept.join(', ')}) stay in the journal: the text is part of the record, and nobody can delete messages of the journal.`,
+        'Screens, searches and models do not show it any more. Replace a secret where it is used.',
+      )
+  }
+  return 0
+}
+
+/** @throws {BeaverError} `not_found`; `conflict` if the task has not ended */
+async function logOf({ nc, subjects, tenant }: Connection, taskId: string): Promise<LogId> {
+  const log = await findLog(nc, subjects, tenant, taskId)
+  if (log === null) throw new BeaverError('not_found', `There is no task ${JSON.stringify(taskId)}. "beaver tasks" lists the tasks.`)
+  const last = await (await journalReader(nc, subjects)).last(log)
+  if (last === null || !isTerminalTaskEvent(eventTypeOf(newestRecord(last)) ?? ''))
+    throw new BeaverError('conflict', `The task ${log.task} has not ended. Cancel it first, or wait: a text of a running task is still in use.`)
+  return log
+}
+
+async function redactionsOfTask(
+  { nc, subjects }: Connection,
+  log: LogId,
+  { places, secret }: { readonly places: ReadonlySet<number>; readonly secret: string | undefined },
+): Promise<Redacted[]> {
+  const replacements = replacementsOf(await natsBlobStore(nc, subjects), await natsSystemLog(nc, subjects))
+  await replacements.refresh()
+  const reader = new LogReader(log, replacements)
+  const chosen: Redacted[] = []
+  for await (const entry of (await journalReader(nc, subjects)).entries(log)) {
+    const events = await reader.read(entry)
+    for (const [i, record] of splitBatch(entry.payload).entries()) {
+      const event = events[i] as RecordedEvent
+      if (places.size > 0 && !places.has(record.taskseq)) continue
+      const data = canonicalJson(event.data) // what is shown now: an earlier redaction stays
+      const replacement = canonicalJson(redactedData(JSON.parse(data), secret))
+      if (replacement !== data) chosen.push({ record, event, replacement })
+    }
+  }
+  return chosen
+}
+
+/** Returns the places of the events whose bytes were erased. */
+async function carryOut(
+  { nc, subjects }: Connection,
+  log: LogId,
+  chosen: readonly Redacted[],
+  { by, reason }: { readonly by: string; readonly reason: string },
+): Promise<ReadonlySet<number>> {
+  const blobs = await natsBlobStore(nc, subjects)
+  const systemLog = await natsSystemLog(nc, subjects)
+  const erased = new Set<number>()
+  for (const { record, replacement: text } of chosen) {
+    const bytes = Buffer.from(text)
+    const replacement = createHash('sha256').update(bytes).digest('hex')
+    await blobs.put(replacement, bytes)
+    const sha256 = blobNameOf(record)
+    const event: SystemEvent =
+      sha256 === null
+        ? {
+            type: 'record_redacted',
+            data: { tenant: log.tenant, session_id: log.session, task_id: log.task, taskseq: record.taskseq, hash: record.hash, replacement, reason, by },
+          }
+        : { type: 'blob_redacted', data: { sha256, replacement, reason, by } }
+    await appendSystemEvent(systemLog, 'redactions', () => event, { source: '/beaver/operator', now: () => Date.now() })
+    if (sha256 === null) continue
+    await eraseBlob(nc, subjects, sha256)
+    erased.add(record.taskseq)
+  }
+  return erased
+}

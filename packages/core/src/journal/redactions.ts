@@ -1,0 +1,130 @@
+// Redactions: what was removed from the record on purpose, and what is read in its place. The operator writes them into the system log `redactions`.
+// R1. The record itself stays as it is. Its hash covers the name of a removed blob, so the chain verifies without the blob.
+// R2. In place of a removed text, readers get a replacement of the same shape, in which only what had to go is missing. So every fold works.
+// R3. The event is durable before the text is removed. To redact the same again completes what was interrupted.
+import { BeaverError } from '../errors.ts'
+import type { BlobStore } from '../ports/blob-store.ts'
+import type { RecordedSystemEvent } from './system-record.ts'
+import { readSystemEntries } from './system-record.ts'
+import type { SystemLog } from './system-log.ts'
+
+/** One text that was removed, or one record whose text is not shown any more. */
+export interface Redaction {
+  /** `blob`: the bytes were removed. `record`: the text is part of the record, so its bytes stay in the journal and readers do not show it. */
+  readonly kind: 'blob' | 'record'
+  /** The SHA-256 of the blob, or the hash of the record. */
+  readonly key: string
+  /** The SHA-256 of the blob with the replacement; `null` if there is none. */
+  readonly replacement: string | null
+  readonly by: string
+  /** RFC 3339, UTC. */
+  readonly at: string
+  readonly reason: string
+}
+
+/** The bytes that are read in place of a blob that was redacted. They do not have the SHA-256 that was asked for. */
+export class ReplacementBytes extends Uint8Array {}
+
+/**
+ * The redactions of the system log, by the SHA-256 of the blob or the hash of the record. The last redaction of a text counts.
+ *
+ * @example
+ * redactionsOf([]).size // => 0
+ */
+export function redactionsOf(events: readonly RecordedSystemEvent[]): ReadonlyMap<string, Redaction> {
+  const found = new Map<string, Redaction>()
+  for (const event of events) {
+    const redaction = redactionOf(event)
+    if (redaction !== null) found.set(redaction.key, redaction)
+  }
+  return found
+}
+
+function redactionOf({ type, data, time: at }: RecordedSystemEvent): Redaction | null {
+  switch (type) {
+    case 'blob_redacted':
+      return { kind: 'blob', key: data.sha256, replacement: data.replacement ?? null, by: data.by ?? 'the operator', at, reason: data.reason }
+    case 'record_redacted':
+      return { kind: 'record', key: data.hash, replacement: data.replacement, by: data.by, at, reason: data.reason }
+    default:
+      return null
+  }
+}
+
+/** Reads what is in place of redacted texts. */
+export interface Replacements {
+  /** The blob, or what is read in its place. It throws `blob_missing` if the blob was not redacted. */
+  readonly get: BlobStore['get']
+  /** What is read in place of the data of a record; `null` if the record was not redacted, as far as the last `refresh` tells. */
+  of(hash: string): Promise<Uint8Array> | null
+  /** Reads the system log again. */
+  refresh(): Promise<void>
+}
+
+/**
+ * Makes a reader of blobs that knows the redactions.
+ *
+ * @example
+ * const replacements = replacementsOf(blobs, systemLog)
+ * await replacements.refresh()
+ * replacements.of('0'.repeat(64)) // => null
+ */
+export function replacementsOf(blobs: Pick<BlobStore, 'get'>, log: SystemLog): Replacements {
+  let known: ReadonlyMap<string, Redaction> = new Map()
+  const refresh = async (): Promise<void> => void (known = redactionsOf(readSystemEntries('redactions', await log.read('redactions')).events))
+  const replacementOf = async ({ replacement }: Redaction): Promise<Uint8Array> => {
+    if (replacement === null) return noReplacement
+    // A replacement that is lost must not bring the text back, and must not stop a reader either: its event has no shape.
+    return blobs.get(replacement).then(
+      (bytes) => new ReplacementBytes(bytes),
+      (error: unknown) => {
+        if (error instanceof BeaverError && (error.code === 'blob_missing' || error.code === 'blob_corrupt')) return noReplacement
+        throw error
+      },
+    )
+  }
+  return {
+    async get(sha256) {
+      try {
+        return await blobs.get(sha256)
+      } catch (error) {
+        if (!(error instanceof BeaverError && error.code === 'blob_missing')) throw error
+        if (!known.has(sha256)) await refresh()
+        const redaction = known.get(sha256)
+        if (redaction === undefined) throw error
+        return await replacementOf(redaction)
+      }
+    },
+    of(hash) {
+      const redaction = known.get(hash)
+      return redaction === undefined ? null : replacementOf(redaction)
+    },
+    refresh,
+  }
+}
+
+const noReplacement = new ReplacementBytes(Buffer.from('{}'))
+
+/** What is read in place of a redacted text. */
+const redactedText = '[redacted]'
+/** Shorter texts are names, codes and ids, which a fold needs. */
+const textCharsMin = 80
+
+/**
+ * The data of an event without what has to go.
+ *
+ * @param secret every occurrence of it is replaced. Absent: every text of more than 80 characters is replaced whole
+ * @example
+ * redactedData({ tool_name: 'read_file', content: 'The word is xyzzy.' }, 'xyzzy') // => { tool_name: 'read_file', content: 'The word is [redacted].' }
+ */
+export function redactedData(data: unknown, secret?: string): unknown {
+  if (typeof data === 'string') {
+    if (secret === undefined) return data.length > textCharsMin ? redactedText : data
+    return [secret, JSON.stringify(secret).slice(1, -1)].reduce((text, spelling) => text.replaceAll(spelling, redactedText), data)
+  }
+  if (Array.isArray(data)) return data.map((item) => redactedData(item, secret))
+  if (typeof data !== 'object' || data === null) return data
+  return Object.fromEntries(
+    Object.entries(data).map(([key, value]) => [secret === undefined ? key : (redactedData(key, secret) as string), redactedData(value, secret)]),
+  )
+}

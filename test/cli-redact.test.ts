@@ -1,0 +1,136 @@
+// `beaver audit redact` on a real system: texts in blobs are erased from the server's files, texts in records are not shown any more, the chain
+// verifies, and a projector that builds its read model from zero agrees.
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { eraseBlob, natsBlobStore } from '@beaver/nats'
+import { until } from '@beaver/testing'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { compileCache } from './support/compile-cache.ts'
+import { say, use } from './support/fake-provider.ts'
+import { testServer, type TestServer } from './support/nats.ts'
+import { projectorProcess } from './support/projector.ts'
+import { only, type TestSystem, testSystem } from './support/system.ts'
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 }) // many processes start
+
+const word = 'xyzzy-plugh'
+const large = `The ${word} of a customer. ${'Nobody may read this line. '.repeat(5_000)}`
+const entry = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url))
+
+let server: TestServer
+let system: TestSystem
+let projector: Awaited<ReturnType<typeof projectorProcess>>
+
+beforeAll(async () => {
+  server = await testServer()
+  system = await testSystem(server)
+  projector = await projectorProcess({ url: server.url, namespace: system.subjects.namespace })
+  await writeFile(join(system.workspace, 'large.txt'), large)
+  system.provider.answerBy(({ messages }) => (messages.at(-1)?.role === 'tool' ? say(`It says ${word}.`) : use(['read_file', { path: 'large.txt' }])))
+  await system.daemon()
+  await system.client.submit({ task: 'Read it.', task_id: 'reading' })
+  await system.ended('reading')
+  await seen(() => true)
+})
+afterAll(async () => {
+  await projector[Symbol.asyncDispose]()
+  await system[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+})
+
+function beaver(...args: string[]): Promise<{ exit: number | null; out: string; err: string }> {
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    ...compileCache,
+    NATS_URL: server.url,
+    BEAVER_NAMESPACE: system.subjects.namespace,
+    BEAVER_HOME: projector.home,
+  }
+  const child = spawn(process.execPath, [entry, ...args], { cwd: system.workspace, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const written = { out: '', err: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (written.out += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (written.err += text))
+  return new Promise((resolve) => child.once('close', (exit) => resolve({ exit, ...written })))
+}
+
+type Answer = Awaited<ReturnType<typeof query>>
+const query = () => system.client.query('task', { task_id: 'reading' })
+const seen = (look: (answer: Answer) => boolean): Promise<Answer> =>
+  until(
+    'the projector has it',
+    async () => {
+      const answer = await query().catch(() => null)
+      return answer?.task.status === 'completed' && look(answer) ? answer : false
+    },
+    { everyMs: 30, withinMs: 20_000 },
+  )
+
+async function readModel(): Promise<string> {
+  const files = (await readdir(projector.home)).filter((name) => name.startsWith('projection-'))
+  return Buffer.concat(await Promise.all(files.map((name) => readFile(join(projector.home, name))))).toString('latin1')
+}
+
+describe('a text that is a blob', () => {
+  it('is erased from the server and forgotten by the read model; the chain verifies and the fold works', async () => {
+    const [result] = only(await system.events('reading'), 'tool_result_recorded')
+    const taskseq = String(result?.taskseq)
+    expect((await server.stored()).includes('Nobody may read this line.')).toBe(true)
+    expect(await readModel()).toContain('Nobody may read')
+
+    const redacted = await beaver('audit', 'redact', 'reading', '--event', taskseq, '--reason', 'A customer number.')
+    expect(redacted).toMatchObject({ exit: 0, err: '' })
+    expect(redacted.out).not.toContain('stay in the journal')
+    const after = await seen(({ redactions }) => redactions.length === 1)
+    expect(after).toMatchObject({ chain_ok: true, findings: [], redactions: [{ taskseq: Number(taskseq), reason: 'A customer number.', bytes: 'erased' }] })
+    expect((await server.stored()).includes('Nobody may read this line.')).toBe(false)
+    expect(await readModel()).not.toContain('Nobody may read')
+    const events = await system.events('reading')
+    expect(only(events, 'tool_result_recorded')).toMatchObject([{ data: { tool_name: 'read_file', success: true, content: '[redacted]' } }])
+    expect((await beaver('show', 'reading')).out).toMatch(new RegExp(`verified: .*[\\s\\S]*event ${taskseq}: redacted by .* on 20.*: A customer number\\.`))
+    const checked = await beaver('check', '--json')
+    expect(JSON.parse(checked.out)).toMatchObject({ ok: true })
+  })
+
+  it('stays erased when the same content is stored again', async () => {
+    const blobs = await natsBlobStore(system.nc, system.subjects)
+    const bytes = Buffer.from('"a text that was erased"')
+    const sha256 = createHash('sha256').update(bytes).digest('hex')
+    await blobs.put(sha256, bytes)
+    await eraseBlob(system.nc, system.subjects, sha256)
+    await (await natsBlobStore(system.nc, system.subjects)).put(sha256, bytes)
+    await expect(blobs.get(sha256)).rejects.toMatchObject({ code: 'blob_missing' })
+    expect((await server.stored()).includes('a text that was erased')).toBe(false)
+    await expect(eraseBlob(system.nc, system.subjects, sha256)).resolves.toEqual({ chunks: 0 })
+  })
+})
+
+describe('a text that is part of its record', () => {
+  it('is shown nowhere any more, and the command says that its bytes stay', async () => {
+    expect((await beaver('search', word)).out).toContain('reading')
+    const redacted = await beaver('audit', 'redact', 'reading', '--text', word, '--reason', 'The word is a secret.')
+    expect(redacted.exit).toBe(0)
+    expect(redacted.out).toMatch(/stay in the journal: the text is part of the record/)
+    const after = await seen(({ final_output: output }) => output === 'It says [redacted].')
+    expect(after).toMatchObject({ chain_ok: true, findings: [] })
+    for (const command of ['show', 'timeline', 'events'])
+      expect([command, (await beaver(command, '--json', 'reading')).out.includes(word)]).toEqual([command, false])
+    expect(JSON.parse((await beaver('check', '--json')).out)).toMatchObject({ ok: true, projection: { compared: true } })
+  })
+
+  it('can lose a second text after the first', async () => {
+    expect((await beaver('audit', 'redact', 'reading', '--text', 'It says', '--reason', 'This too.')).exit).toBe(0)
+    await seen(({ final_output: output }) => output === '[redacted] [redacted].')
+    expect((await beaver('search', 'It says')).out).not.toContain('reading')
+  })
+
+  it('cannot be redacted without a reason, from a running task, or if there is no such text', async () => {
+    expect(await beaver('audit', 'redact', 'reading', '--event', '3')).toMatchObject({ exit: 2 })
+    expect((await beaver('audit', 'redact', 'reading', '--text', 'no such text', '--reason', 'x')).err).toContain(
+      'No event of the task reading has such a text.',
+    )
+    expect((await beaver('audit', 'redact', 'nothing', '--text', 'a', '--reason', 'x')).err).toContain('There is no task')
+  })
+})
