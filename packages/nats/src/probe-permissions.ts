@@ -63,7 +63,7 @@ export function beyondRole(role: Role, subjects: Subjects): Attempt[] {
     case 'client':
       return [...always, ...writesLogs, ...daemonOnly, ...administers, answersQueries, forOthers]
     case 'operator':
-      return [...always, ...writesLogs, ...daemonOnly.filter(({ subject }) => !subject.startsWith('$JS.API.')), answersQueries]
+      return [...always, ...writesLogs, ...daemonOnly.filter(({ subject }) => !/^\$(?:JS\.API|O)\./.test(subject)), answersQueries]
     case 'projector':
       return [...always, ...writesLogs, ...daemonOnly, ...administers, forOthers, publish('submit a task', subjects.service('task.submit'))]
     case 'daemon':

@@ -8,7 +8,7 @@ const collect = (value: string, before: readonly string[] = []): readonly string
 
 export const auditCommand: CommandSpec = {
   name: 'audit',
-  usage: 'audit verify|export|redact',
+  usage: 'audit verify|export|…',
   group: 'System',
   says: 'Verify the journal against signed checkpoints, or remove a text',
   example: 'beaver audit verify --against checkpoint.txt',

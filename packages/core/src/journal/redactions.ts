@@ -22,7 +22,12 @@ export interface Redaction {
   readonly reason: string
 }
 
-/** The bytes that are read in place of a blob that was redacted. They do not have the SHA-256 that was asked for. */
+/**
+ * The bytes that are read in place of a blob that was redacted. They do not have the SHA-256 that was asked for.
+ *
+ * @example
+ * new ReplacementBytes(Buffer.from('{}')).length // => 2
+ */
 export class ReplacementBytes extends Uint8Array {}
 
 /**
@@ -67,7 +72,7 @@ export interface Replacements {
  * @example
  * const replacements = replacementsOf(blobs, systemLog)
  * await replacements.refresh()
- * replacements.of('0'.repeat(64)) // => null
+ * replacements.of('f'.repeat(64)) // => null
  */
 export function replacementsOf(blobs: Pick<BlobStore, 'get'>, log: SystemLog): Replacements {
   let known: ReadonlyMap<string, Redaction> = new Map()
