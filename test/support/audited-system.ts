@@ -61,7 +61,7 @@ export async function auditedSystem(): Promise<AuditedSystem> {
   }
 }
 
-function runBeaver(args: readonly string[], cwd: string, env: Record<string, string>): Promise<Ran> {
+export function runBeaver(args: readonly string[], cwd: string, env: Record<string, string>): Promise<Ran> {
   const child = spawn(process.execPath, [entry, ...args], {
     cwd,
     env: { PATH: process.env['PATH'] ?? '', ...compileCache, ...env },
