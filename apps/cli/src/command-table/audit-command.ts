@@ -10,7 +10,7 @@ export const auditCommand: CommandSpec = {
   name: 'audit',
   usage: 'audit verify|export|…',
   group: 'System',
-  says: 'Verify the journal against signed checkpoints, or remove a text',
+  says: 'Verify against signed checkpoints, or remove a text',
   example: 'beaver audit verify --against checkpoint.txt',
   more: 'verify checks every rule of "beaver check" and compares the journal with signed checkpoints: those in the journal, those that this home kept, and those you give. export writes the journal or some tasks with everything that somebody else needs to verify them. redact removes a text from the record of an ended task, whose chain still verifies; the bytes of a text up to 64 KiB stay in the journal, whose messages nobody can delete. The exit code of verify is 0 if nothing was found, else 1.',
   build: (command, run) =>
