@@ -24,6 +24,9 @@ export const webSearch = defineTool({
     site: z.string().optional().describe('Only pages of this host, such as filings.example.'),
     results_max: z.int().min(1).max(resultsMax).default(5).describe(`At most this many results, 1 to ${resultsMax}. Default 5.`),
   }),
+  // What it returns is the text of strangers. A call tells nobody anything, because the pages are here.
+  effects: 'reads',
+  reads: 'untrusted',
   idempotent: true,
   async run({ query, site, results_max }) {
     const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
@@ -46,6 +49,8 @@ export const webFetch = defineTool({
   name: 'web_fetch',
   description: 'Fetches one web page. Returns its URL, title, date and whole text as Markdown.',
   input: z.strictObject({ url: z.url().describe('As web_search gave it.') }),
+  effects: 'reads',
+  reads: 'untrusted',
   idempotent: true,
   async run({ url }) {
     const page = (await listed()).find((each) => each.url === url)
