@@ -3,7 +3,7 @@
 // S2. `task_key` numbers the logs in the order in which the stream first named them.
 // S3. A changed table needs a higher `schemaVersion`. Older files are built again.
 
-export const schemaVersion = 6
+export const schemaVersion = 7
 
 /** The `application_id` of a Beaver read model ("BVRM"). A file of another program is never taken for a read model. */
 export const applicationId = 0x4256524d
@@ -346,6 +346,19 @@ create table signed_checkpoints (
   primary key (sequence, record_index)
 ) strict;
 
+-- Messages of the journal that are no records. \`subject\` names one whose subject is none of Beaver's; such a message has no log.
+create table quarantine (
+  sequence integer primary key,
+  tenant text,
+  session_id text,
+  task_id text,
+  subject text,
+  reason text not null,
+  bytes integer not null,
+  sha256 text not null,
+  excerpt text not null
+) strict;
+
 -- The visible transcript: what people and the model said, and what tools answered.
 create table transcript (
   position integer primary key,
@@ -385,5 +398,6 @@ export const tableNames = [
   'tree_tiles',
   'tree_gaps',
   'signed_checkpoints',
+  'quarantine',
   'transcript',
 ] as const
