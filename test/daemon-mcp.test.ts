@@ -18,7 +18,8 @@ beforeAll(async () => {
   server = await testServer()
   folder = await mkdtemp(join(tmpdir(), 'beaver-mcp-'))
   const stub = { command: process.execPath, args: [fixture], env: { FIXTURE_DIR: folder }, permission: 'allow' }
-  system = await testSystem(server, { mcp: { stub, gone: { command: join(folder, 'no such program') } } })
+  // The tests end servers by their process ids, which are others in a sandbox.
+  system = await testSystem(server, { sandbox: 'off', mcp: { stub, gone: { command: join(folder, 'no such program') } } })
   await system.daemon({ BEAVER_WORKER_THREADS: '2' })
   system.provider.answerBy(() => say('ready?'))
   await until('the tools are offered', async () => {

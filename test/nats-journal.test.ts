@@ -1,4 +1,4 @@
-import { journalContract, systemLogContract } from '@beaver/testing'
+import { foreignMessageContract, journalContract, systemLogContract } from '@beaver/testing'
 import { connectNats, natsBlobStore, natsJournal, natsSystemLog, natsTaskQueue, subjectsOf } from '@beaver/nats'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { afterAll, expect, test } from 'vitest'
@@ -11,16 +11,24 @@ afterAll(async () => {
   await (await systemServer)?.[Symbol.asyncDispose]()
 })
 
-journalContract('natsJournal', async () => {
+async function open(namespace: string): ReturnType<Parameters<typeof journalContract>[1]> {
   const server = await testServer()
   closing.push(async () => server[Symbol.asyncDispose]())
   const nc = await connectNats({ url: server.url, name: 'contract' })
   closing.push(() => nc.drain())
-  const subjects = subjectsOf('contract')
+  const subjects = subjectsOf(namespace)
   const journal = await natsJournal(nc, subjects)
   const blobs = await natsBlobStore(nc, subjects)
-  return { journal, blobs, queue: (leaseMs) => natsTaskQueue(nc, subjects, { leaseMs, now: () => journal.now() }) }
-})
+  return {
+    journal,
+    blobs,
+    queue: (leaseMs) => natsTaskQueue(nc, subjects, { leaseMs, now: () => journal.now() }),
+    intrude: async (log, place, payload) => void (await nc.request(subjects[place](log), payload)),
+  }
+}
+
+journalContract('natsJournal', () => open('contract'))
+foreignMessageContract('natsJournal', () => open('foreign'))
 
 let namespaces = 0
 systemLogContract('natsSystemLog', async () => {

@@ -144,8 +144,8 @@ export const simMutations: readonly SimMutation[] = [
     issue: null,
     fault: 'a daemon that was stopped goes on with a task that it has lost',
     file: runtime('task-log.ts'),
-    snippet: 'else if (newestRecord(last).epoch <= this.epoch) return',
-    replacement: 'else if (newestRecord(last).epoch <= Infinity) return',
+    snippet: 'else if (newest.epoch <= this.epoch) return',
+    replacement: 'else if (newest.epoch <= Infinity) return',
   },
   {
     name: 'stale-run',

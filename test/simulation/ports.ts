@@ -34,6 +34,7 @@ export function queueOf(life: Life, { queue, scheduler }: SimServer): TaskQueue 
     acknowledge: () => life.tell(() => queue.acknowledge(of.lease)),
     giveBack: (pauseMs) => life.tell(() => queue.giveBack(of.lease, pauseMs)),
     extend: () => life.tell(() => queue.extend(of.lease)),
+    refuse: () => life.tell(() => queue.acknowledge(of.lease)),
   })
   return {
     adopt: ({ log, deliveries, lease, cause }) => deliveryOf({ log, deliveries, lease, cause, first: null }),

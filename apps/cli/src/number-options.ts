@@ -1,6 +1,13 @@
 // Reads options that are whole numbers.
 import { UsageError } from './failures.ts'
 
+/** The number of a message in the journal. */
+export function messageNumber(text: string): number {
+  const n = Number(text)
+  if (Number.isSafeInteger(n) && n > 0) return n
+  throw new UsageError(`${JSON.stringify(text)} is not the number of a message. "beaver quarantine" lists the messages with their numbers.`)
+}
+
 /**
  * Reads `--limit`: from 1 to `max`.
  *

@@ -11,5 +11,6 @@ export const presenceMessage = z.object({
 export const presenceAnswer = z.object({
   daemon: z.string().describe('The id of the daemon.'),
   tasks: z.number().optional().describe('How many tasks the daemon drives. Absent: the daemon does not say.'),
+  refused: z.number().optional().describe('How many messages the daemon could do nothing with since it started. Absent: the daemon does not say.'),
   journal_silent_ms: z.number().optional().describe('For how long the journal has not answered the daemon, in milliseconds. Absent: the daemon does not say.'),
 })

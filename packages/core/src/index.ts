@@ -116,6 +116,7 @@ export {
   type LogFaultKind,
   LogReader,
   newestRecord,
+  foreignFault,
   type OpenedEntry,
   type OpenedRecord,
   openEntry,

@@ -11,7 +11,7 @@ export interface OwnedExternalTools extends ExternalTools {
 
 /** @param taken names that no MCP tool may have */
 export async function externalToolsOf(
-  config: Pick<Config, 'mcp' | 'home'>,
+  config: Pick<Config, 'mcp' | 'home' | 'sandbox' | 'sandbox_readable'>,
   embedded: ExternalTools | null,
   taken: readonly string[],
   logger: Logger = silentLogger,
@@ -24,6 +24,7 @@ export async function externalToolsOf(
     reportFile: mcpReportFile(config.home),
     version: '0.1.0',
     reserved: taken,
+    sandbox: { mode: config.sandbox, hidden: [config.home], readable: config.sandbox_readable },
     logger,
   })
   const joined = embedded === null ? mcp : joinExternalTools([embedded, mcp])

@@ -4,7 +4,7 @@
 // S3. A stop takes no more requests, hands the tasks over, and only then ends what the tasks use.
 import type { ExternalTools } from '@beaver/agent'
 import { eventTypeOf, isTerminalTaskEvent, type LiveDelta, type Logger, type LogId, logKey, newestRecord, silentLogger } from '@beaver/core'
-import type { Subjects } from '@beaver/nats'
+import { refusedOn, type Subjects } from '@beaver/nats'
 import { type Config, configuredPolicies } from '@beaver/platform'
 import { type Daemon, type IntakePorts, loadTask, startDaemon, workspaceFolders } from '@beaver/runtime'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -83,7 +83,7 @@ class RunningSupervisor implements Supervisor {
     this.#presence = base.peers.watch(
       daemonId,
       (gone) => void base.sweep.now(gone),
-      () => ({ tasks: this.#daemon.tasks.size, journal_silent_ms: Math.round(stores.journal.silentMs) }),
+      () => ({ tasks: this.#daemon.tasks.size, refused: this.#daemon.refused() + refusedOn(nc), journal_silent_ms: Math.round(stores.journal.silentMs) }),
     )
     const { provider, model: modelName } = model.choice
     this.info = { daemon: daemonId, provider, model: modelName, skills: agents.skills.map(({ name }) => name) }
@@ -196,7 +196,8 @@ function portsOf(base: DaemonBase, { external }: DaemonWorkers) {
 /** How a task ended, read from its log, or `null` if it has not ended. */
 async function endInJournal(log: LogId, ports: Pick<Stores, 'journal' | 'blobs'>) {
   const last = await ports.journal.last(log)
-  if (last === null || !isTerminalTaskEvent(eventTypeOf(newestRecord(last)) ?? '')) return null
+  const newest = last === null ? null : newestRecord(last)
+  if (last === null || (newest !== null && !isTerminalTaskEvent(eventTypeOf(newest) ?? ''))) return null
   return (await loadTask(log, ports)).state.ended
 }
 

@@ -3,7 +3,7 @@ import type { LogId } from '@beaver/core'
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { readLast } from './direct-read.ts'
-import { findLog, taskIdEntry } from './journal-reader.ts'
+import { findLog } from './journal-reader.ts'
 import type { Subjects } from './subjects.ts'
 
 /** The log of a task, or `null` if there is none. The answer is never stale. */
@@ -21,6 +21,9 @@ export async function findTaskNear(nc: NatsConnection, subjects: Subjects, tenan
     readLast(nc, subjects.stream, subjects.taskId(tenant, task)),
     readLast(nc, subjects.stream, subjects.accepted(own)),
   ])
-  if (accepted !== null) return own
-  return claim === null ? null : { ...own, session: taskIdEntry.parse(JSON.parse(Buffer.from(claim.payload).toString())).session }
+  if (claim === null && accepted === null) return null
+  // The first message of each subject decides, and these reads give the last one. If there are both, or if a stranger's message may be
+  // the last one, the leader is asked.
+  if (claim !== null) return findTask(nc, subjects, tenant, task)
+  return own
 }

@@ -11,7 +11,7 @@ import { type Page, readPage, type StoredMessage, StreamAbsent } from './direct-
 import { findTaskNear } from './find-task.ts'
 import { lineOf } from './line.ts'
 import { StreamWaker } from './stream-waker.ts'
-import { logOf, type Subjects } from './subjects.ts'
+import type { Subjects } from './subjects.ts'
 
 /** One entry of any log, with its place in the stream. */
 export interface FeedMessage {
@@ -29,6 +29,13 @@ export interface SystemFeedMessage {
   readonly signature: string | undefined
 }
 
+/** A message of the stream that belongs to no log, because its subject is none that Beaver writes. */
+export interface StrayMessage {
+  readonly sequence: number
+  readonly subject: string
+  readonly payload: Uint8Array
+}
+
 export interface FeedBatch {
   readonly messages: readonly FeedMessage[]
   /** The entries of system logs in the same part of the stream. The list is empty if one log is followed. */
@@ -37,6 +44,7 @@ export interface FeedBatch {
   readonly stored: readonly StoredMessage[]
   /** The last sequence that was read; 0 if nothing was read. Later entries come with later batches. */
   readonly to: number
+  readonly strays: readonly StrayMessage[]
   /** Whether nothing more was stored when the batch was read. */
   readonly caughtUp: boolean
 }
@@ -80,12 +88,15 @@ export async function* followJournal(nc: NatsConnection, subjects: Subjects, { f
 function batchOf(subjects: Subjects, page: Page): FeedBatch {
   const messages: FeedMessage[] = []
   const system: SystemFeedMessage[] = []
+  const strays: StrayMessage[] = []
   for (const { sequence, subject, payload, signature } of page.messages) {
     const name = subjects.systemNameOf(subject)
     if (name !== null) system.push({ sequence, name, payload, signature })
-    else if (subjects.isEntry(subject)) messages.push({ sequence, log: logOf(subject), payload, signature })
+    const log = subjects.entryLog(subject)
+    if (log !== null) messages.push({ sequence, log, payload, signature })
+    else if (subjects.isStray(subject)) strays.push({ sequence, subject, payload })
   }
-  return { messages, system, stored: page.messages, to: page.messages.at(-1)?.sequence ?? 0, caughtUp: !page.more }
+  return { messages, system, strays, stored: page.messages, to: page.messages.at(-1)?.sequence ?? 0, caughtUp: !page.more }
 }
 
 /**

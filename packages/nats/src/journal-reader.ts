@@ -2,16 +2,16 @@
 // J1. Messages come in order, page by page. At most one page is held.
 // J2. Pages (`entries`, `tasks`) may come from any replica, so a message that was written a moment ago may be missing. All other questions
 //     go to the stream's leader, and their answers are never stale.
-import { type Entry, type LogId, type SessionId, sessionId, type TaskId } from '@beaver/core'
+import { type Entry, foreignFault, type LogId, type SessionId, sessionId, type SessionTail, type TaskId } from '@beaver/core'
 import { JetStreamApiError, JetStreamError, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
-import { type Page, readPage, StreamAbsent } from './direct-read.ts'
+import { type Page, readPage, type StoredMessage, StreamAbsent } from './direct-read.ts'
 import { signatureIn } from './publish-batch.ts'
-import { logOf, type Subjects } from './subjects.ts'
+import type { Subjects } from './subjects.ts'
 
 /** The entry that says to which session a task belongs. */
-export const taskIdEntry = z.object({ session: sessionId })
+const taskIdEntry = z.object({ session: sessionId })
 
 export interface JournalReader {
   /** The tasks of a session, in the order in which they were accepted. */
@@ -29,19 +29,17 @@ export interface JournalReader {
 export async function journalReader(nc: NatsConnection, subjects: Subjects): Promise<JournalReader> {
   const { stream } = subjects
   const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: 10_000 })
-  const newest = (tenant: string, session: SessionId): Promise<Found | null> =>
-    storedMessageOf(jsm, stream, { last_by_subj: subjects.sessionAccepted(tenant, session) })
   return {
     async *tasks(tenant, session) {
-      for await (const { subject } of messagesOf(nc, stream, subjects.sessionAccepted(tenant, session))) yield logOf(subject).task
+      for await (const found of messagesOf(nc, stream, subjects.sessionAccepted(tenant, session))) {
+        const task = acceptedBy(subjects, found)
+        if (task !== null) yield task
+      }
     },
     entries: (log) => entriesOf(nc, subjects, log),
-    first: (log) => storedMessageOf(jsm, stream, { last_by_subj: subjects.accepted(log) }),
+    first: (log) => firstEntry(jsm, subjects, log),
     last: (log) => lastEntry(jsm, subjects, log),
-    async newest(tenant, session) {
-      const last = await newest(tenant, session)
-      return last === null ? null : logOf(last.subject).task
-    },
+    newest: async (tenant, session) => (await tailOf(nc, jsm, subjects, { tenant, session })).task,
     find: (tenant, task) => findLog(jsm, subjects, tenant, task),
   }
 }
@@ -50,13 +48,66 @@ export async function journalReader(nc: NatsConnection, subjects: Subjects): Pro
 export async function findLog(jsm: JetStreamManager, subjects: Subjects, tenant: string, task: string): Promise<LogId | null> {
   const claim = await storedMessageOf(jsm, subjects.stream, { last_by_subj: subjects.taskIdClaims(tenant, task) })
   if (claim === null) return null
-  const session = claim.subject === subjects.taskId(tenant, task) ? taskIdEntry.parse(JSON.parse(Buffer.from(claim.payload).toString())).session : task
-  return { tenant, session, task } as LogId
+  const own = { tenant, session: task as string, task } as LogId
+  // Both forms are fenced by each other, so the message that was stored first decides. A later one is a stranger's.
+  const [named, accepted] = await Promise.all([subjects.taskId(tenant, task), subjects.accepted(own)].map((subject) => firstOf(jsm, subjects.stream, subject)))
+  return logClaimedBy(own, named ?? null, accepted ?? null)
 }
 
+/** The log to which an id belongs, by the entry that claims the id for another session, and by the first entry under the id's own name. */
+function logClaimedBy(own: LogId, named: Pick<Found, 'revision' | 'payload'> | null, accepted: Pick<Found, 'revision'> | null): LogId {
+  const session = named === null || (accepted !== null && accepted.revision < named.revision) ? null : sessionIn(named.payload)
+  return session === null ? own : { ...own, session }
+}
+
+function sessionIn(payload: Uint8Array): SessionId | null {
+  try {
+    return taskIdEntry.safeParse(JSON.parse(Buffer.from(payload).toString())).data?.session ?? null
+  } catch {
+    return null // It is a stranger's message.
+  }
+}
+
+/** The first entry of a log. Only one message of this subject is an entry; a stranger may have published more. Asks the stream's leader. */
+export const firstEntry = (jsm: JetStreamManager, subjects: Subjects, log: LogId): Promise<Found | null> =>
+  firstOf(jsm, subjects.stream, subjects.accepted(log))
+
+const firstOf = (jsm: JetStreamManager, stream: string, subject: string): Promise<Found | null> =>
+  storedMessageOf(jsm, stream, { seq: 1, next_by_subj: subject })
+
 /** The last entry of a log. Asks the stream's leader. */
-export const lastEntry = (jsm: JetStreamManager, subjects: Subjects, log: LogId): Promise<Entry | null> =>
-  storedMessageOf(jsm, subjects.stream, { last_by_subj: subjects.log(log) })
+export async function lastEntry(jsm: JetStreamManager, subjects: Subjects, log: LogId): Promise<Entry | null> {
+  return (await storedMessageOf(jsm, subjects.stream, { last_by_subj: subjects.events(log) })) ?? firstEntry(jsm, subjects, log)
+}
+
+/** The newest task of a session, and the revision of the last message that takes a place in the session. Asks the stream's leader. */
+export async function tailOf(nc: NatsConnection, jsm: JetStreamManager, subjects: Subjects, of: { tenant: string; session: SessionId }): Promise<SessionTail> {
+  const subject = subjects.sessionAccepted(of.tenant, of.session)
+  const last = await storedMessageOf(jsm, subjects.stream, { last_by_subj: subject })
+  if (last === null) return { task: null, revision: 0 }
+  const { revision } = last
+  let task = acceptedBy(subjects, last)
+  // Only if a stranger published it: then the newest task is further back.
+  if (task === null) for await (const found of messagesOf(nc, subjects.stream, subject)) task = acceptedBy(subjects, found) ?? task
+  return { task, revision }
+}
+
+/** The task that was accepted after `revision` in the same session; `null` if there is none. Asks the stream's leader. */
+export async function taskAfter(jsm: JetStreamManager, subjects: Subjects, { tenant, session }: LogId, revision: number): Promise<TaskId | null> {
+  for (let seq = revision + 1; ;) {
+    const found = await storedMessageOf(jsm, subjects.stream, { seq, next_by_subj: subjects.sessionAccepted(tenant, session) })
+    if (found === null) return null
+    const task = acceptedBy(subjects, found)
+    if (task !== null) return task
+    seq = found.revision + 1
+  }
+}
+
+/** The task that a message accepts; `null` if the message is a stranger's: it has no records, or is not under the subject of an entry. */
+function acceptedBy(subjects: Subjects, { subject, payload }: Found): TaskId | null {
+  const log = subjects.entryLog(subject)
+  return log === null || foreignFault({ payload }) !== null ? null : log.task
+}
 
 /** An entry, with the subject under which it was found. */
 export interface Found extends Entry {
@@ -82,9 +133,13 @@ export async function storedMessageOf(
 
 const pageMax = 500
 
-/** The entries of a log, in order. Each subject is named exactly, because for a pattern the server looks through all subjects. */
+/**
+ * The entries of a log, in order. Each subject is named exactly, because for a pattern the server looks through all subjects. The first entry is
+ * the first message of its subject; a stranger may have published more there.
+ */
 export async function* entriesOf(nc: NatsConnection, subjects: Subjects, log: LogId): AsyncGenerator<Found> {
-  yield* messagesOf(nc, subjects.stream, subjects.accepted(log))
+  const { messages } = await readPage(nc, subjects.stream, { from: 1, subject: subjects.accepted(log), messagesMax: 1 }).catch(absentIsEmpty)
+  yield* messages.slice(0, 1).map(found)
   yield* messagesOf(nc, subjects.stream, subjects.events(log))
 }
 
@@ -92,13 +147,16 @@ export async function* entriesOf(nc: NatsConnection, subjects: Subjects, log: Lo
 export async function* messagesOf(nc: NatsConnection, stream: string, subject: string): AsyncGenerator<Found> {
   for (let from = 1; ;) {
     const page = await readPage(nc, stream, { from, subject, messagesMax: pageMax }).catch(absentIsEmpty)
-    for (const found of page.messages) {
-      const { subject: foundSubject, sequence: revision, payload, time, signature } = found
-      yield { subject: foundSubject, revision, payload, timeMs: Date.parse(time), signature }
-      from = found.sequence + 1
+    for (const message of page.messages) {
+      yield found(message)
+      from = message.sequence + 1
     }
     if (!page.more) return
   }
+}
+
+function found({ subject, sequence, payload, time, signature }: StoredMessage): Found {
+  return { subject, revision: sequence, payload, timeMs: Date.parse(time), signature }
 }
 
 function absentIsEmpty(error: unknown): Page {

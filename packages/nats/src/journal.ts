@@ -8,11 +8,11 @@ import type { Acceptance, AcceptOutcome, Entry, Journal, LogId } from '@beaver/c
 import type { JetStreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { type GroupCommit, groupCommit, type WriteUnit } from './group-commit.ts'
-import { entriesOf, findLog, isNotFound, lastEntry, storedMessageOf } from './journal-reader.ts'
+import { entriesOf, findLog, firstEntry, isNotFound, lastEntry, storedMessageOf, tailOf, taskAfter } from './journal-reader.ts'
 import type { Write } from './publish-batch.ts'
 import { type ServerClock, serverClock } from './server-clock.ts'
 import { ensureJournalStream } from './stream.ts'
-import { logOf, type Subjects } from './subjects.ts'
+import type { Subjects } from './subjects.ts'
 
 export interface NatsJournal extends Journal {
   /** Resolves when each write has its outcome. */
@@ -56,15 +56,9 @@ export async function natsJournal(nc: NatsConnection, subjects: Subjects): Promi
       return by === null ? { kind: 'tail_moved' } : ({ kind: 'id_taken', by } satisfies AcceptOutcome)
     },
     find: (tenant, task) => findLog(jsm, subjects, tenant, task),
-    async sessionTail(tenant, session) {
-      const last = await storedMessageOf(jsm, subjects.stream, { last_by_subj: subjects.sessionAccepted(tenant, session) })
-      return last === null ? { task: null, revision: 0 } : { task: logOf(last.subject).task, revision: last.revision }
-    },
-    async next({ tenant, session }, acceptedRevision) {
-      const found = await storedMessageOf(jsm, subjects.stream, { seq: acceptedRevision + 1, next_by_subj: subjects.sessionAccepted(tenant, session) })
-      return found === null ? null : logOf(found.subject).task
-    },
-    first: (log) => storedMessageOf(jsm, subjects.stream, { last_by_subj: subjects.accepted(log) }),
+    sessionTail: (tenant, session) => tailOf(nc, jsm, subjects, { tenant, session }),
+    next: (log, acceptedRevision) => taskAfter(jsm, subjects, log, acceptedRevision),
+    first: (log) => firstEntry(jsm, subjects, log),
     last: (log) => lastEntry(jsm, subjects, log),
     async read(log) {
       const entries: Entry[] = []

@@ -8,6 +8,7 @@ import { presenceAnswer, presenceMessage } from '@beaver/contracts'
 import { guarded, type Logger, messageOf, pause, type Peers, type PeerState, systemClock } from '@beaver/core'
 import { type Msg, type NatsConnection, RequestError, type Subscription } from '@nats-io/nats-core'
 import { inboxOf } from './inbox.ts'
+import { isInbox, refused } from './request-guard.ts'
 import type { Subjects } from './subjects.ts'
 
 export interface NatsPeers extends Peers {
@@ -22,6 +23,8 @@ export interface NatsPeers extends Peers {
 export interface DaemonFigures {
   /** The number of tasks that it drives. */
   readonly tasks?: number | undefined
+  /** The number of messages that it could do nothing with. */
+  readonly refused?: number | undefined
   /** The time for which its journal has not answered, in milliseconds. */
   readonly journal_silent_ms?: number | undefined
 }
@@ -121,12 +124,14 @@ class DaemonWatch {
 
   #answer(question: Msg): void {
     const { self, describe } = this.#parts
+    if (question.reply === undefined || !isInbox(question.reply)) return refused(this.#parts.nc)
     question.respond(JSON.stringify({ daemon: self, ...describe() }))
   }
 
   #learn(data: Uint8Array): void {
     const said = presenceMessage.safeParse(parsed(data))
-    if (!said.success || said.data.daemon === this.#parts.self) return
+    if (!said.success) return refused(this.#parts.nc)
+    if (said.data.daemon === this.#parts.self) return
     const { daemon, leaving } = said.data
     if (leaving === true) this.#known.delete(daemon)
     else if (!this.#known.has(daemon) && this.#known.size < knownMax) {
@@ -177,7 +182,7 @@ export async function presentDaemons(nc: NatsConnection, subjects: Subjects, { w
   const subscription = nc.subscribe(inbox, {
     callback(error, message) {
       const said = error === null ? presenceAnswer.safeParse(parsed(message.data)) : null
-      if (said?.success === true) found.set(said.data.daemon, said.data)
+      if (said?.success === true && found.size < knownMax) found.set(said.data.daemon, said.data)
     },
   })
   nc.publish(subjects.presenceQuestion, '{}', { reply: inbox })

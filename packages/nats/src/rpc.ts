@@ -3,11 +3,13 @@
 // P2. If nobody serves the subject, the caller learns it at once.
 // P3. A request ends at once if the line is down or is cut: the client would only hold it back and discard it.
 // P4. An endpoint handles at most `openMax` requests at a time. It refuses each further request with the code `timeout`.
+// P5. What a stranger sends is bounded and counted (request-guard.ts).
 import { BeaverError, type ErrorCode, errorCodes, messageOf, type Problem } from '@beaver/core'
 import { type Msg, type NatsConnection, PermissionViolationError, RequestError, TimeoutError } from '@nats-io/nats-core'
 import { z } from 'zod'
 import { shownUrl } from './connect.ts'
 import { lineOf } from './line.ts'
+import { isInbox, OpenRequests, refused, requestBytesMax } from './request-guard.ts'
 
 const answer = z.discriminatedUnion('ok', [
   z.object({ ok: z.literal(true), result: z.unknown() }),
@@ -33,12 +35,15 @@ export function serve(
   handle: (request: unknown, subject: string) => Promise<unknown>,
   { openMax = openMaxDefault }: { openMax?: number } = {},
 ): { stop(): Promise<void> } {
-  let open = 0
+  const open = new OpenRequests(openMax)
   const respond = async (message: Msg): Promise<void> => {
-    open++
+    const { reply = '' } = message
+    // The caller of a request with another subject for the answer gets no answer, so it is not carried out (G1 in request-guard.ts).
+    if (reply !== '' && !isInbox(reply)) return refused(nc)
+    const begun = open.begin(message.subject)
     try {
-      if (open > openMax) throw new BeaverError('timeout', `There are too many requests at once. Try again later. This endpoint handles ${openMax} at a time.`)
-      const result = await handle(parseJson(message.data), message.subject)
+      if (typeof begun === 'string') throw new BeaverError('timeout', `There are too many requests at once. Try again later. ${begun}.`)
+      const result = await handle(requestOf(nc, message.data), message.subject)
       const text = JSON.stringify({ ok: true, result: result ?? null })
       const excess = excessOf(nc, text)
       if (excess !== null)
@@ -50,7 +55,7 @@ export function serve(
     } catch (error) {
       message.respond(JSON.stringify({ ok: false, error: describe(error) }))
     } finally {
-      open--
+      if (typeof begun === 'function') begun()
     }
   }
   // An answer that cannot be sent is lost, and the caller's wait times out.
@@ -65,11 +70,16 @@ function excessOf(nc: NatsConnection, text: string): string | null {
   return bytes <= max ? null : `has ${bytes} bytes, and the limit of this NATS server is ${max}`
 }
 
-function parseJson(data: Uint8Array): unknown {
+function requestOf(nc: NatsConnection, data: Uint8Array): unknown {
   if (data.length === 0) return {}
+  if (data.length > requestBytesMax) {
+    refused(nc)
+    throw new BeaverError('too_large', `The request has ${data.length} bytes, and the limit is ${requestBytesMax}. Put long texts into files of the workspace.`)
+  }
   try {
     return JSON.parse(Buffer.from(data).toString())
   } catch (cause) {
+    refused(nc)
     throw new BeaverError('invalid_arguments', `The request is not JSON: ${messageOf(cause)}`, { cause, problems: [{ path: '', message: 'must be JSON' }] })
   }
 }
@@ -111,11 +121,19 @@ export async function call(nc: NatsConnection, subject: string, request: unknown
     if (cause instanceof TimeoutError) throw new BeaverError('timeout', `The ${options.whom} did not answer within ${options.timeoutMs / 1000} s.`, { cause })
     throw new BeaverError('unreachable', `The ${options.whom} could not be asked: ${messageOf(cause)}`, { cause })
   }
-  const parsed = answer.safeParse(message.json())
+  const parsed = answer.safeParse(parsedAnswer(message))
   if (!parsed.success) throw new BeaverError('internal', `The ${options.whom} gave an answer of an unknown shape.`)
   if (parsed.data.ok) return parsed.data.result
   const { code, message: text, problems } = parsed.data.error
   throw new BeaverError(Object.hasOwn(errorCodes, code) ? (code as ErrorCode) : 'internal', text, { problems })
+}
+
+function parsedAnswer(message: Msg): unknown {
+  try {
+    return message.json()
+  } catch {
+    return null // Somebody else answers on this subject.
+  }
 }
 
 /** Parses a request with its schema. The error lists every problem with its path. @throws {BeaverError} `invalid_arguments` */

@@ -164,7 +164,7 @@ describe('a subject', () => {
   })
 
   it('of a system log is no entry of a task, whatever the ids of tasks are', () => {
-    expect(subjects.isEntry(subjects.system('keys'))).toBe(false)
+    expect([subjects.entryLog(subjects.system('keys')), subjects.isStray(subjects.system('keys'))]).toEqual([null, false])
     expect(subjects.systemNameOf(subjects.system('keys'))).toBe('keys')
     expect(subjects.systemNameOf(`${subjects.system('keys')}.more`)).toBeNull()
     fc.assert(fc.property(logs, (log) => subjects.systemNameOf(subjects.accepted(log)) === null))

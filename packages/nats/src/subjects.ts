@@ -5,6 +5,7 @@
 //     confine it to one tenant, and nothing of another tenant reaches it (docs/decisions/0049).
 // N4. A request names its caller in the subject, not in its content. A NATS server that lets each user publish only under its own name makes
 //     this name true.
+// N5. A log has one spelling. A subject that only decodes to the same ids belongs to no log, because strangers may publish it.
 import { hash } from 'node:crypto'
 import { BeaverError, isSystemLogName, type LogId, type SessionId, type SystemLogName } from '@beaver/core'
 
@@ -50,8 +51,12 @@ export interface Subjects {
   readonly systemLogs: string
   /** The name of the system log of a subject; `null` for every other subject. */
   systemNameOf(subject: string): SystemLogName | null
-  /** Whether a subject belongs to an entry. */
-  isEntry(subject: string): boolean
+  /** The log to which the subject of an entry belongs; `null` if it is not the one subject that Beaver gives to an entry of a log. */
+  entryLog(subject: string): LogId | null
+  /** Whether a subject of the journal stream belongs to nothing that Beaver writes. Only a stranger publishes there. */
+  isStray(subject: string): boolean
+  /** The log to which the subject of a wake belongs; `null` if it is not the one subject that Beaver gives to a wake. */
+  wakeLog(subject: string): LogId | null
   /** The first entries of all logs. Daemons take tasks from them, in the order of acceptance. */
   readonly acceptances: string
   /** The first entry of a log: the task's acceptance. It also gives the task its place in its session. */
@@ -102,9 +107,6 @@ export interface Subjects {
   liveAnySession(tenant: string, task: string): string
 }
 
-/** The number of tokens in `beaver.<namespace>.log.<tenant>.<session>.<task>.accepted`. */
-const entryTokens = 7
-
 /** The tenant whose streams have the short names. */
 const tenantDefault = 'local'
 
@@ -116,11 +118,7 @@ const tenantDefault = 'local'
  * @throws {BeaverError} `invalid_configuration`
  */
 export function subjectsOf(namespace: string, of: { readonly tenant?: string; readonly caller?: string } = {}): Subjects {
-  if (!/^[A-Za-z0-9_-]{1,32}$/.test(namespace) || namespace.includes('__')) {
-    throw new BeaverError('invalid_configuration', `The namespace ${JSON.stringify(namespace)} must be 1 to 32 letters, digits, "-" or "_", without "__".`)
-  }
-  const { tenant = tenantDefault, caller = 'anonymous' } = of
-  if (tenant === '' || caller === '') throw new BeaverError('invalid_configuration', 'The names of a tenant and of a caller must not be empty.')
+  const { tenant, caller } = checkedNames(namespace, of)
   const root = `beaver.${namespace}`
   const own = encodeToken(tenant)
   const by = encodeToken(caller)
@@ -128,6 +126,14 @@ export function subjectsOf(namespace: string, of: { readonly tenant?: string; re
   const name = `BEAVER_${fileName}`
   const session = (tenant: string, id: string): string => `${encodeToken(tenant)}.${encodeToken(id)}`
   const task = (log: LogId): string => `${session(log.tenant, log.session)}.${encodeToken(log.task)}`
+  const entryLog = (subject: string): LogId | null => {
+    const log = logOf(subject)
+    return subject === `${root}.log.${task(log)}.accepted` || subject === `${root}.log.${task(log)}.events` ? log : null
+  }
+  const systemNameOf = (subject: string): SystemLogName | null => {
+    const log = subject.startsWith(`${root}.system.${own}.`) ? subject.slice(`${root}.system.${own}.`.length) : ''
+    return isSystemLogName(log) ? log : null
+  }
   return {
     namespace,
     tenant,
@@ -143,11 +149,13 @@ export function subjectsOf(namespace: string, of: { readonly tenant?: string; re
     logs: `${root}.log.${own}.>`,
     system: (log) => `${root}.system.${own}.${log}`,
     systemLogs: `${root}.system.${own}.>`,
-    systemNameOf(subject) {
-      const log = subject.startsWith(`${root}.system.${own}.`) ? subject.slice(`${root}.system.${own}.`.length) : ''
-      return isSystemLogName(log) ? log : null
+    systemNameOf,
+    entryLog,
+    isStray: (subject) => entryLog(subject) === null && systemNameOf(subject) === null && !subject.endsWith('.id.claimed'),
+    wakeLog: (subject) => {
+      const log = logOf(subject)
+      return subject === `${root}.wake.${task(log)}` && !subject.includes('..') && !subject.endsWith('.') ? log : null
     },
-    isEntry: (subject) => subject.startsWith(`${root}.log.${own}.`) && subject.split('.').length === entryTokens,
     acceptances: `${root}.log.${own}.*.*.accepted`,
     accepted: (log) => `${root}.log.${task(log)}.accepted`,
     events: (log) => `${root}.log.${task(log)}.events`,
@@ -176,6 +184,14 @@ export function subjectsOf(namespace: string, of: { readonly tenant?: string; re
     liveAnySession: (of, id) => `${root}.live.${encodeToken(of)}.*.${encodeToken(id)}`,
     live: (log) => `${root}.live.${task(log)}`,
   }
+}
+
+function checkedNames(namespace: string, { tenant = tenantDefault, caller = 'anonymous' }: { readonly tenant?: string; readonly caller?: string }) {
+  if (!/^[A-Za-z0-9_-]{1,32}$/.test(namespace) || namespace.includes('__')) {
+    throw new BeaverError('invalid_configuration', `The namespace ${JSON.stringify(namespace)} must be 1 to 32 letters, digits, "-" or "_", without "__".`)
+  }
+  if (tenant === '' || caller === '') throw new BeaverError('invalid_configuration', 'The names of a tenant and of a caller must not be empty.')
+  return { tenant, caller }
 }
 
 /**

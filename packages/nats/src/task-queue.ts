@@ -2,18 +2,20 @@
 // wakes.
 // Q1. One write accepts and queues a task; there is no second stream that could miss it (docs/decisions/0031).
 // Q2. A new wake replaces one that no daemon has taken yet. While an older wake is under way, the newer one is delivered too.
-import { BeaverError, type Delivery, type Entry, messageOf, type TaskQueue, type Wake } from '@beaver/core'
+import { BeaverError, type Delivery, type Entry, type LogId, messageOf, type TaskQueue, type Wake } from '@beaver/core'
 import { AckPolicy, type Consumer, DeliverPolicy, type JetStreamManager, jetstream, jetstreamManager, type JsMsg } from '@nats-io/jetstream'
 import { type NatsConnection, nanos } from '@nats-io/nats-core'
 import { queueConsumer } from './permissions.ts'
 import { signatureIn } from './publish-batch.ts'
+import { refused } from './request-guard.ts'
 import { ensureWakeStream } from './stream.ts'
-import { logOf, type Subjects } from './subjects.ts'
+import type { Subjects } from './subjects.ts'
 
 type Source = 'accepted' | 'woken'
 
 const wakeMsMax = 5_000
 const triesMax = 5
+const leaseCharsMax = 1_000
 const alarmHeader = 'Nats-Scheduler'
 
 export interface TaskQueueOptions {
@@ -49,7 +51,7 @@ export async function natsTaskQueue(nc: NatsConnection, subjects: Subjects, opti
   }
 
   return {
-    adopt: (delivery) => adopted(nc, delivery),
+    adopt: (delivery) => adopted(nc, subjects, delivery),
     async *pull({ of, deliveriesMax, waitMs, signal }) {
       let stop = (): void => {}
       try {
@@ -58,7 +60,14 @@ export async function natsTaskQueue(nc: NatsConnection, subjects: Subjects, opti
         stop = () => void messages.close()
         signal.addEventListener('abort', stop, { once: true })
         if (signal.aborted) stop()
-        for await (const message of messages) yield delivery(message, of)
+        for await (const message of messages) {
+          const log = of === 'accepted' ? subjects.entryLog(message.subject) : subjects.wakeLog(message.subject)
+          if (log !== null) yield delivery(message, log, of)
+          else {
+            message.term('Beaver: the subject names no task')
+            refused(nc)
+          }
+        }
       } catch (error) {
         consumers[of] = null // Somebody may have deleted the consumer. The next pull makes it again.
         throw error
@@ -92,10 +101,10 @@ async function ensureConsumer(jsm: JetStreamManager, { stream, filter, leaseMs }
   }
 }
 
-function delivery(message: JsMsg, of: Source): Delivery {
+function delivery(message: JsMsg, log: LogId, of: Source): Delivery {
   const cause = of === 'accepted' ? 'accepted' : message.headers?.has(alarmHeader) === true ? 'alarm' : 'woken'
   return {
-    log: logOf(message.subject),
+    log,
     deliveries: message.info.deliveryCount,
     cause,
     first: of === 'accepted' ? entryOf(message) : null,
@@ -104,6 +113,7 @@ function delivery(message: JsMsg, of: Source): Delivery {
     acknowledge: () => message.ack(),
     giveBack: (pauseMs) => message.nak(pauseMs),
     extend: () => message.working(),
+    refuse: (reason) => message.term(reason),
   }
 }
 
@@ -111,9 +121,23 @@ function entryOf(message: JsMsg): Entry {
   return { revision: message.seq, payload: message.data, timeMs: Number(message.timestampNanos / 1_000_000n), signature: signatureIn(message.headers) }
 }
 
+type Described = Pick<Delivery, 'log' | 'deliveries' | 'lease' | 'cause'>
+
+/**
+ * Whether a text is the subject for answers of a delivery of this queue: `$JS.ACK.<stream>.daemons.…`, or `$JS.ACK.<domain>.<account>.<stream>.daemons.…`.
+ * Another daemon sent it, so it could be any subject.
+ */
+function isLease(lease: string, stream: string): boolean {
+  const tokens = lease.split('.')
+  if (lease.length > leaseCharsMax || tokens[0] !== '$JS' || tokens[1] !== 'ACK' || !tokens.every((token) => /^[^\s*>]+$/.test(token))) return false
+  const at = tokens.length === 9 ? 2 : 4
+  return tokens.length >= 9 && tokens[at] === stream && tokens[at + 1] === queueConsumer
+}
+
 /** Each delivery has its own subject for answers, so any connection can answer it. */
-function adopted(nc: NatsConnection, { log, deliveries, lease, cause }: Pick<Delivery, 'log' | 'deliveries' | 'lease' | 'cause'>): Delivery {
-  if (!/^\$JS\.ACK\.[^\s*>]+$/.test(lease)) throw new BeaverError('invalid_arguments', `${JSON.stringify(lease)} is not a lease of the task queue.`)
+function adopted(nc: NatsConnection, subjects: Subjects, { log, deliveries, lease, cause }: Described): Delivery {
+  if (!isLease(lease, cause === 'accepted' ? subjects.stream : subjects.wakeStream))
+    throw new BeaverError('invalid_arguments', `${JSON.stringify(lease)} is not a lease of the task queue.`)
   const tell = (what: string): void => nc.publish(lease, what)
   return {
     log,
@@ -124,5 +148,6 @@ function adopted(nc: NatsConnection, { log, deliveries, lease, cause }: Pick<Del
     acknowledge: () => tell('+ACK'),
     giveBack: (pauseMs) => tell(`-NAK ${JSON.stringify({ delay: nanos(pauseMs) })}`),
     extend: () => tell('+WPI'),
+    refuse: (reason) => tell(`+TERM ${reason}`),
   }
 }

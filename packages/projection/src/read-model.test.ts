@@ -46,7 +46,7 @@ describe('rows', () => {
     using model = openOn(stream)
     await model.apply(stream.messages)
     for (const task of ['task-team', 'task-one', 'task-flow', 'task-asks', 'task-waits']) {
-      const state = foldTask(eventsOf(stream.messages.filter((message) => message.log.task === task)))
+      const state = foldTask(eventsOf(stream.messages.filter((message) => message.log?.task === task)))
       const row = model.sql.get<{ task_key: number }>('select task_key, status, daemon, root_run_id from tasks where task_id = ?', [task])!
       expect(row).toMatchObject({ status: state.status, daemon: state.owner, root_run_id: state.rootRunId })
       for (const [runId, run] of state.runs) {

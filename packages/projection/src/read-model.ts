@@ -11,6 +11,7 @@ import {
   identityFault,
   invariant,
   type JournalLeaf,
+  type LogId,
   type OpenedRecord,
   type ReadBlob,
   type ReplacedData,
@@ -25,6 +26,7 @@ import { storeSystemMessage, type SystemMessage } from './fold/fold-system.ts'
 import { judgeCheckpoints } from './fold/fold-checkpoint.ts'
 import { growTree } from './fold/grow-tree.ts'
 import { type IncomingMessage, type JournalMessage, takeIn } from './fold/intake.ts'
+import { quarantine } from './fold/quarantine.ts'
 import { type Sql, sqlOn } from './store/sql.ts'
 import { indexedTo, indexTexts, lastText } from './store/text-index.ts'
 
@@ -202,14 +204,15 @@ function store(sql: Sql, incoming: readonly IncomingMessage[], { system, to, sto
     if (message.sequence <= sequence) continue
     sequence = message.sequence
     counts.messages++
-    const task = batch.task(message.log)
-    if (message.fault !== null) {
-      broken(task)
-      recordFinding(sql, { taskKey: task.key, sequence, taskseq: null }, message.fault)
+    const { log, fault } = message
+    if (fault !== null || log === null) {
+      storeForeign(batch, message)
       counts.findings++
+      continue
     }
+    const task = batch.task(log)
     for (const record of message.records) {
-      counts.findings += storeRecord(sql, task, message, record)
+      counts.findings += storeRecord(sql, task, { sequence, log }, record)
       counts.events++
     }
   }
@@ -222,8 +225,18 @@ function store(sql: Sql, incoming: readonly IncomingMessage[], { system, to, sto
   return { ...counts, sequence }
 }
 
+/** A message that is no record. It makes no task; a task in whose log it lies is broken. */
+function storeForeign(batch: Batch, { sequence, log, subject, payload, fault }: IncomingMessage): void {
+  const reason = fault?.message ?? ''
+  quarantine(batch.sql, { sequence, log, subject, payload, reason })
+  const task = log === null ? null : batch.knownTask(log)
+  if (task === null || fault === null) return
+  broken(task)
+  recordFinding(batch.sql, { taskKey: task.key, sequence, taskseq: null }, fault)
+}
+
 /** Returns the number of findings. */
-function storeRecord(sql: Sql, task: HeldTask, { sequence, log }: IncomingMessage, incoming: OpenedRecord): number {
+function storeRecord(sql: Sql, task: HeldTask, { sequence, log }: { sequence: number; log: LogId }, incoming: OpenedRecord): number {
   const { record, event, dataJson } = incoming
   const at = { taskKey: task.key, sequence, taskseq: record.taskseq }
   const verdict = judge(task, log, record)

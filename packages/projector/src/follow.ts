@@ -102,7 +102,13 @@ class Follower {
   /** @throws when the journal cannot be read or applied any more */
   async #followOnce(): Promise<void> {
     const { subjects, model, identity, signal } = this.#into
-    for await (const { messages, system, stored, to, caughtUp } of followJournal(this.#nc, subjects, { from: model.position() + 1, identity, signal })) {
+    for await (const { messages: entries, strays, system, stored, to, caughtUp } of followJournal(this.#nc, subjects, {
+      from: model.position() + 1,
+      identity,
+      signal,
+    })) {
+      const messages =
+        strays.length === 0 ? entries : [...entries, ...strays.map((stray) => ({ ...stray, log: null }))].toSorted((x, y) => x.sequence - y.sequence)
       let events = 0
       if (to > this.#applied) {
         ;({ sequence: this.#applied, events } = await model.apply(messages, { system, stored, to }))

@@ -6,8 +6,8 @@
 //     again and again without progress. The bounds are the rows `task` and `task_without_progress` of core's supervisors, with the
 //     configured number.
 // C4. The first claim of a retry also writes what the retry keeps of the old task, in the same write.
+// C5. A task into whose log a stranger wrote is given up: what it says cannot be trusted any more (docs/decisions/0040).
 import {
-  type BeaverError,
   type DomainEvent,
   draft,
   event,
@@ -21,6 +21,7 @@ import {
   timesWithoutProgress,
   type Usage,
 } from '@beaver/core'
+import { foreignText } from './hopeless.ts'
 import { type LoadedTask, loadTask } from './load-task.ts'
 import type { Opening } from './opened-task.ts'
 import { copiedEvents } from './retry-request.ts'
@@ -52,14 +53,18 @@ export async function claimTask(log: LogId, loaded: LoadedTask, opening: Opening
   const taskLog = new TaskLog(log, { head, revision, epoch: head.epoch + 1, opening }, ports)
   const claimed = event('task_claimed', { daemon: ports.daemonId })
   const { charged, suspects } = ownerLosses(loaded.events)
+  const strange = loaded.foreign > 0 ? foreignText(loaded.foreign) : null
   const inARow = state.ownersLost + (lostWithoutProgress(state) ? 1 : 0)
   const { ownersLostMax } = ports.limits
   const chargedTooOften = isExceeded(charged, { restartsMax: ownersLostMax })
-  if (chargedTooOften || isExceeded(inARow, { restartsMax: timesWithoutProgress * ownersLostMax })) {
-    const message = chargedTooOften
-      ? `The task lost ${charged} owners while its tools were at work. Beaver gave up on it.`
-      : `The task lost ${inARow} owners in a row without progress. Beaver gave up on it.`
-    const events = givenUp({ class: 'worker_lost', message }, { claims: Math.max(charged, inARow), usage: noUsage })
+  if (strange !== null || chargedTooOften || isExceeded(inARow, { restartsMax: timesWithoutProgress * ownersLostMax })) {
+    const message =
+      strange !== null
+        ? strange
+        : chargedTooOften
+          ? `The task lost ${charged} owners while its tools were at work. Beaver gave up on it.`
+          : `The task lost ${inARow} owners in a row without progress. Beaver gave up on it.`
+    const events = givenUp({ class: strange === null ? 'worker_lost' : 'internal', message }, { claims: Math.max(charged, inARow), usage: noUsage })
     await taskLog.appendLast([claimed, ...events].map(draft), 'Beaver gave up on the task.')
     return { kind: 'given_up', end: events.at(-1) as DomainEvent }
   }
@@ -79,10 +84,4 @@ export async function claimTask(log: LogId, loaded: LoadedTask, opening: Opening
 export function givenUp(failure: Failure, of: { readonly claims: number; readonly usage: Usage }): DomainEvent[] {
   const end = { status: 'failed', facts: { outputText: '', outputSeq: 0, tools: [] }, failure, usage: noUsage, provider: null, model: null } as const
   return [event('task_dead_lettered', { claims: of.claims }), taskEnd(end, null, of.usage)]
-}
-
-/** Whether trying again can never help: what the task would write does not fit, or its log cannot be read. */
-export function isHopeless(error: unknown): error is BeaverError {
-  const code = (error as { code?: unknown }).code
-  return code === 'too_large' || code === 'corrupt_journal'
 }

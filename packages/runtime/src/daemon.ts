@@ -7,10 +7,13 @@
 //     that daemon hands it to the owner.
 // D5. Accepted tasks for which there is no room are driven in the order in which they were accepted.
 // D6. Leases are renewed only while the journal answers.
+// D7. A message that is no record, and a task whose log does not verify, are refused for good: they are counted, and the tasks behind them
+//     in the session go on.
 import {
   type Delivery,
   type DomainEvent,
   type Entry,
+  foreignFault,
   logKey,
   type LogId,
   messageOf,
@@ -30,7 +33,9 @@ import { lookAt } from './look.ts'
 import { openedTask, type Opening } from './opened-task.ts'
 import { pastTasks } from './past-tasks.ts'
 import type { TaskPorts } from './task-ports.ts'
+import { type Refusals, refusals } from './refusals.ts'
 import { type SupervisedTask, superviseTask } from './task-supervisor.ts'
+import { tellEnd } from './tell-end.ts'
 import { waitingLine } from './waiting-line.ts'
 
 /**
@@ -61,6 +66,8 @@ export interface Daemon {
   enqueue(log: LogId, first: Entry): void
   /** Takes the delivery of a task it drives, which came to another daemon. */
   takeOver(delivery: Delivery): Exclude<HandedOn, 'gone'>
+  /** How many messages it could do nothing with. */
+  refused(): number
   /** Takes no new tasks; lets running ones finish for `graceMs`, then hands them over. */
   drain(graceMs: number): Promise<void>
 }
@@ -81,6 +88,7 @@ export function startDaemon(options: DaemonOptions): Daemon {
     open: (log, opening) => daemon.open(log, opening),
     enqueue: (log, first) => daemon.enqueue(log, first),
     takeOver: (delivery) => daemon.takeOver(delivery),
+    refused: () => daemon.refused(),
     drain: (graceMs) => daemon.drain(graceMs),
   }
 }
@@ -94,6 +102,7 @@ class DaemonSupervisor implements Daemon {
   /** Tasks that were opened here and ended before they were delivered. */
   readonly #endedEarly = new Set<string>()
   readonly #line = waitingLine()
+  readonly #refusals: Refusals
   readonly #draining = new AbortController()
   readonly #wakers = new Set<() => void>()
   #heartbeat: { cancel(): void }
@@ -101,6 +110,7 @@ class DaemonSupervisor implements Daemon {
 
   constructor(options: DaemonOptions) {
     this.#options = options
+    this.#refusals = refusals(options)
     this.#ports = { ...options, past: pastTasks(options), admissions: admissions(options.clock) }
     this.#heartbeat = this.#beatLater()
     this.#taking = Promise.all([this.#takeTasks('accepted'), this.#takeTasks('woken')])
@@ -140,6 +150,10 @@ class DaemonSupervisor implements Daemon {
     this.#heartbeat.cancel()
   }
 
+  refused(): number {
+    return this.#refusals.count
+  }
+
   get #isDraining(): boolean {
     return this.#draining.signal.aborted
   }
@@ -154,6 +168,11 @@ class DaemonSupervisor implements Daemon {
 
   #take(delivery: Delivery): void {
     const key = logKey(delivery.log)
+    const fault = delivery.first === null ? null : foreignFault(delivery.first)
+    if (fault !== null) {
+      delivery.refuse(fault)
+      return this.#refusals.add(delivery.log, `${key} ${delivery.first?.revision ?? ''}`, fault)
+    }
     const known = this.#held.get(key)
     if (known?.lease(delivery) === true) return
     if (delivery.cause === 'accepted' && this.#endedEarly.delete(key)) return delivery.acknowledge()
@@ -277,17 +296,11 @@ class DaemonSupervisor implements Daemon {
 
   async #ended(task: HeldTask, acceptedRevision: number, end: DomainEvent | null): Promise<void> {
     const { log } = task
-    if (end !== null) this.#tellEnd(log, end)
+    if (end !== null) tellEnd(this.#options, log, end)
     this.#options.onEnded(log, end)
     if (task.newest === null) this.#rememberEnded(logKey(log))
     await this.#wakeNext(log, acceptedRevision)
     task.settle()
-  }
-
-  #tellEnd(log: LogId, end: DomainEvent): void {
-    const { daemonId: daemon, logger } = this.#options
-    if (end.type === 'task_completed' || end.type === 'task_incomplete' || end.type === 'task_failed' || end.type === 'task_cancelled')
-      taskFacts.ended(logger, log, end, { daemon })
   }
 
   /** The session's next task may begin. It is woken before this one is acknowledged, so that nobody forgets it. */
@@ -297,11 +310,21 @@ class DaemonSupervisor implements Daemon {
     if (following !== null) await queue.wake({ ...log, task: following })
   }
 
-  #broken(task: HeldTask, error: unknown): void {
+  async #broken(task: HeldTask, error: unknown): Promise<void> {
     const { daemonId: daemon, logger } = this.#options
-    const fencedOff = (error as { code?: unknown }).code === 'fenced'
+    const { code } = error as { code?: unknown }
+    const fencedOff = code === 'fenced'
+    if (code === 'corrupt_journal') return this.#setAside(task, messageOf(error))
     if (!fencedOff) taskFacts.crashed(logger, task.log, { daemon, error })
     task.giveBack(fencedOff ? fencedPauseMs : pauseAfter(task))
+  }
+
+  /** Nothing can be done with a task whose log does not verify. The tasks behind it go on. */
+  async #setAside(task: HeldTask, reason: string): Promise<void> {
+    const first = await this.#options.journal.first(task.log).catch(() => null)
+    if (first !== null) await this.#wakeNext(task.log, first.revision).catch(() => {}) // The sweep wakes it later.
+    task.refuse(reason)
+    this.#refusals.add(task.log, logKey(task.log), reason)
   }
 
   /** Its delivery may have gone to another daemon: the oldest are forgotten. */

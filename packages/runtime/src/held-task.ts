@@ -83,6 +83,13 @@ export class HeldTask {
     }
   }
 
+  /** Nothing can be done with the task: its deliveries are refused for good. */
+  refuse(reason: string): void {
+    this.#done = true
+    this.#accepted?.refuse(reason)
+    this.#wake?.refuse(reason)
+  }
+
   /** Hands the task over, as soon as it is driven. */
   release(reason: string): void {
     this.#release = reason

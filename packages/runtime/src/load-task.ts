@@ -3,6 +3,7 @@ import {
   BeaverError,
   type BlobStore,
   type Entry,
+  foreignFault,
   foldTask,
   type Journal,
   type LogHead,
@@ -26,14 +27,21 @@ export interface LoadedTask {
   readonly acceptedRevision: number
   /** When calls asked for an approval, by the journal's clock: `<run> <call>`. */
   readonly askedAtMs: ReadonlyMap<string, number>
+  /** How many messages in the log are no records: somebody who is no daemon wrote them (docs/decisions/0040). */
+  readonly foreign: number
 }
 
 /** @throws {BeaverError} `corrupt_journal`, `blob_missing`, `blob_corrupt` */
 export async function loadTask(log: LogId, ports: { journal: Pick<Journal, 'last' | 'read'>; blobs: Pick<BlobStore, 'get'> }): Promise<LoadedTask> {
   // A task nobody has worked on yet is one entry: the last is the whole.
   const last = await ports.journal.last(log)
-  const whole = last !== null && splitBatch(last.payload)[0]?.taskseq === 1
+  const whole = last !== null && isWhole(last)
   return taskOf(log, last === null ? [] : whole ? [last] : await readUpTo(last, log, ports.journal), ports)
+}
+
+/** Whether an entry is the first one of its log. */
+function isWhole(entry: Entry): boolean {
+  return foreignFault(entry) === null && splitBatch(entry.payload)[0]?.taskseq === 1
 }
 
 /**
@@ -59,8 +67,8 @@ export async function taskOf(log: LogId, entries: readonly Entry[], { blobs }: {
       events.push(event)
     }
   }
-  const { head } = reader
-  return { events, state: foldTask(events), head, revision: revisionAfter(entries), acceptedRevision: entries[0]?.revision ?? 0, askedAtMs }
+  const { head, foreign } = reader
+  return { events, state: foldTask(events), head, revision: revisionAfter(entries), acceptedRevision: entries[0]?.revision ?? 0, askedAtMs, foreign }
 }
 
 /** The events of one run, in order. */

@@ -1,7 +1,9 @@
 // Looks at a task and says what is to be done with it. It writes nothing.
 // L1. A task starts after the task before it in its session has ended (D-47).
 // L2. A task that waits is left alone until its time has come, until somebody wakes it, or until something is written to its log (D-64).
+// L3. A task whose log does not verify never goes on, so it does not hold up the tasks behind it.
 import { type BlobStore, type Delivery, eventTypeOf, isTerminalTaskEvent, type Journal, type LogId, newestRecord, type TaskId } from '@beaver/core'
+import { isHopeless } from './hopeless.ts'
 import { type LoadedTask, loadTask } from './load-task.ts'
 
 export type Look =
@@ -27,7 +29,7 @@ export async function lookAt(log: LogId, cause: Delivery['cause'], known: Loaded
   if (state.ended !== null) return { kind: 'ended', loaded }
   const previous = state.submitted.previous_task_id
   // A task that was claimed once had its turn.
-  if (previous !== null && head.epoch === 0 && !(await hasEnded({ ...log, task: previous }, ports))) return { kind: 'follows', previous }
+  if (previous !== null && head.epoch === 0 && !(await hasEnded({ ...log, task: previous }, cause, ports))) return { kind: 'follows', previous }
   if (state.suspended !== null && state.cancelReason === null && cause !== 'alarm') {
     const delayMs = Date.parse(state.suspended.until) - ports.journal.now()
     if (delayMs > 0) return { kind: 'waits', delayMs }
@@ -35,7 +37,18 @@ export async function lookAt(log: LogId, cause: Delivery['cause'], known: Loaded
   return { kind: 'due', loaded }
 }
 
-async function hasEnded(log: LogId, { journal }: LookPorts): Promise<boolean> {
-  const last = await journal.last(log)
-  return last === null || isTerminalTaskEvent(eventTypeOf(newestRecord(last)) ?? '')
+async function hasEnded(log: LogId, cause: Delivery['cause'], ports: LookPorts): Promise<boolean> {
+  const last = await ports.journal.last(log)
+  if (last === null) return true
+  const newest = newestRecord(last)
+  if (newest !== null && isTerminalTaskEvent(eventTypeOf(newest) ?? '')) return true
+  // The whole log is read only if there is a reason: a stranger wrote to it, or somebody woke this task although the earlier one has no end.
+  if (newest !== null && cause === 'accepted') return false
+  try {
+    const { state } = await loadTask(log, ports)
+    return state.submitted === null || state.ended !== null
+  } catch (error) {
+    if (isHopeless(error)) return true // L3
+    throw error
+  }
 }

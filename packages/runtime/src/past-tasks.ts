@@ -2,7 +2,18 @@
 // P1. An ended task never changes, so it is read once. The tasks that were used last are kept: at most `tasksMax` tasks and `charsMax`
 //     characters.
 // P2. How an earlier task is read is defined in @beaver/core (past-task.ts).
-import { type BlobStore, exchangeOf, historyBound, type Journal, type LogId, logKey, type PastExchange, type PastTask, readPastTask } from '@beaver/core'
+import {
+  BeaverError,
+  type BlobStore,
+  exchangeOf,
+  historyBound,
+  type Journal,
+  type LogId,
+  logKey,
+  type PastExchange,
+  type PastTask,
+  readPastTask,
+} from '@beaver/core'
 import type { Workflow } from '@beaver/workflows'
 
 export interface KeptTask extends PastExchange {
@@ -11,7 +22,7 @@ export interface KeptTask extends PastExchange {
 }
 
 export interface PastTasks {
-  /** `null`: there is no such log. @throws {BeaverError} `corrupt_journal`, `blob_missing`, `blob_corrupt` */
+  /** `null`: there is no such log, or it does not verify. @throws {BeaverError} `blob_missing`, `blob_corrupt` */
   read(log: LogId): Promise<KeptTask | null>
 }
 
@@ -49,13 +60,19 @@ export function pastTasks(ports: PastTaskPorts, { tasksMax = 10_000, charsMax = 
         kept.set(key, known)
         return known
       }
-      const past = await readPastTask(log, ports.journal, ports.blobs)
+      const past = await readPastTask(log, ports.journal, ports.blobs).catch(unverifiedIsNone)
       if (past === null) return null
       const task = keptOf(past, ports)
       if (past.end !== null) keep(key, task)
       return task
     },
   }
+}
+
+/** What does not verify is told to no model, and holds up no later task of the session. */
+function unverifiedIsNone(error: unknown): null {
+  if (error instanceof BeaverError && error.code === 'corrupt_journal') return null
+  throw error
 }
 
 function keptOf(past: PastTask, { findWorkflow }: PastTaskPorts): KeptTask {

@@ -2,7 +2,7 @@
 // O1. At most one append is under way. Events that come meanwhile, or in the same callback of the event loop, go with the next append.
 // O2. Events keep the order in which they were given.
 // O3. The first append that is refused means that another daemon owns the task. Everything that waits is rejected with `fenced`, and the
-//     signal `fenced` aborts.
+//     signal `fenced` aborts. If the refusal comes from a message that is no record, they are rejected with `corrupt_journal`.
 // O4. A blob is stored before the event that refers to it.
 // O5. Nothing follows the events of `appendLast`.
 // O6. Events that are given together are stored together, whatever their size: if one entry is too small, one append writes several.
@@ -24,6 +24,7 @@ import {
   sealer,
   newestRecord,
 } from '@beaver/core'
+import { foreignMessage } from './hopeless.ts'
 import type { Opening } from './opened-task.ts'
 
 export interface TaskLogPorts {
@@ -152,13 +153,15 @@ export class TaskLog {
 
   /**
    * Resolves when the log ends with what this daemon wrote: the task is still ours. A journal that does not answer is asked until it does.
-   * @throws {BeaverError} `fenced` when another daemon has taken the task over
+   * @throws {BeaverError} `fenced` when another daemon has taken the task over; `corrupt_journal` when a stranger wrote into the log
    */
   async stillOurs(): Promise<void> {
     while (!this.#fenced.signal.aborted) {
       const last = await this.#ports.journal.last(this.log).catch(() => null)
+      const newest = last === null ? null : newestRecord(last)
       if (last === null) await pause(this.#ports.clock, unansweredMs, this.#fenced.signal)
-      else if (newestRecord(last).epoch <= this.epoch) return
+      else if (newest === null) this.#giveUp(foreignMessage(this.log, last.revision), [])
+      else if (newest.epoch <= this.epoch) return
       else this.close('Another daemon owns the task now.')
     }
     return this.fail()
@@ -187,7 +190,7 @@ export class TaskLog {
       try {
         for (const blob of blobs) await this.#ports.blobs.put(blob.sha256, blob.bytes)
         const outcome = await (this.#opening?.write(payloads) ?? this.#ports.journal.append({ log: this.log, expectedRevision: this.#revision, payloads }))
-        if (outcome.kind === 'fenced') throw new BeaverError('fenced', `Another daemon owns the task ${this.log.task} now.`)
+        if (outcome.kind === 'fenced') throw await this.#refusal()
         this.#opening = null
         this.#head = head
         this.#revision = outcome.revision
@@ -226,6 +229,13 @@ export class TaskLog {
       }
     } while (this.#waiting.length > 0 && entries.length < 2)
     return { taken, payloads: entries.map(joinBatch), blobs, head }
+  }
+
+  /** Why the journal refused an append: a stranger wrote into the log, or another daemon owns the task. */
+  async #refusal(): Promise<BeaverError> {
+    const last = this.#opening === null ? await this.#ports.journal.last(this.log).catch(() => null) : null
+    if (last !== null && newestRecord(last) === null) return foreignMessage(this.log, last.revision)
+    return new BeaverError('fenced', `Another daemon owns the task ${this.log.task} now.`)
   }
 
   #giveUp(error: Error, taken: readonly Waiting[]): void {

@@ -7,7 +7,8 @@
 // K4. If the events of a task can never be written, the task ends at once with the reason.
 import { type Asker, BeaverError, type DomainEvent, draft, drafted, event, type LogId, messageOf, newestRecord, taskFacts } from '@beaver/core'
 import { type ActorRefFrom, createActor } from 'xstate'
-import { type ClaimedTask, givenUp, isHopeless } from './claim-task.ts'
+import { type ClaimedTask, givenUp } from './claim-task.ts'
+import { isHopeless } from './hopeless.ts'
 import { type LoadedTask, loadTask } from './load-task.ts'
 import { Settler } from './settler.ts'
 import { seemsToWait, type Suspension, suspensionOf } from './suspension.ts'
@@ -230,7 +231,9 @@ class TaskSupervisor implements SupervisedTask {
     try {
       const last = await this.#ports.journal.last(this.log)
       if (last === null) return 'lost'
-      const { epoch, source } = newestRecord(last)
+      const newest = newestRecord(last)
+      if (newest === null) return 'lost' // A stranger wrote last. The next claim ends the task.
+      const { epoch, source } = newest
       return epoch >= this.#taskLog.epoch && source !== this.#ports.source ? 'overtaken' : 'lost'
     } catch {
       return 'overtaken'

@@ -1,3 +1,4 @@
+export { foreignMessageContract } from './foreign-message-contract.ts'
 export { journalContract, type JournalUnderTest } from './journal-contract.ts'
 export { rootSpec, toolSpec, workerSpec } from './loop-specs.ts'
 export { type MemoryHost, memoryHost, type MemoryHostOptions } from './memory-host.ts'

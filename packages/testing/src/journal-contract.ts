@@ -8,16 +8,20 @@ export interface JournalUnderTest {
   readonly blobs: BlobStore
   /** A queue with this lease, over the same journal. */
   queue(leaseMs: number): Promise<TaskQueue>
+  /** Stores a message under the subject of a log's first entry (`accepted`) or of its later entries (`events`), without a fence. */
+  intrude(log: LogId, place: 'accepted' | 'events', payload: Uint8Array): Promise<void>
 }
 
 let logs = 0
 /** A log that is not used yet, in a new session unless one is named. */
-const freshLog = (session?: string): LogId => {
+export const freshLog = (session?: string): LogId => {
   logs++
   return { tenant: 'local', session: session ?? `会话 web:${logs}.*>`, task: `task ${logs} \u{1F9AB}` } as LogId
 }
-const bytes = (text: string): Uint8Array => Buffer.from(text)
-const textOf = (payload: Uint8Array): string => Buffer.from(payload).toString()
+const wireRecord = { specversion: '1.0', id: 'i', source: 's', subject: 't', type: 'test', time: '', taskseq: 1, epoch: 0, prevhash: '', hash: '' }
+/** A batch of one record with this text. */
+export const bytes = (text: string): Uint8Array => Buffer.from(JSON.stringify([{ ...wireRecord, data: text }]))
+export const textOf = (payload: Uint8Array): string => (JSON.parse(Buffer.from(payload).toString()) as { data: string }[])[0]?.data ?? ''
 
 /** @param open opens the parts under test; it is called once, before the first test */
 export function journalContract(name: string, open: () => Promise<JournalUnderTest>): void {
@@ -295,7 +299,7 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
   })
 }
 
-async function deliveryOf(queue: TaskQueue, log: LogId, of: 'accepted' | 'woken' = 'accepted'): Promise<Delivery> {
+export async function deliveryOf(queue: TaskQueue, log: LogId, of: 'accepted' | 'woken' = 'accepted'): Promise<Delivery> {
   const stop = AbortSignal.timeout(10_000)
   while (!stop.aborted) {
     for await (const delivery of queue.pull({ of, deliveriesMax: 1, waitMs: 1_000, signal: stop })) {

@@ -1,8 +1,17 @@
 import { systemClock } from '@beaver/core'
-import { journalContract } from './journal-contract.ts'
+import { foreignMessageContract } from './foreign-message-contract.ts'
+import { journalContract, type JournalUnderTest } from './journal-contract.ts'
 import { memoryBlobStore, memoryJournal } from './memory-journal.ts'
 
-journalContract('memoryJournal', async () => {
+async function open(): Promise<JournalUnderTest> {
   const journal = memoryJournal()
-  return { journal, blobs: memoryBlobStore(), queue: async (leaseMs) => journal.queue({ leaseMs, clock: systemClock }) }
-})
+  return {
+    journal,
+    blobs: memoryBlobStore(),
+    queue: async (leaseMs) => journal.queue({ leaseMs, clock: systemClock }),
+    intrude: async (...message) => journal.intrude(...message),
+  }
+}
+
+journalContract('memoryJournal', open)
+foreignMessageContract('memoryJournal', open)

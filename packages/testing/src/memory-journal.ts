@@ -18,6 +18,8 @@ import {
 export interface MemoryJournal extends Journal {
   /** The queue from which daemons take tasks. */
   queue(options: { leaseMs: number; clock: Clock }): TaskQueue
+  /** Stores a message as a stranger would: without a fence, as the first entry of a log (`accepted`) or as a later one (`events`). */
+  intrude(log: LogId, place: 'accepted' | 'events', payload: Uint8Array): void
 }
 
 interface Queued {
@@ -37,7 +39,7 @@ const nameKeptMs = 5_000
 export function memoryJournal({ clock: ownClock = systemClock }: { clock?: Clock } = {}): MemoryJournal {
   const logs = new Map<string, Entry[]>()
   /** The accepted tasks of each session, in order. */
-  const sessions = new Map<string, { readonly log: LogId; readonly revision: number }[]>()
+  const sessions = new Map<string, { readonly log: LogId; readonly revision: number; readonly foreign: boolean }[]>()
   const ids = new Map<string, LogId>()
   const accepted = new Set<string>()
   const queued = { accepted: new Map<string, Queued>(), woken: new Map<string, Queued>() }
@@ -79,18 +81,31 @@ export function memoryJournal({ clock: ownClock = systemClock }: { clock?: Clock
       accepted.add(logKey(log))
       const [first] = entriesOf(log) as [Entry]
       ids.set(keyOf(log.tenant, log.task), log)
-      sessions.set(keyOf(log.tenant, log.session), [...session, { log, revision: first.revision }])
+      sessions.set(keyOf(log.tenant, log.session), [...session, { log, revision: first.revision, foreign: false }])
       queued.accepted.set(logKey(log), { key: logKey(log), log, cause: 'accepted', first, deliveries: 0, dueAt: 0 })
       arrived()
       return { kind: 'accepted', acceptedRevision: first.revision, revision: revisionAfter(entriesOf(log)) }
     },
     find: async (tenant, task) => ids.get(keyOf(tenant, task)) ?? null,
     async sessionTail(tenant, session) {
-      const last = sessions.get(keyOf(tenant, session))?.at(-1)
-      return last === undefined ? { task: null, revision: 0 } : { task: last.log.task, revision: last.revision }
+      const all = sessions.get(keyOf(tenant, session)) ?? []
+      return { task: all.findLast(({ foreign }) => !foreign)?.log.task ?? null, revision: all.at(-1)?.revision ?? 0 }
     },
     async next({ tenant, session }, acceptedRevision) {
-      return sessions.get(keyOf(tenant, session))?.find(({ revision }) => revision > acceptedRevision)?.log.task ?? null
+      return sessions.get(keyOf(tenant, session))?.find(({ revision, foreign }) => revision > acceptedRevision && !foreign)?.log.task ?? null
+    },
+    intrude(log, place, payload) {
+      const entry: Entry = { revision: ++sequence, payload, timeMs: ownClock.now() }
+      if (place === 'events' || !accepted.has(logKey(log))) logs.set(logKey(log), [...entriesOf(log), entry])
+      if (place === 'events') return
+      accepted.add(logKey(log))
+      const id = keyOf(log.tenant, log.task)
+      if (!ids.has(id)) ids.set(id, log)
+      const session = keyOf(log.tenant, log.session)
+      sessions.set(session, [...(sessions.get(session) ?? []), { log, revision: entry.revision, foreign: true }])
+      const key = `foreign ${entry.revision}`
+      queued.accepted.set(key, { key, log, cause: 'accepted', first: entry, deliveries: 0, dueAt: 0 })
+      arrived()
     },
     first: async (log) => entriesOf(log)[0] ?? null,
     last: async (log) => entriesOf(log).at(-1) ?? null,
@@ -98,13 +113,14 @@ export function memoryJournal({ clock: ownClock = systemClock }: { clock?: Clock
     now: () => ownClock.now(),
     entryBytesMax,
     queue({ leaseMs, clock }) {
-      const lifeOf = (of: Map<string, Queued>, task: Queued): Pick<Delivery, 'acknowledge' | 'giveBack' | 'extend'> => ({
+      const lifeOf = (of: Map<string, Queued>, task: Queued): Pick<Delivery, 'acknowledge' | 'giveBack' | 'extend' | 'refuse'> => ({
         acknowledge: () => void of.delete(task.key),
         giveBack(pauseMs) {
           task.dueAt = clock.now() + pauseMs
           arrived()
         },
         extend: () => void (task.dueAt = clock.now() + leaseMs),
+        refuse: () => void of.delete(task.key),
       })
       const deliveryOf = (of: Map<string, Queued>, task: Queued): Delivery => {
         const { log, cause, first, deliveries, key } = task

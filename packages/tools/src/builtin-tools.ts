@@ -15,7 +15,12 @@ import { webSearch } from './web/web-search.ts'
 import { writeFile } from './files/write-file.ts'
 
 /** Tools that are switched off are left out. */
-export function builtinTools({ webSearch: search, webFetch: fetch, runCommand: command }: BuiltinToolOptions = defaultBuiltinToolOptions): readonly Tool[] {
+export function builtinTools({
+  webSearch: search,
+  webFetch: fetch,
+  runCommand: command,
+  sandbox,
+}: BuiltinToolOptions = defaultBuiltinToolOptions): readonly Tool[] {
   return [
     listFiles,
     readFile,
@@ -24,7 +29,7 @@ export function builtinTools({ webSearch: search, webFetch: fetch, runCommand: c
     recountFiles,
     webFetch(fetch),
     ...(search === null ? [] : [webSearch(search)]),
-    ...(command.enabled ? [runCommand(command)] : []),
+    ...(command.enabled ? [runCommand(command, sandbox)] : []),
     echo,
     memory,
     sessionSearch,

@@ -56,7 +56,7 @@ export interface Toolset extends ToolCatalog {
 
 /** @throws {BeaverError} `invalid_configuration` */
 export async function loadToolset(places: ToolsetPlaces): Promise<Toolset> {
-  const { tools: loaded, diagnostics: ofTools } = await loadTools(builtinTools(places.builtin), places.tools)
+  const { tools: loaded, diagnostics: ofTools } = await loadTools(builtinTools(places.builtin), places.tools, places.builtin?.sandbox)
   const external = places.external ?? []
   const twice = external.find(({ name }) => loaded.some((tool) => tool.name === name))
   if (twice !== undefined)

@@ -1,4 +1,5 @@
-// The settings of the built-in tools. Plain data: they are sent to every worker thread.
+// The settings of the built-in tools, and of the sandbox. Plain data: they are sent to every worker thread.
+import type { SandboxMode, SandboxOptions } from '@beaver/agent/tool-kit'
 
 export interface BuiltinToolOptions {
   /** `null`: web_search is not offered. */
@@ -12,27 +13,58 @@ export interface BuiltinToolOptions {
     readonly timeoutMs: number
   }
   /** If it is not enabled, run_command is not offered. */
-  readonly runCommand: { readonly enabled: boolean; readonly timeoutMs: number; readonly outputBytesMax: number }
+  readonly runCommand: {
+    readonly enabled: boolean
+    readonly timeoutMs: number
+    readonly outputBytesMax: number
+    /** The commands that get a network in a sandbox, as patterns of the whole command line. `*` matches any characters. */
+    readonly network: readonly string[]
+  }
+  /** What confines commands, and the processes of your own tools. */
+  readonly sandbox: SandboxOptions
 }
 
 /** The values of an empty configuration. */
 export const defaultBuiltinToolOptions: BuiltinToolOptions = {
   webSearch: null,
   webFetch: { privateHosts: [], bytesMax: 2_097_152, timeoutMs: 20_000 },
-  runCommand: { enabled: false, timeoutMs: 30_000, outputBytesMax: 65_536 },
+  runCommand: { enabled: false, timeoutMs: 30_000, outputBytesMax: 65_536, network: [] },
+  sandbox: { mode: 'auto', hidden: [], readable: [] },
 }
 
 /** The keys of the configuration for built-in tools. */
 export interface BuiltinToolConfig {
   readonly web_search?: { readonly url: string; readonly timeout_ms: number } | undefined
   readonly web_fetch: { readonly private_hosts: readonly string[]; readonly bytes_max: number; readonly timeout_ms: number }
-  readonly run_command: { readonly enabled: boolean; readonly timeout_ms: number; readonly output_bytes_max: number }
+  readonly run_command: {
+    readonly enabled: boolean
+    readonly timeout_ms: number
+    readonly output_bytes_max: number
+    readonly network?: readonly string[] | undefined
+  }
+  readonly sandbox?: SandboxMode | undefined
+  readonly sandbox_readable?: readonly string[] | undefined
+  /** The home of Beaver, which no confined program sees. */
+  readonly home?: string | undefined
 }
 
-export function builtinToolOptions({ web_search, web_fetch, run_command }: BuiltinToolConfig): BuiltinToolOptions {
+export function builtinToolOptions({
+  web_search,
+  web_fetch,
+  run_command,
+  sandbox = 'auto',
+  sandbox_readable = [],
+  home,
+}: BuiltinToolConfig): BuiltinToolOptions {
   return {
     webSearch: web_search === undefined ? null : { url: web_search.url, timeoutMs: web_search.timeout_ms },
     webFetch: { privateHosts: web_fetch.private_hosts, bytesMax: web_fetch.bytes_max, timeoutMs: web_fetch.timeout_ms },
-    runCommand: { enabled: run_command.enabled, timeoutMs: run_command.timeout_ms, outputBytesMax: run_command.output_bytes_max },
+    runCommand: {
+      enabled: run_command.enabled,
+      timeoutMs: run_command.timeout_ms,
+      outputBytesMax: run_command.output_bytes_max,
+      network: run_command.network ?? [],
+    },
+    sandbox: { mode: sandbox, hidden: home === undefined ? [] : [home], readable: sandbox_readable },
   }
 }

@@ -2,9 +2,9 @@
 import { Argument, Option } from 'commander'
 import type { ArchiveOptions } from '../commands/archive.ts'
 import type { McpServeOptions } from '../commands/mcp.ts'
-import { portNumber } from '../number-options.ts'
+import { messageNumber, portNumber } from '../number-options.ts'
 import { auditCommand } from './audit-command.ts'
-import { type CommandSpec, json } from './command-spec.ts'
+import { type CommandSpec, json, limit } from './command-spec.ts'
 import { trustCommand } from './trust-command.ts'
 
 export const systemCommands: readonly CommandSpec[] = [
@@ -43,6 +43,22 @@ export const systemCommands: readonly CommandSpec[] = [
         .action((options: object) => run(async (globals) => (await import('../commands/check.ts')).check(options, globals))),
   },
   auditCommand,
+  {
+    name: 'quarantine',
+    usage: 'quarantine [message]',
+    group: 'System',
+    says: 'List or show messages in the journal that are no records',
+    example: 'beaver quarantine 4711',
+    more: 'Somebody who is no daemon published them. Beaver sets them aside; the journal keeps them.',
+    build: (command, run) =>
+      command
+        .argument('[message]', 'the number of the message in the journal', messageNumber)
+        .addOption(limit('messages (default 20)', 200))
+        .addOption(json('print the answer as JSON'))
+        .action((message: number | undefined, options: object) =>
+          run(async (globals) => (await import('../commands/quarantine.ts')).quarantine(message, options, globals)),
+        ),
+  },
   {
     name: 'export',
     usage: 'export',

@@ -93,7 +93,9 @@ const logOf = ({ tenant, session_id: session, task_id: task }: TaskSummary): Log
 
 function headOf(task: TaskSummary, last: Parameters<typeof newestRecord>[0] | null): Head {
   if (last === null) throw new BeaverError('corrupt_journal', `The read model has the task ${task.task_id}, and the journal does not.`)
-  const { taskseq, hash } = newestRecord(last)
+  const newest = newestRecord(last)
+  if (newest === null) throw new BeaverError('corrupt_journal', `The log of the task ${task.task_id} ends with a message that is no record.`)
+  const { taskseq, hash } = newest
   return { log: logOf(task), taskseq, hash }
 }
 

@@ -83,7 +83,8 @@ async function logOf({ nc, subjects, tenant }: Connection, taskId: string): Prom
   const log = await findLog(nc, subjects, tenant, taskId)
   if (log === null) throw new BeaverError('not_found', `There is no task ${JSON.stringify(taskId)}. "beaver tasks" lists the tasks.`)
   const last = await (await journalReader(nc, subjects)).last(log)
-  if (last === null || !isTerminalTaskEvent(eventTypeOf(newestRecord(last)) ?? ''))
+  const newest = last === null ? null : newestRecord(last)
+  if (newest === null || !isTerminalTaskEvent(eventTypeOf(newest) ?? ''))
     throw new BeaverError('conflict', `The task ${log.task} has not ended. Cancel it first, or wait: a text of a running task is still in use.`)
   return log
 }

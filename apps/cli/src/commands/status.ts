@@ -72,15 +72,20 @@ export function statusLines(report: SystemReport, { screen, now, wrong }: { scre
 
 function daemonLines({ daemons, daemon }: SystemReport): string[] {
   if (daemons.length === 0) return [daemon.kind === 'answered' ? `${daemon.value.daemon}  ${counted(daemon.value.tasks, 'task')}` : 'none']
-  return daemons.map(({ daemon: id, tasks, journal_silent_ms: silent = 0 }) =>
-    [id, tasks === undefined ? 'there' : counted(tasks, 'task'), ...(silent > 2_000 ? [`journal silent for ${duration(silent)}`] : [])].join('  '),
+  return daemons.map(({ daemon: id, tasks, refused = 0, journal_silent_ms: silent = 0 }) =>
+    [
+      id,
+      tasks === undefined ? 'there' : counted(tasks, 'task'),
+      ...(refused > 0 ? [`${counted(refused, 'message')} refused`] : []),
+      ...(silent > 2_000 ? [`journal silent for ${duration(silent)}`] : []),
+    ].join('  '),
   )
 }
 
 function projectorLine({ projector }: SystemReport): string {
   if (projector.kind === 'unanswered') return 'away'
-  const { events, behind, findings } = projector.value
-  return `${counted(events, 'event')}, ${(behind ?? 0) <= 1 ? 'up to date' : `${count(behind ?? 0)} behind`}, ${counted(findings, 'finding')}`
+  const { events, behind, findings, quarantined } = projector.value
+  return `${counted(events, 'event')}, ${(behind ?? 0) <= 1 ? 'up to date' : `${count(behind ?? 0)} behind`}, ${counted(findings, 'finding')}${quarantined === 0 ? '' : `, ${counted(quarantined, 'message')} in quarantine`}`
 }
 
 function tasksLine({ projector }: SystemReport, { style }: Screen): string {

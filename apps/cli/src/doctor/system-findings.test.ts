@@ -16,6 +16,7 @@ const projection: ProjectorStatus = {
   by_status: { completed: 7 },
   waiting: 0,
   findings: 0,
+  quarantined: 0,
   texts_behind: 0,
   schema_version: 1,
   checkpoints: { last: null, faults: [], targets: [] },

@@ -72,6 +72,13 @@ function checkDaemons({ daemons, daemon, look }: SystemReport): Finding {
     const driven = daemons.some(({ tasks }) => tasks !== undefined) ? daemons.reduce((sum, { tasks = 0 }) => sum + tasks, 0) : daemon.value.tasks
     const who = daemons.length > 1 ? `${counted(daemons.length, 'daemon')} answer` : `${daemon.value.daemon} answers`
     const says = `${who}: ${name}, ${counted(driven, 'task')} at work, ${counted(skills.length, 'skill')}`
+    const refused = daemons.reduce((sum, { refused: n = 0 }) => sum + n, 0)
+    if (silent.length === 0 && refused > 0)
+      return warn(
+        'daemon',
+        `${says}; ${counted(refused, 'message')} refused that nobody can use`,
+        'A client may have another version, or a stranger publishes on the subjects of Beaver. Read logs/supervisor.log.',
+      )
     if (silent.length === 0) return ok('daemon', says)
     const names = silent.map(({ daemon: id, journal_silent_ms: ms = 0 }) => `the journal has not answered ${id} for ${duration(ms)}`)
     return warn('daemon', `${says}; ${names.join('; ')}`, 'The daemon accepts no requests until the journal answers. Check its connection to NATS.')
@@ -99,6 +106,12 @@ function checkProjector({ projector, look }: SystemReport, now: number): Finding
       'projector',
       `${says}; ${counted(status.tasks_broken, 'task')} with a broken record`,
       'Somebody changed the journal. Show the tasks with "beaver show <task>".',
+    )
+  if (status.quarantined > 0)
+    return fail(
+      'projector',
+      `${says}; ${counted(status.quarantined, 'message')} in quarantine, which ${status.quarantined === 1 ? 'is no record' : 'are no records'}`,
+      'Somebody who is no daemon can write to the journal. Show the messages with "beaver quarantine", and check who may publish on its subjects.',
     )
   const { fault, behind_since: since } = status
   if (fault !== null && (fault.code === 'stream_missing' || fault.code === 'stream_recreated') && look.kind !== 'unknown')

@@ -8,6 +8,7 @@ import type { LoadDiagnostic } from '../load-diagnostic.ts'
 import { inCell } from './cell/in-cell.ts'
 import { toolNamePattern } from './definition-fault.ts'
 import { exportedTools, moduleUrl } from './exported-tools.ts'
+import { noSandbox, type SandboxOptions } from './sandbox/sandbox.ts'
 import type { Tool } from './tool.ts'
 
 /** The tools, and what was wrong with modules. */
@@ -24,7 +25,7 @@ export interface LoadedTools {
  * tools.map(({ name }) => name) // => ['days_between']
  * diagnostics // => []
  */
-export async function loadTools(builtin: readonly Tool[], files: readonly string[]): Promise<LoadedTools> {
+export async function loadTools(builtin: readonly Tool[], files: readonly string[], sandbox: SandboxOptions = noSandbox): Promise<LoadedTools> {
   const tools = new Map(builtin.map((tool) => [tool.name, tool]))
   const own = new Map<string, string>()
   const diagnostics: LoadDiagnostic[] = []
@@ -49,7 +50,7 @@ export async function loadTools(builtin: readonly Tool[], files: readonly string
         continue
       }
       if (tools.has(tool.name)) tell('warning', `The tool ${tool.name} replaces the built-in tool.`)
-      tools.set(tool.name, inCell(tool, moduleUrl(file)))
+      tools.set(tool.name, inCell(tool, moduleUrl(file), sandbox))
       own.set(tool.name, file)
     }
   }

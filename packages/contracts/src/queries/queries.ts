@@ -6,6 +6,7 @@ import { audit } from './audit.ts'
 import { events } from './events.ts'
 import { openTasks } from './open-tasks.ts'
 import { proof } from './proof.ts'
+import { quarantine } from './quarantine.ts'
 import { search } from './search.ts'
 import { sessionSearch } from './session-search.ts'
 import { status } from './status.ts'
@@ -13,7 +14,20 @@ import { task } from './task.ts'
 import { tasks } from './tasks.ts'
 import { timeline } from './timeline.ts'
 
-const table = { tasks, task, approvals, timeline, events, search, session_search: sessionSearch, audit, status, open_tasks: openTasks, proof } as const
+const table = {
+  tasks,
+  task,
+  approvals,
+  timeline,
+  events,
+  search,
+  session_search: sessionSearch,
+  audit,
+  status,
+  open_tasks: openTasks,
+  proof,
+  quarantine,
+} as const
 
 /** The name of a query. */
 export type QueryName = keyof typeof table

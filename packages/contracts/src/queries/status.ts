@@ -39,6 +39,7 @@ export const status = contract('Says how far the projector is, why it does not c
     waiting: count.describe('The number of open tasks that no daemon drives, because they only wait.'),
     findings: count.describe('The number of findings of the audit.'),
     tasks_broken: count.describe('The number of tasks whose hash chain does not hold.'),
+    quarantined: count.describe('The number of messages in the journal that are no records. "quarantine" lists them.'),
     texts_behind: count.describe('The number of texts that are not in the search index yet. A search still finds them.'),
     schema_version: count.describe('The version of the tables in the read model.'),
     stream_sequence: count.nullable().describe('The sequence number of the last message in the journal. null: not known.'),

@@ -12,7 +12,7 @@ import type { LogId, TaskId } from '../ids.ts'
 import type { Taint } from '../taint/taint.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
 import type { Entry } from './journal.ts'
-import { headBefore, LogReader } from './read-log.ts'
+import { headBefore, LogReader, newestRecord } from './read-log.ts'
 import type { RecordedEvent } from './record.ts'
 
 /** The source of the entries of logs. */
@@ -48,11 +48,11 @@ export async function readPastTask(log: LogId, source: LogSource, blobs: Pick<Bl
     if (event.type !== 'task_submitted') throw new BeaverError('corrupt_journal', `The log of task ${log.task} begins with ${event.type}.`)
     return { submitted: event.data, submittedAt: event.time, end: await endOf(log, last, source, blobs) }
   }
-  throw new BeaverError('corrupt_journal', `The first entry of the log of task ${log.task} is empty.`)
+  return null // The first entry is a foreign message, so nobody submitted the task.
 }
 
 async function endOf(log: LogId, last: Entry, source: LogSource, blobs: Pick<BlobStore, 'get'>): Promise<PastTask['end']> {
-  const newest = (await new LogReader(log, blobs, headBefore(last)).read(last)).at(-1)
+  const newest = newestRecord(last) === null ? undefined : (await new LogReader(log, blobs, headBefore(last)).read(last)).at(-1)
   if (newest !== undefined && isTerminalTaskEvent(newest.type)) return ended(newest)
   // Either the task is open, or something was written after its terminal event. The first terminal event counts.
   const reader = new LogReader(log, blobs)

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { plain, recorded, sealed, submitted, written } from '../../test/log.ts'
 import { BeaverError } from '../errors.ts'
 import type { LogId } from '../ids.ts'
-import { headBefore, identityFault, LogReader, newestRecord, openEntry, placeFault } from './read-log.ts'
+import { foreignFault, headBefore, identityFault, LogReader, newestRecord, openEntry, placeFault } from './read-log.ts'
 import { emptyHead, genesisHash, joinBatch, type SealedRecord } from './record.ts'
 
 const log = { tenant: 'default', session: 's1', task: 't1' } as LogId
@@ -58,7 +58,7 @@ describe('an intact log', () => {
     const entry = { payload: joinBatch([last as SealedRecord]) }
     const reader = new LogReader(log, blobs, headBefore(entry))
     expect((await reader.read(entry)).map(({ taskseq, type }) => [taskseq, type])).toEqual([[3, 'user_message_added']])
-    expect(newestRecord(entry).taskseq).toBe(3)
+    expect(newestRecord(entry)?.taskseq).toBe(3)
   })
 
   it('is checked across entries: the first record of an entry follows the last one of the entry before', async () => {
@@ -72,7 +72,6 @@ describe('an intact log', () => {
 
 describe('a log with a fault', () => {
   it.each<[string, Tampering, { kind: string; message: string }, string]>([
-    ['bytes that are no records', { tamper: () => [{ text: '{"half', blob: null }] }, { kind: 'message', message: 'not a batch' }, 'corrupt_journal'],
     ['a changed event', { tamper: changed(1, '"d1"', '"d2"') }, { kind: 'chain', message: 'event 2 does not have the content' }, 'corrupt_journal'],
     ['a missing event', { tamper: ([first, , third]) => [first!, third!] }, { kind: 'chain', message: 'event 3 follows event 1' }, 'corrupt_journal'],
     [
@@ -132,3 +131,38 @@ function chainedBy(data: unknown, type = 'beaver.user_message_added.v1'): Uint8A
   const record = { data, epoch: 1, id: 't1/1.1', prevhash: genesisHash, source, specversion: '1.0', subject: 't1', taskseq: 1, time, type }
   return Buffer.from(JSON.stringify([{ ...record, hash: hash('sha256', JSON.stringify(record)) }]))
 }
+
+describe('a foreign message', () => {
+  const records = sealed([submitted])[0] as SealedRecord
+  it.each<[string, string | Uint8Array, string]>([
+    ['nothing', '', 'it is not JSON'],
+    ['text', 'garbage', 'it is not JSON'],
+    ['JSON of another shape', '{"a":1}', 'it is not a list of records'],
+    ['an empty list', '[]', 'it is not a list of records'],
+    ['a list of something else', '[{}]', 'value 1 is not a record (specversion: '],
+    ['a record and something else', `[${records.text},7]`, 'value 2 is not a record ('],
+    ['half a record', `[${records.text.slice(0, -20)}`, 'it is not JSON'],
+    ['a list that is nested deeply', '['.repeat(100_000), 'it is not JSON'],
+    ['closed lists that are nested deeply', '['.repeat(50_000) + ']'.repeat(50_000), 'value 1 is not a record ('],
+    ['bytes that are not UTF-8', Buffer.from(`[${records.text}]`.replace('hello', '\ufffd').slice(0, -3) + '\u00ff', 'latin1'), 'it is not UTF-8'],
+    ['a megabyte', 'x'.repeat(1024 * 1024), 'it is not JSON'],
+  ])('with %s has no records, and the log is read as if it were not there', async (_, content, why) => {
+    const payload = Buffer.from(content)
+    expect(foreignFault({ payload })).toContain(`A journal message is not a batch of CloudEvents records: ${why}`)
+    expect(newestRecord({ payload })).toBeNull()
+    const [first, second] = sealed([submitted, claimed]) as [SealedRecord, SealedRecord]
+    const reader = new LogReader(log, { get: async () => Buffer.from('') })
+    expect(await reader.read({ payload: joinBatch([first]) })).toHaveLength(1)
+    expect(await reader.read({ payload })).toEqual([])
+    expect((await reader.read({ payload: joinBatch([second]) })).map(({ taskseq }) => taskseq)).toEqual([2])
+    expect(reader.foreign).toBe(1)
+    expect((await openEntry(payload, async () => payload)).fault).toMatchObject({ kind: 'message' })
+  })
+
+  it('is judged in the time of its first fault, however many values it has', () => {
+    const payload = Buffer.from(JSON.stringify(Array.from({ length: 9_000 }, () => ({}))))
+    const begun = performance.now()
+    for (let i = 0; i < 100; i++) foreignFault({ payload })
+    expect((performance.now() - begun) / 100).toBeLessThan(10) // It took 25 ms and more when every value was told.
+  })
+})

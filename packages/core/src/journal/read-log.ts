@@ -4,6 +4,8 @@
 // L2. `openEntry` and `placeFault` report a fault and continue, so that the projector can show a broken log as far as it is readable. `LogReader`
 //     uses the same two checks and throws the first fault, because nobody may act on a log that does not verify.
 // L3. An unreachable blob store is not a fault of the log. Its error is passed on.
+// L4. A message that is not a batch of records is *foreign*: somebody who is no daemon wrote it under the subject of the log. It is not a part of
+//     the log. `LogReader` passes over it and counts it, so that the log can still be read and ended (docs/decisions/0040).
 import { hash } from 'node:crypto'
 import { BeaverError, type ErrorCode, messageOf } from '../errors.ts'
 import type { LogId } from '../ids.ts'
@@ -126,6 +128,7 @@ export class LogReader {
   readonly #readBlob: ReadBlob
   readonly #replacedData: ReplacedData
   #head: LogHead
+  #foreign = 0
 
   /** @param from the head of the log before the first entry that is read. Default: the head of an empty log */
   constructor(log: LogId, blobs: LogBlobs, from: LogHead = emptyHead) {
@@ -140,8 +143,13 @@ export class LogReader {
     return this.#head
   }
 
+  /** How many of the entries that were read are foreign messages. */
+  get foreign(): number {
+    return this.#foreign
+  }
+
   /**
-   * The events of the next entry.
+   * The events of the next entry. A foreign message has none.
    *
    * @throws {BeaverError} `corrupt_journal`, `blob_missing`, `blob_corrupt`
    */
@@ -158,7 +166,7 @@ export class LogReader {
    */
   async *events({ payload }: Pick<Entry, 'payload'>): AsyncGenerator<RecordedEvent> {
     const { records, fault } = splitEntry(payload)
-    this.#refuse(fault)
+    if (fault !== null) this.#foreign++
     for (const record of records) {
       this.#refuse(placeFault(this.#log, this.#head, record))
       const text = await textOf(record, this.#readBlob, this.#replacedData)
@@ -197,14 +205,29 @@ export function headBefore({ payload }: Pick<Entry, 'payload'>): LogHead {
 }
 
 /**
- * The last record of an entry. It is not verified; it shows who wrote the entry and what type its last event has.
+ * The last record of an entry; `null` if the entry is a foreign message. The record is not verified; it shows who wrote the entry and what type
+ * its last event has.
  *
  * @example
  * const last = await journal.last(log)
- * if (last !== null) eventTypeOf(newestRecord(last)) // => 'task_completed'
+ * const newest = last === null ? null : newestRecord(last)
+ * if (newest !== null) eventTypeOf(newest) // => 'task_completed'
+ * newestRecord({ payload: new TextEncoder().encode('a message of a stranger') }) // => null
  */
-export function newestRecord({ payload }: Pick<Entry, 'payload'>): WireRecord {
-  return splitBatch(payload).at(-1) as WireRecord
+export function newestRecord({ payload }: Pick<Entry, 'payload'>): WireRecord | null {
+  return splitEntry(payload).records.at(-1) ?? null
+}
+
+/**
+ * Why an entry is a foreign message, in words; `null` if it is a batch of records.
+ *
+ * @example
+ * const [first] = await journal.read(log)
+ * if (first !== undefined) foreignFault(first) // => null
+ * foreignFault({ payload: new TextEncoder().encode('[]') }) // => 'A journal message is not a batch of CloudEvents records: it is not a list of records'
+ */
+export function foreignFault({ payload }: Pick<Entry, 'payload'>): string | null {
+  return splitEntry(payload).fault?.message ?? null
 }
 
 function splitEntry(payload: Uint8Array): { records: readonly WireRecord[]; fault: LogFault | null } {
@@ -220,7 +243,8 @@ function splitEntry(payload: Uint8Array): { records: readonly WireRecord[]; faul
  *
  * @example
  * const [first] = await journal.read(log)
- * if (first !== undefined) blobNameOf(newestRecord(first)) // => null
+ * const record = first === undefined ? null : newestRecord(first)
+ * if (record !== null) blobNameOf(record) // => null
  */
 export function blobNameOf(record: WireRecord): string | null {
   try {

@@ -207,7 +207,8 @@ const wireRecord = z.looseObject({
 })
 /** A record as it was read. Unknown members are kept, because the hash covers them. */
 export type WireRecord = z.infer<typeof wireRecord>
-const wireBatch = z.array(wireRecord).min(1)
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
  * The records of one journal message. They are not verified.
@@ -219,12 +220,29 @@ const wireBatch = z.array(wireRecord).min(1)
  * splitBatch(new TextEncoder().encode('{}')) // throws corrupt_journal
  */
 export function splitBatch(bytes: Uint8Array): WireRecord[] {
+  const fault = 'A journal message is not a batch of CloudEvents records'
+  // Other bytes must not become the same text, because the hash of a record covers the text.
+  let text: string
   try {
-    const batch: unknown = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
-    return isWireBatch(batch) ? batch : wireBatch.parse(batch)
+    text = utf8.decode(bytes)
   } catch (cause) {
-    throw new BeaverError('corrupt_journal', 'A journal message is not a batch of CloudEvents records', { cause })
+    throw new BeaverError('corrupt_journal', `${fault}: it is not UTF-8`, { cause })
   }
+  let batch: unknown
+  try {
+    batch = JSON.parse(text)
+  } catch (cause) {
+    throw new BeaverError('corrupt_journal', `${fault}: it is not JSON`, { cause })
+  }
+  if (isWireBatch(batch)) return batch
+  if (!Array.isArray(batch) || batch.length === 0) throw new BeaverError('corrupt_journal', `${fault}: it is not a list of records`)
+  // The check stops at the first value that is no record: a stranger's message may have thousands of them.
+  return batch.map((value: unknown, i) => {
+    const record = wireRecord.safeParse(value)
+    if (record.success) return record.data
+    const [issue] = record.error.issues
+    throw new BeaverError('corrupt_journal', `${fault}: value ${i + 1} is not a record (${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''})`)
+  })
 }
 
 /**
@@ -274,7 +292,8 @@ export function chainFault(head: LogHead, record: WireRecord): string | null {
  *
  * @example
  * const last = await journal.last(log)
- * if (last !== null) headAfter(newestRecord(last)).taskseq === events.length // => true
+ * const newest = last === null ? null : newestRecord(last)
+ * if (newest !== null) headAfter(newest).taskseq === events.length // => true
  */
 export function headAfter(record: Pick<WireRecord, 'taskseq' | 'epoch' | 'hash'>): LogHead {
   return { taskseq: record.taskseq, epoch: record.epoch, hash: record.hash }
@@ -301,7 +320,8 @@ export function blobOf(record: WireRecord): string | null {
  *
  * @example
  * const last = await journal.last(log)
- * if (last !== null) eventTypeOf(newestRecord(last)) // => 'task_completed'
+ * const newest = last === null ? null : newestRecord(last)
+ * if (newest !== null) eventTypeOf(newest) // => 'task_completed'
  */
 export function eventTypeOf(record: WireRecord): EventType | null {
   return versions.eventTypeOf(record.type)

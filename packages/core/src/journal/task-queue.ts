@@ -5,6 +5,7 @@
 // Q4. A wake causes at least one delivery that begins after the wake, even while an older delivery of the task is under way. Several wakes of a task
 //     that no daemon has taken yet may share one delivery.
 // Q5. A task has one alarm. A newer alarm replaces an older one.
+// Q6. A message that names no task is not delivered. The queue refuses it for good and reports it.
 import type { LogId } from '../ids.ts'
 import type { Entry } from './journal.ts'
 
@@ -25,6 +26,8 @@ export interface Delivery {
   giveBack(pauseMs: number): void
   /** Renews the lease, because the work goes on. */
   extend(): void
+  /** Nothing can be done with this message: it is never delivered again. `reason` is for operators. */
+  refuse(reason: string): void
 }
 
 /** The options of a wake. */

@@ -54,6 +54,19 @@ export const taskFacts = {
   deadLettered: (logger: Logger, log: LogId, { daemon, claims }: { daemon: string; claims: number }): void =>
     logger.error('task_dead_lettered', `Beaver gives up on the task, because ${claims} owners went away without progress.`, { ...of(log), daemon, claims }),
 
+  /**
+   * A daemon can do nothing with a message of the journal or of the queue. It is never delivered again.
+   *
+   * @param count how many there were since the daemon started
+   * @param last whether no further line comes for a minute
+   */
+  quarantined: (logger: Logger, log: LogId, { daemon, reason, count, last }: { daemon: string; reason: string; count: number; last: boolean }): void =>
+    logger.error('message_quarantined', `A message is not usable and is set aside: ${reason}${last ? ' More messages are only counted for a minute.' : ''}`, {
+      ...of(log),
+      daemon,
+      count,
+    }),
+
   /** The actor of a task crashed. Its supervisor decides what happens next. */
   crashed: (logger: Logger, log: LogId, { daemon, error }: { daemon: string; error: unknown }): void =>
     logger.error('task_crashed', `The task's supervisor stopped with an error: ${messageOf(error)}`, { ...of(log), daemon, ...thrown(error) }),

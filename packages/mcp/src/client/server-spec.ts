@@ -24,6 +24,10 @@ export interface McpProgramSpec extends OfEveryServer {
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly cwd?: string | undefined
+  /** Whether it has a network in the sandbox. Default: yes. */
+  readonly network?: boolean | undefined
+  /** Folders in which it may write in the sandbox, besides `cwd` and the folders that its arguments name. */
+  readonly writable?: readonly string[] | undefined
 }
 
 /** A server that speaks streamable HTTP. */

@@ -5,6 +5,7 @@
 // M3. What is left out of the tools of a server is logged when it changes, and it is part of the status.
 // M4. Nothing of a server outlives `close` or an ordinary end of the process.
 import type { ExternalCall, ExternalResult, ExternalTool, ExternalTools } from '@beaver/agent'
+import { noSandbox, type SandboxOptions } from '@beaver/agent/tool-kit'
 import { type Clock, type Logger, silentLogger, systemClock } from '@beaver/core'
 import { pinKeeper } from '../pins/pin-keeper.ts'
 import { failed } from './call-result.ts'
@@ -35,6 +36,8 @@ export interface McpOptions {
   readonly leaveMsMax?: number
   /** The time for a list of tools. A server that was silent is asked for its list too. It is at least the server's `timeout_ms`. Default: 10,000. */
   readonly listMsMax?: number
+  /** What confines the programs. Default: nothing. */
+  readonly sandbox?: SandboxOptions
 }
 
 export interface McpConnections extends ExternalTools, AsyncDisposable {
@@ -72,7 +75,7 @@ class McpServers implements McpConnections {
 
   constructor(servers: Readonly<Record<string, McpServerSpec>>, options: McpOptions) {
     const { clock = systemClock, random = Math.random, logger = silentLogger, startMsMax = 60_000, leaveMsMax = 1_500, listMsMax = 10_000 } = options
-    const { environment, version, reserved = [], pinsFile } = options
+    const { environment, version, reserved = [], pinsFile, sandbox = noSandbox } = options
     this.#clock = clock
     this.#logger = logger
     this.#reportFile = options.reportFile ?? null
@@ -80,7 +83,7 @@ class McpServers implements McpConnections {
     const pins = pinKeeper(pinsFile, clock)
     process.once('exit', this.#killAll)
     const onChange = (): void => this.#gather()
-    const ports = { clock, random, environment, version, groups: this.#groups, pins, startMsMax, leaveMsMax, listMsMax, logger, onChange }
+    const ports = { clock, random, environment, version, groups: this.#groups, pins, startMsMax, leaveMsMax, listMsMax, sandbox, logger, onChange }
     for (const [name, spec] of Object.entries(servers)) this.#supervised.push(superviseServer(name, spec, ports))
     this.#gather()
     this.settled = Promise.all(this.#supervised.map((server) => server.settled)).then(() => {})

@@ -6,6 +6,7 @@
 // S3. A connection counts as ready only after its tools are listed and compared with the pins.
 // S4. Nothing here rejects.
 import type { ExternalResult } from '@beaver/agent'
+import type { SandboxOptions } from '@beaver/agent/tool-kit'
 import {
   type Clock,
   type JsonObject,
@@ -25,6 +26,7 @@ import { admitCall, type CalledServer } from './admit-call.ts'
 import { failureOf, resultOf } from './call-result.ts'
 import { connectLink, type Link, LinkError } from './link.ts'
 import type { ListedTool } from './list-tools.ts'
+import { confineServer } from './confine-server.ts'
 import { addressOf, type Environment, type McpServerSpec } from './server-spec.ts'
 import type { McpServerState, McpServerStatus } from './server-status.ts'
 import { ServerTools } from './server-tools.ts'
@@ -57,6 +59,7 @@ export interface ServerPorts {
   readonly startMsMax: number
   readonly leaveMsMax: number
   readonly listMsMax: number
+  readonly sandbox: SandboxOptions
   /** The tools that it lists or may offer have changed. */
   onChange(): void
   readonly logger: Logger
@@ -191,9 +194,10 @@ class McpServer implements SupervisedServer {
   }
 
   async #connect(mode: 'auto' | 'legacy', signal: AbortSignal): Promise<Link> {
-    const { clock, environment, groups, version, startMsMax, leaveMsMax } = this.#ports
+    const { clock, environment, groups, version, sandbox, startMsMax, leaveMsMax } = this.#ports
     let listed: Link | null = null
-    const next = await connectLink(addressOf(this.spec, environment), {
+    const address = addressOf(this.spec, environment)
+    const next = await connectLink(address.kind === 'program' && 'command' in this.spec ? await confineServer(address, this.spec, sandbox) : address, {
       clock,
       groups,
       version,

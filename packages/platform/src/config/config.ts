@@ -139,8 +139,14 @@ export const configFile = z.strictObject({
       enabled: z.boolean().default(false),
       timeout_ms: z.number().int().min(100).max(3_600_000).default(30_000),
       output_bytes_max: z.number().int().min(1_024).max(10_485_760).default(65_536),
+      /** Commands that have a network in the sandbox, as patterns of the whole command line. */
+      network: z.array(z.string().min(1)).default([]),
     })
     .prefault({}),
+  /** Whether commands, programs of MCP servers and processes of tools run in a sandbox. */
+  sandbox: z.enum(['auto', 'required', 'off']).default('auto'),
+  /** Folders and files that programs in the sandbox may read besides. */
+  sandbox_readable: z.array(z.string().min(1)).default([]),
   /** The MCP servers whose tools agents get. The key is a name that begins the name of each of the server's tools. */
   mcp: z.record(z.string(), mcpServer).superRefine(namesOfServers).default({}),
   /** Folders with your own skills, relative to the configuration file. */
@@ -243,7 +249,7 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
     )
     throw new BeaverError('invalid_configuration', `The configuration is not valid:\n  ${lines.join('\n  ')}`, { problems })
   }
-  const paths = (key: 'skills' | 'tools' | 'workflows' | 'profiles'): string[] => {
+  const paths = (key: 'skills' | 'tools' | 'workflows' | 'profiles' | 'sandbox_readable'): string[] => {
     const base = file === null || flags.set?.[key] !== undefined ? cwd : join(file, '..')
     return parsed.data[key].map((path) => resolve(base, path))
   }
@@ -269,6 +275,7 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
     tools: paths('tools'),
     workflows: paths('workflows'),
     profiles: paths('profiles'),
+    sandbox_readable: paths('sandbox_readable'),
     file,
     trust,
   }

@@ -24,6 +24,10 @@ export const mcpServer = z.union(
       /** The child gets PATH, HOME and these variables. `$NAME` is read from the environment of the daemon. */
       env: z.record(z.string(), z.string()).default({}),
       cwd: z.string().optional(),
+      /** Whether it has a network in the sandbox. */
+      network: z.boolean().default(true),
+      /** Folders in which it may write in the sandbox, besides `cwd` and those that `args` and `env` name. */
+      writable: z.array(z.string().min(1)).default([]),
       ...ofEveryMcpServer,
     }),
     z.strictObject({

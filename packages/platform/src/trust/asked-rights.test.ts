@@ -40,6 +40,9 @@ describe('what a file asks for', () => {
     ],
     [{ web_fetch: { private_hosts: ['localhost'] } }, ['lets agents fetch from private hosts: localhost']],
     [{ run_command: { enabled: true } }, ['lets agents run programs (run_command)']],
+    [{ run_command: { network: ['git fetch*'] } }, ['lets these commands use the network: git fetch*']],
+    [{ sandbox: 'required' }, []],
+    [{ sandbox: 'off', sandbox_readable: ['/home'] }, ['runs programs without a sandbox', 'lets programs in the sandbox read /home']],
     [
       {
         permissions: {

@@ -116,6 +116,11 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
   'run_command.enabled': (value) => (value === false ? [] : [{ kind: 'permission', says: 'lets agents run programs (run_command)' }]),
   'run_command.timeout_ms': null,
   'run_command.output_bytes_max': null,
+  'run_command.network': (value) =>
+    listOf(value).length === 0 ? [] : [{ kind: 'permission', says: `lets these commands use the network: ${listOf(value).map(text).join(', ')}` }],
+  sandbox: (value) => (value === 'auto' || value === 'required' ? [] : [{ kind: 'permission', says: 'runs programs without a sandbox' }]),
+  sandbox_readable: (value) =>
+    listOf(value).length === 0 ? [] : [{ kind: 'permission', says: `lets programs in the sandbox read ${listOf(value).map(text).join(', ')}` }],
   mcp: (value) =>
     isPlain(value) ? Object.entries(value).map(([name, server]) => serverRight(name, fieldsOf(server))) : [{ kind: 'server', says: text(value) }],
   skills: null,

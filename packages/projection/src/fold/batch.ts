@@ -53,6 +53,15 @@ export class Batch {
     return held
   }
 
+  /** The task of a log; `null` if the log has no row, because nothing of it is a record yet. */
+  knownTask(log: LogId): HeldTask | null {
+    const { tenant, session, task } = log
+    const known =
+      this.#byLog.has(logKey(log)) ||
+      this.sql.get('select 1 from tasks where tenant = ? and session_id = ? and task_id = ?', [tenant, session, task]) !== undefined
+    return known ? this.task(log) : null
+  }
+
   /** Writes the held rows. */
   save(): void {
     for (const task of this.#byLog.values()) this.#count(task.row.status, 1)

@@ -8,7 +8,10 @@ import { type LogFault, type LogFaultKind, type LogId, openEntry, type OpenedRec
 export interface JournalMessage {
   /** Its place in the stream. */
   readonly sequence: number
-  readonly log: LogId
+  /** `null`: its subject is none that Beaver gives to an entry of a log. */
+  readonly log: LogId | null
+  /** The subject of a message without a log. */
+  readonly subject?: string
   readonly payload: Uint8Array
 }
 
@@ -22,7 +25,9 @@ export interface Finding {
 
 export interface IncomingMessage {
   readonly sequence: number
-  readonly log: LogId
+  readonly log: LogId | null
+  readonly subject: string | null
+  readonly payload: Uint8Array
   readonly records: readonly OpenedRecord[]
   /** Set if the message as a whole could not be read. */
   readonly fault: LogFault | null
@@ -34,8 +39,15 @@ const concurrentBlobsMax = 8
 /** The messages with parsed records and fetched blobs, in the same order. */
 export function takeIn(messages: readonly JournalMessage[], readBlob: ReadBlob, replacedData?: ReplacedData): Promise<IncomingMessage[]> {
   const read = inLanes(readBlob)
-  return Promise.all(messages.map(async ({ sequence, log, payload }) => ({ sequence, log, ...(await openEntry(payload, read, replacedData)) })))
+  return Promise.all(
+    messages.map(async ({ sequence, log, subject = null, payload }) => ({
+      ...{ sequence, log, subject, payload },
+      ...(log === null ? { records: [], fault: strayFault } : await openEntry(payload, read, replacedData)),
+    })),
+  )
 }
+
+const strayFault: LogFault = { kind: 'message', message: 'A message is published under a subject that belongs to no log' }
 
 /** Fetches each blob once, with a bounded number of fetches at a time. */
 function inLanes(readBlob: ReadBlob): ReadBlob {

@@ -120,7 +120,7 @@ describe('a proof', () => {
     expect(readCheckpoint(String(checkpoint))).toEqual({ origin: identity, size, root: Buffer.from(root, 'base64') })
     const lines = String(heads).split('\n')
     expect(lines.slice(0, 3)).toEqual([`${identity}/heads`, String(size), root])
-    const last = stream.messages.findLast(({ log }) => log.task === 'b')
+    const last = stream.messages.findLast(({ log }) => log?.task === 'b')
     expect(JSON.parse(lines[3] ?? '')).toMatchObject({ tenant: 'local', session: 'web:test', task: 'b', sequence: last?.sequence })
     expect(inclusion).toMatchObject([{ sequence: 1, index: 0 }])
     expect(consistency?.map((each) => each.root)).toEqual([Buffer.from(journalLeaf(stored[0]!)).toString('base64'), expect.any(String), null])

@@ -13,6 +13,7 @@ import { audit } from './query-audit.ts'
 import { events } from './query-events.ts'
 import { openTasks } from './query-open-tasks.ts'
 import { proof } from './query-proof.ts'
+import { quarantine } from './query-quarantine.ts'
 import { search } from './query-search.ts'
 import { sessionSearch } from './query-session-search.ts'
 import { status } from './query-status.ts'
@@ -33,6 +34,7 @@ const queries: { readonly [Name in QueryName]: Query<Name> } = {
   status,
   open_tasks: openTasks,
   proof,
+  quarantine,
 }
 
 /**

@@ -63,7 +63,7 @@ describe('open_tasks', () => {
     const { model, messages } = await scene()
     using _ = model
     const folded = (task: string): TaskState =>
-      foldTask(messages.filter(({ log }) => log.task === task).flatMap(({ payload }) => splitBatch(payload).map((record) => openRecord(record))))
+      foldTask(messages.filter(({ log }) => log?.task === task).flatMap(({ payload }) => splitBatch(payload).map((record) => openRecord(record))))
     for (const { task_id, owner } of asked(model).tasks) expect({ task_id, owner }).toEqual({ task_id, owner: folded(task_id).owner })
   })
 

@@ -22,6 +22,7 @@ export const status: Query<'status'> = (sql, _input, { following, anchoring }) =
     waiting: sql.one<{ n: number }>('select count(*) as n from tasks where waits_for is not null').n,
     findings: sql.one<{ n: number }>('select count(*) as n from audit_findings').n,
     tasks_broken: sql.one<{ n: number }>('select count(*) as n from tasks where chain_ok = 0').n,
+    quarantined: sql.one<{ n: number }>('select count(*) as n from quarantine').n,
     texts_behind: lastText(sql) - indexedTo(sql),
     schema_version: schemaVersion,
     checkpoints: checkpointsView(sql, anchoring),

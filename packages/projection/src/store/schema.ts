@@ -3,7 +3,9 @@
 // S2. `task_key` numbers the logs in the order in which the stream first named them.
 // S3. A changed table needs a higher `schemaVersion`. Older files are built again.
 
-export const schemaVersion = 6
+import { systemTables } from './system-tables.ts'
+
+export const schemaVersion = 7
 
 /** The `application_id` of a Beaver read model ("BVRM"). A file of another program is never taken for a read model. */
 export const applicationId = 0x4256524d
@@ -297,55 +299,7 @@ create table audit_findings (
 ) strict;
 create index audit_findings_by_task on audit_findings (task_key, finding_id);
 
--- The entries of system logs, which are no tasks. \`fault\` says why a record does not follow the one before it.
-create table system_events (
-  sequence integer not null,
-  record_index integer not null,
-  name text not null,
-  taskseq integer not null,
-  epoch integer not null,
-  type text not null,
-  source text not null,
-  time text not null,
-  data text,
-  hash text not null,
-  signature text,
-  fault text,
-  primary key (sequence, record_index)
-) strict;
-create index system_events_by_name on system_events (name, sequence, record_index);
-
--- The tree over the journal (@beaver/core, tree/): one leaf for each message, up to \`sequence\`.
-create table tree (
-  id integer primary key check (id = 1),
-  sequence integer not null
-) strict;
-
--- Up to 256 neighbouring hashes of a level of the tree, in base64.
-create table tree_tiles (
-  level integer not null,
-  tile integer not null,
-  hashes text not null,
-  primary key (level, tile)
-) strict, without rowid;
-
--- Where the numbers of the stream jump: up to \`sequence\`, \`missing\` numbers belong to no message.
-create table tree_gaps (
-  sequence integer primary key,
-  missing integer not null
-) strict;
-
--- The checkpoints of the system log, each compared with the tree. \`fault\` says why one does not fit.
-create table signed_checkpoints (
-  sequence integer not null,
-  record_index integer not null,
-  time text not null,
-  size integer not null,
-  note text not null,
-  fault text,
-  primary key (sequence, record_index)
-) strict;
-
+${systemTables}
 -- The visible transcript: what people and the model said, and what tools answered.
 create table transcript (
   position integer primary key,
@@ -385,5 +339,6 @@ export const tableNames = [
   'tree_tiles',
   'tree_gaps',
   'signed_checkpoints',
+  'quarantine',
   'transcript',
 ] as const

@@ -20,7 +20,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(workspace, { recursive: true }))
 
-const tool = (timeoutMs = 10_000, outputBytesMax = 65_536) => runCommand({ enabled: true, timeoutMs, outputBytesMax })
+const tool = (timeoutMs = 10_000, outputBytesMax = 65_536) => runCommand({ enabled: true, timeoutMs, outputBytesMax, network: [] })
 async function run(command: string, args: readonly string[] = [], { of = tool(), signal = new AbortController().signal } = {}): Promise<CommandResult> {
   return JSON.parse(await of.invoke({ command, args }, toolContext({ workspace, signal }))) as CommandResult
 }

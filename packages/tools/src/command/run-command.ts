@@ -1,10 +1,23 @@
 // run_command: starts a program of this machine in the workspace. It is off unless the configuration turns it on.
 // C1. There is no shell: the program gets the arguments, and what rules and people see is what runs.
-// C2. It is no sandbox: the program has the rights of the daemon, but not its environment.
+// C2. The program runs in the sandbox that this machine has (sandbox.ts in @beaver/agent): it sees the workspace and the system's programs, its
+//     own processes and no network, unless the operator allows it one. Without a sandbox it has the rights of the daemon. It never has the
+//     daemon's environment.
 // C3. When the call has ended, nothing of the program's group is left (see process-group.ts in @beaver/agent).
 // C4. Time, output, CPU time and the size of files are bounded.
 import { realpath } from 'node:fs/promises'
-import { childEnvironment, defineTool, groupsSupported, startGroup, type Tool, ToolFailure } from '@beaver/agent/tool-kit'
+import {
+  childEnvironment,
+  confined,
+  defineTool,
+  groupsSupported,
+  matches,
+  noSandbox,
+  type SandboxOptions,
+  startGroup,
+  type Tool,
+  ToolFailure,
+} from '@beaver/agent/tool-kit'
 import { z } from 'zod'
 import { headTail } from './head-tail.ts'
 import type { BuiltinToolOptions } from '../options.ts'
@@ -31,7 +44,8 @@ const argument = z
   .max(argumentCharsMax)
   .refine((text) => !text.includes('\0'), 'must not hold a NUL character')
 
-export function runCommand({ timeoutMs, outputBytesMax }: BuiltinToolOptions['runCommand']): Tool {
+/** @param sandbox default: none */
+export function runCommand({ timeoutMs, outputBytesMax, network }: BuiltinToolOptions['runCommand'], sandbox: SandboxOptions = noSandbox): Tool {
   return defineTool({
     name: 'run_command',
     description:
@@ -50,9 +64,14 @@ export function runCommand({ timeoutMs, outputBytesMax }: BuiltinToolOptions['ru
       if (!groupsSupported) throw new ToolFailure('not_supported', 'Commands cannot be run on this system: it has no process groups.')
       const cwd = await realpath(context.workspace)
       context.signal.throwIfAborted()
+      const env = childEnvironment()
+      const mayConnect = network.some((pattern) => matches(pattern, commandLine(command, args)))
+      const what = await confined(sandbox, { cwd, writable: [cwd], network: mayConnect, path: env['PATH'] }, [command, ...args])
+      context.signal.throwIfAborted()
       const begun = performance.now()
       const cpuSecondsMax = Math.ceil(timeoutMs / 1000) + 1
-      const group = startGroup(command, args, { cwd, env: { LANG: 'C.UTF-8', ...childEnvironment() }, cpuSecondsMax, fileBytesMax })
+      const own = what.backend === 'none' ? {} : { HOME: '/tmp', TMPDIR: '/tmp' } // The home of the user is not there.
+      const group = startGroup(what.program, what.args, { cwd, env: { LANG: 'C.UTF-8', ...env, ...own }, cpuSecondsMax, fileBytesMax })
       const [stdout, stderr] = [headTail(outputBytesMax / 2), headTail(outputBytesMax / 2)]
       group.child.stdout?.on('data', (chunk: Buffer) => stdout.add(chunk))
       group.child.stderr?.on('data', (chunk: Buffer) => stderr.add(chunk))

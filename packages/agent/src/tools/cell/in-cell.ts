@@ -6,6 +6,7 @@
 import { resolve } from 'node:path'
 import { childEnvironment, wholeEnvironment } from '../process/child-environment.ts'
 import { groupsSupported } from '../process/process-group.ts'
+import { noSandbox, type SandboxOptions } from '../sandbox/sandbox.ts'
 import { ToolFailure, ToolInputError } from '../tool-failure.ts'
 import type { Tool, ToolContext } from '../tool.ts'
 import type { CellCall } from './cell-call.ts'
@@ -16,8 +17,11 @@ import { runInThread } from './thread-cell.ts'
 /** The slots of each worker thread. */
 const slots = cellSlots(8, 256)
 
-/** @param module the URL of the module that exports the tool under its name; a tool without isolation stays inline until it is suspect */
-export function inCell(tool: Tool, module: string): Tool {
+/**
+ * @param module the URL of the module that exports the tool under its name; a tool without isolation stays inline until it is suspect
+ * @param sandbox of a tool that asks for a process. Default: none. A suspect tool gets none, because it had the rights of the daemon before
+ */
+export function inCell(tool: Tool, module: string, sandbox: SandboxOptions = noSandbox): Tool {
   const isolation = tool.isolation ?? 'inline'
   // A tool may be an instance of a class, so its methods must stay reachable.
   if (isolation === 'inline') return Object.assign(Object.create(tool) as Tool, { module })
@@ -29,7 +33,7 @@ export function inCell(tool: Tool, module: string): Tool {
         throw new ToolFailure('not_supported', `${tool.name} needs a process group of its own, which this system does not have.`)
       const call = callOf(tool.name, module, args, context)
       return inSlot(context.signal, () =>
-        isolation === 'thread' ? runInThread(call, context.signal) : runInProcess(call, { env: childEnvironment() }, context.signal),
+        isolation === 'thread' ? runInThread(call, context.signal) : runInProcess(call, { env: childEnvironment(), sandbox }, context.signal),
       )
     },
   }

@@ -1,8 +1,12 @@
 // Makes a call in a child process of its own, which is killed with everything that it started. C1 to C3 are those of thread-cell.ts.
 // C4. The caller gives the environment: `childEnvironment`, without keys, for a tool that asked for the cell; the daemon's environment for a
 // tool that is put there, because it had this environment in the thread.
+// C5. It runs in the sandbox that this machine has, with its workspace and the packages of its module.
+import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startGroup } from '../process/process-group.ts'
+import { packageRoot } from '../sandbox/confinement.ts'
+import { confined, noSandbox, type SandboxOptions } from '../sandbox/sandbox.ts'
 import { type CellAnswer, type CellCall, type CellStarted, cellGraceMs, cellHeapMbMax } from './cell-call.ts'
 import { abortOf, cellPrints } from './cell-end.ts'
 import { fullHeapListener, outOfMemory } from './full-heap.ts'
@@ -11,14 +15,23 @@ const entry = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? './process
 
 export interface ProcessCellOptions {
   readonly env: Record<string, string>
+  /** Default: none. */
+  readonly sandbox?: SandboxOptions
   /** Called when the cell is about to make the call. */
   readonly onStart?: () => void
 }
 
 /** @throws the reason of `signal` if it ended the cell */
-export async function runInProcess(call: CellCall, { env, onStart }: ProcessCellOptions, signal: AbortSignal): Promise<CellAnswer> {
+export async function runInProcess(call: CellCall, { env, onStart, sandbox = noSandbox }: ProcessCellOptions, signal: AbortSignal): Promise<CellAnswer> {
   signal.throwIfAborted()
-  const group = startGroup(process.execPath, [`--max-old-space-size=${cellHeapMbMax}`, entry], { cwd: call.at.workspace, env, ipc: true })
+  const { workspace } = call.at
+  const readable = [packageRoot(fileURLToPath(call.module)), packageRoot(entry), dirname(dirname(process.execPath))]
+  // The author of the tool decides whether it uses the network.
+  const of = { cwd: workspace, writable: [workspace], readable, network: true, path: env['PATH'] }
+  const what = await confined(sandbox, of, [process.execPath, `--max-old-space-size=${cellHeapMbMax}`, entry])
+  signal.throwIfAborted()
+  const own = what.backend === 'none' ? {} : { HOME: '/tmp', TMPDIR: '/tmp' }
+  const group = startGroup(what.program, what.args, { cwd: workspace, env: { ...env, ...own }, ipc: true })
   const { child } = group
   const prints = cellPrints()
   const hearsFullHeap = fullHeapListener()

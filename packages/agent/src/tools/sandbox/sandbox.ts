@@ -1,0 +1,102 @@
+// Finds what this machine can confine programs with, and confines them by the setting of the operator.
+// S1. A backend counts only after it ran a program: many machines have the program and forbid what it needs.
+// S2. `required` refuses to run without a backend. `auto` runs without one, and `beaver doctor` says so.
+// S3. The search runs once in a thread.
+import { execFile } from 'node:child_process'
+import { accessSync, constants, realpathSync } from 'node:fs'
+import { basename, delimiter, isAbsolute, join } from 'node:path'
+import { ToolFailure } from '../tool-failure.ts'
+import { wholeEnvironment } from '../process/child-environment.ts'
+import { confinedCommand, type Confinement, type SandboxPrograms } from './confinement.ts'
+
+/** - `auto`: confine programs if the machine can. - `required`: refuse to run them otherwise. - `off`: do not confine them. */
+export type SandboxMode = 'auto' | 'required' | 'off'
+
+/** The operator's settings. Plain data. */
+export interface SandboxOptions {
+  readonly mode: SandboxMode
+  /** What no confined program sees: the home of Beaver. */
+  readonly hidden: readonly string[]
+  /** What every confined program may read besides. */
+  readonly readable: readonly string[]
+}
+
+export const noSandbox: SandboxOptions = { mode: 'off', hidden: [], readable: [] }
+
+/** How to get a backend, in one sentence. */
+export const sandboxAdvice =
+  process.platform === 'linux'
+    ? 'Install bubblewrap ("apt-get install bubblewrap", "dnf install bubblewrap"), and allow user namespaces to this user.'
+    : 'Beaver can confine programs on Linux only. Run the daemon in a container or a virtual machine.'
+
+const probeMsMax = 5_000
+let found: Promise<SandboxPrograms | null> | null = null
+
+/** What confines programs here; `null` if nothing does. */
+export function findSandbox(): Promise<SandboxPrograms | null> {
+  return (found ??= probe(wholeEnvironment()['PATH'] ?? ''))
+}
+
+/** @param path the folders in which the programs are looked up, as in `PATH` */
+export async function probe(path: string): Promise<SandboxPrograms | null> {
+  if (process.platform !== 'linux') return null
+  const at = (name: string): string | null => {
+    const file = path
+      .split(delimiter)
+      .map((folder) => join(folder, name))
+      .find(isProgram)
+    if (file === undefined) return null
+    const real = realpathSync(file) // A link may lie where the sandbox shows nothing. A link to a program of another name needs its own name.
+    return basename(real) === name ? real : file
+  }
+  const [bwrap, unshare, prlimit] = ['bwrap', 'unshare', 'prlimit'].map(at)
+  const candidates: SandboxPrograms[] = [
+    ...(bwrap === null || bwrap === undefined ? [] : [{ backend: 'bubblewrap' as const, bwrap, prlimit: prlimit ?? null }]),
+    ...(unshare === null || unshare === undefined || at('setpriv') === null ? [] : [{ backend: 'unshare' as const, unshare, prlimit: prlimit ?? null }]),
+  ]
+  for (const each of candidates) if (await works(each)) return each
+  return null
+}
+
+/**
+ * The command that runs a program by the operator's settings: confined, or as it is.
+ *
+ * @throws {ToolFailure} `sandbox_missing` if a sandbox is required and this machine has none
+ */
+export async function confined(
+  { mode, hidden, readable }: SandboxOptions,
+  of: Confinement,
+  command: readonly [string, ...string[]],
+): Promise<{ readonly program: string; readonly args: readonly string[]; readonly backend: SandboxPrograms['backend'] | 'none' }> {
+  const programs = mode === 'off' ? null : await findSandbox()
+  if (programs === null && mode === 'required')
+    throw new ToolFailure('sandbox_missing', `"sandbox" is "required" in the configuration, and this machine has no sandbox. ${sandboxAdvice}`)
+  if (programs === null) return { program: command[0], args: command.slice(1), backend: 'none' }
+  const whole = { ...of, hidden: [...hidden.flatMap(alsoReal), ...(of.hidden ?? [])], readable: [...readable, ...(of.readable ?? [])] }
+  return { ...confinedCommand(programs, whole, command), backend: programs.backend }
+}
+
+function works(programs: SandboxPrograms): Promise<boolean> {
+  const { program, args } = confinedCommand(programs, { cwd: '/', writable: [], network: false }, ['/bin/sh', '-c', 'exit 7'])
+  return new Promise((resolve) =>
+    execFile(program, args, { timeout: probeMsMax, env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' } }, (error) => resolve(error?.code === 7)),
+  )
+}
+
+/** A path, and where it leads if it is a link: the workspace may contain either. */
+function alsoReal(path: string): string[] {
+  try {
+    return [...new Set([path, realpathSync(path)])]
+  } catch {
+    return []
+  }
+}
+
+function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK)
+    return isAbsolute(file)
+  } catch {
+    return false
+  }
+}

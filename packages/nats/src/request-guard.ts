@@ -1,0 +1,58 @@
+// Decides which messages of strangers an endpoint handles.
+// G1. An answer goes to an inbox only. A caller names the subject of the answer, and the server publishes it with the rights of this process:
+//     on a subject of the journal or of the JetStream API it would be a write or a command that the caller may not be allowed.
+// G2. A request has at most `requestBytesMax` bytes.
+// G3. One caller has at most three quarters of the open requests of an endpoint, so that others are still answered. The subject of a request
+//     names its caller.
+// G4. What is refused is counted for each connection.
+import type { NatsConnection } from '@nats-io/nats-core'
+
+/** The largest request that an endpoint reads. */
+export const requestBytesMax = 1024 * 1024
+const replyCharsMax = 512
+
+/**
+ * Whether an answer may be published on a subject. Inboxes begin with `_`: `_INBOX.` of a client without a login, `_INBOX_<caller>.`, and the
+ * `_R_.` and `_GR_.` of a server that passes a request on. No subject of Beaver and none of the server begins so.
+ */
+export function isInbox(subject: string): boolean {
+  return subject.length <= replyCharsMax && /^_[A-Za-z0-9_=-]*\.[^\s*>]+$/.test(subject)
+}
+
+/** The open requests of one endpoint. */
+export class OpenRequests {
+  readonly #byCaller = new Map<string, number>()
+  readonly #max: number
+  readonly #perCallerMax: number
+  #open = 0
+
+  constructor(max: number) {
+    this.#max = max
+    this.#perCallerMax = Math.max(1, Math.floor((max * 3) / 4))
+  }
+
+  /** Begins a request. @param caller the subject of the request, which names the caller @returns why it is refused, or the function that ends it */
+  begin(caller: string): string | (() => void) {
+    const own = this.#byCaller.get(caller) ?? 0
+    if (this.#open >= this.#max) return `This endpoint handles ${this.#max} at a time`
+    if (own >= this.#perCallerMax) return `This endpoint handles ${this.#perCallerMax} of one caller at a time`
+    this.#open++
+    this.#byCaller.set(caller, own + 1)
+    return () => {
+      this.#open--
+      const left = (this.#byCaller.get(caller) ?? 1) - 1
+      if (left === 0) this.#byCaller.delete(caller)
+      else this.#byCaller.set(caller, left)
+    }
+  }
+}
+
+const counts = new WeakMap<NatsConnection, number>()
+
+/** Counts a message that this process could do nothing with. */
+export function refused(nc: NatsConnection): void {
+  counts.set(nc, refusedOn(nc) + 1)
+}
+
+/** How many messages of a connection were refused. */
+export const refusedOn = (nc: NatsConnection): number => counts.get(nc) ?? 0
