@@ -202,8 +202,9 @@ describe('a session', () => {
     const journal = await written('long')
     const task = await journal.submit('t', 's')
     for (let i = 0; i < 20; i++) await journal.write(task, ...Array.from({ length: 60 }, (_, n) => asked('r', `${i}.${n}`)))
+    const [first] = await all(journal.client.sessions.getEventRecords('s'))
     const late = await journal.submit('late', 's')
-    await journal.writeRaw(late, 'this is no journal message')
+    await journal.writeRaw(late, JSON.stringify([{ ...first, specversion: '1.0', subject: 'late', type: 'beaver.task_claimed.v1' }]))
     let seen = 0
     for await (const _ of journal.client.sessions.getEventRecords('s')) if (++seen === 1_000) break
     expect(seen).toBe(1_000)

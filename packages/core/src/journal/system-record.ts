@@ -99,7 +99,8 @@ function opened(name: SystemLogName, record: WireRecord, { revision, signature }
  *
  * @example
  * const last = await journal.last(log)
- * if (last !== null) systemEventTypeOf(newestRecord(last)) // => null
+ * const newest = last === null ? null : newestRecord(last)
+ * if (newest !== null) systemEventTypeOf(newest) // => null
  */
 export const systemEventTypeOf = (record: WireRecord): SystemEventType | null => typeOfWire.get(record.type) ?? null
 

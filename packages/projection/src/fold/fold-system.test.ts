@@ -20,7 +20,7 @@ it('stores system records with the fault of their chain, moves its position, and
   expect(model.sql.all('select type, fault from system_events order by sequence')).toEqual([
     { type: 'blob_redacted', fault: null },
     { type: 'blob_redacted', fault: 'event 3 follows event 1' },
-    { type: 'unreadable', fault: 'A journal message is not a batch of CloudEvents records' },
+    { type: 'unreadable', fault: 'A journal message is not a batch of CloudEvents records: it is not JSON' },
   ])
   expect(model.sql.all('select * from tasks')).toEqual([])
 })
