@@ -4,6 +4,13 @@ import { builtinToolOptions, loadToolset, type Toolset } from '@beaver/tools'
 
 /** @throws {BeaverError} `invalid_configuration` */
 export function toolsetOf(config: Config): Promise<Toolset> {
-  const { tools, workflows, profiles, profile } = config
-  return loadToolset({ tools, workflows, profiles, profileDefault: profile ?? null, builtin: builtinToolOptions(config) })
+  const { tools, workflows, profiles, profile, trust } = config
+  return loadToolset({
+    tools,
+    accepted: Object.fromEntries(trust.files),
+    workflows,
+    profiles,
+    profileDefault: profile ?? null,
+    builtin: builtinToolOptions(config),
+  })
 }

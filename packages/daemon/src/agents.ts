@@ -26,6 +26,7 @@ export interface Agents {
 export async function loadAgents(config: Config, embedded: ExternalTools | null, logger: Logger): Promise<Agents> {
   const places: ToolsetPlaces = {
     tools: config.tools,
+    accepted: Object.fromEntries(config.trust.files),
     workflows: config.workflows,
     profiles: config.profiles,
     profileDefault: config.profile ?? null,

@@ -3,6 +3,7 @@ export { type Config, type ConfigFile, type ConfigFlags, type EndpointConfig, lo
 export { configuredPolicies } from './config/retries.ts'
 export { HomeInUse, isAlive, lockHome, startOf } from './home/home-lock.ts'
 export { homeChangeTexts, type HomeChange, makeHomePrivate, makePrivateFile } from './home/private-home.ts'
+export { markHome, requireOwnHome } from './home/home-origin.ts'
 export { readSystemFile, removeSystemFile, type SystemFile, writeSystemFile } from './home/system-file.ts'
 export { runAsChild, type StartedChild } from './process/lifeline.ts'
 export { stderrLogger, type StderrLoggerOptions } from './process/stderr-logger.ts'

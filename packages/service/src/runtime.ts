@@ -9,7 +9,7 @@ import { type BeaverClient, clientOn } from '@beaver/client'
 import { BeaverError, type LogId } from '@beaver/core'
 import { startSupervisor } from '@beaver/daemon'
 import { callerName, connectNats, embeddedIdentities, embeddedLogin, findNatsServer, findTask, type NatsLogin, type Role, subjectsOf } from '@beaver/nats'
-import { homeChangeTexts, lockHome, makeHomePrivate, removeSystemFile, writeSystemFile } from '@beaver/platform'
+import { homeChangeTexts, lockHome, makeHomePrivate, markHome, removeSystemFile, requireOwnHome, writeSystemFile } from '@beaver/platform'
 import { startProjector } from '@beaver/projector'
 import { writeDefinitions } from './definitions.ts'
 import type { Settings } from './options.ts'
@@ -46,7 +46,9 @@ export async function startRuntime(settings: Settings): Promise<Runtime> {
   const { config, tell } = settings
   let hooks: () => Promise<void> = async () => {}
   await using undo = new AsyncDisposableStack()
+  requireOwnHome(config)
   for (const text of homeChangeTexts(config.home, makeHomePrivate(config.home))) tell(text)
+  markHome(config.home)
   undo.defer(lockHome(config.home))
   const own = config.nats_url === undefined ? await ownServer({ ...(await serverPlace(settings)), tell, logger: settings.logger }) : null
   if (own !== null) undo.defer(() => own.stop())

@@ -36,6 +36,8 @@ import type { BuiltinToolOptions } from './options.ts'
 export interface ToolsetPlaces {
   /** Modules. */
   readonly tools: readonly string[]
+  /** The content of their files that was accepted: SHA-256 by absolute path. Default: any. */
+  readonly accepted?: Readonly<Record<string, string>>
   /** Folders. */
   readonly workflows: readonly string[]
   /** Files. */
@@ -56,7 +58,8 @@ export interface Toolset extends ToolCatalog {
 
 /** @throws {BeaverError} `invalid_configuration` */
 export async function loadToolset(places: ToolsetPlaces): Promise<Toolset> {
-  const { tools: loaded, diagnostics: ofTools } = await loadTools(builtinTools(places.builtin), places.tools, places.builtin?.sandbox)
+  const cells = { sandbox: places.builtin?.sandbox, accepted: places.accepted }
+  const { tools: loaded, diagnostics: ofTools } = await loadTools(builtinTools(places.builtin), places.tools, cells)
   const external = places.external ?? []
   const twice = external.find(({ name }) => loaded.some((tool) => tool.name === name))
   if (twice !== undefined)

@@ -16,7 +16,8 @@ export interface FoundSystem {
 /** Returns `null` if no server is configured and none runs in this home. */
 export function lookForSystem(config: Config): FoundSystem | null {
   if (config.nats_url !== undefined) return { url: config.nats_url, login: config.natsLogin, namespace: config.namespace, tenant: config.tenant, pid: null }
-  const running = readSystemFile(config.home)
+  // A stranger's home could name a server of the stranger's, which would get the login.
+  const running = config.foreignHome ? null : readSystemFile(config.home)
   if (running === null) return null
   const { nats_url: url, namespace, tenant, pid, embedded } = running
   return { url, login: embedded ? loginAt(config.home) : config.natsLogin, namespace, tenant, pid }

@@ -14,8 +14,10 @@ import {
   homeChangeTexts,
   lockHome,
   makeHomePrivate,
+  markHome,
   natsLoginEnvironment,
   removeSystemFile,
+  requireOwnHome,
   stderrLogger,
   trustForChild,
   writeSystemFile,
@@ -92,7 +94,9 @@ class LocalSystem implements System {
     this.#config = config
     this.#signal = signal
     this.#tell = onStatus
+    requireOwnHome(config)
     for (const text of homeChangeTexts(config.home, makeHomePrivate(config.home))) onStatus({ kind: 'home', text })
+    markHome(config.home)
     this.#unlock = lockHome(config.home)
     this.#services = startSupervision<Service>({
       spec: supervisors.services,

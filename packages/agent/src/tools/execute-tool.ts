@@ -132,7 +132,8 @@ function place(tool: Tool, limits: CallLimits & { readonly onStart: () => void }
   const { module, name } = tool
   const { works, timeoutMs, onStart } = limits
   if ((tool.isolation ?? 'inline') !== 'inline' || tool.inHost === true) return (args, context) => tool.invoke(args, context)
-  if (module !== undefined && goesToCell(tool, limits)) return (args, context) => invokeInCell({ tool: name, module, onStart }, args, context)
+  if (module !== undefined && goesToCell(tool, limits))
+    return (args, context) => invokeInCell({ tool: name, module, accepted: tool.accepted, onStart }, args, context)
   return async (args, context) => {
     const over = works?.({ kind: 'tool', tool: name, timeoutMs, own: module !== undefined })
     try {

@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -55,6 +57,18 @@ it('takes the place of a built-in tool, with a warning, but never of another one
     [first, 'warning'],
     [second, 'error'],
   ])
+})
+
+it('loads a module only while it, and what it imports, have the content that was accepted; a cell asks again at each call', async () => {
+  const file = await module('accepted', "export const far = { ...tool('far'), isolation: 'process' }\nexport const near = tool('near')")
+  const accepted = { [file]: createHash('sha256').update(readFileSync(file)).digest('hex') }
+  const { tools } = await loadTools([], [file], { accepted })
+  expect(names(tools)).toEqual(['far', 'near'])
+  await writeFile(file, 'evil()')
+  const again = await loadTools([], [file], { accepted })
+  expect([again.tools, again.diagnostics[0]?.message]).toEqual([[], expect.stringContaining(`${file} has changed since its folder was trusted`)])
+  const far = tools.find(({ name }) => name === 'far')
+  expect(() => far?.invoke({}, {} as never)).toThrow(expect.objectContaining({ code: 'tool_changed' }))
 })
 
 // In a Node.js of its own: Vitest resolves the packages of this repository from anywhere.

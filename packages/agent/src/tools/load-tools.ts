@@ -3,12 +3,13 @@
 // U2. A user's tool replaces a built-in one of the same name, and a diagnostic says so.
 // U3. Loading a module runs it, so only files that the operator named are loaded.
 // U4. A tool that asks for a cell runs in one. The cell loads the module again.
+// U5. A module that was accepted by its content is loaded only while it has this content.
 import { messageOf } from '@beaver/core'
 import type { LoadDiagnostic } from '../load-diagnostic.ts'
-import { inCell } from './cell/in-cell.ts'
+import { changedFile } from './accepted-files.ts'
+import { type CellOptions, inCell } from './cell/in-cell.ts'
 import { toolNamePattern } from './definition-fault.ts'
 import { exportedTools, moduleUrl } from './exported-tools.ts'
-import { noSandbox, type SandboxOptions } from './sandbox/sandbox.ts'
 import type { Tool } from './tool.ts'
 
 /** The tools, and what was wrong with modules. */
@@ -20,17 +21,24 @@ export interface LoadedTools {
 /**
  * Returns `builtin` and then the tools of the modules. The tools of a module are its exports by name, including lists of tools.
  *
+ * @param accepted the content of the modules and of their files that was accepted. Default: any.
  * @example
  * const { tools, diagnostics } = await loadTools([], ['./tools.ts'])
  * tools.map(({ name }) => name) // => ['days_between']
  * diagnostics // => []
  */
-export async function loadTools(builtin: readonly Tool[], files: readonly string[], sandbox: SandboxOptions = noSandbox): Promise<LoadedTools> {
+export async function loadTools(builtin: readonly Tool[], files: readonly string[], options: CellOptions = {}): Promise<LoadedTools> {
+  const { accepted = {} } = options
   const tools = new Map(builtin.map((tool) => [tool.name, tool]))
   const own = new Map<string, string>()
   const diagnostics: LoadDiagnostic[] = []
   for (const file of files) {
     const tell = (severity: LoadDiagnostic['severity'], message: string): void => void diagnostics.push({ file, severity, message })
+    const changed = changedFile(accepted)
+    if (changed !== null) {
+      tell('error', changed)
+      continue
+    }
     let found: readonly Tool[]
     try {
       found = await exportedTools(moduleUrl(file))
@@ -50,7 +58,7 @@ export async function loadTools(builtin: readonly Tool[], files: readonly string
         continue
       }
       if (tools.has(tool.name)) tell('warning', `The tool ${tool.name} replaces the built-in tool.`)
-      tools.set(tool.name, inCell(tool, moduleUrl(file), sandbox))
+      tools.set(tool.name, inCell(tool, moduleUrl(file), options))
       own.set(tool.name, file)
     }
   }

@@ -2,6 +2,7 @@
 // T1. Arguments reach `run` only after its schema accepted them.
 // T2. A tool that throws has failed; the loop continues.
 // T3. A definition that no model could call is refused, by name, when it is made.
+import type { AcceptedFiles } from './accepted-files.ts'
 import type { MemoryAnswer, MemoryChange, SessionSearchHit, SessionSearchRequest, SharedStateResult, Sink } from '@beaver/core'
 import { z } from 'zod'
 import type { SharedStateAccess } from '../loop/loop-spec.ts'
@@ -80,6 +81,8 @@ export interface Tool {
   readonly inHost?: true
   /** The URL of the module that exports the tool, for its cells. `loadTools` sets it. Built-in tools have none. */
   readonly module?: string
+  /** The content of its module that was accepted, for its cells. `loadTools` sets it. */
+  readonly accepted?: AcceptedFiles
   /**
    * Parses the arguments and runs the tool.
    *

@@ -12,6 +12,7 @@ import { checkpoints } from './checkpoints.ts'
 import { egress } from './egress.ts'
 import { mcpServer } from './mcp-server.ts'
 import { retries } from './retries.ts'
+import { isForeignHome } from '../home/home-origin.ts'
 import { type FolderTrust, judgeFolder } from '../trust/folder-trust.ts'
 import { type NatsLogin, natsLoginOf } from './nats-login.ts'
 import { secretsOf } from './secrets.ts'
@@ -171,6 +172,8 @@ export type ConfigFile = z.input<typeof configFile>
 export interface Config extends z.output<typeof configFile> {
   /** The absolute path of the data folder. */
   readonly home: string
+  /** Whether the home was only found, and its data was not made here. No system starts with it. */
+  readonly foreignHome: boolean
   readonly natsServerBinary: string | null
   /** The login at a server of the user's own. The embedded server asks for none. Paths are absolute. */
   readonly natsLogin: NatsLogin
@@ -253,9 +256,13 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
     const base = file === null || flags.set?.[key] !== undefined ? cwd : join(file, '..')
     return parsed.data[key].map((path) => resolve(base, path))
   }
+  const homeNamed = flags.home ?? (env['BEAVER_HOME'] || undefined)
+  const home = resolve(cwd, homeNamed ?? '.beaver')
   const config: Omit<Config, 'secrets'> = {
     ...parsed.data,
-    home: resolve(cwd, flags.home ?? (env['BEAVER_HOME'] || '.beaver')),
+    home,
+    foreignHome:
+      flags.trust !== true && env['BEAVER_TRUST'] !== '1' && isForeignHome(home, { folder: cwd, named: homeNamed !== undefined, program: flags.program }),
     natsServerBinary: env['BEAVER_NATS_SERVER'] || null,
     natsLogin: natsLoginOf(env, cwd),
     apiKey: env['OPENAI_API_KEY'] || null,

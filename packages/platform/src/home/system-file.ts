@@ -1,7 +1,8 @@
 // `<home>/run/system.json`: what runs in this home, and where. The system writes it, and every command reads it.
 // Y1. It is written as a whole or not at all.
 // Y2. A file whose process is dead is ignored.
-// Y3. Only its owner can read it, because the URL of the user's own server may contain a password.
+// Y3. Where the kernel tells the start of a process, a file that does not name it is ignored.
+// Y4. Only its owner can read it, because the URL of the user's own server may contain a password.
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isAlive, startOf } from './home-lock.ts'
@@ -37,7 +38,8 @@ export function removeSystemFile(home: string): void {
 /** The system that runs in this home, or `null` if there is none. */
 export function readSystemFile(home: string): SystemFile | null {
   const system = read(fileOf(home))
-  return system !== null && isAlive({ pid: system.pid, started: system.process_start }) ? system : null
+  if (system === null || (system.process_start === null && startOf(process.pid) !== null)) return null
+  return isAlive({ pid: system.pid, started: system.process_start }) ? system : null
 }
 
 function read(file: string): SystemFile | null {

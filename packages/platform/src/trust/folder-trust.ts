@@ -25,7 +25,7 @@ export interface FolderTrust {
   readonly asked: readonly AskedRight[]
   /** The digest of what the folder asks for. `null` if it asks for nothing, or is beyond the bounds. */
   readonly digest: string | null
-  /** The SHA-256 of each file that the settings run, by path. Filled if the decision depends on them. */
+  /** The SHA-256 of each file that the settings run, by absolute path. Empty if the decision does not depend on their content. */
   readonly files: ReadonlyMap<string, string>
 }
 
@@ -59,7 +59,8 @@ export function judgeFolder(input: TrustInput): { readonly trust: FolderTrust; r
   const accepted = record !== null && (record.always || (digest !== null && record.digests.includes(digest)))
   const known = { ...of, digest, files, changed: record !== null && !accepted }
   if (told !== false && digest !== null && told === digest) return { trust: { ...known, state: 'trusted', by: 'told' }, content }
-  if (told !== false && accepted) return { trust: { ...known, state: 'trusted', by: 'accepted' }, content }
+  // Trusted always: whatever the files contain.
+  if (told !== false && accepted) return { trust: { ...known, ...(record.always ? { files: of.files } : {}), state: 'trusted', by: 'accepted' }, content }
   return { trust: { ...known, state: told === false ? 'refused' : 'open', by: null }, content: safe }
 }
 
@@ -77,7 +78,8 @@ function toldBy({ told, env }: TrustInput): boolean | string | undefined {
   )
 }
 
-function isBesideCode(folder: string, program: string | undefined): boolean {
+/** Whether a folder is Beaver's own checkout, one of its examples, or the folder or the package of the program that embeds Beaver. */
+export function isBesideCode(folder: string, program: string | undefined): boolean {
   const real = realFolder(folder)
   const checkout = beaverCheckout()
   if (checkout !== null && (real === checkout || dirname(real) === join(checkout, 'examples'))) return true

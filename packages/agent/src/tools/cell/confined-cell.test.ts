@@ -38,7 +38,9 @@ afterEach(() => rm(folder, { recursive: true, force: true }))
 
 async function look(mode: 'required' | 'off'): Promise<unknown> {
   const workspace = join(folder, 'workspace')
-  const { tools, diagnostics } = await loadTools([], [join(folder, 'module', 'look.mjs')], { mode, hidden: [join(workspace, '.beaver')], readable: [] })
+  const { tools, diagnostics } = await loadTools([], [join(folder, 'module', 'look.mjs')], {
+    sandbox: { mode, hidden: [join(workspace, '.beaver')], readable: [] },
+  })
   expect(diagnostics).toEqual([])
   process.env['BEAVER_TEST_KEY'] = 'canary'
   const limits = { timeoutMs: 30_000, signal: new AbortController().signal, clock: systemClock }

@@ -3,10 +3,12 @@
 // I1. A tool that asks for a cell always runs in one.
 // I2. A suspect tool runs in a process of its own, with the environment that it had before, because a thread that hangs in a system call
 // cannot be ended.
+// I3. A cell loads a module only while it has the content that was accepted.
 import { resolve } from 'node:path'
 import { childEnvironment, wholeEnvironment } from '../process/child-environment.ts'
 import { groupsSupported } from '../process/process-group.ts'
 import { noSandbox, type SandboxOptions } from '../sandbox/sandbox.ts'
+import { type AcceptedFiles, changedFile } from '../accepted-files.ts'
 import { ToolFailure, ToolInputError } from '../tool-failure.ts'
 import type { Tool, ToolContext } from '../tool.ts'
 import type { CellCall } from './cell-call.ts'
@@ -17,18 +19,25 @@ import { runInThread } from './thread-cell.ts'
 /** The slots of each worker thread. */
 const slots = cellSlots(8, 256)
 
-/**
- * @param module the URL of the module that exports the tool under its name; a tool without isolation stays inline until it is suspect
- * @param sandbox of a tool that asks for a process. Default: none. A suspect tool gets none, because it had the rights of the daemon before
- */
-export function inCell(tool: Tool, module: string, sandbox: SandboxOptions = noSandbox): Tool {
+/** Where a tool's calls run. */
+export interface CellOptions {
+  /** Of a tool that asks for a process. Default: none. A suspect tool gets none, because it had the rights of the daemon before. */
+  readonly sandbox?: SandboxOptions | undefined
+  /** The files to whose content the user agreed. Default: none needs it. */
+  readonly accepted?: AcceptedFiles | undefined
+}
+
+/** @param module the URL of the module that exports the tool under its name; a tool without isolation stays inline until it is suspect */
+export function inCell(tool: Tool, module: string, { sandbox = noSandbox, accepted = {} }: CellOptions = {}): Tool {
   const isolation = tool.isolation ?? 'inline'
   // A tool may be an instance of a class, so its methods must stay reachable.
-  if (isolation === 'inline') return Object.assign(Object.create(tool) as Tool, { module })
+  if (isolation === 'inline') return Object.assign(Object.create(tool) as Tool, { module, accepted })
   return {
     ...tool,
     module,
+    accepted,
     invoke(args, context) {
+      refuseChanged(accepted)
       if (isolation === 'process' && !groupsSupported)
         throw new ToolFailure('not_supported', `${tool.name} needs a process group of its own, which this system does not have.`)
       const call = callOf(tool.name, module, args, context)
@@ -44,11 +53,21 @@ export function inCell(tool: Tool, module: string, sandbox: SandboxOptions = noS
  *
  * @param of.onStart called when the cell is about to make the call, if the cell can tell
  */
-export function invokeInCell(of: { tool: string; module: string; onStart: () => void }, args: unknown, context: ToolContext): Promise<string> {
+export function invokeInCell(
+  of: { tool: string; module: string; accepted: AcceptedFiles | undefined; onStart: () => void },
+  args: unknown,
+  context: ToolContext,
+): Promise<string> {
+  refuseChanged(of.accepted ?? {})
   const call = callOf(of.tool, of.module, args, context)
   return inSlot(context.signal, () =>
     groupsSupported ? runInProcess(call, { env: wholeEnvironment(), onStart: of.onStart }, context.signal) : runInThread(call, context.signal),
   )
+}
+
+function refuseChanged(accepted: AcceptedFiles): void {
+  const changed = changedFile(accepted)
+  if (changed !== null) throw new ToolFailure('tool_changed', changed)
 }
 
 function callOf(tool: string, module: string, args: unknown, context: ToolContext): CellCall {

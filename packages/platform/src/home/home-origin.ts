@@ -1,0 +1,60 @@
+// Whether the data of a home was made here. A folder of a stranger can bring a `.beaver` with tasks that a daemon would go on with, with keys of the
+// stranger's, and with the address of a server that commands would log in at.
+// O1. A home that the user or a program named is theirs. A home that was only found in the current folder must be marked.
+// O2. The mark names the inode of the home, so it is not valid in a copy, and nobody can make it before a clone exists.
+// O3. A home without a journal and without a running system brings nothing, so it needs no mark.
+import { existsSync, lstatSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { BeaverError } from '@beaver/core'
+import { isBesideCode } from '../trust/folder-trust.ts'
+
+const mark = 'made-here.json'
+/** What a stranger's home could use. */
+const dangerous = ['nats/jetstream', 'nats/keys', 'nats/nats-server.conf', 'run/system.json']
+
+/** Marks a home as made here. A home on a file system that cannot be written stays unmarked. */
+export function markHome(home: string): void {
+  try {
+    if (!isMarked(home)) writeFileSync(join(home, mark), `${JSON.stringify({ inode: inodeOf(home) })}\n`, { mode: 0o600 })
+  } catch {
+    // Whoever uses the home says what is wrong with it.
+  }
+}
+
+/** @param place `folder`: the current folder; `named`: whether somebody named the home; `program`: the program that embeds Beaver */
+export function isForeignHome(
+  home: string,
+  { folder, named, program }: { readonly folder: string; readonly named: boolean; readonly program: string | undefined },
+): boolean {
+  if (named || isBesideCode(folder, program)) return false
+  if (lstatSync(home, { throwIfNoEntry: false })?.isSymbolicLink() === true) return true
+  return dangerous.some((name) => existsSync(join(home, name))) && !isMarked(home)
+}
+
+/**
+ * Refuses to start a system with data that was not made here.
+ *
+ * @throws {BeaverError} `untrusted_folder`
+ */
+export function requireOwnHome({ home, foreignHome }: { readonly home: string; readonly foreignHome: boolean }): void {
+  if (!foreignHome) return
+  throw new BeaverError(
+    'untrusted_folder',
+    [
+      `The data in ${home} was not made here: it came with the folder, or it is a copy. Beaver would go on with its tasks.`,
+      `If it is yours, name it once: --home ${home}`,
+      'Otherwise choose another folder for data with --home, or remove this one.',
+    ].join('\n'),
+  )
+}
+
+function isMarked(home: string): boolean {
+  try {
+    const { inode } = JSON.parse(readFileSync(join(home, mark), 'utf8')) as { inode?: unknown }
+    return inode === inodeOf(home)
+  } catch {
+    return false
+  }
+}
+
+const inodeOf = (home: string): string => String(lstatSync(home, { bigint: true }).ino)
