@@ -209,7 +209,7 @@ class TeamsOfTask implements TaskTeams {
     const spec = nodeSpec(this.#log, this.#request, {
       node,
       asked,
-      given: joinTaints([asked, ...this.#taintsBefore(team, node.node_id)]),
+      given: writtenBefore(node, input) ? asked : joinTaints([asked, ...this.#taintsBefore(team, node.node_id)]),
       runId,
       input,
       dependencies,
@@ -260,6 +260,9 @@ class TeamsOfTask implements TaskTeams {
     return isUnlabelled(taint) ? result : { ...result, taint }
   }
 }
+
+/** Whether the call of a tool node stood in the graph before anything was read. Nothing of what the other nodes say is in it. */
+const writtenBefore = (node: NodeRun['node'], input: NodeRun['input']): boolean => node.kind === 'tool' && input?.['arguments'] === undefined
 
 const limitMessage = (max: number): string =>
   `This task has had ${max} teams and may have no more. Work with the results you have, use ordinary tools, or answer.`

@@ -159,3 +159,11 @@ describe('people who pasted much', () => {
     expect(asked(loop)).toHaveLength(1)
   })
 })
+
+describe('a call that was refused', () => {
+  it('has read nothing, so it labels nobody', async () => {
+    const tools = taintTools()
+    const loop = await run(tools, [[page('https://a.example/')], [['send_message', {}]]], { permissions: [{ tool: 'web_fetch', decision: 'deny' }] })
+    expect([asked(loop), tools.made.length]).toEqual([[], 1])
+  })
+})

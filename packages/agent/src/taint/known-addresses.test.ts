@@ -126,6 +126,18 @@ describe('a table that forbids', () => {
 
 describe('reading addresses', () => {
   it.each([
+    ['hyphens', 'a-'.repeat(100_000)],
+    ['dots', `https://a.example/${'.'.repeat(200_000)}x`],
+    ['labels', 'a.'.repeat(100_000)],
+    ['schemes', 'https://'.repeat(25_000)],
+    ['slashes', `www.${'/'.repeat(200_000)}`],
+  ])('takes no time over %s', (_, text) => {
+    const since = performance.now()
+    addressesIn(text)
+    expect(performance.now() - since).toBeLessThan(2_000)
+  })
+
+  it.each([
     ['See https://a.example/b, please.', ['a.example/b,', 'a.example/b']],
     ['(www.a.example)', ['www.a.example/']],
     ['nothing here: 1.2.3 and e.g. this', []],

@@ -12,7 +12,10 @@ import { readsOf, sinkOf } from './tool-kind.ts'
 
 /** How many pages of one host a run with private text follows without a question. */
 const pagesOfHostMax = 10
-const addressPattern = /\b(?:https?:\/\/|www\.)[^\s"'<>`\\^{}|]+|\b(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,24}(?:\/[^\s"'<>`\\^{}|]*)?/giu
+const addressCharsMax = 4_096
+/** Each repetition is bounded, because strangers write the texts: the time of a search grows with the length of a text and not with its square. */
+const addressPattern = /\b(?:https?:\/\/|www\.)[^\s"'<>`\\^{}|]{1,4096}|\b(?:[a-z0-9][a-z0-9-]{0,62}\.){1,8}[a-z]{2,24}(?:\/[^\s"'<>`\\^{}|]{0,4096})?/giu
+const closing = new Set(".,;:!?)]*_'’”")
 
 /** What a run may be told an address by. */
 export interface Told {
@@ -24,6 +27,7 @@ export interface Told {
 
 /** One spelling for an address. `null` if the text is none that a tool could contact. */
 export function readAddress(text: string): URL | null {
+  if (text.length > addressCharsMax) return null
   const url = URL.parse(/^[a-z][a-z0-9+.-]*:/i.test(text) && !/^[\w.-]+:\d/.test(text) ? text : `https://${text}`)
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return null
   url.hostname = url.hostname.replace(/\.+$/, '')
@@ -44,7 +48,7 @@ export function isKnownAddress(url: URL, told: Told): boolean {
   if (told.run.taint.secret.length > 0) return false
   const ofHost = web.filter(({ kind, host }) => kind === 'fetch' && host === url.host)
   if (!told.run.taint.public && ofHost.length >= pagesOfHostMax) return false
-  return ofHost.some(({ success, content }) => success && addressesIn(content).some((each) => spelled(each) === wanted))
+  return ofHost.some(({ success, content }) => success && names(content, url) && addressesIn(content).some((each) => spelled(each) === wanted))
 }
 
 /**
@@ -56,8 +60,11 @@ export function isChosenHost(url: URL, { run, tools, trustedText }: Told): boole
   if (hosts(addressesIn(trustedText))) return true
   const web = run.facts.flatMap((fact) => webFactOf(fact, tools) ?? [])
   if (web.some(({ kind, host, success, content }) => (kind === 'fetch' ? success && host === url.host : hosts(foundBySearch(content))))) return true
-  return !run.facts.some(({ result = '' }) => hosts(addressesIn(result)))
+  return !run.facts.some(({ result = '' }) => names(result, url) && hosts(addressesIn(result)))
 }
+
+/** A quick look, before the addresses of a long text are read. */
+const names = (text: string, { hostname }: URL): boolean => text.toLowerCase().includes(hostname)
 
 interface WebFact {
   readonly kind: 'query' | 'fetch'
@@ -66,7 +73,18 @@ interface WebFact {
   readonly content: string
 }
 
-function webFactOf({ tool: name, success, result = '', arguments: text = '' }: ToolFact, tools: Told['tools']): WebFact | null {
+/** Facts never change, so each is read once. */
+const webFacts = new WeakMap<ToolFact, WebFact | null>()
+
+function webFactOf(fact: ToolFact, tools: Told['tools']): WebFact | null {
+  const known = webFacts.get(fact)
+  if (known !== undefined) return known
+  const read = readWebFact(fact, tools)
+  webFacts.set(fact, read)
+  return read
+}
+
+function readWebFact({ tool: name, success, result = '', arguments: text = '' }: ToolFact, tools: Told['tools']): WebFact | null {
   const tool = tools.get(name)
   if (tool === undefined) return null
   const sink = sinkOf(tool)
@@ -93,7 +111,9 @@ function foundBySearch(content: string): URL[] {
 export function addressesIn(text: string): URL[] {
   return [...text.matchAll(addressPattern)].flatMap(([found]) => {
     // The end of a sentence or of a bracket does not belong to the address. Both readings count.
-    const bare = found.replace(/[.,;:!?)\]*_'’”]+$/u, '')
+    let end = found.length
+    while (closing.has(found.charAt(end - 1))) end--
+    const bare = found.slice(0, end)
     return [readAddress(found), bare === found ? null : readAddress(bare)].filter((each) => each !== null)
   })
 }

@@ -47,8 +47,8 @@ export function joinTaints(all: readonly Taint[]): Taint {
 const alwaysWeb: ReadonlySet<string> = new Set(['web_fetch', 'web_search'])
 
 /** What a run carries after this result. A result that says nothing about its labels is the user's own text. */
-export function taintAfterResult(before: Taint, { tool_name: tool, success, taint: read }: DataOf<'tool_result_recorded'>): Taint {
+export function taintAfterResult(before: Taint, { tool_name: tool, success, error, taint: read }: DataOf<'tool_result_recorded'>): Taint {
   if (read !== undefined) return joinTaints([before, read])
-  if (alwaysWeb.has(tool)) return joinTaints([before, { untrusted: [tool], secret: [], public: true }])
+  if (alwaysWeb.has(tool) && (success || error === 'http_error')) return joinTaints([before, { untrusted: [tool], secret: [], public: true }])
   return success && before.public ? { ...before, public: false } : before
 }

@@ -43,6 +43,11 @@ describe('what a file asks for', () => {
     [{ run_command: { network: ['git fetch*'] } }, ['lets these commands use the network: git fetch*']],
     [{ sandbox: 'required' }, []],
     [{ sandbox: 'off', sandbox_readable: ['/home'] }, ['runs programs without a sandbox', 'lets programs in the sandbox read /home']],
+    [{ egress: { hosts_allowed: ['evil.example'] } }, ['lets every run contact evil.example, whatever it has read']],
+    [{ egress: { policy: { send: { untrusted: 'allow' } } } }, ["sets send to allow for runs that have read a stranger's text"]],
+    [{ egress: { policy: { query: { secret: 'allow' } } } }, ['sets query to allow for runs that have read a secret']],
+    [{ egress: { policy: 'off' } }, ['sets egress.policy to off']],
+    [{ mcp: { m: { command: 'x', trusted: true } } }, ['starts the program x as MCP server m, counts what it returns as your own text']],
     [
       {
         permissions: {
@@ -78,6 +83,7 @@ describe('what a file asks for', () => {
       daemon: { tasks_max: 1 },
       run_command: { enabled: false },
       permissions: { rules: [{ tool: '*', decision: 'deny' }] },
+      egress: { policy: { fetch: { untrusted: 'deny' }, files: { secret: 'ask' } }, secret_paths: ['a'], untrusted_paths: ['*'] },
       skills: ['s'],
       workflows: ['w'],
     }

@@ -4,6 +4,8 @@
 //     endpoint is withheld as a whole, so that no name of a model goes to another endpoint.
 // R3. Texts come from strangers. They are one line, without control characters, and bounded.
 
+import { defaultEgressPolicy, type Guard, guards, type Sink, sinks } from '@beaver/core'
+
 /** What somebody gives to a folder if they trust it. The kinds are in the order in which a person is told about them. */
 const rightKinds = ['code', 'server', 'endpoint', 'permission', 'other'] as const
 
@@ -38,9 +40,13 @@ const endpointBeside: Teller = (value) => {
   return isPlain(value) && base_url === undefined ? [] : endpoint(base_url ?? value)
 }
 
-/** A guard that asks or denies can only make the default stricter if the default allows; a folder may not lower one. */
-const egress = (sink: string, label: string, value: Value): readonly Omit<AskedRight, 'key'>[] =>
-  value === 'deny' ? [] : [{ kind: 'permission', says: `sets what happens to ${sink} after ${label} text: ${text(value)}` }]
+/** A row of the table may be made stricter without consent, but not weaker. */
+const guard =
+  (sink: Sink, label: 'untrusted' | 'secret'): Teller =>
+  (value) =>
+    guards.indexOf(value as Guard) >= guards.indexOf(defaultEgressPolicy[sink][label])
+      ? []
+      : [{ kind: 'permission', says: `sets ${sink} to ${text(value)} for runs that have read ${label === 'secret' ? 'a secret' : "a stranger's text"}` }]
 
 /** Every key of the configuration. `null`: it counts without consent, because it only bounds, names or tells something. */
 export const consentOf: Readonly<Record<string, Teller | null>> = {
@@ -99,11 +105,9 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
   'checkpoints.bucket.name': null,
   'checkpoints.bucket.nats_url': (value) => [{ kind: 'endpoint', says: `sends checkpoints of the journal to the NATS server ${host(value)}` }],
   'egress.hosts_allowed': (value) =>
-    listOf(value).length === 0 ? [] : [{ kind: 'permission', says: `lets every run contact these hosts: ${listOf(value).map(text).join(', ')}` }],
+    listOf(value).length === 0 ? [] : [{ kind: 'permission', says: `lets every run contact ${listOf(value).map(text).join(', ')}, whatever it has read` }],
   ...Object.fromEntries(
-    ['fetch', 'query', 'send', 'memory', 'command', 'files'].flatMap((sink) =>
-      ['untrusted', 'secret'].map((label): [string, Teller] => [`egress.policy.${sink}.${label}`, (value) => egress(sink, label, value)]),
-    ),
+    sinks.flatMap((sink) => (['untrusted', 'secret'] as const).map((label) => [`egress.policy.${sink}.${label}`, guard(sink, label)] as const)),
   ),
   'egress.secret_paths': null,
   'egress.untrusted_paths': null,
@@ -175,7 +179,7 @@ function ruleText(rule: Value): string {
 }
 
 function serverRight(name: string, server: Readonly<Record<string, unknown>>): Omit<AskedRight, 'key'> {
-  const { command, args, url, env, headers, permission } = server
+  const { command, args, url, env, headers, permission, trusted } = server
   const does =
     url === undefined ? `starts the program ${[command, ...(args === undefined ? [] : listOf(args))].map(text).join(' ')}` : `connects to ${host(url)}`
   const given = [...new Set([env, headers].flatMap((values) => Object.values(fieldsOf(values))).flatMap(variablesIn))]
@@ -185,6 +189,7 @@ function serverRight(name: string, server: Readonly<Record<string, unknown>>): O
       `${does} as MCP server ${name}`,
       ...(given.length === 0 ? [] : [`gives it ${given.join(', ')}`]),
       ...(permission === 'allow' ? ['allows its tools without asking'] : []),
+      ...(trusted === undefined || trusted === false ? [] : ['counts what it returns as your own text']),
     ].join(', '),
   }
 }
