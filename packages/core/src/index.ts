@@ -208,7 +208,7 @@ export { type Actor, agentTitle, type Surroundings, type Told } from './telling/
 export { applyToolScope, type ToolScope } from './tool-scope.ts'
 export { TransientMap } from './transient-map.ts'
 export { appendCheckpoint } from './tree/append-checkpoint.ts'
-export { type JournalLeaf, journalLeaf } from './tree/journal-leaf.ts'
+export { type JournalLeaf, journalLeaf, journalLeaves } from './tree/journal-leaf.ts'
 export { appendLeaves, MerkleTree, type TileStore } from './tree/merkle-tree.ts'
 export { checkpointText, type NoteKey, noteKeyText, readCheckpoint, signNote, type TreeHead } from './tree/signed-note.ts'
 export type { OpenTask, OpenTasks } from './ports/open-tasks.ts'

@@ -3,7 +3,7 @@
 // L1. A leaf names the sequence of its message. While the stream has no gap, message n is the leaf n - 1.
 // L2. A leaf depends on the place, the subject and the bytes of a message alone, so that content that cannot be read is a leaf, too.
 import { hash as digest } from 'node:crypto'
-import { leafHash } from './merkle-tree.ts'
+import { hashBytes, leafHash } from './merkle-tree.ts'
 
 /** A message of the journal stream, of any subject. */
 export interface JournalLeaf {
@@ -20,3 +20,17 @@ export interface JournalLeaf {
  * leaf.length // => 32
  */
 export const journalLeaf = ({ sequence, subject, payload }: JournalLeaf): Uint8Array => leafHash(`${sequence} ${subject} ${digest('sha256', payload)}\n`)
+
+/**
+ * The leaves of messages, one after the other. A buffer for each of them would cost more than the hashes.
+ *
+ * @example
+ * journalLeaves([{ sequence: 1, subject: 'beaver.default.log.local.s.t.accepted', payload: new Uint8Array() }]).length // => 32
+ */
+export function journalLeaves(messages: readonly JournalLeaf[]): Uint8Array {
+  const row = Buffer.allocUnsafe(messages.length * hashBytes)
+  for (const [i, { sequence, subject, payload }] of messages.entries()) {
+    row.write(digest('sha256', `\0${sequence} ${subject} ${digest('sha256', payload)}\n`, 'latin1'), i * hashBytes, 'latin1')
+  }
+  return row
+}

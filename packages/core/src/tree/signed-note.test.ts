@@ -1,6 +1,6 @@
 import { createHash, generateKeyPairSync, sign, verify } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { journalLeaf } from './journal-leaf.ts'
+import { journalLeaf, journalLeaves } from './journal-leaf.ts'
 import { leafHash } from './merkle-tree.ts'
 import { checkpointText, noteKeyText, readCheckpoint, signNote } from './signed-note.ts'
 
@@ -36,5 +36,7 @@ describe('a checkpoint', () => {
 
 it('the leaf of a message is its sequence, its subject and the hash of its payload', () => {
   const sha256 = createHash('sha256').update('payload').digest('hex')
-  expect(journalLeaf({ sequence: 7, subject: 'a.subject', payload: Buffer.from('payload') })).toEqual(leafHash(`7 a.subject ${sha256}\n`))
+  const message = { sequence: 7, subject: 'a.subject', payload: Buffer.from('payload') }
+  expect(journalLeaves([message, message])).toEqual(Buffer.concat([journalLeaf(message), journalLeaf(message)]))
+  expect(journalLeaf(message)).toEqual(leafHash(`7 a.subject ${sha256}\n`))
 })

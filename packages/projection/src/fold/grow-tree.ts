@@ -1,7 +1,7 @@
 // Grows the tree over the journal with each batch, and reads it back. The arithmetic of the tree belongs to @beaver/core (tree/).
 // W1. The rows depend on the messages alone, so a rebuild gives the same tree and the same roots.
 // W2. A leaf and the rows of its message are written in one transaction.
-import { appendLeaves, type JournalLeaf, journalLeaf, MerkleTree, type TileStore } from '@beaver/core'
+import { appendLeaves, type JournalLeaf, journalLeaves, MerkleTree, type TileStore } from '@beaver/core'
 import type { Sql } from '../store/sql.ts'
 
 interface Gap {
@@ -32,7 +32,7 @@ export function growTree(sql: Sql, messages: readonly JournalLeaf[]): void {
     }
     last = sequence
   }
-  appendLeaves(tilesOf(sql), size, fresh.map(journalLeaf))
+  appendLeaves(tilesOf(sql), size, journalLeaves(fresh))
   sql.run('insert into tree (id, sequence) values (1, ?1) on conflict do update set sequence = ?1', [last])
 }
 
