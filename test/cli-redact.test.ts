@@ -14,7 +14,7 @@ import { testServer, type TestServer } from './support/nats.ts'
 import { projectorProcess } from './support/projector.ts'
 import { only, type TestSystem, testSystem } from './support/system.ts'
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 }) // many processes start
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 }) // many processes start
 
 const word = 'xyzzy-plugh'
 const large = `The ${word} of a customer. ${'Nobody may read this line. '.repeat(5_000)}`

@@ -13,7 +13,7 @@ import { testServer } from './support/nats.ts'
 import { projectorProcess } from './support/projector.ts'
 import { testSystem } from './support/system.ts'
 
-vi.setConfig({ testTimeout: 120_000 }) // many processes start
+vi.setConfig({ testTimeout: 300_000 }) // many processes start
 
 const random = (of: string): string => `${of}7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7dE9fG1h`
 /** Known to the process by name, or only by their shape. */
