@@ -81,6 +81,12 @@ export function givenUp(failure: Failure, of: { readonly claims: number; readonl
   return [event('task_dead_lettered', { claims: of.claims }), taskEnd(end, null, of.usage)]
 }
 
+/** Whether the log of a task does not verify. Nobody may act on it, and trying again does not help. */
+export function isUnverified(error: unknown): error is BeaverError {
+  const code = (error as { code?: unknown }).code
+  return code === 'corrupt_journal' || code === 'untrusted_record' || code === 'blob_corrupt'
+}
+
 /** Whether trying again can never help: what the task would write does not fit, or its log cannot be read. */
 export function isHopeless(error: unknown): error is BeaverError {
   const code = (error as { code?: unknown }).code

@@ -7,7 +7,10 @@
 //     that daemon hands it to the owner.
 // D5. Accepted tasks for which there is no room are driven in the order in which they were accepted.
 // D6. Leases are renewed only while the journal answers.
+// D7. A task whose log does not verify is quarantined: it is not driven, it holds no place, and nothing brings it back. The tasks after it in
+//     its session go on without it. The read model shows it, with what is wrong.
 import {
+  type BeaverError,
   type Delivery,
   type DomainEvent,
   type Entry,
@@ -23,7 +26,7 @@ import {
   TransientMap,
 } from '@beaver/core'
 import { admissions } from './admissions.ts'
-import { claimTask } from './claim-task.ts'
+import { claimTask, isUnverified } from './claim-task.ts'
 import { HeldTask } from './held-task.ts'
 import { type LoadedTask, taskOf } from './load-task.ts'
 import { lookAt } from './look.ts'
@@ -46,6 +49,8 @@ export interface DaemonOptions extends Omit<TaskPorts, 'past' | 'queue' | 'admis
   readonly leaseMs: number
   /** A task ended here; `end` when this daemon wrote its terminal event. */
   readonly onEnded: (log: LogId, end: DomainEvent | null) => void
+  /** A task whose log does not verify was let go of. Default: nobody is told. */
+  readonly onQuarantined?: (log: LogId, error: BeaverError) => void
   /** Gives a delivery to the daemon that claimed its task. */
   readonly handOn?: (owner: string, delivery: Delivery) => Promise<HandedOn>
   /** Whether the journal answers. Default: always. */
@@ -167,7 +172,7 @@ class DaemonSupervisor implements Daemon {
     const key = logKey(log)
     this.#held.set(key, task)
     task.over = this.#pursue(task, from)
-      .catch((error: unknown) => this.#broken(task, error))
+      .catch((error: unknown) => (isUnverified(error) ? this.#quarantine(task, error) : this.#broken(task, error)))
       .finally(() => {
         if (this.#held.get(key) === task) this.#held.delete(key)
         this.#next()
@@ -295,6 +300,20 @@ class DaemonSupervisor implements Daemon {
     const { journal, queue } = this.#options
     const following = await journal.next(log, acceptedRevision)
     if (following !== null) await queue.wake({ ...log, task: following })
+  }
+
+  async #quarantine(task: HeldTask, error: BeaverError): Promise<void> {
+    const { log } = task
+    const { daemonId: daemon, journal, logger } = this.#options
+    taskFacts.quarantined(logger, log, { daemon, reason: messageOf(error) })
+    this.#options.onQuarantined?.(log, error)
+    try {
+      const first = await journal.first(log)
+      if (first !== null) await this.#wakeNext(log, first.revision)
+      task.settle()
+    } catch {
+      task.giveBack(pauseAfter(task)) // The session's next task must not be forgotten.
+    }
   }
 
   #broken(task: HeldTask, error: unknown): void {

@@ -1,4 +1,5 @@
 export { retryTask } from './retry-request.ts'
+export { isUnverified } from './claim-task.ts'
 export { type Daemon, type DaemonOptions, type HandedOn, startDaemon } from './daemon.ts'
 export { type LoadedTask, loadTask } from './load-task.ts'
 export { startSweep, type Sweep } from './sweep.ts'

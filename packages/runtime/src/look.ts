@@ -1,7 +1,9 @@
 // Looks at a task and says what is to be done with it. It writes nothing.
 // L1. A task starts after the task before it in its session has ended (D-47).
+//     A task whose log does not verify counts as ended for the tasks after it, because nobody drives it any more.
 // L2. A task that waits is left alone until its time has come, until somebody wakes it, or until something is written to its log (D-64).
-import { type BlobStore, type Delivery, eventTypeOf, isTerminalTaskEvent, type Journal, type LogId, newestRecord, type TaskId } from '@beaver/core'
+import { type BlobStore, type Delivery, headBefore, isTerminalTaskEvent, type Journal, type LogId, LogReader, type TaskId } from '@beaver/core'
+import { isUnverified } from './claim-task.ts'
 import { type LoadedTask, loadTask } from './load-task.ts'
 
 export type Look =
@@ -35,7 +37,14 @@ export async function lookAt(log: LogId, cause: Delivery['cause'], known: Loaded
   return { kind: 'due', loaded }
 }
 
-async function hasEnded(log: LogId, { journal }: LookPorts): Promise<boolean> {
+async function hasEnded(log: LogId, { journal, blobs }: LookPorts): Promise<boolean> {
   const last = await journal.last(log)
-  return last === null || isTerminalTaskEvent(eventTypeOf(newestRecord(last)) ?? '')
+  if (last === null) return true
+  try {
+    const events = await new LogReader(log, blobs, { from: headBefore(last), judge: journal }).read(last)
+    return isTerminalTaskEvent(events.at(-1)?.type ?? '')
+  } catch (error) {
+    if (isUnverified(error)) return true
+    throw error
+  }
 }

@@ -4,6 +4,7 @@
 // P2. How an earlier task is read is defined in @beaver/core (past-task.ts).
 import { type BlobStore, exchangeOf, historyBound, type Journal, type LogId, logKey, type PastExchange, type PastTask, readPastTask } from '@beaver/core'
 import type { Workflow } from '@beaver/workflows'
+import { isUnverified } from './claim-task.ts'
 
 export interface KeptTask extends PastExchange {
   /** The turn it took, with its workflow's name; `null` for none (D-48). */
@@ -11,7 +12,7 @@ export interface KeptTask extends PastExchange {
 }
 
 export interface PastTasks {
-  /** `null`: there is no such log. @throws {BeaverError} `corrupt_journal`, `blob_missing`, `blob_corrupt` */
+  /** `null`: there is no such log, or it does not verify. @throws {BeaverError} `blob_missing` */
   read(log: LogId): Promise<KeptTask | null>
 }
 
@@ -49,12 +50,22 @@ export function pastTasks(ports: PastTaskPorts, { tasksMax = 10_000, charsMax = 
         kept.set(key, known)
         return known
       }
-      const past = await readPastTask(log, ports.journal, ports.blobs)
+      const past = await verified(log, ports)
       if (past === null) return null
       const task = keptOf(past, ports)
       if (past.end !== null) keep(key, task)
       return task
     },
+  }
+}
+
+/** `null` if the log does not verify: a model is not told what nobody may act on. */
+async function verified(log: LogId, { journal, blobs }: PastTaskPorts): Promise<PastTask | null> {
+  try {
+    return await readPastTask(log, journal, blobs)
+  } catch (error) {
+    if (isUnverified(error)) return null
+    throw error
   }
 }
 

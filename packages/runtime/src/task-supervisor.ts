@@ -7,7 +7,7 @@
 // K4. If the events of a task can never be written, the task ends at once with the reason.
 import { type Asker, BeaverError, type DomainEvent, draft, drafted, event, type LogId, messageOf, newestRecord, taskFacts } from '@beaver/core'
 import { type ActorRefFrom, createActor } from 'xstate'
-import { type ClaimedTask, givenUp, isHopeless } from './claim-task.ts'
+import { type ClaimedTask, givenUp, isHopeless, isUnverified } from './claim-task.ts'
 import { type LoadedTask, loadTask } from './load-task.ts'
 import { Settler } from './settler.ts'
 import { seemsToWait, type Suspension, suspensionOf } from './suspension.ts'
@@ -198,7 +198,7 @@ class TaskSupervisor implements SupervisedTask {
     try {
       return await loadTask(this.log, this.#ports)
     } catch (error) {
-      if (isHopeless(error)) throw error
+      if (isHopeless(error) || isUnverified(error)) throw error
       return null
     }
   }

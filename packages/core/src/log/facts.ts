@@ -54,6 +54,10 @@ export const taskFacts = {
   deadLettered: (logger: Logger, log: LogId, { daemon, claims }: { daemon: string; claims: number }): void =>
     logger.error('task_dead_lettered', `Beaver gives up on the task, because ${claims} owners went away without progress.`, { ...of(log), daemon, claims }),
 
+  /** @param reason what is wrong with the log */
+  quarantined: (logger: Logger, log: LogId, { daemon, reason }: { daemon: string; reason: string }): void =>
+    logger.error('task_quarantined', `Nobody drives the task any more, because its record does not verify: ${reason}`, { ...of(log), daemon }),
+
   /** The actor of a task crashed. Its supervisor decides what happens next. */
   crashed: (logger: Logger, log: LogId, { daemon, error }: { daemon: string; error: unknown }): void =>
     logger.error('task_crashed', `The task's supervisor stopped with an error: ${messageOf(error)}`, { ...of(log), daemon, ...thrown(error) }),

@@ -165,6 +165,8 @@ export type ConfigFile = z.input<typeof configFile>
 export interface Config extends z.output<typeof configFile> {
   /** The absolute path of the data folder. */
   readonly home: string
+  /** The absolute path of the folder with the keys that sign the journal. */
+  readonly keysFolder: string
   readonly natsServerBinary: string | null
   /** The login at a server of the user's own. The embedded server asks for none. Paths are absolute. */
   readonly natsLogin: NatsLogin
@@ -196,7 +198,7 @@ export interface ConfigFlags {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Environment variables and the keys that they set. API keys, BEAVER_CONFIG, BEAVER_HOME, BEAVER_NATS_SERVER and BEAVER_TRUST have no key in the file. */
+/** Environment variables and the keys that they set. API keys, BEAVER_CONFIG, BEAVER_HOME, BEAVER_KEYS, BEAVER_NATS_SERVER and BEAVER_TRUST have no key in the file. */
 export const variables: readonly { name: string; path: readonly [string] | readonly [string, string]; number?: true }[] = [
   { name: 'NATS_URL', path: ['nats_url'] },
   { name: 'BEAVER_NAMESPACE', path: ['namespace'] },
@@ -247,9 +249,11 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
     const base = file === null || flags.set?.[key] !== undefined ? cwd : join(file, '..')
     return parsed.data[key].map((path) => resolve(base, path))
   }
+  const home = resolve(cwd, flags.home ?? (env['BEAVER_HOME'] || '.beaver'))
   const config: Omit<Config, 'secrets'> = {
     ...parsed.data,
-    home: resolve(cwd, flags.home ?? (env['BEAVER_HOME'] || '.beaver')),
+    home,
+    keysFolder: env['BEAVER_KEYS'] ? resolve(cwd, env['BEAVER_KEYS']) : join(home, 'keys'),
     natsServerBinary: env['BEAVER_NATS_SERVER'] || null,
     natsLogin: natsLoginOf(env, cwd),
     apiKey: env['OPENAI_API_KEY'] || null,

@@ -10,6 +10,7 @@ export interface JournalMessage {
   readonly sequence: number
   readonly log: LogId
   readonly payload: Uint8Array
+  readonly signature?: string | undefined
 }
 
 /** A fault of a log, or `repeat`: a record claims a place that is already taken. */
@@ -23,6 +24,8 @@ export interface Finding {
 export interface IncomingMessage {
   readonly sequence: number
   readonly log: LogId
+  readonly payload: Uint8Array
+  readonly signature: string | undefined
   readonly records: readonly OpenedRecord[]
   /** Set if the message as a whole could not be read. */
   readonly fault: LogFault | null
@@ -34,7 +37,9 @@ const concurrentBlobsMax = 8
 /** The messages with parsed records and fetched blobs, in the same order. */
 export function takeIn(messages: readonly JournalMessage[], readBlob: ReadBlob, replacedData?: ReplacedData): Promise<IncomingMessage[]> {
   const read = inLanes(readBlob)
-  return Promise.all(messages.map(async ({ sequence, log, payload }) => ({ sequence, log, ...(await openEntry(payload, read, replacedData)) })))
+  return Promise.all(
+    messages.map(async ({ sequence, log, payload, signature }) => ({ sequence, log, payload, signature, ...(await openEntry(payload, read, replacedData)) })),
+  )
 }
 
 /** Fetches each blob once, with a bounded number of fetches at a time. */
