@@ -71,7 +71,22 @@ function namesFor(from: string): Names {
     package: { from, ...importableNames(from.slice('@beaver/'.length)) },
     context: {
       from: '../../../test/docs/example-context.ts',
-      values: new Set(['beaver', 'blobs', 'caller', 'events', 'graph', 'journal', 'log', 'nc', 'run', 'session_id', 'systemLog', 'task_id']),
+      values: new Set([
+        'beaver',
+        'blobs',
+        'caller',
+        'events',
+        'graph',
+        'journal',
+        'keyPorts',
+        'log',
+        'nc',
+        'run',
+        'session_id',
+        'signingKey',
+        'systemLog',
+        'task_id',
+      ]),
     },
     checks: '../../../test/docs/example-checks.ts',
   }

@@ -1,11 +1,22 @@
 // What an example may use without making it: a running Beaver, and what one task of it left in the journal.
 // `run-examples.ts` sets the folder; the simulated model answers.
 import { join } from 'node:path'
-import { type BlobStore, type ExecutionGraph, foldTask, type Journal, type LogId, type RecordedEvent, type RunState, type SystemLog } from '@beaver/core'
+import {
+  type BlobStore,
+  type ExecutionGraph,
+  foldTask,
+  type Journal,
+  type KeyPorts,
+  type LogId,
+  type RecordedEvent,
+  type RunState,
+  type SigningKey,
+  type SystemLog,
+} from '@beaver/core'
 import type { BeaverClient } from '@beaver/client'
 import { connectNats, embeddedLogin, findTask, natsBlobStore, natsJournal, subjectsOf } from '@beaver/nats'
 import { AgentService } from '@beaver/service'
-import { memorySystemLog } from '@beaver/testing'
+import { memoryKeys, memorySystemLog, newSigningKey } from '@beaver/testing'
 import { sequentialWorkflow } from '@beaver/workflows'
 
 const service = new AgentService({ onWarning: () => {} })
@@ -54,6 +65,10 @@ export const blobs: BlobStore = await natsBlobStore(writer, subjects)
 
 /** A system log without entries. */
 export const systemLog: SystemLog = memorySystemLog()
+
+/** A key, and what joining the keys of an empty journal needs. */
+export const signingKey: SigningKey = newSigningKey()
+export const keyPorts: KeyPorts = { log: memorySystemLog(), keys: memoryKeys(), namespace: 'default', now: () => Date.now(), name: 'here' }
 
 export async function close(): Promise<void> {
   await nc.close()

@@ -23,6 +23,7 @@ export function journalOf(life: Life, server: SimServer): Journal {
         const isStale = life.reads.stale > 0 && entries.length > 1 && life.random.chance(life.reads.stale)
         return isStale ? entries.slice(0, 1 + life.random.int(entries.length - 1)) : entries
       }),
+    signatureFault: async () => null, // The simulation judges schedules, not writers.
     now: () => journal.now(),
     entryBytesMax: journal.entryBytesMax,
   }

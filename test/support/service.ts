@@ -35,7 +35,7 @@ export async function testServices(natsUrl: string | null): Promise<TestServices
         workspace,
         home: join(workspace, `home-${services.length}`),
         apiKey: 'sk-test',
-        env: { PATH: process.env['PATH'] },
+        env: { PATH: process.env['PATH'], BEAVER_KEYS: join(workspace, 'keys') },
         onWarning: (message) => told.push(message),
         ...options,
         config: {

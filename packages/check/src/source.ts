@@ -11,7 +11,7 @@ export interface StreamMessage {
   readonly subject: string
   readonly payload: Uint8Array
   /** The header `Beaver-Signature`, if the message has one. */
-  readonly signature?: string
+  readonly signature?: string | undefined
   /** What proves that it is in the journal. Messages of a part of a journal have one. */
   readonly proof?: ProofOfInclusion
 }

@@ -1,5 +1,5 @@
 // Follows the system logs of a journal: their records are chained like those of tasks.
-// T1. After a fault, a log continues from what the record says about itself, so one break is one finding.
+// T1. A record with a fault is passed over, and the log continues from the record before it: writers do the same.
 import type { ReadRecord } from './record.ts'
 import type { Report } from './rules.ts'
 
@@ -14,7 +14,12 @@ export class SystemTrails {
   readonly redacted = new Map<string, string>()
   readonly #heads = new Map<string, { readonly taskseq: number; readonly hash: string; readonly epoch: number }>()
 
-  judge(name: string, { record, sha256 }: ReadRecord, report: Report): void {
+  judge(name: string, { record, sha256 }: ReadRecord, tell: Report): void {
+    let sound = true
+    const report: Report = (rule, message) => {
+      sound = false
+      tell(rule, message)
+    }
     const { taskseq, epoch, prevhash, hash } = record
     const head = this.#heads.get(name) ?? { taskseq: 0, hash: '0'.repeat(64), epoch: 0 }
     if (taskseq !== head.taskseq + 1) report('taskseq', `event ${taskseq} of the system log ${name} follows event ${head.taskseq}`)
@@ -22,6 +27,7 @@ export class SystemTrails {
     if (hash !== sha256) report('hash', `event ${taskseq} of the system log ${name} does not have the content that its hash says`)
     if (epoch < head.epoch) report('epoch', `event ${taskseq} of the system log ${name} has epoch ${epoch}, after epoch ${head.epoch}`)
     if (record.subject !== name) report('identity', `event ${taskseq} is of ${record.subject}, and lies in the system log ${name}`)
+    if (sound) this.#heads.set(name, { taskseq, hash, epoch })
     const type = /^beaver\.system\.(\w+)\.v1$/.exec(record.type)?.[1]
     if (type === undefined || types[name]?.includes(type) !== true)
       report('event_type', `event ${taskseq} of the system log ${name} is of the type ${record.type}, which is not known there`)
@@ -29,6 +35,5 @@ export class SystemTrails {
       const { sha256: blob, reason } = (record.data ?? {}) as { sha256?: unknown; reason?: unknown }
       if (typeof blob === 'string') this.redacted.set(blob, String(reason))
     }
-    this.#heads.set(name, { taskseq, hash, epoch })
   }
 }

@@ -111,6 +111,7 @@ export {
 } from './journal/past-task.ts'
 export {
   blobNameOf,
+  headBefore,
   identityFault,
   type LogFault,
   type LogFaultKind,
@@ -123,6 +124,7 @@ export {
   placeFault,
   type ReadBlob,
   type ReplacedData,
+  type SignatureJudge,
 } from './journal/read-log.ts'
 export {
   type Blob,
@@ -156,6 +158,10 @@ export {
   type SystemWriter,
 } from './journal/system-record.ts'
 export { redactedData, type Redaction, redactionsOf, ReplacementBytes, type Replacements, replacementsOf } from './journal/redactions.ts'
+export { checkOperator, joinJournal, type KeyPorts, readKeyRing, revokeKey, trustKey } from './journal/join-keys.ts'
+export { KeyRing, keyStatus, type KnownKey } from './journal/key-ring.ts'
+export { lastHashOf, leafContent, pemOf, SignatureVerifier, type SigningKey, signingKeyFromPem, signingKeyOf, signTree } from './journal/signature.ts'
+export type { KeyStore } from './ports/key-store.ts'
 export type { Delivery, TaskQueue, Wake } from './journal/task-queue.ts'
 export { canonicalJson, type JsonObject, type JsonValue, jsonObject, jsonValue } from './json.ts'
 export { isOn, type Optimisation, optimisations, switchOff } from './optimisations.ts'

@@ -25,10 +25,12 @@ export function endOf(event: DomainEvent | null): TaskEnd | null {
 }
 
 export interface Endings {
-  /** @throws {BeaverError} `no_daemon` if this daemon goes away first */
+  /** @throws {BeaverError} `no_daemon` if this daemon goes away first; the code of `read` if the task's log does not verify */
   wait(log: LogId): Promise<TaskEnd>
   /** Tells that this daemon ended a task. `end` is `null` if the caller does not know how it ended. */
   ended(log: LogId, end: TaskEnd | null): void
+  /** Tells that nobody drives a task any more. */
+  gaveUp(log: LogId, error: BeaverError): void
   close(): void
 }
 
@@ -43,13 +45,22 @@ interface Wait {
   lookMs: number
 }
 
-export function watchEndings(
-  nc: NatsConnection,
-  subjects: Subjects,
-  of: { held: (log: LogId) => boolean; read: (log: LogId) => Promise<TaskEnd | null>; logger: Logger },
-): Endings {
+export interface EndingsOf {
+  readonly held: (log: LogId) => boolean
+  readonly read: (log: LogId) => Promise<TaskEnd | null>
+  /** Whether an error of `read` comes again and again, because the log does not verify. */
+  readonly isFinal: (error: unknown) => error is BeaverError
+  readonly logger: Logger
+}
+
+export function watchEndings(nc: NatsConnection, subjects: Subjects, of: EndingsOf): Endings {
   const waiting = new TransientMap<string, Wait>()
   let hints: Subscription | null = null
+
+  function gaveUp(log: LogId, error: Error): void {
+    waiting.get(logKey(log))?.told.reject(error)
+    waiting.delete(logKey(log))
+  }
 
   function settle(log: LogId, end: TaskEnd | null): void {
     const key = logKey(log)
@@ -60,7 +71,7 @@ export function watchEndings(
       waiting.delete(key)
     }
     if (end !== null) tell(end)
-    else of.read(log).then(tell, () => {}) // The next look tries again.
+    else of.read(log).then(tell, (error: unknown) => (of.isFinal(error) ? gaveUp(log, error) : undefined)) // Otherwise the next look tries again.
   }
 
   /** For tasks that this daemon does not drive: listens to announcements, and looks at the journal in case an announcement was lost. */
@@ -95,6 +106,7 @@ export function watchEndings(
       return wait.told.promise
     },
     ended: settle,
+    gaveUp,
     close() {
       clearInterval(timer)
       hints?.unsubscribe()

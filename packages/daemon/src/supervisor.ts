@@ -3,10 +3,10 @@
 // S2. A daemon that is ready answers requests.
 // S3. A stop takes no more requests, hands the tasks over, and only then ends what the tasks use.
 import type { ExternalTools } from '@beaver/agent'
-import { eventTypeOf, isTerminalTaskEvent, type LiveDelta, type Logger, type LogId, logKey, newestRecord, silentLogger } from '@beaver/core'
+import { headBefore, isTerminalTaskEvent, type LiveDelta, type Logger, type LogId, logKey, LogReader, newestRecord, silentLogger } from '@beaver/core'
 import { refusedOn, type Subjects } from '@beaver/nats'
 import { type Config, configuredPolicies } from '@beaver/platform'
-import { type Daemon, type IntakePorts, loadTask, startDaemon, workspaceFolders } from '@beaver/runtime'
+import { type Daemon, type IntakePorts, isUnverified, loadTask, startDaemon, workspaceFolders } from '@beaver/runtime'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { type DaemonBase, openBase } from './daemon-base.ts'
 import type { daemonThreads } from './daemon-threads.ts'
@@ -87,7 +87,7 @@ class RunningSupervisor implements Supervisor {
     )
     const { provider, model: modelName } = model.choice
     this.info = { daemon: daemonId, provider, model: modelName, skills: agents.skills.map(({ name }) => name) }
-    this.failed = Promise.race([workers.pool.failed, model.failed, closedWithError(nc.closed())])
+    this.failed = Promise.race([workers.pool.failed, model.failed, stores.keys.failed, closedWithError(nc.closed())])
     this.failed.catch(() => {}) // The caller of a start that fails does not get it.
   }
 
@@ -101,6 +101,7 @@ class RunningSupervisor implements Supervisor {
     this.#endings.close()
     await stores.journal.settled()
     stores.journal.close()
+    stores.keys.close()
     this.#health.close()
     await this.#workers.pool.close()
     await model.close()
@@ -123,6 +124,7 @@ class RunningSupervisor implements Supervisor {
         this.#endings.ended(log, endOf(end))
         if (!nc.isClosed()) nc.publish(subjects.ended(log))
       },
+      onQuarantined: (log, error) => this.#endings.gaveUp(log, error),
       handOn: (owner, delivery) => this.#commands.handOn(owner, delivery),
       healthy: () => this.#health.healthy(),
     })
@@ -131,7 +133,7 @@ class RunningSupervisor implements Supervisor {
   #watchEndings(): Endings {
     const { nc, subjects, logger } = this.#base
     const held = (log: LogId): boolean => this.#daemon.tasks.has(logKey(log))
-    return watchEndings(nc, subjects, { held, logger, read: (log) => endInJournal(log, this.#ports) })
+    return watchEndings(nc, subjects, { held, logger, isFinal: isUnverified, read: (log) => endInJournal(log, this.#ports) })
   }
 
   #serveIntake(): ReturnType<typeof serveIntake> {
@@ -193,11 +195,14 @@ function portsOf(base: DaemonBase, { external }: DaemonWorkers) {
   return { ...stores, clock, ids, logger, source: `/beaver/daemons/${daemonId}`, findWorkflow, external, failurePolicies, live }
 }
 
-/** How a task ended, read from its log, or `null` if it has not ended. */
+/** How a task ended, read from its log, or `null` if it has not ended. @throws {BeaverError} if the log does not verify */
 async function endInJournal(log: LogId, ports: Pick<Stores, 'journal' | 'blobs'>) {
   const last = await ports.journal.last(log)
-  const newest = last === null ? null : newestRecord(last)
-  if (last === null || (newest !== null && !isTerminalTaskEvent(eventTypeOf(newest) ?? ''))) return null
+  if (last === null) return null
+  if (newestRecord(last) !== null) {
+    const events = await new LogReader(log, ports.blobs, { from: headBefore(last), judge: ports.journal }).read(last)
+    if (!isTerminalTaskEvent(events.at(-1)?.type ?? '')) return null
+  }
   return (await loadTask(log, ports)).state.ended
 }
 

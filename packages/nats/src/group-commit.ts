@@ -7,6 +7,7 @@
 // G4. A batch has at most `batchMessagesMax` messages and `batchBytesMax` bytes; a larger unit is a batch of its own. A unit has at most
 //     `unitMessagesMax` messages. One batch is under way at a time. A write waits `outcomeWaitMs` for its outcome, and is not tried again
 //     after `giveUpMs`.
+// G5. The messages of a batch are signed together, once. A message that is written again keeps its signature.
 import { BeaverError, type Clock, isOn, messageOf, pause, steadyClock } from '@beaver/core'
 import { InvalidArgumentError, type NatsConnection, RequestError } from '@nats-io/nats-core'
 import { type Line, lineOf } from './line.ts'
@@ -62,6 +63,8 @@ export interface GroupCommitStream {
   readonly name: string
   lastMessage(subject: string): Promise<{ sequence: number; payload: Uint8Array } | null>
   exists(): Promise<boolean>
+  /** The signatures of messages that are written together. Default: messages are not signed. */
+  readonly sign?: ((leaves: readonly string[]) => readonly string[]) | undefined
 }
 
 export function groupCommit(nc: NatsConnection, stream: GroupCommitStream, clock: Clock = steadyClock): GroupCommit {
@@ -121,7 +124,16 @@ class CommitQueue implements GroupCommit {
     if (taken.length === 0) return
     this.#underWay = true
     for (const pending of taken) this.#open.set(pending, pending.since)
+    this.#sign(taken)
     void this.#commit(taken).finally(() => taken.forEach((pending) => this.#open.delete(pending)))
+  }
+
+  #sign(taken: readonly Pending[]): void {
+    if (this.#stream.sign === undefined) return
+    const unsigned = taken.flatMap(({ unit }) => unit.filter(({ leaf, signature }) => leaf !== undefined && signature === undefined))
+    if (unsigned.length === 0) return
+    const signatures = this.#stream.sign(unsigned.map(({ leaf }) => leaf as string))
+    for (const [i, write] of unsigned.entries()) write.signature = signatures[i]
   }
 
   /** Writes many units as one batch. If the batch is not clearly stored, its units are settled one by one. */

@@ -4,11 +4,12 @@
 // J2. The acceptance of a task in the session of its own name is one message. Its fence covers everything under that name: the id and
 //     the session. Any other acceptance is an atomic batch with an entry that claims the id (docs/decisions/0031).
 // J3. `read` may be served by a follower: a stale read only leads to a refused write. All other reads ask the stream's leader.
-import type { Acceptance, AcceptOutcome, Entry, Journal, LogId } from '@beaver/core'
+import { type Acceptance, type AcceptOutcome, type Entry, type Journal, lastHashOf, leafContent, type LogId } from '@beaver/core'
 import type { JetStreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { type GroupCommit, groupCommit, type WriteUnit } from './group-commit.ts'
 import { entriesOf, findLog, firstEntry, isNotFound, lastEntry, storedMessageOf, tailOf, taskAfter } from './journal-reader.ts'
+import type { JournalTrust } from './journal-trust.ts'
 import type { Write } from './publish-batch.ts'
 import { type ServerClock, serverClock } from './server-clock.ts'
 import { ensureJournalStream } from './stream.ts'
@@ -27,7 +28,15 @@ const frameBytesMax = 8 * 1024
 const payloadBytesDefault = 1_048_576
 const entryBytesBound = 900 * 1024
 
-export async function natsJournal(nc: NatsConnection, subjects: Subjects): Promise<NatsJournal> {
+/** Signs what a journal writes, and judges what it reads. */
+export interface JournalSignatures {
+  readonly trust: Pick<JournalTrust, 'faultOf'>
+  /** The signatures of the messages of one commit, from the content of their leaves. */
+  readonly sign: (leaves: readonly string[]) => readonly string[]
+}
+
+/** @param signatures default: nothing is signed, and no signature is judged */
+export async function natsJournal(nc: NatsConnection, subjects: Subjects, signatures: JournalSignatures | null = null): Promise<NatsJournal> {
   const jsm = await ensureJournalStream(nc, subjects)
   const clock: ServerClock = await serverClock(nc, subjects)
   const commits: GroupCommit = groupCommit(nc, {
@@ -37,20 +46,24 @@ export async function natsJournal(nc: NatsConnection, subjects: Subjects): Promi
       return found === null ? null : { sequence: found.revision, payload: found.payload }
     },
     exists: () => streamExists(jsm, subjects.stream),
+    sign: signatures?.sign,
   })
+  const leafOf = signatures === null ? () => undefined : signedLeaf
 
   return {
     async append({ log, expectedRevision, payloads }) {
       const subject = subjects.events(log)
-      const outcome = await commits.write({ writes: fenced(subject, expectedRevision, payloads), touches: [subject] })
+      const outcome = await commits.write({ writes: fenced(subject, expectedRevision, payloads, (payload) => leafOf(log, payload)), touches: [subject] })
       return outcome.kind === 'stored' ? { kind: 'appended', revision: outcome.lastSequence } : { kind: 'fenced' }
     },
     async accept(acceptance) {
-      const outcome = await commits.write(acceptanceUnit(subjects, acceptance))
       const { log, payloads } = acceptance
+      const unit = acceptanceUnit(subjects, acceptance, (payload) => leafOf(log, payload))
+      const outcome = await commits.write(unit)
       if (outcome.kind === 'stored') {
         const behind = payloads.length - 1
-        return { kind: 'accepted', acceptedRevision: outcome.lastSequence - behind, revision: behind === 0 ? 0 : outcome.lastSequence }
+        const signature = unit.writes.at(-1 - behind)?.signature
+        return { kind: 'accepted', acceptedRevision: outcome.lastSequence - behind, revision: behind === 0 ? 0 : outcome.lastSequence, signature }
       }
       const by = await findLog(jsm, subjects, log.tenant, log.task)
       return by === null ? { kind: 'tail_moved' } : ({ kind: 'id_taken', by } satisfies AcceptOutcome)
@@ -65,6 +78,7 @@ export async function natsJournal(nc: NatsConnection, subjects: Subjects): Promi
       for await (const entry of entriesOf(nc, subjects, log)) entries.push(entry)
       return entries
     },
+    signatureFault: async (log, entry) => (await signatures?.trust.faultOf(log, entry)) ?? null,
     now: () => clock.now(),
     get entryBytesMax() {
       return Math.min(entryBytesBound, (nc.info?.max_payload ?? payloadBytesDefault) - frameBytesMax)
@@ -77,18 +91,26 @@ export async function natsJournal(nc: NatsConnection, subjects: Subjects): Promi
   }
 }
 
-/** Only the first message of a subject has a fence: within a batch the server stores the later messages directly after it. */
-function fenced(subject: string, expectedRevision: number, payloads: readonly Uint8Array[]): Write[] {
-  return payloads.map((payload, i) => ({ subject, expectedSequence: i === 0 ? expectedRevision : null, payload }))
+/** The content of a message's leaf; `undefined` if the message is not signed. */
+type LeafOf = (payload: Uint8Array) => string | undefined
+
+function signedLeaf(log: LogId, payload: Uint8Array): string | undefined {
+  const recordHash = lastHashOf(payload)
+  return recordHash === null ? undefined : leafContent(log, recordHash)
 }
 
-function acceptanceUnit(subjects: Subjects, { log, payloads, tail }: Acceptance): WriteUnit {
+/** Only the first message of a subject has a fence: within a batch the server stores the later messages directly after it. */
+function fenced(subject: string, expectedRevision: number, payloads: readonly Uint8Array[], leafOf: LeafOf): Write[] {
+  return payloads.map((payload, i) => ({ subject, expectedSequence: i === 0 ? expectedRevision : null, payload, leaf: leafOf(payload) }))
+}
+
+function acceptanceUnit(subjects: Subjects, { log, payloads, tail }: Acceptance, leafOf: LeafOf): WriteUnit {
   const { tenant, session, task } = log
   const [first = new Uint8Array(), ...later] = payloads
   const ofSession = `session ${subjects.session(tenant, session)}`
   const ofId = `id ${subjects.taskId(tenant, task)}`
-  const place = { subject: subjects.accepted(log), expectedSequence: tail.revision, payload: first }
-  const events = fenced(subjects.events(log), 0, later)
+  const place = { subject: subjects.accepted(log), expectedSequence: tail.revision, payload: first, leaf: leafOf(first) }
+  const events = fenced(subjects.events(log), 0, later, leafOf)
   if (session === (task as string) && tail.revision === 0)
     return { writes: [{ ...place, fence: subjects.session(tenant, session) }, ...events], touches: [ofSession, ofId] }
   const claim: Write = {

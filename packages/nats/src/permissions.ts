@@ -62,7 +62,7 @@ export function permissionsOf(role: Role, subjects: Subjects, inbox: string): Pe
         ],
         subscribe: [
           ...[...receive, subjects.services('>'), subjects.behalves('>'), subjects.anyDaemon, subjects.presence, subjects.presenceQuestion],
-          ...[subjects.logs, subjects.anyEnded, `$KV.${subjects.memoryBucket}.>`],
+          ...[subjects.logs, subjects.system('keys'), subjects.anyEnded, `$KV.${subjects.memoryBucket}.>`],
         ],
         answers: true,
       }

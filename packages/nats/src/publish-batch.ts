@@ -13,7 +13,9 @@ export interface Write {
   /** A filter of subjects. Default: the message's own subject. */
   readonly fence?: string
   readonly payload: Uint8Array
-  /** The text of the header `Beaver-Signature`. Default: the message has no signature. */
+  /** What the signature of the message covers. Default: the message gets no signature, or it brings one. */
+  readonly leaf?: string | undefined
+  /** The text of the header `Beaver-Signature`. It is set once, when the message is first written. */
   signature?: string | undefined
 }
 

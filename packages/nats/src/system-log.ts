@@ -1,13 +1,14 @@
 // The SystemLog port on JetStream. A system log is one subject of the journal stream. Each entry is one message.
 // S1. The fence, and the write after an unknown outcome, are those of the logs of tasks (group-commit.ts).
-// S2. All reads ask for what the stream's leader has stored, except `read`, which may be served by a follower: a stale read only leads to a
-//     refused write.
-import type { Entry, SystemLog } from '@beaver/core'
+// S2. No read is stale: the leader of the stream says what the last entry is.
+import { BeaverError, type Entry, type SystemLog } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { groupCommit } from './group-commit.ts'
 import { isNotFound, messagesOf, storedMessageOf } from './journal-reader.ts'
 import { ensureJournalStream } from './stream.ts'
 import type { Subjects } from './subjects.ts'
+
+const readTriesMax = 20
 
 /** Makes the journal stream if it does not exist. */
 export async function natsSystemLog(nc: NatsConnection, subjects: Subjects): Promise<SystemLog> {
@@ -35,10 +36,15 @@ export async function natsSystemLog(nc: NatsConnection, subjects: Subjects): Pro
       return outcome.kind === 'stored' ? { kind: 'appended', revision: outcome.lastSequence } : { kind: 'fenced' }
     },
     async read(name) {
-      const entries: Entry[] = []
-      for await (const { revision, payload, timeMs, signature } of messagesOf(nc, subjects.stream, subjects.system(name)))
-        entries.push({ revision, payload, timeMs, signature })
-      return entries
+      const subject = subjects.system(name)
+      const last = (await lastOf(subject))?.revision ?? 0
+      for (let tries = 0; tries < readTriesMax; tries++) {
+        const entries: Entry[] = []
+        for await (const { revision, payload, timeMs, signature } of messagesOf(nc, subjects.stream, subject))
+          entries.push({ revision, payload, timeMs, signature })
+        if ((entries.at(-1)?.revision ?? 0) >= last) return entries
+      }
+      throw new BeaverError('unreachable', `The system log ${name} was read without its last entry, ${readTriesMax} times.`)
     },
     last: (name) => lastOf(subjects.system(name)),
   }

@@ -3,14 +3,17 @@
 // M1. The checkpoint is written in the transaction of its rows, so every event counts exactly once.
 // M2. A read model belongs to one stream. Another stream is refused, even one of the same name.
 // M3. Rows depend on the journal's messages, their order and their blobs, never on the batches.
-// M4. One `apply` runs at a time. The caller bounds a batch, because its messages and blobs are held in memory.
+// M4. Signatures are judged by the keys that the journal itself announced before each message (fold/stored-keys.ts).
+// M5. One `apply` runs at a time. The caller bounds a batch, because its messages and blobs are held in memory.
 import {
   BeaverError,
   blobNameOf,
+  emptySystemLog,
   eventTypeOf,
   identityFault,
   invariant,
   type JournalLeaf,
+  KeyRing,
   type LogId,
   type OpenedRecord,
   type ReadBlob,
@@ -25,6 +28,7 @@ import { foldEvent, foldLostEvent } from './fold/fold.ts'
 import { storeSystemMessage, type SystemMessage } from './fold/fold-system.ts'
 import { judgeCheckpoints } from './fold/fold-checkpoint.ts'
 import { growTree } from './fold/grow-tree.ts'
+import { StoredKeys } from './fold/stored-keys.ts'
 import { type IncomingMessage, type JournalMessage, takeIn } from './fold/intake.ts'
 import { quarantine } from './fold/quarantine.ts'
 import { type Sql, sqlOn } from './store/sql.ts'
@@ -66,6 +70,8 @@ export interface ReadModel extends Disposable, AsyncDisposable {
   remembersRedacted(): boolean
   /** Empties the file, so that no byte of its texts is left, and begins from the first message again. */
   forget(): void
+  /** Whose signatures count, as far as the messages were applied. It has no keys if signatures are not judged. */
+  keyRing(): KeyRing
   /**
    * Applies a part of the stream, in order and in one transaction. Messages that were applied before are skipped.
    * It rejects, with nothing applied, if a blob cannot be fetched for another reason than that it is missing.
@@ -88,6 +94,8 @@ export interface ReadModelOptions {
   readonly readBlob: ReadBlob
   /** Reads what is shown in place of the data of a redacted record. Default: no record was redacted. */
   readonly replacedData?: ReplacedData
+  /** The namespace of the journal, to which signatures are bound. Default: signatures are not judged. */
+  readonly namespace?: string
 }
 
 /**
@@ -101,6 +109,7 @@ export interface ReadModelOptions {
 export function openReadModel(file: string, options: ReadModelOptions): ReadModel {
   const db = openDatabase(file)
   const sql = sqlOn(db)
+  const keys = options.namespace === undefined ? null : new StoredKeys(sql, options.namespace)
   let applying: Promise<unknown> | null = null
   const close = (): void => {
     if (db.isOpen) db.close()
@@ -109,14 +118,23 @@ export function openReadModel(file: string, options: ReadModelOptions): ReadMode
     const { sequence } = checkpointOf(sql)
     const incoming = await takeIn(inOrder(messages, sequence), options.readBlob, options.replacedData)
     const beside = { system: inOrder(system, sequence), to, stored: inOrder(stored, sequence) }
-    return sql.transaction(() => store(sql, incoming, beside))
+    try {
+      return sql.transaction(() => store(sql, incoming, { ...beside, keys }))
+    } catch (error) {
+      keys?.forget() // It may have read keys of the transaction, which is undone.
+      throw error
+    }
   }
   return {
     sql,
     begin: (identity, streamEnd = Number.MAX_SAFE_INTEGER) => sql.transaction(() => bind(sql, { identity, streamEnd, file })),
     position: () => checkpointOf(sql).sequence,
     remembersRedacted: () => remembersRedacted(sql),
-    forget: () => forgetAll(db, sql),
+    forget() {
+      forgetAll(db, sql)
+      keys?.forget()
+    },
+    keyRing: () => keys?.ring ?? new KeyRing('', emptySystemLog),
     async apply(messages, beside = {}) {
       invariant(applying === null, 'Two batches are applied to one read model at the same time')
       const work = applyBatch(messages, beside)
@@ -192,7 +210,7 @@ function inOrder<T extends { readonly sequence: number }>(messages: readonly T[]
   return fresh
 }
 
-function store(sql: Sql, incoming: readonly IncomingMessage[], { system, to, stored }: Required<Beside>): Applied {
+function store(sql: Sql, incoming: readonly IncomingMessage[], { system, to, stored, keys }: Required<Beside> & { readonly keys: StoredKeys | null }): Applied {
   let { sequence } = checkpointOf(sql)
   const batch = new Batch(sql)
   const counts = { messages: 0, events: 0, findings: 0 }
@@ -200,6 +218,7 @@ function store(sql: Sql, incoming: readonly IncomingMessage[], { system, to, sto
     counts.messages++
     counts.events += storeSystemMessage(sql, message)
   }
+  if (system.some(({ name }) => name === 'keys')) keys?.forget()
   for (const message of incoming) {
     if (message.sequence <= sequence) continue
     sequence = message.sequence
@@ -211,8 +230,15 @@ function store(sql: Sql, incoming: readonly IncomingMessage[], { system, to, sto
       continue
     }
     const task = batch.task(log)
+    const trust = keys?.judge({ ...message, log }) ?? 'signed'
+    if (typeof trust === 'object') {
+      broken(task)
+      recordFinding(sql, { taskKey: task.key, sequence, taskseq: message.records[0]?.record.taskseq ?? null }, trust)
+      counts.findings++
+    }
+    if (trust === 'unsigned') task.change().unsigned += message.records.length
     for (const record of message.records) {
-      counts.findings += storeRecord(sql, task, { sequence, log }, record)
+      counts.findings += storeRecord(sql, task, { sequence, log, isTrusted: typeof trust !== 'object' }, record)
       counts.events++
     }
   }
@@ -236,7 +262,12 @@ function storeForeign(batch: Batch, { sequence, log, subject, payload, fault }: 
 }
 
 /** Returns the number of findings. */
-function storeRecord(sql: Sql, task: HeldTask, { sequence, log }: { sequence: number; log: LogId }, incoming: OpenedRecord): number {
+function storeRecord(
+  sql: Sql,
+  task: HeldTask,
+  { sequence, log, isTrusted }: { readonly sequence: number; readonly log: LogId; readonly isTrusted: boolean },
+  incoming: OpenedRecord,
+): number {
   const { record, event, dataJson } = incoming
   const at = { taskKey: task.key, sequence, taskseq: record.taskseq }
   const verdict = judge(task, log, record)
@@ -264,6 +295,7 @@ function storeRecord(sql: Sql, task: HeldTask, { sequence, log }: { sequence: nu
     sequence,
   ])
   task.change().last_event_at = time
+  if (!isTrusted) return findings // What nobody who may signed is kept, and changes nothing else.
   const place = { taskKey: task.key, taskseq, time, runId }
   if (event === null) {
     if (type !== null) foldLostEvent(task, place, type)

@@ -36,7 +36,11 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
   const systemLog = await natsSystemLog(nc, subjects)
   const replacements = replacementsOf(blobs, systemLog)
   await replacements.refresh()
-  const model = openReadModel(file, { readBlob: (sha256) => replacements.get(sha256), replacedData: (hash) => replacements.of(hash) })
+  const model = openReadModel(file, {
+    readBlob: (sha256) => replacements.get(sha256),
+    replacedData: (hash) => replacements.of(hash),
+    namespace: subjects.stream,
+  })
   undo.defer(() => model.close())
   const { identity, lastSequence } = await streamIdentity(nc, subjects)
   model.begin(identity, lastSequence)

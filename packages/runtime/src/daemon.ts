@@ -7,9 +7,10 @@
 //     that daemon hands it to the owner.
 // D5. Accepted tasks for which there is no room are driven in the order in which they were accepted.
 // D6. Leases are renewed only while the journal answers.
-// D7. A message that is no record, and a task whose log does not verify, are refused for good: they are counted, and the tasks behind them
-//     in the session go on.
+// D7. A message that is no record, and a task whose log does not verify, are refused for good: they are counted, nobody drives them, and they hold no
+//     place. The tasks behind them in the session go on. The read model shows what is wrong.
 import {
+  type BeaverError,
   type Delivery,
   type DomainEvent,
   type Entry,
@@ -22,55 +23,22 @@ import {
   supervisors,
   systemFacts,
   taskFacts,
-  type TaskQueue,
   TransientMap,
 } from '@beaver/core'
 import { admissions } from './admissions.ts'
 import { claimTask } from './claim-task.ts'
+import { isUnverified } from './hopeless.ts'
 import { HeldTask } from './held-task.ts'
 import { type LoadedTask, taskOf } from './load-task.ts'
 import { lookAt } from './look.ts'
 import { openedTask, type Opening } from './opened-task.ts'
+import type { Daemon, DaemonOptions, HandedOn } from './daemon-ports.ts'
 import { pastTasks } from './past-tasks.ts'
 import type { TaskPorts } from './task-ports.ts'
 import { type Refusals, refusals } from './refusals.ts'
 import { type SupervisedTask, superviseTask } from './task-supervisor.ts'
 import { tellEnd } from './tell-end.ts'
 import { waitingLine } from './waiting-line.ts'
-
-/**
- * What became of a delivery that was offered to the daemon which claimed the task.
- * - `taken`: it drives the task and has the lease now. - `ended`: it ended the task. - `refused`: it lives, and does not drive it.
- * - `gone`: it does not answer.
- */
-export type HandedOn = 'taken' | 'ended' | 'refused' | 'gone'
-
-export interface DaemonOptions extends Omit<TaskPorts, 'past' | 'queue' | 'admissions'> {
-  readonly queue: TaskQueue
-  readonly tasksMax: number
-  readonly leaseMs: number
-  /** A task ended here; `end` when this daemon wrote its terminal event. */
-  readonly onEnded: (log: LogId, end: DomainEvent | null) => void
-  /** Gives a delivery to the daemon that claimed its task. */
-  readonly handOn?: (owner: string, delivery: Delivery) => Promise<HandedOn>
-  /** Whether the journal answers. Default: always. */
-  readonly healthy?: () => boolean
-}
-
-export interface Daemon {
-  /** The tasks it drives. */
-  readonly tasks: Pick<TransientMap<string, SupervisedTask>, 'get' | 'has' | 'size' | 'values'>
-  /** Drives a task that is being accepted here; `null` when there is no room for it, or others wait for room. */
-  open(log: LogId, opening: Opening): { readonly over: Promise<unknown> } | null
-  /** Drives a task that was accepted here, when there is room. A hint: the queue delivers it too. */
-  enqueue(log: LogId, first: Entry): void
-  /** Takes the delivery of a task it drives, which came to another daemon. */
-  takeOver(delivery: Delivery): Exclude<HandedOn, 'gone'>
-  /** How many messages it could do nothing with. */
-  refused(): number
-  /** Takes no new tasks; lets running ones finish for `graceMs`, then hands them over. */
-  drain(graceMs: number): Promise<void>
-}
 
 const fullPauseMs = 100
 /** Another daemon was faster. By then it has its claim in the journal. */
@@ -186,7 +154,7 @@ class DaemonSupervisor implements Daemon {
     const key = logKey(log)
     this.#held.set(key, task)
     task.over = this.#pursue(task, from)
-      .catch((error: unknown) => this.#broken(task, error))
+      .catch((error: unknown) => (isUnverified(error) ? this.#setAside(task, error) : this.#broken(task, error)))
       .finally(() => {
         if (this.#held.get(key) === task) this.#held.delete(key)
         this.#next()
@@ -310,21 +278,24 @@ class DaemonSupervisor implements Daemon {
     if (following !== null) await queue.wake({ ...log, task: following })
   }
 
-  async #broken(task: HeldTask, error: unknown): Promise<void> {
-    const { daemonId: daemon, logger } = this.#options
-    const { code } = error as { code?: unknown }
-    const fencedOff = code === 'fenced'
-    if (code === 'corrupt_journal') return this.#setAside(task, messageOf(error))
-    if (!fencedOff) taskFacts.crashed(logger, task.log, { daemon, error })
-    task.giveBack(fencedOff ? fencedPauseMs : pauseAfter(task))
+  /** Nothing can be done with a task whose log does not verify. The tasks behind it go on. */
+  async #setAside(task: HeldTask, error: BeaverError): Promise<void> {
+    const { log } = task
+    const { daemonId: daemon, journal, logger } = this.#options
+    const reason = messageOf(error)
+    taskFacts.unverified(logger, log, { daemon, reason })
+    this.#options.onQuarantined?.(log, error)
+    const first = await journal.first(log).catch(() => null)
+    if (first !== null) await this.#wakeNext(log, first.revision).catch(() => {}) // The sweep wakes it later.
+    task.refuse(reason)
+    this.#refusals.add(log, logKey(log), reason)
   }
 
-  /** Nothing can be done with a task whose log does not verify. The tasks behind it go on. */
-  async #setAside(task: HeldTask, reason: string): Promise<void> {
-    const first = await this.#options.journal.first(task.log).catch(() => null)
-    if (first !== null) await this.#wakeNext(task.log, first.revision).catch(() => {}) // The sweep wakes it later.
-    task.refuse(reason)
-    this.#refusals.add(task.log, logKey(task.log), reason)
+  #broken(task: HeldTask, error: unknown): void {
+    const { daemonId: daemon, logger } = this.#options
+    const fencedOff = (error as { code?: unknown }).code === 'fenced'
+    if (!fencedOff) taskFacts.crashed(logger, task.log, { daemon, error })
+    task.giveBack(fencedOff ? fencedPauseMs : pauseAfter(task))
   }
 
   /** Its delivery may have gone to another daemon: the oldest are forgotten. */

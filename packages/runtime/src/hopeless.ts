@@ -9,6 +9,12 @@ export function isHopeless(error: unknown): error is BeaverError {
   return code === 'too_large' || code === 'corrupt_journal'
 }
 
+/** Whether the log of a task does not verify. Nobody may act on it, and trying again does not help. */
+export function isUnverified(error: unknown): error is BeaverError {
+  const code = (error as { code?: unknown }).code
+  return code === 'corrupt_journal' || code === 'untrusted_record' || code === 'blob_corrupt'
+}
+
 /** Why a task is given up into whose log a stranger wrote. */
 export function foreignText(messages: number): string {
   const what = messages === 1 ? 'a message that is no record' : `${messages} messages that are no records`

@@ -1,5 +1,7 @@
 export { retryTask } from './retry-request.ts'
-export { type Daemon, type DaemonOptions, type HandedOn, startDaemon } from './daemon.ts'
+export { isUnverified } from './hopeless.ts'
+export { startDaemon } from './daemon.ts'
+export type { Daemon, DaemonOptions, HandedOn } from './daemon-ports.ts'
 export { type LoadedTask, loadTask } from './load-task.ts'
 export { startSweep, type Sweep } from './sweep.ts'
 export { type IntakePorts, submitTask } from './task-intake.ts'

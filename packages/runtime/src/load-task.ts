@@ -31,8 +31,11 @@ export interface LoadedTask {
   readonly foreign: number
 }
 
-/** @throws {BeaverError} `corrupt_journal`, `blob_missing`, `blob_corrupt` */
-export async function loadTask(log: LogId, ports: { journal: Pick<Journal, 'last' | 'read'>; blobs: Pick<BlobStore, 'get'> }): Promise<LoadedTask> {
+/** @throws {BeaverError} `corrupt_journal`, `untrusted_record`, `blob_missing`, `blob_corrupt` */
+export async function loadTask(
+  log: LogId,
+  ports: { journal: Pick<Journal, 'last' | 'read' | 'signatureFault'>; blobs: Pick<BlobStore, 'get'> },
+): Promise<LoadedTask> {
   // A task nobody has worked on yet is one entry: the last is the whole.
   const last = await ports.journal.last(log)
   const whole = last !== null && isWhole(last)
@@ -57,8 +60,12 @@ async function readUpTo(last: Entry, log: LogId, journal: Pick<Journal, 'read'>)
 }
 
 /** The task that these entries are the log of. @throws {BeaverError} as `loadTask` */
-export async function taskOf(log: LogId, entries: readonly Entry[], { blobs }: { blobs: Pick<BlobStore, 'get'> }): Promise<LoadedTask> {
-  const reader = new LogReader(log, blobs)
+export async function taskOf(
+  log: LogId,
+  entries: readonly Entry[],
+  { journal, blobs }: { journal: Pick<Journal, 'signatureFault'>; blobs: Pick<BlobStore, 'get'> },
+): Promise<LoadedTask> {
+  const reader = new LogReader(log, blobs, { judge: journal })
   const events: RecordedEvent[] = []
   const askedAtMs = new Map<string, number>()
   for (const entry of entries) {

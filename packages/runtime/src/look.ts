@@ -1,9 +1,10 @@
 // Looks at a task and says what is to be done with it. It writes nothing.
 // L1. A task starts after the task before it in its session has ended (D-47).
+//     A task whose log does not verify counts as ended for the tasks after it, because nobody drives it any more.
 // L2. A task that waits is left alone until its time has come, until somebody wakes it, or until something is written to its log (D-64).
 // L3. A task whose log does not verify never goes on, so it does not hold up the tasks behind it.
-import { type BlobStore, type Delivery, eventTypeOf, isTerminalTaskEvent, type Journal, type LogId, newestRecord, type TaskId } from '@beaver/core'
-import { isHopeless } from './hopeless.ts'
+import { type BlobStore, type Delivery, headBefore, isTerminalTaskEvent, type Journal, type LogId, LogReader, newestRecord, type TaskId } from '@beaver/core'
+import { isUnverified } from './hopeless.ts'
 import { type LoadedTask, loadTask } from './load-task.ts'
 
 export type Look =
@@ -38,17 +39,21 @@ export async function lookAt(log: LogId, cause: Delivery['cause'], known: Loaded
 }
 
 async function hasEnded(log: LogId, cause: Delivery['cause'], ports: LookPorts): Promise<boolean> {
-  const last = await ports.journal.last(log)
+  const { journal, blobs } = ports
+  const last = await journal.last(log)
   if (last === null) return true
-  const newest = newestRecord(last)
-  if (newest !== null && isTerminalTaskEvent(eventTypeOf(newest) ?? '')) return true
-  // The whole log is read only if there is a reason: a stranger wrote to it, or somebody woke this task although the earlier one has no end.
-  if (newest !== null && cause === 'accepted') return false
+  const isForeign = newestRecord(last) === null
   try {
+    if (!isForeign) {
+      const events = await new LogReader(log, blobs, { from: headBefore(last), judge: journal }).read(last)
+      if (isTerminalTaskEvent(events.at(-1)?.type ?? '')) return true
+      // The whole log is read only if there is a reason: a stranger wrote to it, or somebody woke this task although the earlier one has no end.
+      if (cause === 'accepted') return false
+    }
     const { state } = await loadTask(log, ports)
     return state.submitted === null || state.ended !== null
   } catch (error) {
-    if (isHopeless(error)) return true // L3
+    if (isUnverified(error)) return true // L3
     throw error
   }
 }

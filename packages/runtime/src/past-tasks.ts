@@ -2,19 +2,9 @@
 // P1. An ended task never changes, so it is read once. The tasks that were used last are kept: at most `tasksMax` tasks and `charsMax`
 //     characters.
 // P2. How an earlier task is read is defined in @beaver/core (past-task.ts).
-import {
-  BeaverError,
-  type BlobStore,
-  exchangeOf,
-  historyBound,
-  type Journal,
-  type LogId,
-  logKey,
-  type PastExchange,
-  type PastTask,
-  readPastTask,
-} from '@beaver/core'
+import { type BlobStore, exchangeOf, historyBound, type Journal, type LogId, logKey, type PastExchange, type PastTask, readPastTask } from '@beaver/core'
 import type { Workflow } from '@beaver/workflows'
+import { isUnverified } from './hopeless.ts'
 
 export interface KeptTask extends PastExchange {
   /** The turn it took, with its workflow's name; `null` for none (D-48). */
@@ -22,7 +12,7 @@ export interface KeptTask extends PastExchange {
 }
 
 export interface PastTasks {
-  /** `null`: there is no such log, or it does not verify. @throws {BeaverError} `blob_missing`, `blob_corrupt` */
+  /** `null`: there is no such log, or it does not verify. @throws {BeaverError} `blob_missing` */
   read(log: LogId): Promise<KeptTask | null>
 }
 
@@ -60,7 +50,7 @@ export function pastTasks(ports: PastTaskPorts, { tasksMax = 10_000, charsMax = 
         kept.set(key, known)
         return known
       }
-      const past = await readPastTask(log, ports.journal, ports.blobs).catch(unverifiedIsNone)
+      const past = await verified(log, ports)
       if (past === null) return null
       const task = keptOf(past, ports)
       if (past.end !== null) keep(key, task)
@@ -69,10 +59,14 @@ export function pastTasks(ports: PastTaskPorts, { tasksMax = 10_000, charsMax = 
   }
 }
 
-/** What does not verify is told to no model, and holds up no later task of the session. */
-function unverifiedIsNone(error: unknown): null {
-  if (error instanceof BeaverError && error.code === 'corrupt_journal') return null
-  throw error
+/** `null` if the log does not verify: a model is not told what nobody may act on. */
+async function verified(log: LogId, { journal, blobs }: PastTaskPorts): Promise<PastTask | null> {
+  try {
+    return await readPastTask(log, journal, blobs)
+  } catch (error) {
+    if (isUnverified(error)) return null
+    throw error
+  }
 }
 
 function keptOf(past: PastTask, { findWorkflow }: PastTaskPorts): KeptTask {

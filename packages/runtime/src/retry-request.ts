@@ -29,7 +29,7 @@ export async function retryTask({ task_id: taskId, user_id }: RequestRead<'task.
 export async function copiedEvents(
   log: LogId,
   { state, head }: LoadedTask,
-  ports: { readonly journal: Pick<Journal, 'last' | 'read'>; readonly blobs: BlobStore },
+  ports: { readonly journal: Pick<Journal, 'last' | 'read' | 'signatureFault'>; readonly blobs: BlobStore },
 ): Promise<readonly DomainEvent[]> {
   const of = state.submitted?.request.retry_of
   if (of === undefined || state.copied !== null) return []

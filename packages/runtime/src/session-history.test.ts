@@ -180,7 +180,7 @@ describe('the history of a session', () => {
     ['changed', (payload) => payload.replace('ask', 'lie')],
     ['not a record', () => '[]'],
     ['of another task', (payload) => renamed(payload)],
-  ])('ends where a first entry is %s: nothing of it is told to a model, and the session goes on', async (_, forge) => {
+  ])('begins after a task with a first entry that is %s', async (_, forge) => {
     const of = session()
     const log = await of.task()
     const first = await of.memory.first(log)
@@ -189,7 +189,7 @@ describe('the history of a session', () => {
     expect(await messagesOf(of.log, of.newest(), past)).toEqual([])
   })
 
-  it('ends where a last entry was changed', async () => {
+  it('begins after a task with a last entry that was changed', async () => {
     const of = session()
     const log = await of.task()
     const last = await of.memory.last(log)

@@ -35,7 +35,7 @@ import {
   type TaskRequest,
 } from '@beaver/core'
 import { type Refusal, skillsOf, type Workflow } from '@beaver/workflows'
-import type { Daemon } from './daemon.ts'
+import type { Daemon } from './daemon-ports.ts'
 import { loadTask } from './load-task.ts'
 import { openedAcceptance, type Opening } from './opened-task.ts'
 import type { WorkspaceFolders } from './workspace-folders.ts'
@@ -142,7 +142,7 @@ async function acceptOnly(log: LogId, record: SealedRecord, tail: SessionTail, p
   const outcome = await ports.journal.accept({ log, payloads: [payload], tail })
   if (outcome.kind === 'accepted') {
     taskFacts.accepted(ports.logger, log)
-    if (tail.task === null) ports.enqueue?.(log, { revision: outcome.acceptedRevision, payload, timeMs: ports.journal.now() })
+    if (tail.task === null) ports.enqueue?.(log, { revision: outcome.acceptedRevision, payload, timeMs: ports.journal.now(), signature: outcome.signature })
   }
   return outcome
 }

@@ -8,7 +8,7 @@
 import { type Asker, BeaverError, type DomainEvent, draft, drafted, event, type LogId, messageOf, newestRecord, taskFacts } from '@beaver/core'
 import { type ActorRefFrom, createActor } from 'xstate'
 import { type ClaimedTask, givenUp } from './claim-task.ts'
-import { isHopeless } from './hopeless.ts'
+import { isHopeless, isUnverified } from './hopeless.ts'
 import { type LoadedTask, loadTask } from './load-task.ts'
 import { Settler } from './settler.ts'
 import { seemsToWait, type Suspension, suspensionOf } from './suspension.ts'
@@ -199,7 +199,7 @@ class TaskSupervisor implements SupervisedTask {
     try {
       return await loadTask(this.log, this.#ports)
     } catch (error) {
-      if (isHopeless(error)) throw error
+      if (isHopeless(error) || isUnverified(error)) throw error
       return null
     }
   }

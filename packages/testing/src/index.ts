@@ -11,3 +11,4 @@ export { countingIds, type VirtualClock, virtualClock } from './virtual-clock.ts
 export { toolContext } from './tool-context.ts'
 export { memorySystemLog } from './memory-system-log.ts'
 export { systemLogContract } from './system-log-contract.ts'
+export { memoryKeys, newSigningKey } from './memory-keys.ts'

@@ -110,6 +110,7 @@ export function memoryJournal({ clock: ownClock = systemClock }: { clock?: Clock
     first: async (log) => entriesOf(log)[0] ?? null,
     last: async (log) => entriesOf(log).at(-1) ?? null,
     read: async (log) => [...entriesOf(log)],
+    signatureFault: async () => null, // The twin keeps entries unsigned.
     now: () => ownClock.now(),
     entryBytesMax,
     queue({ leaseMs, clock }) {

@@ -21,6 +21,7 @@ export const lookCommands: readonly CommandSpec[] = [
             'incomplete',
             'failed',
             'cancelled',
+            'quarantined',
           ]),
         )
         .option('--session <id>', 'only tasks of this session (default: all)')

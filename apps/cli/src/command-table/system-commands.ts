@@ -6,6 +6,7 @@ import { messageNumber, portNumber } from '../number-options.ts'
 import { auditCommand } from './audit-command.ts'
 import { type CommandSpec, json, limit } from './command-spec.ts'
 import { trustCommand } from './trust-command.ts'
+import { keysCommand } from './keys-command.ts'
 
 export const systemCommands: readonly CommandSpec[] = [
   {
@@ -85,6 +86,7 @@ export const systemCommands: readonly CommandSpec[] = [
         .addOption(json('print {file, sha256, tasks}'))
         .action((options: object) => run(async (globals) => (await import('../commands/archive.ts')).archive(options as ArchiveOptions, globals))),
   },
+  keysCommand,
   {
     name: 'up',
     usage: 'up',

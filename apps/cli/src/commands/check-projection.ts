@@ -32,6 +32,7 @@ export async function compareProjection(
     await using rebuilt = openReadModel(join(folder, 'rebuilt.db'), {
       readBlob: (sha256) => blobOf(source, sha256, model),
       replacedData: (hash) => replacementOf(source, hash, model),
+      namespace: source.about.stream,
     })
     rebuilt.begin(identity)
     await rebuild(rebuilt, source, model.sequence, onProgress)
@@ -51,9 +52,9 @@ async function rebuild(rebuilt: ReadModel, source: JournalSource, upTo: number, 
   }
 }
 
-function entryOf({ sequence, subject, payload }: StreamMessage): JournalMessage[] {
+function entryOf({ sequence, subject, payload, signature }: StreamMessage): JournalMessage[] {
   const place = placeOf(subject)
-  return 'log' in place ? [{ sequence, log: place.log as LogId, payload }] : []
+  return 'log' in place ? [{ sequence, log: place.log as LogId, payload, signature }] : []
 }
 
 function systemEntryOf({ sequence, subject, payload, signature }: StreamMessage): SystemMessage[] {

@@ -164,6 +164,7 @@ const answer: TaskAnswer = {
   final_output_chars: 0,
   failures: [],
   chain_ok: true,
+  unsigned: 0,
   findings: [],
   more_findings: false,
   redactions: [],

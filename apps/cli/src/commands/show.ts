@@ -63,9 +63,7 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
   const field = (name: string, value: string): string => `${style.dim(padEnd(name, 11))}${value}`
   const model = task.model === null ? 'none yet' : task.simulated === true ? `simulated model (${task.model})` : task.model
   const tokens = `${counted(task.input_tokens + task.output_tokens, 'token')} (${count(task.input_tokens)} in, ${count(task.output_tokens)} out) in ${counted(task.calls, 'call')}${cost === '' ? '' : `, ${cost}`}`
-  const record = answer.chain_ok
-    ? `verified: ${counted(task.last_taskseq, 'event')}, unbroken hash chain, head ${task.head_hash.slice(0, 16)}`
-    : style.red(`BROKEN: ${counted(answer.findings.length, 'finding')}`)
+  const record = recordText(answer, style)
   return [
     field('Task', style.bold(task.task_id)),
     field('Status', statusText(task, style) + (task.cancel_reason === null ? '' : ` (cancel requested: ${oneLine(task.cancel_reason)})`)),
@@ -105,6 +103,12 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
       ? []
       : ['', style.bold('Final output'), '', screen.interactive ? paintReport(answer.final_output, style).trimEnd() : answer.final_output.trimEnd()]),
   ]
+}
+
+function recordText({ chain_ok: intact, unsigned, task, findings }: TaskAnswer, style: Style): string {
+  if (!intact) return style.red(`BROKEN: ${counted(findings.length, 'finding')}`)
+  const chain = `${counted(task.last_taskseq, 'event')}, unbroken hash chain, head ${task.head_hash.slice(0, 16)}`
+  return unsigned === 0 ? `verified: ${chain}, signed` : style.yellow(`not signed: ${count(unsigned)} of ${chain}`)
 }
 
 function tookText(task: TaskAnswer['task'], now: number): string {

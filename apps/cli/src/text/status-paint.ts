@@ -5,7 +5,7 @@ const working: ReadonlySet<string> = new Set(['running', 'accepted', 'assembling
 
 export function statusPaint(status: string, style: Style): (text: string) => string {
   if (status === 'completed' || status === 'complete' || status === 'ok') return style.green
-  if (status === 'failed' || status === 'incomplete' || status === 'fail') return style.red
+  if (status === 'failed' || status === 'incomplete' || status === 'fail' || status === 'quarantined') return style.red
   if (status === 'cancelled' || status === 'blocked' || status === 'warn' || status === 'asks you') return style.yellow
   return working.has(status) ? style.cyan : style.dim
 }

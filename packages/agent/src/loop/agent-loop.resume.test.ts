@@ -63,6 +63,36 @@ describe('taken up again (L2, L3)', () => {
     first.cancel()
   })
 
+  it.each([
+    ['a rule that forbids it now', true, [{ tool: 'read', decision: 'deny' as const }], 'permission_denied'],
+    ['a record that calls its tool idempotent, which it is not', false, [], 'in_doubt'],
+  ])('a call that had begun does not run again against %s', async (_, idempotent, permissions, error) => {
+    const read = probe('read', () => new Promise(() => {}), true)
+    const host = memoryHost()
+    const first = begin({ replies: [calls(['read', {}])], tools: [read], host })
+    await until('the tool is at work', () => read.calls.length === 1)
+    const now = probe('read', () => 'it ran', idempotent)
+    const crashed = memoryHost({ entries: host.entries })
+    const again = begin({ replies: [says('ok')], tools: [now], permissions, host: crashed, spec: rootSpec({ resume: crashed.events }) })
+    expect((await again.end).status).toBe('completed')
+    expect(now.calls).toEqual([])
+    expect(results(crashed).map((each) => each.error)).toEqual([error])
+    first.cancel()
+  })
+
+  it('a call that had begun asks a person if a rule asks now', async () => {
+    const read = probe('read', () => new Promise(() => {}), true)
+    const host = memoryHost()
+    const first = begin({ replies: [calls(['read', {}])], tools: [read], host })
+    await until('the tool is at work', () => read.calls.length === 1)
+    const now = probe('read', () => 'it ran', true)
+    const crashed = memoryHost({ entries: host.entries })
+    begin({ replies: [says('ok')], tools: [now], permissions: [{ tool: 'read', decision: 'ask' }], host: crashed, spec: rootSpec({ resume: crashed.events }) })
+    await until('a person is asked', () => crashed.types.includes('approval_requested'))
+    expect(now.calls).toEqual([])
+    first.cancel()
+  })
+
   it('a workflow call that had begun is called for again: its host knows the team', async () => {
     const asked: string[] = []
     const runTeam = (callId: string): Promise<TeamResult> => (asked.push(callId), Promise.resolve(teamResult))

@@ -2,10 +2,11 @@
 // C1. A call is executed after its `tool_call_started` is durable, and this comes after its approval if it needs one. The result of a pure
 // tool exists before that (pure-calls.ts).
 // C2. An approval is requested once per call, also after a crash. A recorded request is waited for, and a recorded decision is obeyed.
-// C3. A call that had begun before a crash is executed again only if it is idempotent. Otherwise its outcome is in doubt.
+// C3. A call that had begun before a crash is executed again only if it is idempotent, by its record and by its tool. Otherwise its outcome is in
+// doubt. The rules of permissions are judged again, because the record says what was allowed then.
 import { event, type OpenCall, type RunState } from '@beaver/core'
 import { failedResult, type ToolResult } from '../tools/execute-tool.ts'
-import { approvalDenied, authorisationEvents, authorise, authorityOf } from './authorise.ts'
+import { approvalDenied, type Authorisation, authorisationEvents, authorise, authorityOf } from './authorise.ts'
 import type { LoopWork } from './loop-work.ts'
 import { makeCall } from './make-call.ts'
 import { resultEvent } from './result-event.ts'
@@ -30,12 +31,12 @@ export function callSettler(work: LoopWork, begunBefore: ReadonlySet<string>): (
 /** Returns `null` if the call may be executed, otherwise the result that it has instead. */
 async function beginOrRefuse(work: LoopWork, call: OpenCall, begunBefore: boolean): Promise<ToolResult | null> {
   if (work.signal.aborted) return cancelled(call)
-  if (call.started) return begunBefore && !call.idempotent ? inDoubt(call) : null
+  if (call.started) return begunBefore ? beginAgain(work, call) : null
   switch (call.approval) {
     case 'requested':
       return approvedOrRefused(work, call)
     case 'granted':
-      return begin(work, call)
+      return forbidden(work, call) ?? begin(work, call)
     case 'denied':
       return approvalDenied(call)
     case null:
@@ -45,9 +46,29 @@ async function beginOrRefuse(work: LoopWork, call: OpenCall, begunBefore: boolea
   }
 }
 
+/** A call that had begun in another process. */
+async function beginAgain(work: LoopWork, call: OpenCall): Promise<ToolResult | null> {
+  const given = judge(work, call)
+  if (given.kind === 'refuse') return given.result
+  if (!call.idempotent || work.assembly.tools.get(call.name)?.idempotent === false) return inDoubt(call)
+  if (given.kind !== 'ask' || call.approval === 'granted') return null
+  if (call.approval !== 'requested') await work.record(authorisationEvents(work.start.run_id, call, given))
+  return approvedOrRefused(work, call)
+}
+
+/** The result that a call has instead if the rules forbid it now, whatever a person decided before. */
+function forbidden(work: LoopWork, call: OpenCall): ToolResult | null {
+  const given = judge(work, call)
+  return given.kind === 'refuse' ? given.result : null
+}
+
+function judge(work: LoopWork, call: OpenCall): Authorisation {
+  return authorise(call, authorityOf(work.run(), work))
+}
+
 /** No tool had this name when the model called it. There may be one now, if another process with that tool has resumed the run. */
 async function judgeAgain(work: LoopWork, call: OpenCall): Promise<ToolResult | null> {
-  const given = authorise(call, authorityOf(work.run(), work))
+  const given = judge(work, call)
   if (given.kind === 'refuse') return given.result
   if (given.kind === 'unknown') return null
   await work.record(authorisationEvents(work.start.run_id, call, given))

@@ -59,7 +59,8 @@ export const task = contract('Everything about one task: its agents, evidence, f
         }),
       )
       .describe('What failed. The inner failures come first.'),
-    chain_ok: z.boolean().describe('Whether the record of the task is intact.'),
+    chain_ok: z.boolean().describe('Whether the record of the task is intact: its chain and its signatures.'),
+    unsigned: count.describe('How many of its records have no signature, because they are older than the keys of the journal.'),
     findings: z.array(finding).describe('What the audit found in the log of the task.'),
     more_findings: z.boolean().describe('Whether there are more findings.'),
     redactions: z

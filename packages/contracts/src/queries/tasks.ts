@@ -5,7 +5,7 @@ import { before, count, failureOrNull, limitOf, paged, sessionIdField, taskIdFie
 import { askedCall } from './approvals.ts'
 
 /** `waiting`: without a daemon until something wakes it. `waiting_for_approval`: open, and a call of it waits for a person. */
-const taskStatus = z.enum(['submitted', 'running', 'waiting', 'waiting_for_approval', 'completed', 'incomplete', 'failed', 'cancelled'])
+const taskStatus = z.enum(['submitted', 'running', 'waiting', 'waiting_for_approval', 'completed', 'incomplete', 'failed', 'cancelled', 'quarantined'])
 export type TaskStatusFilter = z.infer<typeof taskStatus>
 
 const inputTokens = count.describe('The tokens that were sent to models.')
@@ -46,7 +46,7 @@ export const summaryFields = {
   status: z
     .string()
     .describe(
-      'The state of the task: submitted, running, waiting_for_person, waiting_for_provider, waiting_for_limit, completed, incomplete, failed or cancelled.',
+      'The state of the task: submitted, running, waiting_for_person, waiting_for_provider, waiting_for_limit, completed, incomplete, failed, cancelled, or quarantined: its record does not verify, and no daemon drives it.',
     ),
   wait: wait.nullable().describe('What a suspended task waits for. null: the task is not suspended.'),
   text: textOrNull.describe('What the client asked for. It may be cut. null: not known.'),

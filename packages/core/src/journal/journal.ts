@@ -14,7 +14,7 @@ export interface Entry {
   readonly payload: Uint8Array
   /** When the journal stored the entry, in milliseconds since 1970, by the journal's own clock. All daemons see the same clock. */
   readonly timeMs: number
-  /** The signature of who wrote the entry, as text (see system-record.ts); absent if the entry has none. */
+  /** The signature of who wrote the entry, as text (signature.ts); absent if the entry has none. */
   readonly signature?: string | undefined
 }
 
@@ -51,8 +51,8 @@ export interface Acceptance {
 
 /** The outcome of an acceptance. */
 export type AcceptOutcome =
-  /** The task is accepted. `acceptedRevision`: the revision of the first entry. `revision`: what the next append expects. */
-  | { readonly kind: 'accepted'; readonly acceptedRevision: number; readonly revision: number }
+  /** The task is accepted. `acceptedRevision`: the revision of the first entry; `signature`: its signature. `revision`: what the next append expects. */
+  | { readonly kind: 'accepted'; readonly acceptedRevision: number; readonly revision: number; readonly signature?: string | undefined }
   /** A task has this id already. `by` is its log, which may be in another session. */
   | { readonly kind: 'id_taken'; readonly by: LogId }
   /** Another task of the session was accepted in between. Read the tail again. */
@@ -94,6 +94,13 @@ export interface Journal {
   last(log: LogId): Promise<Entry | null>
   /** All entries of the log, in order. */
   read(log: LogId): Promise<Entry[]>
+  /**
+   * Why the signature of an entry does not count, in words; `null` if a daemon that the operator trusts signed the entry at this place. A journal whose
+   * entries are not signed at all always gives `null`.
+   *
+   * @throws {BeaverError} `unreachable` if the keys cannot be read
+   */
+  signatureFault(log: LogId, entry: Entry): Promise<string | null>
   /** The time by the journal's clock, as far as this process knows it, in milliseconds since 1970. */
   now(): number
   /** The largest payload of one entry, in bytes. It may change while the process runs. */

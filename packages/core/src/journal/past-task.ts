@@ -12,11 +12,11 @@ import type { LogId, TaskId } from '../ids.ts'
 import type { Taint } from '../taint/taint.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
 import type { Entry } from './journal.ts'
-import { headBefore, LogReader, newestRecord } from './read-log.ts'
+import { headBefore, LogReader, newestRecord, type SignatureJudge } from './read-log.ts'
 import type { RecordedEvent } from './record.ts'
 
-/** The source of the entries of logs. */
-export interface LogSource {
+/** The source of the entries of logs. If it judges signatures, an entry that is not trusted is an error. */
+export interface LogSource extends Partial<SignatureJudge> {
   first(log: LogId): Promise<Entry | null>
   last(log: LogId): Promise<Entry | null>
   /** All entries of the log, in order. */
@@ -35,7 +35,7 @@ export interface PastTask {
 /**
  * Reads a task; `null` if there is no such log.
  *
- * @throws {BeaverError} `corrupt_journal`, `blob_missing`, `blob_corrupt`
+ * @throws {BeaverError} `corrupt_journal`, `untrusted_record`, `blob_missing`, `blob_corrupt`
  * @example
  * const past = await readPastTask(log, journal, blobs)
  * past?.submitted.task_id // => task_id
@@ -44,7 +44,7 @@ export interface PastTask {
 export async function readPastTask(log: LogId, source: LogSource, blobs: Pick<BlobStore, 'get'>): Promise<PastTask | null> {
   const [first, last] = await Promise.all([source.first(log), source.last(log)])
   if (first === null || last === null) return null
-  for await (const event of new LogReader(log, blobs).events(first)) {
+  for await (const event of new LogReader(log, blobs, { judge: judgeOf(source) }).events(first)) {
     if (event.type !== 'task_submitted') throw new BeaverError('corrupt_journal', `The log of task ${log.task} begins with ${event.type}.`)
     return { submitted: event.data, submittedAt: event.time, end: await endOf(log, last, source, blobs) }
   }
@@ -52,13 +52,16 @@ export async function readPastTask(log: LogId, source: LogSource, blobs: Pick<Bl
 }
 
 async function endOf(log: LogId, last: Entry, source: LogSource, blobs: Pick<BlobStore, 'get'>): Promise<PastTask['end']> {
-  const newest = newestRecord(last) === null ? undefined : (await new LogReader(log, blobs, headBefore(last)).read(last)).at(-1)
+  const reading = (): LogReader => new LogReader(log, blobs, { from: headBefore(last), judge: judgeOf(source) })
+  const newest = newestRecord(last) === null ? undefined : (await reading().read(last)).at(-1)
   if (newest !== undefined && isTerminalTaskEvent(newest.type)) return ended(newest)
   // Either the task is open, or something was written after its terminal event. The first terminal event counts.
-  const reader = new LogReader(log, blobs)
+  const reader = new LogReader(log, blobs, { judge: judgeOf(source) })
   for await (const entry of await source.read(log)) for await (const event of reader.events(entry)) if (isTerminalTaskEvent(event.type)) return ended(event)
   return null
 }
+
+const judgeOf = (source: LogSource): SignatureJudge | null => (source.signatureFault === undefined ? null : (source as SignatureJudge))
 
 const ended = (event: RecordedEvent): PastTask['end'] => ({ result: event.data as TaskResult, at: event.time })
 

@@ -56,7 +56,7 @@ describe('an intact log', () => {
     const [, , last] = sealed(events)
     const { blobs } = written3()
     const entry = { payload: joinBatch([last as SealedRecord]) }
-    const reader = new LogReader(log, blobs, headBefore(entry))
+    const reader = new LogReader(log, blobs, { from: headBefore(entry) })
     expect((await reader.read(entry)).map(({ taskseq, type }) => [taskseq, type])).toEqual([[3, 'user_message_added']])
     expect(newestRecord(entry)?.taskseq).toBe(3)
   })

@@ -3,14 +3,15 @@
 //     with its data, must have the shape of its type. Each fault is a `LogFault`, with the same words for every reader.
 // L2. `openEntry` and `placeFault` report a fault and continue, so that the projector can show a broken log as far as it is readable. `LogReader`
 //     uses the same two checks and throws the first fault, because nobody may act on a log that does not verify.
-// L3. An unreachable blob store is not a fault of the log. Its error is passed on.
-// L4. A message that is not a batch of records is *foreign*: somebody who is no daemon wrote it under the subject of the log. It is not a part of
+// L3. If the reader knows whose signatures count, it refuses an entry before it yields anything of it.
+// L4. An unreachable blob store is not a fault of the log. Its error is passed on.
+// L5. A message that is not a batch of records is *foreign*: somebody who is no daemon wrote it under the subject of the log. It is not a part of
 //     the log. `LogReader` passes over it and counts it, so that the log can still be read and ended (docs/decisions/0040).
 import { hash } from 'node:crypto'
 import { BeaverError, type ErrorCode, messageOf } from '../errors.ts'
 import type { LogId } from '../ids.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
-import type { Entry } from './journal.ts'
+import type { Entry, Journal } from './journal.ts'
 import { ReplacementBytes } from './redactions.ts'
 import { blobOf, chainFault, emptyHead, eventTypeOf, headAfter, type LogHead, openRecord, type RecordedEvent, splitBatch, type WireRecord } from './record.ts'
 
@@ -19,9 +20,10 @@ import { blobOf, chainFault, emptyHead, eventTypeOf, headAfter, type LogHead, op
  * - `chain`: a record does not follow the one before it.
  * - `identity`: a record is about another task.
  * - `blob_missing`, `blob_changed`: the data does not exist, or does not match its name.
+ * - `signature`: an entry is not signed by a key that counts.
  * - `shape`: the data does not have the shape of its type, or the type is not known.
  */
-export type LogFaultKind = 'message' | 'chain' | 'identity' | 'blob_missing' | 'blob_changed' | 'shape'
+export type LogFaultKind = 'message' | 'signature' | 'chain' | 'identity' | 'blob_missing' | 'blob_changed' | 'shape'
 
 /** A fault of a log. */
 export interface LogFault {
@@ -113,6 +115,12 @@ export function identityFault(log: LogId, event: RecordedEvent): LogFault | null
   return { kind: 'identity', message: `event ${event.taskseq} submits the task ${tenant}/${session}/${task}, which is not the task of this log` }
 }
 
+/** Judges the signatures of entries: a journal, or a reader of one. */
+export type SignatureJudge = Pick<Journal, 'signatureFault'>
+
+/** An entry, as far as a reader needs it. A judge of signatures needs its revision, too. */
+type Readable = Pick<Entry, 'payload'> & Partial<Entry>
+
 /**
  * Reads a log entry by entry and throws the first fault.
  *
@@ -127,14 +135,19 @@ export class LogReader {
   readonly #log: LogId
   readonly #readBlob: ReadBlob
   readonly #replacedData: ReplacedData
+  readonly #judge: SignatureJudge | null
   #head: LogHead
   #foreign = 0
 
-  /** @param from the head of the log before the first entry that is read. Default: the head of an empty log */
-  constructor(log: LogId, blobs: LogBlobs, from: LogHead = emptyHead) {
+  /**
+   * @param options.from the head of the log before the first entry that is read. Default: the head of an empty log
+   * @param options.judge judges the signatures of entries. Default: signatures are not looked at
+   */
+  constructor(log: LogId, blobs: LogBlobs, { from = emptyHead, judge = null }: { from?: LogHead; judge?: SignatureJudge | null } = {}) {
     this.#log = log
     this.#readBlob = (sha256) => blobs.get(sha256)
     this.#replacedData = (hash) => blobs.of?.(hash) ?? null
+    this.#judge = judge
     this.#head = from
   }
 
@@ -151,9 +164,9 @@ export class LogReader {
   /**
    * The events of the next entry. A foreign message has none.
    *
-   * @throws {BeaverError} `corrupt_journal`, `blob_missing`, `blob_corrupt`
+   * @throws {BeaverError} `corrupt_journal`, `untrusted_record`, `blob_missing`, `blob_corrupt`
    */
-  async read(entry: Pick<Entry, 'payload'>): Promise<RecordedEvent[]> {
+  async read(entry: Readable): Promise<RecordedEvent[]> {
     const events: RecordedEvent[] = []
     for await (const event of this.events(entry)) events.push(event)
     return events
@@ -164,9 +177,14 @@ export class LogReader {
    *
    * @throws {BeaverError} the codes of `read`
    */
-  async *events({ payload }: Pick<Entry, 'payload'>): AsyncGenerator<RecordedEvent> {
-    const { records, fault } = splitEntry(payload)
-    if (fault !== null) this.#foreign++
+  async *events(entry: Readable): AsyncGenerator<RecordedEvent> {
+    const { records, fault } = splitEntry(entry.payload)
+    if (fault !== null) {
+      this.#foreign++
+      return
+    }
+    const unsigned = (await this.#judge?.signatureFault(this.#log, { revision: 0, timeMs: 0, ...entry })) ?? null
+    this.#refuse(unsigned === null ? null : { kind: 'signature', message: `the entry with event ${records[0]?.taskseq ?? 0} is not trusted: ${unsigned}` })
     for (const record of records) {
       this.#refuse(placeFault(this.#log, this.#head, record))
       const text = await textOf(record, this.#readBlob, this.#replacedData)
@@ -191,6 +209,7 @@ export class LogReader {
 
 const errorCodeOf = {
   message: 'corrupt_journal',
+  signature: 'untrusted_record',
   chain: 'corrupt_journal',
   identity: 'corrupt_journal',
   shape: 'corrupt_journal',
@@ -198,7 +217,13 @@ const errorCodeOf = {
   blob_changed: 'blob_corrupt',
 } as const satisfies Record<LogFaultKind, ErrorCode>
 
-/** The head of the log before an entry, as the entry itself claims. Use it to read an entry without those before it. */
+/**
+ * The head of the log before an entry, as the entry itself claims. Use it to read an entry without those before it.
+ *
+ * @example
+ * const [first] = await journal.read(log)
+ * if (first !== undefined) headBefore(first).taskseq // => 0
+ */
 export function headBefore({ payload }: Pick<Entry, 'payload'>): LogHead {
   const [first] = splitBatch(payload) as [WireRecord]
   return { taskseq: first.taskseq - 1, epoch: first.epoch, hash: first.prevhash }

@@ -30,7 +30,7 @@ export interface SystemLog {
    * @throws {BeaverError} `unreachable`; `too_large` if the entry can never be stored
    */
   append(append: SystemAppend): Promise<AppendOutcome>
-  /** All entries of a log, in order. */
+  /** All entries of a log, in order. The answer is never stale. */
   read(name: SystemLogName): Promise<Entry[]>
   /** The last entry of a log; `null` if the log is empty. The answer is never stale. */
   last(name: SystemLogName): Promise<Entry | null>

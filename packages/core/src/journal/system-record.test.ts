@@ -50,14 +50,19 @@ test('nothing is written if the decision is null', async () => {
   expect(log.entries).toEqual([])
 })
 
-test('a changed, moved or foreign record is refused', async () => {
+test('a changed, moved or foreign record is left out, and the log continues from the record before it', async () => {
   const log = contested(0)
   for (const reason of ['one', 'two']) await appendSystemEvent(log, 'redactions', () => redacted(reason), writer)
   const [first, second] = log.entries as [Entry, Entry]
   const changed = { ...second, payload: Buffer.from(Buffer.from(second.payload).toString().replace('two', 'six')) }
-  expect(() => readSystemEntries('redactions', [first, changed])).toThrow('does not have the content that its hash says')
-  expect(() => readSystemEntries('redactions', [second])).toThrow('follows event 0')
-  expect(() => readSystemEntries('checkpoints', [first, second])).toThrow('belongs to redactions')
+  const read = readSystemEntries('redactions', [first, changed, { ...second, payload: Buffer.from('no batch') }, second])
+  expect(read.events.map(({ taskseq }) => taskseq)).toEqual([1, 2])
+  expect(read.faults.map(({ message }) => message)).toEqual([
+    'event 2 does not have the content that its hash says',
+    'A journal message is not a batch of CloudEvents records: it is not JSON',
+  ])
+  expect(readSystemEntries('redactions', [second]).faults[0]?.message).toContain('follows event 0')
+  expect(readSystemEntries('checkpoints', [first]).faults[0]?.message).toContain('belongs to redactions')
 })
 
 test('an event is not written to a log to which it does not belong', async () => {

@@ -1,6 +1,7 @@
 // The records of system logs. They have the form and the chain of task records (record.ts), with `subject` = the name of the log, and events of
 // their own (system-catalog.ts). The type on the wire is `beaver.system.<type>.v1`.
-// T1. A reader verifies the whole chain. Who signed a record is decided by the reader of each log.
+// T1. A reader verifies the whole chain. A record that does not follow is left out and reported: somebody who can only write must not be able to
+//     stop all readers. Who signed a record is decided by the reader of each log.
 // T2. An append that another writer overtook is decided again from the new state of the log.
 import { z } from 'zod'
 import { BeaverError, messageOf } from '../errors.ts'
@@ -30,35 +31,47 @@ export interface ReadSystemLog {
   readonly head: LogHead
   /** What the next append expects. */
   readonly revision: number
+  /** Records and entries that do not belong there. They are left out, and the log continues from the record before them. */
+  readonly faults: readonly { readonly revision: number; readonly message: string }[]
 }
 
 /** A system log without entries. */
-export const emptySystemLog: ReadSystemLog = { events: [], head: emptyHead, revision: 0 }
+export const emptySystemLog: ReadSystemLog = { events: [], head: emptyHead, revision: 0, faults: [] }
 
 const wireTypeOf = (type: SystemEventType): string => ['beaver', 'system', type, 'v1'].join('.')
 const typeOfWire = new Map(Object.keys(systemEventData).map((type) => [wireTypeOf(type as SystemEventType), type as SystemEventType]))
 
 /**
- * The events of a system log that follow what was read before.
+ * The events of a system log that follow what was read before. The content of an entry never makes it throw.
  *
- * @throws {BeaverError} `corrupt_journal` if the log is broken, or if a newer Beaver wrote it
  * @example
  * const { events: recorded } = readSystemEntries('checkpoints', await systemLog.read('checkpoints'))
  * recorded // => []
  */
 export function readSystemEntries(name: SystemLogName, entries: readonly Entry[], from: ReadSystemLog = emptySystemLog): ReadSystemLog {
-  const events = [...from.events]
+  const [events, faults] = [[...from.events], [...from.faults]]
   let { head, revision } = from
   for (const entry of entries) {
-    for (const record of splitBatch(entry.payload)) {
-      const fault = systemFault(name, head, record)
-      if (fault !== null) throw new BeaverError('corrupt_journal', `The system log ${name} is broken: ${fault}.`)
-      events.push(opened(name, record, entry))
-      head = headAfter(record)
-    }
     revision = entry.revision
+    const records = recordsOf(entry)
+    if (typeof records === 'string') faults.push({ revision, message: records })
+    for (const record of typeof records === 'string' ? [] : records) {
+      const fault = systemFault(name, head, record)
+      const event = fault ?? opened(name, record, entry)
+      if (typeof event === 'string') faults.push({ revision, message: event })
+      else events.push(event)
+      if (fault === null) head = headAfter(record)
+    }
   }
-  return { events, head, revision }
+  return { events, head, revision, faults }
+}
+
+function recordsOf({ payload }: Entry): WireRecord[] | string {
+  try {
+    return splitBatch(payload)
+  } catch (error) {
+    return messageOf(error)
+  }
 }
 
 /**
@@ -80,16 +93,12 @@ export function systemFault(name: SystemLogName, head: LogHead, record: WireReco
   return null
 }
 
-function opened(name: SystemLogName, record: WireRecord, { revision, signature }: Entry): RecordedSystemEvent {
+/** The event of a record, or why it has none. */
+function opened(name: SystemLogName, record: WireRecord, { revision, signature }: Entry): RecordedSystemEvent | string {
   const type = typeOfWire.get(record.type)
-  if (type === undefined || systemLogOf[type] !== name)
-    throw new BeaverError('corrupt_journal', `Event ${record.taskseq} of the system log ${name} has the unknown type ${record.type}; a newer Beaver wrote it.`)
+  if (type === undefined || systemLogOf[type] !== name) return `event ${record.taskseq} has the unknown type ${record.type}; a newer Beaver wrote it`
   const parsed = systemEventData[type].safeParse(record.data)
-  if (!parsed.success)
-    throw new BeaverError(
-      'corrupt_journal',
-      `Event ${record.taskseq} of the system log ${name} does not have the shape of its type: ${z.prettifyError(parsed.error)}`,
-    )
+  if (!parsed.success) return `event ${record.taskseq} does not have the shape of its type: ${z.prettifyError(parsed.error)}`
   const { taskseq, epoch, source, time, hash } = record
   return { type, data: parsed.data, taskseq, epoch, source, time, hash, revision, signature } as RecordedSystemEvent
 }

@@ -174,6 +174,8 @@ export interface Config extends z.output<typeof configFile> {
   readonly home: string
   /** Whether the home was only found, and its data was not made here. No system starts with it. */
   readonly foreignHome: boolean
+  /** The absolute path of the folder with the keys that sign the journal. */
+  readonly keysFolder: string
   readonly natsServerBinary: string | null
   /** The login at a server of the user's own. The embedded server asks for none. Paths are absolute. */
   readonly natsLogin: NatsLogin
@@ -205,7 +207,7 @@ export interface ConfigFlags {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Environment variables and the keys that they set. API keys, BEAVER_CONFIG, BEAVER_HOME, BEAVER_NATS_SERVER and BEAVER_TRUST have no key in the file. */
+/** Environment variables and the keys that they set. API keys, BEAVER_CONFIG, BEAVER_HOME, BEAVER_KEYS, BEAVER_NATS_SERVER and BEAVER_TRUST have no key in the file. */
 export const variables: readonly { name: string; path: readonly [string] | readonly [string, string]; number?: true }[] = [
   { name: 'NATS_URL', path: ['nats_url'] },
   { name: 'BEAVER_NAMESPACE', path: ['namespace'] },
@@ -261,6 +263,7 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
   const config: Omit<Config, 'secrets'> = {
     ...parsed.data,
     home,
+    keysFolder: env['BEAVER_KEYS'] ? resolve(cwd, env['BEAVER_KEYS']) : join(home, 'keys'),
     foreignHome:
       flags.trust !== true && env['BEAVER_TRUST'] !== '1' && isForeignHome(home, { folder: cwd, named: homeNamed !== undefined, program: flags.program }),
     natsServerBinary: env['BEAVER_NATS_SERVER'] || null,

@@ -139,7 +139,7 @@ test('a message that is no batch is a finding of its task, and the rest of the s
   await model.apply(shifted)
   expect(findings(model)).toEqual([{ kind: 'message', taskseq: null, sequence: 3 }])
   expect(model.sql.all('select task_id, status, chain_ok from tasks order by task_key')).toEqual([
-    { task_id: 'task-1', status: 'running', chain_ok: 0 },
+    { task_id: 'task-1', status: 'quarantined', chain_ok: 0 },
     { task_id: 'task-2', status: 'completed', chain_ok: 1 },
   ])
 })

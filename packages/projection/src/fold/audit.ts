@@ -23,9 +23,13 @@ export function judge(task: HeldTask, log: LogId, record: WireRecord): Verdict {
   return { kind: 'place', finding: fault }
 }
 
-/** From here on, the task is shown as broken. */
+/** From here on, the task is shown as broken. If it has not ended, it is in quarantine: no daemon drives a task whose log does not verify. */
 export function broken(task: HeldTask): void {
-  task.change().chain_ok = 0
+  const row = task.change()
+  row.chain_ok = 0
+  if (row.ended_at !== null) return
+  row.status = 'quarantined'
+  row.daemon = null
 }
 
 export function recordFinding(sql: Sql, at: { taskKey: number; sequence: number; taskseq: number | null; record?: WireRecord }, finding: Finding): void {

@@ -1,6 +1,6 @@
 // Stores the entries of system logs. They are no tasks: they change no row of a task.
-// Z1. Each record is compared with the record before it in its log. A fault is stored with the record, and the log continues from what the record
-//     says of itself.
+// Z1. Each record is compared with the record before it in its log. A record with a fault is stored with it, and the log continues from the
+//     record before.
 // Z2. The content of an entry never stops the projector.
 import { emptyHead, type LogHead, messageOf, splitBatch, systemEventTypeOf, systemFault, type SystemLogName, type WireRecord } from '@beaver/core'
 import type { Sql } from '../store/sql.ts'
@@ -65,7 +65,7 @@ function insert(sql: Sql, row: SystemRow): void {
 }
 
 function headOf(sql: Sql, name: SystemLogName): LogHead {
-  const text = "select taskseq, epoch, hash from system_events where name = ? and type <> 'unreadable' order by sequence desc, record_index desc limit 1"
+  const text = 'select taskseq, epoch, hash from system_events where name = ? and fault is null order by sequence desc, record_index desc limit 1'
   return sql.get<LogHead>(text, [name]) ?? emptyHead
 }
 

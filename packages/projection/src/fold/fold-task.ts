@@ -22,9 +22,10 @@ export function submitted(task: HeldTask, at: Place, { request, previous_task_id
 
 export function claimed(task: HeldTask, at: Place, { daemon }: DataOf<'task_claimed'>): void {
   const row = task.change()
-  row.daemon = daemon
   row.claims++
   row.started_at ??= at.time
+  if (row.chain_ok === 0) return // It is in quarantine.
+  row.daemon = daemon
   if (row.ended_at === null) row.status = 'running'
 }
 

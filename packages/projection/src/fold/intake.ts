@@ -13,6 +13,7 @@ export interface JournalMessage {
   /** The subject of a message without a log. */
   readonly subject?: string
   readonly payload: Uint8Array
+  readonly signature?: string | undefined
 }
 
 /** A fault of a log, or `repeat`: a record claims a place that is already taken. */
@@ -28,6 +29,7 @@ export interface IncomingMessage {
   readonly log: LogId | null
   readonly subject: string | null
   readonly payload: Uint8Array
+  readonly signature: string | undefined
   readonly records: readonly OpenedRecord[]
   /** Set if the message as a whole could not be read. */
   readonly fault: LogFault | null
@@ -40,8 +42,8 @@ const concurrentBlobsMax = 8
 export function takeIn(messages: readonly JournalMessage[], readBlob: ReadBlob, replacedData?: ReplacedData): Promise<IncomingMessage[]> {
   const read = inLanes(readBlob)
   return Promise.all(
-    messages.map(async ({ sequence, log, subject = null, payload }) => ({
-      ...{ sequence, log, subject, payload },
+    messages.map(async ({ sequence, log, subject = null, payload, signature }) => ({
+      ...{ sequence, log, subject, payload, signature },
       ...(log === null ? { records: [], fault: strayFault } : await openEntry(payload, read, replacedData)),
     })),
   )

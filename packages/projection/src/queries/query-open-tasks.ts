@@ -11,14 +11,14 @@ type OpenRow = Pick<TaskRow, 'task_id' | 'session_id' | 'daemon' | 'epoch' | 'la
 }
 
 const aheadMsMax = 60_000
-/** The task has a daemon; or it has none, was quiet for long enough, and waits neither for its alarm nor for the task before it. */
-const forsaken = `(daemon is not null or (
+/** The record of the task is intact, and the task has a daemon; or it has none, was quiet for long enough, and waits neither for its alarm nor for the task before it. */
+const forsaken = `(chain_ok = 1 and (daemon is not null or (
   (last_event_at <= ? or last_event_at > ?)
   and (waits_for is null or wake_at <= ?)
   and not exists (
     select 1 from tasks as earlier
     where tasks.claims = 0 and earlier.tenant = tasks.tenant and earlier.session_id = tasks.session_id
-      and earlier.task_id = tasks.previous_task_id and earlier.ended_at is null)))`
+      and earlier.task_id = tasks.previous_task_id and earlier.ended_at is null and earlier.chain_ok = 1))))`
 
 /**
  * `owner`: only tasks that this daemon owns. `idle_ms_min`: only tasks whose last event is at least this old. `needs_daemon`: only tasks that

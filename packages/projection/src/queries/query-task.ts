@@ -39,6 +39,7 @@ export const task: Query<'task'> = (sql, input) => {
     outputs: outputsOf(row),
     failures: failuresOf(sql, row),
     chain_ok: row.chain_ok === 1,
+    unsigned: row.unsigned,
     findings: findings.items,
     more_findings: findings.more,
     redactions: redactionsOfTask(sql, key),

@@ -74,7 +74,7 @@ export function taskSummary(sql: Sql, row: TaskRow, charsMax: number = textChars
 }
 
 /** The status shows what a task without a daemon waits for, such as `waiting_for_provider`. */
-const statusOf = (row: TaskRow): string => (row.ended_at === null && row.waits_for !== null ? `waiting_for_${row.waits_for}` : row.status)
+const statusOf = (row: TaskRow): string => (row.ended_at === null && row.chain_ok === 1 && row.waits_for !== null ? `waiting_for_${row.waits_for}` : row.status)
 
 export function failureView(row: Pick<TaskRow, 'failure_class' | 'failure_message'>): Failure | null {
   return row.failure_class === null ? null : { class: row.failure_class, message: failureMessage(row) }

@@ -47,6 +47,7 @@ export interface TaskRow {
   last_taskseq: number
   head_hash: string
   chain_ok: number
+  unsigned: number
 }
 
 /** A row of `runs`. */
@@ -167,6 +168,7 @@ export const taskColumns = [
   'last_taskseq',
   'head_hash',
   'chain_ok',
+  'unsigned',
 ] as const satisfies readonly (keyof TaskRow)[]
 export const runColumns = [
   'task_key',
@@ -268,6 +270,7 @@ const emptyTask = {
   epoch: 0,
   last_taskseq: 0,
   chain_ok: 1,
+  unsigned: 0,
 }
 
 export const newTask = (row: Pick<TaskRow, 'task_key' | 'tenant' | 'session_id' | 'task_id' | 'head_hash'>): TaskRow => ({ ...emptyTask, ...row })

@@ -19,7 +19,7 @@ create table checkpoint (
   events integer not null
 ) strict;
 
--- \`daemon\` is the owner: null before the first claim, after a release and while the task waits without a daemon. What it waits
+-- \`unsigned\` counts the records without a signature from before the journal had an operator. \`daemon\` is the owner: null before the first claim, after a release and while the task waits without a daemon. What it waits
 -- for then is in \`waits_for\` (person, provider or limit), \`wake_at\` and \`wait_reason\`.
 create table tasks (
   task_key integer primary key,
@@ -64,6 +64,7 @@ create table tasks (
   last_taskseq integer not null default 0,
   head_hash text not null,
   chain_ok integer not null default 1,
+  unsigned integer not null default 0,
   unique (tenant, session_id, task_id)
 ) strict;
 create index tasks_by_id on tasks (task_id);

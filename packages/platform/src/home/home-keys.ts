@@ -1,0 +1,73 @@
+// The keys of a home: the Ed25519 keys that sign the journal, and the operators that the home knows. Whose keys count is decided in core (key-ring.ts).
+// K1. A key is made when it is first needed. If several processes of a home make it at once, all use the same one.
+// K2. A key file can be read by its owner alone (0600, in a folder of 0700), from its first moment.
+// K3. The first operator that a home sees in a namespace is never replaced by Beaver.
+import { generateKeyPairSync, randomUUID } from 'node:crypto'
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { BeaverError, type KeyStore, messageOf, pemOf, type SigningKey, signingKeyFromPem, signingKeyOf } from '@beaver/core'
+
+/** The name of this machine, for people who read a list of keys. */
+export const machineName = (): string => hostname()
+
+type Role = 'operator' | 'daemon' | 'projector'
+
+/** The keys in a folder, which is made when the first key is. */
+export function homeKeys(folder: string): KeyStore {
+  const fileOf = (role: Role): string => join(folder, `${role}.key`)
+  const pinOf = (namespace: string): string => join(folder, 'operators', namespace)
+  const made = (role: Role): SigningKey => {
+    const known = readKey(fileOf(role))
+    if (known !== null) return known
+    writeOnce(folder, fileOf(role), pemOf(signingKeyOf(generateKeyPairSync('ed25519').privateKey)))
+    return readKey(fileOf(role)) as SigningKey
+  }
+  return {
+    place: folder,
+    operator: () => readKey(fileOf('operator')),
+    makeOperator: () => made('operator'),
+    own: made,
+    putAside(role, id) {
+      if (readKey(fileOf(role))?.id === id) renameSync(fileOf(role), join(folder, `${role}-${id}.revoked`))
+    },
+    pinned: (namespace) => read(pinOf(namespace))?.trim() ?? null,
+    pin: (namespace, operator) => writeOnce(join(folder, 'operators'), pinOf(namespace), `${operator}\n`),
+  }
+}
+
+function readKey(file: string): SigningKey | null {
+  const pem = read(file)
+  if (pem === null) return null
+  try {
+    return signingKeyFromPem(pem)
+  } catch (cause) {
+    throw new BeaverError('start_failed', `The file ${file} is not an Ed25519 key in PEM: ${messageOf(cause)}. Restore it, or move it away to get a new key.`, {
+      cause,
+    })
+  }
+}
+
+function read(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw new BeaverError('start_failed', `The file ${file} cannot be read: ${messageOf(cause)}.`, { cause })
+  }
+}
+
+/** Writes a file that is not there yet, whole or not at all. If another process was faster, its file stays. */
+function writeOnce(folder: string, file: string, text: string): void {
+  const draft = `${file}.${randomUUID()}`
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    writeFileSync(draft, text, { mode: 0o600, flag: 'wx', flush: true })
+    linkSync(draft, file)
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'EEXIST')
+      throw new BeaverError('start_failed', `The file ${file} cannot be written: ${messageOf(cause)}.`, { cause })
+  } finally {
+    rmSync(draft, { force: true })
+  }
+}
