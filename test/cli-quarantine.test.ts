@@ -9,7 +9,7 @@ import { testServer } from './support/nats.ts'
 import { projectorProcess } from './support/projector.ts'
 import { testSystem } from './support/system.ts'
 
-vi.setConfig({ testTimeout: 90_000 })
+vi.setConfig({ testTimeout: 240_000 })
 
 const entry = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url))
 

@@ -130,10 +130,7 @@ export function subjectsOf(namespace: string, of: { readonly tenant?: string; re
     const log = logOf(subject)
     return subject === `${root}.log.${task(log)}.accepted` || subject === `${root}.log.${task(log)}.events` ? log : null
   }
-  const systemNameOf = (subject: string): SystemLogName | null => {
-    const log = subject.startsWith(`${root}.system.${own}.`) ? subject.slice(`${root}.system.${own}.`.length) : ''
-    return isSystemLogName(log) ? log : null
-  }
+  const systemNameOf = (subject: string): SystemLogName | null => systemNameAfter(`${root}.system.${own}.`, subject)
   return {
     namespace,
     tenant,
@@ -207,6 +204,11 @@ const streamTokenCharsMax = 100
 
 function escaped(id: string): string {
   return id.replace(/[^A-Za-z0-9]/gu, (char) => [...Buffer.from(char)].map((byte) => `-${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''))
+}
+
+function systemNameAfter(prefix: string, subject: string): SystemLogName | null {
+  const name = subject.startsWith(prefix) ? subject.slice(prefix.length) : ''
+  return isSystemLogName(name) ? name : null
 }
 
 /** The caller that the subject of a request names. */
