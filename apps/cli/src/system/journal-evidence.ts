@@ -56,7 +56,7 @@ export function knownToHome(home: string, journal: string): { readonly keys: rea
   const kept = join(home, `checkpoints-${journal}.ndjson`)
   const checkpoints = existsSync(kept) && textOf(kept).trim() !== '' ? checkpointsIn(kept) : []
   const origins = new Set(checkpoints.flatMap(({ note }) => readCheckpoint(note)?.origin ?? []))
-  const key = join(home, 'keys', 'projector.pem')
+  const key = join(home, 'keys', 'projector.key')
   if (!existsSync(key)) return { keys: [], checkpoints }
   const publicKey = createPublicKey(textOf(key)).export({ type: 'spki', format: 'der' }).subarray(-32)
   return { keys: [...origins].map((name) => noteKeyText({ name, publicKey })), checkpoints }
