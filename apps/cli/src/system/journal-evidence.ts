@@ -91,11 +91,16 @@ export async function journalOf(connection: Connection, typed: readonly string[]
 }
 
 const olderMax = 64
+/** The projector proves so many messages in one answer. */
+const proofsMax = 100
 
 /** Messages that were written after the moment of the proofs are left out. */
 async function withProofs(connection: Connection, page: readonly StreamMessage[], { size }: Proofs): Promise<StreamMessage[]> {
-  const { inclusion } = await ask(connection, 'proof', { size, sequences: page.map(({ sequence }) => sequence) })
-  const bySequence = new Map(inclusion.map((each) => [each.sequence, each]))
+  const bySequence = new Map<number, Proofs['inclusion'][number]>()
+  for (let from = 0; from < page.length; from += proofsMax) {
+    const sequences = page.slice(from, from + proofsMax).map(({ sequence }) => sequence)
+    for (const each of (await ask(connection, 'proof', { size, sequences })).inclusion) bySequence.set(each.sequence, each)
+  }
   return page.flatMap((message): StreamMessage[] => {
     const found = bySequence.get(message.sequence)
     if (found === undefined || found.index === null) return []
