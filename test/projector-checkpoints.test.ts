@@ -80,7 +80,7 @@ describe('a checkpoint', () => {
     const wanted = JSON.stringify({ last_by_subj: `$KV.elsewhere.${at.namespace}` })
     const stored = async () => (await at.nc.request('$JS.API.STREAM.MSG.GET.KV_elsewhere', wanted)).json<{ message?: { data: string } }>().message?.data
     await until('the bucket has it', async () => Buffer.from((await stored()) ?? '', 'base64').toString() === note)
-    expect((await stat(join(at.home, 'keys', 'projector.pem'))).mode & 0o777).toBe(0o600)
+    expect((await stat(join(at.home, 'keys', 'projector.key'))).mode & 0o777).toBe(0o600)
     await until('the projector has read it back', async () => (await at.ask('status')).checkpoints.last?.size === 1)
     expect((await at.ask('status')).checkpoints.faults).toEqual([])
   })

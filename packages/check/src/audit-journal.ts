@@ -4,7 +4,7 @@ import { checkJournal, type CheckOptions, type CheckResult } from './check-journ
 import { type Evidence, noEvidence } from './evidence.ts'
 import type { Finding, Rule } from './rules.ts'
 import type { JournalSource } from './source.ts'
-import { type Known, TreeAudit, type TreeVerdict } from './tree-audit.ts'
+import { counted, type Known, TreeAudit, type TreeVerdict } from './tree-audit.ts'
 
 /** The options of an audit. */
 export interface AuditOptions extends CheckOptions {
@@ -44,6 +44,6 @@ export async function auditJournal(source: JournalSource, { known, ...options }:
   if (!source.about.whole) for (const rule of rulesOfTheWhole) delete broken[rule]
   for (const { rule } of findings) broken[rule] = (broken[rule] ?? 0) + 1
   const { events, messages, tasks, blobs_verified: blobs } = checked.summary
-  const rules = `every rule of the journal (the chain of each log, its epochs and writers, what its events mean): ${events} events, ${tasks} tasks, ${messages} messages`
-  return { ...checked, ...verdict, findings: all, broken, checked: [rules, `${blobs} blobs, by their hash`, ...verdict.checked] }
+  const rules = `every rule of the journal (the chain of each log, its epochs and writers, what its events mean): ${counted(events, 'event')}, ${counted(tasks, 'task')}, ${counted(messages, 'message')}`
+  return { ...checked, ...verdict, findings: all, broken, checked: [rules, `${counted(blobs, 'blob')}, by the hash`, ...verdict.checked] }
 }

@@ -153,7 +153,7 @@ export class TreeAudit {
       checked: [
         `${counted(this.#included, 'message')}, each proved to be in the tree of a checkpoint over ${counted(base?.size ?? 0, 'message')}`,
         `the signed ${ends === 1 ? 'end' : 'ends'} of ${counted(ends, 'log')}`,
-        ...(older.includes(true) ? [`${older.filter(Boolean).length} older checkpoints are beginnings of that tree`] : []),
+        ...(older.includes(true) ? [`${counted(older.filter(Boolean).length, 'older checkpoint')}, proved to be the beginning of that tree`] : []),
       ],
       not_checked: ['other tasks, and the order of tasks in their sessions', ...this.#common()],
       fits_up_to: base?.size ?? null,
@@ -241,7 +241,7 @@ const ownName = ({ exportedAt }: JournalAbout): string => (exportedAt === null ?
 
 const logKey = ({ tenant, session, task }: { readonly tenant: string; readonly session: string; readonly task: string }): string =>
   [tenant, session, task].join('\u0000')
-const counted = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`
+export const counted = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`
 const shown = (key: string): string => key.replaceAll('\u0000', '/')
 
 const checkpointMade = z.looseObject({ note: z.string() })

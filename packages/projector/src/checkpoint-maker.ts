@@ -5,7 +5,7 @@
 import { checkpointText, type Clock, type Logger, messageOf, noteKeyText, pause, readCheckpoint, signNote, systemClock, systemFacts } from '@beaver/core'
 import { type Anchoring, checkpointFault, nextCheckpoint, type NoteSigner, type ReadModel } from '@beaver/projection'
 import { type Target, TargetGroup } from './checkpoint-targets.ts'
-import { keepNote, lastKeptNote, shortenKept } from './kept-checkpoints.ts'
+import { keepNote, lastKeptNote, readyKept } from './kept-checkpoints.ts'
 import type { SigningKey } from './signing-key.ts'
 
 export interface CheckpointsOf {
@@ -37,7 +37,7 @@ export class CheckpointMaker {
     this.#clock = clock
     this.#logger = logger
     this.#targets = new TargetGroup(of.targets, { clock, logger })
-    shortenKept(of.file)
+    readyKept(of.file)
   }
 
   get state(): Anchoring {

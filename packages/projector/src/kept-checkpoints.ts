@@ -16,12 +16,15 @@ export function lastKeptNote(file: string): string | null {
   return null
 }
 
-/** Drops the older half of a file that is too large. */
-export function shortenKept(file: string): void {
+/** Readies a file for this process: ends a line that a crash cut short, and drops the older half of a file that is too large. */
+export function readyKept(file: string): void {
   const lines = linesOf(file)
-  if (lines.reduce((sum, line) => sum + line.length, 0) <= bytesMax) return
-  writeFileSync(`${file}.partial`, lines.slice(Math.floor(lines.length / 2)).join('\n') + '\n', { mode: 0o600 })
-  renameSync(`${file}.partial`, file)
+  if (lines.reduce((sum, line) => sum + line.length, 0) > bytesMax) {
+    writeFileSync(`${file}.partial`, lines.slice(Math.floor(lines.length / 2)).join('\n') + '\n', { mode: 0o600 })
+    renameSync(`${file}.partial`, file)
+  } else if (lines.length > 0 && !readFileSync(file, 'utf8').endsWith('\n')) {
+    appendFileSync(file, '\n')
+  }
 }
 
 export function keepNote(file: string, time: string, note: string): void {

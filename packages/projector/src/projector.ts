@@ -52,7 +52,7 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
     {
       model,
       origin: identity,
-      key: signingKey(join(config.home, 'keys', 'projector.pem')),
+      key: signingKey(join(config.home, 'keys', 'projector.key')),
       file: join(config.home, `checkpoints-${subjects.fileName}.ndjson`),
       targets: [
         { name: 'the journal', write: ({ note }) => appendCheckpoint(systemLog, note, { source: '/beaver/projector', clock: systemClock }) },

@@ -56,7 +56,7 @@ export function knownToHome(home: string, journal: string): { readonly keys: rea
   const kept = join(home, `checkpoints-${journal}.ndjson`)
   const checkpoints = existsSync(kept) && textOf(kept).trim() !== '' ? checkpointsIn(kept) : []
   const origins = new Set(checkpoints.flatMap(({ note }) => readCheckpoint(note)?.origin ?? []))
-  const key = join(home, 'keys', 'projector.pem')
+  const key = join(home, 'keys', 'projector.key')
   if (!existsSync(key)) return { keys: [], checkpoints }
   const publicKey = createPublicKey(textOf(key)).export({ type: 'spki', format: 'der' }).subarray(-32)
   return { keys: [...origins].map((name) => noteKeyText({ name, publicKey })), checkpoints }
@@ -91,11 +91,16 @@ export async function journalOf(connection: Connection, typed: readonly string[]
 }
 
 const olderMax = 64
+/** The projector proves so many messages in one answer. */
+const proofsMax = 100
 
 /** Messages that were written after the moment of the proofs are left out. */
 async function withProofs(connection: Connection, page: readonly StreamMessage[], { size }: Proofs): Promise<StreamMessage[]> {
-  const { inclusion } = await ask(connection, 'proof', { size, sequences: page.map(({ sequence }) => sequence) })
-  const bySequence = new Map(inclusion.map((each) => [each.sequence, each]))
+  const bySequence = new Map<number, Proofs['inclusion'][number]>()
+  for (let from = 0; from < page.length; from += proofsMax) {
+    const sequences = page.slice(from, from + proofsMax).map(({ sequence }) => sequence)
+    for (const each of (await ask(connection, 'proof', { size, sequences })).inclusion) bySequence.set(each.sequence, each)
+  }
   return page.flatMap((message): StreamMessage[] => {
     const found = bySequence.get(message.sequence)
     if (found === undefined || found.index === null) return []

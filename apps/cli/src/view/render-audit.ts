@@ -33,12 +33,13 @@ function lines(name: string, says: readonly string[], { columns, style }: View):
   })
 }
 
-function verdict({ broken, fits_up_to: upTo, keys }: AuditResult, found: number, { style, symbols }: View): string {
+function verdict({ broken, fits_up_to: upTo, keys, summary }: AuditResult, found: number, { style, symbols }: View): string {
   if (found > 0) {
     const rules = Object.entries(broken).map(([rule, times]) => `${rule} ${count(times)}`)
     return `${style.red(symbols.failed)} ${counted(found, 'finding')}: ${rules.join(', ')}.`
   }
   if (upTo === null) return `${style.green(symbols.done)} Nothing was found. There was no checkpoint, so a journal that was written anew would not show.`
   const by = keys === 'none' ? '' : keys === 'given' ? ', signed by a key that you know' : ', signed by the key that came with it'
-  return `${style.green(symbols.done)} Verified: the journal is what it was at the checkpoint over ${counted(upTo, 'message')}${by}.`
+  const what = summary.about.whole ? 'the journal is what it was at' : 'these logs are whole, and they are in the journal of'
+  return `${style.green(symbols.done)} Verified: ${what} the checkpoint over ${counted(upTo, 'message')}${by}.`
 }
