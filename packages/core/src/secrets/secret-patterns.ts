@@ -38,7 +38,8 @@ function isCredential(userinfo: string): boolean {
 }
 
 /** The value of a variable like `DB_PASSWORD`: bits of entropy per character tell a secret from a word or a path. */
-function isRandom(value: string): boolean {
+function isRandom(text: string): boolean {
+  const value = text.slice(0, 64)
   if (placeholder.test(value) || !isMixed(value) || /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i.test(value) || /^(?:[./~]|https?:)/.test(value))
     return false
   const counts = new Map<string, number>()
@@ -104,7 +105,7 @@ export const secretPatterns: readonly SecretPattern[] = [
     wordStart: false,
     // The lines between the marks: headers, and base64 with line ends that may be escaped. A key that was cut off has no last mark.
     shape: sticky(
-      `PRIVATE KEY(?: BLOCK)?-----((?:\\s|\\\\+[nrt])*(?:[A-Za-z-]{1,40}: [^\\n\\\\]{0,200}(?:\\s|\\\\+[nrt])+){0,8}[A-Za-z0-9+/=]{16}(?:[A-Za-z0-9+/=]|\\s|\\\\+[nrt]){0,20000})`,
+      `PRIVATE KEY(?: BLOCK)?-----((?:\\s|\\\\+[nrt])*(?:[A-Za-z-]{1,40}: [^\\n\\r\\\\]{0,200}(?:[\\n\\r]|\\\\+[nrt])+){0,8}[A-Za-z0-9+/=]{16}(?:[A-Za-z0-9+/=]|\\s|\\\\+[nrt]){0,20000})`,
     ),
   },
   {

@@ -1,0 +1,41 @@
+// Texts that an attacker makes to keep the masker busy. Processor time is measured, because other programs use the machine, too.
+import { expect, it } from 'vitest'
+import { secretMasker } from './secret-masker.ts'
+
+const masker = secretMasker([{ name: 'KEY', value: 'aaaaaaaaaaaaaaaab1' }])
+const length = 300_000
+const msMax = 3_000
+
+it.each([
+  'sk-',
+  ' sk-a',
+  '://',
+  '://a:',
+  '://a:b',
+  'eyJ',
+  ' eyJaaaaaaaaa.eyJaaaaaaaaa.',
+  'Bearer ',
+  'Bearer a',
+  'basic ',
+  'PRIVATE KEY',
+  'PRIVATE KEY-----',
+  'PRIVATE KEY-----\na: a: a: a: ',
+  'PRIVATE KEY-----\na: b\n',
+  'PRIVATE KEY-----\\\\\\n',
+  'PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAAAAAA',
+  'KEY=',
+  'KEY=a1',
+  'access_key = ',
+  'a',
+  'aaaaaaaaaaaaaaaa',
+  'SUA',
+  '\\',
+])('%j, many times, takes little time', (text) => {
+  const hostile = text.repeat(Math.ceil(length / text.length))
+  const before = process.cpuUsage()
+  const masked = masker.mask(hostile)
+  masker.decided(hostile.slice(0, 50_000))
+  const { user, system } = process.cpuUsage(before)
+  expect((user + system) / 1_000).toBeLessThan(msMax)
+  expect(masker.mask(masked)).toBe(masked)
+})
