@@ -1,20 +1,36 @@
 // Opens the stores of a daemon over one connection to NATS: the journal, its blobs, its queue, the memory and the search of sessions.
+// The watch compares the journal with what a daemon of this home saw last, before anything is written.
 // S1. If a store cannot be opened, nothing is left behind: `undo` closes the stores that were opened before it.
-import { type BlobStore, type Replacements, replacementsOf } from '@beaver/core'
-import { natsBlobStore, natsJournal, natsMemoryStore, natsSessionSearch, natsSystemLog, natsTaskQueue, type Subjects } from '@beaver/nats'
-import type { Config } from '@beaver/platform'
+import { type BlobStore, type Logger, type Replacements, replacementsOf } from '@beaver/core'
+import {
+  markStore,
+  natsBlobStore,
+  natsJournal,
+  natsMemoryStore,
+  natsSessionSearch,
+  natsSystemLog,
+  natsTaskQueue,
+  type Subjects,
+  watchJournal,
+} from '@beaver/nats'
+import { type Config, journalFiles } from '@beaver/platform'
 import type { NatsConnection } from '@nats-io/nats-core'
+import { watchedJournal } from './watched-journal.ts'
 
 export type Stores = Awaited<ReturnType<typeof openStores>>
 
 export async function openStores(
   nc: NatsConnection,
   subjects: Subjects,
-  { memory: limits, daemon }: Pick<Config, 'memory' | 'daemon'>,
+  { memory: limits, daemon, home, logger }: Pick<Config, 'memory' | 'daemon' | 'home'> & { readonly logger: Logger },
   undo: AsyncDisposableStack,
 ) {
-  const journal = await natsJournal(nc, subjects)
-  undo.defer(async () => journal.close())
+  const own = await natsJournal(nc, subjects)
+  undo.defer(async () => own.close())
+  const { mark, acceptances } = journalFiles(home, subjects.stream, 'daemon')
+  const watch = await watchJournal(nc, { subjects, store: markStore(mark, acceptances), logger })
+  undo.defer(() => watch.close())
+  const journal = watchedJournal(own, watch, subjects)
   const stored = await natsBlobStore(nc, subjects)
   const replacements = replacementsOf(stored, await natsSystemLog(nc, subjects))
   await replacements.refresh()
@@ -22,5 +38,5 @@ export async function openStores(
   const memory = await natsMemoryStore(nc, subjects, { memory: limits.memory_chars_max, user: limits.user_chars_max })
   undo.defer(() => memory.close())
   const queue = await natsTaskQueue(nc, subjects, { leaseMs: daemon.lease_ms, now: () => journal.now() })
-  return { journal, blobs, memory, queue, sessions: natsSessionSearch(nc, subjects) }
+  return { journal, watch, blobs, memory, queue, sessions: natsSessionSearch(nc, subjects) }
 }
