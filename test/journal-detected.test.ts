@@ -2,9 +2,12 @@
 // that is not as it was.
 import type { QueryOutput } from '@beaver/contracts'
 import { call, connectNats, type NatsJournal, natsJournal, type Subjects, subjectsOf } from '@beaver/nats'
+import { writeSystemFile } from '@beaver/platform'
 import { until } from '@beaver/testing'
 import { DiscardPolicy, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
+import { appendFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, describe, expect, it } from 'vitest'
 import { backUp, flipByte, removeBlock, replaceMessages, truncateStore } from './support/broken-store.ts'
@@ -172,6 +175,21 @@ describe('a journal', () => {
     expect(await verified(system, 't1')).toMatch(/^The last event of the task has another hash in the journal than before/)
     expect(await verified(system, 't2')).toBe(true)
     expect(await toldWithin(system, 'rows_differ')).toEqual(['rows_differ'])
+  })
+})
+
+describe('the log of the embedded server', () => {
+  it('that tells of lost data is a finding, and one of a server that was killed is none', async () => {
+    const system = await running({ tasks: 1 })
+    const { home } = system.projector
+    const file = join(home, 'nats', 'nats-server.log')
+    const line = (text: string): string => `[7] 2026/11/23 13:52:10.622680 [WRN] Filestore [${system.subjects.stream}] ${text}\n`
+    writeSystemFile(home, { nats_url: system.server.url, embedded: true, namespace: 'd', tenant: 'local', started_at: '2026-01-01T00:00:00Z', children: {} })
+    writeFileSync(file, line('Stream state outdated, last block has additional entries, will rebuild'))
+    expect(await system.kinds()).toEqual([])
+    appendFileSync(file, line('bad checksum, rebuilding state: 15 message(s) lost'))
+    expect(await system.kinds()).toEqual(['server_log'])
+    expect((await system.audit()).intact).toBe(false)
   })
 })
 
