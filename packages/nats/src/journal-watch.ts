@@ -187,7 +187,8 @@ export class JournalWatch {
     const gone: number[] = []
     for (let sequence = from; sequence <= to && sequence - from < askedMax; sequence++) if ((await this.#hashAt(sequence)) === null) gone.push(sequence)
     const [first] = gone
-    if (first === undefined) return
+    // Messages that the server counts as deleted are missing messages, which somebody may have accepted.
+    if (first === undefined || gone.length <= (this.#mark?.missing ?? 0)) return
     const last = gone.at(-1) ?? first
     const which = first === last ? `Message ${first}` : `${gone.length} messages from ${first} to ${last}`
     const message = `${which} of the journal ${this.identity} cannot be read. The nats-server has lost ${first === last ? 'it' : 'them'}, although it still counts ${first === last ? 'it' : 'them'}.`
