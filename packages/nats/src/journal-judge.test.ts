@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { acceptedMark, firstMark, type JournalAcceptance, type JournalLook, judgeJournal } from './journal-judge.ts'
+import { subjectsOf } from './subjects.ts'
 
-const captured = ['beaver.x.log.local.>']
+const { captured } = subjectsOf('x')
+const [logs = ''] = captured
 const config = {
-  subjects: captured,
+  subjects: [...captured],
   retention: 'limits',
   discard: 'new',
   storage: 'file',
@@ -63,7 +65,7 @@ describe('a journal', () => {
     { mirror: { name: 'OTHER' } },
     { allow_msg_ttl: true },
     { persist_mode: 'async' },
-    { subjects: ['beaver.x.log.local.a.>'] },
+    { subjects: [logs] },
   ])('with the setting %o may lose or change entries', (setting) => expect(withSetting(setting)).toEqual(['configuration!']))
 
   it.each([{ max_msgs: 100 }, { max_bytes: 1 }, { republish: { src: '>', dest: 'x.>' } }, { num_replicas: 3 }])(
@@ -72,7 +74,7 @@ describe('a journal', () => {
   )
 
   it('that captures more is sound, and an emptied one with `discard: old` is not', () => {
-    expect(withSetting({ subjects: ['beaver.x.log.>', 'beaver.x.system.>'] })).toEqual([])
+    expect(withSetting({ subjects: ['>'] })).toEqual([])
     expect(withSetting({ max_msgs: 1, discard: 'old' })).toEqual(['configuration!', 'configuration!'])
   })
 })
