@@ -23,6 +23,8 @@ export interface TestServer extends AsyncDisposable {
   stored(): Promise<Buffer>
   /** SIGKILL, then the same data on the same port again, after a pause if one is given. */
   crash(pauseMs?: number): Promise<void>
+  /** Ends, and starts again on the same port after `act`. A server that is stopped writes its index; a killed one does not. */
+  down(act: () => Promise<void>, how?: 'stopped' | 'killed'): Promise<void>
 }
 
 export async function testServer({ sync, ...given }: { sync?: 'always' | 'default'; dataDir?: string } = {}): Promise<TestServer> {
@@ -46,6 +48,13 @@ export async function testServer({ sync, ...given }: { sync?: 'always' | 'defaul
       process.kill(server.pid, 'SIGKILL')
       await server.closed
       if (pauseMs > 0) await sleep(pauseMs)
+      server = await start(port)
+    },
+    async down(act, how = 'stopped') {
+      if (how === 'killed') process.kill(server.pid, 'SIGKILL')
+      else await server.stop()
+      await server.closed
+      await act()
       server = await start(port)
     },
     async [Symbol.asyncDispose]() {

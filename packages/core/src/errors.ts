@@ -30,6 +30,7 @@ export const errorCodes = {
   blob_corrupt: { exit: 1, meaning: 'A blob in the blob store does not have the content that its name says' },
   stream_missing: { exit: 3, meaning: 'The journal stream does not exist' },
   stream_recreated: { exit: 1, meaning: 'The read model was built from another journal stream' },
+  journal_changed: { exit: 1, meaning: 'The journal is not as this process saw it before. Beaver writes nothing to it' },
   memory_corrupt: { exit: 1, meaning: 'A value in the memory store cannot be read. Beaver did not change it' },
   wrong_state: { exit: 1, meaning: 'The operation is not possible in the present state' },
   internal: { exit: 1, meaning: 'An invariant is broken. This is a defect in Beaver' },

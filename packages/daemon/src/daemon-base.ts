@@ -49,7 +49,7 @@ export async function openBase(
   watchConnection(nc, logger, subjects.stream)
   const model = await chooseModel(config, { logger })
   undo.defer(() => model.close())
-  const stores = await openStores(nc, subjects, config, { clock, undo })
+  const stores = await openStores(nc, subjects, config, { clock, logger, undo })
   const peers = natsPeers(nc, subjects, logger)
   const driven = { has: (_key: string): boolean => false }
   const { tenant } = config

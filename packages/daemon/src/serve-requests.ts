@@ -23,15 +23,17 @@ type Handle<Name extends RequestName> = (asked: RequestRead<Name>, caller: { rea
 /** Serves the request of a name until `stop`. */
 export type ServeRequest = <Name extends RequestName>(name: Name, handle: Handle<Name>, options?: { openMax?: number }) => { stop(): Promise<void> }
 
-export function serveRequests(serving: GatedService, subjects: Subjects): ServeRequest {
+/** @param gate what a request waits for that leads to a write; it may refuse the request */
+export function serveRequests(serving: GatedService, subjects: Subjects, gate: () => Promise<void> | null): ServeRequest {
   return (name, handle, options) => {
     const serveAt = (subject: string, forOthers: boolean): { stop(): Promise<void> } =>
       serving(
         subject,
-        (request, at) => {
+        async (request, at) => {
           const by = callerOf(at)
           const asked = parseRequest(requestContracts[name].input, request, calledAs[name])
           if (!forOthers) mayAskFor(asked, by)
+          if (name !== 'status') await gate()
           return handle(asked, { by })
         },
         options,

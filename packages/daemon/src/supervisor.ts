@@ -83,7 +83,12 @@ class RunningSupervisor implements Supervisor {
     this.#presence = base.peers.watch(
       daemonId,
       (gone) => void base.sweep.now(gone),
-      () => ({ tasks: this.#daemon.tasks.size, refused: this.#daemon.refused() + refusedOn(nc), journal_silent_ms: Math.round(stores.journal.silentMs) }),
+      () => ({
+        tasks: this.#daemon.tasks.size,
+        refused: this.#daemon.refused() + refusedOn(nc),
+        journal_silent_ms: Math.round(stores.journal.silentMs),
+        ...(stores.watch.harm === null ? {} : { journal_changed: stores.watch.harm.message }),
+      }),
     )
     const { provider, model: modelName } = model.choice
     this.info = { daemon: daemonId, provider, model: modelName, skills: agents.skills.map(({ name }) => name) }
@@ -102,6 +107,7 @@ class RunningSupervisor implements Supervisor {
     await stores.journal.settled()
     stores.journal.close()
     stores.keys.close()
+    await stores.watch.close()
     this.#health.close()
     await this.#workers.pool.close()
     await model.close()
@@ -126,7 +132,7 @@ class RunningSupervisor implements Supervisor {
       },
       onQuarantined: (log, error) => this.#endings.gaveUp(log, error),
       handOn: (owner, delivery) => this.#commands.handOn(owner, delivery),
-      healthy: () => this.#health.healthy(),
+      healthy: () => this.#health.healthy() && this.#base.stores.watch.harm === null,
     })
   }
 
@@ -137,7 +143,7 @@ class RunningSupervisor implements Supervisor {
   }
 
   #serveIntake(): ReturnType<typeof serveIntake> {
-    const { agents, clock, config, daemonId, model, subjects } = this.#base
+    const { agents, clock, config, daemonId, model, stores, subjects } = this.#base
     const { skills, workflows, profileNames } = agents
     const intake: IntakePorts = {
       ...this.#ports,
@@ -152,7 +158,7 @@ class RunningSupervisor implements Supervisor {
       enqueue: this.#daemon.enqueue,
     }
     return serveIntake({
-      serveRequest: serveRequests(this.#health.serving, subjects),
+      serveRequest: serveRequests(this.#health.serving, subjects, () => stores.watch.gate()),
       intake,
       endings: this.#endings,
       status: () => ({
@@ -176,7 +182,7 @@ class RunningSupervisor implements Supervisor {
       tenant: config.tenant,
       daemonId,
       ports: this.#ports,
-      serveRequest: serveRequests(this.#health.serving, subjects),
+      serveRequest: serveRequests(this.#health.serving, subjects, () => stores.watch.gate()),
       wake: (log) => queue.wake(log),
       held: (log) => this.#daemon.tasks.get(logKey(log)),
       takeOver: (delivery) => this.#daemon.takeOver(queue.adopt(delivery)),

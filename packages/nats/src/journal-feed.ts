@@ -54,9 +54,17 @@ export interface FollowWanted {
   readonly from: number
   /** Follow only this log. Default: all logs. */
   readonly log?: LogId
-  /** The identity that the stream must have, as `streamIdentity` gives it. Default: the identity that it has now. */
+  /** The identity that the stream must have, as a look gives it. Default: the identity that it has now. */
   readonly identity?: string
+  /** Told when messages in between cannot be read, or, for a few looks, messages at the end. Only a follow of all logs tells. */
+  readonly onGap?: (gap: Gap) => void
   readonly signal: AbortSignal
+}
+
+/** The first and the last sequence that cannot be read. */
+export interface Gap {
+  readonly from: number
+  readonly to: number
 }
 
 const messagesMax = 1_000
@@ -70,13 +78,13 @@ const looksMax = 30
  * connection is closed on purpose.
  * @throws {BeaverError} `stream_missing`, `stream_recreated`; `unreachable` if an error closes the connection
  */
-export async function* followJournal(nc: NatsConnection, subjects: Subjects, { from, log, identity, signal }: FollowWanted): AsyncGenerator<FeedBatch> {
+export async function* followJournal(nc: NatsConnection, subjects: Subjects, { from, log, identity, onGap, signal }: FollowWanted): AsyncGenerator<FeedBatch> {
   const { stream } = subjects
   const published = log === undefined ? subjects.logs : subjects.log(log)
   const waker = new StreamWaker(nc, { stream, subject: published, looksMax: log === undefined ? 1 : looksMax, identity, signal })
   try {
     await waker.look()
-    for await (const page of log === undefined ? pages(nc, waker, { stream, from }) : pagesOfLog(nc, waker, { subjects, log, from })) {
+    for await (const page of log === undefined ? pages(nc, waker, { stream, from, onGap }) : pagesOfLog(nc, waker, { subjects, log, from })) {
       yield batchOf(subjects, page)
     }
     await throwWhyClosed(nc, signal)
@@ -150,7 +158,8 @@ async function* pagesOfLog(
 }
 
 /** Gives the first page and then each page that is not empty, in order, until the waker is over. The next page is read while one is given out. */
-async function* pages(nc: NatsConnection, waker: StreamWaker, of: { stream: string; subject?: string; from: number }): AsyncGenerator<Page> {
+async function* pages(nc: NatsConnection, waker: StreamWaker, of: PagesOf): AsyncGenerator<Page> {
+  const gaps = new Gaps(of)
   let from = of.from
   const next = async (): Promise<Page | null> => {
     const page = await untilAnswered(nc, waker, () => readPage(nc, of.stream, { from, subject: of.subject, messagesMax, signal: waker.signal }))
@@ -166,12 +175,50 @@ async function* pages(nc: NatsConnection, waker: StreamWaker, of: { stream: stri
       const page: Page | null = await coming
       coming = page?.more === true ? next() : null
       coming?.catch(() => {}) // It is awaited in the next turn, or no longer needed.
+      if (page !== null) gaps.read(page)
       if (page !== null && (page.messages.length > 0 || !begun)) yield page
       begun = true
     }
+    gaps.caughtUp(end)
     await waker.wait(end)
   }
 }
+
+interface PagesOf {
+  readonly stream: string
+  readonly subject?: string
+  readonly from: number
+  readonly onGap?: ((gap: Gap) => void) | undefined
+}
+
+/** Finds what a follow of all messages did not get. Nothing may be deleted from the journal, so its sequences have no gap. */
+class Gaps {
+  readonly #onGap: (gap: Gap) => void
+  #next: number
+  /** How often the end could not be read, in a row: a copy of the stream may be a moment behind. */
+  #endMissed = 0
+
+  constructor({ from, subject, onGap = () => {} }: PagesOf) {
+    this.#next = from
+    this.#onGap = subject === undefined ? onGap : () => {}
+  }
+
+  read({ messages }: Page): void {
+    for (const { sequence } of messages) {
+      if (sequence > this.#next) this.#onGap({ from: this.#next, to: sequence - 1 })
+      this.#next = sequence + 1
+    }
+    if (messages.length > 0) this.#endMissed = 0
+  }
+
+  /** @param end where the stream ended before everything was read */
+  caughtUp(end: number): void {
+    if (end < this.#next) this.#endMissed = 0
+    else if (++this.#endMissed === endMissedMax) this.#onGap({ from: this.#next, to: end })
+  }
+}
+
+const endMissedMax = 3
 
 /** Asks again while the server cannot be reached. Returns `null` if the waker is over. */
 async function untilAnswered<T>(nc: NatsConnection, waker: StreamWaker, ask: () => Promise<T>): Promise<T | null> {

@@ -27,6 +27,8 @@ export interface DaemonFigures {
   readonly refused?: number | undefined
   /** The time for which its journal has not answered, in milliseconds. */
   readonly journal_silent_ms?: number | undefined
+  /** What is wrong with its journal, so that it writes nothing. */
+  readonly journal_changed?: string | undefined
 }
 
 const answerMsMax = 1_000

@@ -5,10 +5,11 @@
 import { messageOf } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
+import type { JournalLook } from './journal-judge.ts'
 import { lineOf } from './line.ts'
 
 export type StreamLook =
-  | { readonly kind: 'there'; readonly identity: string; readonly lastSequence: number }
+  | ({ readonly kind: 'there' } & JournalLook)
   | { readonly kind: 'missing' }
   /** The server did not answer, or answered with an error. */
   | { readonly kind: 'unknown'; readonly reason: string }
@@ -36,7 +37,7 @@ export function streamPulse(nc: NatsConnection, stream: string): StreamPulse {
 }
 
 /** The identity of a stream. It differs from that of a stream with the same name that was created later. */
-export const identityOf = (stream: string, created: string): string => `${stream}@${created}`
+const identityOf = (stream: string, created: string): string => `${stream}@${created}`
 
 function newPulse(nc: NatsConnection, stream: string): StreamPulse {
   const wakes = new Set<() => void>()
@@ -78,15 +79,27 @@ function newPulse(nc: NatsConnection, stream: string): StreamPulse {
 
 const info = z.union([
   z.object({ error: z.object({ err_code: z.number().optional(), description: z.string().optional() }) }),
-  z.object({ created: z.string(), state: z.object({ last_seq: z.number() }) }),
+  z.object({
+    created: z.string(),
+    config: z.record(z.string(), z.unknown()),
+    state: z.object({
+      last_seq: z.number(),
+      messages: z.number(),
+      lost: z.object({ msgs: z.array(z.number()).nullish(), bytes: z.number() }).optional(),
+    }),
+  }),
 ])
 const streamNotFound = 10_059
 
-/** Never rejects. */
-async function lookAt(nc: NatsConnection, stream: string): Promise<StreamLook> {
+/** Looks at a stream. It never rejects. */
+export async function lookAt(nc: NatsConnection, stream: string): Promise<StreamLook> {
   try {
     const answer = info.parse((await lineOf(nc).request(`$JS.API.STREAM.INFO.${stream}`, empty, { timeout: answerMsMax })).json())
-    if (!('error' in answer)) return { kind: 'there', identity: identityOf(stream, answer.created), lastSequence: answer.state.last_seq }
+    if (!('error' in answer)) {
+      const { last_seq: lastSequence, messages, lost } = answer.state
+      const gone = lost === undefined ? null : { messages: lost.msgs?.length ?? 0, bytes: lost.bytes }
+      return { kind: 'there', identity: identityOf(stream, answer.created), lastSequence, messages, lost: gone, config: answer.config }
+    }
     if (answer.error.err_code === streamNotFound) return { kind: 'missing' }
     return { kind: 'unknown', reason: answer.error.description ?? 'the server answered with an error' }
   } catch (error) {

@@ -19,7 +19,7 @@ export interface Waited {
   /** For a stream with other subjects too: while the stream grows without a message of this subject, at most this many looks go by
    * before a read. Default 1: each such look leads to a read. */
   readonly looksMax?: number
-  /** The identity that the stream must have, as `streamIdentity` gives it. Default: the identity at the first look. */
+  /** The identity that the stream must have, as a look gives it. Default: the identity at the first look. */
   readonly identity?: string | undefined
   readonly signal: AbortSignal
 }

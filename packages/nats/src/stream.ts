@@ -3,7 +3,6 @@
 import { BeaverError, messageOf } from '@beaver/core'
 import { DiscardPolicy, type JetStreamManager, jetstreamManager, RetentionPolicy, StorageType } from '@nats-io/jetstream'
 import { type NatsConnection, nanos } from '@nats-io/nats-core'
-import { identityOf } from './stream-pulse.ts'
 import type { Subjects } from './subjects.ts'
 
 /** Creates the journal stream if it does not exist. Its messages do not expire, and nobody can delete them. */
@@ -81,10 +80,3 @@ export async function ensureWakeStream(jsm: JetStreamManager, subjects: Subjects
 
 /** Within this time the server keeps only one wake of a name. */
 const duplicateWindowMs = 5_000
-
-/** The identity of the journal stream, which differs from that of a later stream with the same name, and the stream's last sequence. */
-export async function streamIdentity(nc: NatsConnection, subjects: Subjects): Promise<{ identity: string; lastSequence: number }> {
-  const jsm = await jetstreamManager(nc)
-  const info = await jsm.streams.info(subjects.stream)
-  return { identity: identityOf(subjects.stream, info.created), lastSequence: info.state.last_seq }
-}

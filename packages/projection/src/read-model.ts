@@ -64,6 +64,8 @@ export interface ReadModel extends Disposable, AsyncDisposable {
    * @throws {BeaverError} `stream_recreated` if the file was built from another stream, or from more messages than this stream has
    */
   begin(streamIdentity: string, streamEnd?: number): number
+  /** The stream to which the file is bound, and the sequence that was applied last; `null` if it is bound to none. */
+  bound(): { readonly stream: string; readonly sequence: number } | null
   /** The sequence that was applied last, or 0. */
   position(): number
   /** Whether a row has a text that was redacted after the row was written. */
@@ -72,6 +74,10 @@ export interface ReadModel extends Disposable, AsyncDisposable {
   forget(): void
   /** Whose signatures count, as far as the messages were applied. It has no keys if signatures are not judged. */
   keyRing(): KeyRing
+  /** Removes all rows, so that the next `begin` may bind the file to another stream and everything is applied again. */
+  clear(): void
+  /** Whether another program has changed the file since the last question. */
+  changedByOthers(): boolean
   /**
    * Applies a part of the stream, in order and in one transaction. Messages that were applied before are skipped.
    * It rejects, with nothing applied, if a blob cannot be fetched for another reason than that it is missing.
@@ -111,6 +117,7 @@ export function openReadModel(file: string, options: ReadModelOptions): ReadMode
   const sql = sqlOn(db)
   const keys = options.namespace === undefined ? null : new StoredKeys(sql, options.namespace)
   let applying: Promise<unknown> | null = null
+  let version = sql.one<{ data_version: number }>('pragma data_version').data_version
   const close = (): void => {
     if (db.isOpen) db.close()
   }
@@ -128,6 +135,7 @@ export function openReadModel(file: string, options: ReadModelOptions): ReadMode
   return {
     sql,
     begin: (identity, streamEnd = Number.MAX_SAFE_INTEGER) => sql.transaction(() => bind(sql, { identity, streamEnd, file })),
+    bound: () => sql.get<Checkpoint>('select stream, sequence from checkpoint') ?? null,
     position: () => checkpointOf(sql).sequence,
     remembersRedacted: () => remembersRedacted(sql),
     forget() {
@@ -135,6 +143,17 @@ export function openReadModel(file: string, options: ReadModelOptions): ReadMode
       keys?.forget()
     },
     keyRing: () => keys?.ring ?? new KeyRing('', emptySystemLog),
+    clear() {
+      forgetAll(db, sql)
+      keys?.forget()
+      sql.run('delete from checkpoint')
+    },
+    changedByOthers() {
+      // SQLite changes this number only when another connection has committed.
+      const before = version
+      version = sql.one<{ data_version: number }>('pragma data_version').data_version
+      return version !== before
+    },
     async apply(messages, beside = {}) {
       invariant(applying === null, 'Two batches are applied to one read model at the same time')
       const work = applyBatch(messages, beside)

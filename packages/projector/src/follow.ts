@@ -1,9 +1,11 @@
 // Follows the journal into the read model. The loop does not give up before the connection is closed for good, and reports its state.
 // F1. A fault is one line in the log. It stays in `state` until messages are applied again, or until it is clear that none wait.
 // F2. The loop starts again from the read model's own position, so no message is applied twice and none is lost.
-// F3. It is a fault too if the stream is not the one from which the read model was built. The rows stay as they are and are still served.
+// F3. It is a fault too if the journal is not the one from which the read model was built, or has lost its end. The rows stay as they are
+//     and are still served, until somebody accepts the journal as it is. Then they are built again from it.
+// F4. Messages that cannot be read do not stop the loop. They are a finding.
 import { type Backoff, BeaverError, type Clock, type Logger, messageOf, pause, pauseBefore, type Replacements, systemClock, systemFacts } from '@beaver/core'
-import { type connectNats, followJournal, type StreamLook, streamPulse, type Subjects } from '@beaver/nats'
+import { type connectNats, damageIn, followJournal, type JournalWatch, journalRefusal, type StreamLook, streamPulse, type Subjects } from '@beaver/nats'
 import type { Following, ReadModel } from '@beaver/projection'
 import { setImmediate } from 'node:timers/promises'
 
@@ -12,6 +14,8 @@ export interface FollowedJournal {
   readonly over: Promise<void>
   /** Reports the state of the loop. It asks for the end of the stream. */
   state(): Promise<Following>
+  /** Builds the read model again from the journal that the watch has now. */
+  buildAgain(): void
 }
 
 type NatsConnection = Awaited<ReturnType<typeof connectNats>>
@@ -28,7 +32,9 @@ const backoff: Backoff = { pauseMsMin: 250, pauseMsMax: 15_000, jitter: false }
 export interface FollowedBy {
   readonly subjects: Subjects
   readonly model: ReadModel
-  readonly identity: string
+  readonly watch: JournalWatch
+  /** Reads what the log of the nats-server has new. Empty if the server's log is not here. */
+  readonly serverLog: () => string
   /** Called after each batch. */
   applied(batch: { readonly events: number; readonly caughtUp: boolean }): void
   readonly signal: AbortSignal
@@ -44,7 +50,7 @@ export interface FollowPorts {
 /** Begins at once; ends when `signal` aborts. */
 export function followIntoModel(nc: NatsConnection, into: FollowedBy, ports: FollowPorts): FollowedJournal {
   const follower = new Follower(nc, into, ports)
-  return { over: follower.follow(), state: () => follower.state() }
+  return { over: follower.follow(), state: () => follower.state(), buildAgain: () => follower.buildAgain() }
 }
 
 class Follower {
@@ -59,6 +65,9 @@ class Follower {
   #caughtUpAtMs: number
   #fault: Fault | null = null
   #indexing = false
+  /** Ends one turn of the loop. */
+  #turn = new AbortController()
+  #mustClear = false
 
   constructor(nc: NatsConnection, into: FollowedBy, { logger, clock = systemClock }: FollowPorts) {
     this.#nc = nc
@@ -66,7 +75,7 @@ class Follower {
     this.#logger = logger
     this.#clock = clock
     this.#pulse = streamPulse(nc, into.subjects.stream)
-    this.#applied = into.model.position()
+    this.#applied = into.model.bound()?.sequence ?? 0
     this.#caughtUpAtMs = clock.now()
   }
 
@@ -82,12 +91,13 @@ class Follower {
         this.#stalls(error)
         if (this.#nc.isClosed() && !signal.aborted) throw error
         if (this.#applied > before) failures = 1
-        await pause(this.#clock, pauseBefore(failures, backoff), signal)
+        await pause(this.#clock, pauseBefore(failures, backoff), AbortSignal.any([signal, this.#turn.signal]))
       }
     }
   }
 
   async state(): Promise<Following> {
+    const journal = await this.#journal()
     const look = await this.#pulse.look()
     const end = look.kind === 'there' ? look.lastSequence : null
     const behind = end !== null && end > this.#applied
@@ -95,24 +105,43 @@ class Follower {
       streamSequence: end,
       movedAt: timeOf(this.#movedAtMs),
       behindSince: behind ? timeOf(Math.max(this.#caughtUpAtMs, this.#movedAtMs ?? 0)) : null,
-      fault: this.#told() ?? faultOf(look, this.#clock),
+      fault: this.#harm() ?? this.#told() ?? faultOf(look, this.#clock),
+      journal,
     }
+  }
+
+  buildAgain(): void {
+    this.#mustClear = true
+    this.#turn.abort()
   }
 
   /** @throws when the journal cannot be read or applied any more */
   async #followOnce(): Promise<void> {
-    const { subjects, model, identity, signal } = this.#into
+    const { subjects, model, watch } = this.#into
+    this.#turn = new AbortController()
+    const signal = AbortSignal.any([this.#into.signal, this.#turn.signal])
+    await watch.untilChecked()
+    this.#refuseAnother()
+    if (this.#mustClear) model.clear()
+    this.#mustClear = false
+    this.#applied = model.begin(watch.identity)
+    model.changedByOthers() // What happened before is not a change.
+    const onGap = (gap: { from: number; to: number }): void => void watch.unreadable(gap).catch(() => {}) // The next reading finds it again.
     for await (const { messages: entries, strays, system, stored, to, caughtUp } of followJournal(this.#nc, subjects, {
-      from: model.position() + 1,
-      identity,
+      from: this.#applied + 1,
+      identity: watch.identity,
+      onGap,
       signal,
     })) {
+      this.#refuseAnother()
       const messages =
         strays.length === 0 ? entries : [...entries, ...strays.map((stray) => ({ ...stray, log: null }))].toSorted((x, y) => x.sequence - y.sequence)
       let events = 0
       if (to > this.#applied) {
         ;({ sequence: this.#applied, events } = await model.apply(messages, { system, stored, to }))
         this.#movedAtMs = this.#clock.now()
+        const newest = stored.at(-1)
+        if (newest !== undefined) watch.acknowledged(newest)
         if (system.some(({ name }) => name === 'redactions') && (await this.#forgets())) return
       }
       if (caughtUp) {
@@ -135,6 +164,27 @@ class Follower {
     return true
   }
 
+  /** @throws {BeaverError} if the journal is not the one of the read model, or has lost its end */
+  #refuseAnother(): void {
+    const { harm } = this.#into.watch
+    const code = harm === null ? undefined : refusedAs[harm.kind]
+    if (harm !== null && code !== undefined) throw new BeaverError(code, journalRefusal(harm))
+  }
+
+  /** What is wrong with the journal and the read model, compared now. */
+  async #journal(): Promise<Following['journal']> {
+    const { model, watch, serverLog, subjects } = this.#into
+    for (const line of damageIn(serverLog(), subjects.stream))
+      watch.report({ kind: 'server_log', message: `The log of the nats-server tells of damage: ${line}`, harmful: false })
+    if (model.changedByOthers())
+      watch.report({
+        kind: 'read_model_changed',
+        message: 'Another program changed the read model. "beaver audit" compares it with the journal.',
+        harmful: false,
+      })
+    return (await watch.now()).map(({ kind, message, harmful }) => ({ kind, message, harmful }))
+  }
+
   /** Indexes texts in slices, so that queries and batches can run in between. */
   async #indexWhenIdle(): Promise<void> {
     if (this.#indexing) return
@@ -152,7 +202,7 @@ class Follower {
   #stalls(error: unknown): void {
     const code = error instanceof BeaverError ? error.code : 'internal'
     const message = messageOf(error)
-    if (this.#fault?.code === code && this.#fault.message === message) return
+    if (this.#fault?.code === code) return
     const last = this.#pulse.seen.kind === 'there' ? this.#pulse.seen.lastSequence : null
     systemFacts.projectorStalled(this.#logger, { applied: this.#applied, last, reason: message })
     this.#fault = { code, message, sinceMs: this.#fault?.sinceMs ?? this.#clock.now() }
@@ -164,11 +214,27 @@ class Follower {
     this.#fault = null
   }
 
+  /** The fault of the journal as it is now: the one that stopped the loop may have been another one. */
+  #harm(): Following['fault'] {
+    const { harm } = this.#into.watch
+    const code = harm === null ? undefined : refusedAs[harm.kind]
+    if (harm === null || code === undefined) return null
+    return { code, message: journalRefusal(harm), since: timeOf(this.#fault?.sinceMs ?? this.#clock.now()) ?? '' }
+  }
+
   #told(): Following['fault'] {
     if (this.#fault === null) return null
     const { code, message, sinceMs } = this.#fault
     return { code, message, since: timeOf(sinceMs) ?? '' }
   }
+}
+
+/** Findings with which nothing more is applied: what comes next would not follow what was applied. */
+const refusedAs: Partial<Record<string, 'stream_missing' | 'stream_recreated' | 'journal_changed'>> = {
+  missing_stream: 'stream_missing',
+  recreated: 'stream_recreated',
+  rolled_back: 'journal_changed',
+  replaced: 'journal_changed',
 }
 
 const timeOf = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString())

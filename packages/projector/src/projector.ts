@@ -1,16 +1,32 @@
 // The audit and projection service: follows the journal into the read model, and answers the queries.
 // P1. A batch and the position after it are stored in one transaction.
-// P2. It does not start with the read model of another stream. If the stream is deleted or recreated while the projector runs, this is
-//     reported, and the queries go on (follow.ts).
+// P2. A journal that is not as it was is reported, and the queries go on with what was read before. Nothing more is applied until somebody
+//     accepts the journal as it is; then the read model is built again from it (follow.ts).
 import { join } from 'node:path'
 import { queryContracts } from '@beaver/contracts'
 import { appendCheckpoint, type Logger, replacementsOf, silentLogger, systemClock } from '@beaver/core'
-import { callerName, connectNats, ensureJournalStream, natsBlobReader, natsSystemLog, serve, streamIdentity, subjectsOf, watchConnection } from '@beaver/nats'
-import { type Config, homeChangeTexts, makeHomePrivate, makePrivateFile } from '@beaver/platform'
-import { answer, type Around, openReadModel } from '@beaver/projection'
+import {
+  callerName,
+  connectNats,
+  ensureJournalStream,
+  type JournalMark,
+  journalReader,
+  markStore,
+  type MarkStore,
+  natsBlobReader,
+  natsSystemLog,
+  serve,
+  type Subjects,
+  subjectsOf,
+  watchConnection,
+  watchJournal,
+} from '@beaver/nats'
+import { type Config, homeChangeTexts, journalFiles, makeHomePrivate, makePrivateFile, serverLogOf } from '@beaver/platform'
+import { answer, type Around, openReadModel, type ReadModel } from '@beaver/projection'
 import { CheckpointMaker } from './checkpoint-maker.ts'
 import { configuredTargets } from './checkpoint-targets.ts'
-import { followIntoModel } from './follow.ts'
+import { Comparison } from './comparison.ts'
+import { type FollowedJournal, followIntoModel } from './follow.ts'
 import { signingKey } from './signing-key.ts'
 
 export interface Projector {
@@ -20,7 +36,7 @@ export interface Projector {
   stop(): Promise<void>
 }
 
-/** @throws {BeaverError} `unreachable`, `stream_recreated` */
+/** @throws {BeaverError} `unreachable`, `start_failed` */
 export async function startProjector(config: Config, natsUrl: string, { logger = silentLogger }: { logger?: Logger } = {}): Promise<Projector> {
   const subjects = subjectsOf(config.namespace, { tenant: config.tenant, caller: callerName(natsUrl, config.natsLogin) })
   const nc = await connectNats({ url: natsUrl, login: config.natsLogin, name: 'beaver-projector' })
@@ -42,16 +58,66 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
     namespace: subjects.stream,
   })
   undo.defer(() => model.close())
-  const { identity, lastSequence } = await streamIdentity(nc, subjects)
-  model.begin(identity, lastSequence)
+  const { mark, acceptances } = journalFiles(config.home, subjects.stream, 'projector')
+  let following: FollowedJournal | null = null
+  const watch = await watchJournal(nc, {
+    subjects,
+    store: withCheckpoint(markStore(mark, acceptances), model),
+    logger,
+    onAccepted() {
+      if (following === null) model.clear()
+      else following.buildAgain()
+    },
+  })
+  undo.defer(() => watch.close())
+  if (model.bound() === null) model.begin(watch.identity)
   if (model.remembersRedacted()) model.forget() // It was redacted, and the projector was stopped before it forgot.
-  const sequence = model.position()
   const stopping = new AbortController()
 
-  const checkpoints = new CheckpointMaker(
+  const checkpoints = checkpointMaker(config, { subjects, model, origin: model.bound()?.stream ?? watch.identity, systemLog, logger })
+  const making = checkpoints.run()
+  const applied = (batch: Parameters<CheckpointMaker['applied']>[0]): void => checkpoints.applied(batch)
+  const into = { subjects, model, watch, serverLog: serverLogOf(config.home), replacements, applied, signal: stopping.signal }
+  const followed = followIntoModel(nc, into, { logger })
+  following = followed
+  followed.over.catch(() => {}) // `failed` reports it.
+  const comparison = new Comparison({ model, reader: await journalReader(nc, subjects), replacements, watch })
+  const around = (name: string, request: unknown): Promise<Partial<Around>> => aroundOf(name, request, { followed, checkpoints, comparison })
+  const services = Object.keys(queryContracts).map((name) =>
+    serve(nc, subjects.queries(name), async (request) => answer(model.sql, name, request, await around(name, request))),
+  )
+
+  await nc.flush() // A projector that is ready answers queries, so the server has to know the subscriptions first.
+  undo.move()
+  return {
+    info: { file, sequence: model.bound()?.sequence ?? 0 },
+    failed: followed.over,
+    async stop() {
+      stopping.abort()
+      checkpoints.stop()
+      await making
+      await Promise.all(services.map((service) => service.stop()))
+      await followed.over.catch(() => {})
+      await watch.close()
+      model.close()
+      await nc.drain()
+    },
+  }
+}
+
+interface CheckpointParts {
+  readonly subjects: Subjects
+  readonly model: ReadModel
+  readonly origin: string
+  readonly systemLog: Awaited<ReturnType<typeof natsSystemLog>>
+  readonly logger: Logger
+}
+
+function checkpointMaker(config: Config, { subjects, model, origin, systemLog, logger }: CheckpointParts): CheckpointMaker {
+  return new CheckpointMaker(
     {
       model,
-      origin: identity,
+      origin,
       key: signingKey(join(config.home, 'keys', 'projector.key')),
       file: join(config.home, `checkpoints-${subjects.fileName}.ndjson`),
       targets: [
@@ -63,29 +129,33 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
     },
     { logger },
   )
-  const making = checkpoints.run()
-  const applied = (batch: Parameters<CheckpointMaker['applied']>[0]): void => checkpoints.applied(batch)
-  const following = followIntoModel(nc, { subjects, model, identity, replacements, applied, signal: stopping.signal }, { logger })
-  following.over.catch(() => {}) // `failed` reports it.
-  const around = async (name: string): Promise<Partial<Around>> =>
-    name === 'status' ? { following: await following.state(), anchoring: checkpoints.state } : { notes: checkpoints.notes }
-  const services = Object.keys(queryContracts).map((name) =>
-    serve(nc, subjects.queries(name), async (request) => answer(model.sql, name, request, await around(name))),
-  )
+}
 
-  await nc.flush() // A projector that is ready answers queries, so the server has to know the subscriptions first.
-  undo.move()
+/** What a query gets besides the read model. */
+async function aroundOf(
+  name: string,
+  request: unknown,
+  of: { readonly followed: FollowedJournal; readonly checkpoints: CheckpointMaker; readonly comparison: Comparison },
+): Promise<Partial<Around>> {
+  const { followed, checkpoints, comparison } = of
+  if (name === 'status') return { following: await followed.state(), anchoring: checkpoints.state }
+  if (name !== 'audit') return { notes: checkpoints.notes }
+  const asked = queryContracts.audit.input.safeParse(request ?? {})
+  const verified = asked.data?.verify === true ? await comparison.run(asked.data) : null
+  return { following: await followed.state(), verified }
+}
+
+/** A projector without a mark has one in its read model: the stream and the last message from which that was built. */
+function withCheckpoint(store: MarkStore, model: ReadModel): MarkStore {
   return {
-    info: { file, sequence },
-    failed: following.over,
-    async stop() {
-      stopping.abort()
-      checkpoints.stop()
-      await making
-      await Promise.all(services.map((service) => service.stop()))
-      await following.over.catch(() => {})
-      model.close()
-      await nc.drain()
+    ...store,
+    readMark(): JournalMark | null {
+      const bound = model.bound()
+      const fromModel = bound === null ? null : { ...emptyMark(), identity: bound.stream, sequence: bound.sequence }
+      return store.readMark() ?? fromModel
     },
   }
 }
+
+/** The content of the last message is not known: a mark without a hash is compared by its place alone. */
+const emptyMark = () => ({ hash: '', missing: 0, lost: null, settings: [], chosen: {}, reported: [], settled: [], accepted: [] })

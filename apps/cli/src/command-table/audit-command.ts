@@ -8,14 +8,18 @@ const collect = (value: string, before: readonly string[] = []): readonly string
 
 export const auditCommand: CommandSpec = {
   name: 'audit',
-  usage: 'audit verify|export|…',
+  usage: 'audit [what]',
   group: 'System',
-  says: 'Verify against signed checkpoints, or remove a text',
+  says: 'Show whether the record is as it was, or verify it',
   example: 'beaver audit verify --against checkpoint.txt',
-  more: 'verify checks every rule of "beaver check" and compares the journal with signed checkpoints: those in the journal, those that this home kept, and those you give. export writes the journal or some tasks with everything that somebody else needs to verify them. redact removes a text from the record of an ended task, whose chain still verifies; the bytes of a text up to 64 KiB stay in the journal, whose messages nobody can delete. The exit code of verify is 0 if nothing was found, else 1.',
+  more: 'Without a word, it compares the newest tasks with the journal, and the journal with what Beaver saw before. accept says that the journal is right as it is now: the daemons write again, and the read model is built again. verify checks every rule of "beaver check" and compares the journal with signed checkpoints: those in the journal, those that this home kept, and those you give. export writes the journal or some tasks with everything that somebody else needs to verify them. redact removes a text from the record of an ended task, whose chain still verifies; the bytes of a text up to 64 KiB stay in the journal, whose messages nobody can delete. The exit code of verify is 0 if nothing was found, else 1.',
   build: (command, run) =>
     command
-      .addArgument(new Argument('<what>', 'verify, write an export, or remove a text').choices(['verify', 'export', 'redact']))
+      .addArgument(
+        new Argument('[what]', 'show what is wrong, accept it, verify, write an export, or remove a text')
+          .choices(['show', 'accept', 'verify', 'export', 'redact'])
+          .default('show'),
+      )
       .argument('[tasks...]', 'the ids of tasks, or unique beginnings of them (default: the whole journal); redact takes one')
       .option('--against <file>', 'verify, export: a checkpoint that you kept, or a file with several; may be repeated', collect)
       .option('--key <key>', 'verify: the public key of the projector as name+id+base64, or a file with it; may be repeated', collect)
@@ -23,10 +27,11 @@ export const auditCommand: CommandSpec = {
       .option('--out <file>', 'export: write to this file (default: stdout)')
       .option('--event <n...>', 'redact: remove every long text of these events')
       .option('--text <text>', 'redact: remove this text wherever the task has it; "-" reads it from stdin')
-      .option('--reason <text>', 'redact: why; the record keeps this text')
+      .option('--reason <text>', 'redact, accept: why; Beaver keeps this text')
       .addOption(json('verify: print {ok, broken, findings, checked, not_checked, checkpoints, fits_up_to, keys, summary}; redact: {task_id, redacted}'))
-      .action((what: 'verify' | 'export' | 'redact', tasks: string[], options: AuditCommand & Partial<RedactOptions>) =>
+      .action((what: 'show' | 'accept' | 'verify' | 'export' | 'redact', tasks: string[], options: AuditCommand & Partial<RedactOptions>) =>
         run(async (globals) => {
+          if (what === 'show' || what === 'accept') return (await import('../commands/audit-state.ts')).auditState(what, options, globals)
           if (what === 'redact') return (await import('../commands/redact.ts')).redact(tasks, options, globals)
           return (await import('../commands/audit.ts')).audit(what, tasks, options, globals)
         }),

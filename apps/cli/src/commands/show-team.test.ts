@@ -171,7 +171,7 @@ const answer: TaskAnswer = {
   archives: [],
 }
 const screen = (columns: number) => ({ columns, style: styleOf(false), symbols: symbolsOf({ utf8: true, turning: false }), interactive: false })
-const options = { now: 0, all: false, prices: {}, command: 'beaver' }
+const options = { now: 0, all: false, prices: {}, command: 'beaver', record: { state: 'verified', messages: [] } } as const
 const section = (title: string, lines: readonly string[]): string[] => {
   const from = lines.indexOf(title) + 1
   const to = lines.indexOf('', from)

@@ -12,6 +12,7 @@ import { statusPaint } from '../text/status-paint.ts'
 import type { Style } from '../text/style.ts'
 import { padEnd } from '../text/width.ts'
 import { keptLines } from '../view/render-kept.ts'
+import { recordLines, recordState, type RecordState } from '../view/record-state.ts'
 import { approvalLines, contextLines } from '../view/show-parts.ts'
 import { treeLines } from '../view/show-tree.ts'
 import { ask, asking } from './query.ts'
@@ -23,8 +24,10 @@ export function show(task: string, options: { readonly limit?: number; readonly 
   return asking(globals, async ({ config, screen }, connection) => {
     const answer = await ask(connection, 'task', { task_id: task, limit: options.limit ?? (options.all === true ? nodesMax : undefined) })
     const final_output = await wholeOutput(connection, answer)
-    if (options.json === true) return screen.json({ ...answer, final_output })
-    const shown = { now: Date.now(), all: options.all === true, prices: config.prices, command: commandName() }
+    const record = await recordState(connection, answer)
+    const chain_ok = answer.chain_ok && record.state !== 'changed'
+    if (options.json === true) return screen.json({ ...answer, final_output, chain_ok, record })
+    const shown = { now: Date.now(), all: options.all === true, prices: config.prices, command: commandName(), record }
     screen.print(...taskLines({ ...answer, final_output }, screen, shown))
   })
 }
@@ -49,6 +52,7 @@ export interface ShownOptions {
   readonly prices: Prices
   /** How a person calls `beaver` here. */
   readonly command: string
+  readonly record: RecordState
 }
 
 export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | 'style' | 'symbols' | 'interactive'>, options: ShownOptions): string[] {
@@ -63,7 +67,7 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
   const field = (name: string, value: string): string => `${style.dim(padEnd(name, 11))}${value}`
   const model = task.model === null ? 'none yet' : task.simulated === true ? `simulated model (${task.model})` : task.model
   const tokens = `${counted(task.input_tokens + task.output_tokens, 'token')} (${count(task.input_tokens)} in, ${count(task.output_tokens)} out) in ${counted(task.calls, 'call')}${cost === '' ? '' : `, ${cost}`}`
-  const record = recordText(answer, style)
+  const [record, ...reasons] = recordLines(answer, options.record, style)
   return [
     field('Task', style.bold(task.task_id)),
     field('Status', statusText(task, style) + (task.cancel_reason === null ? '' : ` (cancel requested: ${oneLine(task.cancel_reason)})`)),
@@ -80,7 +84,7 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
     field('Model', model),
     field('Usage', tokens),
     field('Record', record),
-    ...answer.findings.map((finding) => style.red(`  event ${finding.taskseq ?? '?'}: ${oneLine(finding.message)}`)),
+    ...reasons,
     ...answer.redactions.map(({ taskseq, by, at, reason, bytes }) =>
       style.yellow(
         `  event ${taskseq}: redacted by ${oneLine(by)} on ${at}: ${oneLine(reason)}${bytes === 'erased' ? '' : ' (its bytes are still in the journal)'}`,
@@ -103,12 +107,6 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
       ? []
       : ['', style.bold('Final output'), '', screen.interactive ? paintReport(answer.final_output, style).trimEnd() : answer.final_output.trimEnd()]),
   ]
-}
-
-function recordText({ chain_ok: intact, unsigned, task, findings }: TaskAnswer, style: Style): string {
-  if (!intact) return style.red(`BROKEN: ${counted(findings.length, 'finding')}`)
-  const chain = `${counted(task.last_taskseq, 'event')}, unbroken hash chain, head ${task.head_hash.slice(0, 16)}`
-  return unsigned === 0 ? `verified: ${chain}, signed` : style.yellow(`not signed: ${count(unsigned)} of ${chain}`)
 }
 
 function tookText(task: TaskAnswer['task'], now: number): string {

@@ -2,10 +2,11 @@
 // U1. However the command ends, no process is left.
 // U2. Ctrl-C is the usual end of a running system: exit code 0.
 import { relative } from 'node:path'
+import { BeaverError } from '@beaver/core'
 import { shownUrl } from '@beaver/nats'
 import { commandName } from '../command-name.ts'
 import { loginAt } from '../system/find-system.ts'
-import { connect } from '../connection.ts'
+import { connect, type Connection } from '../connection.ts'
 import { type Context, type GlobalOptions, workingContextOf } from '../context.ts'
 import type { Finding } from '../doctor/check.ts'
 import { checkLoaded, faultLines } from '../doctor/check-loaded.ts'
@@ -46,6 +47,7 @@ export async function up(globals: GlobalOptions): Promise<number> {
         tenant: config.tenant,
         pid: process.pid,
       })
+      for (const text of await journalWarnings(connection)) screen.warn(text)
       using _watching = watchTasks(connection, (line) => screen.print(line), screen)
       await Promise.race([new Promise<void>((resolve) => onAbort(interrupts.asked, resolve)), system.failed])
     }
@@ -56,6 +58,17 @@ export async function up(globals: GlobalOptions): Promise<number> {
   }
   screen.print('Beaver has stopped. Unfinished tasks continue after the next start.')
   return 0
+}
+
+/** What is wrong with the journal as a whole: then the system is up, and may accept no tasks. */
+async function journalWarnings({ client }: Connection): Promise<string[]> {
+  try {
+    const { journal } = await client.query('status')
+    return journal.map(({ message }) => `${message} Look at it with "${commandName()} audit".`)
+  } catch (error) {
+    if (!(error instanceof BeaverError)) throw error
+    return [] // The projector does not answer yet. "beaver status" tells it later.
+  }
 }
 
 function onAbort(signal: AbortSignal, act: () => void): void {

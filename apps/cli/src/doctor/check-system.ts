@@ -10,7 +10,7 @@ export async function checkSystem(config: Config): Promise<Finding[]> {
   const found = lookForSystem(config)
   if (found === null) return [ok('system', 'no system runs here now. Start one with "beaver up"')]
   try {
-    return systemFindings(await examineSystem(found), Date.now())
+    return systemFindings(await examineSystem(found, { verify: true }), Date.now())
   } catch (error) {
     return [serverAway(found, error)]
   }

@@ -25,7 +25,10 @@ const projection: ProjectorStatus = {
   moved_at: null,
   behind_since: null,
   fault: null,
+  journal: [],
 }
+/** What the server says of a journal with this last message. */
+const there = (identity: string, lastSequence: number) => ({ kind: 'there', identity, lastSequence, messages: lastSequence, lost: null, config: {} }) as const
 const daemonStatus = { daemon: 'daemon_1', provider: 'openai', model: 'gpt', tasks: 2, skills: [], profiles: [], workflows: [] }
 
 const sound: SystemReport = {
@@ -33,10 +36,11 @@ const sound: SystemReport = {
   version: '2.12.1',
   stream: 'BEAVER_x',
   pid: 7,
-  look: { kind: 'there', identity: 'BEAVER_x@1', lastSequence: 40 },
+  look: there('BEAVER_x@1', 40),
   daemons: [{ daemon: 'daemon_1', tasks: 2 }],
   daemon: { kind: 'answered', value: daemonStatus },
   projector: { kind: 'answered', value: projection },
+  audit: { kind: 'unanswered', reason: 'Nobody was asked.' },
   waiting: [],
   failed: [],
 }
@@ -60,9 +64,7 @@ describe('what is wrong with a system', () => {
   })
 
   it('is a journal that was created again', () => {
-    expect(wrong({ look: { kind: 'there', identity: 'BEAVER_x@2', lastSequence: 3 } })[0]).toMatch(
-      /^fail journal: The journal stream BEAVER_x was created again/,
-    )
+    expect(wrong({ look: there('BEAVER_x@2', 3) })[0]).toMatch(/^fail journal: The journal stream BEAVER_x was created again/)
   })
 
   it('is not a journal that nobody has made yet', () => {
@@ -120,9 +122,7 @@ describe('what is wrong with a system', () => {
 
   it('is seen of a projector that does not say where the journal ends', () => {
     const silent = projector({ stream_sequence: null, behind: null })
-    expect(wrong({ projector: silent, look: { kind: 'there', identity: 'BEAVER_x@1', lastSequence: 2_000 } })).toEqual([
-      'warn projector: answers: 7 tasks, 90 events, 1,960 messages behind',
-    ])
+    expect(wrong({ projector: silent, look: there('BEAVER_x@1', 2_000) })).toEqual(['warn projector: answers: 7 tasks, 90 events, 1,960 messages behind'])
   })
 
   it('is a record that somebody changed', () => expect(wrong({ projector: projector({ tasks_broken: 1 }) })[0]).toContain('1 task with a broken record'))

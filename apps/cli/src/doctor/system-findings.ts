@@ -5,6 +5,7 @@ import type { SystemReport } from '../system/examine-system.ts'
 import { counted, duration, moment } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { fail, type Finding, ok, warn } from './check.ts'
+import { checkRecord, journalOf } from './record-findings.ts'
 
 const lagMax = 1_000
 /** A projector that is behind for longer than this, and applies nothing, has stopped. */
@@ -17,6 +18,7 @@ export function systemFindings(report: SystemReport, now: number): Finding[] {
     checkServer(report),
     ...checkSync(report),
     ...checkJournal(report),
+    ...checkRecord(report),
     checkDaemons(report),
     checkProjector(report, now),
     ...checkCheckpoints(report),
@@ -40,9 +42,12 @@ function checkSync({ pid }: SystemReport): Finding[] {
   ]
 }
 
-function checkJournal({ look, stream, daemons, daemon, projector }: SystemReport): Finding[] {
+function checkJournal(report: SystemReport): Finding[] {
+  const { look, stream, daemons, daemon, projector } = report
   if (look.kind === 'unknown') return [fail('journal', `The journal stream ${stream} does not answer: ${look.reason}.`, 'Read the log of the nats-server.')]
   const readModel = projector.kind === 'answered' ? projector.value.stream : null
+  // What the projector or a daemon says of the journal is reported in its own words.
+  if (look.kind === 'there' && journalOf(report).length > 0) return []
   if (look.kind === 'missing') {
     if (daemons.length === 0 && daemon.kind === 'unanswered' && readModel === null) return [] // nobody has made the journal yet
     return [
@@ -114,7 +119,7 @@ function checkProjector({ projector, look }: SystemReport, now: number): Finding
       'Somebody who is no daemon can write to the journal. Show the messages with "beaver quarantine", and check who may publish on its subjects.',
     )
   const { fault, behind_since: since } = status
-  if (fault !== null && (fault.code === 'stream_missing' || fault.code === 'stream_recreated') && look.kind !== 'unknown')
+  if (fault !== null && (fault.code === 'stream_missing' || fault.code === 'stream_recreated' || fault.code === 'journal_changed') && look.kind !== 'unknown')
     return warn('projector', `${says}; it waits for the journal`, 'See above.')
   if (fault !== null)
     return fail('projector', `${says}; it has not continued since ${moment(fault.since, now)}: ${firstSentence(fault.message)}`, 'Look at logs/projector.log.')

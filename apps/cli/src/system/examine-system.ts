@@ -2,7 +2,7 @@
 // mean is decided in system-findings.ts.
 // E1. Every question ends within `answerMsMax`, and none is asked twice.
 // E2. A question that gets no answer gives a reason, never an error.
-import type { ProjectorStatus, TaskStatusFilter, TaskSummary } from '@beaver/contracts'
+import type { ProjectorStatus, QueryOutput, TaskStatusFilter, TaskSummary } from '@beaver/contracts'
 import type { DaemonStatus } from '@beaver/client'
 import { messageOf } from '@beaver/core'
 import { type PresentDaemon, presentDaemons, shownUrl, type StreamLook, streamPulse } from '@beaver/nats'
@@ -23,6 +23,8 @@ export interface SystemReport {
   /** The status of the daemon that answers first. */
   readonly daemon: Asked<DaemonStatus>
   readonly projector: Asked<ProjectorStatus>
+  /** What the audit says. With `verify`, the newest tasks were compared with the journal just now. */
+  readonly audit: Asked<QueryOutput<'audit'>>
   /** The newest tasks that wait, for a person or for something else, and the newest that failed. */
   readonly waiting: readonly TaskSummary[]
   readonly failed: readonly TaskSummary[]
@@ -33,18 +35,19 @@ const presenceMs = 400
 const shownMax = 50
 
 /** @throws {BeaverError} `unreachable`, `server_too_old` */
-export async function examineSystem(found: FoundSystem): Promise<SystemReport> {
+export async function examineSystem(found: FoundSystem, { verify = false }: { readonly verify?: boolean } = {}): Promise<SystemReport> {
   await using connection = await connect(found, { daemonMs: 0 })
   const { nc, subjects } = connection
   const tasks = async (status: TaskStatusFilter): Promise<readonly TaskSummary[]> => {
     const answer = await asked(connection.client.query('tasks', { status, limit: shownMax }))
     return answer.kind === 'answered' ? answer.value.tasks : []
   }
-  const [look, daemons, daemon, projector, waiting, waitingForApproval, failed] = await Promise.all([
+  const [look, daemons, daemon, projector, audit, waiting, waitingForApproval, failed] = await Promise.all([
     streamPulse(nc, subjects.stream).look(),
     presentDaemons(nc, subjects, { waitMs: presenceMs }),
     asked(connection.daemonStatus(answerMsMax)),
     asked(connection.client.query('status')),
+    asked(connection.client.query('audit', { verify, limit: 1 })),
     tasks('waiting'),
     tasks('waiting_for_approval'),
     tasks('failed'),
@@ -59,6 +62,7 @@ export async function examineSystem(found: FoundSystem): Promise<SystemReport> {
     daemons,
     daemon,
     projector,
+    audit,
     waiting: [...both.values()].toSorted((a, b) => (a.submitted_at ?? '').localeCompare(b.submitted_at ?? '')),
     failed,
   }

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { contract } from '../contract.ts'
 import { count, textOrNull, time, timeOrNull } from '../fields.ts'
+import { journalFinding } from './audit.ts'
 
 const fault = z.object({
   code: z.string().describe('A code for programs.'),
@@ -47,6 +48,7 @@ export const status = contract('Says how far the projector is, why it does not c
     moved_at: timeOrNull.describe('When the projector last applied a message. RFC 3339, UTC. null: it has applied none.'),
     behind_since: timeOrNull.describe('Since when the projector has messages to apply and applies none. RFC 3339, UTC. null: it is not behind.'),
     checkpoints: checkpoints.describe('The signed checkpoints of the journal.'),
+    journal: z.array(journalFinding).describe('What is wrong with the journal as a whole and with the read model, compared now.'),
     fault: fault.nullable().describe('Why the projector does not continue. null: it continues.'),
   }),
 })

@@ -117,6 +117,22 @@ export const systemFacts = {
 
   streamBack: (logger: Logger, { stream }: { stream: string }): void => logger.info('stream_back', 'The journal stream exists again.', { stream }),
 
+  /** The journal is not as this process saw it before. */
+  journalChanged: (logger: Logger, { kind, message, harmful }: { kind: string; message: string; harmful: boolean }): void =>
+    logger[harmful ? 'error' : 'warn'](
+      'journal_changed',
+      harmful ? `${message} Beaver writes nothing until the journal is as before, or until somebody accepts it.` : message,
+      {
+        kind,
+      },
+    ),
+
+  journalSound: (logger: Logger): void => logger.info('journal_sound', 'The journal is as it was before. Beaver writes again.'),
+
+  /** Somebody decided that the journal is right as it is. */
+  journalAccepted: (logger: Logger, { id, by, reason, sequence }: { id: string; by: string; reason: string; sequence: number }): void =>
+    logger.warn('journal_accepted', `${by} accepted the journal as it is: ${reason}`, { acceptance: id, sequence }),
+
   queueUnreadable: (logger: Logger, { error, daemon }: { error: unknown; daemon?: string }): void =>
     logger.warn('queue_unreadable', `The task queue cannot be read: ${messageOf(error)}`, { daemon }),
 

@@ -48,7 +48,7 @@ export function answer(sql: Sql, name: string, input: unknown, around: Partial<A
   if (!isQueryName(name)) {
     throw new BeaverError('invalid_arguments', `There is no query ${JSON.stringify(name)}. Queries: ${Object.keys(queries).join(', ')}.`)
   }
-  return answerTo(sql, name, input, { now: () => systemClock.now(), following: null, notes: null, anchoring: null, ...around })
+  return answerTo(sql, name, input, { now: () => systemClock.now(), following: null, verified: null, notes: null, anchoring: null, ...around })
 }
 
 function answerTo<Name extends QueryName>(sql: Sql, name: Name, input: unknown, around: Around): QueryOutput<Name> {

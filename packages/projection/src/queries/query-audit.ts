@@ -25,14 +25,18 @@ type Finding = QueryOutput<'audit'>['findings'][number]
 type Head = QueryOutput<'audit'>['heads'][number]
 
 /** Findings after `after`, oldest first; heads before `before`, newest task first. Without `task_id`, of all tasks. */
-export const audit: Query<'audit'> = (sql, input) => {
+export const audit: Query<'audit'> = (sql, input, { following, verified }) => {
   const taskKey = input.task_id === undefined ? null : findTask(sql, { ...input, task_id: input.task_id }).task_key
   const scope = { taskKey, tenant: input.tenant ?? null, session: input.session_id ?? null, limit: input.limit }
   const findings = findingsOf(sql, { ...scope, after: input.after })
   const heads = headsOf(sql, { ...scope, before: input.before ?? null })
+  const journal = [...(following?.journal ?? [])]
+  const recorded = countOf(sql, 'audit_findings join tasks using (task_key)', scope) === 0 && (taskKey !== null || !hasQuarantined(sql))
   return {
-    intact: countOf(sql, 'audit_findings join tasks using (task_key)', scope) === 0 && (taskKey !== null || !hasQuarantined(sql)),
+    intact: recorded && journal.length === 0 && (verified?.differs ?? []).length === 0,
     tasks_broken: countOf(sql, 'tasks', scope, 'chain_ok = 0'),
+    journal,
+    verified,
     findings: findings.items,
     more_findings: findings.more,
     next_finding: findings.next,

@@ -33,7 +33,7 @@ export const status: Query<'status'> = (sql, _input, { following, anchoring }) =
 function followingView(
   following: Following | null,
   sequence: number,
-): Pick<ProjectorStatus, 'stream_sequence' | 'behind' | 'moved_at' | 'behind_since' | 'fault'> {
+): Pick<ProjectorStatus, 'stream_sequence' | 'behind' | 'moved_at' | 'behind_since' | 'fault' | 'journal'> {
   const end = following?.streamSequence ?? null
   return {
     stream_sequence: end,
@@ -41,6 +41,7 @@ function followingView(
     moved_at: following?.movedAt ?? null,
     behind_since: following?.behindSince ?? null,
     fault: following?.fault ?? null,
+    journal: [...(following?.journal ?? [])],
   }
 }
 

@@ -13,6 +13,8 @@ export interface Following {
   readonly behindSince: string | null
   /** Why the projector makes no progress. `null` while it does. */
   readonly fault: { readonly code: string; readonly message: string; readonly since: string } | null
+  /** What is wrong with the journal as a whole and with the read model. */
+  readonly journal: readonly { readonly kind: string; readonly message: string; readonly harmful: boolean }[]
 }
 
 /** Signs notes with the key of the projector. */
@@ -40,6 +42,8 @@ export interface Around {
   now(): number
   /** `null`: this process does not follow a journal. */
   readonly following: Following | null
+  /** What a comparison with the journal gave that was just made; `null` if nobody asked for one. */
+  readonly verified: QueryOutput<'audit'>['verified']
 }
 
 export type Query<Name extends QueryName> = (sql: Sql, input: QueryRead<Name>, around: Around) => QueryOutput<Name>

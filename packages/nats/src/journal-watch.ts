@@ -1,0 +1,372 @@
+// Watches the journal as a whole for one process: at the start, each second, every ten seconds with the content at the mark, and after every
+// loss of the line before anything is written. journal-judge.ts says what is wrong.
+// W1. Nothing is admitted before the journal was compared with the mark, and nothing while a harmful finding stands.
+// W2. What looks like a lost end is looked at again first: a look may be older than a write that was acknowledged meanwhile.
+// W3. The mark is stored at most once a second, and moves on only while the journal is sound.
+// W4. A finding is one line of the log when it appears, and one when nothing is left of it.
+import { BeaverError, type Clock, type Logger, pause, steadyClock, systemFacts } from '@beaver/core'
+import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/nats-core'
+import { createHash } from 'node:crypto'
+import {
+  acceptedMark,
+  chosenSettings,
+  firstMark,
+  type JournalAcceptance,
+  journalAcceptance,
+  type JournalFinding,
+  type JournalLook,
+  type JournalMark,
+  journalMark,
+  judgeJournal,
+  lostText,
+  missingIn,
+  noHash,
+  otherSettings,
+} from './journal-judge.ts'
+import { isNotFound } from './journal-reader.ts'
+import { lineOf } from './line.ts'
+import { lookAt, type StreamPulse, streamPulse } from './stream-pulse.ts'
+import type { Subjects } from './subjects.ts'
+
+/** A text that outlives the process. */
+export interface KeptText {
+  /** `null`: there is none. */
+  read(): string | null
+  write(text: string): Promise<void>
+}
+
+/** Where a process keeps its mark, and where the acceptances of people are. */
+export interface MarkStore {
+  readMark(): JournalMark | null
+  writeMark(mark: JournalMark): Promise<void>
+  readAcceptances(): readonly JournalAcceptance[]
+}
+
+/** A mark or an acceptance that cannot be read counts as none. @param acceptances one a line */
+export function markStore(mark: KeptText, acceptances: KeptText): MarkStore {
+  return {
+    readMark: () => journalMark.safeParse(parsed(mark.read() ?? '')).data ?? null,
+    writeMark: (value) => mark.write(JSON.stringify(value)),
+    readAcceptances: () => readAcceptances(acceptances),
+  }
+}
+
+/** What people accepted, oldest first. */
+export const readAcceptances = (acceptances: KeptText): JournalAcceptance[] =>
+  (acceptances.read() ?? '').split('\n').flatMap((line) => journalAcceptance.safeParse(parsed(line)).data ?? [])
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+export interface JournalWatchOf {
+  readonly subjects: Subjects
+  readonly store: MarkStore
+  readonly logger: Logger
+  readonly clock?: Clock
+  /** Called after somebody's acceptance was applied. */
+  readonly onAccepted?: (acceptance: JournalAcceptance) => void
+}
+
+const fullEveryMs = 10_000
+const againMs = 250
+const againMax = 2
+const retryMs = 100
+const never = new AbortController().signal
+
+/** Begins to watch, and resolves when the journal was compared once. The journal must exist. @throws {BeaverError} `unreachable` */
+export async function watchJournal(nc: NatsConnection, of: JournalWatchOf): Promise<JournalWatch> {
+  const watch = new JournalWatch(nc, of, await jetstreamManager(nc, { checkAPI: false }))
+  await watch.untilChecked()
+  return watch
+}
+
+interface Acknowledged {
+  readonly sequence: number
+  readonly subject: string
+  readonly payload: Uint8Array
+}
+
+export class JournalWatch {
+  readonly #nc: NatsConnection
+  readonly #of: JournalWatchOf
+  readonly #jsm: JetStreamManager
+  readonly #clock: Clock
+  readonly #pulse: StreamPulse
+  readonly #undo: (() => void)[]
+  #mark: JournalMark | null
+  #stored = ''
+  #storing: Promise<void> = Promise.resolve()
+  /** What was acknowledged last, until the mark has it. */
+  #newest: Acknowledged | null = null
+  #findings: readonly JournalFinding[] = []
+  /** Whether the journal was compared since the line came up. */
+  #isChecked = false
+  #cuts = 0
+  /** Acceptances that were applied, until the caller is told. */
+  readonly #applied: JournalAcceptance[] = []
+  #checking: Promise<void> | null = null
+  #fullAt = 0
+
+  constructor(nc: NatsConnection, of: JournalWatchOf, jsm: JetStreamManager) {
+    this.#nc = nc
+    this.#of = of
+    this.#jsm = jsm
+    this.#clock = of.clock ?? steadyClock
+    this.#mark = of.store.readMark()
+    this.#pulse = streamPulse(nc, of.subjects.stream)
+    this.#undo = [
+      this.#pulse.follow(() => this.#looked()),
+      lineOf(nc).onCut(() => {
+        this.#isChecked = false
+        this.#cuts++
+      }),
+      lineOf(nc).onUp(() => void this.#check()),
+    ]
+  }
+
+  /** What is wrong, as far as it was seen last. */
+  get findings(): readonly JournalFinding[] {
+    return [...this.#findings, ...(this.#mark?.reported ?? [])]
+  }
+
+  /** The first harmful finding; `null` if Beaver may write. */
+  get harm(): JournalFinding | null {
+    return this.#findings.find(({ harmful }) => harmful) ?? null
+  }
+
+  /** The identity of the journal to which this process keeps. */
+  get identity(): string {
+    return this.#mark?.identity ?? ''
+  }
+
+  /** Compares now, with the content at the mark. */
+  async now(): Promise<readonly JournalFinding[]> {
+    await this.#check()
+    return this.findings
+  }
+
+  /** `null`: write. Otherwise wait for it first. It rejects with `journal_changed` if nothing may be written. */
+  gate(): Promise<void> | null {
+    return this.#isChecked && this.harm === null ? null : this.#admitted()
+  }
+
+  /** The last message that this process saw. A later write has a higher sequence, unless the journal was put back. */
+  get sequence(): number {
+    return Math.max(this.#newest?.sequence ?? 0, this.#mark?.sequence ?? 0)
+  }
+
+  /** Notes what was written or read last. What comes after a loss of the line counts only after the journal was compared. */
+  acknowledged(newest: Acknowledged): void {
+    if (this.#isChecked && newest.sequence > (this.#newest?.sequence ?? 0)) this.#newest = newest
+  }
+
+  /** Compares again before anything more is written: something shows that the journal is another one now. */
+  doubt(): Promise<void> {
+    this.#isChecked = false
+    return this.#admitted()
+  }
+
+  /** Keeps a finding of the caller's own, until somebody accepts it. */
+  report(finding: JournalFinding): void {
+    const mark = this.#mark
+    if (mark === null || mark.reported.length >= reportedMax) return
+    if (mark.settled.includes(finding.message) || mark.reported.some(({ message }) => message === finding.message)) return
+    systemFacts.journalChanged(this.#of.logger, finding)
+    this.#mark = { ...mark, reported: [...mark.reported, { ...finding, at: new Date(this.#clock.now()).toISOString() }] }
+    this.#store()
+  }
+
+  /** Reports those of these messages that the stream's leader does not have. */
+  async unreadable({ from, to }: { readonly from: number; readonly to: number }): Promise<void> {
+    const gone: number[] = []
+    for (let sequence = from; sequence <= to && sequence - from < askedMax; sequence++) if ((await this.#hashAt(sequence)) === null) gone.push(sequence)
+    const [first] = gone
+    // Messages that the server counts as deleted are missing messages, which somebody may have accepted.
+    if (first === undefined || gone.length <= (this.#mark?.missing ?? 0)) return
+    const last = gone.at(-1) ?? first
+    const which = first === last ? `Message ${first}` : `${gone.length} messages from ${first} to ${last}`
+    const message = `${which} of the journal ${this.identity} cannot be read. The nats-server has lost ${first === last ? 'it' : 'them'}, although it still counts ${first === last ? 'it' : 'them'}.`
+    this.report({ kind: 'unreadable', message, harmful: false })
+  }
+
+  async untilChecked(): Promise<void> {
+    while (!this.#isChecked && !this.#nc.isClosed()) {
+      await this.#check()
+      if (!this.#isChecked) await pause(this.#clock, retryMs, never)
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const undo of this.#undo.splice(0)) undo()
+    this.#moveOn()
+    this.#store()
+    await this.#storing
+  }
+
+  async #admitted(): Promise<void> {
+    await this.untilChecked()
+    const { harm } = this
+    if (harm !== null) throw new BeaverError('journal_changed', journalRefusal(harm))
+  }
+
+  #check(): Promise<void> {
+    this.#checking ??= this.#compare()
+      .catch((error: unknown) => systemFacts.callbackFailed(this.#of.logger, { where: 'the watch over the journal', error }))
+      .finally(() => (this.#checking = null))
+    return this.#checking
+  }
+
+  /** Each second, with what the look shows. The content at the mark is compared less often. */
+  #looked(): void {
+    const { seen } = this.#pulse
+    if (seen.kind === 'unknown') return
+    const due = this.#clock.now() - this.#fullAt > fullEveryMs
+    const quick = seen.kind === 'missing' || this.#mark === null ? null : judgeJournal(this.#mark, seen, undefined, this.#of.subjects.captured)
+    if (due || !this.#isChecked || quick === null || quick.length > 0 || this.#findings.length > 0) return void this.#check()
+    this.#moveOn()
+    this.#store()
+  }
+
+  async #compare(): Promise<void> {
+    for (let tries = 0; ; tries++) {
+      this.#moveOn() // The mark must be older than the look.
+      const cuts = this.#cuts
+      const found = await this.#judge().catch(() => null)
+      if (found === null) return
+      if (tries < againMax && found.some(({ kind }) => kind === 'rolled_back' || kind === 'replaced')) {
+        await pause(this.#clock, againMs, never)
+        continue
+      }
+      this.#tell(found)
+      this.#findings = found
+      this.#isChecked = cuts === this.#cuts
+      for (const acceptance of this.#applied.splice(0)) this.#of.onAccepted?.(acceptance)
+      this.#fullAt = this.#clock.now()
+      return this.#store()
+    }
+  }
+
+  /** `null`: nobody answered. */
+  async #judge(): Promise<readonly JournalFinding[] | null> {
+    const { stream, captured } = this.#of.subjects
+    const look = await lookAt(this.#nc, stream)
+    if (look.kind === 'unknown') return null
+    if (look.kind === 'missing') return this.#mark === null ? [] : [missing(stream)]
+    if (this.#mark === null) {
+      this.#mark = firstMark(look, (await this.#hashAt(look.lastSequence)) ?? noHash)
+      return judgeJournal(this.#mark, look, undefined, captured)
+    }
+    const { identity, sequence } = this.#mark
+    const isSame = identity === look.identity && sequence <= look.lastSequence
+    const found = judgeJournal(this.#mark, look, isSame ? await this.#hashAt(sequence) : undefined, captured)
+    if ((found.length > 0 || this.#mark.reported.length > 0) && (await this.#accept(look))) return judgeJournal(this.#mark, look, undefined, captured)
+    if (found.some(({ harmful }) => harmful)) return found
+    const newest = await this.#hashAt(look.lastSequence)
+    if (newest !== null && look.lastSequence > this.#mark.sequence) this.#mark = { ...this.#mark, sequence: look.lastSequence, hash: newest }
+    return found
+  }
+
+  /** Applies what somebody accepted meanwhile. */
+  async #accept(look: JournalLook): Promise<boolean> {
+    let applied = false
+    for (const acceptance of this.#of.store.readAcceptances()) {
+      const mark = this.#mark as JournalMark
+      if (mark.accepted.includes(acceptance.id)) continue
+      const next = acceptedMark(mark, acceptance, look, acceptance.sequence > look.lastSequence ? null : await this.#hashAt(acceptance.sequence))
+      if (next === null) continue
+      this.#mark = next
+      this.#newest = null
+      applied = true
+      systemFacts.journalAccepted(this.#of.logger, acceptance)
+      this.#applied.push(acceptance)
+    }
+    return applied
+  }
+
+  /** The hash of the message with this sequence, from the stream's leader; `null` if there is none. */
+  #hashAt(sequence: number): Promise<string | null> {
+    return hashAt(this.#jsm, this.#of.subjects.stream, sequence)
+  }
+
+  /** The mark becomes what was acknowledged last. */
+  #moveOn(): void {
+    const newest = this.#newest
+    if (newest === null || this.#mark === null || this.harm !== null) return
+    this.#newest = null
+    if (newest.sequence > this.#mark.sequence) this.#mark = { ...this.#mark, sequence: newest.sequence, hash: hashOf(newest) }
+  }
+
+  #store(): void {
+    const text = JSON.stringify(this.#mark)
+    if (this.#mark === null || text === this.#stored) return
+    this.#stored = text
+    this.#storing = this.#of.store.writeMark(this.#mark).catch((error: unknown) => {
+      this.#stored = '' // The next second tries again.
+      systemFacts.callbackFailed(this.#of.logger, { where: 'the mark of the journal', error })
+    })
+  }
+
+  #tell(found: readonly JournalFinding[]): void {
+    const { logger } = this.#of
+    for (const each of found) if (!this.#findings.some(({ message }) => message === each.message)) systemFacts.journalChanged(logger, each)
+    if (found.length === 0 && this.#findings.length > 0) systemFacts.journalSound(logger)
+  }
+}
+
+const reportedMax = 200
+/** How many messages of a gap are asked for. */
+const askedMax = 1_000
+
+const missing = (stream: string): JournalFinding => ({
+  kind: 'missing_stream',
+  message: `The journal stream ${stream} does not exist any more.`,
+  harmful: true,
+})
+
+/** What a caller reads whose write is refused. */
+export const journalRefusal = ({ message }: JournalFinding): string =>
+  `${message} Beaver writes nothing until the journal is as before. Look at it with "beaver audit". If it is right as it is now, accept it with "beaver audit accept".`
+
+const hashOf = ({ subject, payload }: Pick<Acknowledged, 'subject' | 'payload'>): string =>
+  createHash('sha256').update(subject).update('\0').update(payload).digest('hex')
+
+/** The hash of the message with this sequence, from the stream's leader; `null` if there is none. */
+async function hashAt(jsm: JetStreamManager, stream: string, sequence: number): Promise<string | null> {
+  if (sequence === 0) return null
+  try {
+    const message = await jsm.streams.getMessage(stream, { seq: sequence })
+    return message === null ? null : hashOf({ subject: message.subject, payload: message.data })
+  } catch (error) {
+    if (isNotFound(error)) return null
+    throw error
+  }
+}
+
+/** The state of the journal that an acceptance made now would be for. @throws {BeaverError} `stream_missing`, `unreachable` */
+export async function acceptableState(nc: NatsConnection, subjects: Subjects): Promise<Omit<JournalAcceptance, 'id' | 'at' | 'by' | 'reason' | 'findings'>> {
+  const look = await lookAt(nc, subjects.stream)
+  if (look.kind === 'missing')
+    throw new BeaverError('stream_missing', `The journal stream ${subjects.stream} does not exist. Restore it, or start Beaver, which makes a new one.`)
+  if (look.kind === 'unknown') throw new BeaverError('unreachable', `The journal stream ${subjects.stream} does not answer: ${look.reason}.`)
+  const { identity, config, lost } = look
+  const jsm = await jetstreamManager(nc, { checkAPI: false })
+  // The last messages may be the ones that cannot be read.
+  let sequence = look.lastSequence
+  let hash = await hashAt(jsm, subjects.stream, sequence)
+  for (; hash === null && sequence > 0; hash = await hashAt(jsm, subjects.stream, sequence)) sequence--
+  return {
+    identity,
+    sequence,
+    hash: hash ?? noHash,
+    missing: missingIn(look),
+    lost: lost === null ? null : lostText(lost),
+    settings: otherSettings(config, subjects.captured).map(({ text }) => text),
+    chosen: chosenSettings(config),
+  }
+}

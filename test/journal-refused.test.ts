@@ -1,0 +1,173 @@
+// A daemon whose journal is not as it was: it writes nothing to it, says why, and goes on when somebody accepts the journal or puts it right.
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { connectNats, presentDaemons } from '@beaver/nats'
+import { until } from '@beaver/testing'
+import { jetstreamManager } from '@nats-io/jetstream'
+import { afterEach, describe, expect, it } from 'vitest'
+import { backUp, truncateStore } from './support/broken-store.ts'
+import type { DaemonProcess } from './support/daemon.ts'
+import { say } from './support/fake-provider.ts'
+import { testServer, type TestServer } from './support/nats.ts'
+import { projectorProcess } from './support/projector.ts'
+import { testSystem, type TestSystem } from './support/system.ts'
+
+const cli = new URL('../apps/cli/src/main.ts', import.meta.url).pathname
+const closing: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close()
+})
+
+interface Running {
+  readonly server: TestServer
+  readonly system: TestSystem
+  readonly home: string
+  daemon(): Promise<DaemonProcess>
+  /** Runs a command of the CLI and gives what it printed. */
+  beaver(...words: string[]): { readonly code: number | null; readonly text: string }
+}
+
+async function running(): Promise<Running> {
+  const server = await testServer({ sync: 'default' })
+  closing.push(async () => server[Symbol.asyncDispose]())
+  const system = await testSystem(server)
+  closing.push(async () => system[Symbol.asyncDispose]())
+  system.provider.answerBy(() => say('done'))
+  const { namespace } = system.subjects
+  const projector = await projectorProcess({ url: server.url, namespace })
+  closing.push(async () => projector[Symbol.asyncDispose]())
+  return {
+    server,
+    system,
+    home: projector.home,
+    daemon: () => system.daemon({ BEAVER_HOME: projector.home }),
+    beaver(...words) {
+      const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...words], {
+        cwd: system.workspace,
+        env: { PATH: process.env['PATH'] ?? '', NATS_URL: server.url, BEAVER_NAMESPACE: namespace, BEAVER_HOME: join(projector.home) },
+        encoding: 'utf8',
+      })
+      return { code: status, text: stdout + stderr }
+    },
+  }
+}
+
+const submitted = ({ system }: Running, taskId: string): Promise<unknown> => system.client.run({ task: 'say done', workspace: '/', task_id: taskId })
+const refused = ({ system }: Running): Promise<unknown> =>
+  until('it refuses tasks', () =>
+    system.client.submit({ task: 'more', workspace: '/' }).then(
+      () => false as const,
+      (error: { code?: string; message: string }) => (error.code === 'journal_changed' ? error.message : false),
+    ),
+  )
+const events = (daemon: DaemonProcess): string[] =>
+  daemon.stderr.split('\n').flatMap((line) => (line.startsWith('{') ? [(JSON.parse(line) as { event: string }).event] : []))
+const lastSequence = async ({ system }: Running): Promise<number> =>
+  (await (await jetstreamManager(system.nc)).streams.info(system.subjects.stream)).state.last_seq
+
+/** The journal as it was after the first task, in the place of one with two more. */
+async function rolledBack(at: Running): Promise<void> {
+  let restore = async (): Promise<void> => {}
+  await submitted(at, 'first')
+  await at.server.down(async () => void (restore = await backUp(at.server.dataDir)))
+  for (const task of ['second', 'third']) await until(task, () => submitted(at, task).catch(() => false as const), { withinMs: 20_000 })
+  await until('the projector has seen it', async () => (await at.system.client.query('status')).behind === 0)
+  await at.server.down(restore)
+}
+
+describe('a daemon', () => {
+  it('whose journal was rolled back writes nothing, says why, and goes on when the journal is accepted', async () => {
+    const at = await running()
+    const daemon = await at.daemon()
+    await rolledBack(at)
+    expect(await refused(at)).toMatch(/^The journal \S+ ends at message \d+, and it ended at message \d+ before\..*beaver audit accept/)
+    const end = await lastSequence(at)
+    expect(events(daemon)).toContain('journal_changed')
+    expect(await presentDaemons(at.system.nc, at.system.subjects, { waitMs: 300 })).toMatchObject([
+      { journal_changed: expect.stringMatching(/^The journal/) as string },
+    ])
+    const doctor = at.beaver('doctor')
+    expect([doctor.code, doctor.text]).toEqual([1, expect.stringMatching(/fail\s+journal\s+The journal/)])
+    expect(at.beaver('show', 'third').text).toMatch(/Record\s+NOT VERIFIED: it is not as it was/)
+    expect(at.beaver('show', 'first').text).toMatch(/Record\s+NOT VERIFIED/)
+    expect(at.beaver('audit')).toMatchObject({ code: 1, text: expect.stringMatching(/third: The journal has no entry of the task/) as string })
+    expect(await lastSequence(at)).toBe(end)
+
+    expect(at.beaver('audit', 'accept')).toMatchObject({ code: 2 })
+    expect(at.beaver('audit', 'accept', '--reason', 'the disk was replaced')).toMatchObject({ code: 0 })
+    await until('it accepts tasks', () => submitted(at, 'fourth').catch(() => false as const), { withinMs: 20_000 })
+    await until(
+      'the read model has it',
+      async () => (await at.system.client.query('status')).behind === 0 && (await at.system.client.query('tasks')).tasks.length === 2,
+    )
+    const { tasks } = await at.system.client.query('tasks')
+    expect(tasks.map(({ task_id: id }) => id)).toEqual(['fourth', 'first'])
+    expect(at.beaver('show', 'first').text).toMatch(/Record\s+verified: \d+ events/)
+    expect(at.beaver('audit')).toMatchObject({ code: 0, text: expect.stringContaining('the disk was replaced') as string })
+    expect(events(daemon)).toContain('journal_accepted')
+  }, 120_000)
+
+  it('that starts on a journal which was rolled back meanwhile writes nothing, and one that was put right is written again', async () => {
+    const at = await running()
+    const before = await at.daemon()
+    await submitted(at, 'first')
+    let [older, newer] = [async (): Promise<void> => {}, async (): Promise<void> => {}]
+    await at.server.down(async () => void (older = await backUp(at.server.dataDir, 'older')))
+    await until('second', () => submitted(at, 'second').catch(() => false as const), { withinMs: 20_000 })
+    before.kill('SIGTERM')
+    await before.exited
+    await at.server.down(async () => void (newer = await backUp(at.server.dataDir, 'newer')))
+    await at.server.down(older)
+    const daemon = await at.daemon()
+    await refused(at)
+    await at.server.down(newer)
+    await until('it accepts tasks', () => submitted(at, 'third').catch(() => false as const), { withinMs: 20_000 })
+    expect(events(daemon)).toEqual(expect.arrayContaining(['journal_changed', 'journal_sound']))
+  }, 120_000)
+
+  it.each(['stopped', 'killed'] as const)(
+    'drives a task again that lost its end with a truncated block of a %s server, once that is accepted',
+    async (how) => {
+      const at = await running()
+      await at.daemon()
+      await submitted(at, 'first')
+      const whole = (await at.system.events('first')).length
+      await at.server.down(() => truncateStore(at.server.dataDir, at.system.subjects.stream, 40), how)
+      await refused(at)
+      expect((await at.system.events('first')).length).toBeLessThan(whole)
+      expect(at.beaver('audit', 'accept', '--reason', 'a power failure')).toMatchObject({ code: 0 })
+      const again = await at.system.ended('first', 60_000)
+      expect(again.filter(({ type }) => type === 'task_completed')).toHaveLength(1)
+      expect(at.beaver('show', 'first').text).toMatch(/Record\s+verified: \d+ events/)
+      await until('nothing is wrong', () => at.beaver('audit').code === 0, { withinMs: 20_000 })
+    },
+    120_000,
+  )
+
+  it('whose journal was deleted and made anew writes nothing to the new one', async () => {
+    const at = await running()
+    await at.daemon()
+    await submitted(at, 'first')
+    const jsm = await jetstreamManager(at.system.nc)
+    const { config } = await jsm.streams.info(at.system.subjects.stream)
+    await jsm.streams.delete(at.system.subjects.stream)
+    await jsm.streams.add(config)
+    expect(await refused(at)).toMatch(/Somebody deleted the stream and created it again/)
+    // The write that met the new journal stands in it. None comes after it.
+    expect(await lastSequence(at)).toBeLessThanOrEqual(1)
+  }, 60_000)
+
+  it('whose journal may now drop entries writes nothing, and goes on when the setting is put back', async () => {
+    const at = await running()
+    await at.daemon()
+    await submitted(at, 'first')
+    const nc = await connectNats({ url: at.server.url, name: 'operator' })
+    closing.push(() => nc.close())
+    const jsm = await jetstreamManager(nc)
+    const { config } = await jsm.streams.info(at.system.subjects.stream)
+    await jsm.streams.update(at.system.subjects.stream, { ...config, max_age: 3_600_000_000_000, duplicate_window: 1_000_000_000 })
+    expect(await refused(at)).toMatch(/has the setting max_age=3600000000000/)
+    await jsm.streams.update(at.system.subjects.stream, config)
+    await until('it accepts tasks', () => submitted(at, 'second').catch(() => false as const), { withinMs: 20_000 })
+  }, 60_000)
+})
