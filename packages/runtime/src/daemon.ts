@@ -281,9 +281,8 @@ class DaemonSupervisor implements Daemon {
   /** Nothing can be done with a task whose log does not verify. The tasks behind it go on. */
   async #setAside(task: HeldTask, error: BeaverError): Promise<void> {
     const { log } = task
-    const { daemonId: daemon, journal, logger } = this.#options
+    const { journal } = this.#options
     const reason = messageOf(error)
-    taskFacts.unverified(logger, log, { daemon, reason })
     this.#options.onQuarantined?.(log, error)
     const first = await journal.first(log).catch(() => null)
     if (first !== null) await this.#wakeNext(log, first.revision).catch(() => {}) // The sweep wakes it later.

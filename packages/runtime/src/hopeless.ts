@@ -12,7 +12,7 @@ export function isHopeless(error: unknown): error is BeaverError {
 /** Whether the log of a task does not verify. Nobody may act on it, and trying again does not help. */
 export function isUnverified(error: unknown): error is BeaverError {
   const code = (error as { code?: unknown }).code
-  return code === 'corrupt_journal' || code === 'untrusted_record' || code === 'blob_corrupt'
+  return code === 'corrupt_journal' || code === 'untrusted_record'
 }
 
 /** Why a task is given up into whose log a stranger wrote. */

@@ -67,9 +67,6 @@ export const taskFacts = {
       count,
     }),
 
-  /** @param reason what is wrong with the log */
-  unverified: (logger: Logger, log: LogId, { daemon, reason }: { daemon: string; reason: string }): void =>
-    logger.error('task_quarantined', `Nobody drives the task any more, because its record does not verify: ${reason}`, { ...of(log), daemon }),
 
   /** The actor of a task crashed. Its supervisor decides what happens next. */
   crashed: (logger: Logger, log: LogId, { daemon, error }: { daemon: string; error: unknown }): void =>
