@@ -135,7 +135,7 @@ async function followRun({ config, screen }: Context, { connection, submitted, s
       ? null
       : askApprovals({
           view: present.view,
-          terminal: { input: process.stdin, write: screen.raw, pause: live.pause },
+          terminal: { input: process.stdin, write: screen.write, pause: live.pause },
           decide: (callId, approved) => connection.client.decide(taskId, { callId, approved, reason: approved ? '' : 'Refused at the terminal.' }),
           tell: present.onNotice,
         })

@@ -2,6 +2,7 @@
 // P1. The first rule that matches decides. Without one, the tool's own permission decides.
 // P2. A rule that cannot be evaluated denies.
 // P3. Rules see the whole subject. People see it with hidden characters made visible, and with a note if it is cut.
+import { visible } from '@beaver/core'
 import { thrownText } from './tool-failure.ts'
 import type { Tool } from './tool.ts'
 
@@ -66,9 +67,6 @@ export function matches(pattern: string, text: string): boolean {
 
 /** Shows control characters, and characters that change the writing direction, as escapes. */
 function shown(subject: string): string {
-  const visible = subject
-    .slice(0, shownCharsMax)
-    .toWellFormed()
-    .replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`)
-  return subject.length > shownCharsMax ? `${visible} … [cut: ${subject.length - shownCharsMax} more characters]` : visible
+  const text = visible(subject.slice(0, shownCharsMax).toWellFormed())
+  return subject.length > shownCharsMax ? `${text} … [cut: ${subject.length - shownCharsMax} more characters]` : text
 }
