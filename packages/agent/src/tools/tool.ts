@@ -10,7 +10,7 @@ import type { Skill } from '../skills/skill.ts'
 import type { Effects, Reads } from '../taint/tool-kind.ts'
 import { definitionFault, schemaOf } from './definition-fault.ts'
 import type { ExternalCall, ExternalResult } from './external-tools.ts'
-import type { Permission } from './permission.ts'
+import type { Permission, SubjectPermission } from './permission.ts'
 import { resultText } from './result-text.ts'
 import { ToolInputError } from './tool-failure.ts'
 
@@ -47,6 +47,8 @@ export interface ToolContext {
   searchSessions(request: Omit<SessionSearchRequest, 'session'>): Promise<readonly SessionSearchHit[]>
   /** Calls a tool of the daemon's process. */
   callExternal(call: Omit<ExternalCall, 'callId'>, signal: AbortSignal): Promise<ExternalResult>
+  /** Judges another subject of the same tool by the rules of the configuration, for what is known only while the call runs. */
+  permission(subject: string): SubjectPermission
   /** Aborts at the call's deadline and when the run is cancelled. */
   readonly signal: AbortSignal
 }
