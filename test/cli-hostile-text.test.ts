@@ -53,7 +53,7 @@ async function plant(): Promise<void> {
   await system.client.submit({ task: hostile('waits'), task_id: 'waits', ...about })
   await system.client.submit({ task: hostile('refused waits'), task_id: 'refused' })
   for (const task of ['waits', 'refused']) await system.reached(task, 'it waits', (events) => only(events, 'approval_requested').length === 1)
-  await system.client.decide('refused', { callId: 'call_0', approved: false, by: hostile('by'), reason: hostile('reason') })
+  await system.client.decide('refused', { callId: 'call_0', approved: false, reason: hostile('reason') })
   for (const task of ['ended', 'refused']) await system.ended(task)
   await until('the projector knows', async () => (await system.client.query('approvals')).calls.length === 1, { withinMs: 10_000 })
 }
