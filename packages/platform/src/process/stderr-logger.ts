@@ -8,7 +8,19 @@
 // S5. A text of more than `charactersMax` characters is cut. A line for people does not cut texts inside arrays and objects.
 import { writeSync } from 'node:fs'
 import { styleText } from 'node:util'
-import { type Clock, hideSecrets, type JsonValue, type KnownSecret, type LogLevel, type Logger, loggerOver, type LogLine, safeJson, systemClock, visible } from '@beaver/core'
+import {
+  type Clock,
+  hideSecrets,
+  type JsonValue,
+  type KnownSecret,
+  type LogLevel,
+  type Logger,
+  loggerOver,
+  type LogLine,
+  safeJson,
+  systemClock,
+  visible,
+} from '@beaver/core'
 
 export interface StderrLoggerOptions {
   /** Default: `info`. */

@@ -9,6 +9,7 @@ import { link, rename, rm } from 'node:fs/promises'
 import { defineTool, quoted, type Tool, ToolFailure } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
 import type { BuiltinToolOptions } from '../options.ts'
+import { previewWrite } from './preview-write.ts'
 import { newInWorkspace, type NewPath, shownPath } from './new-path.ts'
 
 export interface WrittenFile {
@@ -38,6 +39,7 @@ export const writeFile = (guarded: BuiltinToolOptions['protected']): Tool =>
     sink: 'files',
     permission: 'ask',
     subject: ({ path }) => shownPath(path),
+    preview: (input, context) => previewWrite(input, context, guarded),
     async run({ path, content, mode }, context): Promise<WrittenFile> {
       const bytes = Buffer.from(content.toWellFormed())
       if (bytes.length > contentBytesMax)
