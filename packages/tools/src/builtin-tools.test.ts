@@ -350,7 +350,11 @@ describe('the tools that are offered', () => {
         web_fetch: { private_hosts: [], bytes_max: 2_097_152, timeout_ms: 20_000 },
         run_command: { enabled: false, timeout_ms: 30_000, output_bytes_max: 65_536 },
       }),
-    ).toEqual({ ...defaultBuiltinToolOptions, protected: { always: ['/h'], unlessAllowed: [] } })
+    ).toEqual({
+      ...defaultBuiltinToolOptions,
+      protected: { always: ['/h'], unlessAllowed: [] },
+      sandbox: { ...defaultBuiltinToolOptions.sandbox, hidden: ['/h'] },
+    })
   })
 })
 
