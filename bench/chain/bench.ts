@@ -17,7 +17,7 @@ export async function run({ json }: { json: boolean }): Promise<void> {
   try {
     for (let round = 0; round <= rounds; round++) {
       const warm = round === 0
-      const { task_id, status } = await beaver.client.run({ task: teamTask('SequentialWorkflow', warm ? Math.min(nodes, 200) : nodes), workspace: '/' })
+      const { task_id, status } = await beaver.client.run({ task: teamTask('SequentialWorkflow', warm ? Math.min(nodes, 200) : nodes) })
       if (status !== 'completed') throw new Error(`the task ended ${status}`)
       if (warm) continue
       const starts: number[] = []

@@ -62,7 +62,7 @@ export async function run({ json, args }: { json: boolean; args: readonly string
 function beaverCall({ client }: BenchedBeaver): Call {
   return async (steps) => {
     const agents = Array.from({ length: steps }, (_, i) => ({ name: `agent ${i}`, instruction: `Do part ${i}.` }))
-    const { status, outputs } = await client.run({ workflow: { name: 'SequentialWorkflow', arguments: { task: 'A bench.', agents } }, workspace: '/' })
+    const { status, outputs } = await client.run({ workflow: { name: 'SequentialWorkflow', arguments: { task: 'A bench.', agents } } })
     if (status !== 'completed' || outputs.length !== 1) throw new Error(`the task ended ${status} with ${outputs.length} outputs`)
   }
 }

@@ -41,7 +41,7 @@ export async function run({ json, args }: { json: boolean; args: readonly string
 }
 
 async function teamMs(client: BeaverClient): Promise<number> {
-  const { status, task_id, outputs } = await client.run({ task: teamTask('ConcurrentWorkflow', nodes), workspace: '/' })
+  const { status, task_id, outputs } = await client.run({ task: teamTask('ConcurrentWorkflow', nodes) })
   if (status !== 'completed' || outputs.length !== nodes) throw new Error(`the task ended ${status} with ${outputs.length} outputs`)
   let begun = NaN
   for await (const { type, time } of client.watch(task_id)) {

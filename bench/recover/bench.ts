@@ -124,7 +124,7 @@ async function fill(client: BeaverClient, url: string): Promise<{ afterKill(kill
   })()
   const agents = Array.from({ length: nodes }, (_, i) => ({ name: `agent ${i}`, instruction: `Do part ${i}.` }))
   const workflow = { name: 'SequentialWorkflow', arguments: { task: 'A bench.', agents } }
-  await Promise.all(Array.from({ length: tasks }, () => client.submit({ workflow, workspace: '/' })))
+  await Promise.all(Array.from({ length: tasks }, () => client.submit({ workflow })))
   await until('all tasks are under way', () => open.size === tasks)
   return {
     async afterKill(kill) {

@@ -111,7 +111,7 @@ export function startSimDaemon(of: SimDaemonOptions): SimDaemon {
     ...ports,
     tenant: 'local',
     workspaceDefault: '/workspace',
-    folders: { at: async () => 'folder' },
+    folders: { at: async (path: string) => ({ kind: 'folder', real: path }) },
     skillNames: [],
     profileNames: [],
     findWorkflow: () => null,

@@ -12,6 +12,8 @@ export interface GlobalOptions {
   readonly trust?: boolean
   /** `false` with `--no-color`. */
   readonly color: boolean
+  /** Text that goes to a pipe or a file is not cleaned of control characters. */
+  readonly raw?: true
 }
 
 export interface Context {
@@ -32,7 +34,7 @@ const toolKeys: readonly string[] = ['tools', 'run_command.enabled', 'web_search
  * @throws {BeaverError} `invalid_configuration`
  */
 export function contextOf(globals: GlobalOptions, uses: 'system' | 'tools' = 'system'): Context {
-  const context = { config: configOf(globals), screen: screenOf({ colour: globals.color }) }
+  const context = { config: configOf(globals), screen: screenOf({ colour: globals.color, raw: globals.raw === true }) }
   const { trust } = context.config
   const { state, folder, asked } = trust
   const left = uses === 'system' ? systemKeysLeftOut(trust) : state === 'open' ? asked.map(({ key }) => key).filter((key) => toolKeys.includes(key)) : []
@@ -48,7 +50,7 @@ export function contextOf(globals: GlobalOptions, uses: 'system' | 'tools' = 'sy
  * @throws {BeaverError} `invalid_configuration`, `untrusted_folder`
  */
 export async function workingContextOf(globals: GlobalOptions, options: { readonly ask: boolean }): Promise<Context> {
-  const context = { config: configOf(globals), screen: screenOf({ colour: globals.color }) }
+  const context = { config: configOf(globals), screen: screenOf({ colour: globals.color, raw: globals.raw === true }) }
   if (context.config.trust.state !== 'open') return context
   const { settleTrust } = await import('./trust/settle-trust.ts')
   const answers = options.ask && process.stdin.isTTY === true && process.stderr.isTTY === true

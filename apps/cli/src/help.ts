@@ -8,6 +8,7 @@ export const globalOptions: readonly { readonly flags: string; readonly says: st
   { flags: '--trust', says: 'use all of beaver.config.json in this folder (BEAVER_TRUST=1)' },
   { flags: '--no-trust', says: 'use only its safe settings, and do not ask (BEAVER_TRUST=0)' },
   { flags: '--no-color', says: 'no colours and no spinner, as with NO_COLOR' },
+  { flags: '--raw', says: 'pipes get texts as they are, with control characters' },
 ]
 
 const column = 18

@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { linesOf, toldOf } from './failures.ts'
 import { parseCommandLine } from './program.ts'
+import { plainText } from './text/plain-text.ts'
 
 async function main(argv: readonly string[]): Promise<number> {
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
@@ -13,9 +14,10 @@ async function main(argv: readonly string[]): Promise<number> {
   } catch (error) {
     const told = await toldOf(error)
     const { code, message, problems } = told
-    if (argv.includes('--json')) process.stdout.write(`${JSON.stringify({ ok: false, error: { code, message, problems } })}\n`)
-    process.stderr.write(`${linesOf(told).join('\n')}\n`)
-    if (process.env['BEAVER_DEBUG'] === '1' && error instanceof Error) process.stderr.write(`${describe(error)}\n`)
+    if (argv.includes('--json'))
+      process.stdout.write(`${(await import('@beaver/core')).safeJson(JSON.stringify({ ok: false, error: { code, message, problems } }))}\n`)
+    process.stderr.write(`${plainText(linesOf(told).join('\n'))}\n`)
+    if (process.env['BEAVER_DEBUG'] === '1' && error instanceof Error) process.stderr.write(`${plainText(describe(error))}\n`)
     return told.exit
   }
 }

@@ -1,7 +1,11 @@
 // Screen: where a command prints, and what the output can do. Only this file writes to stdout and stderr.
 // S1. Colours and spinners are used only on a terminal, and not with NO_COLOR or --no-color.
 // S2. A closed pipe is an end, not an error.
+// S3. Nothing that a terminal obeys leaves this file, except Beaver's own styles and the frames of the live view. What goes to a pipe or a
+//     file is cleaned, too, unless the person says --raw. JSON keeps every character, as an escape.
+import { safeJson } from '@beaver/core'
 import { once } from 'node:events'
+import { plainText, styledText } from './text/plain-text.ts'
 import { type Style, styleOf, type Symbols, symbolsOf } from './text/style.ts'
 
 export interface Screen {
@@ -9,10 +13,12 @@ export interface Screen {
   print(...lines: readonly string[]): void
   /** Writes one line of JSON to stdout. */
   json(value: unknown): void
-  /** Writes text unchanged to stdout. */
-  raw(text: string): void
-  /** Writes text unchanged to stdout. Resolves when the reader has room for more. */
-  paced(text: string): Promise<void>
+  /** Writes text to stdout, without a line end of its own. */
+  write(text: string): void
+  /** Moves the cursor of the terminal by Beaver's own sequences, and then writes the text, in one write. */
+  control(sequences: string, text?: string): void
+  /** Writes one line of JSON to stdout. Resolves when the reader has room for more. */
+  paced(json: string): Promise<void>
   /** Shows a line until something else is printed. If the output is no terminal, it is an ordinary line, printed once. `null` removes it. */
   passing(line: string | null): void
   /** Writes lines to stderr. */
@@ -30,7 +36,8 @@ export interface Screen {
   readonly symbols: Symbols
 }
 
-export function screenOf(options: { colour: boolean; env?: NodeJS.ProcessEnv } = { colour: true }): Screen {
+/** @param options `raw`: output that goes to a pipe or a file is not cleaned */
+export function screenOf(options: { colour: boolean; raw?: boolean; env?: NodeJS.ProcessEnv } = { colour: true }): Screen {
   const { stdout, stderr } = process
   const env = options.env ?? process.env
   const coloured = options.colour && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb'
@@ -44,17 +51,20 @@ export function screenOf(options: { colour: boolean; env?: NodeJS.ProcessEnv } =
     passing = false
     return erase
   }
+  const clean = interactive ? styledText : options.raw === true ? String : plainText
+  const cleanError = stderr.isTTY === true ? styledText : options.raw === true ? String : plainText
   return {
-    print: (...lines) => void stdout.write(`${cleared()}${lines.join('\n')}\n`),
-    json: (value) => void stdout.write(`${JSON.stringify(value)}\n`),
-    raw: (text) => void stdout.write(cleared() + text),
-    async paced(text) {
-      if (!stdout.write(cleared() + text)) await once(stdout, 'drain')
+    print: (...lines) => void stdout.write(`${cleared()}${clean(lines.join('\n'))}\n`),
+    json: (value) => void stdout.write(`${safeJson(JSON.stringify(value))}\n`),
+    write: (text) => void stdout.write(cleared() + clean(text)),
+    control: (sequences, text = '') => void stdout.write(cleared() + sequences + clean(text)),
+    async paced(json) {
+      if (!stdout.write(`${cleared()}${safeJson(json)}\n`)) await once(stdout, 'drain')
     },
-    warn: (...lines) => void (stdout.write(cleared()), stderr.write(`${lines.join('\n')}\n`)),
+    warn: (...lines) => void (stdout.write(cleared()), stderr.write(`${cleanError(lines.join('\n'))}\n`)),
     passing(line) {
-      if (!live) return line === null ? undefined : void stdout.write(`${line}\n`)
-      stdout.write(cleared() + (line ?? ''))
+      if (!live) return line === null ? undefined : void stdout.write(`${clean(line)}\n`)
+      stdout.write(cleared() + clean(line ?? ''))
       passing = line !== null
     },
     interactive,

@@ -16,6 +16,8 @@ import { type Sessions, sessionsOn } from './sessions.ts'
 export interface CallDecision {
   /** The id in the event `approval_requested`. Write `<run>/<call>` if several runs of the task have a call with this id. */
   readonly callId: string
+  /** The `call_hash` of what the person was shown. A decision about a call with another hash is refused. Default: whatever waits. */
+  readonly callHash?: string | undefined
   readonly approved: boolean
   /** The user on whose behalf the client decides. Default: the client decides for itself. */
   readonly userId?: string | undefined
@@ -159,8 +161,8 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, patience: Patie
     run: (task, { timeoutMs = runMsMax } = {}) => asks.run(task, timeoutMs),
     cancel: (taskId, reason, { nodeId } = {}) => asks.command('task.cancel', { task_id: taskId, reason, node_id: nodeId }),
     retry: (taskId) => asks.retry(taskId),
-    decide: (taskId, { callId, approved, reason, userId }) =>
-      asks.command('task.decide', { task_id: taskId, call_id: callId, approved, reason, user_id: userId }),
+    decide: (taskId, { callId, callHash, approved, reason, userId }) =>
+      asks.command('task.decide', { task_id: taskId, call_id: callId, call_hash: callHash, approved, reason, user_id: userId }),
     deltas: (taskId, { signal }) => followLive(nc, subjects.liveAnySession(tenant, taskId), signal),
     watch: (taskId, { signal = new AbortController().signal } = {}) => watch(followLog(nc, subjects, { tenant, task: taskId, signal }), blobs),
     status: ({ timeoutMs } = {}) => asks.status(timeoutMs),

@@ -7,6 +7,7 @@ const ofDaemon = 'The id of the daemon.'
 const ofTask = 'The id of the task.'
 const ofTeam = 'The id of the team run.'
 const ofNode = 'The id of the node.'
+const ofHash = 'The SHA-256 of the canonical call: its tool, its arguments, and what it would change. The decision is about the call with this hash.'
 const ofCall = 'The id of the call.'
 const ofTool = 'The name of the tool.'
 const ofReason = 'Why, in one sentence.'
@@ -197,12 +198,25 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
       subject: 'What the call would act on, in the form that the patterns of permissions match.',
       rule: 'The permission rule that asks. null: the tool itself asks, or what the run has read.',
       reason: 'Why the call asks because of what the run has read. Absent: it asks for another reason.',
+      call_hash: ofHash,
+      preview: [
+        'What the call would change. Absent: the tool cannot say it.',
+        {
+          effect: 'What the call would do: create, overwrite, append, unchanged, or why it would be refused.',
+          path: 'The path of the file after all links, relative to the workspace.',
+          bytes: 'The size of the content that the call writes.',
+          sha256: 'The SHA-256 of this content.',
+          before: ['The file that is there. null: there is none.', { bytes: 'Its size.', sha256: 'Its SHA-256.' }],
+          diff: 'A unified diff against the file that is there, of bounded length.',
+          diff_lines_left_out: 'How many lines of the diff are left out.',
+        },
+      ],
     },
   },
-  approval_granted: { says: 'A person allowed a tool call.', fields: { call_id: ofCall, by: 'Who decided.', user_id: ofUser } },
+  approval_granted: { says: 'A person allowed a tool call.', fields: { call_id: ofCall, by: 'Who decided.', call_hash: ofHash, user_id: ofUser } },
   approval_denied: {
     says: 'A person or a rule refused a tool call.',
-    fields: { call_id: ofCall, by: 'Who decided.', reason: 'Why. The model receives this text.', user_id: ofUser },
+    fields: { call_id: ofCall, by: 'Who decided.', call_hash: ofHash, reason: 'Why. The model receives this text.', user_id: ofUser },
   },
   tool_call_started: {
     says: 'A tool call began.',

@@ -7,6 +7,7 @@ export const errorCodes = {
   invalid_configuration: { exit: 2, meaning: 'The configuration does not have the required shape' },
   untrusted_folder: { exit: 2, meaning: 'The configuration of the folder asks for things that nobody agreed to' },
   workspace_missing: { exit: 2, meaning: 'The workspace folder does not exist or is not a folder' },
+  workspace_refused: { exit: 2, meaning: 'The workspace folder is outside the roots of the configuration, or a folder of the system' },
   unknown_skill: { exit: 2, meaning: 'No skill with this name is loaded' },
   unknown_workflow: { exit: 2, meaning: 'No workflow with this name exists' },
   unknown_profile: { exit: 2, meaning: 'No profile with this name is loaded' },

@@ -149,7 +149,7 @@ class RunningSupervisor implements Supervisor {
       ...this.#ports,
       tenant: config.tenant,
       workspaceDefault: config.workspace,
-      folders: workspaceFolders(clock),
+      folders: workspaceFolders(clock, config.workspaceRoots),
       skillNames: skills.map((skill) => skill.name),
       profileNames: [...profileNames],
       workflowNames: workflows.names,

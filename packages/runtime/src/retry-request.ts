@@ -6,9 +6,9 @@
 import type { RequestRead, RetriedTask } from '@beaver/contracts'
 import { type Asker, BeaverError, type BlobStore, type DomainEvent, type Journal, type LogId, retryCopy, retryIdOf } from '@beaver/core'
 import { type LoadedTask, loadTask } from './load-task.ts'
-import { acceptTask, type AcceptPorts } from './task-intake.ts'
+import { acceptTask, type AcceptPorts, refusedWorkspace } from './task-intake.ts'
 
-/** @throws {BeaverError} `not_found`, `conflict` for a task that runs or completed, `workspace_missing` */
+/** @throws {BeaverError} `not_found`, `conflict` for a task that runs or completed, `workspace_missing`, `workspace_refused` */
 export async function retryTask({ task_id: taskId, user_id }: RequestRead<'task.retry'>, ports: AcceptPorts, by: Pick<Asker, 'by'> = {}): Promise<RetriedTask> {
   const log = await ports.journal.find(ports.tenant, taskId)
   if (log === null) throw new BeaverError('not_found', `There is no task ${taskId}. "beaver tasks" lists the tasks.`)
@@ -18,7 +18,9 @@ export async function retryTask({ task_id: taskId, user_id }: RequestRead<'task.
     throw new BeaverError('conflict', `The task ${taskId} has not ended: it is ${status}. Only a task that has ended can be retried.`)
   if (status === 'completed') throw new BeaverError('conflict', `The task ${taskId} completed, so there is nothing to retry.`)
   const { workspace } = submitted.request
-  if ((await ports.folders.at(workspace)) !== 'folder')
+  const found = await ports.folders.at(workspace)
+  if (found.kind === 'refused') throw new BeaverError('workspace_refused', refusedWorkspace(workspace, found.why))
+  if (found.kind !== 'folder')
     throw new BeaverError('workspace_missing', `The folder ${workspace}, in which the task ${taskId} worked, does not exist any more.`)
   const request = { ...submitted.request, retry_of: log.task, ...(user_id === undefined ? {} : { user_id }) }
   const accepted = await acceptTask({ ...log, task: retryIdOf(submitted) }, request, ports, by)

@@ -19,6 +19,8 @@ import type { ApprovalDecision } from '@beaver/agent'
 /** What a person decides about a call. */
 export interface Decision {
   readonly callId: string
+  /** The hash of what the person was shown. Absent: whatever waits under this id. */
+  readonly callHash?: string | undefined
   readonly approved: boolean
   /** Who. */
   readonly by: string
@@ -110,9 +112,9 @@ class CallsThatWait implements TaskApprovals {
   async decide(decision: Decision): Promise<void> {
     const state = await this.#readAgain()
     return this.#inTurn(async () => {
-      const { runId, call } = callWaiting(this.#log, state, decision.callId)
+      const { runId, call } = callWaiting(this.#log, state, decision.callId, decision.callHash)
       if (this.#decided.has(keyOf(runId, call.id))) throw alreadyDecided(call.id)
-      await this.#record(runId, { ...decision, callId: call.id })
+      await this.#record(runId, { ...decision, callId: call.id, callHash: call.callHash ?? undefined })
     })
   }
 
@@ -182,8 +184,8 @@ class CallsThatWait implements TaskApprovals {
   }
 }
 
-export function decisionEvent(runId: string, { callId, approved, by, userId, reason }: Decision): DomainEvent {
-  const decided = { call_id: callId, by, ...(userId === undefined ? {} : { user_id: userId }) }
+export function decisionEvent(runId: string, { callId, callHash, approved, by, userId, reason }: Decision): DomainEvent {
+  const decided = { call_id: callId, by, ...(callHash === undefined ? {} : { call_hash: callHash }), ...(userId === undefined ? {} : { user_id: userId }) }
   return approved ? event('approval_granted', decided, runId) : event('approval_denied', { ...decided, reason }, runId)
 }
 
@@ -191,7 +193,7 @@ export function decisionEvent(runId: string, { callId, approved, by, userId, rea
  * The call of the task that waits for a decision. `callId` as in the events, or `<run>/<call>` where several runs have one of that id.
  * @throws {BeaverError} `not_found`, `conflict`
  */
-export function callWaiting(log: LogId, state: TaskState, callId: string): { readonly runId: string; readonly call: OpenCall } {
+export function callWaiting(log: LogId, state: TaskState, callId: string, callHash?: string): { readonly runId: string; readonly call: OpenCall } {
   if (state.ended !== null) throw new BeaverError('conflict', `The task ${log.task} has ended already: ${state.status}.`)
   // An id is the provider's and may hold a slash itself: it is compared, not taken apart.
   const isNamed = ({ runId, call }: { runId: string; call: OpenCall }): boolean => call.id === callId || `${runId}/${call.id}` === callId
@@ -206,7 +208,14 @@ export function callWaiting(log: LogId, state: TaskState, callId: string): { rea
       'conflict',
       `Several runs of the task ${log.task} wait for a call ${callId}. Name one of them: ${found.map(({ runId, call }) => `${runId}/${call.id}`).join(', ')}.`,
     )
-  if (only !== undefined) return only
+  if (only !== undefined) {
+    if (callHash !== undefined && callHash !== only.call.callHash)
+      throw new BeaverError(
+        'conflict',
+        `The call ${only.call.id} of the task ${log.task} is not the call that the decision is about: its hash is ${only.call.callHash ?? 'unknown'}. Look at what waits, and decide again.`,
+      )
+    return only
+  }
   const decided = calls.find((each) => isNamed(each) && each.call.approval !== null)
   if (decided !== undefined) throw alreadyDecided(decided.call.id)
   const others = waiting.map(({ call }) => call.id).join(', ')

@@ -19,7 +19,7 @@ function intake() {
     source: '/beaver/daemons/d',
     tenant: 'local',
     workspaceDefault: tmpdir(),
-    folders: workspaceFolders(virtualClock()),
+    folders: workspaceFolders(virtualClock(), { roots: ['/'], owned: false, home: '/nowhere' }),
     skillNames: [],
     profileNames: [],
     findWorkflow,

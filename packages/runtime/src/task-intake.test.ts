@@ -29,7 +29,7 @@ function intake(over: Partial<IntakePorts> = {}) {
     source: '/beaver/daemons/d',
     tenant: 'local',
     workspaceDefault: folder,
-    folders: workspaceFolders(virtualClock()),
+    folders: workspaceFolders(virtualClock(), { roots: ['/'], owned: false, home: '/nowhere' }),
     skillNames: ['folder-report'],
     profileNames: ['analyst', 'writer'],
     findWorkflow,
@@ -209,7 +209,7 @@ describe('the same request again (I1)', () => {
     ['text', { task: 'y' }],
     ['skill', { skill: 'folder-report' }],
     ['profile', { profile: 'analyst' }],
-    ['workspace', { workspace: tmpdir() }],
+    ['workspace', { workspace: process.cwd() }],
     ['source', { source: 'another' }],
   ])('with another %s is a conflict, and the first stands', async (_, change) => {
     const { submit, stateOf } = intake()

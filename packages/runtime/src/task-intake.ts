@@ -66,7 +66,7 @@ export interface IntakePorts {
 
 const tailTriesMax = 20
 
-/** @throws {BeaverError} `invalid_arguments`, `workspace_missing`, `unknown_skill`, `unknown_profile`, `unknown_workflow`, `conflict` */
+/** @throws {BeaverError} `invalid_arguments`, `workspace_missing`, `workspace_refused`, `unknown_skill`, `unknown_profile`, `unknown_workflow`, `conflict` */
 export async function submitTask(request: RequestRead<'task.submit'>, ports: IntakePorts, { by }: Pick<Asker, 'by'> = {}): Promise<SubmittedTask> {
   const { journal, tenant } = ports
   for (const id of ['task_id', 'session_id'] as const)
@@ -154,11 +154,12 @@ async function validated(request: Requested, ports: IntakePorts): Promise<TaskRe
   const workspace = request.workspace ?? ports.workspaceDefault
   if (!isAbsolute(workspace)) throw refuse('workspace_missing', 'workspace', `The workspace ${JSON.stringify(workspace)} must be an absolute path.`)
   const found = await ports.folders.at(workspace)
-  if (found === 'missing') throw refuse('workspace_missing', 'workspace', `The folder ${workspace} does not exist. Name a folder that exists.`)
-  if (found === 'file') throw refuse('workspace_missing', 'workspace', `${workspace} is a file. Name a folder.`)
+  if (found.kind === 'missing') throw refuse('workspace_missing', 'workspace', `The folder ${workspace} does not exist. Name a folder that exists.`)
+  if (found.kind === 'file') throw refuse('workspace_missing', 'workspace', `${workspace} is a file. Name a folder.`)
+  if (found.kind === 'refused') throw refuse('workspace_refused', 'workspace', refusedWorkspace(workspace, found.why))
   return {
     ...work,
-    workspace,
+    workspace: found.real,
     source: request.source ?? 'nats',
     ...(request.stream === true ? { stream: true } : {}),
     ...(request.approvals === undefined ? {} : { approvals: request.approvals }),
@@ -166,6 +167,11 @@ async function validated(request: Requested, ports: IntakePorts): Promise<TaskRe
     ...(request.user_id === undefined ? {} : { user_id: request.user_id }),
   }
 }
+
+export const refusedWorkspace = (workspace: string, why: 'outside' | 'system'): string =>
+  why === 'system'
+    ? `Agents do not work in ${workspace}: it is a folder of the operating system or of Beaver, or it holds keys. Name another folder.`
+    : `Agents may not work in ${workspace}: it is outside the workspace roots of this system. Name a folder in one of them, or add it to "workspace_roots" of the configuration of the daemon.`
 
 /** Whether one asks for what the other asked for. Who looks on, and whether somebody does, is no part of it. */
 function same(one: TaskRequest, other: TaskRequest): boolean {

@@ -170,7 +170,7 @@ export function world(): World {
     source: '/beaver/daemons/intake',
     tenant: 'local',
     workspaceDefault: process.cwd(),
-    folders: workspaceFolders(clock),
+    folders: workspaceFolders(clock, { roots: ['/'], owned: false, home: '/nowhere' }),
     skillNames: [],
     profileNames: [],
     workflowNames: [],

@@ -26,7 +26,7 @@ export function askApprovals(taskId: string, client: Pick<BeaverClient, 'decide'
       answer = 'The program could not decide.'
     }
     if (stop.signal.aborted) return
-    const decision = { callId: `${request.run_id}/${request.call_id}`, approved: answer === true }
+    const decision = { callId: `${request.run_id}/${request.call_id}`, callHash: request.call_hash, approved: answer === true }
     try {
       await client.decide(taskId, typeof answer === 'string' ? { ...decision, reason: answer } : decision)
     } catch (error) {

@@ -5,7 +5,7 @@
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { AgentProfileInput, ExternalTools, Tool } from '@beaver/agent'
-import { type Logger, loggerOver } from '@beaver/core'
+import { type DataOf, type Logger, loggerOver } from '@beaver/core'
 import { type Config, type ConfigFile, loadConfig, requireTrust } from '@beaver/platform'
 import { defineProfile, defineWorkflow, type WorkflowInput } from './definitions.ts'
 import { ownTools } from './own-tools.ts'
@@ -66,6 +66,10 @@ export interface ApprovalRequest {
   readonly subject: string
   /** The rule that asks; `null` if the tool itself asks. */
   readonly rule: string | null
+  /** The hash of what is shown. The decision is about the call with this hash. Absent: an older version asked. */
+  readonly call_hash?: string | undefined
+  /** What the call would change. Absent: its tool cannot say it. */
+  readonly preview?: DataOf<'approval_requested'>['preview']
 }
 
 /**

@@ -89,6 +89,7 @@ function contextOf({ callId, run }: ExternalCall, signal: AbortSignal): ToolCont
     memory: () => nothing('memory'),
     searchSessions: () => nothing('session search'),
     callExternal: () => nothing('other tools'),
+    permission: () => ({ decision: 'deny', explicit: false }),
     signal,
   }
 }

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, realpath, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { type FilePart, ToolFailure, ToolInputError } from '@beaver/agent/tool-kit'
+import { type FilePart, openFolderInside, ToolFailure, ToolInputError, workspaceRoot } from '@beaver/agent/tool-kit'
 import { toolContext } from '@beaver/testing'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -185,7 +185,7 @@ describe('file_stats', () => {
         expect(stats.totals).toEqual(system)
         const { agrees, totals } = await call<Recount>('recount_files', { path: folder, expected: stats.totals })
         expect({ agrees, totals }).toEqual({ agrees: true, totals: system })
-        const inProcess = await recountInProcess({ absolute: join(workspace, folder), shown: folder }, new AbortController().signal)
+        const inProcess = await recountedInProcess(folder)
         expect(inProcess).toEqual({ totals: system, problems: [] })
       }),
       { numRuns: 40 },
@@ -269,7 +269,7 @@ describe('recount_files', () => {
     await put(variety)
     const { totals } = await call<FileStats>('file_stats', {})
     expect(await call('recount_files', { expected: totals })).toMatchObject({ method: 'find and wc', totals, agrees: true, differences: [], problems: [] })
-    expect((await recountInProcess({ absolute: workspace, shown: '.' }, new AbortController().signal)).totals).toEqual(totals)
+    expect((await recountedInProcess('.')).totals).toEqual(totals)
   })
 
   test('names each figure that differs', async () => {
@@ -303,7 +303,8 @@ describe('recount_files', () => {
     const name = `large-${process.pid}`
     await put({ [name]: '' })
     await truncate(join(workspace, name), 200e9)
-    const running = (): boolean => execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' }).includes(`wc -lwc ./${name}`)
+    const ofThis = new RegExp(`^ *${process.pid} wc -lwc /dev/fd/3$`, 'm')
+    const running = (): boolean => ofThis.test(execFileSync('ps', ['-eo', 'ppid,args'], { encoding: 'utf8' }))
     const controller = new AbortController()
     const recount = call('recount_files', {}, controller.signal)
     await expect.poll(running, { timeout: 10_000 }).toBe(true)
@@ -329,8 +330,11 @@ describe('the tools that are offered', () => {
     ])
   })
 
+  const places = { home: '/h', file: null, tools: [], skills: [], workflows: [], profiles: [] }
+
   test('are web_search and run_command only where the configuration has them', () => {
     const options = builtinToolOptions({
+      ...places,
       web_search: { url: 'http://127.0.0.1:8888/search', timeout_ms: 100 },
       web_fetch: { private_hosts: [], bytes_max: 1_024, timeout_ms: 100 },
       run_command: { enabled: true, timeout_ms: 100, output_bytes_max: 1_024 },
@@ -342,16 +346,26 @@ describe('the tools that are offered', () => {
     ])
     expect(
       builtinToolOptions({
+        ...places,
         web_fetch: { private_hosts: [], bytes_max: 2_097_152, timeout_ms: 20_000 },
         run_command: { enabled: false, timeout_ms: 30_000, output_bytes_max: 65_536 },
       }),
-    ).toEqual(defaultBuiltinToolOptions)
+    ).toEqual({
+      ...defaultBuiltinToolOptions,
+      protected: { always: ['/h'], unlessAllowed: [] },
+      sandbox: { ...defaultBuiltinToolOptions.sandbox, hidden: ['/h'] },
+    })
   })
 })
 
 test('echo returns its text', async () => {
   expect(await call('echo', { text: 'hi\n' })).toEqual({ text: 'hi\n' })
 })
+
+async function recountedInProcess(path: string): Promise<{ totals: Figures; problems: string[] }> {
+  await using folder = await openFolderInside(workspaceRoot(workspace), path)
+  return await recountInProcess(folder, new AbortController().signal)
+}
 
 /** Root may read everything: steps down to nobody for as long as `act` runs. */
 async function asOrdinaryUser<T>(act: () => Promise<T>): Promise<T> {

@@ -15,16 +15,12 @@ import { webSearch } from './web/web-search.ts'
 import { writeFile } from './files/write-file.ts'
 
 /** Tools that are switched off are left out. */
-export function builtinTools({
-  webSearch: search,
-  webFetch: fetch,
-  runCommand: command,
-  sandbox,
-}: BuiltinToolOptions = defaultBuiltinToolOptions): readonly Tool[] {
+export function builtinTools(options: BuiltinToolOptions = defaultBuiltinToolOptions): readonly Tool[] {
+  const { webSearch: search, webFetch: fetch, runCommand: command, sandbox } = options
   return [
     listFiles,
     readFile,
-    writeFile,
+    writeFile(options.protected),
     fileStats,
     recountFiles,
     webFetch(fetch),

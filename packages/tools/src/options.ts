@@ -2,6 +2,8 @@
 import type { SandboxMode, SandboxOptions } from '@beaver/agent/tool-kit'
 
 export interface BuiltinToolOptions {
+  /** Absolute paths that write_file protects: `always`, or `unlessAllowed` by a rule with a pattern. */
+  readonly protected: { readonly always: readonly string[]; readonly unlessAllowed: readonly string[] }
   /** `null`: web_search is not offered. */
   readonly webSearch: { readonly url: string; readonly timeoutMs: number } | null
   readonly webFetch: {
@@ -26,6 +28,7 @@ export interface BuiltinToolOptions {
 
 /** The values of an empty configuration. */
 export const defaultBuiltinToolOptions: BuiltinToolOptions = {
+  protected: { always: [], unlessAllowed: [] },
   webSearch: null,
   webFetch: { privateHosts: [], bytesMax: 2_097_152, timeoutMs: 20_000 },
   runCommand: { enabled: false, timeoutMs: 30_000, outputBytesMax: 65_536, network: [] },
@@ -34,6 +37,11 @@ export const defaultBuiltinToolOptions: BuiltinToolOptions = {
 
 /** The keys of the configuration for built-in tools. */
 export interface BuiltinToolConfig {
+  readonly file?: string | null | undefined
+  readonly tools?: readonly string[] | undefined
+  readonly skills?: readonly string[] | undefined
+  readonly workflows?: readonly string[] | undefined
+  readonly profiles?: readonly string[] | undefined
   readonly web_search?: { readonly url: string; readonly timeout_ms: number } | undefined
   readonly web_fetch: { readonly private_hosts: readonly string[]; readonly bytes_max: number; readonly timeout_ms: number }
   readonly run_command: {
@@ -55,8 +63,17 @@ export function builtinToolOptions({
   sandbox = 'auto',
   sandbox_readable = [],
   home,
+  file = null,
+  tools = [],
+  skills = [],
+  workflows = [],
+  profiles = [],
 }: BuiltinToolConfig): BuiltinToolOptions {
   return {
+    protected: {
+      always: [...(home === undefined ? [] : [home]), ...(file === null ? [] : [file]), ...tools],
+      unlessAllowed: [...skills, ...workflows, ...profiles],
+    },
     webSearch: web_search === undefined ? null : { url: web_search.url, timeoutMs: web_search.timeout_ms },
     webFetch: { privateHosts: web_fetch.private_hosts, bytesMax: web_fetch.bytes_max, timeoutMs: web_fetch.timeout_ms },
     runCommand: {

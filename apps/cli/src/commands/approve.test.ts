@@ -12,6 +12,8 @@ const call = (call_id: string, run_id = 'run_1'): AskedCallAnswer => ({
   tool: 'x',
   subject: '',
   rule: null,
+  call_hash: null,
+  preview: null,
   arguments: null,
   state: 'waiting',
   requested_at: null,

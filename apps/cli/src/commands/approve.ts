@@ -7,11 +7,11 @@ import { type Connection, connect } from '../connection.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import type { Screen } from '../screen.ts'
 import { findSystem } from '../system/find-system.ts'
-import { counted, moment } from '../text/figures.ts'
+import { bytes, counted, moment } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { shellWord } from '../text/shell-word.ts'
 import { table } from '../text/table.ts'
-import { nameOf, whatIsAsked } from '../view/render-asked.ts'
+import { nameOf, previewLines, whatIsAsked } from '../view/render-asked.ts'
 import { findTask } from './find-task.ts'
 
 export interface DecisionOptions {
@@ -38,9 +38,13 @@ async function decide(
   const { name, call } = await callOf(connection, taskId, typedCall)
   const { approved, reason = '' } = options
   const by = connection.subjects.caller
-  await connection.client.decide(taskId, { callId: name, approved, reason })
+  await connection.client.decide(taskId, { callId: name, callHash: call?.call_hash ?? undefined, approved, reason })
   if (options.json === true) screen.json({ task_id: taskId, call_id: name, approved, by, reason: approved ? null : reason })
-  else screen.print(`${approved ? 'Allowed' : 'Refused'}: ${call === null ? `the call ${oneLine(name)}` : whatIsAsked(call)} (${taskId})`)
+  else
+    screen.print(
+      `${approved ? 'Allowed' : 'Refused'}: ${call === null ? `the call ${oneLine(name)}` : whatIsAsked(call)} (${taskId})`,
+      ...(call === null ? [] : previewLines({ callHash: call.call_hash, preview: call.preview }, screen)),
+    )
   return 0
 }
 
@@ -124,6 +128,7 @@ export function waitingTable(calls: readonly AskedCallAnswer[], screen: Pick<Scr
       { title: 'CALL', cell: (call) => oneLine(call.call_id), paint: screen.style.cyan },
       { title: 'SINCE', cell: (call) => (call.requested_at === null ? '' : moment(call.requested_at, now)), optional: 2 },
       { title: 'AGENT', cell: (call) => oneLine(call.agent_name ?? ''), optional: 1 },
+      { title: 'EFFECT', cell: (call) => (call.preview === null ? '' : `${oneLine(call.preview.effect)} ${bytes(call.preview.bytes)}`), optional: 3 },
       { title: 'WANTS TO CALL', cell: (call) => whatIsAsked(call), flexible: true },
     ],
     calls,

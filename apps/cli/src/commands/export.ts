@@ -24,7 +24,7 @@ export async function exportJournal({ out }: { readonly out?: string }, globals:
 /** Writes a journal to a file, or to stdout. */
 export async function writeJournal(source: JournalSource, out: string | undefined, screen: Screen): Promise<void> {
   if (out === undefined) {
-    for await (const line of exportLines(source, new Date().toISOString())) await screen.paced(`${line}\n`)
+    for await (const line of exportLines(source, new Date().toISOString())) await screen.paced(line)
     return
   }
   const lines = await writeFile(source, out, screen)

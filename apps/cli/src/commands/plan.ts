@@ -34,7 +34,7 @@ export async function plan(workflow: string, options: PlanOptions, globals: Glob
     return 2
   }
   if (options.json === true) screen.json(planned)
-  else if (options.mermaid === true) screen.raw(graphToMermaid(planned.graph))
+  else if (options.mermaid === true) screen.write(graphToMermaid(planned.graph))
   else screen.print(...planLines(planned.graph, screen, await kindsOfTools(planned.graph, globals)))
   return 0
 }

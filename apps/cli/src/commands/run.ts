@@ -135,8 +135,8 @@ async function followRun({ config, screen }: Context, { connection, submitted, s
       ? null
       : askApprovals({
           view: present.view,
-          terminal: { input: process.stdin, write: screen.raw, pause: live.pause },
-          decide: (callId, approved) => connection.client.decide(taskId, { callId, approved, reason: approved ? '' : 'Refused at the terminal.' }),
+          terminal: { input: process.stdin, write: screen.write, pause: live.pause },
+          decide: (call, approved) => connection.client.decide(taskId, { ...call, approved, reason: approved ? '' : 'Refused at the terminal.' }),
           tell: present.onNotice,
         })
   try {

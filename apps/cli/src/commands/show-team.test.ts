@@ -101,6 +101,8 @@ const asked: AskedCallAnswer = {
   call_id: 'c',
   tool: 'run_command',
   subject: '',
+  call_hash: null,
+  preview: null,
   rule: null,
   arguments: null,
   state: 'waiting',

@@ -66,7 +66,15 @@ const waitingMax = 5
 export function waitingLines(rows: readonly TaskSummary[], screen: Pick<Screen, 'columns' | 'style' | 'symbols'>, command: string): string[] {
   const asking = rows.flatMap((task) => (task.waits_for === null ? [] : [{ task, call: task.waits_for }]))
   const lines = asking.slice(0, waitingMax).flatMap(({ task, call }) => {
-    const asked = { runId: call.run_id ?? '', callId: call.call_id, agent: call.agent_name ?? 'an agent', tool: call.tool, subject: call.subject }
+    const asked = {
+      runId: call.run_id ?? '',
+      callId: call.call_id,
+      agent: call.agent_name ?? 'an agent',
+      tool: call.tool,
+      subject: call.subject,
+      callHash: call.call_hash,
+      preview: call.preview,
+    }
     const more = task.waiting > 1 ? [screen.style.dim(`  and ${task.waiting - 1} more of this task: ${command} show ${task.task_id}`)] : []
     return [...questionLines(asked, screen), ...answerLines({ taskId: task.task_id, command, name: task.waiting > 1 ? call.call_id : null }, screen), ...more]
   })

@@ -30,7 +30,7 @@ function scene(decide: (callId: string) => Promise<void> = () => Promise.resolve
   const questions: ApprovalQuestions = askApprovals({
     view,
     terminal: { input, write: (text) => void (written += text), pause: () => ((written += '<paused>'), () => void (written += '<resumed>')) },
-    decide: (callId, approved) => (decisions.push([callId, approved]), decide(callId)),
+    decide: ({ callId }, approved) => (decisions.push([callId, approved]), decide(callId)),
     tell: (notice) => void notices.push(notice),
   })
   const happen: Scene['happen'] = (...events) => {

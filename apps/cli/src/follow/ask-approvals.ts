@@ -7,7 +7,8 @@ import type { Readable } from 'node:stream'
 import { count } from '../text/figures.ts'
 import { oneLine, plainText } from '../text/plain-text.ts'
 import type { AskedCall } from '../view/agent-view.ts'
-import { nameOf } from '../view/render-asked.ts'
+import { styleOf } from '../text/style.ts'
+import { nameOf, previewLines } from '../view/render-asked.ts'
 import { askedCalls, type TaskView } from '../view/task-view.ts'
 import { discardTyped, readLine } from './read-line.ts'
 
@@ -25,7 +26,7 @@ export interface ApprovalTerminal {
 export interface ApprovalOptions {
   readonly view: TaskView
   readonly terminal: ApprovalTerminal
-  decide(callId: string, approved: boolean): Promise<void>
+  decide(call: { readonly callId: string; readonly callHash: string | undefined }, approved: boolean): Promise<void>
   tell(notice: string): void
 }
 
@@ -60,7 +61,7 @@ export function askApprovals({ view, terminal, decide, tell }: ApprovalOptions):
       inputEnded = ended
       if (line === null) return terminal.write(gone.signal.aborted ? '\nSomebody else has decided it.\n' : '\n')
       answered.add(keyOf(call))
-      await decide(nameOf(call, askedCalls(view)), /^\s*y(es)?\s*$/i.test(line))
+      await decide({ callId: nameOf(call, askedCalls(view)), callHash: call.callHash ?? undefined }, /^\s*y(es)?\s*$/i.test(line))
     } catch (error) {
       tell(messageOf(error))
     } finally {
@@ -82,7 +83,7 @@ export function askApprovals({ view, terminal, decide, tell }: ApprovalOptions):
   }
 }
 
-function questionOf({ agent, tool, subject, reason }: AskedCall): string {
+function questionOf({ agent, tool, subject, reason, callHash, preview }: AskedCall): string {
   const text = plainText(subject)
   const left = text.length - subjectCharsMax
   const lines = text
@@ -95,6 +96,7 @@ function questionOf({ agent, tool, subject, reason }: AskedCall): string {
     ...(text.trim() === '' ? [] : lines),
     ...more,
     ...(reason === undefined ? [] : [`Why: ${oneLine(reason)}.`]),
+    ...previewLines({ callHash, preview }, { columns: Infinity, style: styleOf(false) }),
     'Allow it? [y/N] ',
   ].join('\n')
 }

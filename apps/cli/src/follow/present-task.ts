@@ -111,7 +111,7 @@ export function printEnd(screen: Screen, end: TaskEnd, view: TaskView, further: 
   const { final_output: report, failure } = end.result
   const text = screen.interactive ? paintReport(report, style) : report
   if (further.quiet) {
-    if (report !== '') screen.raw(text.endsWith('\n') ? text : `${text}\n`)
+    if (report !== '') screen.write(text.endsWith('\n') ? text : `${text}\n`)
     if (failure !== null) screen.warn(`The task ${end.status === 'incomplete' ? 'is incomplete' : end.status}: ${oneLine(failure.message)}`)
     return
   }

@@ -21,6 +21,7 @@ import {
   stderrLogger,
   trustForChild,
   writeSystemFile,
+  workspaceRootsEnvironment,
 } from '@beaver/platform'
 import { rotateLog } from './log-file.ts'
 import { natsProcess } from './nats-process.ts'
@@ -222,6 +223,7 @@ function serviceEnvironment(config: Config, natsUrl: string, role: Role): Record
     BEAVER_HOME: config.home,
     BEAVER_NAMESPACE: config.namespace,
     BEAVER_TENANT: config.tenant,
+    ...workspaceRootsEnvironment(config),
     ...(config.file === null ? {} : { BEAVER_CONFIG: config.file }),
     BEAVER_TRUST: trustForChild(config.trust),
     ...(config.nats_url === undefined ? natsLoginEnvironment(embeddedLogin(join(config.home, 'nats'), role)) : {}),

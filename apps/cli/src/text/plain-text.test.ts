@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { oneLine, plainText } from './plain-text.ts'
+import { oneLine, plainText, styledText } from './plain-text.ts'
 import { paintReport } from './report.ts'
 import { styleOf } from './style.ts'
 import { wrapWords } from './wrap.ts'
@@ -37,4 +37,11 @@ test('figures read as a person writes them', () => {
   expect([count(7), count(1204), count(1234567)]).toEqual(['7', '1,204', '1,234,567'])
   expect([counted(1, 'agent'), counted(2, 'agent')]).toEqual(['1 agent', '2 agents'])
   expect([bytes(12), bytes(1_536), bytes(84_300_000_000)]).toEqual(['12 bytes', '1.5 kB', '84.3 GB'])
+})
+
+test('the screen keeps Beaver’s own styles and nothing else that a terminal obeys', () => {
+  const { bold, red } = styleOf(true)
+  expect(styledText(`${bold('a')}${red('b')}`)).toBe(`${bold('a')}${red('b')}`)
+  expect(styledText('a\u001B[8mhidden\u001B[0m\u001B]0;t\u0007\u009B2J\u001B[38;5;0mb\r')).toBe('ahidden\u001B[0mb')
+  expect(styledText('a\u202Eb\u0007')).toBe('ab')
 })

@@ -1,6 +1,7 @@
 // The view of one agent while it works, folded from its events. It is also the view of a team's node that is a tool's call or is computed.
 // A1. Like core's folds, the functions consume their argument.
 // A2. The end of a node wins over the end of its run: see `evolveNode`.
+import type { AskedCallAnswer } from '@beaver/contracts'
 import { type DataOf, type DomainEvent, type ExecutionNode, statusOfCalls } from '@beaver/core'
 import type { AgentState, TreeAgent, TreeNote, TreeTeam } from './agent-tree.ts'
 
@@ -13,6 +14,10 @@ export interface AskedCall {
   readonly subject: string
   /** What the run has read, if the call asks because of it. */
   readonly reason?: string
+  /** The hash of what is shown. A decision names it. `null`: an older daemon asked. */
+  readonly callHash: string | null
+  /** What the call would change. `null`: its tool cannot say it. */
+  readonly preview: AskedCallAnswer['preview']
 }
 
 export interface AgentView extends TreeAgent<AgentView> {
@@ -151,9 +156,9 @@ export function evolveAgent(agent: AgentView, event: DomainEvent, at: number): v
       if (agent.state === 'thinking' && agent.kind === 'tool') agent.state = 'finalizing'
       return
     case 'approval_requested': {
-      const { call_id: callId, tool_name: tool, subject, reason } = event.data
+      const { call_id: callId, tool_name: tool, subject, reason, call_hash: callHash = null, preview = null } = event.data
       if (!agent.tools.has(callId)) return
-      const asked = { runId: agent.runId ?? '', callId, agent: agent.name, tool, subject, ...(reason === undefined ? {} : { reason }) }
+      const asked = { runId: agent.runId ?? '', callId, agent: agent.name, tool, subject, callHash, preview, ...(reason === undefined ? {} : { reason }) }
       agent.asks.set(callId, asked)
       agent.asked.set(callId, asked)
       callsChanged(agent)

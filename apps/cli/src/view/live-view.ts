@@ -46,7 +46,7 @@ export function liveView(screen: Screen, view: TaskView, options: LiveOptions): 
     }
   }
   process.once('exit', restore)
-  screen.raw(hideCursor)
+  screen.control(hideCursor)
 
   const eraseDrawn = (): string => {
     const up = drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(textWidth(stripVTControlCharacters(line)) / screen.columns)), 0)
@@ -54,7 +54,7 @@ export function liveView(screen: Screen, view: TaskView, options: LiveOptions): 
   }
   function draw(lines: readonly string[]): void {
     if (lines.length === drawn.length && lines.every((line, i) => line === drawn[i])) return
-    screen.raw(`${eraseDrawn()}${lines.join('\n')}\n`)
+    screen.control(eraseDrawn(), `${lines.join('\n')}\n`)
     drawn = lines
   }
 
@@ -82,11 +82,11 @@ export function liveView(screen: Screen, view: TaskView, options: LiveOptions): 
     },
     pause() {
       still()
-      screen.raw(eraseDrawn() + showCursor)
+      screen.control(eraseDrawn() + showCursor)
       drawn = []
       return () => {
         if (timer !== null || finished) return
-        screen.raw(hideCursor)
+        screen.control(hideCursor)
         tick()
         timer = setInterval(tick, frameMs)
       }

@@ -11,6 +11,8 @@ const call = (callId: string, more: Partial<AskedCall> = {}): AskedCall => ({
   agent: 'root',
   tool: 'run_command',
   subject: 'rm -rf build',
+  callHash: null,
+  preview: null,
   ...more,
 })
 const surface = (columns = 100) => ({ columns, style: styleOf(false), symbols: symbolsOf({ utf8: true, turning: false }) })

@@ -1,6 +1,8 @@
 // The calls of a task that wait for a person, and the commands that answer.
 // A1. A command is complete. If one call waits, the command needs no id; if several wait, it has the id; if ids are equal, it has the run too.
 // A2. A model writes what is asked, so it is shown as plain text, and a command quotes it.
+import { visible } from '@beaver/core'
+import { bytes, count } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { shellWord } from '../text/shell-word.ts'
 import type { Style, Symbols } from '../text/style.ts'
@@ -39,12 +41,29 @@ export function questionLines(call: AskedCall, { columns, style, symbols }: Surf
   const said = wrapText(`${symbols.asks} ${oneLine(call.agent)} asks to call ${whatIsAsked(call)}`, columns)
   const linesMax = whole ? said.length : subjectLinesMax
   const more = said.length > linesMax ? [cutToWidth(`  ${symbols.ellipsis} (beaver show has it whole)`, columns, symbols.ellipsis)] : []
-  return [...[...said.slice(0, linesMax), ...more].map(style.yellow), ...whyLines(call, columns)]
+  return [...[...said.slice(0, linesMax), ...more].map(style.yellow), ...whyLines(call, columns), ...(whole ? previewLines(call, { columns, style }) : [])]
 }
 
 function whyLines({ reason }: AskedCall, columns: number): string[] {
   return reason === undefined ? [] : wrapText(`  why: ${oneLine(reason, subjectCharsMax)}`, columns).slice(0, subjectLinesMax)
 }
+
+/**
+ * What the call would change: the effect, sizes and hashes, and the diff. Hidden characters are shown as escapes, because a person decides
+ * about what the text is, not about what it looks like.
+ */
+export function previewLines({ preview, callHash }: Pick<AskedCall, 'preview' | 'callHash'>, { columns, style }: Pick<Surface, 'columns' | 'style'>): string[] {
+  const hash = callHash === null ? [] : [style.dim(`  call hash: ${callHash}`)]
+  if (preview === null) return hash
+  const { effect, path, bytes: size, sha256, before, diff, diff_lines_left_out: left } = preview
+  const was = before === null ? 'there is no such file' : `there are ${bytes(before.bytes)}, SHA-256 ${before.sha256}`
+  const facts = wrapText(`${effect} ${visible(path)}: ${bytes(size)}, SHA-256 ${sha256}; ${was}`, columns - 2).map((line) => `  ${line}`)
+  const lines = diff === '' ? [] : diff.split('\n').map((line) => diffLine(visible(line, '\t'), style))
+  const more = left === 0 ? [] : [style.dim(`  ${count(left)} more lines: beaver events <task> --json has the whole content`)]
+  return [...facts, ...lines, ...more, ...hash]
+}
+
+const diffLine = (line: string, { green, red, dim }: Style): string => `  ${line.startsWith('+') ? green(line) : line.startsWith('-') ? red(line) : dim(line)}`
 
 /**
  * The commands that allow and refuse a call, in one line if there is room.

@@ -66,7 +66,15 @@ const decidedMax = 12
 export function approvalLines({ task, approvals }: Pick<TaskAnswer, 'task' | 'approvals'>, surface: Surface, of: { command: string; all: boolean }): string[] {
   const calls = approvals
     .filter((each) => each.state === 'waiting')
-    .map((each) => ({ runId: each.run_id ?? '', callId: each.call_id, agent: each.agent_name ?? 'an agent', tool: each.tool, subject: each.subject }))
+    .map((each) => ({
+      runId: each.run_id ?? '',
+      callId: each.call_id,
+      agent: each.agent_name ?? 'an agent',
+      tool: each.tool,
+      subject: each.subject,
+      callHash: each.call_hash,
+      preview: each.preview,
+    }))
   const decided = approvals.filter((each) => each.state !== 'waiting')
   const shown = of.all ? decided : decided.slice(0, decidedMax)
   const left = decided.length - shown.length

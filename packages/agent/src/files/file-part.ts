@@ -1,8 +1,6 @@
 // Reads a part of one text file, in the form in which tools and skills show it.
-import { constants } from 'node:fs'
-import { open } from 'node:fs/promises'
-import { ToolFailure } from '../tools/tool-failure.ts'
-import { quoted, type WorkspacePath } from './workspace-path.ts'
+import type { FileHandle } from 'node:fs/promises'
+import type { OpenedFile } from './open-inside.ts'
 
 /** A NUL byte within this many bytes from the start makes a file binary. Git uses the same rule. */
 const sniffedBytes = 8000
@@ -20,20 +18,16 @@ export interface FilePart {
   readonly text: string | null
 }
 
-/**
- * @param path the path as it was given, for messages
- * @throws {ToolFailure} `unreadable`, `not_a_file`
- */
-export async function readFilePart(file: WorkspacePath, path: string, { offset, bytesMax }: { offset: number; bytesMax: number }): Promise<FilePart> {
-  await using handle = await openRegular(file.absolute, path)
+/** Reads from an open file. The caller closes it. */
+export async function readFilePart({ handle, shown }: OpenedFile, { offset, bytesMax }: { offset: number; bytesMax: number }): Promise<FilePart> {
   const { size } = await handle.stat()
   const start = await readPart(handle, 0, sniffedBytes)
-  if (start.includes(0)) return { path: file.shown, bytes: size, encoding: 'binary', offset, bytes_read: 0, next_offset: null, text: null }
+  if (start.includes(0)) return { path: shown, bytes: size, encoding: 'binary', offset, bytes_read: 0, next_offset: null, text: null }
   const part = wholeCharacters(await readPart(handle, offset, bytesMax))
   const end = offset + part.length
   const isUtf8 = utf8(part)
   return {
-    path: file.shown,
+    path: shown,
     bytes: size,
     encoding: isUtf8 ? 'utf-8' : 'not utf-8',
     offset,
@@ -43,19 +37,7 @@ export async function readFilePart(file: WorkspacePath, path: string, { offset, 
   }
 }
 
-type Handle = Awaited<ReturnType<typeof open>>
-
-async function openRegular(absolute: string, path: string): Promise<Handle> {
-  // Without O_NONBLOCK, opening a named pipe would wait for a writer.
-  const handle = await open(absolute, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)).catch((error: NodeJS.ErrnoException) => {
-    throw new ToolFailure('unreadable', `${quoted(path)} cannot be opened (${error.code ?? error.message}).`)
-  })
-  if ((await handle.stat()).isFile()) return handle
-  await handle.close()
-  throw new ToolFailure('not_a_file', `${quoted(path)} is not a regular file. For a folder use list_files.`)
-}
-
-export async function readPart(handle: Handle, offset: number, bytesMax: number): Promise<Buffer> {
+export async function readPart(handle: FileHandle, offset: number, bytesMax: number): Promise<Buffer> {
   const buffer = Buffer.alloc(bytesMax)
   let filled = 0
   while (filled < bytesMax) {

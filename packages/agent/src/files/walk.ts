@@ -3,10 +3,14 @@
 // K2. Folders named in `ignoredFolders` are reported and not entered. The folder in which the walk starts is always entered.
 // K3. Names are bytes: a name that is not UTF-8 is walked like any other and shown with U+FFFD.
 // K4. Entries that cannot be read are reported; they never end the walk.
+// K5. Each folder and each file is opened from the folder in which the walk starts, and is then asked where it is (open-below.ts). One that
+//     was exchanged meanwhile for a link, or moved, counts as unreadable.
 import type { Dirent } from 'node:fs'
-import { readdir } from 'node:fs/promises'
-import { ToolFailure } from '../tools/tool.ts'
-import type { WorkspacePath } from './workspace-path.ts'
+import { type FileHandle, readdir } from 'node:fs/promises'
+import { ToolFailure } from '../tools/tool-failure.ts'
+import { type FolderAccess, folderAccesses, joined } from './held-folder.ts'
+import { bytesBelow, holdBelow, openBelow } from './open-below.ts'
+import type { OpenedFolder } from './open-inside.ts'
 
 /** Folders that are not entered: machines make them, and they are often larger than everything else. */
 export const ignoredFolders = ['.git', 'node_modules', '.beaver'] as const
@@ -16,36 +20,55 @@ const walkedEntriesMax = 2_000_000
 
 export interface WalkedEntry {
   readonly kind: 'file' | 'folder' | 'ignored_folder' | 'symlink' | 'other' | 'unreadable_folder'
-  /** The absolute path as the disk spells it. */
-  readonly path: Buffer
+  /**
+   * Opens a file to read it, until the folder of the walk is closed.
+   *
+   * @throws {Error} with a `code` of the system; `EXDEV` if it is elsewhere meanwhile
+   */
+  open(): Promise<FileHandle>
+  /** The size of a file. Throws as `open` does. */
+  bytes(): Promise<number>
   /** The path relative to the workspace, with `/`. */
   readonly shown: string
   /** 1 for an entry of the folder itself. */
   readonly depth: number
 }
 
+interface WalkOptions {
+  readonly signal: AbortSignal
+  readonly depthMax?: number
+  /** Default: the best one of the system. */
+  readonly access?: FolderAccess
+}
+
+/** A folder of a level. `way`: from the folder of the walk; `null`: it is that folder. */
+interface Level {
+  readonly way: Buffer | null
+  readonly prefix: string
+}
+
 /**
- * Gives everything below `from`: level by level, and by path within a level.
+ * Gives everything below `from`: level by level, and by path within a level. `from` must stay open while the walk and its entries are used.
  *
  * @param options `depthMax`: folders at this depth are reported and not entered
- * @throws {ToolFailure} `not_a_folder`, `too_many_files`; the abort of `signal`
+ * @throws {ToolFailure} `unreadable`, `too_many_files`; the abort of `signal`
  */
-export async function* walk(from: WorkspacePath, options: { signal: AbortSignal; depthMax?: number }): AsyncGenerator<WalkedEntry> {
-  const depthMax = options.depthMax ?? Infinity
-  let level: { path: Buffer; prefix: string }[] = [{ path: Buffer.from(from.absolute), prefix: from.shown === '.' ? '' : `${from.shown}/` }]
+export async function* walk(from: OpenedFolder, options: WalkOptions): AsyncGenerator<WalkedEntry> {
+  const { depthMax = Infinity, access = folderAccesses[0] as FolderAccess } = options
+  const opened = (way: Buffer): Pick<WalkedEntry, 'open' | 'bytes'> => ({
+    open: () => openBelow(from, way, access),
+    bytes: () => bytesBelow(from, way, access),
+  })
+  let level: Level[] = [{ way: null, prefix: from.shown === '.' ? '' : `${from.shown}/` }]
   let walked = 0
   for (let depth = 1; level.length > 0; depth++) {
     const below: typeof level = []
     for (const folder of level) {
       options.signal.throwIfAborted()
-      const children = await childrenOf(folder.path)
+      const children = await childrenOf(from, folder.way, access)
       if (!Array.isArray(children)) {
-        if (depth === 1)
-          throw new ToolFailure(
-            children.code === 'ENOTDIR' ? 'not_a_folder' : 'unreadable',
-            `${JSON.stringify(from.shown)} cannot be listed as a folder (${children.code}).`,
-          )
-        yield { kind: 'unreadable_folder', path: folder.path, shown: folder.prefix.slice(0, -1), depth }
+        if (folder.way === null) throw new ToolFailure('unreadable', `${JSON.stringify(from.shown)} cannot be listed as a folder (${children.code}).`)
+        yield { kind: 'unreadable_folder', shown: folder.prefix.slice(0, -1), depth, ...opened(folder.way) }
         continue
       }
       walked += children.length
@@ -58,21 +81,21 @@ export async function* walk(from: WorkspacePath, options: { signal: AbortSignal;
       for (const child of children) {
         const kind = kindOf(child)
         const shown = folder.prefix + child.name.toString()
-        const path = Buffer.concat([folder.path, slash, child.name])
-        yield { kind, path, shown, depth }
-        if (kind === 'folder' && depth < depthMax) below.push({ path, prefix: `${shown}/` })
+        const way = folder.way === null ? child.name : joined(folder.way, child.name)
+        yield { kind, shown, depth, ...opened(way) }
+        if (kind === 'folder' && depth < depthMax) below.push({ way, prefix: `${shown}/` })
       }
     }
     level = below
   }
 }
 
-const slash = Buffer.from('/')
 const ignoredNames: ReadonlySet<string> = new Set(ignoredFolders)
 
-async function childrenOf(folder: Buffer): Promise<Dirent<Buffer>[] | { code: string }> {
+async function childrenOf({ folder }: OpenedFolder, way: Buffer | null, access: FolderAccess): Promise<Dirent<Buffer>[] | { code: string }> {
   try {
-    const children = await readdir(folder, { withFileTypes: true, encoding: 'buffer' })
+    await using held = way === null ? null : await holdBelow({ folder }, way, access)
+    const children = await readdir((held ?? folder).here, { withFileTypes: true, encoding: 'buffer' })
     return children.toSorted((a, b) => Buffer.compare(a.name, b.name))
   } catch (error) {
     return { code: (error as NodeJS.ErrnoException).code ?? 'EUNKNOWN' }

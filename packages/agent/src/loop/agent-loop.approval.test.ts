@@ -23,7 +23,9 @@ describe('a call that needs an approval', () => {
     const loop = begin(given({ tools: [tool] }))
     await waits(loop, 'c1')
     expect(loop.host.entries.at(-1)?.map(({ type }) => type)).toEqual(['assistant_message_added', 'approval_requested'])
-    expect(asked(loop)).toEqual([{ call_id: 'c1', tool_name: 'write', subject: '{"n":1}', rule: 'ask write' }])
+    expect(asked(loop)).toEqual([
+      { call_id: 'c1', tool_name: 'write', call_hash: expect.stringMatching(/^[0-9a-f]{64}$/) as string, subject: '{"n":1}', rule: 'ask write' },
+    ])
     await turns()
     expect(tool.calls).toEqual([])
     loop.host.decide('c1', { approved: true })

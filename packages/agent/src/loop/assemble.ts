@@ -9,13 +9,14 @@ import { authorisationEvents, authorise, authorityOf } from './authorise.ts'
 import type { LoopWork } from './loop-work.ts'
 import type { LoopPart } from './loop-spec.ts'
 import { withPureResults } from './pure-calls.ts'
+import { showCall } from './show-call.ts'
 
 type AgentPart = Exclude<LoopPart, { kind: 'tool' }>
 
 /** @param begunBefore whether the run's start is recorded already: the run is resumed after it stopped while its skills were being chosen */
 export async function assemble(work: LoopWork, begunBefore: boolean): Promise<void> {
   const { part } = work.spec
-  if (part.kind === 'tool') return work.record(await withPureResults(work, toolNodeEvents(work, part)))
+  if (part.kind === 'tool') return work.record(await withPureResults(work, await toolNodeEvents(work, part)))
   let begun = begunBefore
   const activation = await activated(work, part, async () => {
     if (begun) return
@@ -67,9 +68,9 @@ function beginning({ spec, start, assembly }: LoopWork, part: AgentPart, { skill
 }
 
 /** The whole run of a tool node is this call. */
-function toolNodeEvents(work: LoopWork, { tool, arguments: args }: Extract<LoopPart, { kind: 'tool' }>): DomainEvent[] {
+async function toolNodeEvents(work: LoopWork, { tool, arguments: args }: Extract<LoopPart, { kind: 'tool' }>): Promise<DomainEvent[]> {
   const { start } = work
   const call = { id: `${start.run_id}-call`, name: tool, arguments: JSON.stringify(args) }
-  const given = authorise(call, authorityOf(startRun(start), work))
+  const given = await showCall(work, call, authorise(call, authorityOf(startRun(start), work)))
   return [event('run_started', start, start.run_id), event('tool_call_requested', { call }, start.run_id), ...authorisationEvents(start.run_id, call, given)]
 }

@@ -4,14 +4,14 @@
 // P2. A rule of the configuration that matches decides. Otherwise the stricter of two decides: the tool's own permission, and what follows from
 // what the run has read (judge-egress.ts).
 // P3. Workflows need no permission: they start agents, whose own calls are judged.
-import { type DomainEvent, event, isUnlabelled, type OpenCall, type RunState, stricter, type ToolCall } from '@beaver/core'
+import { type DataOf, type DomainEvent, event, isUnlabelled, type OpenCall, type RunState, stricter, type ToolCall } from '@beaver/core'
 import type { Workflow } from '@beaver/workflows'
 import { defaultEgressRules } from '../taint/egress-rules.ts'
 import { judgeEgress } from '../taint/judge-egress.ts'
 import { readCallArguments } from '../tools/call-arguments.ts'
 import { failedResult, type ToolResult } from '../tools/execute-tool.ts'
 import { type PermissionDecision, permissionOf, type PermissionRule } from '../tools/permission.ts'
-import type { Tool } from '../tools/tool.ts'
+import type { CallPreview, Tool } from '../tools/tool.ts'
 import { type Assembly, findIn } from './assembly.ts'
 import type { LoopServices } from './loop-services.ts'
 import type { LoopSpec } from './loop-spec.ts'
@@ -19,7 +19,14 @@ import { resultEvent } from './result-event.ts'
 
 export type Authorisation =
   | { readonly kind: 'start'; readonly idempotent: boolean }
-  | { readonly kind: 'ask'; readonly subject: string; readonly rule: string | null; readonly reason?: string }
+  | {
+      readonly kind: 'ask'
+      readonly subject: string
+      readonly rule: string | null
+      readonly reason?: string
+      readonly callHash?: string
+      readonly preview?: CallPreview | null
+    }
   | { readonly kind: 'refuse'; readonly result: ToolResult }
   /** No tool has this name. The execution reports it. */
   | { readonly kind: 'unknown' }
@@ -97,7 +104,7 @@ export function authorisationEvents(runId: string, call: { readonly id: string; 
       return [
         event(
           'approval_requested',
-          { ...of, subject: given.subject, rule: given.rule, ...(given.reason === undefined ? {} : { reason: given.reason }) },
+          { ...of, subject: given.subject, rule: given.rule, ...(given.reason === undefined ? {} : { reason: given.reason }), ...shownOf(given) },
           runId,
         ),
       ]
@@ -108,6 +115,10 @@ export function authorisationEvents(runId: string, call: { readonly id: string; 
     default:
       return given satisfies never
   }
+}
+
+function shownOf({ callHash, preview }: Extract<Authorisation, { kind: 'ask' }>): Pick<DataOf<'approval_requested'>, 'call_hash' | 'preview'> {
+  return { ...(callHash === undefined ? {} : { call_hash: callHash }), ...(preview === undefined || preview === null ? {} : { preview }) }
 }
 
 /** What the model reads if a person refused the call. */

@@ -1,10 +1,11 @@
 // Reports what exists at paths of the workspace. These facts are for the gate, which itself does not read the disk.
-// F1. Nothing outside the workspace is looked at (workspace-path.ts).
+// F1. Nothing outside the workspace is looked at (open-inside.ts).
 // F2. It never throws: a path that cannot be read is `unreadable`.
-import { stat } from 'node:fs/promises'
+import { lstat } from 'node:fs/promises'
 import type { DataOf } from '@beaver/core'
-import { resolveInWorkspace } from '../files/workspace-path.ts'
-import { ToolFailure } from '../tools/tool.ts'
+import { reach } from '../files/open-inside.ts'
+import { workspaceRoot } from '../files/workspace-path.ts'
+import { ToolFailure } from '../tools/tool-failure.ts'
 
 type FoundFile = DataOf<'workspace_files_checked'>['files'][number]
 
@@ -14,7 +15,10 @@ export function findFiles(workspace: string, paths: readonly string[]): Promise<
 
 async function findFile(workspace: string, path: string): Promise<FoundFile> {
   try {
-    const stats = await stat((await resolveInWorkspace(workspace, path)).absolute)
+    await using place = await reach(workspaceRoot(workspace), path)
+    if (place.missing.length > 0) return { path, found: 'missing', bytes: null }
+    // The folder is held and its entry is no link, so this is the entry that the path leads to.
+    const stats = await lstat(place.name === null ? place.folder.here : place.folder.entry(place.name))
     if (stats.isFile()) return { path, found: 'file', bytes: stats.size }
     return { path, found: stats.isDirectory() ? 'folder' : 'other', bytes: null }
   } catch (error) {
@@ -22,4 +26,4 @@ async function findFile(workspace: string, path: string): Promise<FoundFile> {
   }
 }
 
-const refusals: Readonly<Record<string, FoundFile['found']>> = { not_found: 'missing', outside_workspace: 'refused' }
+const refusals: Readonly<Record<string, FoundFile['found']>> = { not_found: 'missing', not_a_folder: 'missing', outside_workspace: 'refused' }

@@ -8,6 +8,7 @@ import { executeTool, failedResult, type ToolResult } from '../tools/execute-too
 import { defaultEgressRules } from '../taint/egress-rules.ts'
 import { taintOfResult } from '../taint/taint-of-result.ts'
 import type { ExternalCall } from '../tools/external-tools.ts'
+import { permissionOnSubject } from '../tools/permission.ts'
 import { ToolFailure } from '../tools/tool-failure.ts'
 import type { Tool, ToolContext } from '../tools/tool.ts'
 import { findIn } from './assembly.ts'
@@ -35,7 +36,8 @@ function resultOf(work: LoopWork, call: ToolCall, heard: Taint[]): Promise<ToolR
   const tool = assembly.tools.get(call.name)
   const { toolTimeoutMs: timeoutMs, clock, logger } = services
   const limits = { timeoutMs, signal, clock, logger, suspicions: suspicionsOf(work, tool), works: work.host.works }
-  return executeTool(tool, call, { ...placeOf(work, call), ...(tool?.pure === true ? nothingOfHost(tool) : ofHost(work, call, heard)) }, limits)
+  const permission: ToolContext['permission'] = (subject) => permissionOnSubject(tool ?? { name: call.name }, subject, services.permissions)
+  return executeTool(tool, call, { ...placeOf(work, call), permission, ...(tool?.pure === true ? nothingOfHost(tool) : ofHost(work, call, heard)) }, limits)
 }
 
 /** How often the tool may have cost this run its thread, or its task an owner. */
@@ -49,7 +51,7 @@ export function suspicionsOf({ spec, run, services }: LoopWork, tool: Tool | und
 
 type OfHost = Pick<ToolContext, 'sharedState' | 'skills' | 'memory' | 'searchSessions' | 'callExternal'>
 
-function placeOf({ spec, start }: LoopWork, call: ToolCall): Omit<ToolContext, 'signal' | keyof OfHost> {
+function placeOf({ spec, start }: LoopWork, call: ToolCall): Omit<ToolContext, 'signal' | 'permission' | keyof OfHost> {
   return { workspace: spec.workspace, taskId: spec.taskId, sessionId: spec.sessionId, runId: start.run_id, callId: call.id }
 }
 

@@ -10,6 +10,7 @@ import { approvalDenied, type Authorisation, authorisationEvents, authorise, aut
 import type { LoopWork } from './loop-work.ts'
 import { makeCall } from './make-call.ts'
 import { resultEvent } from './result-event.ts'
+import { changedSinceShown, showCall } from './show-call.ts'
 
 /** The effect of `acting` and `waiting_for_approval`: it takes every call to its result. A call under way is left alone. */
 export function callSettler(work: LoopWork, begunBefore: ReadonlySet<string>): (run: RunState) => Promise<void> {
@@ -52,7 +53,11 @@ async function beginAgain(work: LoopWork, call: OpenCall): Promise<ToolResult | 
   if (given.kind === 'refuse') return given.result
   if (!call.idempotent || work.assembly.tools.get(call.name)?.idempotent === false) return inDoubt(call)
   if (given.kind !== 'ask' || call.approval === 'granted') return null
-  if (call.approval !== 'requested') await work.record(authorisationEvents(work.start.run_id, call, given))
+  if (call.approval !== 'requested') {
+    const shown = await showCall(work, call, given)
+    if (shown.kind === 'refuse') return shown.result
+    await work.record(authorisationEvents(work.start.run_id, call, shown))
+  }
   return approvedOrRefused(work, call)
 }
 
@@ -68,7 +73,7 @@ function judge(work: LoopWork, call: OpenCall): Authorisation {
 
 /** No tool had this name when the model called it. There may be one now, if another process with that tool has resumed the run. */
 async function judgeAgain(work: LoopWork, call: OpenCall): Promise<ToolResult | null> {
-  const given = judge(work, call)
+  const given = await showCall(work, call, judge(work, call))
   if (given.kind === 'refuse') return given.result
   if (given.kind === 'unknown') return null
   await work.record(authorisationEvents(work.start.run_id, call, given))
@@ -79,14 +84,17 @@ async function approvedOrRefused(work: LoopWork, call: OpenCall): Promise<ToolRe
   const decision = await unlessAborted(work.host.approval(call.id), work.signal)
   if (decision === null) return cancelled(call)
   work.receive(decision.event, decision.taskseq)
+  const asked = work.run().calls.find((each) => each.id === call.id) ?? call
   if (decision.event.type === 'approval_denied') return approvalDenied({ ...call, denial: decision.event.data })
-  return begin(work, call)
+  return begin(work, asked)
 }
 
 async function begin(work: LoopWork, call: OpenCall): Promise<ToolResult | null> {
   if (work.signal.aborted) return cancelled(call)
   const tool = work.assembly.tools.get(call.name)
   if (tool === undefined) return null
+  const changed = await changedSinceShown(work, call)
+  if (changed !== null) return changed
   await work.record([event('tool_call_started', { call_id: call.id, tool_name: call.name, idempotent: tool.idempotent }, work.start.run_id)])
   return work.signal.aborted ? cancelled(call) : null
 }

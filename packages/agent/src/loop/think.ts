@@ -13,6 +13,7 @@ import type { LoopWork } from './loop-work.ts'
 import { withPureResults } from './pure-calls.ts'
 import { afterToolNode, profileMissing, providerFailed, runCancelled } from './run-ends.ts'
 import { cancelReason } from './cancel-reason.ts'
+import { showCall } from './show-call.ts'
 import { shortenConversation } from './shorten-conversation.ts'
 
 const forcedMessage: ChatMessage = {
@@ -30,7 +31,7 @@ export async function think(work: LoopWork, entered: RunState): Promise<void> {
     switch (asked.kind) {
       case 'answered':
         if (forced) return work.record(afterForcedAnswer(run, asked.answer, { ...asked, isTool: work.isTool }))
-        return work.record(await withPureResults(work, answered(work, run, asked)))
+        return work.record(await withPureResults(work, await answered(work, run, asked)))
       case 'cancelled':
         return cancel(work)
       case 'given_up': {
@@ -56,15 +57,21 @@ function ask(work: LoopWork, run: RunState, forced: boolean): Promise<Asked> {
   })
 }
 
-function answered(work: LoopWork, run: RunState, { answer, provider, durationMs }: Extract<Asked, { kind: 'answered' }>) {
+async function answered(work: LoopWork, run: RunState, { answer, provider, durationMs }: Extract<Asked, { kind: 'answered' }>) {
   const { assembly, services, spec } = work
   const authority = authorityOf(run, work)
+  const keyOf = ({ name, arguments: args }: ToolCall): string => `${name} ${args}`
+  const shown = new Map<string, Authorisation>()
+  for (const call of answer.toolCalls) {
+    const given = authorise(call, authority)
+    if (given.kind === 'ask') shown.set(keyOf(call), await showCall(work, call, given))
+  }
   return afterAnswer(run, answer, {
     taskId: spec.taskId,
     provider,
     durationMs,
     routing: routingOf(run, assembly.teams, services.skills),
-    authorise: (call: ToolCall): Authorisation => authorise(call, authority),
+    authorise: (call: ToolCall): Authorisation => shown.get(keyOf(call)) ?? authorise(call, authority),
     isTool: work.isTool,
     completesLater: work.files.length > 0,
   })

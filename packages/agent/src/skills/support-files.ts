@@ -3,7 +3,9 @@
 // S2. Links are not listed. A link that stays inside can be read.
 import { readFilePart, type FilePart } from '../files/file-part.ts'
 import { walk } from '../files/walk.ts'
-import { quoted, resolveInside, type PathRoot } from '../files/workspace-path.ts'
+import { openFileInside, openFolderInside } from '../files/open-inside.ts'
+import { isSecretPath, secretFile } from '../files/secret-paths.ts'
+import { quoted, type PathRoot } from '../files/workspace-path.ts'
 import { ToolFailure } from '../tools/tool-failure.ts'
 import { skillFileName } from './skill-file.ts'
 import type { Skill } from './skill.ts'
@@ -34,7 +36,7 @@ export async function listSupportFiles(skill: Pick<Skill, 'name' | 'folder'>, si
   const files: string[] = []
   let lookedAt = 0
   try {
-    const from = await resolveInside(rootOf(skill), '')
+    await using from = await openFolderInside(rootOf(skill), '')
     for await (const { kind, shown } of walk(from, { signal, depthMax })) {
       if (++lookedAt > lookedAtMax) return { files, more: true }
       if (kind !== 'file' || shown === skillFileName) continue
@@ -53,7 +55,7 @@ export async function listSupportFiles(skill: Pick<Skill, 'name' | 'folder'>, si
  * Reads a part of one file.
  *
  * @param path relative to the skill's folder
- * @throws {ToolFailure} `outside_skill`, `not_found`, `not_a_file`, `binary_file`, `unreadable`
+ * @throws {ToolFailure} `outside_skill`, `not_found`, `not_a_file`, `hard_link`, `secret_file`, `binary_file`, `unreadable`
  * @example
  * const skill = { name: 'tides', folder: './skills/tides' }
  * const { text } = await readSupportFile(skill, 'reference/harbours.md', { offset: 0, bytesMax: 10 })
@@ -65,11 +67,12 @@ export async function readSupportFile(
   path: string,
   part: { readonly offset: number; readonly bytesMax: number },
 ): Promise<FilePart & { readonly text: string }> {
-  const file = await resolveInside(rootOf(skill), path).catch((error: unknown) => {
+  await using file = await openFileInside(rootOf(skill), path).catch((error: unknown) => {
     if (error instanceof ToolFailure) throw error
     throw new ToolFailure('unreadable', `The folder of the skill ${skill.name} cannot be read any more. Continue without ${quoted(path)}.`)
   })
-  const read = await readFilePart(file, path, part)
+  if (isSecretPath(file.shown) || isSecretPath(file.real)) throw secretFile(path)
+  const read = await readFilePart(file, part)
   if (read.text !== null) return { ...read, text: read.text }
   throw new ToolFailure('binary_file', `${quoted(path)} of the skill ${skill.name} is a binary file (${read.bytes} bytes). Only text can be viewed.`)
 }

@@ -2,6 +2,7 @@
 // P1. The first rule that matches decides. Without one, the tool's own permission decides.
 // P2. A rule that cannot be evaluated denies.
 // P3. Rules see the whole subject. People see it with hidden characters made visible, and with a note if it is cut.
+import { visible } from '@beaver/core'
 import { thrownText } from './tool-failure.ts'
 import type { Tool } from './tool.ts'
 
@@ -26,6 +27,13 @@ export interface PermissionDecision {
   readonly rule: string | null
 }
 
+/** What the rules say about a subject of a tool, while a call of it runs. */
+export interface SubjectPermission {
+  readonly decision: Permission
+  /** Whether a rule with a pattern decided that is about more than everything. Such a rule allows what is protected by its name. */
+  readonly explicit: boolean
+}
+
 const shownCharsMax = 20_000
 
 /** @param args the arguments from `readCallArguments`, before the tool's schema reads them */
@@ -36,9 +44,23 @@ export function permissionOf(tool: Tool, args: unknown, rules: readonly Permissi
   } catch (error) {
     return { decision: 'deny', subject: '', rule: `It is not known what ${tool.name} would act on (${thrownText(error)}), so no rule can decide.` }
   }
-  const rule = rules.find((each) => matches(each.tool, tool.name) && (each.pattern === undefined || matches(each.pattern, subject)))
+  const rule = ruleFor(tool, subject, rules)
   if (rule === undefined) return { decision: tool.permission ?? 'allow', subject: shown(subject), rule: null }
   return { decision: rule.decision, subject: shown(subject), rule: `${rule.decision} ${rule.tool}${rule.pattern === undefined ? '' : ` ${rule.pattern}`}` }
+}
+
+/**
+ * Judges a subject that is known only while the call runs: where a link leads, for example.
+ *
+ * @param subject in the form of `tool.subject`
+ */
+export function permissionOnSubject(tool: Pick<Tool, 'name' | 'permission'>, subject: string, rules: readonly PermissionRule[]): SubjectPermission {
+  const rule = ruleFor(tool, subject, rules)
+  return { decision: rule?.decision ?? tool.permission ?? 'allow', explicit: /[^*]/.test(rule?.pattern ?? '') }
+}
+
+function ruleFor(tool: Pick<Tool, 'name'>, subject: string, rules: readonly PermissionRule[]): PermissionRule | undefined {
+  return rules.find((each) => matches(each.tool, tool.name) && (each.pattern === undefined || matches(each.pattern, subject)))
 }
 
 /** What a call acts on, in the form that rules match. Throws what the tool throws. */
@@ -66,9 +88,6 @@ export function matches(pattern: string, text: string): boolean {
 
 /** Shows control characters, and characters that change the writing direction, as escapes. */
 function shown(subject: string): string {
-  const visible = subject
-    .slice(0, shownCharsMax)
-    .toWellFormed()
-    .replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`)
-  return subject.length > shownCharsMax ? `${visible} … [cut: ${subject.length - shownCharsMax} more characters]` : visible
+  const text = visible(subject.slice(0, shownCharsMax).toWellFormed())
+  return subject.length > shownCharsMax ? `${text} … [cut: ${subject.length - shownCharsMax} more characters]` : text
 }

@@ -2,10 +2,13 @@
 // K1. A cell loads this entry with the module of its tool, for each call. So this entry imports nothing of the loop, the skills or the
 // providers.
 export { type FilePart, readFilePart } from '../files/file-part.ts'
+export { holdBelow, openBelow } from '../files/open-below.ts'
+export { openHeldEntry, openFileInside, openFolderInside, type OpenedFolder, partsOf, reach, type ReachedPlace } from '../files/open-inside.ts'
+export { foldedName, isSecretPath, secretFile } from '../files/secret-paths.ts'
 export { ignoredFolders, walk, type WalkedEntry } from '../files/walk.ts'
-export { isInside, pathFault, quoted, refusal, resolveInWorkspace, type WorkspacePath, workspaceRoot } from '../files/workspace-path.ts'
+export { quoted, refusal, workspaceRoot } from '../files/workspace-path.ts'
 export { inCell } from './cell/in-cell.ts'
-export { matches, permissionOf } from './permission.ts'
+export { matches, permissionOf, permissionOnSubject, type PermissionRule } from './permission.ts'
 export { childEnvironment } from './process/child-environment.ts'
 export { groupsSupported, startGroup } from './process/process-group.ts'
 export { packageRoot } from './sandbox/confinement.ts'

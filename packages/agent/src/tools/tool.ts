@@ -3,14 +3,14 @@
 // T2. A tool that throws has failed; the loop continues.
 // T3. A definition that no model could call is refused, by name, when it is made.
 import type { AcceptedFiles } from './accepted-files.ts'
-import type { MemoryAnswer, MemoryChange, SessionSearchHit, SessionSearchRequest, SharedStateResult, Sink } from '@beaver/core'
+import type { DataOf, MemoryAnswer, MemoryChange, SessionSearchHit, SessionSearchRequest, SharedStateResult, Sink } from '@beaver/core'
 import { z } from 'zod'
 import type { SharedStateAccess } from '../loop/loop-spec.ts'
 import type { Skill } from '../skills/skill.ts'
 import type { Effects, Reads } from '../taint/tool-kind.ts'
 import { definitionFault, schemaOf } from './definition-fault.ts'
 import type { ExternalCall, ExternalResult } from './external-tools.ts'
-import type { Permission } from './permission.ts'
+import type { Permission, SubjectPermission } from './permission.ts'
 import { resultText } from './result-text.ts'
 import { ToolInputError } from './tool-failure.ts'
 
@@ -47,9 +47,17 @@ export interface ToolContext {
   searchSessions(request: Omit<SessionSearchRequest, 'session'>): Promise<readonly SessionSearchHit[]>
   /** Calls a tool of the daemon's process. */
   callExternal(call: Omit<ExternalCall, 'callId'>, signal: AbortSignal): Promise<ExternalResult>
+  /** Judges another subject of the same tool by the rules of the configuration, for what is known only while the call runs. */
+  permission(subject: string): SubjectPermission
   /** Aborts at the call's deadline and when the run is cancelled. */
   readonly signal: AbortSignal
 }
+
+/** What a call would change, for the person who is asked about it. */
+export type CallPreview = NonNullable<DataOf<'approval_requested'>['preview']>
+
+/** What a preview may use. */
+export type PreviewContext = Pick<ToolContext, 'workspace' | 'permission' | 'signal'>
 
 /** A tool in the form that the executor uses. */
 export interface Tool {
@@ -71,6 +79,12 @@ export interface Tool {
   readonly permission?: Permission
   /** What a call acts on, for rules and people: a path, a URL, a command. Default: the arguments as JSON. */
   subject?(args: unknown): string | null
+  /**
+   * What a call would change. It must change nothing.
+   *
+   * @throws {ToolFailure} what the call itself would fail with: nobody is asked then
+   */
+  preview?(args: unknown, context: PreviewContext): Promise<CallPreview | null>
   /** Why `invoke` would refuse the arguments, so that nobody is asked about such a call. `null`: it would not. Absent: this is not known before. */
   inputFault?(args: unknown): string | null
   /** How long a call may take, in milliseconds. Default: the configured bound. */
@@ -124,6 +138,8 @@ export interface ToolDefinition<Input extends z.ZodType> {
   readonly permission?: Permission
   /** What a call acts on, for rules and people. Default: the arguments as JSON. */
   subject?(input: z.output<Input>): string | null
+  /** What a call would change, for the person who is asked. It must change nothing. Default: the person sees the subject only. */
+  preview?(input: z.output<Input>, context: PreviewContext): Promise<CallPreview | null>
   /** How long a call may take, in milliseconds. Default: `agent.tool_timeout_ms` of the configuration. */
   readonly timeoutMs?: number
   /** Returns the result, or a promise of it. A string is the result; any other value becomes JSON. */
@@ -169,6 +185,14 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
           subject(args: unknown) {
             const input = definition.input.safeParse(args)
             return input.success ? (definition.subject?.(input.data) ?? null) : null
+          },
+        }),
+    ...(definition.preview === undefined
+      ? {}
+      : {
+          async preview(args: unknown, context: PreviewContext) {
+            const input = definition.input.safeParse(args)
+            return input.success ? ((await definition.preview?.(input.data, context)) ?? null) : null
           },
         }),
     inputFault(args) {

@@ -12,8 +12,26 @@ export const askedCall = z
     node_id: textOrNull.describe('The node to which the run belongs. null: it belongs to no team.'),
     call_id: z.string().describe("The provider's id of the call."),
     tool: z.string().describe('The name of the tool.'),
-    subject: z.string().describe('What the call would act on, in the form that the patterns of permissions match. Beaver cuts it after 500 characters.'),
+    subject: z.string().describe('What the call would act on, in the form that the patterns of permissions match. Beaver cuts it after 2,000 characters.'),
     rule: textOrNull.describe('The permission rule that asks, or what the run has read, if the call asks because of it. null: the tool itself asks.'),
+    call_hash: textOrNull.describe(
+      'The SHA-256 of the canonical call: tool, arguments, and what the call would change. A decision names it. null: written by an older version.',
+    ),
+    preview: z
+      .object({
+        effect: z.string().describe('What the call would do: create, overwrite, append, unchanged, or why it would be refused.'),
+        path: z.string().describe('The path of the file after all links, relative to the workspace.'),
+        bytes: z.int().describe('The size of the content that the call writes.'),
+        sha256: z.string().describe('The SHA-256 of this content.'),
+        before: z
+          .object({ bytes: z.int().describe('Its size.'), sha256: z.string().describe('Its SHA-256.') })
+          .nullable()
+          .describe('The file that is there. null: there is none.'),
+        diff: z.string().describe('A unified diff against the file that is there.'),
+        diff_lines_left_out: z.int().describe('How many lines of the diff are left out. The event assistant_message_added has the whole content.'),
+      })
+      .nullable()
+      .describe('What the call would change. null: the tool cannot say it.'),
     arguments: textOrNull.describe('The arguments as the model wrote them. They may be cut. null: they were not recorded.'),
     state: z.string().describe('waiting, granted, denied or left. left: the run ended before anybody decided.'),
     requested_at: timeOrNull.describe('When Beaver asked. RFC 3339, UTC.'),

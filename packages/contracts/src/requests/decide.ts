@@ -14,6 +14,10 @@ export const decisionRequest = z.strictObject({
     .min(1)
     .max(callIdCharsMax)
     .describe('The id of the call, as in the event approval_requested. If several runs have a call with this id: <run_id>/<call_id>.'),
+  call_hash: z
+    .string()
+    .optional()
+    .describe('The hash of the call that was shown to the person. A decision about a call with another hash is refused. Absent: whatever waits under this id.'),
   approved: z.boolean().describe('true: the call goes on. false: the call is refused, and the model is told.'),
   reason: z.string().max(1_000).default('No reason was given.').describe('Why the call is refused, for the model.'),
   user_id: onBehalfOf,

@@ -61,6 +61,17 @@ const foundFile = z.object({
   bytes: count.nullable(),
 })
 
+/** What a call that asks would change. `diff` is a unified diff; `before` is what is there now. */
+const callPreview = z.object({
+  effect: z.string(),
+  path: z.string(),
+  bytes: count,
+  sha256: z.string(),
+  before: z.object({ bytes: count, sha256: z.string() }).nullable(),
+  diff: z.string(),
+  diff_lines_left_out: count,
+})
+
 const contextPart = z.object({
   part: z.enum(['base', 'session', 'execution', 'profile', 'memory', 'routing', 'skills', 'history', 'message', 'tools']),
   tokens_estimated: count,
@@ -208,6 +219,7 @@ export const eventData = {
   /**
    * The call waits for a person. `subject`: what the call would act on, in the form that permission patterns match.
    * `rule`: the rule that asks. `reason`: why the call asks because of what the run has read.
+   * `call_hash`: over the tool, its arguments and what the call would change. Absent: written by an older version.
    */
   approval_requested: z.object({
     call_id: z.string(),
@@ -215,9 +227,11 @@ export const eventData = {
     subject: z.string(),
     rule: z.string().nullable(),
     reason: z.string().optional(),
+    call_hash: z.string().optional(),
+    preview: callPreview.optional(),
   }),
-  approval_granted: z.object({ call_id: z.string(), by: z.string(), user_id: asker.user_id }),
-  approval_denied: z.object({ call_id: z.string(), by: z.string(), reason: z.string(), user_id: asker.user_id }),
+  approval_granted: z.object({ call_id: z.string(), by: z.string(), call_hash: z.string().optional(), user_id: asker.user_id }),
+  approval_denied: z.object({ call_id: z.string(), by: z.string(), call_hash: z.string().optional(), reason: z.string(), user_id: asker.user_id }),
   tool_call_started: z.object({ call_id: z.string(), tool_name: z.string(), idempotent: z.boolean() }),
   tool_result_recorded: z.object({
     call_id: z.string(),

@@ -23,6 +23,8 @@ export interface OpenCall extends ToolCall {
   readonly idempotent: boolean
   /** The state of the approval; `null` if none was requested. */
   readonly approval: 'requested' | 'granted' | 'denied' | null
+  /** The hash of what the person was shown. `null`: nobody was asked, or an older version asked. */
+  readonly callHash: string | null
   /** Who refused the call, and why. */
   readonly denial: { readonly by: string; readonly reason: string } | null
   /** The content of the result; `null` until it is recorded. */
@@ -187,7 +189,7 @@ export function evolveRun(run: RunState, event: DomainEvent, { taskseq }: Pick<E
     case 'tool_call_requested':
       return { ...run, status: 'acting', calls: [openCall(event.data.call)] }
     case 'approval_requested':
-      return withCall(run, event.data.call_id, { approval: 'requested' })
+      return withCall(run, event.data.call_id, { approval: 'requested', callHash: event.data.call_hash ?? null })
     case 'approval_granted':
       return withCall(run, event.data.call_id, { approval: 'granted' })
     case 'approval_denied':
@@ -216,7 +218,7 @@ function countTools(counts: RunState['suspectTools'], tools: readonly string[]):
   return tools.reduce((sum, tool) => ({ ...sum, [tool]: (sum[tool] ?? 0) + 1 }), counts)
 }
 
-const openCall = (call: ToolCall): OpenCall => ({ ...call, started: false, idempotent: false, approval: null, denial: null, result: null })
+const openCall = (call: ToolCall): OpenCall => ({ ...call, started: false, idempotent: false, approval: null, callHash: null, denial: null, result: null })
 
 function withCall(run: RunState, callId: string, change: Partial<OpenCall>): RunState {
   if (!run.calls.some((call) => call.id === callId)) return run

@@ -16,6 +16,8 @@ const files = {
   // Who asked, and for whom.
   'journal-2026-11-callers.ndjson': '62ca7224bab642360db6e094980e6c63aca40820eb70e33f222bca79fad639d1',
   'labels-2026-11.ndjson': 'c8e87ccac59474b6a15b9dbecb56d9854e2ebafcea8891e4cd4566ba0fdeb68b',
+  // What a person is shown about a call.
+  'journal-2026-11-shown.ndjson': '604bf65c8816e1dad597b396697a4089fb3ec9b998af3dd4e9dd49f8f28172f3',
 }
 
 type Line = { readonly blob: string; readonly text: string } | { readonly log: LogId; readonly entry: readonly WireRecord[] }
@@ -101,5 +103,6 @@ it('folds the tasks to the recorded states', async () => {
     ['task-labels-incomplete', 'incomplete', '', ''],
     ['task-labels-failed', 'failed', '', ''],
     ['task-labels-cancelled', 'cancelled', '', ''],
+    ['task-approvals-shown', 'completed', 'root completed', ''],
   ])
 })

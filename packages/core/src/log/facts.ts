@@ -67,7 +67,6 @@ export const taskFacts = {
       count,
     }),
 
-
   /** The actor of a task crashed. Its supervisor decides what happens next. */
   crashed: (logger: Logger, log: LogId, { daemon, error }: { daemon: string; error: unknown }): void =>
     logger.error('task_crashed', `The task's supervisor stopped with an error: ${messageOf(error)}`, { ...of(log), daemon, ...thrown(error) }),

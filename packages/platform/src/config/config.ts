@@ -5,7 +5,7 @@
 // C3. What a file that was only found asks for beyond safe settings counts if its folder is trusted, and not otherwise (docs/decisions/0044).
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { join, resolve } from 'node:path'
+import { delimiter, join, resolve } from 'node:path'
 import { BeaverError, type KnownSecret, logLevels, messageOf, type Problem, supervisors, waitMsDefault } from '@beaver/core'
 import { z } from 'zod'
 import { checkpoints } from './checkpoints.ts'
@@ -148,6 +148,11 @@ export const configFile = z.strictObject({
   sandbox: z.enum(['auto', 'required', 'off']).default('auto'),
   /** Folders and files that programs in the sandbox may read besides. */
   sandbox_readable: z.array(z.string().min(1)).default([]),
+  /**
+   * The folders in which, and below which, agents may work. Relative to the configuration file. Default: the folder of the daemon; and for an
+   * embedded NATS server, which serves only the user who started it, also the folders that this user owns.
+   */
+  workspace_roots: z.array(z.string().min(1, 'must not be empty')).max(100).optional(),
   /** The MCP servers whose tools agents get. The key is a name that begins the name of each of the server's tools. */
   mcp: z.record(z.string(), mcpServer).superRefine(namesOfServers).default({}),
   /** Folders with your own skills, relative to the configuration file. */
@@ -184,6 +189,8 @@ export interface Config extends z.output<typeof configFile> {
   readonly apiKeys: { readonly fallback: string | null; readonly auxiliary: string | null; readonly embeddings: string | null }
   /** The absolute path of the folder in which agents work if a task names none. */
   readonly workspace: string
+  /** Where agents may work. `owned`: also in folders that the user of the daemon owns. Paths are absolute. */
+  readonly workspaceRoots: { readonly roots: readonly string[]; readonly owned: boolean; readonly home: string }
   /** The file that was read, if there was one. */
   readonly file: string | null
   /** Whether the whole file counts. If it does not, the other fields have only what is safe. */
@@ -224,6 +231,14 @@ export const variables: readonly { name: string; path: readonly [string] | reado
   { name: 'BEAVER_LOG', path: ['log', 'level'] },
 ]
 
+/** In BEAVER_WORKSPACE_ROOTS: the folders that the user of the daemon owns. */
+const ownedFolders = '(owned)'
+
+/** The environment from which another process reads the same workspace roots. */
+export const workspaceRootsEnvironment = ({ workspaceRoots: { roots, owned } }: Pick<Config, 'workspaceRoots'>): Record<string, string> => ({
+  BEAVER_WORKSPACE_ROOTS: [...roots, ...(owned ? [ownedFolders] : [])].join(delimiter),
+})
+
 /**
  * Loads the configuration of this process. `beaver.config.json` is looked for in `cwd`. Relative paths in the file start at the file's folder,
  * other relative paths at `cwd`.
@@ -254,9 +269,9 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
     )
     throw new BeaverError('invalid_configuration', `The configuration is not valid:\n  ${lines.join('\n  ')}`, { problems })
   }
-  const paths = (key: 'skills' | 'tools' | 'workflows' | 'profiles' | 'sandbox_readable'): string[] => {
+  const paths = (key: 'skills' | 'tools' | 'workflows' | 'profiles' | 'sandbox_readable' | 'workspace_roots'): string[] => {
     const base = file === null || flags.set?.[key] !== undefined ? cwd : join(file, '..')
-    return parsed.data[key].map((path) => resolve(base, path))
+    return (parsed.data[key] ?? []).map((path) => resolve(base, path))
   }
   const homeNamed = flags.home ?? (env['BEAVER_HOME'] || undefined)
   const home = resolve(cwd, homeNamed ?? '.beaver')
@@ -281,6 +296,7 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
         ? {}
         : { folder: resolve(file === null || flags.set?.checkpoints?.folder !== undefined ? cwd : join(file, '..'), parsed.data.checkpoints.folder) }),
     },
+    workspaceRoots: { ...rootsOf(parsed.data, { env, cwd, named: paths('workspace_roots') }), home },
     skills: paths('skills'),
     tools: paths('tools'),
     workflows: paths('workflows'),
@@ -290,6 +306,19 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
     trust,
   }
   return { ...config, secrets: secretsOf(config, env) }
+}
+
+/** The folders below which a workspace may be, and whether every folder of the user counts. The environment comes before the configuration. */
+function rootsOf(
+  { workspace_roots, nats_url }: z.output<typeof configFile>,
+  { env, cwd, named }: { readonly env: Environment; readonly cwd: string; readonly named: readonly string[] },
+): { roots: readonly string[]; owned: boolean } {
+  const given = env['BEAVER_WORKSPACE_ROOTS'] || undefined
+  if (given !== undefined) {
+    const roots = given.split(delimiter)
+    return { roots: roots.flatMap((root) => (root === '' || root === ownedFolders ? [] : [resolve(cwd, root)])), owned: roots.includes(ownedFolders) }
+  }
+  return workspace_roots === undefined ? { roots: [cwd], owned: nats_url === undefined } : { roots: named, owned: false }
 }
 
 /** Whether a flag, a variable or the program gives a value for a key, so that the file's value is not used. Groups are merged, so they never do. */

@@ -4,10 +4,23 @@
 // S2. No secret that this process knows leaves it.
 // S3. A line is written before the call returns, so that it is there even if the process is killed next. Only the rest of a line that a full
 //     terminal or pipe does not take is written later.
-// S4. A text of more than `charactersMax` characters is cut. A line for people does not cut texts inside arrays and objects.
+// S4. Nothing in a line is obeyed by a terminal: hidden characters are escapes.
+// S5. A text of more than `charactersMax` characters is cut. A line for people does not cut texts inside arrays and objects.
 import { writeSync } from 'node:fs'
 import { styleText } from 'node:util'
-import { type Clock, hideSecrets, type JsonValue, type KnownSecret, type LogLevel, type Logger, loggerOver, type LogLine, systemClock } from '@beaver/core'
+import {
+  type Clock,
+  hideSecrets,
+  type JsonValue,
+  type KnownSecret,
+  type LogLevel,
+  type Logger,
+  loggerOver,
+  type LogLine,
+  safeJson,
+  systemClock,
+  visible,
+} from '@beaver/core'
 
 export interface StderrLoggerOptions {
   /** Default: `info`. */
@@ -33,7 +46,7 @@ export function stderrLogger(options: StderrLoggerOptions = {}): Logger {
 
 function jsonLine(time: string, { level, event, message, fields }: LogLine): string {
   const { time: _time, level: _level, event: _event, message: _message, ...rest } = fields
-  return JSON.stringify({ time, level, event, message, ...rest }, (_, value: unknown) => (typeof value === 'string' ? cut(value) : value))
+  return safeJson(JSON.stringify({ time, level, event, message, ...rest }, (_, value: unknown) => (typeof value === 'string' ? cut(value) : value)))
 }
 
 const paint = { debug: 'gray', info: 'cyan', warn: 'yellow', error: 'red' } as const
@@ -42,13 +55,13 @@ const paint = { debug: 'gray', info: 'cyan', warn: 'yellow', error: 'red' } as c
 function prettyLine(time: string, { level, event, message, fields }: LogLine): string {
   const told = Object.entries(fields).flatMap(([name, value]) => (value === undefined || name === 'stack' ? [] : [`${name}=${shown(value)}`]))
   const [head, tail] = [`${time.slice(11, 23)} `, `  ${[event, ...told].join(' ')}`]
-  const text = cut(message).replace(/\s+/g, ' ')
+  const text = visible(cut(message).replace(/\s+/g, ' '))
   return styled('gray', head) + styled(paint[level], level.padEnd(5)) + ` ${text}` + styled('gray', tail)
 }
 
 const shown = (value: JsonValue): string => {
   const text = typeof value === 'string' ? cut(value) : JSON.stringify(value)
-  return /^[\w.:/@+-]*$/.test(text) ? text : JSON.stringify(text)
+  return /^[\w.:/@+-]*$/.test(text) ? text : visible(JSON.stringify(text))
 }
 
 const styled = (format: 'gray' | 'cyan' | 'yellow' | 'red', text: string): string => styleText(format, text, { stream: process.stderr })

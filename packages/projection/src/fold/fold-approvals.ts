@@ -5,12 +5,14 @@ import type { HeldTask } from './batch.ts'
 import type { Place } from './fold.ts'
 import { runStatusOfCalls } from './fold-calls.ts'
 
-export function approvalRequested(task: HeldTask, at: Place, { call_id, subject, rule, reason }: DataOf<'approval_requested'>): void {
+export function approvalRequested(task: HeldTask, at: Place, { call_id, subject, rule, reason, call_hash, preview }: DataOf<'approval_requested'>): void {
   const call = task.openCall(at.runId, call_id)
   if (call === undefined) return
   call.approval = 'requested'
   call.approval_subject = subject
   call.approval_rule = rule ?? reason ?? null
+  call.approval_hash = call_hash ?? null
+  call.approval_preview = preview === undefined ? null : JSON.stringify(preview)
   call.approval_requested_at = at.time
   call.approval_requested_taskseq = at.taskseq
   runStatusOfCalls(task, at)

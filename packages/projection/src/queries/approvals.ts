@@ -14,6 +14,8 @@ type Call = Pick<
   | 'arguments'
   | 'approval_subject'
   | 'approval_rule'
+  | 'approval_hash'
+  | 'approval_preview'
   | 'approval_requested_at'
   | 'approval_by'
   | 'approval_reason'
@@ -29,7 +31,7 @@ export interface AskedRow extends Call, Pick<TaskRow, 'task_id' | 'session_id'> 
   readonly waits: number
 }
 
-const subjectCharsMax = 500
+const subjectCharsMax = 2_000
 const argumentsCharsShort = 300
 const textCharsMax = 300
 
@@ -79,6 +81,8 @@ export function callView(row: AskedRow, argumentsCharsMax: number): AskedCallAns
     tool: row.tool,
     subject: clip(row.approval_subject ?? '', subjectCharsMax),
     rule: row.approval_rule === null ? null : excerpt(row.approval_rule),
+    call_hash: row.approval_hash,
+    preview: row.approval_preview === null ? null : (JSON.parse(row.approval_preview) as AskedCallAnswer['preview']),
     arguments: row.arguments === null ? null : clip(row.arguments, argumentsCharsMax),
     state: row.waits === 1 ? 'waiting' : row.approval === 'requested' ? 'left' : row.approval,
     requested_at: row.approval_requested_at,

@@ -98,6 +98,9 @@ export interface CallRow {
   approval: string | null
   approval_subject: string | null
   approval_rule: string | null
+  approval_hash: string | null
+  /** JSON. */
+  approval_preview: string | null
   approval_requested_at: string | null
   approval_requested_taskseq: number | null
   approval_by: string | null
@@ -215,6 +218,8 @@ export const callColumns = [
   'approval',
   'approval_subject',
   'approval_rule',
+  'approval_hash',
+  'approval_preview',
   'approval_requested_at',
   'approval_requested_taskseq',
   'approval_by',
@@ -324,6 +329,8 @@ const emptyCall = {
   approval: null,
   approval_subject: null,
   approval_rule: null,
+  approval_hash: null,
+  approval_preview: null,
   approval_requested_at: null,
   approval_requested_taskseq: null,
   approval_by: null,

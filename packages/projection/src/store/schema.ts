@@ -5,7 +5,7 @@
 
 import { systemTables } from './system-tables.ts'
 
-export const schemaVersion = 7
+export const schemaVersion = 8
 
 /** The `application_id` of a Beaver read model ("BVRM"). A file of another program is never taken for a read model. */
 export const applicationId = 0x4256524d
@@ -205,6 +205,8 @@ create table tool_calls (
   approval text,
   approval_subject text,
   approval_rule text,
+  approval_hash text,
+  approval_preview text,
   approval_requested_at text,
   approval_requested_taskseq integer,
   approval_by text,

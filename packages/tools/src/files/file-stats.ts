@@ -2,10 +2,8 @@
 // F1. The figures equal those of `find <folder> -type f` and `LC_ALL=C.UTF-8 wc` (word-classes.ts names the version).
 // F2. Memory is bounded, whatever the files are.
 // F3. The same files give the same result, whatever their order on the disk.
-import { constants } from 'node:fs'
-import { open } from 'node:fs/promises'
 import { extname } from 'node:path'
-import { defineTool, ignoredFolders, resolveInWorkspace, walk } from '@beaver/agent/tool-kit'
+import { defineTool, ignoredFolders, openFolderInside, walk, type WalkedEntry, workspaceRoot } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
 import { type BoundedList, boundedList } from './bounded-list.ts'
 import { addFigures, type Figures, noFigures } from './figures.ts'
@@ -57,7 +55,7 @@ export const fileStats = defineTool({
   effects: 'reads',
   subject: ({ path }) => shownPath(path),
   async run({ path }, context): Promise<FileStats> {
-    const from = await resolveInWorkspace(context.workspace, path)
+    await using from = await openFolderInside(workspaceRoot(context.workspace), path)
     const totals = noFigures()
     const types = new Map<string, Figures>()
     const largest: LargeFile[] = []
@@ -75,7 +73,7 @@ export const fileStats = defineTool({
         else if (entry.kind === 'ignored_folder') ignored.add(entry.shown)
         else if (entry.kind === 'unreadable_folder') unreadable.add(entry.shown)
         if (entry.kind !== 'file') continue
-        const counted = await countFile(entry.path, chunk, context.signal)
+        const counted = await countFile(entry, chunk, context.signal)
         if (counted === null) unreadable.add(entry.shown)
         const { lines, words, bytes } = counted ?? noFigures()
         if (counted?.uncertain === true) uncertain++
@@ -119,10 +117,10 @@ function figuresOf(types: Map<string, Figures>, type: string): Figures {
   return fresh
 }
 
-async function countFile(path: Buffer, chunk: Buffer, signal: AbortSignal): Promise<TextCounter | null> {
+async function countFile(entry: WalkedEntry, chunk: Buffer, signal: AbortSignal): Promise<TextCounter | null> {
   const counter = new TextCounter()
   try {
-    await using file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0))
+    await using file = await entry.open()
     for (;;) {
       signal.throwIfAborted()
       const { bytesRead } = await file.read(chunk, 0, chunk.length, null)

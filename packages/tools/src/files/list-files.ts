@@ -1,6 +1,5 @@
 // list_files: lists what is in a folder, with sizes.
-import { lstat } from 'node:fs/promises'
-import { defineTool, ignoredFolders, resolveInWorkspace, walk, type WalkedEntry, type WorkspacePath } from '@beaver/agent/tool-kit'
+import { defineTool, ignoredFolders, type OpenedFolder, openFolderInside, walk, type WalkedEntry, workspaceRoot } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
 import { boundedList } from './bounded-list.ts'
 import { shownPath } from './new-path.ts'
@@ -40,7 +39,7 @@ export const listFiles = defineTool({
   effects: 'reads',
   subject: ({ path }) => shownPath(path),
   async run(input, context): Promise<FileList> {
-    const from = await resolveInWorkspace(context.workspace, input.path)
+    await using from = await openFolderInside(workspaceRoot(context.workspace), input.path)
     const ignored = boundedList(20)
     const unreadable = boundedList(20)
     const kept: WalkedEntry[] = []
@@ -63,12 +62,17 @@ export const listFiles = defineTool({
 })
 
 /** The name that a person would use for the folder. */
-export function folderName(folder: WorkspacePath): string {
-  return folder.absolute.split(/[/\\]/).findLast((part) => part !== '') ?? '/'
+export function folderName({ folder }: OpenedFolder): string {
+  return (
+    folder.path
+      .toString()
+      .split(/[/\\]/)
+      .findLast((part) => part !== '') ?? '/'
+  )
 }
 
 async function listed(entry: WalkedEntry): Promise<ListedEntry> {
   if (entry.kind !== 'file') return { path: entry.shown, kind: entry.kind as 'symlink' | 'folder' | 'other' }
-  const found = await lstat(entry.path).catch(() => null)
-  return { path: entry.shown, kind: 'file', ...(found === null ? {} : { bytes: found.size }) }
+  const bytes = await entry.bytes().catch(() => null)
+  return { path: entry.shown, kind: 'file', ...(bytes === null ? {} : { bytes }) }
 }

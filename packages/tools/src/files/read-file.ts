@@ -1,5 +1,18 @@
 // read_file: reads a part of one text file.
-import { defineTool, type FilePart, readFilePart, resolveInWorkspace } from '@beaver/agent/tool-kit'
+// R1. What the path leads to after all links is judged by the rules like the path itself.
+// R2. Files whose names say that they hold secrets, and files with a second name, are read only if a rule with a pattern allows the path.
+import {
+  defineTool,
+  type FilePart,
+  isSecretPath,
+  openFileInside,
+  quoted,
+  readFilePart,
+  secretFile,
+  type ToolContext,
+  ToolFailure,
+  workspaceRoot,
+} from '@beaver/agent/tool-kit'
 import { z } from 'zod'
 import { shownPath } from './new-path.ts'
 
@@ -21,8 +34,31 @@ export const readFile = defineTool({
   effects: 'reads',
   subject: ({ path }) => shownPath(path),
   async run({ path, offset, bytes_max }, context): Promise<FilePart> {
-    const file = await resolveInWorkspace(context.workspace, path)
+    const hardLinks = (real: string): boolean => isAllowed(context, shownPath(path)) || isAllowed(context, real)
+    await using file = await openFileInside(workspaceRoot(context.workspace), path, { hardLinks })
     context.signal.throwIfAborted()
-    return readFilePart(file, path, { offset, bytesMax: bytes_max })
+    checkReal(path, file, context)
+    return await readFilePart(file, { offset, bytesMax: bytes_max })
   },
 })
+
+type Judge = Pick<ToolContext, 'permission'>
+
+const isAllowed = ({ permission }: Judge, path: string): boolean => {
+  const { decision, explicit } = permission(path)
+  return explicit && decision !== 'deny'
+}
+
+/** @throws {ToolFailure} `permission_denied`, `secret_file` */
+function checkReal(path: string, { shown, real }: { readonly shown: string; readonly real: string }, context: Judge): void {
+  if (real !== shown) {
+    const [asked, led] = [context.permission(shown), context.permission(real)]
+    if (led.decision === 'deny' || (led.decision === 'ask' && asked.decision === 'allow'))
+      throw new ToolFailure(
+        'permission_denied',
+        `${quoted(path)} is a link to ${quoted(real)}, ${led.decision === 'deny' ? 'which a rule forbids' : 'for which a person is asked. Call with that path'}.`,
+      )
+  }
+  const secret = [shown, real].filter(isSecretPath)
+  if (secret.some((each) => !isAllowed(context, each))) throw secretFile(path)
+}

@@ -1,12 +1,15 @@
 // Recounts with the system's own `find` and `wc`.
 // Y1. `find` starts in the folder and gets `.`, so no name can be read as an option, and the folder's own name is never ignored.
+// Y2. wc gets the files open, not their names, so it counts what find found, even if another program puts a link in its place.
 import { type ChildProcess, spawn } from 'node:child_process'
+import type { FileHandle } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
-import { ignoredFolders, ToolFailure, type WorkspacePath } from '@beaver/agent/tool-kit'
+import { ignoredFolders, openBelow, type OpenedFolder, ToolFailure } from '@beaver/agent/tool-kit'
 import { type Figures, noFigures } from './figures.ts'
 
 const programMsMax = 120_000
 const problemsMax = 5
+const filesAtOnce = 256
 
 /** Whether the system has `find` and a `wc` that knows UTF-8. Checked once per process. */
 export async function systemCounts(signal: AbortSignal): Promise<boolean> {
@@ -28,38 +31,52 @@ async function ask(signal: AbortSignal): Promise<boolean> {
   return wc.ran && find.ran && words.trim() === '2'
 }
 
-export async function recountBySystem(folder: WorkspacePath, signal: AbortSignal): Promise<{ totals: Figures; problems: string[] }> {
+export async function recountBySystem(from: OpenedFolder, signal: AbortSignal): Promise<{ totals: Figures; problems: string[] }> {
   const totals = noFigures()
   const problems = new Set<string>()
-  const prune = [
-    '.',
-    '-type',
-    'd',
-    '(',
-    ...ignoredFolders.flatMap((name, i) => (i === 0 ? ['-name', name] : ['-o', '-name', name])),
-    ')',
-    '-prune',
-    '-o',
-    '-type',
-    'f',
-  ]
-  const options = { cwd: folder.absolute, signal }
-  // NULs are counted, because a name may contain line breaks.
-  const found = await run('find', [...prune, '-print0'], { ...options, nulCount: (count) => (totals.files += count) })
-  const counted = await run('find', [...prune, '-exec', 'wc', '-lwc', '{}', '+'], {
-    ...options,
-    line: (line) => {
-      // GNU wc quotes a name with a line break, so a line is a file. Names begin with `./`, so a bare `total` is a sum.
-      const [, lines, words, bytes, name] = /^\s*(\d+)\s+(\d+)\s+(\d+) (.*)$/s.exec(line) ?? []
-      if (lines === undefined || name === 'total') return
-      totals.lines += Number(lines)
-      totals.words += Number(words)
-      totals.bytes += Number(bytes)
-    },
-  })
-  for (const problem of [...found.complaints, ...counted.complaints]) problems.add(problem)
+  const add = (line: string): void => {
+    const [, lines, words, bytes, name] = /^\s*(\d+)\s+(\d+)\s+(\d+) (.*)$/s.exec(line) ?? []
+    if (lines === undefined || name === 'total') return
+    totals.lines += Number(lines)
+    totals.words += Number(words)
+    totals.bytes += Number(bytes)
+  }
+  const count = async (names: readonly Buffer[]): Promise<void> => {
+    const opened = await Promise.allSettled(names.map((name) => openBelow(from, name)))
+    const files = opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+    for (const [i, each] of opened.entries())
+      if (each.status === 'rejected')
+        problems.add(`${names[i]?.toString() ?? ''}: cannot be opened (${(each.reason as NodeJS.ErrnoException).code ?? 'unknown'})`)
+    try {
+      if (files.length === 0) return
+      const counted = await run('wc', ['-lwc', ...files.map((_, i) => `/dev/fd/${i + 3}`)], { cwd: '/', signal, line: add, files })
+      for (const problem of counted.complaints) problems.add(problem)
+    } finally {
+      for (const file of files) await file.close()
+    }
+  }
+  // The folder is held, so find starts in this folder, whatever is at its path by now.
+  const names: Buffer[] = []
+  const found = await run('find', findArguments, { cwd: from.folder.here.toString(), signal, name: (name) => names.push(name) })
+  for (const problem of found.complaints) problems.add(problem)
+  totals.files = names.length
+  for (let at = 0; at < names.length; at += filesAtOnce) await count(names.slice(at, at + filesAtOnce))
   return { totals, problems: [...problems].slice(0, problemsMax) }
 }
+
+const findArguments = [
+  '.',
+  '-type',
+  'd',
+  '(',
+  ...ignoredFolders.flatMap((name, i) => (i === 0 ? ['-name', name] : ['-o', '-name', name])),
+  ')',
+  '-prune',
+  '-o',
+  '-type',
+  'f',
+  '-print0',
+]
 
 interface RunOptions {
   readonly cwd: string
@@ -67,8 +84,10 @@ interface RunOptions {
   readonly stdin?: string
   /** Receives each line of the output. */
   readonly line?: (line: string) => void
-  /** Receives the number of NUL bytes in each part of the output. */
-  readonly nulCount?: (count: number) => void
+  /** Receives each name of an output in which names end with NUL, without the `./` that begins them. */
+  readonly name?: (name: Buffer) => void
+  /** Open files that the program gets, from descriptor 3 on. */
+  readonly files?: readonly FileHandle[]
 }
 
 /**
@@ -83,7 +102,7 @@ async function run(program: string, args: readonly string[], options: RunOptions
   const child = spawn(program, args, {
     cwd: options.cwd,
     env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' },
-    stdio: ['pipe', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe', ...(options.files ?? []).map(({ fd }) => fd)],
     detached: true,
   })
   const stop = (): void => killGroup(child)
@@ -94,15 +113,15 @@ async function run(program: string, args: readonly string[], options: RunOptions
       child.once('error', (error) => resolve({ code: null, error }))
       child.once('close', (code) => resolve({ code }))
     })
-    child.stdin.on('error', () => undefined)
-    child.stdin.end(options.stdin ?? '')
+    child.stdin?.on('error', () => undefined)
+    child.stdin?.end(options.stdin ?? '')
     const complaints: string[] = []
-    eachLine(child.stderr, (line) => {
+    eachLine(child.stderr as Readable, (line) => {
       if (complaints.length < problemsMax) complaints.push(line.slice(0, 300))
     })
-    const { nulCount, line } = options
-    if (nulCount !== undefined) child.stdout.on('data', (chunk: Buffer) => nulCount(nulsIn(chunk)))
-    else if (line !== undefined) eachLine(child.stdout, line)
+    const { name, line } = options
+    if (name !== undefined) eachName(child.stdout as Readable, name)
+    else if (line !== undefined) eachLine(child.stdout as Readable, line)
     const { code, error } = await ended
     signal.throwIfAborted()
     if (error?.code === 'ENOENT') return { ran: false, complaints }
@@ -137,8 +156,16 @@ function killGroup(child: ChildProcess): void {
   }
 }
 
-function nulsIn(chunk: Buffer): number {
-  let count = 0
-  for (let at = chunk.indexOf(0); at !== -1; at = chunk.indexOf(0, at + 1)) count++
-  return count
+/** Names are bytes, and may contain line breaks. */
+function eachName(output: Readable, take: (name: Buffer) => void): void {
+  let rest: Buffer = Buffer.alloc(0)
+  output.on('data', (chunk: Buffer) => {
+    const all = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
+    let from = 0
+    for (let at = all.indexOf(0); at !== -1; at = all.indexOf(0, from)) {
+      take(all.subarray(from + 2, at))
+      from = at + 1
+    }
+    rest = Buffer.from(all.subarray(from))
+  })
 }

@@ -2,7 +2,7 @@
 // C1. It shares no counting code with file_stats: it uses the system's own `find` and `wc`, or a second algorithm if they are missing.
 // C2. No shell runs, and the programs and their arguments are fixed.
 // C3. The programs are killed if the call is cancelled or too slow.
-import { defineTool, ignoredFolders, resolveInWorkspace } from '@beaver/agent/tool-kit'
+import { defineTool, ignoredFolders, openFolderInside, workspaceRoot } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
 import { type Figures, figureNames, figures } from './figures.ts'
 import { shownPath } from './new-path.ts'
@@ -41,7 +41,7 @@ export const recountFiles = defineTool({
   effects: 'reads',
   subject: ({ path }) => shownPath(path),
   async run({ path, expected }, context): Promise<Recount> {
-    const from = await resolveInWorkspace(context.workspace, path)
+    await using from = await openFolderInside(workspaceRoot(context.workspace), path)
     const bySystem = await systemCounts(context.signal)
     const { totals, problems } = bySystem ? await recountBySystem(from, context.signal) : await recountInProcess(from, context.signal)
     const differences = differencesOf(expected ?? {}, totals)
@@ -52,7 +52,7 @@ export const recountFiles = defineTool({
       agrees: expected === undefined || Object.keys(expected).length === 0 ? null : differences.length === 0,
       differences,
       problems,
-      command: checkCommand(from.absolute),
+      command: checkCommand(from.folder.path.toString()),
     }
   },
 })

@@ -1,8 +1,7 @@
 // Recounts if the system has no `find` and `wc`: it reads the folder depth first, and splits the decoded text with regular expressions. By design
 // it shares neither the walk nor the counting with file_stats.
-import { createReadStream } from 'node:fs'
-import { opendir } from 'node:fs/promises'
-import type { WorkspacePath } from '@beaver/agent/tool-kit'
+import { type FileHandle, opendir } from 'node:fs/promises'
+import { holdBelow, openBelow, type OpenedFolder } from '@beaver/agent/tool-kit'
 import { type Figures, noFigures } from './figures.ts'
 
 /** A piece is cut at its last line break. Only a line longer than this is cut elsewhere, and then a word may count twice. */
@@ -13,25 +12,29 @@ const word = /[^\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u202f\u205f\u2060\u3000]+/g
 const nothing = /[\p{Cc}\p{Cn}\p{Cs}\u2028\u2029\ufffd]/gu
 const blank = /[\t\n\v\f\r]/
 
-export async function recountInProcess(folder: WorkspacePath, signal: AbortSignal): Promise<{ totals: Figures; problems: string[] }> {
+export async function recountInProcess(from: OpenedFolder, signal: AbortSignal): Promise<{ totals: Figures; problems: string[] }> {
   const totals = noFigures()
   const problems: string[] = []
   const complain = (error: unknown): void => {
     signal.throwIfAborted()
     if (problems.length < problemsMax) problems.push((error as Error).message)
   }
-  const folders = [Buffer.from(folder.absolute)]
+  /** Relative to the folder. `null`: the folder itself. */
+  const folders: (Buffer | null)[] = [null]
   for (let at = folders.pop(); at !== undefined; at = folders.pop()) {
     signal.throwIfAborted()
     try {
+      await using held = at === null ? null : await holdBelow(from, at)
       // The names are read as bytes, which the types of opendir do not declare.
-      for await (const entry of await opendir(at, { encoding: 'buffer' as BufferEncoding })) {
+      for await (const entry of await opendir((held ?? from.folder).here.toString(), { encoding: 'buffer' as BufferEncoding })) {
         const name = entry.name as unknown as Buffer
-        const path = Buffer.concat([at, Buffer.from('/'), name])
+        const path = at === null ? name : Buffer.concat([at, Buffer.from('/'), name])
         if (entry.isDirectory() && !ignored.test(name.toString())) folders.push(path)
         if (!entry.isFile()) continue
         totals.files++
-        await recountFile(path, totals, signal).catch(complain)
+        await openBelow(from, path)
+          .then((handle) => recountFile(handle, totals, signal))
+          .catch(complain)
       }
     } catch (error) {
       complain(error)
@@ -40,9 +43,10 @@ export async function recountInProcess(folder: WorkspacePath, signal: AbortSigna
   return { totals, problems }
 }
 
-async function recountFile(path: Buffer, totals: Figures, signal: AbortSignal): Promise<void> {
+/** Closes the file. */
+async function recountFile(handle: FileHandle, totals: Figures, signal: AbortSignal): Promise<void> {
   let rest: Buffer = Buffer.alloc(0)
-  for await (const chunk of createReadStream(path, { signal, highWaterMark: 1024 * 1024 }) as AsyncIterable<Buffer>) {
+  for await (const chunk of handle.createReadStream({ signal, highWaterMark: 1024 * 1024 }) as AsyncIterable<Buffer>) {
     totals.bytes += chunk.length
     const all = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
     const cut = all.lastIndexOf(0x0a) + 1 || (all.length > pieceBytesMax ? all.length : 0)

@@ -1,12 +1,15 @@
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, link, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { permissionOf, ToolFailure } from '@beaver/agent/tool-kit'
+import { permissionOf, type Tool, type ToolContext, ToolFailure } from '@beaver/agent/tool-kit'
 import { toolContext } from '@beaver/testing'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest'
-import { writeFile as tool, type WrittenFile } from './write-file.ts'
+import { defaultBuiltinToolOptions } from '../options.ts'
+import { writeFile as writeFileWith, type WrittenFile } from './write-file.ts'
+
+const tool = writeFileWith(defaultBuiltinToolOptions.protected)
 
 let base: string
 let workspace: string
@@ -17,8 +20,9 @@ beforeEach(async () => {
 })
 afterEach(() => rm(base, { recursive: true }))
 
-const write = async (path: string, content: string, mode?: string): Promise<WrittenFile> =>
-  JSON.parse(await tool.invoke({ path, content, ...(mode === undefined ? {} : { mode }) }, toolContext({ workspace }))) as WrittenFile
+const toolHere = (): Tool => writeFileWith({ always: [join(workspace, 'data')], unlessAllowed: [join(workspace, 'flows')] })
+const write = async (path: string, content: string, mode?: string, context: Partial<ToolContext> = {}): Promise<WrittenFile> =>
+  JSON.parse(await toolHere().invoke({ path, content, ...(mode === undefined ? {} : { mode }) }, toolContext({ workspace, ...context }))) as WrittenFile
 const read = (path: string): Promise<string> => readFile(join(workspace, path), 'utf8')
 const refusal = async (path: string, content = 'x', mode?: string): Promise<string> => {
   const thrown: unknown = await write(path, content, mode).then(
@@ -118,6 +122,15 @@ describe('a place that is not written to', () => {
     ['.beaver/x', 'protected_path'],
     ['beaver.config.json', 'protected_path'],
     ['sub/Beaver.Config.json', 'protected_path'],
+    ['.g\u200cit/hooks/x', 'protected_path'],
+    ['.ｇｉｔ/hooks/x', 'protected_path'],
+    ['.git./hooks/x', 'protected_path'],
+    ['skills/new/SKILL.md', 'protected_path'],
+    ['Skills/x', 'protected_path'],
+    ['sub/SKILL.md', 'protected_path'],
+    ['sub/agent_profile.json', 'protected_path'],
+    ['data/nats/keys/client.nk', 'protected_path'],
+    ['flows/deploy.json', 'protected_path'],
     ['.', 'not_a_file'],
     ['new/', 'not_a_file'],
     ['folder', 'not_a_file'],
@@ -140,6 +153,22 @@ describe('a place that is not written to', () => {
       { numRuns: 150 },
     )
   })
+})
+
+it('writes skills, profiles and definitions only if a rule with a pattern allows the path, and the rest of Beaver never', async () => {
+  const permission = (): { decision: 'allow'; explicit: true } => ({ decision: 'allow', explicit: true })
+  for (const path of ['skills/new/SKILL.md', 'flows/deploy.json', 'sub/agent_profile.json'])
+    expect((await write(path, 'x', 'create', { permission })).outcome).toBe('created')
+  for (const path of ['data/x', '.git/config', '.beaver/x', 'beaver.config.json'])
+    await expect(write(path, 'x', 'create', { permission })).rejects.toMatchObject({ code: 'protected_path' })
+})
+
+it('never writes to a file with a second name: "append" refuses, "overwrite" makes a file of its own', async () => {
+  await writeFile(join(base, 'outside-file'), 'old')
+  await link(join(base, 'outside-file'), join(workspace, 'hard'))
+  expect(await refusal('hard', 'new', 'append')).toBe('hard_link')
+  expect((await write('hard', 'new', 'overwrite')).outcome).toBe('overwritten')
+  expect([await read('hard'), await readFile(join(base, 'outside-file'), 'utf8')]).toEqual(['new', 'old'])
 })
 
 describe('bounds', () => {

@@ -1,0 +1,64 @@
+// Says what a person is shown about a call that asks, and binds the decision to it.
+// S1. The hash is over the tool, the arguments and what the call would change. A decision about another call has another hash.
+// S2. Before an approved call begins, it is shown again. If the hash is another one, the call does not run: what it acts on changed.
+// S3. A call that its tool refuses already when it is shown fails at once, and nobody is asked.
+import { createHash } from 'node:crypto'
+import { canonicalJson, type JsonValue, type OpenCall, type ToolCall } from '@beaver/core'
+import { readCallArguments } from '../tools/call-arguments.ts'
+import { failedResult, type ToolResult } from '../tools/execute-tool.ts'
+import { permissionOnSubject } from '../tools/permission.ts'
+import { ToolFailure } from '../tools/tool-failure.ts'
+import type { CallPreview } from '../tools/tool.ts'
+import type { Authorisation } from './authorise.ts'
+import type { LoopWork } from './loop-work.ts'
+
+type Asked = Pick<ToolCall, 'name' | 'arguments'>
+
+/** The authorisation with what a person is shown, if it asks. */
+export async function showCall(work: LoopWork, call: Asked, given: Authorisation): Promise<Authorisation> {
+  if (given.kind !== 'ask') return given
+  const shown = await lookAt(work, call)
+  return 'refused' in shown ? { kind: 'refuse', result: shown.refused } : { ...given, ...shown }
+}
+
+/** The result of an approved call that would not do any more what the person was shown. `null`: it would. */
+export async function changedSinceShown(work: LoopWork, call: OpenCall): Promise<ToolResult | null> {
+  if (call.callHash === null) return null
+  const now = await lookAt(work, call)
+  if ('refused' in now) return now.refused
+  if (now.callHash === call.callHash) return null
+  return failedResult(
+    call.name,
+    'changed_since_approval',
+    `${call.name} was not called: what it acts on changed after a person had approved the call. Look at it again, and call again if the call is still right; the person is then asked about the new state.`,
+  )
+}
+
+type Shown = { readonly callHash: string; readonly preview: CallPreview | null } | { readonly refused: ToolResult }
+
+async function lookAt({ assembly, services, spec, signal }: LoopWork, call: Asked): Promise<Shown> {
+  const tool = assembly.tools.get(call.name)
+  const args = readCallArguments(call.name, call.arguments)
+  const value = args.ok ? args.value : { unreadable: call.arguments }
+  let preview: CallPreview | null = null
+  if (args.ok && tool?.preview !== undefined) {
+    try {
+      preview = await tool.preview(value, {
+        workspace: spec.workspace,
+        permission: (subject) => permissionOnSubject(tool, subject, services.permissions),
+        signal,
+      })
+    } catch (error) {
+      if (error instanceof ToolFailure) return { refused: failedResult(call.name, error.code, error.message) }
+    }
+  }
+  return { callHash: hashOf(call.name, value as JsonValue, preview), preview }
+}
+
+/** The diff is left out: it follows from the rest, and how it is cut is a matter of taste. */
+function hashOf(tool: string, args: JsonValue, preview: CallPreview | null): string {
+  const state = preview === null ? null : { effect: preview.effect, path: preview.path, sha256: preview.sha256, before: preview.before }
+  return createHash('sha256')
+    .update(canonicalJson({ tool, arguments: args, state } as JsonValue))
+    .digest('hex')
+}

@@ -1,0 +1,124 @@
+// Every command that prints what models, tools, callers or other tasks wrote: nothing that a terminal obeys comes out of it.
+// The texts stand in every field that somebody outside may choose. `--raw` is the way to have them unchanged.
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { until } from '@beaver/testing'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { compileCache } from './support/compile-cache.ts'
+import { say, use } from './support/fake-provider.ts'
+import { testServer, type TestServer } from './support/nats.ts'
+import { type ProjectorProcess, projectorProcess } from './support/projector.ts'
+import { only, type TestSystem, testSystem } from './support/system.ts'
+
+const hostile = (name: string): string =>
+  `${name} \u001b]52;c;cm0gLXJmIH4=\u0007 \u001b[2J\u001b[8mhid\u001b[0m \u009b31m \u009d0;t\u009c \u202Egnp.exe\u2066x\u200f \u001b]0;title\u0007 a\rb \u0008 \u007f ${name}`
+// oxlint-disable-next-line no-control-regex
+const obeyed = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
+
+let server: TestServer
+let system: TestSystem
+let projector: ProjectorProcess
+beforeAll(async () => {
+  server = await testServer()
+  system = await testSystem(server, { permissions: { rules: [{ tool: 'echo', decision: 'ask' }] } })
+  projector = await projectorProcess({ url: server.url, namespace: system.subjects.namespace })
+  await plant()
+}, 60_000)
+afterAll(async () => {
+  await projector[Symbol.asyncDispose]()
+  await system[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+})
+
+/** Two tasks: one has ended, one waits for a person. */
+async function plant(): Promise<void> {
+  system.provider.answerBy(({ text, results }) => {
+    if (text.includes('<instruction>')) return say(hostile('worker'))
+    if (results.length === 0 && text.includes('waits')) return use(['echo', { text: hostile('argument') }])
+    if (results.length === 0)
+      return use(
+        ['SequentialWorkflow', { task: hostile('team'), agents: [{ name: hostile('agent'), instruction: hostile('do') }] }],
+        [hostile('tool'), { text: 'x' }],
+      )
+    return say(hostile('answer'))
+  })
+  await system.daemon()
+  await mkdir(join(system.workspace, 'skills/odd'), { recursive: true })
+  await writeFile(join(system.workspace, 'skills/odd/SKILL.md'), `---\nname: odd\ndescription: ${JSON.stringify(hostile('skill'))}\n---\n${hostile('body')}\n`)
+  await writeFile(join(system.workspace, 'args.json'), JSON.stringify({ task: hostile('t'), agents: [{ name: hostile('n'), instruction: hostile('i') }] }))
+  const about = { source: hostile('source'), user_id: 'u', title: hostile('title') }
+  await system.client.submit({ task: hostile('ended'), task_id: 'ended', session_id: 'ses\u202Enois', ...about })
+  await system.client.submit({ task: hostile('waits'), task_id: 'waits', ...about })
+  await system.client.submit({ task: hostile('refused waits'), task_id: 'refused' })
+  for (const task of ['waits', 'refused']) await system.reached(task, 'it waits', (events) => only(events, 'approval_requested').length === 1)
+  await system.client.decide('refused', { callId: 'call_0', approved: false, reason: hostile('reason') })
+  for (const task of ['ended', 'refused']) await system.ended(task)
+  await until('the projector knows', async () => (await system.client.query('approvals')).calls.length === 1, { withinMs: 10_000 })
+}
+
+const entry = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url))
+
+function beaver(...args: readonly string[]): Promise<{ out: string; err: string }> {
+  const child = spawn(process.execPath, [entry, ...args], {
+    cwd: system.workspace,
+    env: { PATH: process.env['PATH'] ?? '', ...compileCache, NATS_URL: server.url, BEAVER_NAMESPACE: system.subjects.namespace },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const written = { out: '', err: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (written.out += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (written.err += text))
+  return new Promise((resolve) => child.once('close', () => resolve(written)))
+}
+
+it.for<[command: string, shows: string]>([
+  ['show ended --all', 'answer'],
+  ['show waits', 'argument'],
+  ['show refused', 'reason'],
+  ['timeline ended', 'agent'],
+  ['timeline refused', 'reason'],
+  ['events ended', 'ended'],
+  ['events waits', 'argument'],
+  ['watch ended', 'answer'],
+  ['watch refused --quiet', 'answer'],
+  ['tasks', 'title'],
+  ['search gnp.exe', 'gnp.exe'],
+  ['approve', 'argument'],
+  ['status', 'waits'],
+  ['skills show odd', 'body'],
+  ['skills list', 'odd'],
+  ['skills check skills/odd', 'odd'],
+  ['plan SequentialWorkflow -f args.json', 'n'],
+  ['plan SequentialWorkflow -f args.json --mermaid', 'n'],
+  ['tools list', 'read_file'],
+  ['check --no-projection', 'rule'],
+  ['export', 'ended'],
+  ['team', 'team'],
+])('beaver %s, also with --json, prints nothing that a terminal obeys', async ([command, shows]) => {
+  const words = command.split(' ')
+  for (const args of [words, [...words, '--json']]) {
+    const { out, err } = await beaver(...args)
+    if (args === words) expect(out + err).toContain(shows)
+    expect(out + err).not.toMatch(obeyed)
+  }
+})
+
+it('an error message about what somebody typed or wrote, and a whole run, print nothing that a terminal obeys', async () => {
+  for (const args of [
+    ['show', hostile('no task')],
+    ['cancel', hostile('no task'), '--reason', hostile('why'), '--json'],
+    ['approve', 'waits', hostile('no call')],
+    ['run', hostile('run'), '--no-input'],
+    ['submit', hostile('submit'), '--workspace', hostile('/no')],
+    [hostile('command')],
+  ]) {
+    const { out, err } = await beaver(...args)
+    expect(out + err).not.toBe('')
+    expect(out + err).not.toMatch(obeyed)
+  }
+})
+
+it('--raw gives a pipe the text as it is', async () => {
+  expect((await beaver('--raw', 'show', 'ended')).out).toContain(hostile('answer'))
+})
