@@ -75,7 +75,11 @@ describe('a call that waits', () => {
     const typed = /allow: \S*beaver (approve .*?) +refuse:/.exec(run.out())?.[1]
     expect(typed).toBe('approve task_a')
     await using approve = beaver(system, ...(typed ?? '').split(' '))
-    expect(await approve.ended).toMatchObject({ exit: 0, out: expect.stringMatching(/^Allowed: echo: .*careful.* \(task_a\)\n$/) as string, err: '' })
+    expect(await approve.ended).toMatchObject({
+      exit: 0,
+      out: expect.stringMatching(/^Allowed: echo: .*careful.* \(task_a\)\n {2}call hash: [0-9a-f]{64}\n$/) as string,
+      err: '',
+    })
     const ended = await run.ended
     expect(ended).toMatchObject({ exit: 0, out: expect.stringContaining('They said: {"text":"careful"}') as string })
     expect(ended.out).toContain('allowed echo (')

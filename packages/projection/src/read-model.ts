@@ -102,6 +102,8 @@ export interface ReadModelOptions {
   readonly replacedData?: ReplacedData
   /** The namespace of the journal, to which signatures are bound. Default: signatures are not judged. */
   readonly namespace?: string
+  /** The keys by which signatures are judged. Default: those that the applied messages announce. */
+  readonly ring?: KeyRing
 }
 
 /**
@@ -115,7 +117,8 @@ export interface ReadModelOptions {
 export function openReadModel(file: string, options: ReadModelOptions): ReadModel {
   const db = openDatabase(file)
   const sql = sqlOn(db)
-  const keys = options.namespace === undefined ? null : new StoredKeys(sql, options.namespace)
+  const { namespace, ring } = options
+  const keys = namespace === undefined ? null : new StoredKeys(sql, namespace, ring)
   let applying: Promise<unknown> | null = null
   let version = sql.one<{ data_version: number }>('pragma data_version').data_version
   const close = (): void => {

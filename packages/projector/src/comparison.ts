@@ -14,6 +14,8 @@ export interface ComparisonOf {
   readonly reader: JournalReader
   readonly replacements: Replacements
   readonly watch: JournalWatch
+  /** The name to which signatures are bound: the journal's stream. */
+  readonly namespace: string
 }
 
 /** Which task, if not the newest ones. */
@@ -71,13 +73,18 @@ export class Comparison {
   }
 
   #compare(keys: readonly number[]): Promise<TaskVerdict[]> {
-    const { model, reader, replacements } = this.#of
+    const { model, reader, replacements, namespace } = this.#of
     const readLog = async (log: LogId): Promise<readonly JournalMessage[]> => {
       const messages: JournalMessage[] = []
-      for await (const { revision, payload } of reader.entries(log)) messages.push({ sequence: revision, log, payload })
+      for await (const { revision, payload, signature } of reader.entries(log)) messages.push({ sequence: revision, log, payload, signature })
       return messages
     }
-    return verifyTasks(model.sql, keys, { readBlob: (sha256) => replacements.get(sha256), replacedData: (hash) => replacements.of(hash), readLog })
+    return verifyTasks(model.sql, keys, {
+      readBlob: (sha256) => replacements.get(sha256),
+      replacedData: (hash) => replacements.of(hash),
+      readLog,
+      signatures: { namespace, ring: model.keyRing() },
+    })
   }
 
   #told(verdicts: readonly TaskVerdict[], left: number): Verified {

@@ -81,7 +81,7 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
   const followed = followIntoModel(nc, into, { logger })
   following = followed
   followed.over.catch(() => {}) // `failed` reports it.
-  const comparison = new Comparison({ model, reader: await journalReader(nc, subjects), replacements, watch })
+  const comparison = new Comparison({ model, reader: await journalReader(nc, subjects), replacements, watch, namespace: subjects.stream })
   const around = (name: string, request: unknown): Promise<Partial<Around>> => aroundOf(name, request, { followed, checkpoints, comparison })
   const services = Object.keys(queryContracts).map((name) =>
     serve(nc, subjects.queries(name), async (request) => answer(model.sql, name, request, await around(name, request))),

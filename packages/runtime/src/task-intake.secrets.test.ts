@@ -2,7 +2,9 @@ import { submitRequest } from '@beaver/contracts'
 import { protectSecrets, silentLogger } from '@beaver/core'
 import { countingIds, memoryBlobStore, memoryJournal, virtualClock } from '@beaver/testing'
 import { findWorkflow } from '@beaver/workflows'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { type IntakePorts, submitTask } from './task-intake.ts'
 import { loadTask } from './load-task.ts'
@@ -11,6 +13,7 @@ import { workspaceFolders } from './workspace-folders.ts'
 const value = 'c4n4ry-of-the-int4ke'
 
 function intake() {
+  const workspace = mkdtempSync(join(tmpdir(), 'beaver-intake-'))
   const ports: IntakePorts = {
     journal: memoryJournal(),
     blobs: memoryBlobStore(),
@@ -18,7 +21,7 @@ function intake() {
     ids: countingIds(),
     source: '/beaver/daemons/d',
     tenant: 'local',
-    workspaceDefault: tmpdir(),
+    workspaceDefault: workspace,
     folders: workspaceFolders(virtualClock(), { roots: ['/'], owned: false, home: '/nowhere' }),
     skillNames: [],
     profileNames: [],

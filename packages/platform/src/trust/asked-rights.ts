@@ -130,6 +130,7 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
   skills: null,
   tools: (value) => listOf(value).map((module) => ({ kind: 'code', says: `runs the module ${text(module)}` })),
   workflows: null,
+  workspace_roots: (value) => [{ kind: 'permission', says: `lets agents work in ${listOf(value).map(text).join(', ')}` }],
   profiles: null,
   profile: null,
 }

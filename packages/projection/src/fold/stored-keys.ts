@@ -15,15 +15,18 @@ export class StoredKeys {
   readonly #sql: Sql
   readonly #namespace: string
   readonly #verifier = new SignatureVerifier()
+  readonly #given: KeyRing | null
   #ring: KeyRing | null = null
 
-  constructor(sql: Sql, namespace: string) {
+  /** @param given the keys of another read model of the same journal. Default: those of this one */
+  constructor(sql: Sql, namespace: string, given: KeyRing | null = null) {
     this.#sql = sql
     this.#namespace = namespace
+    this.#given = given
   }
 
   get ring(): KeyRing {
-    this.#ring ??= new KeyRing(this.#namespace, { events: this.#events(), faults: [] }, this.#verifier)
+    this.#ring ??= this.#given ?? new KeyRing(this.#namespace, { events: this.#events(), faults: [] }, this.#verifier)
     return this.#ring
   }
 
