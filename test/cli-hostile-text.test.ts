@@ -79,7 +79,7 @@ it.for<[command: string, shows: string]>([
   ['timeline ended', 'agent'],
   ['timeline refused', 'reason'],
   ['events ended', 'ended'],
-  ['events waits', 'argument'],
+  ['events waits', 'source'],
   ['watch ended', 'answer'],
   ['watch refused --quiet', 'answer'],
   ['tasks', 'title'],

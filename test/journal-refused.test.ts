@@ -52,10 +52,10 @@ async function running(): Promise<Running> {
   }
 }
 
-const submitted = ({ system }: Running, taskId: string): Promise<unknown> => system.client.run({ task: 'say done', workspace: '/', task_id: taskId })
+const submitted = ({ system }: Running, taskId: string): Promise<unknown> => system.client.run({ task: 'say done', task_id: taskId })
 const refused = ({ system }: Running): Promise<unknown> =>
   until('it refuses tasks', () =>
-    system.client.submit({ task: 'more', workspace: '/' }).then(
+    system.client.submit({ task: 'more' }).then(
       () => false as const,
       (error: { code?: string; message: string }) => (error.code === 'journal_changed' ? error.message : false),
     ),

@@ -317,7 +317,17 @@ describe('what a program brings', () => {
     kit.provider.answerBy(({ results }) => (results.length === 0 ? use(['letter', {}]) : say(results[0] ?? '')))
     const result = await service.processDirect('Send it.')
     expect(result.output_text).toContain(told)
-    expect(asked).toEqual([{ task_id: result.task_id, run_id: result.run_id, call_id: 'call_0', tool_name: 'letter', subject: '{}', rule: null }])
+    expect(asked).toEqual([
+      {
+        task_id: result.task_id,
+        run_id: result.run_id,
+        call_id: 'call_0',
+        tool_name: 'letter',
+        subject: '{}',
+        rule: null,
+        call_hash: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+      },
+    ])
     expect(seen).toEqual(sent)
   })
 
