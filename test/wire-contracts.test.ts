@@ -63,7 +63,7 @@ it('a daemon answers another daemon as the contract says', async () => {
   const sent = await call(system.nc, system.subjects.daemon(daemon), { command: 'ping' }, { timeoutMs: 5_000, whom: 'daemon' })
   expect(daemonContracts.ping.output.parse(sent)).toStrictEqual(sent)
   const log = { tenant: 'local', session_id: 'nobody', task_id: 'nobody' }
-  const lease = { command: 'lease', ...log, cause: 'woken', deliveries: 1, lease: `$JS.ACK.${system.subjects.stream}.daemons.1.1.1.1.0` }
+  const lease = { command: 'lease', ...log, cause: 'woken', deliveries: 1, lease: `$JS.ACK.${system.subjects.wakeStream}.daemons.1.1.1.1.0` }
   const handed = await call(system.nc, system.subjects.daemon(daemon), lease, { timeoutMs: 5_000, whom: 'daemon' })
   expect(daemonContracts.lease.output.parse(handed)).toStrictEqual(handed)
 })
