@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { EventType, RecordedEvent } from '@beaver/core'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
+import { compileCache } from './support/compile-cache.ts'
 import { only, told } from './support/system.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
@@ -54,6 +55,7 @@ function configOfAll(): Record<string, string[]> {
 
 const environment = (folder = '.beaver'): Record<string, string> => ({
   PATH: process.env['PATH'] ?? '',
+  ...compileCache,
   HOME: process.env['HOME'] ?? '',
   BEAVER_HOME: join(home, folder),
   // `beaver up` runs in a folder of this test's, with the configurations of all examples. The examples' own folders need no trust.

@@ -5,6 +5,7 @@ import { connectNats, presentDaemons } from '@beaver/nats'
 import { until } from '@beaver/testing'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { afterEach, describe, expect, it } from 'vitest'
+import { compileCache } from './support/compile-cache.ts'
 import { backUp, truncateStore } from './support/broken-store.ts'
 import type { DaemonProcess } from './support/daemon.ts'
 import { say } from './support/fake-provider.ts'
@@ -44,7 +45,7 @@ async function running(): Promise<Running> {
     beaver(...words) {
       const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...words], {
         cwd: system.workspace,
-        env: { PATH: process.env['PATH'] ?? '', NATS_URL: server.url, BEAVER_NAMESPACE: namespace, BEAVER_HOME: join(projector.home) },
+        env: { PATH: process.env['PATH'] ?? '', ...compileCache, NATS_URL: server.url, BEAVER_NAMESPACE: namespace, BEAVER_HOME: join(projector.home) },
         encoding: 'utf8',
       })
       return { code: status, text: stdout + stderr }
