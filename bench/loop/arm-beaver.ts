@@ -10,7 +10,7 @@ await serveArm(async (baseURL) => {
   return {
     pids,
     loop: async () => {
-      const { status, final_output } = await client.run({ task: 'Say hello with the tool.', workspace: '/' })
+      const { status, final_output } = await client.run({ task: 'Say hello with the tool.' })
       if (status !== 'completed' || final_output !== 'The tool said hello.') throw new Error(`the task ended ${status}: ${final_output}`)
     },
   }
