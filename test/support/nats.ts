@@ -27,6 +27,12 @@ export interface TestServer extends AsyncDisposable {
   down(act: () => Promise<void>, how?: 'stopped' | 'killed'): Promise<void>
 }
 
+/** The server replaces its files by renaming others. */
+function unlessGone(error: NodeJS.ErrnoException): Buffer {
+  if (error.code === 'ENOENT') return Buffer.alloc(0)
+  throw error
+}
+
 export async function testServer({ sync, ...given }: { sync?: 'always' | 'default'; dataDir?: string } = {}): Promise<TestServer> {
   const dataDir = given.dataDir ?? (await mkdtemp(join(tmpdir(), 'beaver-nats-')))
   const start = (port?: number): Promise<EmbeddedServer> =>
@@ -42,7 +48,7 @@ export async function testServer({ sync, ...given }: { sync?: 'always' | 'defaul
     dataDir,
     async stored() {
       const files = (await readdir(join(dataDir, 'jetstream'), { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile())
-      return Buffer.concat(await Promise.all(files.map((file) => readFile(join(file.parentPath, file.name)))))
+      return Buffer.concat(await Promise.all(files.map((file) => readFile(join(file.parentPath, file.name)).catch(unlessGone))))
     },
     async crash(pauseMs = 0) {
       process.kill(server.pid, 'SIGKILL')
