@@ -23,6 +23,8 @@ export interface BenchedBeaver {
   addDaemon(): Promise<ChildProcess>
   /** Starts a projector, which daemons ask for tasks that nobody drives; resolves when it is ready. */
   addProjector(): Promise<void>
+  /** The home of its processes. */
+  readonly home: string
   stop(): Promise<void>
 }
 
@@ -53,6 +55,7 @@ export async function startBeaver(
   return {
     client,
     url: server.url,
+    home: dataDir,
     pids: [server.pid, daemons[0]?.pid ?? 0],
     daemons,
     addDaemon,

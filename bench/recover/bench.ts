@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type BeaverClient, connectBeaver } from '@beaver/client'
 import { isTerminalTaskEvent, splitBatch } from '@beaver/core'
-import { connectNats, followJournal, subjectsOf } from '@beaver/nats'
+import { connectNats, followJournal, subjectsOf, embeddedLogin, type NatsLogin } from '@beaver/nats'
 import { benchEnvironment, startBeaver, startDaemon } from '../beaver.ts'
 import { startTeamProvider } from '../team-provider.ts'
 
@@ -65,14 +65,15 @@ async function takenOver(providerUrl: string): Promise<number[]> {
 }
 
 async function restarted(providerUrl: string): Promise<number[]> {
-  const home = mkdtempSync(join(tmpdir(), 'beaver-bench-up-'))
+  const folder = mkdtempSync(join(tmpdir(), 'beaver-bench-up-'))
+  const home = join(folder, '.beaver')
   const env = { ...benchEnvironment(providerUrl), BEAVER_HOME: home, BEAVER_TASKS_MAX: String(tasks * 2), NATS_URL: undefined }
   const cli = fileURLToPath(new URL('../../apps/cli/src/main.ts', import.meta.url))
-  const up = spawn(process.execPath, [cli, 'up'], { cwd: home, env: env as NodeJS.ProcessEnv, stdio: ['ignore', 'ignore', 'inherit'] })
+  const up = spawn(process.execPath, [cli, 'up'], { cwd: folder, env: env as NodeJS.ProcessEnv, stdio: ['ignore', 'ignore', 'inherit'] })
   try {
     const system = await systemOf(up, home)
-    const client = await connectBeaver({ url: system.nats_url, namespace: 'default', tenant: 'local' })
-    const flight = await fill(client, system.nats_url)
+    const client = await connectBeaver({ home })
+    const flight = await fill(client, system.nats_url, embeddedLogin(join(home, 'nats'), 'client'))
     const ms = await flight.afterKill(() => void process.kill(system.children['supervisor'] ?? 0, 'SIGKILL'))
     await client.close()
     return ms
@@ -82,7 +83,7 @@ async function restarted(providerUrl: string): Promise<number[]> {
       up.kill('SIGTERM')
       await gone
     }
-    rmSync(home, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true })
   }
 }
 
@@ -104,8 +105,8 @@ async function systemOf(up: ChildProcess, home: string): Promise<SystemFile> {
 }
 
 /** Tasks under way, and the journal followed. */
-async function fill(client: BeaverClient, url: string): Promise<{ afterKill(kill: () => void): Promise<number[]> }> {
-  const nc = await connectNats({ url, name: 'bench-recover' })
+async function fill(client: BeaverClient, url: string, login: NatsLogin = {}): Promise<{ afterKill(kill: () => void): Promise<number[]> }> {
+  const nc = await connectNats({ url, login, name: 'bench-recover' })
   const stop = new AbortController()
   const open = new Set<string>()
   const next = new Map<string, number>()
@@ -156,7 +157,7 @@ async function startUps(providerUrl: string): Promise<number[]> {
     const ms: number[] = []
     for (let i = 0; i < 6; i++) {
       const since = performance.now()
-      const daemon = await startDaemon({ ...benchEnvironment(providerUrl), NATS_URL: beaver.url, BEAVER_HOME: home })
+      const daemon = await startDaemon({ ...benchEnvironment(providerUrl), NATS_URL: beaver.url, BEAVER_HOME: home, BEAVER_KEYS: join(beaver.home, 'keys') })
       if (i > 0) ms.push(Math.round(performance.now() - since))
       const gone = once(daemon, 'exit')
       daemon.kill('SIGKILL')

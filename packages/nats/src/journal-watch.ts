@@ -151,7 +151,7 @@ export class JournalWatch {
     return this.findings
   }
 
-  /** `null`: write. Otherwise wait for it first. It rejects with `journal_changed` if nothing may be written. */
+  /** `null`: write. Otherwise wait for it first. It rejects with `journal_changed` or `stream_missing` if nothing may be written. */
   gate(): Promise<void> | null {
     return this.#isChecked && this.harm === null ? null : this.#admitted()
   }
@@ -212,7 +212,7 @@ export class JournalWatch {
   async #admitted(): Promise<void> {
     await this.untilChecked()
     const { harm } = this
-    if (harm !== null) throw new BeaverError('journal_changed', journalRefusal(harm))
+    if (harm !== null) throw new BeaverError(harm.kind === 'missing_stream' ? 'stream_missing' : 'journal_changed', journalRefusal(harm))
   }
 
   #check(): Promise<void> {

@@ -38,6 +38,8 @@ export interface Applied {
   /** How many messages were new. */
   readonly messages: number
   readonly events: number
+  /** How many of the events are no checkpoints, which are no news themselves. */
+  readonly news: number
   readonly findings: number
   /** The checkpoint after the batch. */
   readonly sequence: number
@@ -235,10 +237,12 @@ function inOrder<T extends { readonly sequence: number }>(messages: readonly T[]
 function store(sql: Sql, incoming: readonly IncomingMessage[], { system, to, stored, keys }: Required<Beside> & { readonly keys: StoredKeys | null }): Applied {
   let { sequence } = checkpointOf(sql)
   const batch = new Batch(sql)
-  const counts = { messages: 0, events: 0, findings: 0 }
+  const counts = { messages: 0, events: 0, news: 0, findings: 0 }
   for (const message of system) {
     counts.messages++
-    counts.events += storeSystemMessage(sql, message)
+    const events = storeSystemMessage(sql, message)
+    counts.events += events
+    if (message.name !== 'checkpoints') counts.news += events
   }
   if (system.some(({ name }) => name === 'keys')) keys?.forget()
   for (const message of incoming) {
@@ -262,6 +266,7 @@ function store(sql: Sql, incoming: readonly IncomingMessage[], { system, to, sto
     for (const record of message.records) {
       counts.findings += storeRecord(sql, task, { sequence, log, isTrusted: typeof trust !== 'object' }, record)
       counts.events++
+      counts.news++
     }
   }
   batch.save()

@@ -28,7 +28,7 @@ export class CheckpointMaker {
   readonly #stopping = new AbortController()
   /** Ends the present wait. */
   #due = new AbortController()
-  #events = 0
+  #news = 0
   #caughtUp = false
   #faults: Anchoring['faults'] = []
 
@@ -52,12 +52,12 @@ export class CheckpointMaker {
   }
 
   /** The model has applied a batch. */
-  applied({ events, caughtUp }: { readonly events: number; readonly caughtUp: boolean }): void {
+  applied({ news, caughtUp }: { readonly news: number; readonly caughtUp: boolean }): void {
     const first = caughtUp && !this.#caughtUp
-    this.#events += events
+    this.#news += news
     this.#caughtUp = caughtUp
     if (first) this.#compareKept()
-    if (caughtUp && this.#events >= this.#of.everyEvents) this.#due.abort()
+    if (caughtUp && this.#news >= this.#of.everyEvents) this.#due.abort()
   }
 
   /** Makes checkpoints until `stop`. */
@@ -84,7 +84,7 @@ export class CheckpointMaker {
     if (this.#compareKept()) return
     const next = nextCheckpoint(model.sql)
     if (!next.isNews) return
-    this.#events = 0
+    this.#news = 0
     const made = { note: this.notes.sign(checkpointText(next)), time: new Date(this.#clock.now()).toISOString() }
     keepNote(file, made.time, made.note)
     await this.#targets.write(made, this.#stopping.signal)

@@ -35,8 +35,8 @@ export interface FollowedBy {
   readonly watch: JournalWatch
   /** Reads what the log of the nats-server has new. Empty if the server's log is not here. */
   readonly serverLog: () => string
-  /** Called after each batch. */
-  applied(batch: { readonly events: number; readonly caughtUp: boolean }): void
+  /** Called after each batch, with the number of its events that are no checkpoints. */
+  applied(batch: { readonly news: number; readonly caughtUp: boolean }): void
   readonly signal: AbortSignal
   /** What is read in place of redacted texts. Default: nothing was redacted. */
   readonly replacements?: Replacements
@@ -136,9 +136,9 @@ class Follower {
       this.#refuseAnother()
       const messages =
         strays.length === 0 ? entries : [...entries, ...strays.map((stray) => ({ ...stray, log: null }))].toSorted((x, y) => x.sequence - y.sequence)
-      let events = 0
+      let news = 0
       if (to > this.#applied) {
-        ;({ sequence: this.#applied, events } = await model.apply(messages, { system, stored, to }))
+        ;({ sequence: this.#applied, news } = await model.apply(messages, { system, stored, to }))
         this.#movedAtMs = this.#clock.now()
         const newest = stored.at(-1)
         if (newest !== undefined) watch.acknowledged(newest)
@@ -148,7 +148,7 @@ class Follower {
         this.#caughtUpAtMs = this.#clock.now()
         void this.#indexWhenIdle()
       }
-      this.#into.applied({ events, caughtUp })
+      this.#into.applied({ news, caughtUp })
       this.#goesOn()
     }
     if (!signal.aborted) throw new BeaverError('unreachable', 'The connection to NATS is closed.')

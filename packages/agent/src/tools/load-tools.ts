@@ -21,7 +21,8 @@ export interface LoadedTools {
 /**
  * Returns `builtin` and then the tools of the modules. The tools of a module are its exports by name, including lists of tools.
  *
- * @param accepted the content of the modules and of their files that was accepted. Default: any.
+ * @param options the sandbox of tools that ask for a process, and the content of the modules and of their files that was accepted. Default: no
+ *   sandbox, and any content
  * @example
  * const { tools, diagnostics } = await loadTools([], ['./tools.ts'])
  * tools.map(({ name }) => name) // => ['days_between']
