@@ -97,6 +97,7 @@ export {
   type Journal,
   revisionAfter,
   type SessionTail,
+  type SignedEntry,
 } from './journal/journal.ts'
 export {
   type Exchange,

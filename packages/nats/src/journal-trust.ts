@@ -2,7 +2,7 @@
 // T1. A key event that was published is read before the next signature is judged, and a ring is never older than `ageMsMax` when a signature is judged.
 // T2. A signature by a key that the ring does not know is judged again by a ring that was just read.
 // T3. If the journal gets another operator, nothing is judged any more: every question fails with `operator_changed`.
-import { type Clock, type Entry, type KeyRing, type LogId, readKeyRing, steadyClock, type SystemLog, type SystemLogName } from '@beaver/core'
+import { type Clock, type KeyRing, type LogId, readKeyRing, type SignedEntry, steadyClock, type SystemLog, type SystemLogName } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 import type { Subjects } from './subjects.ts'
 
@@ -10,7 +10,7 @@ export interface JournalTrust {
   /** The ring as it is now. @throws {BeaverError} `unreachable`, `operator_changed` */
   ring(): Promise<KeyRing>
   /** Why the signature of an entry does not count; `null` if it counts. @throws as `ring` */
-  faultOf(log: LogId | SystemLogName, entry: Pick<Entry, 'payload' | 'signature' | 'revision'>): Promise<string | null>
+  faultOf(log: LogId | SystemLogName, entry: SignedEntry): Promise<string | null>
   /** Calls `told` with each new ring. */
   onChange(told: (ring: KeyRing) => void): void
   close(): void
@@ -59,7 +59,7 @@ class FollowedRing implements JournalTrust {
     return isFresh ? Promise.resolve(this.#ring) : this.#read()
   }
 
-  async faultOf(log: LogId | SystemLogName, entry: Pick<Entry, 'payload' | 'signature' | 'revision'>): Promise<string | null> {
+  async faultOf(log: LogId | SystemLogName, entry: SignedEntry): Promise<string | null> {
     const ring = await this.ring()
     const fault = ring.faultOf(log, entry)
     return fault !== null && ring.lacks(entry) ? (await this.#read()).faultOf(log, entry) : fault

@@ -1,14 +1,22 @@
 // Whose signatures count: the keys of a journal, with in-memory homes.
 import {
   type BeaverError,
+  draft,
+  emptyHead,
   type Entry,
+  event,
   joinJournal,
   type KeyPorts,
+  type KeyRing,
   type KeyStore,
   leafContent,
   type LogId,
+  LogReader,
   readKeyRing,
   revokeKey,
+  type RunId,
+  seal,
+  type SignedEntry,
   type SigningKey,
   signTree,
   type SystemLog,
@@ -24,9 +32,8 @@ beforeEach(() => void (log = memorySystemLog()))
 const portsOf = (keys: KeyStore, namespace = 'default'): KeyPorts => ({ log, keys, namespace, now: () => ++clock, name: 'here' })
 const task: LogId = { tenant: 'local', session: 's', task: 't' } as LogId
 const recordHash = 'a'.repeat(64)
-const payload = Buffer.from(`[{"data":{},"epoch":1,"hash":"${recordHash}","id":"x"}]`)
 const signedBy = (key: SigningKey, journal: string, of: LogId = task): string => signTree(key, journal, [leafContent(of, recordHash)])[0] as string
-const entry = (signature: string | undefined, revision = 1_000): Entry => ({ revision, payload, timeMs: 0, signature })
+const entry = (signature: string | undefined, revision = 1_000): SignedEntry => ({ revision, lastHash: recordHash, signature })
 const codeOf = (error: unknown): string => (error as BeaverError).code
 
 describe('joining a journal', () => {
@@ -121,17 +128,35 @@ describe('the signature of an entry', () => {
     const keys = memoryKeys()
     const { key, ring } = await joinJournal('daemon', portsOf(keys))
     const moved = { ...task, task: 'other' } as LogId
-    // A record with another hash, and the signed hash in a member of its own, behind its hash.
-    const hidden = payload.toString().replace(recordHash, 'b'.repeat(64)).replace('"id":"x"', `"id":"x","zzz":{"hash":"${recordHash}"}`)
-    expect(ring.faultOf(task, { ...entry(signedBy(key, ring.journal)), payload: Buffer.from(hidden) })).toContain('is not one of this content')
     expect(ring.faultOf(moved, entry(signedBy(key, ring.journal)))).toContain('is not one of this content at this place')
-    expect(
-      ring.faultOf(task, { ...entry(signedBy(key, ring.journal)), payload: Buffer.from(payload.toString().replace(recordHash, 'b'.repeat(64))) }),
-    ).not.toBeNull()
+    expect(ring.faultOf(task, { ...entry(signedBy(key, ring.journal)), lastHash: 'b'.repeat(64) })).toContain('is not one of this content')
+    expect(ring.faultOf(task, { ...entry(signedBy(key, ring.journal)), lastHash: null })).toContain('is not one of this content')
     expect(ring.faultOf(task, entry(signedBy(key, 'other/x')))).not.toBeNull()
     log = memorySystemLog()
     const again = await joinJournal('daemon', portsOf(keys))
     expect(again.ring.faultOf(task, entry(signedBy(key, ring.journal)))).toContain('is not one of this content')
+  })
+})
+
+describe('a log that is read with a judge', () => {
+  const sealed = (message: string) => {
+    const source = { epoch: 1, source: '/beaver/daemons/here', subject: task.task, time: '2026-05-04T08:00:00.000Z' }
+    const { record, head } = seal(emptyHead, draft(event('user_message_added', { content: message }, 'r1' as RunId)), source)
+    return { text: record.text, hash: head.hash }
+  }
+  const read = async (text: string, signature: string, ring: KeyRing) => {
+    const judge = { signatureFault: async (log: LogId, signed: SignedEntry) => ring.faultOf(log, signed) }
+    const reader = new LogReader(task, { get: () => Promise.reject(new Error('it has no blobs')) }, { judge })
+    return await reader.read({ payload: Buffer.from(`[${text}]`), revision: 1_000, signature })
+  }
+
+  it('gives what was signed, and refuses a record that carries the signed hash in a member of its own', async () => {
+    const { key, ring } = await joinJournal('daemon', portsOf(memoryKeys()))
+    const [honest, forged] = [sealed('an honest message'), sealed('a forged message')]
+    const [signature] = signTree(key, ring.journal, [leafContent(task, honest.hash)]) as [string]
+    expect(await read(honest.text, signature, ring)).toMatchObject([{ data: { content: 'an honest message' } }])
+    const hidden = `${forged.text.slice(0, -1)},"zzz":{"hash":"${honest.hash}"}}`
+    await expect(read(hidden, signature, ring)).rejects.toMatchObject({ code: 'untrusted_record' })
   })
 })
 

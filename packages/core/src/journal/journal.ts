@@ -18,6 +18,12 @@ export interface Entry {
   readonly signature?: string | undefined
 }
 
+/** An entry as a judge of signatures sees it. */
+export interface SignedEntry extends Pick<Entry, 'revision' | 'signature'> {
+  /** The hash of the entry's last record, as its reader parsed it; `null` if the entry has no record. */
+  readonly lastHash: string | null
+}
+
 /** A write to a log that exists. */
 export interface Append {
   readonly log: LogId
@@ -100,7 +106,7 @@ export interface Journal {
    *
    * @throws {BeaverError} `unreachable` if the keys cannot be read
    */
-  signatureFault(log: LogId, entry: Entry): Promise<string | null>
+  signatureFault(log: LogId, entry: SignedEntry): Promise<string | null>
   /** The time by the journal's clock, as far as this process knows it, in milliseconds since 1970. */
   now(): number
   /** The largest payload of one entry, in bytes. It may change while the process runs. */

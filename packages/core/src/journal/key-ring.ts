@@ -8,8 +8,8 @@
 import type { KeyObject } from 'node:crypto'
 import type { KeyRole, SystemLogName } from '../events/system-catalog.ts'
 import type { LogId } from '../ids.ts'
-import type { Entry } from './journal.ts'
-import { leafContent, readLastHash, readSignature, SignatureVerifier, verifyingKey } from './signature.ts'
+import type { SignedEntry } from './journal.ts'
+import { leafContent, readSignature, SignatureVerifier, verifyingKey } from './signature.ts'
 import type { ReadSystemLog, RecordedSystemEvent } from './system-record.ts'
 
 /** A key of the ring. Positions are those of the journal stream; `null`: this did not happen. */
@@ -48,7 +48,7 @@ const roleOfLog: Readonly<Record<SystemLogName, KeyRole>> = { keys: 'operator', 
  *
  * @example
  * const { ring } = await joinJournal('daemon', keyPorts)
- * ring.faultOf('redactions', { payload: new Uint8Array(), signature: undefined, revision: 9 }) // => 'it is not signed'
+ * ring.faultOf('redactions', { lastHash: null, signature: undefined, revision: 9 }) // => 'it is not signed'
  */
 export class KeyRing {
   readonly #namespace: string
@@ -105,23 +105,14 @@ export class KeyRing {
   }
 
   /** Whether a signature names a key that is not in this ring, so that a newer ring may know it. */
-  lacks({ signature }: Pick<Entry, 'signature'>): boolean {
+  lacks({ signature }: Pick<SignedEntry, 'signature'>): boolean {
     const read = signature === undefined ? null : readSignature(signature)
     return read !== null && this.find(read.keyId)?.trustedFrom === undefined
   }
 
   /** Why the signature of an entry does not count, in words; `null` if it counts. */
-  faultOf(log: LogId | SystemLogName, entry: Pick<Entry, 'payload' | 'signature' | 'revision'>): string | null {
+  faultOf(log: LogId | SystemLogName, { lastHash, signature, revision }: SignedEntry): string | null {
     const role = typeof log === 'string' ? roleOfLog[log] : 'daemon'
-    return this.#faultOf(log, readLastHash(entry.payload), entry, role)
-  }
-
-  #faultOf(
-    log: LogId | SystemLogName,
-    recordHash: string | null,
-    { signature, revision }: Pick<Entry, 'signature' | 'revision'>,
-    role: KeyRole,
-  ): string | null {
     if (signature === undefined) return 'it is not signed'
     const read = readSignature(signature)
     if (read === null) return 'its signature cannot be read'
@@ -132,7 +123,7 @@ export class KeyRing {
     const { known, key } = found
     if (known.revokedFrom !== null && known.revokedFrom <= revision) return `it is signed by the key ${known.id}, which the operator revoked before`
     if (known.role !== role) return `it is signed by the key ${known.id}, which is a key of the role ${known.role}, not ${role}`
-    if (recordHash === null || !this.#verifier.verifies(key, log === 'keys' ? this.#namespace : this.#journal, leafContent(log, recordHash), read))
+    if (lastHash === null || !this.#verifier.verifies(key, log === 'keys' ? this.#namespace : this.#journal, leafContent(log, lastHash), read))
       return `its signature by the key ${known.id} is not one of this content at this place`
     return null
   }
@@ -143,9 +134,9 @@ export class KeyRing {
       case 'key_announced':
         return this.#announced(event, event.data)
       case 'key_trusted':
-        return this.#faultOf('keys', event.hash, event, 'operator') ?? this.#trusted(event, event.data)
+        return this.faultOf('keys', { ...event, lastHash: event.hash }) ?? this.#trusted(event, event.data)
       case 'key_revoked':
-        return this.#faultOf('keys', event.hash, event, 'operator') ?? this.#revoked(event, event.data)
+        return this.faultOf('keys', { ...event, lastHash: event.hash }) ?? this.#revoked(event, event.data)
       default:
         return 'it is no event of this log'
     }

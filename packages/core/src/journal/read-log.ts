@@ -183,7 +183,8 @@ export class LogReader {
       this.#foreign++
       return
     }
-    const unsigned = (await this.#judge?.signatureFault(this.#log, { revision: 0, timeMs: 0, ...entry })) ?? null
+    const signed = { revision: entry.revision ?? 0, signature: entry.signature, lastHash: records.at(-1)?.hash ?? null }
+    const unsigned = (await this.#judge?.signatureFault(this.#log, signed)) ?? null
     this.#refuse(unsigned === null ? null : { kind: 'signature', message: `the entry with event ${records[0]?.taskseq ?? 0} is not trusted: ${unsigned}` })
     for (const record of records) {
       this.#refuse(placeFault(this.#log, this.#head, record))

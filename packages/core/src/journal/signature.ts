@@ -8,7 +8,8 @@
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto'
 import { type LogId, logKey } from '../ids.ts'
 import type { SystemLogName } from '../events/system-catalog.ts'
-import { leafHash, rootOf, treeOf } from './merkle.ts'
+import { rootOf, treeOf } from '../tree/commit-tree.ts'
+import { leafHash } from '../tree/tree-hash.ts'
 
 /** The log of a leaf. */
 export type SignedLog = LogId | SystemLogName
@@ -75,8 +76,8 @@ export function verifyingKey(id: string, publicKey: string): KeyObject | null {
 
 const version = 'v1'
 /** The text that is signed. */
-const statement = (journal: string, size: number, root: Buffer): Buffer =>
-  Buffer.from(`beaver-signature/${version}\n${journal}\n${size}\n${root.toString('hex')}\n`)
+const statement = (journal: string, size: number, root: Uint8Array): Buffer =>
+  Buffer.from(`beaver-signature/${version}\n${journal}\n${size}\n${Buffer.from(root).toString('hex')}\n`)
 
 /**
  * The signatures of the messages of one commit, in order.
@@ -87,13 +88,13 @@ const statement = (journal: string, size: number, root: Buffer): Buffer =>
  * signTree(signingKey, 'default/ab', [leafContent(log, 'cd'), leafContent(log, 'ef')]).length // => 2
  */
 export function signTree(key: SigningKey, journal: string, leaves: readonly string[]): string[] {
-  const { root, paths } = treeOf(leaves.map((leaf) => leafHash(Buffer.from(leaf))))
+  const { root, paths } = treeOf(leaves.map((leaf) => leafHash(leaf)))
   const signed = sign(null, statement(journal, leaves.length, root), key.privateKey).toString('base64url')
   return paths.map((path, index) => [version, key.id, index, leaves.length, signed, hashesOf(path)].join(' '))
 }
 
 /** It is never empty, because a header loses the spaces at its end. */
-const hashesOf = (path: readonly Buffer[]): string => (path.length === 0 ? '-' : Buffer.concat(path).toString('base64url'))
+const hashesOf = (path: readonly Uint8Array[]): string => (path.length === 0 ? '-' : Buffer.concat(path).toString('base64url'))
 
 /** A signature as it was read from a message. */
 export interface ReadSignature {
@@ -101,7 +102,7 @@ export interface ReadSignature {
   readonly index: number
   readonly size: number
   readonly signed: Buffer
-  readonly path: readonly Buffer[]
+  readonly path: readonly Uint8Array[]
 }
 
 const form = /^v1 ([0-9a-f]{32}) (0|[1-9]\d{0,5}) ([1-9]\d{0,5}) ([A-Za-z0-9_-]{86}) (-|[A-Za-z0-9_-]{43,1400})$/
@@ -132,7 +133,7 @@ export class SignatureVerifier {
 
   /** Whether the key made the signature for this leaf in this journal. */
   verifies(key: KeyObject, journal: string, leaf: string, { keyId, index, size, signed, path }: ReadSignature): boolean {
-    const root = rootOf(leafHash(Buffer.from(leaf)), { index, size }, path)
+    const root = rootOf(leafHash(leaf), { index, size }, path)
     if (root === null) return false
     const text = statement(journal, size, root)
     const name = `${keyId} ${signed.toString('latin1')} ${text.toString('latin1')}`
@@ -149,22 +150,8 @@ export class SignatureVerifier {
 const marker = Buffer.from('"hash":"')
 
 /**
- * The hash of the last record of a message, as its readers read it; `null` if there is none. Use this one to verify: a stranger's record may have a
- * member of its own that contains the hash of another record.
- */
-export function readLastHash(payload: Uint8Array): string | null {
-  try {
-    const batch: unknown = JSON.parse(Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString())
-    const last: unknown = Array.isArray(batch) ? batch.at(-1) : null
-    const found: unknown = typeof last === 'object' && last !== null && 'hash' in last ? last.hash : null
-    return typeof found === 'string' ? found : null
-  } catch {
-    return null
-  }
-}
-
-/**
- * The hash of the last record of a message that this process sealed itself, found without parsing it; `null` if there is none. Nothing that Beaver
+ * The hash of the last record of a message that this process sealed itself, found without parsing it; `null` if there is none. Do not use it
+ * to verify: a stranger's record may have a member of its own that contains the hash of another record. Nothing that Beaver
  * writes behind a record's hash can contain the marker, because a quotation mark within a text is escaped.
  *
  * @example

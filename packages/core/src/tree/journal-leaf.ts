@@ -3,7 +3,7 @@
 // L1. A leaf names the sequence of its message. While the stream has no gap, message n is the leaf n - 1.
 // L2. A leaf depends on the place, the subject and the bytes of a message alone, so that content that cannot be read is a leaf, too.
 import { hash as digest } from 'node:crypto'
-import { hashBytes, leafHash } from './merkle-tree.ts'
+import { hashBytes, leafHash } from './tree-hash.ts'
 
 /** A message of the journal stream, of any subject. */
 export interface JournalLeaf {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { appendLeaves, emptyRoot, leafHash, MerkleTree, type TileStore } from './merkle-tree.ts'
+import { appendLeaves, emptyRoot, MerkleTree, type TileStore } from './merkle-tree.ts'
+import { leafHash } from './tree-hash.ts'
 
 function memoryTiles(): TileStore & { readonly tiles: Map<string, Uint8Array> } {
   const tiles = new Map<string, Uint8Array>()

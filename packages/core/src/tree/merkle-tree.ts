@@ -1,13 +1,12 @@
-// MerkleTree: an append-only hash tree over leaves, as in RFC 6962: a leaf hashes 0x00 and its data, a node hashes 0x01 and its two children. It
-// owns the arithmetic. Where the hashes are stored belongs to the caller (`TileStore`); what a leaf contains belongs to journal-leaf.ts.
+// MerkleTree: an append-only hash tree over many leaves, as in RFC 6962. Where the hashes are stored belongs to the caller (`TileStore`); what a leaf
+// contains belongs to journal-leaf.ts. commit-tree.ts is for few leaves that are in memory.
 // T1. The hash of n leaves never changes, so an older root can always be computed again and compared.
 // T2. A tile holds 256 neighbouring hashes of every eighth level (C2SP tlog-tiles). Everything between these levels is computed, so that a leaf
 //     costs 32 bytes of storage and about two hashes.
 import { hash as digest } from 'node:crypto'
 import { invariant } from '../errors.ts'
+import { hashBytes, largestPowerBelow, nodeHash } from './tree-hash.ts'
 
-/** The length of a hash in bytes. */
-export const hashBytes = 32
 const tileHeight = 8
 const tileWidth = 1 << tileHeight
 
@@ -18,23 +17,8 @@ export interface TileStore {
   write(level: number, index: number, hashes: Uint8Array): void
 }
 
-/** The hash of a leaf. Text counts as UTF-8. */
-export function leafHash(data: string | Uint8Array): Uint8Array {
-  return digest('sha256', typeof data === 'string' ? `\0${data}` : Buffer.concat([leafMark, data]), 'buffer')
-}
-
-const leafMark = Buffer.from([0])
 /** The root of a tree without leaves. */
 export const emptyRoot: Uint8Array = digest('sha256', '', 'buffer')
-
-/** The hash of a node. */
-function nodeHash(left: Uint8Array, right: Uint8Array): Uint8Array {
-  const bytes = Buffer.allocUnsafe(1 + 2 * hashBytes)
-  bytes[0] = 1
-  bytes.set(left, 1)
-  bytes.set(right, 1 + hashBytes)
-  return digest('sha256', bytes, 'buffer')
-}
 
 /**
  * Appends the hashes of new leaves, as a list or one after the other, to a tree of `size` leaves. Returns the new size.
@@ -171,11 +155,4 @@ export class MerkleTree {
     this.#known.set(key, tile)
     return tile.subarray(at, at + hashBytes)
   }
-}
-
-/** The largest power of two below `n`, which is at least 2. */
-function largestPowerBelow(n: number): number {
-  let power = 1
-  while (power * 2 < n) power *= 2
-  return power
 }

@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, sign, verify } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { journalLeaf, journalLeaves } from './journal-leaf.ts'
-import { leafHash } from './merkle-tree.ts'
+import { leafHash } from './tree-hash.ts'
 import { checkpointText, noteKeyText, readCheckpoint, signNote } from './signed-note.ts'
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519')

@@ -3,7 +3,7 @@
 // N1. A name has no spaces and no plus sign, and a text has no control characters, so that a note has one meaning.
 import { hash as digest } from 'node:crypto'
 import { BeaverError } from '../errors.ts'
-import { hashBytes } from './merkle-tree.ts'
+import { hashBytes } from './tree-hash.ts'
 
 /** A public Ed25519 key under the name by which notes call it. */
 export interface NoteKey {
