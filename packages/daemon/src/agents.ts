@@ -7,7 +7,6 @@ import type { Workflow } from '@beaver/workflows'
 
 export interface Agents {
   readonly places: ToolsetPlaces
-  readonly skillFolders: readonly string[]
   readonly skills: Awaited<ReturnType<typeof loadSkills>>['skills']
   readonly workflows: Pick<ReturnType<typeof taskWorkflows>, 'names' | 'resolve'>
   readonly workflowLimits: { readonly agentsMax: number; readonly edgesMax: number }
@@ -34,8 +33,8 @@ export async function loadAgents(config: Config, embedded: ExternalTools | null,
   }
   const toolset = await loadToolset({ ...places, external: embedded?.tools ?? [] })
   const workflows = taskWorkflows(toolset)
-  const skillFolders = skillPlaces({ configured: config.skills, workspace: config.workspace }).map(({ folder }) => folder)
-  const { skills, diagnostics } = await loadSkills(skillFolders)
+  const folders = skillPlaces({ configured: config.skills, workspace: config.workspace }).map(({ folder }) => folder)
+  const { skills, diagnostics } = await loadSkills(folders)
   for (const diagnostic of [...diagnostics, ...toolset.diagnostics]) tellDiagnostic(logger, diagnostic)
   const limits = { agentsMax: config.team.agents_max, edgesMax: config.team.edges_max }
   const findWorkflow = (name: string): Workflow | null => {
@@ -44,7 +43,6 @@ export async function loadAgents(config: Config, embedded: ExternalTools | null,
   }
   return {
     places,
-    skillFolders,
     skills,
     workflows,
     workflowLimits: limits,

@@ -24,7 +24,7 @@ export async function startWorkers(
   const data: WorkerData = {
     model: model.choice,
     failurePolicies: configuredPolicies(config),
-    skillFolders: agents.skillFolders,
+    skills: agents.skills,
     toolset: agents.places,
     toolTimeoutMs: config.agent.tool_timeout_ms,
     workflowLimits: agents.workflowLimits,

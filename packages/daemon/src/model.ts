@@ -6,7 +6,7 @@
 import { type Clock, type Logger, type RunningChild, silentLogger, startSupervision, supervisors, systemClock, systemFacts } from '@beaver/core'
 import type { Config, EndpointConfig } from '@beaver/platform'
 import { type EndpointChoice, gateBuffer, type GateLimits, openAiBaseUrl, type ProviderChoices } from '@beaver/providers'
-import { simulatedModelName, type SimulatedModelProcess, startSimulatedModelProcess } from '@beaver/simulated-model'
+import type { SimulatedModelProcess } from '@beaver/simulated-model'
 
 /** This is plain data, because it goes to every worker thread. */
 export type ModelChoice = ProviderChoices
@@ -80,6 +80,8 @@ const limitsOf = ({ model, provider_limit_ms_max: limitMsMax }: Pick<Config, 'mo
 /** Keeps the simulated model running beside the daemon. If it ends, it is started again on the same port; until then, calls fail and are retried. */
 async function keepSimulatedModel(config: ModelConfig, { logger, clock }: { logger: Logger; clock: Clock }): Promise<ChosenModel> {
   const { model } = config
+  // Only a daemon without an endpoint loads it (docs/decisions/0029).
+  const { simulatedModelName, startSimulatedModelProcess } = await import('@beaver/simulated-model')
   for (const name of ['fallback', 'auxiliary', 'embeddings'] as const)
     if (model[name] !== undefined)
       systemFacts.configurationDiagnostic(logger, {

@@ -1,5 +1,5 @@
 // Starts a worker thread: builds what all loops of the thread share, then serves the thread's shard.
-import { type EgressRules, loadSkills, type PermissionRule } from '@beaver/agent'
+import type { EgressRules, PermissionRule, Skill } from '@beaver/agent'
 import { type FailurePolicies, type KnownSecret, protectSecrets, switchOff, systemClock } from '@beaver/core'
 import { providerBundle } from '@beaver/providers'
 import { guardThread, serveShard, type ShardPlace } from '@beaver/runtime/worker'
@@ -9,7 +9,8 @@ import type { ModelChoice } from './model.ts'
 
 export interface WorkerData {
   readonly model: ModelChoice
-  readonly skillFolders: readonly string[]
+  /** As the daemon read them, so that a thread that is started again has the same. */
+  readonly skills: readonly Skill[]
   readonly toolset: ToolsetPlaces
   readonly failurePolicies: FailurePolicies
   readonly toolTimeoutMs: number
@@ -26,7 +27,6 @@ export async function shard({ data, ...place }: ShardPlace & { readonly data: Wo
   switchOff(process.env['BEAVER_SWITCH_OFF'])
   guardThread()
   protectSecrets(data.secrets)
-  const { skills } = await loadSkills(data.skillFolders)
   // The daemon has reported their faults already.
   const { tools, definitions, profiles, profileDefault } = await loadToolset(data.toolset)
   await serveShard(place, {
@@ -35,7 +35,7 @@ export async function shard({ data, ...place }: ShardPlace & { readonly data: Wo
     egress: data.egress,
     skillSelection: data.skillSelection,
     tools,
-    skills,
+    skills: data.skills,
     definitions,
     profiles,
     profileDefault,

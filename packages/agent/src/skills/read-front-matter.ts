@@ -2,13 +2,17 @@
 // F1. Only YAML between two lines "---" is read. Nothing is executed, whatever the tags say.
 // F2. The input is bounded in bytes, aliases and depth.
 // F3. For input that cannot be read, there is one reason for a person.
+import { createRequire } from 'node:module'
 import { messageOf } from '@beaver/core'
-import { parse as parseYaml, YAMLParseError } from 'yaml'
+import type * as Yaml from 'yaml'
 
 export const skillBytesMax = 1024 * 1024
 /** The time to read YAML grows with the square of the number of its keys. */
 const frontMatterCharsMax = 16 * 1024
 const aliasesMax = 20
+
+/** It has 72 modules. It is loaded with the first front matter, because worker threads read none (docs/decisions/0029). */
+const yamlLibrary = (): typeof Yaml => createRequire(import.meta.url)('yaml') as typeof Yaml
 
 export interface SkillText {
   readonly fields: Readonly<Record<string, unknown>>
@@ -74,7 +78,7 @@ function readYaml(
 }
 
 /** An empty text is no document. Unknown tags are texts. */
-const parse = (yaml: string): unknown => (yaml.trim() === '' ? null : parseYaml(yaml, { maxAliasCount: aliasesMax, logLevel: 'error' }))
+const parse = (yaml: string): unknown => (yaml.trim() === '' ? null : yamlLibrary().parse(yaml, { maxAliasCount: aliasesMax, logLevel: 'error' }))
 
 /** Adds quotes around the values of top-level lines that contain ": ". Skills written for other hosts often lack these quotes. */
 function withQuotes(yaml: string): string {
@@ -89,7 +93,7 @@ function withQuotes(yaml: string): string {
  * blocks. Only these are told apart by the parser's words.
  */
 function whatOf(error: unknown): string {
-  if (!(error instanceof YAMLParseError)) {
+  if (!(error instanceof yamlLibrary().YAMLParseError)) {
     const message = messageOf(error)
     return message.includes('alias count') ? `it uses aliases more than ${aliasesMax} times` : plain(message)
   }

@@ -53,7 +53,7 @@ const compiled = new Map<string, Expression>()
 function compile(source: string, inMap: boolean): Expression {
   if (source.trim() === '') throw new ExpressionFault('it is empty')
   if (source.length > expressionCharsMax) throw new ExpressionFault(`it has ${source.length} characters; the limit is ${expressionCharsMax}`)
-  const { strict, open } = inMap ? inMapEnvironments : environments
+  const { strict, open } = environmentsOf(inMap)
   const { ast } = parse(strict, source)
   const rewriting = new Rewriting(source, inMap)
   // The types are those that the author sees. A charged value has any type.
@@ -84,7 +84,20 @@ function parse(env: Environment, source: string): ReturnType<Environment['parse'
 }
 
 /** `strict` for what authors write, `open` for the rewritten form. */
-function environmentsOf(variables: Readonly<Record<string, string>>): { readonly strict: Environment; readonly open: Environment } {
+interface Environments {
+  readonly strict: Environment
+  readonly open: Environment
+}
+
+const made: { outside: Environments | null; inMap: Environments | null } = { outside: null, inMap: null }
+
+/** They are made with the first expression, because most daemons have none (docs/decisions/0029). */
+function environmentsOf(inMap: boolean): Environments {
+  if (inMap) return (made.inMap ??= makeEnvironments({ inputs: 'map', nodes: 'map', item: 'dyn', index: 'int' }))
+  return (made.outside ??= makeEnvironments({ inputs: 'map', nodes: 'map' }))
+}
+
+function makeEnvironments(variables: Readonly<Record<string, string>>): Environments {
   const env = new Environment({ homogeneousAggregateLiterals: false })
   for (const [name, type] of Object.entries(variables)) env.registerVariable(name, type)
   // JSON has one kind of number, but CEL has no operators between its two kinds.
@@ -102,9 +115,6 @@ const arithmetic: Readonly<Record<string, (a: number, b: number) => number>> = {
   '*': (a, b) => a * b,
   '/': (a, b) => a / b,
 }
-
-const environments = environmentsOf({ inputs: 'map', nodes: 'map' })
-const inMapEnvironments = environmentsOf({ inputs: 'map', nodes: 'map', item: 'dyn', index: 'int' })
 
 const macros = new Set(['all', 'exists', 'exists_one', 'map', 'filter'])
 const methods = new Set(['size', 'startsWith', 'endsWith', 'lowerAscii', 'upperAscii', 'trim', 'substring'])
