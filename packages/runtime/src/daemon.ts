@@ -67,8 +67,8 @@ class DaemonSupervisor implements Daemon {
   readonly #ports: TaskPorts
   /** Every task that is looked at or driven. */
   readonly #held = new TransientMap<string, HeldTask>()
-  /** Tasks that were opened here and ended before they were delivered. */
-  readonly #endedEarly = new Set<string>()
+  /** Tasks that were opened here and ended before they were delivered, with the revisions of their acceptances. */
+  readonly #endedEarly = new Map<string, number>()
   readonly #line = waitingLine()
   readonly #refusals: Refusals
   readonly #draining = new AbortController()
@@ -136,12 +136,13 @@ class DaemonSupervisor implements Daemon {
 
   #take(delivery: Delivery): void {
     const key = logKey(delivery.log)
-    const fault = delivery.first === null ? null : foreignFault(delivery.first)
+    const known = this.#held.get(key)
+    const isOwn = delivery.first !== null && (known?.wrote(delivery.first) === true || this.#endedEarly.get(key) === delivery.first.revision)
+    const fault = delivery.first === null || isOwn ? null : foreignFault(delivery.first)
     if (fault !== null) {
       delivery.refuse(fault)
       return this.#refusals.add(delivery.log, `${key} ${delivery.first?.revision ?? ''}`, fault)
     }
-    const known = this.#held.get(key)
     if (known?.lease(delivery) === true) return
     if (delivery.cause === 'accepted' && this.#endedEarly.delete(key)) return delivery.acknowledge()
     if (this.#isDraining || this.#room <= 0) return delivery.giveBack(fullPauseMs)
@@ -150,7 +151,7 @@ class DaemonSupervisor implements Daemon {
   }
 
   #hold(log: LogId, delivery: Delivery | null, from: { opening: Opening | null; first: Entry | null }): HeldTask {
-    const task = new HeldTask(log, delivery)
+    const task = new HeldTask(log, delivery, from.opening)
     const key = logKey(log)
     this.#held.set(key, task)
     task.over = this.#pursue(task, from)
@@ -266,7 +267,7 @@ class DaemonSupervisor implements Daemon {
     const { log } = task
     if (end !== null) tellEnd(this.#options, log, end)
     this.#options.onEnded(log, end)
-    if (task.newest === null) this.#rememberEnded(logKey(log))
+    if (task.newest === null) this.#rememberEnded(logKey(log), acceptedRevision)
     await this.#wakeNext(log, acceptedRevision)
     task.settle()
   }
@@ -298,9 +299,9 @@ class DaemonSupervisor implements Daemon {
   }
 
   /** Its delivery may have gone to another daemon: the oldest are forgotten. */
-  #rememberEnded(key: string): void {
-    if (this.#endedEarly.size >= endedMax) this.#endedEarly.delete(this.#endedEarly.values().next().value as string)
-    this.#endedEarly.add(key)
+  #rememberEnded(key: string, acceptedRevision: number): void {
+    if (this.#endedEarly.size >= endedMax) this.#endedEarly.delete(this.#endedEarly.keys().next().value as string)
+    this.#endedEarly.set(key, acceptedRevision)
   }
 
   /** There may be room: those who wait in line come first, then the queue. */

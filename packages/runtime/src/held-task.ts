@@ -1,7 +1,8 @@
 // A task that a daemon holds: its deliveries, and the supervisor that drives it. Whether the task is due is decided in look.ts.
 // H1. A task has at most two leases: that of its acceptance and that of its newest wake. Both are renewed, and both are settled in the end.
 // H2. A wake that comes while the task is held is remembered until the next look begins.
-import type { Delivery, LogId } from '@beaver/core'
+import type { Delivery, Entry, LogId } from '@beaver/core'
+import type { Opening } from './opened-task.ts'
 import type { SupervisedTask } from './task-supervisor.ts'
 
 export class HeldTask {
@@ -15,9 +16,12 @@ export class HeldTask {
   #driver: SupervisedTask | null = null
   #release: string | null = null
   #done = false
+  #opening: Opening | null
 
-  constructor(log: LogId, delivery: Delivery | null) {
+  /** @param opening how this daemon accepted it, if it did */
+  constructor(log: LogId, delivery: Delivery | null, opening: Opening | null) {
     this.log = log
+    this.#opening = opening
     if (delivery !== null) this.lease(delivery)
   }
 
@@ -34,6 +38,13 @@ export class HeldTask {
   /** Whether this daemon has claimed it. */
   get driven(): boolean {
     return this.#driver !== null
+  }
+
+  /** Whether an entry is the acceptance that this daemon wrote. It is delivered once, so the text of the acceptance is not kept any longer. */
+  wrote({ revision }: Entry): boolean {
+    const isOwn = this.#opening?.acceptedRevision() === revision
+    if (isOwn) this.#opening = null
+    return isOwn
   }
 
   /** Takes a delivery of the task; it is renewed from now on. @returns `false` when the daemon is done with the task already */
