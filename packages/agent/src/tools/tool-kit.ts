@@ -7,6 +7,7 @@ export { openHeldEntry, openFileInside, openFolderInside, type OpenedFolder, par
 export { foldedName, isSecretPath, secretFile } from '../files/secret-paths.ts'
 export { ignoredFolders, walk, type WalkedEntry } from '../files/walk.ts'
 export { quoted, refusal, workspaceRoot } from '../files/workspace-path.ts'
+export { isHostOf } from '../hosts/host-pattern.ts'
 export { inCell } from './cell/in-cell.ts'
 export { matches, permissionOf, permissionOnSubject, type PermissionRule } from './permission.ts'
 export { childEnvironment } from './process/child-environment.ts'
