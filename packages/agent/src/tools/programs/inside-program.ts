@@ -57,7 +57,7 @@ const wrappers: Readonly<Record<string, { readonly values: string; readonly oper
 const strangers = new Set(
   (
     'zsh ksh mksh fish csh tcsh pwsh powershell cmd ssh su script screen tmux parallel at batch crontab vi vim nvim ex view ed emacs gdb lldb expect osascript ' +
-    'tclsh wish sqlite3 psql mysql irb ghci m4 jshell awk-shell nix-shell'
+    'tclsh wish sqlite3 psql mysql irb ghci m4 jshell nix-shell'
   ).split(' '),
 )
 
@@ -72,9 +72,12 @@ const inline: readonly (readonly [program: RegExp, option: RegExp])[] = [
   [/^g?make$/, /^(?:--eval|-E|SHELL=|-f-|-$)/],
 ]
 
+/** Whether the program starts the command that its arguments are. */
+export const isWrapper = (name: string): boolean => Object.hasOwn(wrappers, name)
+
 /** Variables that make other programs start something. */
 const startingVariable =
-  /^(?:PATH|IFS|ENV|BASH_ENV|SHELL|SHELLOPTS|BASHOPTS|PS4|PROMPT_COMMAND|LD_\w+|DYLD_\w+|GIT_\w+|\w*PAGER|\w*EDITOR|VISUAL|BROWSER|LESSOPEN|LESSCLOSE|MAKEFLAGS|NODE_OPTIONS|NODE_PATH|PYTHON\w+|PERL5?\w+|RUBY\w+|\w*_COMMAND|\w*_SHELL|\w*_?CONFIG_\w+|BASH_FUNC\w*|RSYNC_RSH|TAR_OPTIONS)\+?=/
+  /^(?:PATH|IFS|ENV|BASH_ENV|SHELL|SHELLOPTS|BASHOPTS|PS4|PROMPT_COMMAND|LD_\w+|DYLD_\w+|GIT_\w+|\w*PAGER|\w*EDITOR|VISUAL|BROWSER|LESSOPEN|LESSCLOSE|MAKEFLAGS|NODE_OPTIONS|NODE_PATH|PYTHON\w+|PERL5?\w+|RUBY\w+|\w*_COMMAND|\w*_SHELL|\w*_?CONFIG_\w+|npm_config_\w+|BASH_FUNC\w*|RSYNC_RSH|TAR_OPTIONS)\+?=/
 
 export const setsStarting = (words: readonly string[]): boolean => words.some((word) => startingVariable.test(word))
 
@@ -85,7 +88,7 @@ export function insideProgram(name: string, args: readonly string[], open: boole
   if (name === 'sed' && !isPlainSed(args)) return unknown
   if (name === 'sed' || /^[gmn]?awk$/.test(name) || leaves.has(name)) return []
   if (managers.has(name) && !args.some((arg) => managersStart.has(arg))) return []
-  if (Object.hasOwn(wrappers, name)) return insideWrapper(name, args, open) ?? (name === 'xargs' ? unknown : insideUnknown(args, open))
+  if (isWrapper(name)) return insideWrapper(name, args, open) ?? (name === 'xargs' ? unknown : insideUnknown(args, open))
   return insideUnknown(args, open)
 }
 

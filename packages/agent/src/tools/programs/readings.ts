@@ -1,7 +1,7 @@
 // Every command that a call could start, as far as it can be read: the call itself, and what wrappers, shells and git start for it.
-// R1. The list is complete or contains `anything`. What a program reads from a file is left out (inside-program.ts, I3).
+// R1. What cannot be read is `anything`, and never left out. Only what a program takes from a file is (inside-program.ts, I3).
 import { insideGit } from './inside-git.ts'
-import { type Inside, insideProgram, runsCode, setsStarting } from './inside-program.ts'
+import { type Inside, insideProgram, isWrapper, runsCode, setsStarting } from './inside-program.ts'
 import { insideScript, insideShell, shells } from './inside-shell.ts'
 import { anything, programName, type ReadCommand } from './read-command.ts'
 
@@ -14,6 +14,7 @@ export interface Readings {
 const commandsMax = 2_000
 const depthMax = 12
 const charsMax = 100_000
+const optionsMax = 64
 
 /** @param line the words of the call, or a line for a shell */
 export function readingsOf(line: readonly string[] | string): Readings {
@@ -32,16 +33,23 @@ export function readingsOf(line: readonly string[] | string): Readings {
   return found
 }
 
-/** The command as it is, by the name of its program, and with each option before all other arguments. */
+/** The command as it is, by the name of its program, without its first options, and with each option before all other arguments. */
 function namesOf({ words, open }: ReadCommand): ReadCommand[] {
   const [program, ...args] = words
   if (program === undefined) return [anything]
   const name = programName(program)
   const named = [name, ...args]
   const subs = name === 'git' ? 2 : 1
-  const options = named.flatMap((word, at) => (at > subs && word.startsWith('-') ? [at] : [])).slice(0, 64)
+  const options = named.flatMap((word, at) => (at > subs && word.startsWith('-') ? [at] : [])).slice(0, optionsMax)
   const moved = options.map((at) => [...named.slice(0, subs), ...named.slice(at, at + 1), ...named.slice(subs, at), ...named.slice(at + 1)])
-  return [...(name === program ? [] : [words]), named, ...moved].map((each) => ({ words: each, open }))
+  return [...(name === program ? [] : [words]), named, ...withoutOptions(named), ...moved].map((each) => ({ words: each, open }))
+}
+
+/** An option before the sub-command may have its value in the next word, so it is left out with and without that word. */
+function withoutOptions([name = '', ...args]: readonly string[]): string[][] {
+  const isSkipped = (at: number): boolean => args[at]?.startsWith('-') === true || args[at - 1]?.startsWith('-') === true
+  const end = args.findIndex((_, at) => !isSkipped(at))
+  return Array.from({ length: Math.min(end === -1 ? args.length : end, optionsMax) }, (_, at) => [name, ...args.slice(at + 1)])
 }
 
 function insideOf(inside: Inside): Inside[] {
@@ -58,7 +66,7 @@ function insideOf(inside: Inside): Inside[] {
       .map((each) => ({ command: each, guessed: true }))
   if (name.startsWith('git-')) return [{ command: { words: ['git', name.slice('git-'.length), ...args], open }, guessed: true }]
   if (shells.has(name)) return insideShell(name, args, { open, guessed })
-  if (guessed) return runsCode(name, args, open) && args.length > 0 ? [{ command: anything }] : []
+  if (guessed && !isWrapper(name)) return runsCode(name, args, open) && args.length > 0 ? [{ command: anything }] : []
   return insideBuiltin(name, args, open) ?? insideProgram(name, args, open)
 }
 
