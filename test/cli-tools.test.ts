@@ -36,6 +36,14 @@ beforeAll(() => {
   write('profile.json', { name: 'analyst', tool_ids_inventory: ['workflow:summarize_text', 'system:GroupChat', 'system:read_file', 'kb:Query'] })
   write('beaver.config.json', { workflows: ['workflows'], profiles: ['profile.json'] })
   write('sound.config.json', { workflows: [] })
+  write('rules.config.json', {
+    permissions: {
+      rules: [
+        { tool: 'write_file', pattern: 'secret/', decision: 'deny' },
+        { tool: 'raed_file', decision: 'deny' },
+      ],
+    },
+  })
   write('args.json', { text_to_summarize: 'long' })
   write('list.json', [])
 })
@@ -84,6 +92,13 @@ describe('beaver tools list', () => {
   it('of a profile tells what the profile brings', async () => {
     const { out } = await beaver('tools', 'list', '--profile', 'analyst', '--json')
     expect(rowsOf(out).map(({ id }) => id)).toEqual(['system:read_file', 'system:GroupChat', 'workflow:summarize_text'])
+  })
+
+  it('says on stderr which permission rules never hold', async () => {
+    const { code, err } = await beaver('tools', 'list', '--config', 'rules.config.json')
+    expect([code, err.trimEnd().split('\n').length]).toEqual([0, 2])
+    expect(err).toContain('Permission rule 1 (deny write_file secret/) never holds: a path never ends with "/".')
+    expect(err).toContain('Permission rule 2 (deny raed_file) never holds: no tool has such a name.')
   })
 
   it('without configured folders says nothing on stderr', async () => {

@@ -20,8 +20,8 @@ export const table: Readonly<Record<string, Row>> = {
   // cel-js evaluates the expressions of workflow definition files.
   'packages/workflows': { packages: ['core'], modules: ['@marcbachmann/cel-js', 'zod'], node: [] },
 
-  // What an agent is. yaml reads the front matter of a skill.
-  'packages/agent': { packages: ['core', 'workflows'], modules: ['xstate', 'yaml', 'zod'], node: 'any' },
+  // What an agent is. yaml reads the front matter of a skill. unbash reads scripts for permission rules.
+  'packages/agent': { packages: ['core', 'workflows'], modules: ['unbash', 'xstate', 'yaml', 'zod'], node: 'any' },
   // The tools every workspace has: an agent does not know which there are. html-to-text and ipaddr.js are for web_fetch.
   'packages/tools': { packages: ['core', 'workflows', 'agent'], modules: ['html-to-text', 'ipaddr.js', 'zod'], node: 'any' },
   'packages/providers': { packages: ['core', 'agent'], modules: ['openai', 'undici', 'zod'], node: 'any' },

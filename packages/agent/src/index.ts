@@ -48,6 +48,8 @@ export { defineTool, type Isolation, type Tool, type ToolContext, type ToolDefin
 export { type CallArguments } from './tools/call-arguments.ts'
 export { type LoadedTools, loadTools } from './tools/load-tools.ts'
 export { type ExternalCall, type ExternalResult, type ExternalTool, externalTool, type ExternalTools } from './tools/external-tools.ts'
+export type { SubjectKind } from './tools/judge-subject.ts'
 export { type Permission, type PermissionDecision, type PermissionRule } from './tools/permission.ts'
+export { type RuledTools, type RuleFault, ruleFaults } from './tools/rule-faults.ts'
 // Tools use this zod for `defineTool`, because a schema of another major version does not work.
 export { z } from 'zod'

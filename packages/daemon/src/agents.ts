@@ -1,8 +1,8 @@
 // Loads the agents of a daemon as its configuration has them: tools, profiles, workflows and skills.
-import { type ExternalTools, type LoadDiagnostic, loadSkills, skillPlaces } from '@beaver/agent'
+import { type ExternalTools, type LoadDiagnostic, loadSkills, type RuleFault, skillPlaces } from '@beaver/agent'
 import { type Logger, systemFacts } from '@beaver/core'
 import type { Config } from '@beaver/platform'
-import { builtinToolOptions, loadToolset, taskWorkflows, type ToolsetPlaces } from '@beaver/tools'
+import { builtinToolOptions, configuredRuleFaults, loadToolset, ruleFaultText, taskWorkflows, type ToolsetPlaces } from '@beaver/tools'
 import type { Workflow } from '@beaver/workflows'
 
 export interface Agents {
@@ -36,6 +36,7 @@ export async function loadAgents(config: Config, embedded: ExternalTools | null,
   const folders = skillPlaces({ configured: config.skills, workspace: config.workspace }).map(({ folder }) => folder)
   const { skills, diagnostics } = await loadSkills(folders)
   for (const diagnostic of [...diagnostics, ...toolset.diagnostics]) tellDiagnostic(logger, diagnostic)
+  tellRuleFaults(logger, config, configuredRuleFaults(config, toolset))
   const limits = { agentsMax: config.team.agents_max, edgesMax: config.team.edges_max }
   const findWorkflow = (name: string): Workflow | null => {
     const workflow = workflows.find(name)
@@ -54,4 +55,14 @@ export async function loadAgents(config: Config, embedded: ExternalTools | null,
 
 function tellDiagnostic(logger: Logger, { file, severity, message }: LoadDiagnostic): void {
   systemFacts.configurationDiagnostic(logger, { file, severity: severity === 'error' ? 'error' : 'warning', message })
+}
+
+const ruleFaultsMax = 10
+
+/** One line for all of them. They stop nothing. */
+function tellRuleFaults(logger: Logger, { file }: Config, faults: readonly RuleFault[]): void {
+  if (faults.length === 0) return
+  const left = faults.length - ruleFaultsMax
+  const message = `${faults.slice(0, ruleFaultsMax).map(ruleFaultText).join(' ')}${left > 0 ? ` ${left} more.` : ''}`
+  systemFacts.configurationDiagnostic(logger, { file, severity: 'warning', message })
 }

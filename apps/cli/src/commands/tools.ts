@@ -1,7 +1,7 @@
 // `beaver tools`: lists what a profile may list, and shows one tool as a model reads it. It needs no running system.
 import { type CatalogEntry, catalogEntries, defaultInventory, type LoadDiagnostic, resolveInventory } from '@beaver/agent'
 import { BeaverError } from '@beaver/core'
-import type { Toolset } from '@beaver/tools'
+import { configuredRuleFaults, ruleFaultText, type Toolset } from '@beaver/tools'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
 import type { Screen } from '../screen.ts'
@@ -28,6 +28,8 @@ export async function tools(what: 'list' | 'schema', id: string | undefined, opt
     return 0
   }
   const entries = options.profile === undefined ? catalogEntries(toolset) : entriesOf(options.profile, toolset)
+  const rules = configuredRuleFaults(config, toolset)
+  if (rules.length > 0) screen.warn(...rules.map((fault) => oneLine(ruleFaultText(fault), 600)))
   if (options.json === true)
     for (const { id: toolId, kind, schema, does } of entries) screen.json({ id: toolId, kind, ...does, description: schema.description })
   else screen.print(...(entries.length === 0 ? ['This profile has no tool.'] : toolsTable(entries, screen)))

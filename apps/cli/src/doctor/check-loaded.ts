@@ -2,6 +2,7 @@
 import { type LoadDiagnostic, loadSkills, skillPlaces, type Tool, toolKindOf } from '@beaver/agent'
 import { BeaverError, defaultEgressPolicy, sinks } from '@beaver/core'
 import type { Config } from '@beaver/platform'
+import { configuredRuleFaults, ruleFaultText, type Toolset } from '@beaver/tools'
 import { commandName } from '../command-name.ts'
 import { counted } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
@@ -23,7 +24,13 @@ export async function checkLoaded(config: Config): Promise<Finding[]> {
       counted(toolset.definitions.length, 'workflow definition'),
       counted(toolset.profiles.size, 'profile'),
     ]
-    return [ok('loaded', counts.join(', ')), ...faultsOf(faults), egressOf(config, toolset.tools), ...(await checkMcp(config, process.env))]
+    return [
+      ok('loaded', counts.join(', ')),
+      ...faultsOf(faults),
+      ...rulesOf(config, toolset),
+      egressOf(config, toolset.tools),
+      ...(await checkMcp(config, process.env)),
+    ]
   } catch (error) {
     if (!(error instanceof BeaverError)) throw error
     return [
@@ -32,6 +39,18 @@ export async function checkLoaded(config: Config): Promise<Finding[]> {
       ...(await checkMcp(config, process.env)),
     ]
   }
+}
+
+/** Rules that nobody should rely on. */
+function rulesOf(config: Config, toolset: Toolset): Finding[] {
+  const faults = configuredRuleFaults(config, toolset)
+  const found = faults
+    .slice(0, diagnosticsMax)
+    .map((fault) => warn('permissions', oneLine(ruleFaultText(fault), 600), 'Correct the rule, or remove it. The other rules hold.'))
+  const left = faults.length - found.length
+  return left <= 0
+    ? found
+    : [...found, warn('permissions', `${counted(left, 'more rule')} never ${left === 1 ? 'holds' : 'hold'}`, '"beaver tools list" lists all of them.')]
 }
 
 /** What may leave a run that has read a stranger's text: which tools this concerns, and where the configuration is weaker than the default. */

@@ -106,3 +106,22 @@ test('what a daemon would load is counted, each fault told with its file; MCP se
   await writeFile(join(folder, 'beaver.config.json'), JSON.stringify({ profile: 'gone' }))
   expect((await checkLoaded(loadConfig({ trust: true }, {}, folder)))[0]).toMatchObject({ status: 'fail', says: expect.stringContaining('gone') as string })
 })
+
+test('a permission rule that can never hold is a thing to know, and no failure', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'beaver-doctor-'))
+  closing.push(() => rmSync(folder, { recursive: true }))
+  const rules = [
+    { tool: 'read_file', pattern: '/etc/*', decision: 'deny' },
+    { tool: 'run_command', pattern: 'git push*', decision: 'deny' },
+    { tool: 'tracker_delete', decision: 'deny' },
+    { tool: 'write_file', decision: 'ask' },
+    { tool: 'write_file', pattern: '*.env', decision: 'deny' },
+  ]
+  await writeFile(join(folder, 'beaver.config.json'), JSON.stringify({ permissions: { rules }, mcp: { tracker: { command: 'true' } } }))
+  const found = await checkLoaded(loadConfig({ trust: true }, {}, folder))
+  expect(found.filter(({ name }) => name === 'permissions').map(({ status, says }) => `${status}: ${says}`)).toEqual([
+    'warn: Permission rule 1 (deny read_file /etc/*) never holds: paths are relative to the workspace. Write the pattern without the beginning, or with "*/".',
+    'warn: Permission rule 2 (deny run_command git push*) never holds: run_command is off. "run_command.enabled" of the configuration turns it on.',
+    'warn: Permission rule 5 (deny write_file *.env) never holds: rule 4 (ask write_file) comes first and covers it.',
+  ])
+})

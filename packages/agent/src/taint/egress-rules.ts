@@ -1,7 +1,8 @@
 // The operator's rules about what may leave a run, with their defaults. Plain data: they are sent to every worker thread.
-// R1. A path is compared without regard to case. A pattern without "/" is compared with the last part of the path.
+// R1. A path is compared as the least strict file system compares it (folded-text.ts). A pattern without "/" is compared with the last part of the path.
 import { defaultEgressPolicy, type EgressPolicy } from '@beaver/core'
-import { matches } from '../tools/permission.ts'
+import { foldedText } from '../files/folded-text.ts'
+import { matches } from '../tools/matches.ts'
 
 /** What may leave a run that has a label. */
 export interface EgressRules {
@@ -45,10 +46,9 @@ export function isSecretPath(path: string, { secretPaths }: EgressRules): boolea
 export const isUntrustedPath = (path: string, { untrustedPaths }: EgressRules): boolean => oneOf(path, untrustedPaths) || oneOf(path, untrustedPathsDefault)
 
 function oneOf(path: string, patterns: readonly string[]): boolean {
-  const whole = path
-    .toLowerCase()
+  const whole = foldedText(path)
     .replaceAll('\\', '/')
     .replace(/^(\.\/)+/, '')
   const last = whole.slice(whole.lastIndexOf('/') + 1)
-  return patterns.some((pattern) => matches(pattern.toLowerCase(), pattern.includes('/') ? whole : last))
+  return patterns.some((pattern) => matches(foldedText(pattern), pattern.includes('/') ? whole : last))
 }

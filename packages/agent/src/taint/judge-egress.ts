@@ -3,6 +3,7 @@
 // J2. The judgement never widens what a rule or the tool itself forbids. It only asks for more (permission.ts decides first).
 // J3. Calls of one answer are judged by what the run had read when the model gave the answer.
 import { egressGuard, type Guard, isUnlabelled, type RunState, type Sink } from '@beaver/core'
+import { isHostOf } from '../hosts/host-pattern.ts'
 import type { LoopSpec } from '../loop/loop-spec.ts'
 import { subjectOf } from '../tools/permission.ts'
 import type { Tool } from '../tools/tool.ts'
@@ -41,7 +42,7 @@ export function judgeEgress(tool: Tool, args: unknown, reader: Reader): EgressJu
 function mayContact(tool: Tool, args: unknown, { run, spec, tools, rules }: Reader, guard: Guard): boolean {
   const url = addressOf(tool, args)
   if (url === null || url.username !== '' || url.password !== '') return false
-  if (rules.hostsAllowed.some((host) => isHost(url, host))) return true
+  if (rules.hostsAllowed.some((host) => isHostOf(url, host))) return true
   // Where the operator forbids it, only the list of hosts counts.
   if (guard === 'deny') return false
   const trustedText = trustedTextOf(spec)
@@ -56,12 +57,6 @@ function addressOf(tool: Tool, args: unknown): URL | null {
   } catch {
     return null
   }
-}
-
-function isHost(url: URL, pattern: string): boolean {
-  const host = pattern.toLowerCase()
-  if (host.startsWith('*.')) return url.hostname.endsWith(host.slice(1)) || url.host.endsWith(host.slice(1))
-  return url.host === host || (url.hostname === host && url.port === '')
 }
 
 function trustedTextOf({ part, history }: Reader['spec']): string {

@@ -67,6 +67,8 @@ describe('a run that has read a stranger’s text and the user’s own', () => {
       },
     ],
     ['an allowed host', 'https://docs.a.example/?q=b', { egress: { hostsAllowed: ['*.a.example'] }, read }],
+    ['an allowed host in capitals, with a dot and its port', 'https://a.example/?q=b', { egress: { hostsAllowed: ['A.Example.:443'] }, read }],
+    ['an allowed host in another script', 'https://xn--bcher-kva.example./?q=b', { egress: { hostsAllowed: ['b\u00fccher.example'] }, read }],
   ] as const)('fetches %s without a question', async (_, url, given) => expect(await mayFetch(url, given)).toBe(true))
 
   it.each([
@@ -89,6 +91,7 @@ describe('a run that has read a stranger’s text and the user’s own', () => {
     ['a host that only ends like an allowed one', 'https://evila.example/', { egress: { hostsAllowed: ['a.example'] }, read }],
     ['an allowed host as a user name', 'https://a.example@evil.example/', { egress: { hostsAllowed: ['a.example'] }, read }],
     ['another port of an allowed host', 'https://a.example:8443/', { egress: { hostsAllowed: ['a.example'] }, read }],
+    ['another port below an allowed domain', 'https://x.a.example:8443/', { egress: { hostsAllowed: ['*.a.example'] }, read }],
     ['something that is no address', 'file:///etc/passwd', { read }],
   ] as const)('asks before %s', async (_, url, given) => expect(await mayFetch(url, given)).toBe(false))
 

@@ -17,6 +17,7 @@ describe('a definition that no model could call is refused, by name', () => {
     ['a pure that is no boolean', { pure: 'yes' }, /"pure" is "yes", but must be true or false/],
     ['pure, and not to be run again', { pure: true, idempotent: false }, /it is "pure" and not "idempotent"/],
     ['pure, in a cell', { pure: true, isolation: 'thread' }, /it is "pure" and runs in a thread of its own/],
+    ['an unknown kind of subject', { subjectKind: 'file' }, /"subjectKind" is "file"/],
     ['an unknown permission', { permission: 'maybe' }, /"permission" is "maybe"/],
     ['a time of nothing', { timeoutMs: 0 }, /"timeoutMs" is 0/],
     ['a time without end', { timeoutMs: Infinity }, /"timeoutMs" is Infinity/],

@@ -2,6 +2,7 @@
 import { BeaverError, sinks } from '@beaver/core'
 import { z } from 'zod'
 import { effectKinds, readKinds } from '../taint/tool-kind.ts'
+import { subjectKinds } from './judge-subject.ts'
 import { thrownText } from './tool-failure.ts'
 
 interface Definition {
@@ -16,6 +17,7 @@ interface Definition {
   readonly effects?: string
   readonly sink?: string
   readonly reads?: unknown
+  readonly subjectKind?: string
   readonly timeoutMs?: number
 }
 
@@ -24,7 +26,9 @@ const isolations: readonly unknown[] = [undefined, 'inline', 'thread', 'process'
 const booleans: readonly unknown[] = [undefined, true, false]
 const quotedList = (words: readonly string[]): string => words.map((word) => JSON.stringify(word)).join(', ')
 /** What is wrong with what the tool says about its texts and its effects. A word that nobody knows must not count as harmless. */
-function kindFault({ pure, effects, sink, reads }: Definition): string | null {
+function kindFault({ pure, effects, sink, reads, subjectKind }: Definition): string | null {
+  if (subjectKind !== undefined && !(subjectKinds as readonly string[]).includes(subjectKind))
+    return `"subjectKind" is ${JSON.stringify(subjectKind)}, but must be one of ${quotedList(subjectKinds)}.`
   if (effects !== undefined && !(effectKinds as readonly string[]).includes(effects))
     return `"effects" is ${JSON.stringify(effects)}, but must be one of ${quotedList(effectKinds)}.`
   if (sink !== undefined && !(sinks as readonly string[]).includes(sink)) return `"sink" is ${JSON.stringify(sink)}, but must be one of ${quotedList(sinks)}.`

@@ -2,7 +2,10 @@
 // P1. The first rule that matches decides. Without one, the tool's own permission decides.
 // P2. A rule that cannot be evaluated denies.
 // P3. Rules see the whole subject. People see it with hidden characters made visible, and with a note if it is cut.
+// P4. A rule that asks or denies holds for every spelling of what it names; a rule that allows holds for one spelling (judge-subject.ts).
 import { visible } from '@beaver/core'
+import { judgedSubject } from './judge-subject.ts'
+import { matches } from './matches.ts'
 import { thrownText } from './tool-failure.ts'
 import type { Tool } from './tool.ts'
 
@@ -13,7 +16,10 @@ export type Permission = 'allow' | 'ask' | 'deny'
 export interface PermissionRule {
   /** The name of a tool. `*` matches any characters. */
   readonly tool: string
-  /** Matches what the call would act on (`Tool.subject`). `*` matches any characters. Default: every call. */
+  /**
+   * Matches what the call would act on (`Tool.subject`). `*` matches any characters. If the rule asks or denies, it also holds for every other
+   * spelling of the same path, address or command. Default: every call.
+   */
   readonly pattern?: string | undefined
   readonly decision: Permission
 }
@@ -35,6 +41,7 @@ export interface SubjectPermission {
 }
 
 const shownCharsMax = 20_000
+const asCharsMax = 200
 
 /** @param args the arguments from `readCallArguments`, before the tool's schema reads them */
 export function permissionOf(tool: Tool, args: unknown, rules: readonly PermissionRule[]): PermissionDecision {
@@ -44,23 +51,43 @@ export function permissionOf(tool: Tool, args: unknown, rules: readonly Permissi
   } catch (error) {
     return { decision: 'deny', subject: '', rule: `It is not known what ${tool.name} would act on (${thrownText(error)}), so no rule can decide.` }
   }
-  const rule = ruleFor(tool, subject, rules)
-  if (rule === undefined) return { decision: tool.permission ?? 'allow', subject: shown(subject), rule: null }
-  return { decision: rule.decision, subject: shown(subject), rule: `${rule.decision} ${rule.tool}${rule.pattern === undefined ? '' : ` ${rule.pattern}`}` }
+  const found = ruleFor(tool, subject, rules)
+  if (found === null) return { decision: tool.permission ?? 'allow', subject: shown(subject), rule: null }
+  const { rule, as } = found
+  return { decision: rule.decision, subject: shown(subject), rule: `${ruleText(rule)}${as === null ? '' : ` (this could be: ${shown(as, asCharsMax)})`}` }
 }
+
+/** A rule in one line, for people. */
+export const ruleText = ({ decision, tool, pattern }: PermissionRule): string => `${decision} ${tool}${pattern === undefined ? '' : ` ${pattern}`}`
 
 /**
  * Judges a subject that is known only while the call runs: where a link leads, for example.
  *
  * @param subject in the form of `tool.subject`
  */
-export function permissionOnSubject(tool: Pick<Tool, 'name' | 'permission'>, subject: string, rules: readonly PermissionRule[]): SubjectPermission {
-  const rule = ruleFor(tool, subject, rules)
+export function permissionOnSubject(
+  tool: Pick<Tool, 'name' | 'permission' | 'subjectKind'>,
+  subject: string,
+  rules: readonly PermissionRule[],
+): SubjectPermission {
+  const rule = ruleFor(tool, subject, rules)?.rule
   return { decision: rule?.decision ?? tool.permission ?? 'allow', explicit: /[^*]/.test(rule?.pattern ?? '') }
 }
 
-function ruleFor(tool: Pick<Tool, 'name'>, subject: string, rules: readonly PermissionRule[]): PermissionRule | undefined {
-  return rules.find((each) => matches(each.tool, tool.name) && (each.pattern === undefined || matches(each.pattern, subject)))
+/** The first rule that holds, and as what it sees the subject, if that is not the subject as it is written. */
+function ruleFor(
+  tool: Pick<Tool, 'name' | 'subjectKind'>,
+  subject: string,
+  rules: readonly PermissionRule[],
+): { readonly rule: PermissionRule; readonly as: string | null } | null {
+  const judged = judgedSubject(tool.subjectKind ?? 'text', subject)
+  for (const rule of rules) {
+    if (!matches(rule.tool, tool.name)) continue
+    if (rule.pattern === undefined) return { rule, as: null }
+    const held = rule.decision === 'allow' ? (judged.allows(rule.pattern) ? { as: null } : null) : judged.restricts(rule.pattern)
+    if (held !== null) return { rule, as: held.as }
+  }
+  return null
 }
 
 /** What a call acts on, in the form that rules match. Throws what the tool throws. */
@@ -71,23 +98,8 @@ export function subjectOf(tool: Tool, args: unknown): string {
   return own
 }
 
-/** Whether a pattern with `*` covers the text. Finds the parts between the `*` in their order, each at its first place, so that there is no backtracking. */
-export function matches(pattern: string, text: string): boolean {
-  const [first = '', ...rest] = pattern.split('*')
-  const last = rest.pop()
-  if (last === undefined) return text === pattern
-  if (!text.startsWith(first) || !text.endsWith(last)) return false
-  let from = first.length
-  for (const part of rest) {
-    const at = text.indexOf(part, from)
-    if (at === -1) return false
-    from = at + part.length
-  }
-  return from <= text.length - last.length
-}
-
 /** Shows control characters, and characters that change the writing direction, as escapes. */
-function shown(subject: string): string {
-  const text = visible(subject.slice(0, shownCharsMax).toWellFormed())
-  return subject.length > shownCharsMax ? `${text} … [cut: ${subject.length - shownCharsMax} more characters]` : text
+function shown(subject: string, charsMax = shownCharsMax): string {
+  const text = visible(subject.slice(0, charsMax).toWellFormed())
+  return subject.length > charsMax ? `${text} … [cut: ${subject.length - charsMax} more characters]` : text
 }

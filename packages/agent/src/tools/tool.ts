@@ -10,6 +10,7 @@ import type { Skill } from '../skills/skill.ts'
 import type { Effects, Reads } from '../taint/tool-kind.ts'
 import { definitionFault, schemaOf } from './definition-fault.ts'
 import type { ExternalCall, ExternalResult } from './external-tools.ts'
+import type { SubjectKind } from './judge-subject.ts'
 import type { Permission, SubjectPermission } from './permission.ts'
 import { resultText } from './result-text.ts'
 import { ToolInputError } from './tool-failure.ts'
@@ -79,6 +80,8 @@ export interface Tool {
   readonly permission?: Permission
   /** What a call acts on, for rules and people: a path, a URL, a command. Default: the arguments as JSON. */
   subject?(args: unknown): string | null
+  /** What the subject is, so that rules know its other spellings. Default: `text`. */
+  readonly subjectKind?: SubjectKind
   /**
    * What a call would change. It must change nothing.
    *
@@ -138,6 +141,11 @@ export interface ToolDefinition<Input extends z.ZodType> {
   readonly permission?: Permission
   /** What a call acts on, for rules and people. Default: the arguments as JSON. */
   subject?(input: z.output<Input>): string | null
+  /**
+   * What the subject is: `path` (relative to the workspace, with `/`), `url`, `command` (a line for a POSIX shell) or `text`. A rule that asks or
+   * denies then also holds for other spellings of the same thing. Default: `text`, which is compared as it is.
+   */
+  readonly subjectKind?: SubjectKind
   /** What a call would change, for the person who is asked. It must change nothing. Default: the person sees the subject only. */
   preview?(input: z.output<Input>, context: PreviewContext): Promise<CallPreview | null>
   /** How long a call may take, in milliseconds. Default: `agent.tool_timeout_ms` of the configuration. */
@@ -178,6 +186,7 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
     ...(sink === undefined ? {} : { sink }),
     ...(reads === undefined ? {} : { reads: typeof reads === 'function' ? (args: unknown) => reads(definition.input.parse(args)) : reads }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(definition.subjectKind === undefined ? {} : { subjectKind: definition.subjectKind }),
     // Arguments that do not fit never run. Their subject is their JSON.
     ...(definition.subject === undefined
       ? {}

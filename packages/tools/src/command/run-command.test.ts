@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import { permissionOf, startGroup, ToolFailure, ToolInputError } from '@beaver/agent/tool-kit'
+import { commandLine, permissionOf, startGroup, ToolFailure, ToolInputError } from '@beaver/agent/tool-kit'
 import { toolContext, until } from '@beaver/testing'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest'
-import { commandLine, type CommandResult, runCommand } from './run-command.ts'
+import { type CommandResult, runCommand } from './run-command.ts'
 
 const toolKit = createRequire(import.meta.url).resolve('@beaver/agent/tool-kit')
 
@@ -157,11 +157,26 @@ describe('rules and people', () => {
     expect(permissionOf(tool(), { command: 'git status' }, rules)).toEqual({ decision: 'ask', subject: "'git status'", rule: null })
   })
 
+  it('hold for what the command would start, too', () => {
+    const rules = [{ tool: 'run_command', pattern: 'git push*', decision: 'deny' }] as const
+    const of = (command: string, ...args: string[]) => permissionOf(tool(), { command, args }, rules)
+    expect(of('env', 'git', '-C', '.', 'push')).toEqual({
+      decision: 'deny',
+      subject: 'env git -C . push',
+      rule: 'deny run_command git push* (this could be: git push)',
+    })
+    expect([of('sh', '-c', 'ls; g""it  push'), of('git', '-c', 'alias.x=!id', 'x'), of('git', 'status')].map(({ decision }) => decision)).toEqual([
+      'deny',
+      'deny',
+      'ask',
+    ])
+  })
+
   it('see a line that a shell reads back as just these arguments', () => {
     const printable = fc.string({ unit: fc.constantFrom('a', ' ', "'", '"', '\\', '$', '`', '*', '\n', ';', '-', '你') })
     fc.assert(
       fc.property(fc.array(printable, { maxLength: 4 }), (args) => {
-        const read = execFileSync('sh', ['-c', `printf '%s\\0' ${commandLine('x', args)}`], { encoding: 'utf8' })
+        const read = execFileSync('sh', ['-c', `printf '%s\\0' ${commandLine(['x', ...args])}`], { encoding: 'utf8' })
         expect(read).toBe(['x', ...args].map((arg) => `${arg}\0`).join(''))
       }),
       { numRuns: 40 },

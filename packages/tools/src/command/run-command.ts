@@ -1,5 +1,6 @@
 // run_command: starts a program of this machine in the workspace. It is off unless the configuration turns it on.
-// C1. There is no shell: the program gets the arguments, and what rules and people see is what runs.
+// C1. There is no shell: the program gets the arguments, and what rules and people see is what runs. Rules also see what the program would start
+//     (programs/readings.ts in @beaver/agent).
 // C2. The program runs in the sandbox that this machine has (sandbox.ts in @beaver/agent): it sees the workspace and the system's programs, its
 //     own processes and no network, unless the operator allows it one. Without a sandbox it has the rights of the daemon. It never has the
 //     daemon's environment.
@@ -8,6 +9,7 @@
 import { realpath } from 'node:fs/promises'
 import {
   childEnvironment,
+  commandLine,
   confined,
   defineTool,
   groupsSupported,
@@ -58,14 +60,15 @@ export function runCommand({ timeoutMs, outputBytesMax, network }: BuiltinToolOp
     permission: 'ask',
     sink: 'command',
     reads: ({ command, args }) => (reachesOut(command, args) ? 'untrusted' : 'own'),
-    subject: ({ command, args }) => commandLine(command, args),
+    subject: ({ command, args }) => commandLine([command, ...args]),
+    subjectKind: 'command',
     timeoutMs: timeoutMs + graceMs + reserveMs,
     async run({ command, args }, context): Promise<CommandResult> {
       if (!groupsSupported) throw new ToolFailure('not_supported', 'Commands cannot be run on this system: it has no process groups.')
       const cwd = await realpath(context.workspace)
       context.signal.throwIfAborted()
       const env = childEnvironment()
-      const mayConnect = network.some((pattern) => matches(pattern, commandLine(command, args)))
+      const mayConnect = network.some((pattern) => matches(pattern, commandLine([command, ...args])))
       const what = await confined(sandbox, { cwd, writable: [cwd], network: mayConnect, path: env['PATH'] }, [command, ...args])
       context.signal.throwIfAborted()
       const begun = performance.now()
@@ -83,14 +86,14 @@ export function runCommand({ timeoutMs, outputBytesMax, network }: BuiltinToolOp
       stop.done()
       context.signal.removeEventListener('abort', stop.begin)
       context.signal.throwIfAborted()
-      if (error !== null) throw new ToolFailure('not_started', `${commandLine(command, [])} could not be started: ${error.message}.`)
+      if (error !== null) throw new ToolFailure('not_started', `${commandLine([command])} could not be started: ${error.message}.`)
       const result = { exit_code: exitCode, signal, duration_ms: Math.round(performance.now() - begun), stdout: stdout.text(), stderr: stderr.text() }
       if (stop.begun)
         throw new ToolFailure(
           'tool_timeout',
-          `${commandLine(command, args).slice(0, 500)} did not end within ${timeoutMs / 1000} s and was stopped, with all it had started. What it said until then: ${JSON.stringify({ stdout: result.stdout, stderr: result.stderr })}`,
+          `${commandLine([command, ...args]).slice(0, 500)} did not end within ${timeoutMs / 1000} s and was stopped, with all it had started. What it said until then: ${JSON.stringify({ stdout: result.stdout, stderr: result.stderr })}`,
         )
-      return { command: commandLine(command, args), ...result }
+      return { command: commandLine([command, ...args]), ...result }
     },
   })
 }
@@ -119,9 +122,4 @@ function stopper(group: ReturnType<typeof startGroup>): { begin(): void; done():
       return timer !== undefined
     },
   }
-}
-
-/** The line to type in a POSIX shell. Another program or other arguments give another line. */
-export function commandLine(command: string, args: readonly string[]): string {
-  return [command, ...args].map((each) => (/^[\w@%+=:,./-]+$/.test(each) ? each : `'${each.replaceAll("'", `'\\''`)}'`)).join(' ')
 }

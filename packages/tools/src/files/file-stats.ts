@@ -54,6 +54,7 @@ export const fileStats = defineTool({
   idempotent: true,
   effects: 'reads',
   subject: ({ path }) => shownPath(path),
+  subjectKind: 'path',
   async run({ path }, context): Promise<FileStats> {
     await using from = await openFolderInside(workspaceRoot(context.workspace), path)
     const totals = noFigures()

@@ -38,6 +38,7 @@ export const listFiles = defineTool({
   idempotent: true,
   effects: 'reads',
   subject: ({ path }) => shownPath(path),
+  subjectKind: 'path',
   async run(input, context): Promise<FileList> {
     await using from = await openFolderInside(workspaceRoot(context.workspace), input.path)
     const ignored = boundedList(20)

@@ -10,10 +10,6 @@ it.each([readFile, listFiles, fileStats, recountFiles])('a rule about a path dec
     { tool: '*', pattern: '*.env', decision: 'deny' as const },
     { tool: '*', pattern: 'private/*', decision: 'deny' as const },
   ]
-  expect(['.env', './/a/./b.env', './private//key', 'notes.md'].map((path) => permissionOf(tool, { path }, rules).decision)).toEqual([
-    'deny',
-    'deny',
-    'deny',
-    'allow',
-  ])
+  const paths = ['.env', './/a/./b.env', './private//key', 'App/.ENV', 'PRIVATE/key', 'notes.md']
+  expect(paths.map((path) => permissionOf(tool, { path }, rules).decision)).toEqual(['deny', 'deny', 'deny', 'deny', 'deny', 'allow'])
 })

@@ -33,6 +33,7 @@ export const readFile = defineTool({
   idempotent: true,
   effects: 'reads',
   subject: ({ path }) => shownPath(path),
+  subjectKind: 'path',
   async run({ path, offset, bytes_max }, context): Promise<FilePart> {
     const hardLinks = (real: string): boolean => isAllowed(context, shownPath(path)) || isAllowed(context, real)
     await using file = await openFileInside(workspaceRoot(context.workspace), path, { hardLinks })

@@ -40,6 +40,7 @@ export const recountFiles = defineTool({
   idempotent: true,
   effects: 'reads',
   subject: ({ path }) => shownPath(path),
+  subjectKind: 'path',
   async run({ path, expected }, context): Promise<Recount> {
     await using from = await openFolderInside(workspaceRoot(context.workspace), path)
     const bySystem = await systemCounts(context.signal)

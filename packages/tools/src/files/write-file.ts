@@ -39,6 +39,7 @@ export const writeFile = (guarded: BuiltinToolOptions['protected']): Tool =>
     sink: 'files',
     permission: 'ask',
     subject: ({ path }) => shownPath(path),
+    subjectKind: 'path',
     preview: (input, context) => previewWrite(input, context, guarded),
     async run({ path, content, mode }, context): Promise<WrittenFile> {
       const bytes = Buffer.from(content.toWellFormed())

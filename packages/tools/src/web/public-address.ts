@@ -5,7 +5,7 @@
 import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
-import { ToolFailure } from '@beaver/agent/tool-kit'
+import { isHostOf, ToolFailure } from '@beaver/agent/tool-kit'
 import ipaddr from 'ipaddr.js'
 
 /** In the public range, but clouds use it to answer their own machines. */
@@ -52,11 +52,9 @@ export async function publicAddressesOf(url: URL, privateHosts: readonly string[
   )
 }
 
-function isAllowed(url: URL, privateHosts: readonly string[]): boolean {
-  const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port
-  const names = [url.hostname, bareHost(url)]
-  return privateHosts.some((allowed) => names.some((name) => [name, `${name}:${port}`].includes(allowed.toLowerCase())))
-}
+/** A pattern without a port means every port. A pattern for many names means none, because a name of a stranger could lead anywhere. */
+const isAllowed = (url: URL, privateHosts: readonly string[]): boolean =>
+  privateHosts.some((allowed) => !allowed.startsWith('*.') && isHostOf(url, allowed, 'any'))
 
 /** Without the brackets of an IPv6 address. */
 const bareHost = (url: URL): string => url.hostname.replace(/^\[(.*)\]$/, '$1')

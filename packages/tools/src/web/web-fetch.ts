@@ -52,6 +52,7 @@ export function webFetch(options: BuiltinToolOptions['webFetch']): Tool {
     reads: 'web',
     sink: 'fetch',
     subject: ({ url }) => shownUrl(url),
+    subjectKind: 'url',
     timeoutMs: options.timeoutMs + reserveMs,
     async run({ url, max_chars }, context): Promise<FetchedPage> {
       const late = AbortSignal.timeout(options.timeoutMs)

@@ -1,0 +1,204 @@
+// No spelling of a command passes a rule that denies it. The spellings are made at random, and real shells and a real git say what they start.
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { commandLine, permissionOf, type PermissionRule } from '../tool-kit.ts'
+import type { Tool } from '../tool.ts'
+
+const tool: Tool = {
+  name: 'run_command',
+  description: '',
+  parameters: {},
+  idempotent: false,
+  subject: (args) => commandLine(args as string[]),
+  subjectKind: 'command',
+  invoke: async () => '',
+}
+const denyPush: PermissionRule = { tool: 'run_command', pattern: 'git push*', decision: 'deny' }
+const isDenied = (command: readonly string[]): boolean => permissionOf(tool, command, [denyPush]).decision === 'deny'
+
+type Command = readonly string[]
+
+/** A word as a shell may spell it. */
+const spelled = (word: string): fc.Arbitrary<string> =>
+  fc.array(fc.nat(5), { minLength: word.length, maxLength: word.length }).map((ways) =>
+    [...word]
+      .map((letter, i) => {
+        const plain = /[\w./=-]/.test(letter) ? letter : `'${letter}'`
+        return letter === "'"
+          ? "\\'"
+          : [plain, plain, `'${letter}'`, /["$`\\]/.test(letter) ? `'${letter}'` : `"${letter}"`, `""${plain}`, /\w/.test(letter) ? `\\${letter}` : plain][
+              ways[i] ?? 0
+            ]
+      })
+      .join(''),
+  )
+
+const line = (command: Command): fc.Arbitrary<string> =>
+  fc.tuple(fc.tuple(...command.map(spelled)), fc.constantFrom(' ', '  ', '\t', ' \\\n')).map(([words, space]) => words.join(space))
+
+/** What a script does with a line that starts the command. */
+const scripts: readonly ((line: string) => string)[] = [
+  (text) => text,
+  (text) => `cd .; ${text}`,
+  (text) => `true && ${text} || true`,
+  (text) => `(${text})`,
+  (text) => `{ ${text}; }`,
+  (text) => `! ${text}`,
+  (text) => `if true; then ${text}; fi`,
+  (text) => `for i in 1; do ${text}; done`,
+  (text) => `while ${text}; do break; done`,
+  (text) => `case a in a) ${text};; esac`,
+  (text) => `f() { ${text}; }\nf`,
+  (text) => `${text} &\nwait`,
+  (text) => `true | ${text}`,
+  (text) => `x=$(${text})`,
+  (text) => `echo "$(${text})"`,
+  (text) => `cat <<E\n$(${text})\nE`,
+  (text) => `>out 2>&1 ${text}`,
+  (text) => `A=b ${text}`,
+  (text) => `command ${text}`,
+  (text) => `exec ${text}`,
+  (text) => `eval ${commandLine([text])}`,
+  (text) => `trap ${commandLine([text])} EXIT`,
+  (text) => `x=${commandLine([text])}; eval "$x"`,
+  (text) => `set -- ${text}; "$@"`,
+  (text) => `sh <<'EOF'\n${text}\nEOF`,
+  (text) => `echo ${commandLine([text])} | sh`,
+  (text) => `# a comment\n${text}`,
+  (text) => `${text}\n'`,
+]
+
+const wrapped = (command: Command): fc.Arbitrary<Command> =>
+  fc.oneof(
+    ...[
+      ['env'],
+      ['env', 'A=b', '-u', 'C'],
+      ['timeout', '9'],
+      ['timeout', '-s', 'KILL', '9'],
+      ['nice', '-n', '1'],
+      ['nice', '-1'],
+      ['nohup'],
+      ['setsid', '-w'],
+      ['stdbuf', '-oL'],
+      ['xargs'],
+      ['xargs', '-n', '9'],
+    ].map((wrapper) => fc.constant([...wrapper, ...command])),
+    fc.constant(['find', '.', '-maxdepth', '0', '-exec', ...command, ';']),
+    fc.constant(['sh', '-c', '"$@"', 'x', ...command]),
+    fc.constant(['env', '-S', commandLine(command)]),
+    fc
+      .tuple(
+        line(command),
+        fc.constantFrom(...scripts),
+        fc.constantFrom(['sh', '-c'], ['bash', '-c'], ['bash', '--norc', '-uc'], ['dash', '-o', 'noglob', '-c']),
+      )
+      .map(([text, script, shell]) => [...shell, script(text)]),
+  )
+
+const push: fc.Arbitrary<Command> = fc
+  .tuple(
+    fc.constantFrom('git', './bin/git'),
+    fc.array(fc.constantFrom(['-C', '.'], ['-P'], ['--no-pager'], ['--git-dir=.git'], ['-c', 'color.ui=false'], ['-c', 'alias.q=push']), { maxLength: 3 }),
+    fc.constantFrom('push', 'push', 'q'),
+    fc.subarray(['origin', '--force', 'a b']),
+  )
+  .map(([program, options, sub, args]) => [program, ...options.flat(), ...(sub === 'q' ? ['-c', 'alias.q=push'] : []), sub, ...args])
+
+const evasion = (depthMax: number): fc.Arbitrary<Command> =>
+  fc.nat(depthMax).chain((depth) => Array.from({ length: depth }).reduce<fc.Arbitrary<Command>>((inner) => inner.chain(wrapped), push))
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'beaver-evasions-'))
+  mkdirSync(join(folder, 'bin'))
+  const git = spawnSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).stdout.trim()
+  writeFileSync(join(folder, 'bin', 'git'), `#!/bin/sh\nGIT_TRACE=${commandLine([join(folder, 'trace')])} exec ${commandLine([git])} "$@"\n`)
+  chmodSync(join(folder, 'bin', 'git'), 0o755)
+  spawnSync(git, ['init', '-q', folder])
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function startsPush([program = '', ...args]: Command): boolean {
+  writeFileSync(join(folder, 'trace'), '')
+  spawnSync(program, args, { cwd: folder, timeout: 20_000, input: '', env: { PATH: `${join(folder, 'bin')}:${process.env['PATH']}`, HOME: folder } })
+  return readFileSync(join(folder, 'trace'), 'utf8').includes('built-in: git push')
+}
+
+it('no spelling of git push passes', () => {
+  fc.assert(
+    fc.property(evasion(4), (command) => isDenied(command)),
+    { numRuns: 2_000 },
+  )
+})
+
+it('what really starts git push does not pass', () => {
+  let started = 0
+  fc.assert(
+    fc.property(evasion(3), (command) => {
+      const starts = startsPush(command)
+      if (starts) started++
+      return isDenied(command) || !starts
+    }),
+    { numRuns: 80 },
+  )
+  // The spellings are real ones.
+  expect(started).toBeGreaterThan(40)
+}, 60_000)
+
+it('no spelling of another command passes a rule that allows git status', () => {
+  const allowStatus = [
+    { ...denyPush, pattern: 'git status*', decision: 'allow' as const },
+    { ...denyPush, pattern: '*' },
+  ]
+  fc.assert(
+    fc.property(evasion(3), (command) => permissionOf(tool, command, allowStatus).decision === 'deny'),
+    { numRuns: 1_000 },
+  )
+})
+
+it('a script of letters that mean something to a shell never passes if it starts git push', () => {
+  const piece = fc.constantFrom(
+    'git',
+    'push',
+    ' ',
+    ' ',
+    '\n',
+    ';',
+    '&',
+    '|',
+    '(',
+    ')',
+    '{',
+    '}',
+    '$',
+    '"',
+    "'",
+    '`',
+    '\\',
+    '<',
+    '>',
+    '#',
+    '=',
+    'a',
+    '$(',
+    '<<E',
+    '*',
+    '!',
+    '&>',
+    '[[',
+    ']]',
+    '((',
+    '))',
+  )
+  fc.assert(
+    fc.property(fc.array(piece, { minLength: 2, maxLength: 9 }), fc.constantFrom('sh', 'bash'), (pieces, shell) => {
+      const command = [shell, '-c', `${pieces.join('')}\ngit push`.slice(0, pieces.length > 6 ? undefined : pieces.join('').length)]
+      return isDenied(command) || !startsPush(command)
+    }),
+    { numRuns: 150 },
+  )
+}, 60_000)
