@@ -4,7 +4,7 @@
 //     accepts the journal as it is; then the read model is built again from it (follow.ts).
 import { join } from 'node:path'
 import { queryContracts } from '@beaver/contracts'
-import { appendCheckpoint, type Logger, replacementsOf, silentLogger, systemClock } from '@beaver/core'
+import { appendCheckpoint, type Logger, readKeyRing, replacementsOf, silentLogger, systemClock } from '@beaver/core'
 import {
   callerName,
   connectNats,
@@ -50,7 +50,7 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
   const file = join(config.home, `projection-${subjects.fileName}.db`)
   makePrivateFile(file) // The further files of SQLite have the mode of this one.
   const systemLog = await natsSystemLog(nc, subjects)
-  const replacements = replacementsOf(blobs, systemLog)
+  const replacements = replacementsOf(blobs, systemLog, () => readKeyRing({ log: systemLog, namespace: subjects.stream }))
   await replacements.refresh()
   const model = openReadModel(file, {
     readBlob: (sha256) => replacements.get(sha256),
