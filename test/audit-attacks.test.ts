@@ -214,7 +214,7 @@ describe('a checkpoint', () => {
   const publicOf = (key: KeyObject): Uint8Array => Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url')
   const noteBy = (key: KeyObject, head: TreeHead, name = head.origin): string =>
     signNote(checkpointText(head), { name, publicKey: publicOf(key) }, (bytes) => sign(null, bytes, key))
-  const projectorKey = async (): Promise<KeyObject> => createPrivateKey(await readFile(join(at.projector.home, 'keys', 'projector.key')))
+  const projectorKey = async (): Promise<KeyObject> => createPrivateKey(await readFile(join(at.keysFolder, 'projector.key')))
   const given = (note: string): { checkpoints: GivenCheckpoint[] } => ({ checkpoints: [{ note, from: 'a safe' }] })
 
   it('with a wrong signature is a finding', async () => {
