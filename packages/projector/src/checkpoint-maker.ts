@@ -54,7 +54,8 @@ export class CheckpointMaker {
   async notes(): Promise<NoteSigner | null> {
     const { origin } = this.#of
     const key = await this.#readKey()
-    if (key.kind === 'none') return null
+    // Readers judge a note by the last message that it counts, so the tree must contain the event that trusts the key.
+    if (key.kind === 'none' || this.#of.model.position() < key.from) return null
     const noteKey = { name: origin, publicKey: key.publicKey }
     return { key: noteKeyText(noteKey), sign: (text) => signNote(text, noteKey, (bytes) => key.sign(bytes)) }
   }

@@ -8,6 +8,8 @@ import { BeaverError, type Clock, joinJournal, type KeyPorts, readKeyRing, type 
 export type ProjectorKeyNow =
   | {
       readonly kind: 'trusted'
+      /** The place in the journal from which on the key counts. */
+      readonly from: number
       /** 32 bytes. */
       readonly publicKey: Uint8Array
       readonly sign: (bytes: Uint8Array) => Uint8Array
@@ -48,7 +50,8 @@ export class ProjectorKey {
     if (keys.pinned(namespace) === null && (await readKeyRing(this.#ports)).operator === null) return { kind: 'none', fault: null }
     try {
       const { key, ring } = await joinJournal('projector', this.#ports)
-      return { kind: 'trusted', publicKey: Buffer.from(key.publicKey, 'base64url'), sign: signerOf(key), signEntry: systemSign(key, ring) }
+      const from = ring.find(key.id)?.trustedFrom ?? 0
+      return { kind: 'trusted', from, publicKey: Buffer.from(key.publicKey, 'base64url'), sign: signerOf(key), signEntry: systemSign(key, ring) }
     } catch (error) {
       if (error instanceof BeaverError && (error.code === 'key_untrusted' || error.code === 'operator_changed')) return { kind: 'none', fault: error.message }
       throw error

@@ -86,12 +86,12 @@ it('a redaction that no operator signed changes nothing in a journal that has on
   const ports = { log: memorySystemLog(), keys: memoryKeys(), namespace: 'default', now: () => 0, name: 'here' }
   await joinJournal('daemon', ports)
   const ring = await readKeyRing(ports)
-  const { sign } = await operatorSigner(ports)
+  const signer = await operatorSigner(ports)
   const theirs = await operatorSigner({ ...ports, log: memorySystemLog(), keys: memoryKeys() })
   expect(theirs).toEqual({})
   for (const [of, content] of [
     [{ ring, systemLog: ports.log }, 'The number is 4711.'],
-    [{ ring, sign, systemLog: ports.log }, 'The number is [redacted].'],
+    [{ ring, ...signer, systemLog: ports.log }, 'The number is [redacted].'],
   ] as const) {
     const { replacements, redact, read } = await given('The number is 4711.', of)
     await redact('4711')
