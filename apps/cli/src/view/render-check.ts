@@ -10,7 +10,7 @@ import { wrapWords } from '../text/wrap.ts'
 type View = Pick<Screen, 'columns' | 'style' | 'symbols'>
 
 const shownMax = 200
-const column = 12
+const column = 11
 
 export function renderCheck(checked: Checked, view: View, task: string | null): string[] {
   const { findings, notes } = checked
