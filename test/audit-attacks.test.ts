@@ -8,7 +8,7 @@ import { checkpointText, noteKeyText, readCheckpoint, signNote, type TreeHead } 
 import { homeKeys } from '@beaver/platform'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type AuditedSystem, auditedSystem, beaverAlone } from './support/audited-system.ts'
-import { addSystemEvent } from './support/planted-faults.ts'
+import { addSystemEvent } from './support/planted-signatures.ts'
 import { type LooseExport, type LooseMessage, parsed, resealed, written } from './support/recorded-journal.ts'
 
 let at: AuditedSystem

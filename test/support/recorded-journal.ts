@@ -102,6 +102,29 @@ export interface LooseExport {
   blobs: { blob: string; sha256: string; base64: string }[]
 }
 
+/** An event of a recorded journal, and where it is. */
+export interface At {
+  readonly message: LooseMessage
+  readonly records: LooseRecord[]
+  readonly index: number
+  readonly record: LooseRecord
+}
+
+/** The type of a task's event on the wire. */
+export const wire = (type: string): string => `beaver.${type}.v1`
+
+/** The `nth` event of a type in the log of a task, from 0; -1 is the last. */
+export function at({ messages }: LooseExport, task: string, type: string, nth = 0): At {
+  const all = messages.flatMap((message) =>
+    (message.records ?? []).flatMap((record, index): At[] =>
+      record.subject === task && record.type === wire(type) ? [{ message, records: message.records ?? [], index, record }] : [],
+    ),
+  )
+  const found = all.at(nth)
+  if (found === undefined) throw new Error(`The recorded journal has no ${type} ${nth} of ${task}.`)
+  return found
+}
+
 export function parsed(lines: readonly string[]): LooseExport {
   const [header, ...rest] = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
   const messages = rest.filter((line) => 'seq' in line) as unknown as LooseMessage[]
@@ -141,13 +164,13 @@ export function resealed(changed: LooseExport): LooseExport {
 }
 
 /** The log of a message, as a signature names it. */
-export function signedLogOf({ subject }: LooseMessage): LogId | 'keys' | 'redactions' | 'checkpoints' {
+function signedLogOf({ subject }: LooseMessage): LogId | 'keys' | 'redactions' | 'checkpoints' {
   const [, , area, tenant = '', session = '', task = ''] = subject.split('.').map((token) => decodeURIComponent(token.replaceAll('=', '%')))
   return area === 'system' ? (session as 'keys') : ({ tenant, session, task } as LogId)
 }
 
 /** The name of the journal to which signatures are bound. */
-export function journalName({ header, messages }: LooseExport): string {
+function journalName({ header, messages }: LooseExport): string {
   const first = messages.find((message) => message.subject.endsWith('.keys'))?.records?.[0]
   return `${String(header['stream'])}/${first?.hash ?? ''}`
 }

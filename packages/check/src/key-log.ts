@@ -7,7 +7,7 @@ import type { KeyObject } from 'node:crypto'
 import { z } from 'zod'
 import { placeOf } from './layout.ts'
 import { judgeNote, noteKey, type ReadNote } from './note.ts'
-import { type ReadRecord, readEntry } from './record.ts'
+import { type ReadRecord, readEntry, systemTypeOf } from './record.ts'
 import { publicKeyOf, readSignature, type SignedLog, Verifier } from './signature.ts'
 import type { JournalSource, StreamMessage } from './source.ts'
 import { SystemTrails } from './system-trails.ts'
@@ -122,12 +122,12 @@ export class KeyLog {
   }
 
   #take({ record: { type, data } }: ReadRecord, message: SignedMessage): string | null {
-    switch (type) {
-      case 'beaver.system.key_announced.v1':
+    switch (systemTypeOf(type)) {
+      case 'key_announced':
         return this.#announce(data, message)
-      case 'beaver.system.key_trusted.v1':
+      case 'key_trusted':
         return this.faultOf('keys', message) ?? this.#trust(data, message)
-      case 'beaver.system.key_revoked.v1':
+      case 'key_revoked':
         return this.faultOf('keys', message) ?? this.#revoke(data, message)
       default:
         return null // The check of the journal reports it.

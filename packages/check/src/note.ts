@@ -2,7 +2,7 @@
 // E1. A signature of a key that is not given says nothing. A wrong signature of a given key refuses the note.
 import { createPublicKey, hash, verify } from 'node:crypto'
 import { z } from 'zod'
-import type { ReadRecord } from './record.ts'
+import { type ReadRecord, systemTypeOf } from './record.ts'
 
 /** A public key by which notes are verified. */
 export interface VerifierKey {
@@ -67,7 +67,7 @@ const checkpointMade = z.looseObject({ note: z.string() })
 
 /** The notes in records of the system log `checkpoints`. */
 export const notesOf = (records: readonly ReadRecord[]): string[] =>
-  records.flatMap(({ record: { type, data } }) => (type === 'beaver.system.checkpoint_made.v1' ? [checkpointMade.safeParse(data).data?.note ?? ''] : []))
+  records.flatMap(({ record: { type, data } }) => (systemTypeOf(type) === 'checkpoint_made' ? [checkpointMade.safeParse(data).data?.note ?? ''] : []))
 
 /** `signed`: a given key signed the note. `unknown`: no given key did. `wrong`: a signature of a given key is not one over this text. */
 export type NoteVerdict = 'signed' | 'unknown' | 'wrong'

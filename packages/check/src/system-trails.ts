@@ -1,6 +1,6 @@
 // Follows the system logs of a journal: their records are chained like those of tasks.
 // T1. A record with a fault is passed over, and the log continues from the record before it: writers do the same.
-import type { ReadRecord } from './record.ts'
+import { type ReadRecord, systemTypeOf } from './record.ts'
 import type { Report } from './rules.ts'
 
 const types: Readonly<Record<string, readonly string[]>> = {
@@ -34,7 +34,7 @@ export class SystemTrails {
     if (record.subject !== name) report('identity', `event ${taskseq} is of ${record.subject}, and lies in the system log ${name}`)
     if (sound) this.#heads.set(name, { taskseq, hash, epoch })
     const inPlace = sound
-    const type = /^beaver\.system\.(\w+)\.v1$/.exec(record.type)?.[1]
+    const type = systemTypeOf(record.type)
     if (type === undefined || types[name]?.includes(type) !== true)
       report('event_type', `event ${taskseq} of the system log ${name} is of the type ${record.type}, which is not known there`)
     if (type === 'blob_redacted' && isTrusted) {
