@@ -5,8 +5,10 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { auditJournal, type AuditResult, type GivenCheckpoint, LeafTree, leafOf, openExport } from '@beaver/check'
 import { checkpointText, noteKeyText, readCheckpoint, signNote, type TreeHead } from '@beaver/core'
+import { homeKeys } from '@beaver/platform'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type AuditedSystem, auditedSystem, beaverAlone } from './support/audited-system.ts'
+import { addSystemEvent } from './support/planted-signatures.ts'
 import { type LooseExport, type LooseMessage, parsed, resealed, written } from './support/recorded-journal.ts'
 
 let at: AuditedSystem
@@ -38,9 +40,9 @@ const valueOf = (lines: readonly string[], name: string): string =>
 const checkpointOf = (lines: readonly string[]): string => valueOf(lines, 'checkpoint')
 const isEvidence = (line: string): boolean => /^\{"(?:key|checkpoint|heads|consistency)":/.test(line)
 
-async function audited(lines: readonly string[], known: { keys?: string[]; checkpoints?: GivenCheckpoint[] } = {}): Promise<AuditResult> {
+async function audited(lines: readonly string[], known: { keys?: string[]; checkpoints?: GivenCheckpoint[]; operator?: string } = {}): Promise<AuditResult> {
   const source = await openExport(await at.file('tampered.ndjson', lines))
-  return auditJournal(source, { now: Date.now(), known: { keys: known.keys ?? [], checkpoints: known.checkpoints ?? [] } })
+  return auditJournal(source, { now: Date.now(), known: { keys: [], checkpoints: [], ...known } })
 }
 
 /** The export after a change, with the evidence that it had. */
@@ -61,8 +63,14 @@ describe('an honest export', () => {
   it('is verified, whole and in part, and says what was checked and what was not', async () => {
     const { broken, checked, not_checked, fits_up_to } = await audited(whole, { checkpoints: kept })
     expect(broken).toEqual({})
-    expect(checked.join('\n')).toMatch(/every rule of the journal.*\n.*blobs.*\nthe tree over \d+ messages.*\n\d+ of \d+ checkpoints fit/)
-    expect(not_checked).toContain('whether the key is the right one: it came with what it verifies (give yours with --key)')
+    expect(checked.join('\n')).toMatch(
+      /every rule of the journal.*\nthe signatures of \d+ messages, by keys that the operator [0-9a-f]{32} trusts\n.*blobs.*\nthe tree over \d+ messages.*\n\d+ of \d+ checkpoints fit/,
+    )
+    const operator = homeKeys(at.keysFolder).makeOperator().id
+    expect(not_checked).toEqual([expect.stringContaining(`whether the operator's key ${operator} is the right one`), 'whether what agents wrote is true'])
+    expect((await audited(whole, { operator })).not_checked).toEqual(['whether what agents wrote is true'])
+    expect((await audited(whole, { operator })).keys).toBe('given')
+    expect((await audited(whole, { operator: 'f'.repeat(32) })).broken).toEqual({ operator: 1 })
     expect(fits_up_to).toBe(readCheckpoint(checkpointOf(whole))?.size)
     const some = await audited(part, { keys: [valueOf(part, 'key')], checkpoints: [{ note: checkpointOf(part), from: 'here' }] })
     expect(some.broken).toEqual({})
@@ -96,7 +104,11 @@ describe('a whole journal that somebody changed', () => {
     const tampered = changed(whole, attack)
     const { broken } = await audited(tampered)
     expect(broken).toMatchObject({ ...before, ...noted })
-    expect(Object.keys(broken).filter((rule) => !(rule in before))).toEqual(['checkpoint'])
+    expect(Object.keys(broken).filter((rule) => !(rule in before) && rule !== 'signature')).toEqual(['checkpoint'])
+    // What somebody wrote anew has no signature that counts. Without the keys and the signatures, the journal of a known operator shows it.
+    const bare = changed(tampered, unsigned)
+    expect(Object.keys((await audited(bare)).broken)).not.toContain('signature')
+    expect((await audited(bare, { operator: homeKeys(at.keysFolder).makeOperator().id })).broken).toMatchObject({ operator: 1 })
     // Without the evidence of the export, the checkpoint that somebody kept shows it.
     const stripped = tampered.filter((line) => !isEvidence(line))
     expect((await audited(stripped, { checkpoints: kept })).broken).toMatchObject(noted)
@@ -107,10 +119,10 @@ describe('a whole journal that somebody changed', () => {
     const continued = changed(early, (journal) => {
       const from = later.messages.filter(({ subject, seq }) => seq > journal.messages.length && subject.includes('.talk.'))
       journal.messages.push(...from)
-      keep(journal, ({ subject }) => !subject.includes('.system.'))
-      resealed(journal)
+      unsigned(journal)
     }).filter((line) => !isEvidence(line))
     expect((await audited(continued)).broken).toEqual({})
+    expect((await audited(continued)).not_checked).toContain('who wrote the messages: the journal has no operator')
     expect((await audited(continued, { checkpoints: kept })).broken).toEqual({ checkpoint: 1 })
   })
 
@@ -123,15 +135,22 @@ describe('a whole journal that somebody changed', () => {
 
   it('is found by the command, with exit code 1', async () => {
     const file = await at.file('re-chained.ndjson', changed(whole, (journal) => { answerIn(journal).data['content'] = 'forged'; resealed(journal) })) // prettier-ignore
-    expect((await beaverAlone(at.system.workspace, 'check', '--export', file)).exit).toBe(0)
+    expect((await beaverAlone(at.system.workspace, 'check', '--export', file)).out).toMatch(/signature +first .*the entry with event \d+ is not trusted/)
     const { exit, out } = await beaverAlone(at.system.workspace, 'audit', 'verify', '--offline', file)
     expect(exit).toBe(1)
     expect(out).toMatch(/these are not the first \d+\s+messages of the journal: somebody changed the\s+journal/)
-    expect(out).toMatch(/✖ \d+ findings: checkpoint \d+\.\n$/)
+    expect(out).toMatch(/✖ \d+ findings: signature \d+, checkpoint \d+\.\n$/)
     const json = JSON.parse((await beaverAlone(at.system.workspace, 'audit', 'verify', '--offline', file, '--json')).out) as { ok: boolean; broken: object }
     expect(json).toMatchObject({ ok: false, broken: noted })
   })
 })
+
+/** Takes everything away that tells who wrote the journal, and chains it anew. */
+function unsigned(journal: LooseExport): void {
+  keep(journal, ({ subject }) => !subject.includes('.system.'))
+  for (const message of journal.messages) delete message.signature
+  resealed(journal)
+}
 
 function keep(journal: LooseExport, wanted: (message: LooseMessage) => boolean): void {
   journal.messages.splice(0, Infinity, ...journal.messages.filter(wanted))
@@ -165,8 +184,19 @@ describe('a part of a journal that somebody changed', () => {
     ['an event is edited', (lines) => lines.map((each) => each.replace('answer to loop', 'forged')), { hash: 1, inclusion: 1 }],
     ['a log is chained anew', (lines) => rechainPart(lines), { inclusion: expect.any(Number) as number }],
     ['a message is deleted', (lines) => lines.filter((each) => each !== messages(lines)[1]), { taskseq: 1 }],
-    ['the end is cut off', (lines) => lines.filter((each) => each !== messages(lines).at(-1)), { head: 1 }],
-    ['a task is removed', (lines) => lines.filter((each) => !each.startsWith('{"seq":')), { head: 2 }], // Of the task, and of the keys.
+    ['the end is cut off', (lines) => lines.filter((each) => each !== messages(lines).findLast((line) => !line.includes('.system.'))), { head: 1 }],
+    ['the key of the projector is cut off', (lines) => lines.filter((each) => each !== messages(lines).at(-1)), { checkpoint_signature: 1 }],
+    [
+      'the signatures are gone',
+      (lines) => lines.map((each) => (each.includes('.system.') ? each : each.replace(/"signature":"[^"]*",/, ''))),
+      { signature: expect.any(Number) as number },
+    ],
+    [
+      'a signature is moved to the next message',
+      (lines) => lines.map((each, i) => each.replace(/"signature":"[^"]*",/, /"signature":"[^"]*",/.exec(lines[i - 1] ?? '')?.[0] ?? '$&')),
+      { signature: expect.any(Number) as number },
+    ],
+    ['a task is removed', (lines) => lines.filter((each) => !each.startsWith('{"seq":') || each.includes('.system.')), { head: 1 }],
     ['a message is inserted', (lines) => lines.toSpliced(2, 0, lines[1]!), { subject: 1, taskseq: 1 }],
     ['two messages are reordered', (lines) => lines.toSpliced(1, 2, lines[2]!, lines[1]!), { taskseq: expect.any(Number) as number }],
     [
@@ -214,7 +244,7 @@ describe('a checkpoint', () => {
   const publicOf = (key: KeyObject): Uint8Array => Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url')
   const noteBy = (key: KeyObject, head: TreeHead, name = head.origin): string =>
     signNote(checkpointText(head), { name, publicKey: publicOf(key) }, (bytes) => sign(null, bytes, key))
-  const projectorKey = async (): Promise<KeyObject> => createPrivateKey(await readFile(join(at.projector.home, 'keys', 'projector.key')))
+  const projectorKey = async (): Promise<KeyObject> => createPrivateKey(await readFile(join(at.keysFolder, 'projector.key')))
   const given = (note: string): { checkpoints: GivenCheckpoint[] } => ({ checkpoints: [{ note, from: 'a safe' }] })
 
   it('with a wrong signature is a finding', async () => {
@@ -222,6 +252,31 @@ describe('a checkpoint', () => {
     signature[20]! ^= 1
     const changedNote = kept[0]!.note.replace(/[^ ]+\n$/, `${signature.toString('base64')}\n`)
     expect((await audited(whole, given(changedNote))).broken).toEqual({ checkpoint_signature: 1 })
+  })
+
+  it.each(['operator', 'daemon', 'nobody'] as const)('signed by the key of %s is a finding, even if it fits', async (role) => {
+    const keys = homeKeys(at.keysFolder)
+    const key = role === 'nobody' ? mine : (role === 'daemon' ? keys.own('daemon') : keys.makeOperator()).privateKey
+    const { broken, findings } = await audited(whole, given(noteBy(key, readCheckpoint(checkpointOf(whole))!)))
+    expect(broken).toEqual({ checkpoint_signature: 1 })
+    expect(findings[0]?.message).toMatch(
+      role === 'nobody' ? /is not signed by a key that the operator trusted/ : new RegExp(`a key of the role ${role}, not projector`),
+    )
+  })
+
+  it('of a projector that was revoked is a finding from the revocation on', async () => {
+    const { origin } = readCheckpoint(checkpointOf(whole))!
+    const revoked = parsed(whole)
+    const keys = homeKeys(at.keysFolder)
+    addSystemEvent(revoked, 'keys', keys.makeOperator(), 'key_revoked', { key_id: keys.own('projector').id, reason: 'stolen' })
+    const lines = written(revoked)
+    const tree = new LeafTree()
+    for await (const page of (await openExport(await at.file('revoked.ndjson', lines))).pages()) for (const message of page) tree.append(leafOf(message))
+    const auditedAt = async (size: number): Promise<AuditResult> => audited(lines, given(noteBy(await projectorKey(), { origin, size, root: tree.root(size) })))
+    expect((await auditedAt(tree.size - 1)).broken).toEqual({})
+    const { broken, findings } = await auditedAt(tree.size)
+    expect(broken).toEqual({ checkpoint_signature: 1 })
+    expect(findings[0]?.message).toMatch(/which the operator revoked before/)
   })
 
   it('of another namespace, or of a stream that was made again, is a finding', async () => {
@@ -241,7 +296,7 @@ describe('a checkpoint', () => {
   })
 
   it('of a forger verifies what he wrote only for those who take the key that came with it', async () => {
-    const forged = changed(whole, (journal) => { answerIn(journal).data['content'] = 'forged'; keep(journal, ({ subject }) => !subject.includes('.system.')); resealed(journal) }) // prettier-ignore
+    const forged = changed(whole, (journal) => { answerIn(journal).data['content'] = 'forged'; unsigned(journal) }) // prettier-ignore
     const tree = new LeafTree()
     for await (const page of (await openExport(await at.file('forged.ndjson', forged))).pages()) for (const message of page) tree.append(leafOf(message))
     const { origin } = readCheckpoint(checkpointOf(whole))!

@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { checkJournal, type CheckResult, eventTypes, natsSource, openExport, rules } from '@beaver/check'
 import { eventData } from '@beaver/core'
+import { homeKeys } from '@beaver/platform'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { testServer, type TestServer } from './support/nats.ts'
 import { plantedFaults } from './support/planted-faults.ts'
-import { exported, parsed, recordedConfig, recordTasks, resealed, written } from './support/recorded-journal.ts'
+import { exported, parsed, recordedConfig, recordTasks, resealed, signedAnew, written } from './support/recorded-journal.ts'
 import { type TestSystem, testSystem } from './support/system.ts'
 
 let server: TestServer
@@ -49,7 +50,31 @@ describe('a journal that a real system wrote', () => {
   })
 
   it('is clean when its chains are sealed anew: sealing is no fault of its own', async () => {
-    expect((await checked(written(resealed(parsed(lines))))).findings).toEqual([])
+    const keys = homeKeys(join(system.workspace, '.beaver', 'keys'))
+    const claims = parsed(lines).messages.filter(({ subject }) => subject.endsWith('.id.claimed')).length
+    const { findings, summary } = await checked(written(signedAnew(resealed(parsed(lines)), keys)))
+    expect(findings).toEqual([])
+    expect(summary.signatures).toEqual({ operator: keys.makeOperator().id, verified: summary.messages - claims, unsigned: 0 })
+  })
+
+  it('has the operator that the reader knows, or another one, which is a finding', async () => {
+    const file = join(folder, 'journal.ndjson')
+    await writeFile(file, lines.map((line) => `${line}\n`).join(''))
+    const operator = homeKeys(join(system.workspace, '.beaver', 'keys')).makeOperator().id
+    expect((await checkJournal(await openExport(file), { now, operator })).broken).toEqual({})
+    expect((await checkJournal(await openExport(file), { now, operator: 'f'.repeat(32) })).broken).toEqual({ operator: 1 })
+    // Somebody removes the keys and all signatures: what is left fits itself, and the operator is not there.
+    const bare = parsed(lines)
+    bare.messages = bare.messages.filter(({ subject }) => !subject.endsWith('.keys'))
+    for (const message of bare.messages) delete message.signature
+    await writeFile(
+      file,
+      written(resealed(bare))
+        .map((line) => `${line}\n`)
+        .join(''),
+    )
+    expect((await checkJournal(await openExport(file), { now })).summary.signatures).toMatchObject({ operator: null, verified: 0 })
+    expect((await checkJournal(await openExport(file), { now, operator })).broken).toEqual({ operator: 1 })
   })
 
   it('is read without a consumer', async () => {
@@ -64,9 +89,9 @@ describe('a journal that a real system wrote', () => {
 })
 
 describe('a planted fault is seen by the rule that is meant to see it, and by no other', () => {
-  it.each(plantedFaults)('$rule: $name', async ({ rule, plant, seal }) => {
+  it.each(plantedFaults)('$rule: $name', async ({ rule, plant, forge, keeps, seal }) => {
     const changed = parsed(lines)
-    plant(changed)
+    plant?.(changed)
     const numbers = changed.messages.map(({ seq }) => seq)
     const last = changed.header['last_sequence']
     if (seal !== 'as it stands') resealed(changed)
@@ -74,6 +99,9 @@ describe('a planted fault is seen by the rule that is meant to see it, and by no
       for (const [i, message] of changed.messages.entries()) message.seq = numbers[i] as number
       changed.header['last_sequence'] = last
     }
+    const keys = homeKeys(join(system.workspace, '.beaver', 'keys'))
+    signedAnew(changed, keys, keeps)
+    forge?.(changed, keys)
     const { broken } = await checked(written(changed))
     expect(broken).toEqual({ [rule]: expect.any(Number) })
   })
@@ -81,7 +109,7 @@ describe('a planted fault is seen by the rule that is meant to see it, and by no
   it('and every rule about a journal has such a fault', () => {
     const planted = new Set<string>(plantedFaults.map(({ rule }) => rule))
     // The read model is checked by the command (cli-check.test.ts), and an audit compares with checkpoints (audit-attacks.test.ts).
-    expect(Object.keys(rules).filter((rule) => !planted.has(rule))).toEqual(['checkpoint', 'checkpoint_signature', 'inclusion', 'head', 'projection'])
+    expect(Object.keys(rules).filter((rule) => !planted.has(rule))).toEqual(['operator', 'checkpoint', 'inclusion', 'head', 'projection'])
   })
 })
 

@@ -50,6 +50,7 @@ function beaver(...args: string[]): Promise<{ exit: number | null; out: string; 
     NATS_URL: server.url,
     BEAVER_NAMESPACE: system.subjects.namespace,
     BEAVER_HOME: projector.home,
+    BEAVER_KEYS: join(system.workspace, '.beaver', 'keys'),
   }
   const child = spawn(process.execPath, [entry, ...args], { cwd: system.workspace, env, stdio: ['ignore', 'pipe', 'pipe'] })
   const written = { out: '', err: '' }

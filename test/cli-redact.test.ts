@@ -5,7 +5,8 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { eraseBlob, natsBlobStore } from '@beaver/nats'
+import { appendSystemEvent, type LogId, newestRecord } from '@beaver/core'
+import { eraseBlob, journalReader, natsBlobStore, natsSystemLog } from '@beaver/nats'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { compileCache } from './support/compile-cache.ts'
@@ -48,6 +49,7 @@ function beaver(...args: string[]): Promise<{ exit: number | null; out: string; 
     NATS_URL: server.url,
     BEAVER_NAMESPACE: system.subjects.namespace,
     BEAVER_HOME: projector.home,
+    BEAVER_KEYS: join(system.workspace, '.beaver', 'keys'),
   }
   const child = spawn(process.execPath, [entry, ...args], { cwd: system.workspace, env, stdio: ['ignore', 'pipe', 'pipe'] })
   const written = { out: '', err: '' }
@@ -134,5 +136,29 @@ describe('a text that is part of its record', () => {
       'No event of the task reading has such a text.',
     )
     expect((await beaver('audit', 'redact', 'nothing', '--text', 'a', '--reason', 'x')).err).toContain('There is no task')
+  })
+})
+
+describe('a redaction that no operator signed', () => {
+  it('replaces nothing, for no reader, and is told by the check', async () => {
+    const [end] = only(await system.events('reading'), 'task_completed')
+    const forged = Buffer.from(JSON.stringify({ ...end?.data, final_output: 'Pay the forger.' }))
+    const replacement = createHash('sha256').update(forged).digest('hex')
+    await (await natsBlobStore(system.nc, system.subjects)).put(replacement, forged)
+    const last = await (await journalReader(system.nc, system.subjects)).last({ tenant: 'local', session: 'reading', task: 'reading' } as LogId)
+    const record = newestRecord(last!)!
+    const data = { tenant: 'local', session_id: 'reading', task_id: 'reading', taskseq: record.taskseq, hash: record.hash, replacement, reason: 'x', by: 'y' }
+    const log = await natsSystemLog(system.nc, system.subjects)
+    const position = async () => (await system.client.query('status')).sequence
+    const [shown, before] = [await query(), await position()]
+    await appendSystemEvent(log, 'redactions', () => ({ type: 'record_redacted', data }), { source: '/beaver/operator', now: () => Date.now() })
+    await until('the projector has it', async () => (await position()) > before)
+    expect(await query()).toEqual(shown)
+    expect(only(await system.events('reading'), 'task_completed')).toEqual([end])
+    expect(JSON.parse((await beaver('check', '--json')).out)).toMatchObject({
+      ok: false,
+      broken: { signature: 1 },
+      projection: { compared: true },
+    })
   })
 })

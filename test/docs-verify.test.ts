@@ -2,12 +2,15 @@
 import { spawnSync } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { homeKeys } from '@beaver/platform'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type AuditedSystem, auditedSystem } from './support/audited-system.ts'
 import { parsed, resealed, written } from './support/recorded-journal.ts'
 
 let at: AuditedSystem
 let program: string
+/** The program with the lines that verify who wrote each message. */
+let signing: string
 let whole: string[]
 let part: string[]
 beforeAll(async () => {
@@ -23,7 +26,10 @@ beforeAll(async () => {
   part = await exported('loop')
   const page = await readFile(new URL('../docs/how-to/verify-without-beaver.md', import.meta.url), 'utf8')
   program = join(at.system.workspace, 'verify.py')
-  await writeFile(program, /```python\n([^]*?)```/.exec(page)![1]!)
+  const [first = '', second = ''] = [...page.matchAll(/```python\n([^]*?)```/g)].map(([, text = '']) => text)
+  await writeFile(program, first)
+  signing = join(at.system.workspace, 'verify-signatures.py')
+  await writeFile(signing, first + second)
 }, 90_000)
 afterAll(() => at[Symbol.asyncDispose]())
 
@@ -36,8 +42,15 @@ async function exported(...tasks: string[]): Promise<string[]> {
 const valueOf = (lines: readonly string[], name: string): string =>
   String((lines.map((line) => JSON.parse(line) as Record<string, unknown>).find((line) => name in line) ?? {})[name])
 
-async function verified(lines: readonly string[], ...args: string[]): Promise<{ exit: number | null; says: string }> {
-  const { status, stdout, stderr } = spawnSync('python3', [program, await at.file('given.ndjson', lines), ...args], { encoding: 'utf8' })
+const verified = (lines: readonly string[], ...args: string[]): Promise<Said> => run(program, lines, ...args)
+
+interface Said {
+  readonly exit: number | null
+  readonly says: string
+}
+
+async function run(which: string, lines: readonly string[], ...args: string[]): Promise<Said> {
+  const { status, stdout, stderr } = spawnSync('python3', [which, await at.file('given.ndjson', lines), ...args], { encoding: 'utf8' })
   return { exit: status, says: (stdout + stderr).trim() }
 }
 
@@ -46,6 +59,26 @@ it('verifies an honest export, whole and in part, with the key and a kept checkp
   for (const args of [[], [valueOf(whole, 'key')], [valueOf(whole, 'key'), kept]])
     expect(await verified(whole, ...args)).toEqual({ exit: 0, says: expect.stringMatching(/^verified: \d+ messages, \d+ logs/) as string })
   expect(await verified(part, valueOf(whole, 'key'))).toEqual({ exit: 0, says: expect.stringMatching(/^verified: \d+ messages, \d+ logs/) as string })
+})
+
+it('verifies who wrote each message, whole and in part, and refuses what nobody trusted wrote', async () => {
+  const keys = homeKeys(at.keysFolder)
+  const says = expect.stringMatching(new RegExp(`^verified: .*\nsigned: \\d+ messages, by keys that the operator ${keys.makeOperator().id} trusts$`)) as string
+  for (const lines of [whole, part]) expect(await run(signing, lines)).toEqual({ exit: 0, says })
+  const header = /"signature":"([^"]*)",/
+  const ofTask = (line: string): boolean => line.includes('.log.') && header.test(line)
+  const other = header.exec(part.findLast(ofTask) ?? '')?.[0] ?? ''
+  const [one] = part.filter(ofTask)
+  const attacks: [string, string][] = [
+    ['', 'is not signed by a key of the role daemon'],
+    [other, 'is wrong'],
+    [header.exec(part.find((line) => line.includes('.system.')) ?? '')?.[0] ?? '', 'is not signed by a key of the role daemon'],
+  ]
+  for (const [signature, why] of attacks)
+    expect(await run(signing, part.map((line) => (line === one ? line.replace(header, signature) : line)))).toEqual({ exit: 1, says: expect.stringContaining(why) as string }) // prettier-ignore
+  const noKeys = part.filter((line) => !line.includes('.system.'))
+  const heads = noKeys.filter((line) => !line.startsWith('{"heads":'))
+  expect((await run(signing, heads)).exit).toBe(1)
 })
 
 it('refuses a changed export, and says why', async () => {

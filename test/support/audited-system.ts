@@ -20,6 +20,8 @@ export interface AuditedSystem extends AsyncDisposable {
   readonly server: TestServer
   readonly system: TestSystem
   readonly projector: ProjectorProcess
+  /** The folder with the keys of the operator, of the daemon and of the projector. */
+  readonly keysFolder: string
   /** Runs the command line in the home of the projector. */
   beaver(...args: string[]): Promise<Ran>
   /** Submits tasks and waits until they have ended and a checkpoint counts all of them. */
@@ -35,7 +37,10 @@ export async function auditedSystem(): Promise<AuditedSystem> {
   const server = stack.use(await testServer())
   const system = stack.use(await testSystem(server))
   const checkpoints = { every_ms: 1_000 }
-  const projector = stack.use(await projectorProcess({ url: server.url, namespace: system.subjects.namespace, config: { checkpoints } }))
+  const keysFolder = join(system.workspace, '.beaver', 'keys')
+  const projector = stack.use(
+    await projectorProcess({ url: server.url, namespace: system.subjects.namespace, config: { checkpoints }, env: { BEAVER_KEYS: keysFolder } }),
+  )
   system.provider.answerBy(({ text, results }) => (text === 'loop' && results.length === 0 ? use(['echo', { text: 'a' }]) : say(`answer to ${text}`)))
   await system.daemon()
   const status = () => system.client.query('status', {})
@@ -43,7 +48,14 @@ export async function auditedSystem(): Promise<AuditedSystem> {
     server,
     system,
     projector,
-    beaver: (...args) => runBeaver(args, system.workspace, { NATS_URL: server.url, BEAVER_NAMESPACE: system.subjects.namespace, BEAVER_HOME: projector.home }),
+    keysFolder,
+    beaver: (...args) =>
+      runBeaver(args, system.workspace, {
+        NATS_URL: server.url,
+        BEAVER_NAMESPACE: system.subjects.namespace,
+        BEAVER_HOME: projector.home,
+        BEAVER_KEYS: keysFolder,
+      }),
     async work(...tasks) {
       for (const task of tasks) await system.client.submit({ task, task_id: task, session_id: `${task} session` })
       for (const task of tasks) await system.ended(task)

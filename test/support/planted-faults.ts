@@ -1,37 +1,21 @@
 // Faults to plant in a recorded journal, each with the one rule that must see it.
-// F1. A fault is planted in an export whose chains are sealed anew afterwards, unless it is a fault of the form itself.
+// F1. A fault is planted in an export whose chains are sealed and whose messages are signed anew afterwards, unless it is a fault of the form itself.
 import { createHash } from 'node:crypto'
 import type { Rule } from '@beaver/check'
-import { canonicalJson } from '@beaver/core'
-import type { LooseExport, LooseMessage, LooseRecord } from './recorded-journal.ts'
+import { canonicalJson, type KeyStore } from '@beaver/core'
+import { at, type At, type LooseExport, type LooseMessage, type LooseRecord, wire } from './recorded-journal.ts'
+import { signatureFaults } from './planted-signatures.ts'
 
 export interface PlantedFault {
   readonly name: string
   readonly rule: Rule
-  readonly plant: (journal: LooseExport) => void
+  readonly plant?: (journal: LooseExport) => void
+  /** The messages that keep their signatures. */
+  readonly keeps?: (message: LooseMessage) => boolean
+  /** Changes what is sealed and signed already. */
+  readonly forge?: (journal: LooseExport, keys: KeyStore) => void
   /** `as it stands`: nothing is numbered or chained anew. `chains`: the messages keep their numbers. */
   readonly seal?: 'as it stands' | 'chains'
-}
-
-interface At {
-  readonly message: LooseMessage
-  readonly records: LooseRecord[]
-  readonly index: number
-  readonly record: LooseRecord
-}
-
-const wire = (type: string): string => `beaver.${type}.v1`
-
-/** The `nth` event of a type in the log of a task, from 0; -1 is the last. */
-function at({ messages }: LooseExport, task: string, type: string, nth = 0): At {
-  const all = messages.flatMap((message) =>
-    (message.records ?? []).flatMap((record, index): At[] =>
-      record.subject === task && record.type === wire(type) ? [{ message, records: message.records ?? [], index, record }] : [],
-    ),
-  )
-  const found = all.at(nth)
-  if (found === undefined) throw new Error(`The recorded journal has no ${type} ${nth} of ${task}.`)
-  return found
 }
 
 const team = (journal: LooseExport): string => at(journal, grown(journal), 'task_team_run_started').record.subject
@@ -112,6 +96,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   { name: 'a blob has other content', rule: 'blob_changed', plant: (j) => ((j.blobs[0] as { base64: string }).base64 = Buffer.from('{}').toString('base64')) },
   { name: 'an event has a type nobody knows', rule: 'event_type', plant: (j) => (change(j, 'loop', 'system_prompt_snapshotted').type = wire('task_paused')) },
   { name: 'an event lacks a member', rule: 'event_data', plant: (j) => delete change(j, 'loop', 'tool_call_started').data.call_id },
+
+  ...signatureFaults,
 
   // Who writes.
   { name: 'the epoch falls', rule: 'epoch', plant: (j) => (change(j, 'taken over', 'task_completed').epoch = 1) },

@@ -1,10 +1,11 @@
 // A journal that a real system wrote, exported: a tool loop, two teams, approvals, a suspension, a session, a cancel, a blob, a killed daemon.
 // And a way to change an export so that its chains hold still.
 // G1. `resealed` numbers, chains and hashes every log anew: only what the change means is wrong, never the form.
+// G2. `signedAnew` signs every message as its writer did. It needs the keys of the home in which the journal was written.
 import { createHash } from 'node:crypto'
 import { exportLines, natsSource } from '@beaver/check'
 import { AgentTeam } from '@beaver/client'
-import { canonicalJson } from '@beaver/core'
+import { canonicalJson, type KeyStore, leafContent, type LogId, type SigningKey, signTree } from '@beaver/core'
 import { held, until } from '@beaver/testing'
 import { type FakeReply, say, type SeenRequest, use } from './fake-provider.ts'
 import { only, type TestSystem } from './system.ts'
@@ -92,12 +93,36 @@ export interface LooseMessage {
   /** `null`: it is no entry of a log, and stays as it is. */
   records: LooseRecord[] | null
   payload: string
+  signature?: string
 }
 
 export interface LooseExport {
   header: Record<string, unknown>
   messages: LooseMessage[]
   blobs: { blob: string; sha256: string; base64: string }[]
+}
+
+/** An event of a recorded journal, and where it is. */
+export interface At {
+  readonly message: LooseMessage
+  readonly records: LooseRecord[]
+  readonly index: number
+  readonly record: LooseRecord
+}
+
+/** The type of a task's event on the wire. */
+export const wire = (type: string): string => `beaver.${type}.v1`
+
+/** The `nth` event of a type in the log of a task, from 0; -1 is the last. */
+export function at({ messages }: LooseExport, task: string, type: string, nth = 0): At {
+  const all = messages.flatMap((message) =>
+    (message.records ?? []).flatMap((record, index): At[] =>
+      record.subject === task && record.type === wire(type) ? [{ message, records: message.records ?? [], index, record }] : [],
+    ),
+  )
+  const found = all.at(nth)
+  if (found === undefined) throw new Error(`The recorded journal has no ${type} ${nth} of ${task}.`)
+  return found
 }
 
 export function parsed(lines: readonly string[]): LooseExport {
@@ -135,5 +160,36 @@ export function resealed(changed: LooseExport): LooseExport {
     }
   }
   changed.header['last_sequence'] = changed.messages.length
+  return changed
+}
+
+/** The log of a message, as a signature names it. */
+function signedLogOf({ subject }: LooseMessage): LogId | 'keys' | 'redactions' | 'checkpoints' {
+  const [, , area, tenant = '', session = '', task = ''] = subject.split('.').map((token) => decodeURIComponent(token.replaceAll('=', '%')))
+  return area === 'system' ? (session as 'keys') : ({ tenant, session, task } as LogId)
+}
+
+/** The name of the journal to which signatures are bound. */
+function journalName({ header, messages }: LooseExport): string {
+  const first = messages.find((message) => message.subject.endsWith('.keys'))?.records?.[0]
+  return `${String(header['stream'])}/${first?.hash ?? ''}`
+}
+
+/** Signs one message alone, by default for its own log and its own journal. */
+export function sign(changed: LooseExport, message: LooseMessage, { key, log, journal }: { key: SigningKey; log?: LogId; journal?: string }): void {
+  const of = log ?? signedLogOf(message)
+  const hash = message.records?.at(-1)?.hash
+  if (hash === undefined) return
+  const name = journal ?? (of === 'keys' ? String(changed.header['stream']) : journalName(changed))
+  message.signature = signTree(key, name, [leafContent(of, hash)])[0] as string
+}
+
+/** Signs every message that was signed. */
+export function signedAnew(changed: LooseExport, keys: KeyStore, keeps: (message: LooseMessage) => boolean = () => false): LooseExport {
+  const keyOf = (message: LooseMessage): SigningKey => {
+    const log = signedLogOf(message)
+    return typeof log === 'string' && log !== 'checkpoints' ? keys.makeOperator() : keys.own(log === 'checkpoints' ? 'projector' : 'daemon')
+  }
+  for (const message of changed.messages) if (message.signature !== undefined && !keeps(message)) sign(changed, message, { key: keyOf(message) })
   return changed
 }

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BeaverClient, clientOn } from '@beaver/client'
-import { type EventType, isTerminalTaskEvent, type LogId, type RecordedEvent, replacementsOf } from '@beaver/core'
+import { type EventType, isTerminalTaskEvent, type LogId, type RecordedEvent, readKeyRing, replacementsOf } from '@beaver/core'
 import { connectNats, findTask, natsBlobStore, natsJournal, natsSystemLog, type Subjects, subjectsOf } from '@beaver/nats'
 import { loadTask } from '@beaver/runtime'
 import { until } from '@beaver/testing'
@@ -47,7 +47,8 @@ export async function testSystem(
   const provider = await fakeProvider()
   const nc = await connectNats({ url: server.url, name: 'test' })
   const journal = await natsJournal(nc, subjects)
-  const blobs = replacementsOf(await natsBlobStore(nc, subjects), await natsSystemLog(nc, subjects))
+  const log = await natsSystemLog(nc, subjects)
+  const blobs = replacementsOf(await natsBlobStore(nc, subjects), log, () => readKeyRing({ log, namespace: subjects.stream }))
   const client = clientOn(nc, subjects)
   const daemons: DaemonProcess[] = []
 

@@ -2,6 +2,7 @@
 // N1. Closing ends within `closeMsMax`, whatever the server does.
 import { type BeaverClient, clientOn, type DaemonStatus } from '@beaver/client'
 import { callerName, connectNats, type Subjects, subjectsOf } from '@beaver/nats'
+import { homeKeys } from '@beaver/platform'
 import type { FoundSystem } from './system/find-system.ts'
 
 export type NatsConnection = Awaited<ReturnType<typeof connectNats>>
@@ -39,7 +40,8 @@ export async function connect(
 ): Promise<Connection> {
   const nc = await connectNats({ url: system.url, login: system.login, name: 'beaver-cli', timeoutMs, pingMs })
   const subjects = subjectsOf(system.namespace, { tenant: system.tenant, caller: callerName(system.url, system.login) })
-  const client = clientOn(nc, subjects, { daemonMs: daemonMs ?? (system.pid === null ? awayMsMax : restartMsMax) })
+  const operator = (): string | null => (system.keysFolder === null ? null : homeKeys(system.keysFolder).pinned(subjects.stream))
+  const client = clientOn(nc, subjects, { operator, daemonMs: daemonMs ?? (system.pid === null ? awayMsMax : restartMsMax) })
   return {
     nc,
     subjects,

@@ -1,13 +1,14 @@
 // The audit: the check of a journal by all rules, and the comparison with signed checkpoints. It says what it checked and what it did not.
 // U1. It shares no code with what it checks, and needs no running system.
-import { checkJournal, type CheckOptions, type CheckResult } from './check-journal.ts'
+import { type CheckOptions, type CheckResult, checkWithKeys } from './check-journal.ts'
 import { type Evidence, noEvidence } from './evidence.ts'
+import { KeyLog } from './key-log.ts'
 import type { Finding, Rule } from './rules.ts'
 import type { JournalSource } from './source.ts'
 import { counted, type Known, TreeAudit, type TreeVerdict } from './tree-audit.ts'
 
 /** The options of an audit. */
-export interface AuditOptions extends CheckOptions {
+export interface AuditOptions extends Omit<CheckOptions, 'operator'> {
   readonly known: Known
 }
 
@@ -27,7 +28,8 @@ export async function auditJournal(source: JournalSource, { known, ...options }:
   const report = (rule: Rule, message: string, sequence: number | null): void =>
     void findings.push({ rule, task_id: null, session_id: null, taskseq: null, sequence, message })
   const evidence: Evidence = source.evidence ?? noEvidence
-  const tree = new TreeAudit(source.about, { evidence, known, report })
+  const keys = await KeyLog.read(source)
+  const tree = new TreeAudit(source.about, { evidence, known, ring: keys, report })
   const observed: JournalSource = {
     ...source,
     async *pages() {
@@ -37,7 +39,7 @@ export async function auditJournal(source: JournalSource, { known, ...options }:
       }
     },
   }
-  const checked = await checkJournal(observed, options)
+  const checked = await checkWithKeys(observed, keys, { ...options, ...(known.operator === undefined ? {} : { operator: known.operator }) })
   const verdict = tree.finish()
   const all = [...checked.findings, ...findings].filter(({ rule }) => source.about.whole || !rulesOfTheWhole.has(rule))
   const broken: Partial<Record<Rule, number>> = { ...checked.broken }
@@ -45,5 +47,15 @@ export async function auditJournal(source: JournalSource, { known, ...options }:
   for (const { rule } of findings) broken[rule] = (broken[rule] ?? 0) + 1
   const { events, messages, tasks, blobs_verified: blobs } = checked.summary
   const rules = `every rule of the journal (the chain of each log, its epochs and writers, what its events mean): ${counted(events, 'event')}, ${counted(tasks, 'task')}, ${counted(messages, 'message')}`
-  return { ...checked, ...verdict, findings: all, broken, checked: [rules, `${counted(blobs, 'blob')}, by the hash`, ...verdict.checked] }
+  const { operator, verified, unsigned } = checked.summary.signatures
+  const signed = operator === null ? [] : [`the signatures of ${counted(verified, 'message')}, by keys that the operator ${operator} trusts`]
+  const before = unsigned === 0 || operator === null ? [] : [`who wrote ${counted(unsigned, 'message')} from before the journal had an operator`]
+  return {
+    ...checked,
+    ...verdict,
+    findings: all,
+    broken,
+    checked: [rules, ...signed, `${counted(blobs, 'blob')}, by the hash`, ...verdict.checked],
+    not_checked: [...before, ...verdict.not_checked],
+  }
 }

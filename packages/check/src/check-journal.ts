@@ -2,14 +2,18 @@
 // J1. It shares no code with the packages that write and fold the journal, so two independent readers must agree.
 // J2. Memory is bounded by the open tasks, one page of messages, and a few fields for each ended task.
 // J3. It changes nothing.
+// J4. The keys are read before everything else, because an export of a part may have them anywhere.
 import { hash } from 'node:crypto'
 import { BlobAhead } from './blob-ahead.ts'
 import { judgeChain, judgeWriter } from './chain-rules.ts'
 import { eventOf, eventTypeOf } from './event.ts'
+import { KeyLog } from './key-log.ts'
 import { placeOf, type LogPlace } from './layout.ts'
 import { LogSet } from './log-set.ts'
+import { notesOf, readNote } from './note.ts'
 import { readEntry, readIdClaim, type ReadEntry, type ReadRecord } from './record.ts'
 import { judgeRun } from './run-rules.ts'
+import type { SignedLog } from './signature.ts'
 import type { Finding, Report, Rule } from './rules.ts'
 import type { JournalAbout, JournalSource, StreamMessage } from './source.ts'
 import { judgeEnd, judgeTask } from './task-rules.ts'
@@ -25,6 +29,8 @@ export interface CheckOptions {
   readonly openMsMax?: number
   /** The current time in milliseconds since 1970, for the age of open tasks. */
   readonly now: number
+  /** The id of the operator's key that the reader knows. Default: the first operator of the journal counts. */
+  readonly operator?: string
   readonly onProgress?: (progress: { readonly sequence: number; readonly events: number }) => void
   readonly signal?: AbortSignal
 }
@@ -39,6 +45,17 @@ export interface CheckSummary {
   readonly first_sequence: number | null
   readonly last_sequence: number | null
   readonly blobs_verified: number
+  readonly signatures: SignatureSummary
+}
+
+/** Who signed what was checked. */
+export interface SignatureSummary {
+  /** The id of the first operator's key, on which all trust rests; `null` if the journal has no operator. */
+  readonly operator: string | null
+  /** How many entries have a signature that counts. */
+  readonly verified: number
+  /** How many entries are from before the journal had an operator, and are not signed. */
+  readonly unsigned: number
 }
 
 /** A remark that is not a violation. */
@@ -69,7 +86,12 @@ const openMsDefault = 600_000
  * @example const { findings } = await checkJournal(await openExport('journal.ndjson'), { now: Date.now() })
  */
 export async function checkJournal(source: JournalSource, options: CheckOptions): Promise<CheckResult> {
-  const check = new Check(source, options)
+  return checkWithKeys(source, await KeyLog.read(source), options)
+}
+
+/** The same, with keys that were read before. */
+export async function checkWithKeys(source: JournalSource, keys: KeyLog, options: CheckOptions): Promise<CheckResult> {
+  const check = new Check(source, keys, options)
   for await (const page of source.pages()) {
     options.signal?.throwIfAborted()
     await check.take(page)
@@ -82,6 +104,7 @@ type Place = Pick<Finding, 'task_id' | 'session_id' | 'taskseq' | 'sequence'>
 class Check {
   readonly #source: JournalSource
   readonly #options: CheckOptions
+  readonly #keys: KeyLog
   readonly #logs = new LogSet()
   readonly #systemLogs = new SystemTrails()
   readonly #findings: Finding[] = []
@@ -91,12 +114,17 @@ class Check {
   #messages = 0
   #events = 0
   #blobs = 0
+  #verified = 0
+  #unsigned = 0
   #first: number | null = null
   #last: number | null = null
 
-  constructor(source: JournalSource, options: CheckOptions) {
+  constructor(source: JournalSource, keys: KeyLog, options: CheckOptions) {
     this.#source = source
     this.#options = options
+    this.#keys = keys
+    if (options.operator !== undefined && options.operator !== keys.operator)
+      this.#report(nowhere, 'operator', `the operator of the journal is ${keys.operator ?? 'nobody'}, and the one that is known here is ${options.operator}`)
   }
 
   async take(page: readonly StreamMessage[]): Promise<void> {
@@ -133,6 +161,7 @@ class Check {
       first_sequence: this.#first,
       last_sequence: this.#last,
       blobs_verified: this.#blobs,
+      signatures: { operator: this.#keys.operator, verified: this.#verified, unsigned: this.#unsigned },
     }
     return { findings: this.#findings, broken: this.#broken, notes: [...open.flatMap((trail) => this.#noteOf(trail)), ...this.#redactionNotes()], summary }
   }
@@ -154,6 +183,7 @@ class Check {
       return report('entry', `the entry is not a batch of records: ${entry.why}`)
     }
     if (entry.canonicalFault !== null) report('canonical', `the entry is not canonical JSON: ${entry.canonicalFault}`)
+    this.#judgeSignature(log, message, entry.records, report)
     for (const each of entry.records) await this.#takeRecord(trail, each, blobs, this.#reportAt({ ...at, taskseq: each.record.taskseq }))
   }
 
@@ -203,13 +233,46 @@ class Check {
     else this.#logs.claimId(tenant, task, session, report)
   }
 
-  #takeSystemEntry({ sequence }: StreamMessage, name: string, entry: ReadEntry): void {
+  #takeSystemEntry(message: StreamMessage, name: string, entry: ReadEntry): void {
+    const { sequence } = message
     const report = this.#reportAt({ ...nowhere, sequence })
     if (entry.kind === 'unreadable') return report('entry', `the entry of the system log ${name} is not a batch of records: ${entry.why}`)
     if (entry.canonicalFault !== null) report('canonical', `the entry of the system log ${name} is not canonical JSON: ${entry.canonicalFault}`)
+    const isTrusted = name === 'keys' ? this.#judgeKeys(sequence, report) : this.#judgeSignature(name, message, entry.records, report)
     for (const each of entry.records) {
       this.#events++
-      this.#systemLogs.judge(name, each, this.#reportAt({ ...nowhere, sequence, taskseq: each.record.taskseq }))
+      this.#systemLogs.judge(name, each, this.#reportAt({ ...nowhere, sequence, taskseq: each.record.taskseq }), isTrusted)
+    }
+    if (name === 'checkpoints' && !this.#keys.isBefore(message)) this.#judgeNotes(sequence, notesOf(entry.records), report)
+  }
+
+  /** Returns whether the signature of an entry counts, or the journal had no operator yet. */
+  #judgeSignature(log: SignedLog, { sequence, signature }: StreamMessage, records: readonly ReadRecord[], report: Report): boolean {
+    const last = records.at(-1)?.record
+    const message = { sequence, signature, lastHash: last?.hash ?? '' }
+    if (this.#keys.isBefore(message)) {
+      this.#unsigned++
+      return true
+    }
+    const fault = this.#keys.faultOf(log, message)
+    if (fault === null) this.#verified++
+    else report('signature', `the entry with event ${records[0]?.record.taskseq ?? 0} is not trusted: ${fault}`)
+    return fault === null
+  }
+
+  #judgeKeys(sequence: number, report: Report): boolean {
+    const faults = this.#keys.ignored(sequence)
+    for (const fault of faults) report('key_event', fault)
+    if (faults.length === 0) this.#verified++
+    return faults.length === 0
+  }
+
+  #judgeNotes(sequence: number, notes: readonly string[], report: Report): void {
+    if (this.#keys.operator === null) return
+    for (const text of notes) {
+      const note = readNote(text)
+      const fault = typeof note === 'string' ? `cannot be read: ${note}` : this.#keys.noteFault(note, sequence)
+      if (fault !== null) report('checkpoint_signature', `the checkpoint of message ${sequence} of the journal ${fault}`)
     }
   }
 

@@ -2,7 +2,8 @@
 // each blob that it refers to.
 // X1. The writer has one page of messages, one blob, and the names of all blobs in memory.
 // X2. The reader goes through the file twice. The first time, it finds out where the blobs are.
-// X3. A payload that is not UTF-8 is written as base64, so that an export contains the bytes of the stream exactly.
+// X3. An export has the system log `keys`, also an export of a part, so that its signatures can be verified.
+// X4. A payload that is not UTF-8 is written as base64, so that an export contains the bytes of the stream exactly.
 import { hash } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { z } from 'zod'
@@ -45,13 +46,16 @@ export async function* exportLines(source: JournalSource, exportedAt: string, on
   const { namespace, stream, created, lastSequence, whole } = source.about
   yield JSON.stringify({ format, namespace, stream, created, last_sequence: lastSequence, exported_at: exportedAt, whole } satisfies z.input<typeof header>)
   const blobs = new Set<string>()
+  const keysRead = new Set<number>()
   for await (const page of source.pages()) {
     for (const message of page) {
       yield JSON.stringify(lineOf(message))
       for (const name of blobsIn(message)) blobs.add(name)
+      if (isKeys(message)) keysRead.add(message.sequence)
     }
     onProgress?.(page.at(-1)?.sequence ?? 0)
   }
+  if (!whole) for await (const page of source.keys()) for (const message of page) if (!keysRead.has(message.sequence)) yield JSON.stringify(lineOf(message))
   for (const line of evidenceLines(source.evidence ?? noEvidence)) yield JSON.stringify(line)
   for (const name of blobs) {
     const bytes = await source.readBlob(name)
@@ -84,6 +88,11 @@ function lineOf({ sequence, time, subject, payload, signature, proof }: StreamMe
   return Buffer.from(text).equals(bytes) ? { ...of, payload: text } : { ...of, payload_base64: bytes.toString('base64') }
 }
 
+function isKeys({ subject }: StreamMessage): boolean {
+  const place = placeOf(subject)
+  return place.kind === 'system' && place.name === 'keys'
+}
+
 function blobsIn({ subject, payload }: StreamMessage): string[] {
   if (!('log' in placeOf(subject))) return []
   return [
@@ -102,7 +111,7 @@ const pageBytesMax = 8 << 20
  * @throws {UnreadableJournal} if the file is not an export
  */
 export async function openExport(file: string): Promise<JournalSource> {
-  const { about, evidence, blobs } = await survey(file)
+  const { about, evidence, blobs, keys } = await survey(file)
   return {
     about,
     evidence,
@@ -124,6 +133,14 @@ export async function openExport(file: string): Promise<JournalSource> {
       }
       if (page.length > 0) yield page
     },
+    async *keys() {
+      await using handle = await open(file)
+      for (const { offset, bytes, number } of keys) {
+        const { buffer } = await handle.read({ buffer: Buffer.alloc(bytes), position: offset })
+        const message = messageOf(buffer, number)
+        if (isKeys(message)) yield [message]
+      }
+    },
     async readBlob(sha256) {
       const place = blobs.get(sha256)
       if (place === undefined) return null
@@ -138,18 +155,26 @@ interface Survey {
   readonly about: JournalAbout
   readonly evidence: Evidence
   readonly blobs: ReadonlyMap<string, { readonly offset: number; readonly bytes: number }>
+  /** The lines that may be messages of the system log `keys`. */
+  readonly keys: readonly { readonly offset: number; readonly bytes: number; readonly number: number }[]
 }
 
 async function survey(file: string): Promise<Survey> {
   const blobs = new Map<string, { offset: number; bytes: number }>()
   const given: Mutable = { keys: [], checkpoint: null, heads: null, consistency: [] }
+  const keys: { offset: number; bytes: number; number: number }[] = []
   let about: JournalAbout | null = null
+  let number = 0
   for await (const { offset, bytes } of linesOf(file)) {
+    number++
     if (about === null) {
       about = aboutOf(bytes, file)
       continue
     }
-    if (isMessage(bytes)) continue
+    if (isMessage(bytes)) {
+      if (mayBeKeys(bytes)) keys.push({ offset, bytes: bytes.length, number })
+      continue
+    }
     if (!isBlob(bytes)) {
       takeEvidence(given, bytes)
       continue
@@ -158,7 +183,7 @@ async function survey(file: string): Promise<Survey> {
     if (name !== undefined) blobs.set(name, { offset, bytes: bytes.length })
   }
   if (about === null) throw new UnreadableJournal(`${file} is empty.`)
-  return { about, evidence: given, blobs }
+  return { about, evidence: given, blobs, keys }
 }
 
 type Mutable = { -readonly [Name in keyof Evidence]: Evidence[Name] }
@@ -174,6 +199,8 @@ function takeEvidence(given: Mutable, line: Buffer): void {
 }
 
 const isMessage = (line: Buffer): boolean => line.subarray(0, 7).toString('latin1') === '{"seq":'
+/** Its subject is at the beginning of the line, or nobody wrote the line with this program. */
+const mayBeKeys = (line: Buffer): boolean => line.subarray(0, 1_024).toString('latin1').includes('.keys"')
 const isBlob = (line: Buffer): boolean => line.subarray(0, 8).toString('latin1') === '{"blob":'
 
 function aboutOf(line: Buffer, file: string): JournalAbout {

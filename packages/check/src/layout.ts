@@ -21,6 +21,9 @@ export type Place =
 
 const systemLogs: ReadonlySet<string> = new Set(['keys', 'checkpoints', 'redactions'])
 
+/** The subject of the system log `keys`, of whichever tenant the stream has. */
+export const keysSubject = (namespace: string): string => ['beaver', namespace, 'system', '*', 'keys'].join('.')
+
 /** The place that a subject names; `unknown` if it is not a subject of a journal. */
 export function placeOf(subject: string): Place {
   const [, , area, ...tokens] = subject.split('.')

@@ -4,6 +4,7 @@
 // D3. A server that stops answering is an error, never an early end.
 import { createInbox, type Msg, type NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
+import { keysSubject } from './layout.ts'
 import { type JournalSource, type StreamMessage, UnreadableJournal } from './source.ts'
 
 /** Where the journal of the running system is. */
@@ -27,19 +28,21 @@ const pageBytesMax = 8 << 20
 export async function natsSource(nc: NatsConnection, { namespace, stream, blobBucket, subjects }: NatsSourceOptions): Promise<JournalSource> {
   const info = await streamInfo(nc, stream)
   const lastSequence = info.state.last_seq
+  async function* pagesOf(filter: string | null): AsyncGenerator<readonly StreamMessage[]> {
+    for (let from = 1; from <= lastSequence;) {
+      const batch = { seq: from, batch: pageMessagesMax, max_bytes: pageBytesMax, ...(filter === null ? {} : { next_by_subj: filter }) }
+      const page = (await directGet(nc, stream, batch)).filter(({ sequence }) => sequence <= lastSequence)
+      if (page.length === 0) break
+      yield page
+      from = (page.at(-1) as StreamMessage).sequence + 1
+    }
+  }
   return {
     about: { namespace, stream, created: info.created, lastSequence, exportedAt: null, whole: subjects === undefined },
     async *pages() {
-      for (const filter of subjects ?? [null]) {
-        for (let from = 1; from <= lastSequence;) {
-          const batch = { seq: from, batch: pageMessagesMax, max_bytes: pageBytesMax, ...(filter === null ? {} : { next_by_subj: filter }) }
-          const page = (await directGet(nc, stream, batch)).filter(({ sequence }) => sequence <= lastSequence)
-          if (page.length === 0) break
-          yield page
-          from = (page.at(-1) as StreamMessage).sequence + 1
-        }
-      }
+      for (const filter of subjects ?? [null]) yield* pagesOf(filter)
     },
+    keys: () => pagesOf(keysSubject(namespace)),
     readBlob: (sha256) => readBlob(nc, blobBucket, sha256),
   }
 }

@@ -1,6 +1,8 @@
 // Reads signed notes and checkpoints, written from C2SP signed-note and tlog-checkpoint, not from core.
 // E1. A signature of a key that is not given says nothing. A wrong signature of a given key refuses the note.
 import { createPublicKey, hash, verify } from 'node:crypto'
+import { z } from 'zod'
+import { type ReadRecord, systemTypeOf } from './record.ts'
 
 /** A public key by which notes are verified. */
 export interface VerifierKey {
@@ -30,9 +32,15 @@ export function readVerifierKey(text: string): VerifierKey | null {
   const [, name = '', id = '', base64 = ''] = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/.exec(text.trim()) ?? []
   const bytes = Buffer.from(base64, 'base64')
   if (bytes.length !== 33 || bytes[0] !== 1) return null
-  const due = hash('sha256', Buffer.concat([Buffer.from(`${name}\n`), bytes])).slice(0, 8)
-  return due === id ? { name, id, publicKey: bytes.subarray(1) } : null
+  return noteKeyId(name, bytes) === id ? { name, id, publicKey: bytes.subarray(1) } : null
 }
+
+/** The key under the name by which notes call it. */
+export function noteKey(name: string, publicKey: Uint8Array): VerifierKey {
+  return { name, id: noteKeyId(name, Buffer.concat([Buffer.of(1), publicKey])), publicKey }
+}
+
+const noteKeyId = (name: string, typed: Uint8Array): string => hash('sha256', Buffer.concat([Buffer.from(`${name}\n`), typed])).slice(0, 8)
 
 /** Reads a note that is a checkpoint. A text says what is wrong with it. */
 export function readNote(note: string): ReadNote | string {
@@ -54,6 +62,12 @@ export function readNote(note: string): ReadNote | string {
     })
   return { origin, size: Number(size), root, lines, text, signatures }
 }
+
+const checkpointMade = z.looseObject({ note: z.string() })
+
+/** The notes in records of the system log `checkpoints`. */
+export const notesOf = (records: readonly ReadRecord[]): string[] =>
+  records.flatMap(({ record: { type, data } }) => (systemTypeOf(type) === 'checkpoint_made' ? [checkpointMade.safeParse(data).data?.note ?? ''] : []))
 
 /** `signed`: a given key signed the note. `unknown`: no given key did. `wrong`: a signature of a given key is not one over this text. */
 export type NoteVerdict = 'signed' | 'unknown' | 'wrong'

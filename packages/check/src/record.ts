@@ -32,6 +32,9 @@ export type ReadEntry =
   | { readonly kind: 'entry'; readonly records: readonly ReadRecord[]; readonly canonicalFault: string | null }
   | { readonly kind: 'unreadable'; readonly why: string }
 
+/** The short type of a record of a system log, such as `key_trusted`; `undefined` if it is none. */
+export const systemTypeOf = (wireType: string): string | undefined => /^beaver\.system\.(\w+)\.v1$/.exec(wireType)?.[1]
+
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 export function readEntry(payload: Uint8Array): ReadEntry {

@@ -36,6 +36,8 @@ export interface JournalSource {
   /** What was given with the journal, for an audit. */
   readonly evidence?: Evidence
   pages(): AsyncGenerator<readonly StreamMessage[]>
+  /** The messages of the system log `keys`, also of a part of a journal. */
+  keys(): AsyncGenerator<readonly StreamMessage[]>
   /** The bytes that are stored under this name, without verification; `null` if there are none. */
   readBlob(sha256: string): Promise<Uint8Array | null>
 }

@@ -1,6 +1,6 @@
 // Follows the system logs of a journal: their records are chained like those of tasks.
 // T1. A record with a fault is passed over, and the log continues from the record before it: writers do the same.
-import type { ReadRecord } from './record.ts'
+import { type ReadRecord, systemTypeOf } from './record.ts'
 import type { Report } from './rules.ts'
 
 const types: Readonly<Record<string, readonly string[]>> = {
@@ -14,7 +14,12 @@ export class SystemTrails {
   readonly redacted = new Map<string, string>()
   readonly #heads = new Map<string, { readonly taskseq: number; readonly hash: string; readonly epoch: number }>()
 
-  judge(name: string, { record, sha256 }: ReadRecord, tell: Report): void {
+  /**
+   * Returns whether the record is in its place and unchanged.
+   *
+   * @param isTrusted whether who wrote it may write it. What others write is in the chain, and removes nothing
+   */
+  judge(name: string, { record, sha256 }: ReadRecord, tell: Report, isTrusted = true): boolean {
     let sound = true
     const report: Report = (rule, message) => {
       sound = false
@@ -28,12 +33,14 @@ export class SystemTrails {
     if (epoch < head.epoch) report('epoch', `event ${taskseq} of the system log ${name} has epoch ${epoch}, after epoch ${head.epoch}`)
     if (record.subject !== name) report('identity', `event ${taskseq} is of ${record.subject}, and lies in the system log ${name}`)
     if (sound) this.#heads.set(name, { taskseq, hash, epoch })
-    const type = /^beaver\.system\.(\w+)\.v1$/.exec(record.type)?.[1]
+    const inPlace = sound
+    const type = systemTypeOf(record.type)
     if (type === undefined || types[name]?.includes(type) !== true)
       report('event_type', `event ${taskseq} of the system log ${name} is of the type ${record.type}, which is not known there`)
-    if (type === 'blob_redacted') {
+    if (type === 'blob_redacted' && isTrusted) {
       const { sha256: blob, reason } = (record.data ?? {}) as { sha256?: unknown; reason?: unknown }
       if (typeof blob === 'string') this.redacted.set(blob, String(reason))
     }
+    return inPlace
   }
 }

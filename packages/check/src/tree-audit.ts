@@ -1,11 +1,14 @@
 // TreeAudit: compares the messages of a journal with signed checkpoints, and the messages of a part of a journal with their proofs.
 // B1. Of a whole journal, the tree is computed from the messages alone: no proof of anybody is needed or believed.
 // B2. Of a part of a journal, each message needs a proof of inclusion in one signed checkpoint, and each log a signed end.
-// B3. What could not be checked is said. It is never counted as checked.
+// B3. If the journal has an operator, a checkpoint counts only with the key of a projector that the operator trusts. A checkpoint from outside of the
+//     journal is judged as if it had been written behind the messages that it counts.
+// B4. What could not be checked is said. It is never counted as checked.
 import { z } from 'zod'
 import type { Evidence, GivenCheckpoint } from './evidence.ts'
+import type { KeyLog } from './key-log.ts'
 import { placeOf } from './layout.ts'
-import { judgeNote, readNote, readVerifierKey, type ReadNote, type VerifierKey } from './note.ts'
+import { judgeNote, notesOf, readNote, readVerifierKey, type ReadNote, type VerifierKey } from './note.ts'
 import { readEntry } from './record.ts'
 import type { Rule } from './rules.ts'
 import type { JournalAbout, StreamMessage } from './source.ts'
@@ -17,6 +20,8 @@ export interface Known {
   readonly keys: readonly string[]
   /** Checkpoints that the reader kept. */
   readonly checkpoints: readonly GivenCheckpoint[]
+  /** The id of the operator's key that the reader knows. */
+  readonly operator?: string
 }
 
 /** What was verified with the tree, in sentences for people, and what was not. */
@@ -26,9 +31,11 @@ export interface TreeVerdict {
   /** The size of the largest checkpoint that fits. */
   readonly fits_up_to: number | null
   readonly checkpoints: number
-  /** Which keys counted: those that the reader gave, those of the evidence, or none. */
+  /** Which keys counted: those that the reader knows, those that came with the journal, or none. */
   readonly keys: 'given' | 'evidence' | 'none'
 }
+
+type TellRule = (rule: Rule, message: string, sequence: number | null) => void
 
 interface Found extends GivenCheckpoint {
   /** The checkpoint counts at most so many messages, because it is a message itself. */
@@ -45,25 +52,23 @@ export class TreeAudit {
   readonly #about: JournalAbout
   readonly #evidence: Evidence
   readonly #known: Known
-  readonly #report: (rule: Rule, message: string, sequence: number | null) => void
+  readonly #report: TellRule
   readonly #tree = new LeafTree()
   readonly #found: Found[] = []
   /** The last record of each log of a part. */
   readonly #ends = new Map<string, End>()
   readonly #keys: readonly VerifierKey[]
   readonly #base: ReadNote | null
+  readonly #ring: KeyLog
   #included = 0
-  #signatures = 0
 
-  constructor(
-    about: JournalAbout,
-    { evidence, known, report }: { evidence: Evidence; known: Known; report: (rule: Rule, message: string, sequence: number | null) => void },
-  ) {
+  constructor(about: JournalAbout, { evidence, known, ring, report }: { evidence: Evidence; known: Known; ring: KeyLog; report: TellRule }) {
     this.#about = about
     this.#evidence = evidence
     this.#known = known
     this.#report = report
-    const texts = known.keys.length > 0 ? known.keys : evidence.keys
+    this.#ring = ring
+    const texts = known.keys.length > 0 ? known.keys : ring.operator === null ? evidence.keys : []
     this.#keys = texts.flatMap((text) => readVerifierKey(text) ?? [])
     if (this.#keys.length < texts.length) report('checkpoint_signature', 'a key is not of the form name+id+base64, or its id is not its own', null)
     const base = evidence.checkpoint === null ? null : readNote(evidence.checkpoint)
@@ -72,7 +77,6 @@ export class TreeAudit {
 
   take(messages: readonly StreamMessage[]): void {
     for (const message of messages) {
-      if (message.signature !== undefined) this.#signatures++
       if (this.#about.whole) this.#takeWhole(message)
       else this.#takePart(message)
     }
@@ -214,6 +218,12 @@ export class TreeAudit {
   }
 
   #judgeSignature(note: ReadNote, name: string, sequence: number | null): boolean {
+    if (this.#ring.operator !== null) {
+      const fault = this.#ring.noteFault(note, sequence ?? note.size + 0.5)
+      // The check of the journal reports a checkpoint in the journal.
+      if (fault !== null && sequence === null) this.#report('checkpoint_signature', `${name} ${fault}`, null)
+      if (fault !== null) return false
+    }
     if (this.#keys.length === 0) return true
     const verdict = judgeNote(note, this.#keys)
     if (verdict === 'wrong') this.#report('checkpoint_signature', `${name} has a signature that is not one of its text`, sequence)
@@ -222,16 +232,25 @@ export class TreeAudit {
   }
 
   #keysFrom(): TreeVerdict['keys'] {
-    if (this.#keys.length === 0) return 'none'
-    return this.#known.keys.length > 0 ? 'given' : 'evidence'
+    if (this.#known.keys.length > 0 || (this.#known.operator !== undefined && this.#known.operator === this.#ring.operator)) return 'given'
+    return this.#keys.length > 0 || this.#ring.operator !== null ? 'evidence' : 'none'
+  }
+
+  #operatorUnknown(): string[] {
+    const { operator } = this.#ring
+    if (operator === null) return ['who wrote the messages: the journal has no operator']
+    if (this.#known.operator === operator) return []
+    return [`whether the operator's key ${operator} is the right one: it came with what it verifies (give the id that you know with --operator)`]
   }
 
   #common(): string[] {
     const from = this.#keysFrom()
     return [
       ...(from === 'none' ? ['who signed the checkpoints: there is no key'] : []),
-      ...(from === 'evidence' ? ['whether the key is the right one: it came with what it verifies (give yours with --key)'] : []),
-      ...(this.#signatures === 0 ? [] : [`the signatures of ${counted(this.#signatures, 'message')}`]),
+      ...(from === 'evidence' && this.#ring.operator === null
+        ? ['whether the key is the right one: it came with what it verifies (give yours with --key)']
+        : []),
+      ...this.#operatorUnknown(),
       'whether what agents wrote is true',
     ]
   }
@@ -244,12 +263,9 @@ const logKey = ({ tenant, session, task }: { readonly tenant: string; readonly s
 export const counted = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`
 const shown = (key: string): string => key.replaceAll('\u0000', '/')
 
-const checkpointMade = z.looseObject({ note: z.string() })
-
 function notesIn(payload: Uint8Array): string[] {
   const entry = readEntry(payload)
-  if (entry.kind === 'unreadable') return [] // The check of the journal reports it.
-  return entry.records.map(({ record: { data } }) => checkpointMade.safeParse(data).data?.note ?? '')
+  return entry.kind === 'unreadable' ? [] : notesOf(entry.records) // The check of the journal reports it.
 }
 
 const endLine = z.union([

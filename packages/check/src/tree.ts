@@ -50,13 +50,18 @@ export class LeafTree {
   }
 }
 
-/** Whether `path` proves that the leaf `index` is in the tree of this size and root (RFC 9162, section 2.1.3.2). */
+/** Whether `path` proves that the leaf `index` is in the tree of this size and root. */
 export function provesInclusion(leaf: Uint8Array, index: number, { size, root }: Sized, path: readonly Uint8Array[]): boolean {
-  if (index < 0 || index >= size) return false
+  return rootBy(leaf, index, size, path)?.equals(root) ?? false
+}
+
+/** The root of a tree of this size to which a leaf leads with its path (RFC 9162, section 2.1.3.2); `null` if the path does not fit the place. */
+export function rootBy(leaf: Uint8Array, index: number, size: number, path: readonly Uint8Array[]): Buffer | null {
+  if (index < 0 || index >= size) return null
   let [place, last] = [index, size - 1]
   let node: Uint8Array = leaf
   for (const each of path) {
-    if (last === 0) return false
+    if (last === 0) return null
     if (place % 2 === 1 || place === last) {
       node = childrenHash(each, node)
       while (place % 2 === 0 && place !== 0) [place, last] = [half(place), half(last)]
@@ -65,7 +70,7 @@ export function provesInclusion(leaf: Uint8Array, index: number, { size, root }:
     }
     ;[place, last] = [half(place), half(last)]
   }
-  return last === 0 && Buffer.from(node).equals(root)
+  return last === 0 ? Buffer.from(node) : null
 }
 
 export interface Sized {

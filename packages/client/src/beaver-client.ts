@@ -3,10 +3,10 @@
 // C2. A watch that stops does not cancel the task.
 // C3. A daemon that dies or restarts costs time, not the answer: harmless requests are repeated, and a repeated task is the same task.
 import { join } from 'node:path'
-import { BeaverError, type BlobStore, isTerminalTaskEvent, type LiveDelta, LogReader, type RecordedEvent } from '@beaver/core'
+import { BeaverError, type BlobStore, isTerminalTaskEvent, type LiveDelta, LogReader, type RecordedEvent, type SignatureJudge } from '@beaver/core'
 import type { DaemonStatus, QueryInput, QueryName, QueryOutput, RetriedTask, SubmittedTask, SubmitTask, TaskOutcome } from '@beaver/contracts'
-import { callerName, connectNats, embeddedLogin, followLog, lineOf, natsBlobReader, type NatsLogin, type Subjects, subjectsOf } from '@beaver/nats'
-import { readSystemFile } from '@beaver/platform'
+import { callerName, connectNats, embeddedLogin, followLog, lineOf, natsBlobReader, type NatsLogin, type Subjects, subjectsOf, readerTrust } from '@beaver/nats'
+import { homeKeys, readSystemFile } from '@beaver/platform'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { followLive } from './live.ts'
 import { type Patience, PatientRequests } from './patient-requests.ts'
@@ -73,7 +73,8 @@ export interface BeaverClient extends AsyncDisposable {
    * The events of a task, from the first one, and then live. It ends after the terminal event, or when `signal` aborts. It also waits for a task that
    * does not exist yet, so bound it with `signal`.
    *
-   * @throws {BeaverError} `corrupt_journal`, `blob_missing`, `blob_corrupt`
+   * @throws {BeaverError} `corrupt_journal`, `blob_missing`, `blob_corrupt`; `untrusted_record` before an entry that no key which the operator trusts
+   *   signed; `operator_changed` if the journal has another operator than the one that this client knows
    * @example
    * let last = ''
    * for await (const event of beaver.watch(task_id)) last = event.type
@@ -115,7 +116,14 @@ export type BeaverPlace =
   /** The one that `beaver up` or a program runs in this home, with the login of its user. */
   | { readonly home: string }
   /** The one at this NATS server. `login` may also be a part of the URL. */
-  | { readonly url: string; readonly login?: NatsLogin; readonly namespace: string; readonly tenant: string }
+  | {
+      readonly url: string
+      readonly login?: NatsLogin
+      readonly namespace: string
+      readonly tenant: string
+      /** The id of the operator's key, as `beaver keys list` shows it. A journal of another operator is refused. Default: the first one that is seen. */
+      readonly operator?: string
+    }
 
 /**
  * Connects to a running Beaver.
@@ -129,9 +137,11 @@ export type BeaverPlace =
  */
 export async function connectBeaver(options: BeaverPlace & { readonly name?: string; readonly timeoutMs?: number } & Patience): Promise<BeaverClient> {
   const { name = 'beaver-client', timeoutMs = 3_000 } = options
-  const { url, login = {}, namespace, tenant } = 'home' in options ? runningIn(options.home) : options
+  const { url, login = {}, namespace, tenant, operator } = 'home' in options ? runningIn(options.home) : { operator: undefined, ...options }
   const nc = await connectNats({ url, login, name, timeoutMs, pingMs })
-  return clientOn(nc, subjectsOf(namespace, { tenant, caller: callerName(url, login) }), options)
+  const subjects = subjectsOf(namespace, { tenant, caller: callerName(url, login) })
+  const pinned = 'home' in options ? pinnedIn(options.home, subjects) : () => operator ?? null
+  return clientOn(nc, subjects, { ...options, operator: pinned })
 }
 
 function runningIn(home: string): Exclude<BeaverPlace, { readonly home: string }> {
@@ -141,9 +151,15 @@ function runningIn(home: string): Exclude<BeaverPlace, { readonly home: string }
   return { url, namespace, tenant, login: embedded ? embeddedLogin(join(home, 'nats'), 'client') : {} }
 }
 
+const pinnedIn =
+  (home: string, { stream }: Subjects) =>
+  (): string | null =>
+    homeKeys(join(home, 'keys')).pinned(stream)
+
 /**
  * A client on an existing connection. Its `close` drains the connection.
  *
+ * @param options `operator`: gives the key of the operator that this client knows, or `null`. Default: the first one that it sees
  * @example
  * import { subjectsOf } from '@beaver/nats'
  *
@@ -151,10 +167,11 @@ function runningIn(home: string): Exclude<BeaverPlace, { readonly home: string }
  * const { model } = await client.status()
  * model // => 'beaver-simulated-1'
  */
-export function clientOn(nc: NatsConnection, subjects: Subjects, patience: Patience = {}): BeaverClient {
+export function clientOn(nc: NatsConnection, subjects: Subjects, options: Patience & { readonly operator?: () => string | null } = {}): BeaverClient {
   const { tenant } = subjects
-  const asks = new PatientRequests(nc, subjects, patience)
+  const asks = new PatientRequests(nc, subjects, options)
   const blobs = natsBlobReader(nc, subjects)
+  const judge = readerTrust(nc, subjects, options.operator ?? (() => null))
   const close = (): Promise<void> => closeGently(nc)
   return {
     submit: (task) => asks.submit(task),
@@ -164,9 +181,9 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, patience: Patie
     decide: (taskId, { callId, callHash, approved, reason, userId }) =>
       asks.command('task.decide', { task_id: taskId, call_id: callId, call_hash: callHash, approved, reason, user_id: userId }),
     deltas: (taskId, { signal }) => followLive(nc, subjects.liveAnySession(tenant, taskId), signal),
-    watch: (taskId, { signal = new AbortController().signal } = {}) => watch(followLog(nc, subjects, { tenant, task: taskId, signal }), blobs),
+    watch: (taskId, { signal = new AbortController().signal } = {}) => watch(followLog(nc, subjects, { tenant, task: taskId, signal }), blobs, judge),
     status: ({ timeoutMs } = {}) => asks.status(timeoutMs),
-    sessions: sessionsOn(nc, subjects, tenant, blobs),
+    sessions: sessionsOn(nc, subjects, { blobs, judge }),
     query: <Name extends QueryName>(name: Name, input?: QueryInput<Name>) => asks.query(name, input),
     close,
     [Symbol.asyncDispose]: close,
@@ -174,12 +191,12 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, patience: Patie
 }
 
 /** The events in the messages of one task, up to its terminal event. */
-async function* watch(batches: ReturnType<typeof followLog>, blobs: Pick<BlobStore, 'get'>): AsyncGenerator<RecordedEvent> {
+async function* watch(batches: ReturnType<typeof followLog>, blobs: Pick<BlobStore, 'get'>, judge: SignatureJudge): AsyncGenerator<RecordedEvent> {
   let reader: LogReader | null = null
   for await (const { messages } of batches) {
     for (const message of messages) {
-      reader ??= new LogReader(message.log, blobs)
-      for await (const event of reader.events(message)) {
+      reader ??= new LogReader(message.log, blobs, { judge })
+      for await (const event of reader.events({ ...message, revision: message.sequence })) {
         yield event
         if (isTerminalTaskEvent(event.type)) return
       }

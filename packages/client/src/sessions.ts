@@ -1,5 +1,5 @@
 // Reads a session from the journal, which is the only place that stores it (SE-01). No daemon is asked. `search` asks the projector.
-// S1. Tasks come in the order of their acceptance, and each task's events in their own order. Every record is verified, as in `watch`.
+// S1. Tasks come in the order of their acceptance, and each task's events in their own order. Every record and its signature are verified, as in `watch`.
 // S2. A session is read while its reader asks for more: one page of the journal is in memory, never the session.
 // S3. A session without tasks is empty; it is not an error.
 import {
@@ -14,6 +14,7 @@ import {
   type SessionId,
   sessionId,
   type SessionSearchHit,
+  type SignatureJudge,
   visibleEventTypes,
   visibleHistory,
 } from '@beaver/core'
@@ -52,7 +53,7 @@ export interface Sessions {
   /**
    * All events of the session so far. Stop the iteration when you have enough.
    *
-   * @throws {BeaverError} `invalid_arguments`, `corrupt_journal`, `blob_missing`, `blob_corrupt`
+   * @throws {BeaverError} `invalid_arguments`, `corrupt_journal`, `untrusted_record`, `operator_changed`, `blob_missing`, `blob_corrupt`
    */
   getEventRecords(sessionId: string): AsyncGenerator<SessionEvent>
   /**
@@ -84,7 +85,14 @@ export interface Sessions {
 
 const historyTasksMax = 1_000
 
-export function sessionsOn(nc: NatsConnection, subjects: Subjects, tenant: string, store: Pick<BlobStore, 'get'>): Sessions {
+/** Where sessions are read from, and who judges the signatures. */
+interface SessionStores {
+  readonly blobs: Pick<BlobStore, 'get'>
+  readonly judge: SignatureJudge
+}
+
+export function sessionsOn(nc: NatsConnection, subjects: Subjects, { blobs, judge }: SessionStores): Sessions {
+  const { tenant } = subjects
   const parsed = (id: string): SessionId => parseRequest(sessionId, id, 'session id')
 
   async function* eventsOfSession(id: string): AsyncGenerator<SessionEvent> {
@@ -96,7 +104,7 @@ export function sessionsOn(nc: NatsConnection, subjects: Subjects, tenant: strin
   }
 
   async function* eventsOf(log: LogId, reader: JournalReader): AsyncGenerator<RecordedEvent> {
-    const records = new LogReader(log, store)
+    const records = new LogReader(log, blobs, { judge })
     for await (const entry of reader.entries(log)) yield* records.events(entry)
   }
 
@@ -114,11 +122,11 @@ export function sessionsOn(nc: NatsConnection, subjects: Subjects, tenant: strin
     async getVisibleHistory(id, { tasksMax = historyBound.tasksMax, charsMax = historyBound.charsMax } = {}) {
       const session = parsed(id)
       const reader = await journalReader(nc, subjects)
-      const source: LogSource = { first: (log) => reader.first(log), last: (log) => reader.last(log), read: (log) => reader.entries(log) }
+      const source: LogSource = { ...judge, first: (log) => reader.first(log), last: (log) => reader.last(log), read: (log) => reader.entries(log) }
       const exchanges = await visibleHistory(
         await reader.newest(tenant, session),
         async (task) => {
-          const past = await readPastTask({ tenant, session, task }, source, store)
+          const past = await readPastTask({ tenant, session, task }, source, blobs)
           return past === null ? null : exchangeOf(past)
         },
         { tasksMax: Math.min(tasksMax, historyTasksMax), charsMax },

@@ -153,13 +153,14 @@ export {
   emptySystemLog,
   type ReadSystemLog,
   readSystemEntries,
+  readTrustedEvents,
   type RecordedSystemEvent,
   systemEventTypeOf,
   systemFault,
   type SystemWriter,
 } from './journal/system-record.ts'
 export { redactedData, type Redaction, redactionsOf, ReplacementBytes, type Replacements, replacementsOf } from './journal/redactions.ts'
-export { checkOperator, joinJournal, type KeyPorts, readKeyRing, revokeKey, trustKey } from './journal/join-keys.ts'
+export { checkOperator, joinJournal, type KeyPorts, operatorSigner, readKeyRing, revokeKey, systemSign, trustKey } from './journal/join-keys.ts'
 export { KeyRing, keyStatus, type KnownKey } from './journal/key-ring.ts'
 export { lastHashOf, leafContent, pemOf, SignatureVerifier, type SigningKey, signingKeyFromPem, signingKeyOf, signTree } from './journal/signature.ts'
 export type { KeyStore } from './ports/key-store.ts'

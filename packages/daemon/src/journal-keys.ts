@@ -8,6 +8,8 @@ import type { NatsConnection } from '@nats-io/nats-core'
 
 export interface JournalKeys {
   readonly signatures: JournalSignatures
+  /** The keys that count now. @throws {BeaverError} `unreachable`, `operator_changed` */
+  readonly ring: () => Promise<KeyRing>
   /** Rejects when the daemon may not sign any more. */
   readonly failed: Promise<never>
   close(): void
@@ -27,7 +29,7 @@ export async function journalKeys(nc: NatsConnection, subjects: Subjects, { keys
       reject(new BeaverError('key_untrusted', `The operator revoked the key ${key.id} of this daemon. Start it again to get a new key.`))
   })
   const { journal } = ring
-  return { signatures: { trust, sign: (leaves) => signTree(key, journal, leaves) }, failed, close: () => trust.close() }
+  return { signatures: { trust, sign: (leaves) => signTree(key, journal, leaves) }, ring: () => trust.ring(), failed, close: () => trust.close() }
 }
 
 function isRevoked(ring: KeyRing, { id }: SigningKey): boolean {

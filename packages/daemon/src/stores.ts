@@ -35,7 +35,7 @@ export async function openStores(
   undo.defer(() => watch.close())
   const journal = watchedJournal(own, watch, subjects)
   const stored = await natsBlobStore(nc, subjects)
-  const replacements = replacementsOf(stored, await natsSystemLog(nc, subjects))
+  const replacements = replacementsOf(stored, await natsSystemLog(nc, subjects), () => keys.ring())
   await replacements.refresh()
   const blobs: BlobStore & Replacements = { put: (sha256, bytes) => stored.put(sha256, bytes), ...replacements }
   const memory = await natsMemoryStore(nc, subjects, { memory: limits.memory_chars_max, user: limits.user_chars_max })

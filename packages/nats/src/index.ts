@@ -10,7 +10,7 @@ export { type EmbeddedServer, type EmbeddedServerOptions, startEmbeddedServer } 
 export { findNatsServer, type FoundNatsServer } from './find-nats-server.ts'
 export { findTask } from './find-task.ts'
 export { type JournalSignatures, natsJournal, type NatsJournal } from './journal.ts'
-export { journalTrust, type JournalTrust } from './journal-trust.ts'
+export { journalTrust, type JournalTrust, readerTrust } from './journal-trust.ts'
 export { type FeedBatch, type FeedMessage, followJournal, followLog, type StrayMessage, type SystemFeedMessage } from './journal-feed.ts'
 export { type JournalReader, journalReader } from './journal-reader.ts'
 export { natsMemoryStore, type NatsMemoryStore } from './memory-store.ts'

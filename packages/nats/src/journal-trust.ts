@@ -2,9 +2,28 @@
 // T1. A key event that was published is read before the next signature is judged, and a ring is never older than `ageMsMax` when a signature is judged.
 // T2. A signature by a key that the ring does not know is judged again by a ring that was just read.
 // T3. If the journal gets another operator, nothing is judged any more: every question fails with `operator_changed`.
-import { type Clock, type KeyRing, type LogId, readKeyRing, type SignedEntry, steadyClock, type SystemLog, type SystemLogName } from '@beaver/core'
+// T4. A reader of the record reads the keys when it judges its first entry. It believes what was written before the journal had an operator. If the line
+//     is lost while it reads the keys, this costs time, but no entries.
+import {
+  type Backoff,
+  BeaverError,
+  type Clock,
+  type KeyRing,
+  type LogId,
+  pause,
+  pauseBefore,
+  readKeyRing,
+  type SignatureJudge,
+  type SignedEntry,
+  steadyClock,
+  type SystemLog,
+  type SystemLogName,
+  systemClock,
+} from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
+import { lineOf } from './line.ts'
 import type { Subjects } from './subjects.ts'
+import { systemLogReader } from './system-log.ts'
 
 export interface JournalTrust {
   /** The ring as it is now. @throws {BeaverError} `unreachable`, `operator_changed` */
@@ -19,10 +38,59 @@ export interface JournalTrust {
 export interface JournalTrustOf {
   readonly nc: NatsConnection
   readonly subjects: Subjects
-  readonly log: SystemLog
+  readonly log: Pick<SystemLog, 'read'>
   /** @throws {BeaverError} `operator_changed` if it is not the operator of this journal any more */
   readonly check: (ring: KeyRing) => void
+  /** Why the signature of an entry does not count in a ring. Default: every entry must be signed */
+  readonly judge?: (ring: KeyRing, log: LogId | SystemLogName, entry: SignedEntry) => string | null
 }
+
+/**
+ * Judges signatures for somebody who only reads the record.
+ *
+ * @param operator the key of the operator that the reader knows; `null` if it knows none: then the first one that it sees counts
+ */
+export function readerTrust(nc: NatsConnection, subjects: Subjects, operator: () => string | null): SignatureJudge {
+  const log = systemLogReader(nc, subjects)
+  let known: string | null = null
+  const check = (ring: KeyRing): void => {
+    known ??= operator() ?? ring.operator
+    if (ring.operator !== known) throw otherOperator(subjects.stream, ring.operator, known)
+  }
+  const open = async (): Promise<JournalTrust> => {
+    const first = await readKeyRing({ log, namespace: subjects.stream })
+    check(first)
+    return journalTrust({ nc, subjects, log, check, judge: (ring, of, entry) => ring.recordFault(of, entry) }, first)
+  }
+  let opened: Promise<JournalTrust> | null = null
+  return {
+    async signatureFault(of, entry) {
+      for (let tries = 1; ; tries++) {
+        opened ??= open()
+        try {
+          return await (await opened).faultOf(of, entry)
+        } catch (error) {
+          await opened.catch(() => (opened = null)) // The next try opens it again.
+          const isLasting = error instanceof BeaverError && error.code === 'operator_changed'
+          if (isLasting || tries === readerTriesMax || nc.isClosed()) throw error
+          await lineOf(nc).up(backoff.pauseMsMax)
+          await pause(systemClock, pauseBefore(tries, backoff), never)
+        }
+      }
+    },
+  }
+}
+
+const readerTriesMax = 10
+const backoff: Backoff = { pauseMsMin: 20, pauseMsMax: 2_000, jitter: false }
+const never = new AbortController().signal
+
+const otherOperator = (stream: string, now: string | null, known: string | null): BeaverError =>
+  new BeaverError(
+    'operator_changed',
+    `The journal ${stream} is not the one that this client knows. ${now === null ? 'It has no operator now' : `Its operator is ${now} now`}, and it was ${known}. ` +
+      'Somebody may have replaced the journal or its keys. Ask the operator; "beaver keys list" shows the keys.',
+  )
 
 const ageMsMax = 1_000
 
@@ -61,8 +129,9 @@ class FollowedRing implements JournalTrust {
 
   async faultOf(log: LogId | SystemLogName, entry: SignedEntry): Promise<string | null> {
     const ring = await this.ring()
-    const fault = ring.faultOf(log, entry)
-    return fault !== null && ring.lacks(entry) ? (await this.#read()).faultOf(log, entry) : fault
+    const { judge = (keys, of, each) => keys.faultOf(of, each) } = this.#of
+    const fault = judge(ring, log, entry)
+    return fault !== null && ring.lacks(entry) ? judge(await this.#read(), log, entry) : fault
   }
 
   onChange(told: (ring: KeyRing) => void): void {

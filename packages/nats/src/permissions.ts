@@ -28,7 +28,7 @@ export function permissionsOf(role: Role, subjects: Subjects, inbox: string): Pe
   const memory = `KV_${subjects.memoryBucket}`
   const receive = [`${inbox}.>`]
   const asks = [subjects.service('>'), subjects.query('>'), subjects.presenceQuestion]
-  const hears = [subjects.logs, subjects.anyEnded, subjects.anyLive]
+  const hears = [subjects.logs, subjects.system('keys'), subjects.anyEnded, subjects.anyLive]
   switch (role) {
     case 'client':
       return { publish: [...asks, ...reads(stream), ...reads(blobs)], subscribe: [...receive, ...hears], answers: false }

@@ -3,6 +3,7 @@
 // S2. No read is stale: the leader of the stream says what the last entry is.
 import { BeaverError, type Entry, type SystemLog } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
+import { jetstreamManager } from '@nats-io/jetstream'
 import { groupCommit } from './group-commit.ts'
 import { isNotFound, messagesOf, storedMessageOf } from './journal-reader.ts'
 import { ensureJournalStream } from './stream.ts'
@@ -10,14 +11,34 @@ import type { Subjects } from './subjects.ts'
 
 const readTriesMax = 20
 
+/** Reads system logs, and creates nothing. A journal that does not exist has no entries. */
+export function systemLogReader(nc: NatsConnection, subjects: Subjects): Pick<SystemLog, 'read' | 'last'> {
+  const last: SystemLog['last'] = async (name) => {
+    const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: 10_000 })
+    return storedMessageOf(jsm, subjects.stream, { last_by_subj: subjects.system(name) })
+  }
+  return {
+    last,
+    async read(name) {
+      const end = (await last(name))?.revision ?? 0
+      for (let tries = 0; tries < readTriesMax; tries++) {
+        const entries: Entry[] = []
+        for await (const { revision, payload, timeMs, signature } of messagesOf(nc, subjects.stream, subjects.system(name)))
+          entries.push({ revision, payload, timeMs, signature })
+        if ((entries.at(-1)?.revision ?? 0) >= end) return entries
+      }
+      throw new BeaverError('unreachable', `The system log ${name} was read without its last entry, ${readTriesMax} times.`)
+    },
+  }
+}
+
 /** Makes the journal stream if it does not exist. */
 export async function natsSystemLog(nc: NatsConnection, subjects: Subjects): Promise<SystemLog> {
   const jsm = await ensureJournalStream(nc, subjects)
-  const lastOf = (subject: string): Promise<Entry | null> => storedMessageOf(jsm, subjects.stream, { last_by_subj: subject })
   const commits = groupCommit(nc, {
     name: subjects.stream,
     async lastMessage(subject) {
-      const found = await lastOf(subject)
+      const found = await storedMessageOf(jsm, subjects.stream, { last_by_subj: subject })
       return found === null ? null : { sequence: found.revision, payload: found.payload }
     },
     exists: () =>
@@ -35,17 +56,6 @@ export async function natsSystemLog(nc: NatsConnection, subjects: Subjects): Pro
       const outcome = await commits.write({ writes: [{ subject, expectedSequence: expectedRevision, payload, signature }], touches: [subject] })
       return outcome.kind === 'stored' ? { kind: 'appended', revision: outcome.lastSequence } : { kind: 'fenced' }
     },
-    async read(name) {
-      const subject = subjects.system(name)
-      const last = (await lastOf(subject))?.revision ?? 0
-      for (let tries = 0; tries < readTriesMax; tries++) {
-        const entries: Entry[] = []
-        for await (const { revision, payload, timeMs, signature } of messagesOf(nc, subjects.stream, subject))
-          entries.push({ revision, payload, timeMs, signature })
-        if ((entries.at(-1)?.revision ?? 0) >= last) return entries
-      }
-      throw new BeaverError('unreachable', `The system log ${name} was read without its last entry, ${readTriesMax} times.`)
-    },
-    last: (name) => lastOf(subjects.system(name)),
+    ...systemLogReader(nc, subjects),
   }
 }

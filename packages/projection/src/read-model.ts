@@ -240,11 +240,10 @@ function store(sql: Sql, incoming: readonly IncomingMessage[], { system, to, sto
   const counts = { messages: 0, events: 0, news: 0, findings: 0 }
   for (const message of system) {
     counts.messages++
-    const events = storeSystemMessage(sql, message)
+    const events = storeSystemMessage(sql, message, keys)
     counts.events += events
     if (message.name !== 'checkpoints') counts.news += events
   }
-  if (system.some(({ name }) => name === 'keys')) keys?.forget()
   for (const message of incoming) {
     if (message.sequence <= sequence) continue
     sequence = message.sequence

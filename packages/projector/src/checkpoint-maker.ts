@@ -1,24 +1,28 @@
 // Makes checkpoints: says, signed, what the journal was at a moment. Every `every_ms` if the journal has news, and after `every_events` events.
 // M1. It signs only what the read model has applied and verified itself, and only while the model is up to date: a catch-up makes none.
 // M2. It signs no checkpoint that contradicts one that it kept. If the journal does not fit the last kept checkpoint, it says so and signs none.
-// M3. A checkpoint that cannot be written somewhere stops nothing (checkpoint-targets.ts).
+// M3. It signs only with a key that the operator trusts (projector-key.ts). Without one, it says so and signs none.
+// M4. A checkpoint that cannot be written somewhere stops nothing (checkpoint-targets.ts).
 import { checkpointText, type Clock, type Logger, messageOf, noteKeyText, pause, readCheckpoint, signNote, systemClock, systemFacts } from '@beaver/core'
 import { type Anchoring, checkpointFault, nextCheckpoint, type NoteSigner, type ReadModel } from '@beaver/projection'
 import { type Target, TargetGroup } from './checkpoint-targets.ts'
 import { keepNote, lastKeptNote, readyKept } from './kept-checkpoints.ts'
-import type { SigningKey } from './signing-key.ts'
+import type { ProjectorKey, ProjectorKeyNow } from './projector-key.ts'
 
 export interface CheckpointsOf {
   readonly model: ReadModel
   /** The name of the journal in its checkpoints: the identity of its stream. */
   readonly origin: string
-  readonly key: SigningKey
+  readonly key: Pick<ProjectorKey, 'current'>
   /** The file with the kept checkpoints. */
   readonly file: string
   readonly targets: readonly Target[]
   readonly everyMs: number
   readonly everyEvents: number
 }
+
+/** How often a projector without a key that counts looks for one. */
+const keyMsMax = 2_000
 
 export class CheckpointMaker {
   readonly #of: CheckpointsOf
@@ -31,6 +35,7 @@ export class CheckpointMaker {
   #news = 0
   #caughtUp = false
   #faults: Anchoring['faults'] = []
+  #key: ProjectorKeyNow = { kind: 'none', fault: null }
 
   constructor(of: CheckpointsOf, { logger, clock = systemClock }: { readonly logger: Logger; readonly clock?: Clock }) {
     this.#of = of
@@ -41,14 +46,25 @@ export class CheckpointMaker {
   }
 
   get state(): Anchoring {
-    return { faults: this.#faults, targets: this.#targets.state }
+    const untrusted = this.#key.kind === 'none' && this.#key.fault !== null ? [{ from: 'the keys of the journal', message: this.#key.fault }] : []
+    return { faults: [...untrusted, ...this.#faults], targets: this.#targets.state }
   }
 
-  /** Signs texts about the journal. */
-  get notes(): NoteSigner {
-    const { origin, key } = this.#of
+  /** Signs texts about the journal; `null` without a key that counts. */
+  async notes(): Promise<NoteSigner | null> {
+    const { origin } = this.#of
+    const key = await this.#readKey()
+    // Readers judge a note by the last message that it counts, so the tree must contain the event that trusts the key.
+    if (key.kind === 'none' || this.#of.model.position() < key.from) return null
     const noteKey = { name: origin, publicKey: key.publicKey }
     return { key: noteKeyText(noteKey), sign: (text) => signNote(text, noteKey, (bytes) => key.sign(bytes)) }
+  }
+
+  async #readKey(): Promise<ProjectorKeyNow> {
+    const before = this.#key.kind === 'none' ? this.#key.fault : null
+    this.#key = await this.#of.key.current()
+    if (this.#key.kind === 'none' && this.#key.fault !== null && this.#key.fault !== before) systemFacts.checkpointKeyUntrusted(this.#logger, this.#key.fault)
+    return this.#key
   }
 
   /** The model has applied a batch. */
@@ -63,12 +79,15 @@ export class CheckpointMaker {
   /** Makes checkpoints until `stop`. */
   async run(): Promise<void> {
     const { signal } = this.#stopping
+    await this.notes().catch(() => {}) // It is read again before each checkpoint.
     while (!signal.aborted) {
-      await pause(this.#clock, this.#of.everyMs, AbortSignal.any([signal, this.#due.signal]))
+      const waitMs = this.#key.kind === 'none' ? Math.min(keyMsMax, this.#of.everyMs) : this.#of.everyMs
+      await pause(this.#clock, waitMs, AbortSignal.any([signal, this.#due.signal]))
       this.#due = new AbortController()
       if (signal.aborted) return
       try {
-        if (this.#caughtUp) await this.#make()
+        const notes = await this.notes()
+        if (this.#caughtUp && notes !== null) await this.#make(notes)
       } catch (error) {
         systemFacts.checkpointNotWritten(this.#logger, { target: this.#of.file, reason: messageOf(error) })
       }
@@ -79,13 +98,13 @@ export class CheckpointMaker {
     this.#stopping.abort()
   }
 
-  async #make(): Promise<void> {
+  async #make(notes: NoteSigner): Promise<void> {
     const { model, file } = this.#of
     if (this.#compareKept()) return
     const next = nextCheckpoint(model.sql)
     if (!next.isNews) return
     this.#news = 0
-    const made = { note: this.notes.sign(checkpointText(next)), time: new Date(this.#clock.now()).toISOString() }
+    const made = { note: notes.sign(checkpointText(next)), time: new Date(this.#clock.now()).toISOString() }
     keepNote(file, made.time, made.note)
     await this.#targets.write(made, this.#stopping.signal)
   }

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { keepNote, lastKeptNote, readyKept } from './kept-checkpoints.ts'
-import { signingKey } from './signing-key.ts'
 
 let folder: string
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'beaver-kept-'))))
@@ -31,21 +30,5 @@ describe('the kept checkpoints', () => {
     readyKept(file)
     expect(readFileSync(file, 'utf8').split('\n')).toHaveLength(6)
     expect(lastKeptNote(file)?.slice(0, 2)).toBe('9 ')
-  })
-})
-
-describe('the signing key', () => {
-  it('is made once, private, and is the same after that', () => {
-    const file = join(folder, 'keys', 'projector.key')
-    const { publicKey } = signingKey(file)
-    expect(signingKey(file).publicKey).toEqual(publicKey)
-    expect([statSync(file), statSync(join(folder, 'keys'))].map(({ mode }) => mode & 0o777)).toEqual([0o600, 0o700])
-  })
-
-  it('that cannot be read is no reason to make another one', () => {
-    const file = join(folder, 'projector.key')
-    writeFileSync(file, 'nonsense')
-    expect(() => signingKey(file)).toThrow(`The signing key ${file} cannot be read`)
-    expect(readFileSync(file, 'utf8')).toBe('nonsense')
   })
 })

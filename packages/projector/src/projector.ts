@@ -4,7 +4,7 @@
 //     accepts the journal as it is; then the read model is built again from it (follow.ts).
 import { join } from 'node:path'
 import { queryContracts } from '@beaver/contracts'
-import { appendCheckpoint, type Logger, replacementsOf, silentLogger, systemClock } from '@beaver/core'
+import { appendCheckpoint, BeaverError, type Logger, readKeyRing, replacementsOf, silentLogger, systemClock } from '@beaver/core'
 import {
   callerName,
   connectNats,
@@ -21,13 +21,13 @@ import {
   watchConnection,
   watchJournal,
 } from '@beaver/nats'
-import { type Config, homeChangeTexts, journalFiles, makeHomePrivate, makePrivateFile, serverLogOf } from '@beaver/platform'
+import { type Config, homeChangeTexts, homeKeys, journalFiles, machineName, makeHomePrivate, makePrivateFile, serverLogOf } from '@beaver/platform'
 import { answer, type Around, openReadModel, type ReadModel } from '@beaver/projection'
 import { CheckpointMaker } from './checkpoint-maker.ts'
 import { configuredTargets } from './checkpoint-targets.ts'
 import { Comparison } from './comparison.ts'
 import { type FollowedJournal, followIntoModel } from './follow.ts'
-import { signingKey } from './signing-key.ts'
+import { ProjectorKey } from './projector-key.ts'
 
 export interface Projector {
   readonly info: { readonly file: string; readonly sequence: number }
@@ -50,7 +50,7 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
   const file = join(config.home, `projection-${subjects.fileName}.db`)
   makePrivateFile(file) // The further files of SQLite have the mode of this one.
   const systemLog = await natsSystemLog(nc, subjects)
-  const replacements = replacementsOf(blobs, systemLog)
+  const replacements = replacementsOf(blobs, systemLog, () => readKeyRing({ log: systemLog, namespace: subjects.stream }))
   await replacements.refresh()
   const model = openReadModel(file, {
     readBlob: (sha256) => replacements.get(sha256),
@@ -114,16 +114,20 @@ interface CheckpointParts {
 }
 
 function checkpointMaker(config: Config, { subjects, model, origin, systemLog, logger }: CheckpointParts): CheckpointMaker {
+  const of = { log: systemLog, keys: homeKeys(config.keysFolder), namespace: subjects.stream }
+  const key = new ProjectorKey({ ...of, now: () => Date.now(), name: machineName() })
+  const intoJournal = async ({ note }: { readonly note: string }): Promise<void> => {
+    const now = await key.current()
+    if (now.kind === 'none') throw new BeaverError('key_untrusted', now.fault ?? 'The journal has no operator.')
+    await appendCheckpoint(systemLog, note, { source: '/beaver/projector', clock: systemClock, sign: now.signEntry })
+  }
   return new CheckpointMaker(
     {
       model,
       origin,
-      key: signingKey(join(config.home, 'keys', 'projector.key')),
+      key,
       file: join(config.home, `checkpoints-${subjects.fileName}.ndjson`),
-      targets: [
-        { name: 'the journal', write: ({ note }) => appendCheckpoint(systemLog, note, { source: '/beaver/projector', clock: systemClock }) },
-        ...configuredTargets(config.checkpoints, subjects.fileName),
-      ],
+      targets: [{ name: 'the journal', write: intoJournal }, ...configuredTargets(config.checkpoints, subjects.fileName)],
       everyMs: config.checkpoints.every_ms,
       everyEvents: config.checkpoints.every_events,
     },
@@ -139,7 +143,8 @@ async function aroundOf(
 ): Promise<Partial<Around>> {
   const { followed, checkpoints, comparison } = of
   if (name === 'status') return { following: await followed.state(), anchoring: checkpoints.state }
-  if (name !== 'audit') return { notes: checkpoints.notes }
+  if (name === 'proof') return { notes: await checkpoints.notes() }
+  if (name !== 'audit') return {}
   const asked = queryContracts.audit.input.safeParse(request ?? {})
   const verified = asked.data?.verify === true ? await comparison.run(asked.data) : null
   return { following: await followed.state(), verified }

@@ -9,7 +9,7 @@ import { type BeaverClient, clientOn } from '@beaver/client'
 import { BeaverError, type LogId } from '@beaver/core'
 import { startSupervisor } from '@beaver/daemon'
 import { callerName, connectNats, embeddedIdentities, embeddedLogin, findNatsServer, findTask, type NatsLogin, type Role, subjectsOf } from '@beaver/nats'
-import { homeChangeTexts, lockHome, makeHomePrivate, markHome, removeSystemFile, requireOwnHome, writeSystemFile } from '@beaver/platform'
+import { homeKeys, homeChangeTexts, lockHome, makeHomePrivate, markHome, removeSystemFile, requireOwnHome, writeSystemFile } from '@beaver/platform'
 import { startProjector } from '@beaver/projector'
 import { writeDefinitions } from './definitions.ts'
 import type { Settings } from './options.ts'
@@ -90,7 +90,7 @@ export async function startRuntime(settings: Settings): Promise<Runtime> {
       provider: supervisor.info.provider,
       model: supervisor.info.model,
     },
-    client: clientOn(nc, subjects),
+    client: clientOn(nc, subjects, { operator: () => homeKeys(config.keysFolder).pinned(subjects.stream) }),
     failed,
     find: (taskId) => findTask(nc, subjects, config.tenant, taskId),
     async close(given) {

@@ -23,6 +23,7 @@ export const auditCommand: CommandSpec = {
       .argument('[tasks...]', 'the ids of tasks, or unique beginnings of them (default: the whole journal); redact takes one')
       .option('--against <file>', 'verify, export: a checkpoint that you kept, or a file with several; may be repeated', collect)
       .option('--key <key>', 'verify: the public key of the projector as name+id+base64, or a file with it; may be repeated', collect)
+      .option('--operator <key id>', 'verify: the id of the operator\'s key, as "beaver keys list" shows it (default: the one that this home knows)')
       .option('--offline <file>', 'verify: this export instead of a running system')
       .option('--out <file>', 'export: write to this file (default: stdout)')
       .option('--event <n...>', 'redact: remove every long text of these events')

@@ -10,13 +10,24 @@ import { join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { checkJournal, exportLines, type JournalSource, openExport } from '@beaver/check'
 import type { TaskSummary } from '@beaver/contracts'
-import { appendSystemEvent, BeaverError, type LogId, messageOf, newestRecord, readSystemEntries } from '@beaver/core'
-import { callerName, journalReader, natsSystemLog } from '@beaver/nats'
+import {
+  appendSystemEvent,
+  BeaverError,
+  type KeyPorts,
+  type LogId,
+  messageOf,
+  newestRecord,
+  operatorSigner,
+  readKeyRing,
+  readTrustedEvents,
+} from '@beaver/core'
+import { callerName, journalReader } from '@beaver/nats'
 import { type Connection, connect } from '../connection.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { findSystem } from '../system/find-system.ts'
 import { sessionsJournal } from '../system/journal-source.ts'
 import { count, counted } from '../text/figures.ts'
+import { keyPortsOf } from './keys.ts'
 import { sinceWhen } from './since-when.ts'
 
 export interface ArchiveOptions {
@@ -32,21 +43,22 @@ export async function archive(options: ArchiveOptions, globals: GlobalOptions): 
   const before = sinceWhen(options.before, Date.now(), '--before')
   const system = findSystem(config, 'operator')
   await using connection = await connect(system)
-  const heads = await headsToArchive(connection, before)
+  const ports = await keyPortsOf(connection, config)
+  const heads = await headsToArchive(connection, before, ports)
   if (heads.length === 0) {
     if (options.json === true) screen.json({ file: null, tasks: [] })
     else screen.print(`No session ended before ${before} that is not archived yet.`)
     return 0
   }
   const sessions = [...new Map(heads.map(({ log }) => [log.session, log])).values()]
+  const signer = await operatorSigner(ports)
   const source = await sessionsJournal(connection, sessions)
   const file = await writeArchive(source, resolve(options.out), new Date().toISOString())
   const sha256 = await verified(file, heads)
   const by = callerName(system.url, system.login)
-  const systemLog = await natsSystemLog(connection.nc, connection.subjects)
   for (const { log, taskseq, hash } of heads) {
     const data = { tenant: log.tenant, session_id: log.session, task_id: log.task, taskseq, hash, file, file_sha256: sha256, by }
-    await appendSystemEvent(systemLog, 'redactions', () => ({ type: 'task_archived', data }), { source: '/beaver/operator', now: () => Date.now() })
+    await appendSystemEvent(ports.log, 'redactions', () => ({ type: 'task_archived', data }), { source: '/beaver/operator', now: ports.now, ...signer })
   }
   if (options.json === true) screen.json({ file, sha256, tasks: heads.map(({ log }) => log.task) })
   else
@@ -65,7 +77,7 @@ interface Head {
 }
 
 /** The heads of the tasks to archive, oldest session first. */
-async function headsToArchive(connection: Connection, before: string): Promise<Head[]> {
+async function headsToArchive(connection: Connection, before: string, ports: KeyPorts): Promise<Head[]> {
   const { nc, subjects } = connection
   const sessions = new Map<string, TaskSummary[]>()
   for (let cursor: number | undefined; ;) {
@@ -76,7 +88,7 @@ async function headsToArchive(connection: Connection, before: string): Promise<H
   }
   const ended = [...sessions.values()].filter((tasks) => tasks.every(({ ended_at: at }) => at !== null && at < before)).toReversed()
   const reader = await journalReader(nc, subjects)
-  const { events } = readSystemEntries('redactions', await (await natsSystemLog(nc, subjects)).read('redactions'))
+  const events = await readTrustedEvents('redactions', ports.log, await readKeyRing(ports))
   const archived = new Set(events.flatMap((event) => (event.type === 'task_archived' ? [event.data.hash] : [])))
   const heads: Head[] = []
   let taken = 0

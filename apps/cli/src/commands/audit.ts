@@ -15,6 +15,7 @@ import { writeJournal } from './export.ts'
 export interface AuditCommand {
   readonly against?: readonly string[]
   readonly key?: readonly string[]
+  readonly operator?: string
   readonly offline?: string
   readonly out?: string
   readonly json?: true
@@ -26,28 +27,31 @@ export async function audit(what: 'verify' | 'export', tasks: readonly string[],
   if (what === 'export') return await exportAudit(tasks, against, options, context)
   if (options.offline !== undefined) {
     if (tasks.length > 0) throw new BeaverError('invalid_arguments', 'An export is verified as a whole: name either tasks or --offline.')
-    return await verify(await exportedJournal(options.offline), { against, keys: [] }, options, context)
+    return await verify(await exportedJournal(options.offline), { against, keys: [], operator: null }, options, context)
   }
   const system = findSystem(context.config)
   await using connection = await connect(system)
-  const home = knownToHome(context.config.home, connection.subjects.fileName)
+  const home = knownToHome(context.config, connection.subjects)
   const older = [...home.checkpoints, ...against]
   const source = tasks.length === 0 ? await wholeJournal(connection) : await journalOf(connection, tasks, older)
-  return await verify(source, { against: older, keys: home.keys }, options, context)
+  return await verify(source, { ...home, against: older }, options, context)
 }
 
 interface Knowing {
   readonly against: readonly GivenCheckpoint[]
   /** Keys that count if none is given. */
   readonly keys: readonly string[]
+  /** The operator that counts if none is given. */
+  readonly operator: string | null
 }
 
-async function verify(source: JournalSource, { against, keys }: Knowing, options: AuditCommand, { screen }: Context): Promise<number> {
+async function verify(source: JournalSource, { against, keys, ...home }: Knowing, options: AuditCommand, { screen }: Context): Promise<number> {
   const progress = progressOn(screen, options.json !== true)
   const given = (options.key ?? []).map(givenKey)
+  const operator = options.operator ?? home.operator
   const result = await auditJournal(source, {
     now: source.about.exportedAt === null ? Date.now() : Date.parse(source.about.exportedAt),
-    known: { keys: given.length > 0 ? given : keys, checkpoints: against },
+    known: { keys: given.length > 0 ? given : keys, checkpoints: against, ...(operator === null ? {} : { operator }) },
     onProgress: ({ sequence, events }) => progress.show('Verifying', sequence, source.about.lastSequence, events),
   })
   progress.end()

@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { checkJournal, type CheckResult, type Finding, type JournalSource } from '@beaver/check'
+import { homeKeys } from '@beaver/platform'
 import { openSnapshot } from '@beaver/projection'
 import { connect } from '../connection.ts'
 import { type Context, contextOf, type GlobalOptions } from '../context.ts'
@@ -15,6 +16,7 @@ import { type ComparedProjection, compareProjection } from './check-projection.t
 export interface CheckCommand {
   readonly export?: string
   readonly task?: string
+  readonly operator?: string
   /** The path of a file. `false`: no file. */
   readonly projection?: string | false
   readonly json?: true
@@ -30,11 +32,12 @@ export async function check(options: CheckCommand, globals: GlobalOptions): Prom
   const context = contextOf(globals)
   if (options.export !== undefined) {
     const file = options.export
-    return checkAndTell(options, context, { source: () => exportedJournal(file), namespace: null })
+    return checkAndTell(options, context, { source: () => exportedJournal(file), namespace: null, operator: null })
   }
   const system = findSystem(context.config)
   await using connection = await connect(system)
-  return await checkAndTell(options, context, { source: () => systemJournal(connection, options.task), namespace: system.namespace })
+  const operator = homeKeys(context.config.keysFolder).pinned(connection.subjects.stream)
+  return await checkAndTell(options, context, { source: () => systemJournal(connection, options.task), namespace: system.namespace, operator })
 }
 
 interface CheckedPlace {
@@ -42,14 +45,17 @@ interface CheckedPlace {
   readonly source: () => Promise<JournalSource>
   /** The namespace of a running system. */
   readonly namespace: string | null
+  /** The operator that the home knows. */
+  readonly operator: string | null
 }
 
-async function checkAndTell(options: CheckCommand, { config, screen }: Context, { source, namespace }: CheckedPlace): Promise<number> {
+async function checkAndTell(options: CheckCommand, { config, screen }: Context, { source, namespace, ...home }: CheckedPlace): Promise<number> {
   const progress = progressOn(screen, options.json !== true)
   const journal = await source()
-  const { task } = options
+  const { task, operator = home.operator } = options
   const result = await checkJournal(journal, {
     ...(task === undefined ? {} : { task }),
+    ...(operator === null ? {} : { operator }),
     now: journal.about.exportedAt === null ? Date.now() : Date.parse(journal.about.exportedAt),
     onProgress: ({ sequence, events }) => progress.show('Checking', sequence, journal.about.lastSequence, events),
   })

@@ -3,7 +3,7 @@
 import { BeaverError, checkOperator, keyStatus, type KeyPorts, type KeyRing, type KnownKey, readKeyRing, revokeKey, trustKey } from '@beaver/core'
 import { natsSystemLog } from '@beaver/nats'
 import { homeKeys, machineName } from '@beaver/platform'
-import { connect } from '../connection.ts'
+import { type Connection, connect } from '../connection.ts'
 import { type Context, contextOf, type GlobalOptions } from '../context.ts'
 import type { Screen } from '../screen.ts'
 import { findSystem } from '../system/find-system.ts'
@@ -41,9 +41,13 @@ export async function changeKey(what: 'trust' | 'revoke', id: string | undefined
 
 async function withKeys<T>({ config }: Context, act: (ports: KeyPorts) => Promise<T>): Promise<T> {
   await using connection = await connect(findSystem(config, 'operator'))
-  const { nc, subjects } = connection
+  return await act(await keyPortsOf(connection, config))
+}
+
+/** The keys of the home, and the log of keys of the journal. */
+export async function keyPortsOf({ nc, subjects }: Connection, { keysFolder }: Context['config']): Promise<KeyPorts> {
   const log = await natsSystemLog(nc, subjects)
-  return await act({ log, keys: homeKeys(config.keysFolder), namespace: subjects.stream, now: () => Date.now(), name: machineName() })
+  return { log, keys: homeKeys(keysFolder), namespace: subjects.stream, now: () => Date.now(), name: machineName() }
 }
 
 const answerOf = (key: KnownKey, { operator }: KeyRing): object => ({

@@ -11,12 +11,15 @@ import {
   type LogId,
   LogReader,
   newestRecord,
+  operatorSigner,
+  readKeyRing,
   eventTypeOf,
   type RecordedEvent,
   redactedData,
   replacementsOf,
   splitBatch,
   type SystemEvent,
+  type SystemWriter,
   type WireRecord,
 } from '@beaver/core'
 import { callerName, eraseBlob, findTask as findLog, journalReader, natsBlobStore, natsSystemLog } from '@beaver/nats'
@@ -26,6 +29,7 @@ import { contextOf, type GlobalOptions } from '../context.ts'
 import { findSystem } from '../system/find-system.ts'
 import { counted } from '../text/figures.ts'
 import { findTask } from './find-task.ts'
+import { keyPortsOf } from './keys.ts'
 
 export interface RedactOptions {
   readonly event?: readonly string[]
@@ -59,11 +63,12 @@ async function redactTask(typed: string, options: RedactOptions, globals: Global
   await using connection = await connect(system)
   const { taskId } = await findTask(connection, typed)
   const log = await logOf(connection, taskId)
+  const signer = await operatorSigner(await keyPortsOf(connection, config)) // Without the operator's key, nothing is written.
   const places = new Set(options.event?.map(Number))
   const chosen = await redactionsOfTask(connection, log, { places, secret })
   if (chosen.length === 0) throw new BeaverError('not_found', `No event of the task ${log.task} has such a text.`)
   const by = callerName(system.url, system.login)
-  const erased = await carryOut(connection, log, chosen, { by, reason: options.reason })
+  const erased = await carryOut(connection, log, chosen, { by, reason: options.reason, signer })
   const redacted = chosen.map(({ record }) => ({ taskseq: record.taskseq, erased: erased.has(record.taskseq) }))
   if (options.json === true) screen.json({ task_id: log.task, redacted })
   else {
@@ -94,7 +99,8 @@ async function redactionsOfTask(
   log: LogId,
   { places, secret }: { readonly places: ReadonlySet<number>; readonly secret: string | undefined },
 ): Promise<Redacted[]> {
-  const replacements = replacementsOf(await natsBlobStore(nc, subjects), await natsSystemLog(nc, subjects))
+  const systemLog = await natsSystemLog(nc, subjects)
+  const replacements = replacementsOf(await natsBlobStore(nc, subjects), systemLog, () => readKeyRing({ log: systemLog, namespace: subjects.stream }))
   await replacements.refresh()
   const reader = new LogReader(log, replacements)
   const chosen: Redacted[] = []
@@ -116,7 +122,7 @@ async function carryOut(
   { nc, subjects }: Connection,
   log: LogId,
   chosen: readonly Redacted[],
-  { by, reason }: { readonly by: string; readonly reason: string },
+  { by, reason, signer }: { readonly by: string; readonly reason: string; readonly signer: Pick<SystemWriter, 'sign'> },
 ): Promise<ReadonlySet<number>> {
   const blobs = await natsBlobStore(nc, subjects)
   const systemLog = await natsSystemLog(nc, subjects)
@@ -133,7 +139,7 @@ async function carryOut(
             data: { tenant: log.tenant, session_id: log.session, task_id: log.task, taskseq: record.taskseq, hash: record.hash, replacement, reason, by },
           }
         : { type: 'blob_redacted', data: { sha256, replacement, reason, by } }
-    await appendSystemEvent(systemLog, 'redactions', () => event, { source: '/beaver/operator', now: () => Date.now() })
+    await appendSystemEvent(systemLog, 'redactions', () => event, { source: '/beaver/operator', now: () => Date.now(), ...signer })
     if (sha256 === null) continue
     await eraseBlob(nc, subjects, sha256)
     erased.add(record.taskseq)

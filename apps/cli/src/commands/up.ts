@@ -46,6 +46,7 @@ export async function up(globals: GlobalOptions): Promise<number> {
         namespace: config.namespace,
         tenant: config.tenant,
         pid: process.pid,
+        keysFolder: config.keysFolder,
       })
       for (const text of await journalWarnings(connection)) screen.warn(text)
       using _watching = watchTasks(connection, (line) => screen.print(line), screen)

@@ -36,6 +36,7 @@ export async function borrowSystem(config: Config, options: BorrowOptions): Prom
         namespace: config.namespace,
         tenant: config.tenant,
         pid: process.pid,
+        keysFolder: config.keysFolder,
       },
       own,
     }

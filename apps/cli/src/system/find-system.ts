@@ -11,16 +11,19 @@ export interface FoundSystem {
   readonly tenant: string
   /** The process of `beaver up`, if the system was found by its home. */
   readonly pid: number | null
+  /** The folder with the keys that the home knows, if the system was found by its home. */
+  readonly keysFolder: string | null
 }
 
 /** Returns `null` if no server is configured and none runs in this home. */
 export function lookForSystem(config: Config): FoundSystem | null {
-  if (config.nats_url !== undefined) return { url: config.nats_url, login: config.natsLogin, namespace: config.namespace, tenant: config.tenant, pid: null }
+  if (config.nats_url !== undefined)
+    return { url: config.nats_url, login: config.natsLogin, namespace: config.namespace, tenant: config.tenant, pid: null, keysFolder: null }
   // A stranger's home could name a server of the stranger's, which would get the login.
   const running = config.foreignHome ? null : readSystemFile(config.home)
   if (running === null) return null
   const { nats_url: url, namespace, tenant, pid, embedded } = running
-  return { url, login: embedded ? loginAt(config.home) : config.natsLogin, namespace, tenant, pid }
+  return { url, login: embedded ? loginAt(config.home) : config.natsLogin, namespace, tenant, pid, keysFolder: config.keysFolder }
 }
 
 /** The login of a command at the embedded server of a home. */

@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import { type Evidence, type GivenCheckpoint, type JournalSource, natsSource, type ProofOfInclusion, type StreamMessage } from '@beaver/check'
 import type { QueryOutput } from '@beaver/contracts'
 import { BeaverError, messageOf, noteKeyText, readCheckpoint } from '@beaver/core'
-import { findTask as findLog } from '@beaver/nats'
+import { findTask as findLog, type Subjects } from '@beaver/nats'
+import { type Config, homeKeys } from '@beaver/platform'
 import type { Connection } from '../connection.ts'
 import { findTask } from '../commands/find-task.ts'
 import { ask } from '../commands/query.ts'
@@ -51,15 +52,24 @@ export function givenKey(text: string): string {
   return existsSync(text) ? textOf(text).trim() : text
 }
 
-/** What this home knows: the key of its projector, and the checkpoints that the projector kept. @param journal the name of the journal in file names */
-export function knownToHome(home: string, journal: string): { readonly keys: readonly string[]; readonly checkpoints: readonly GivenCheckpoint[] } {
-  const kept = join(home, `checkpoints-${journal}.ndjson`)
+/** What a home knows of a journal. */
+export interface KnownToHome {
+  /** The key of the home's projector, if the home knows no operator, who says which keys count. */
+  readonly keys: readonly string[]
+  readonly operator: string | null
+  /** The checkpoints that the projector kept. */
+  readonly checkpoints: readonly GivenCheckpoint[]
+}
+
+export function knownToHome({ home, keysFolder }: Pick<Config, 'home' | 'keysFolder'>, { stream, fileName }: Subjects): KnownToHome {
+  const kept = join(home, `checkpoints-${fileName}.ndjson`)
+  const operator = homeKeys(keysFolder).pinned(stream)
   const checkpoints = existsSync(kept) && textOf(kept).trim() !== '' ? checkpointsIn(kept) : []
   const origins = new Set(checkpoints.flatMap(({ note }) => readCheckpoint(note)?.origin ?? []))
-  const key = join(home, 'keys', 'projector.key')
-  if (!existsSync(key)) return { keys: [], checkpoints }
+  const key = join(keysFolder, 'projector.key')
+  if (operator !== null || !existsSync(key)) return { keys: [], operator, checkpoints }
   const publicKey = createPublicKey(textOf(key)).export({ type: 'spki', format: 'der' }).subarray(-32)
-  return { keys: [...origins].map((name) => noteKeyText({ name, publicKey })), checkpoints }
+  return { keys: [...origins].map((name) => noteKeyText({ name, publicKey })), operator, checkpoints }
 }
 
 /** The whole journal, with the present checkpoint of the projector if there is one. */

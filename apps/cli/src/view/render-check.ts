@@ -56,6 +56,7 @@ function lookedAt({ summary, projection }: Checked, view: View, task: string | n
   const rows: [string, string][] = [
     ['Journal', `${from}, namespace ${about.namespace}`],
     ['Looked at', `${counted(tasks, 'task')} (${count(tasks_open)} open), ${counted(events, 'event')} in ${counted(messages, 'message')}: ${range}`],
+    ['Signatures', signaturesText(summary)],
     ['Blobs', `${count(blobs_verified)} verified`],
     ['Read model', model],
     ['Left out', left.join('; ')],
@@ -64,6 +65,12 @@ function lookedAt({ summary, projection }: Checked, view: View, task: string | n
     const [first = '', ...rest] = wrapWords(says, Math.max(40, view.columns - column))
     return [`${view.style.bold(name.padEnd(column))}${first}`, ...rest.map((line) => ' '.repeat(column) + line)]
   })
+}
+
+function signaturesText({ signatures: { operator, verified, unsigned } }: Checked['summary']): string {
+  if (operator === null) return 'none: the journal has no operator, so nobody can tell who wrote it'
+  const before = unsigned === 0 ? '' : `; ${counted(unsigned, 'message')} from before the journal had an operator ${unsigned === 1 ? 'is' : 'are'} not signed`
+  return `${count(verified)} verified, by keys that the operator ${operator} trusts${before}`
 }
 
 function verdict({ ok, broken, summary }: Checked, { style, symbols }: View): string {

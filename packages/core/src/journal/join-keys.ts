@@ -3,7 +3,7 @@
 // J2. A home pins the first operator that it sees in a namespace. Later it refuses every other one, and a journal that lost its operator.
 // J3. A process whose home has the operator's key trusts its own keys. All others ask, and run only after the operator trusted them.
 import { BeaverError } from '../errors.ts'
-import type { KeyRole, SystemEvent } from '../events/system-catalog.ts'
+import type { KeyRole, SystemEvent, SystemLogName } from '../events/system-catalog.ts'
 import type { KeyStore } from '../ports/key-store.ts'
 import { KeyRing, keyStatus } from './key-ring.ts'
 import { leafContent, type SigningKey, signTree } from './signature.ts'
@@ -30,7 +30,7 @@ export interface KeyPorts {
  * const { operator } = await readKeyRing(keyPorts)
  * operator === keyPorts.keys.operator()?.id // => true
  */
-export async function readKeyRing({ log, namespace }: Pick<KeyPorts, 'log' | 'namespace'>): Promise<KeyRing> {
+export async function readKeyRing({ log, namespace }: { readonly log: Pick<SystemLog, 'read'>; readonly namespace: string }): Promise<KeyRing> {
   return new KeyRing(namespace, readSystemEntries('keys', await log.read('keys')))
 }
 
@@ -154,6 +154,37 @@ function operatorKey(ring: KeyRing, ports: KeyPorts): SigningKey {
       `of the daemon that started first, or name the folder with its keys: BEAVER_KEYS=…`,
   )
 }
+
+/**
+ * Signs entries of the system log `redactions` as the operator. In a journal without an operator, nothing is signed.
+ *
+ * @throws {BeaverError} `key_untrusted` if this home is not the operator's; `operator_changed`
+ * @example
+ * await joinJournal('daemon', keyPorts)
+ * const { sign } = await operatorSigner(keyPorts)
+ * const hash = 'f'.repeat(64)
+ * const signature = sign?.({ name: 'redactions', hash, before: emptySystemLog })
+ * const ring = await readKeyRing(keyPorts)
+ * ring.faultOf('redactions', { lastHash: hash, signature, revision: 9 }) // => null
+ */
+export async function operatorSigner(ports: KeyPorts): Promise<Pick<SystemWriter, 'sign'>> {
+  const ring = await readKeyRing(ports)
+  return ring.operator === null ? {} : { sign: systemSign(operatorKey(ring, ports), ring) }
+}
+
+/**
+ * Signs entries of all system logs but `keys`.
+ *
+ * @example
+ * const { ring, key } = await joinJournal('projector', keyPorts)
+ * const hash = 'f'.repeat(64)
+ * const signature = systemSign(key, ring)({ name: 'checkpoints', hash })
+ * ring.faultOf('checkpoints', { lastHash: hash, signature, revision: 9 }) // => null
+ */
+export const systemSign =
+  (key: SigningKey, { journal }: Pick<KeyRing, 'journal'>) =>
+  ({ name, hash }: { readonly name: SystemLogName; readonly hash: string }): string =>
+    signTree(key, journal, [leafContent(name, hash)])[0] as string
 
 /**
  * Trusts a key that asks for it.

@@ -128,6 +128,15 @@ export class KeyRing {
     return null
   }
 
+  /**
+   * Why an entry is not to be believed, for a reader of the record: as `faultOf`. An unsigned entry from before the journal had an operator is believed,
+   * because nothing could be signed then, and nobody can add an entry there later.
+   */
+  recordFault(log: LogId | SystemLogName, entry: SignedEntry): string | null {
+    const isBefore = this.signedFrom === null || entry.revision < this.signedFrom
+    return isBefore && entry.signature === undefined ? null : this.faultOf(log, entry)
+  }
+
   /** Takes an event of the log. Returns why it does not count; `null` if it counts. */
   #take(event: RecordedSystemEvent): string | null {
     switch (event.type) {

@@ -1,12 +1,15 @@
-import { memoryBlobStore, memorySystemLog } from '@beaver/testing'
+import { memoryBlobStore, memoryKeys, memorySystemLog } from '@beaver/testing'
 import { expect, it } from 'vitest'
 import { createHash } from 'node:crypto'
 import { event } from '../events/catalog.ts'
 import type { LogId, SessionId, TaskId } from '../ids.ts'
+import { joinJournal, operatorSigner, readKeyRing } from './join-keys.ts'
+import { KeyRing } from './key-ring.ts'
 import { LogReader, openEntry } from './read-log.ts'
 import { draft, emptyHead, joinBatch, seal } from './record.ts'
 import { redactedData, replacementsOf } from './redactions.ts'
-import { appendSystemEvent } from './system-record.ts'
+import type { SystemLog } from './system-log.ts'
+import { appendSystemEvent, emptySystemLog, type SystemWriter } from './system-record.ts'
 
 const log: LogId = { tenant: 'local', session: 's' as SessionId, task: 't' as TaskId }
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
@@ -17,14 +20,18 @@ function entryOf(content: string) {
   return { ...made, payload: joinBatch([made.record]) }
 }
 
-async function given(content: string) {
+interface Given extends Pick<SystemWriter, 'sign'> {
+  readonly ring?: KeyRing
+  readonly systemLog?: SystemLog
+}
+
+async function given(content: string, { ring = new KeyRing('default', emptySystemLog), sign, systemLog = memorySystemLog() }: Given = {}) {
   const { record, head, payload } = entryOf(content)
   const kept = new Map<string, Uint8Array>()
   let blobs = memoryBlobStore()
-  const systemLog = memorySystemLog()
   if (record.blob !== null) kept.set(record.blob.sha256, record.blob.bytes)
   const get = (name: string): Promise<Uint8Array> => (kept.has(name) ? Promise.resolve(kept.get(name) as Uint8Array) : blobs.get(name))
-  const replacements = replacementsOf({ get }, systemLog)
+  const replacements = replacementsOf({ get }, systemLog, async () => ring)
   const redact = async (secret?: string): Promise<void> => {
     const text = JSON.stringify(redactedData({ content }, secret))
     await blobs.put(sha256(text), Buffer.from(text))
@@ -36,7 +43,7 @@ async function given(content: string) {
         record.blob === null
           ? { type: 'record_redacted', data: { tenant: 'local', session_id: 's', task_id: 't', taskseq: 1, hash: head.hash, ...of } }
           : { type: 'blob_redacted', data: { sha256: record.blob.sha256, ...of } },
-      writer,
+      { ...writer, ...(sign === undefined ? {} : { sign }) },
     )
     if (record.blob !== null) kept.delete(record.blob.sha256)
   }
@@ -73,6 +80,24 @@ it('a lost replacement brings nothing back and stops no reader', async () => {
   lose()
   const opened = await openEntry(payload, replacements.get, replacements.of)
   expect(opened.records).toMatchObject([{ fault: { kind: 'shape' }, event: null, dataJson: '{}' }])
+})
+
+it('a redaction that no operator signed changes nothing in a journal that has one', async () => {
+  const ports = { log: memorySystemLog(), keys: memoryKeys(), namespace: 'default', now: () => 0, name: 'here' }
+  await joinJournal('daemon', ports)
+  const ring = await readKeyRing(ports)
+  const signer = await operatorSigner(ports)
+  const theirs = await operatorSigner({ ...ports, log: memorySystemLog(), keys: memoryKeys() })
+  expect(theirs).toEqual({})
+  for (const [of, content] of [
+    [{ ring, systemLog: ports.log }, 'The number is 4711.'],
+    [{ ring, ...signer, systemLog: ports.log }, 'The number is [redacted].'],
+  ] as const) {
+    const { replacements, redact, read } = await given('The number is 4711.', of)
+    await redact('4711')
+    await replacements.refresh()
+    expect(await read()).toEqual({ content })
+  }
 })
 
 it('a replacement keeps names and figures, or loses one text everywhere, in keys too', () => {

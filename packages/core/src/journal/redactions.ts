@@ -2,10 +2,12 @@
 // R1. The record itself stays as it is. Its hash covers the name of a removed blob, so the chain verifies without the blob.
 // R2. In place of a removed text, readers get a replacement of the same shape, in which only what had to go is missing. So every fold works.
 // R3. The event is durable before the text is removed. To redact the same again completes what was interrupted.
+// R4. A reader believes only the redactions that an operator's key signed: a stranger's replacement would be read as what a daemon had written.
 import { BeaverError } from '../errors.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
+import type { KeyRing } from './key-ring.ts'
 import type { RecordedSystemEvent } from './system-record.ts'
-import { readSystemEntries } from './system-record.ts'
+import { readTrustedEvents } from './system-record.ts'
 import type { SystemLog } from './system-log.ts'
 
 /** One text that was removed, or one record whose text is not shown any more. */
@@ -69,14 +71,15 @@ export interface Replacements {
 /**
  * Makes a reader of blobs that knows the redactions.
  *
+ * @param ring gives the keys that count now
  * @example
- * const replacements = replacementsOf(blobs, systemLog)
+ * const replacements = replacementsOf(blobs, systemLog, () => readKeyRing(keyPorts))
  * await replacements.refresh()
  * replacements.of('f'.repeat(64)) // => null
  */
-export function replacementsOf(blobs: Pick<BlobStore, 'get'>, log: SystemLog): Replacements {
+export function replacementsOf(blobs: Pick<BlobStore, 'get'>, log: Pick<SystemLog, 'read'>, ring: () => Promise<KeyRing>): Replacements {
   let known: ReadonlyMap<string, Redaction> = new Map()
-  const refresh = async (): Promise<void> => void (known = redactionsOf(readSystemEntries('redactions', await log.read('redactions')).events))
+  const refresh = async (): Promise<void> => void (known = redactionsOf(await readTrustedEvents('redactions', log, await ring())))
   const replacementOf = async ({ replacement }: Redaction): Promise<Uint8Array> => {
     if (replacement === null) return noReplacement
     // A replacement that is lost must not bring the text back, and must not stop a reader either: its event has no shape.

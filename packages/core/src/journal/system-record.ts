@@ -8,6 +8,7 @@ import { BeaverError, messageOf } from '../errors.ts'
 import { isSystemLogName, type SystemEvent, systemEventData, type SystemEventType, type SystemLogName, systemLogOf } from '../events/system-catalog.ts'
 import { canonicalJson } from '../json.ts'
 import type { Entry } from './journal.ts'
+import type { KeyRing } from './key-ring.ts'
 import { chainFault, emptyHead, headAfter, inlineBytesMax, joinBatch, type LogHead, sealing, splitBatch, type WireRecord } from './record.ts'
 import type { SystemLog } from './system-log.ts'
 
@@ -64,6 +65,19 @@ export function readSystemEntries(name: SystemLogName, entries: readonly Entry[]
     }
   }
   return { events, head, revision, faults }
+}
+
+/**
+ * The events of a system log whose signatures count. The others are left out.
+ *
+ * @throws {BeaverError} `unreachable`
+ * @example
+ * const ring = await readKeyRing(keyPorts)
+ * await readTrustedEvents('redactions', systemLog, ring) // => []
+ */
+export async function readTrustedEvents(name: SystemLogName, log: Pick<SystemLog, 'read'>, ring: KeyRing): Promise<readonly RecordedSystemEvent[]> {
+  const { events } = readSystemEntries(name, await log.read(name))
+  return events.filter((event) => ring.recordFault(name, { ...event, lastHash: event.hash }) === null)
 }
 
 function recordsOf({ payload }: Entry): WireRecord[] | string {

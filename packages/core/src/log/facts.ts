@@ -105,6 +105,8 @@ export const systemFacts = {
   checkpointUnfit: (logger: Logger, { file, reason }: { file: string; reason: string }): void =>
     logger.error('checkpoint_unfit', `The journal does not fit the last checkpoint in ${file}, so the projector signs no more. ${reason}`, { file }),
 
+  checkpointKeyUntrusted: (logger: Logger, reason: string): void => logger.warn('checkpoint_key_untrusted', `The projector signs no checkpoints. ${reason}`),
+
   streamDeleted: (logger: Logger, { stream }: { stream: string }): void =>
     logger.error('stream_deleted', 'The journal stream does not exist any more. Beaver accepts no tasks until somebody restores it.', { stream }),
 

@@ -9,6 +9,14 @@ const name = 'checkpoints'
 const type = 'checkpoint_made'
 const triesMax = 5
 
+/** Who writes checkpoints. */
+export interface CheckpointWriter {
+  readonly source: string
+  readonly clock: Clock
+  /** The signature of the entry, from the hash of its record. Default: the entry is not signed. */
+  readonly sign?: ((record: { readonly name: 'checkpoints'; readonly hash: string }) => string) | undefined
+}
+
 /**
  * Resolves when the checkpoint is durable.
  *
@@ -18,14 +26,18 @@ const triesMax = 5
  * const last = await systemLog.last('checkpoints')
  * if (last !== null) splitBatch(last.payload)[0]?.data // => { note: 'beaver/default\n0\n' }
  */
-export async function appendCheckpoint(log: SystemLog, note: string, { source, clock }: { readonly source: string; readonly clock: Clock }): Promise<void> {
+export async function appendCheckpoint(log: SystemLog, note: string, { source, clock, sign }: CheckpointWriter): Promise<void> {
   for (let tries = 0; tries < triesMax; tries++) {
     const last = await log.last(name)
     const newest = last === null ? undefined : splitBatch(last.payload).at(-1)
     const head = newest === undefined ? emptyHead : headAfter(newest)
     const written = { epoch: head.epoch, source, subject: name, time: new Date(clock.now()).toISOString() }
-    const { record } = sealing(written, (of: string) => ['beaver', 'system', of, 'v1'].join('.'))(head, { type, dataJson: canonicalJson({ note }) })
-    const outcome = await log.append({ name, expectedRevision: last?.revision ?? 0, payload: joinBatch([record]) })
+    const { record, head: after } = sealing(written, (of: string) => ['beaver', 'system', of, 'v1'].join('.'))(head, {
+      type,
+      dataJson: canonicalJson({ note }),
+    })
+    const signature = sign?.({ name, hash: after.hash })
+    const outcome = await log.append({ name, expectedRevision: last?.revision ?? 0, payload: joinBatch([record]), signature })
     if (outcome.kind === 'appended') return
   }
   throw new BeaverError('unreachable', `The checkpoint could not be written: other writers were faster ${triesMax} times.`)

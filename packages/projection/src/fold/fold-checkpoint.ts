@@ -1,6 +1,8 @@
-// Compares the checkpoints of the system log with the tree. Who signed a checkpoint is not decided here: `beaver audit verify` does.
+// Compares the checkpoints of the system log with the tree.
 // C1. A checkpoint that does not fit is kept with its fault. It never stops the projector.
-// C2. The verdict depends on the journal alone: the tree at the size of the checkpoint never changes.
+// C2. A checkpoint whose entry no projector signed which the operator trusts is a fault, and does not count. `beaver audit verify` also verifies the
+//     note itself.
+// C3. The verdict depends on the journal alone: the tree at the size of the checkpoint never changes.
 import { type MerkleTree, readCheckpoint, type TreeHead } from '@beaver/core'
 import type { Sql } from '../store/sql.ts'
 import type { SystemMessage } from './fold-system.ts'
@@ -11,18 +13,21 @@ interface Recorded {
   readonly record_index: number
   readonly time: string
   readonly data: string | null
+  readonly untrusted: string | null
 }
 
 /** Judges the checkpoints among messages that are stored and in the tree already. */
 export function judgeCheckpoints(sql: Sql, messages: readonly SystemMessage[]): void {
   for (const { sequence, name } of messages) {
     if (name !== 'checkpoints') continue
-    const made = sql.all<Recorded>("select sequence, record_index, time, data from system_events where sequence = ? and type = 'checkpoint_made'", [sequence])
+    const made = sql.all<Recorded>("select sequence, record_index, time, data, untrusted from system_events where sequence = ? and type = 'checkpoint_made'", [
+      sequence,
+    ])
     for (const each of made) {
       const { note } = (JSON.parse(each.data ?? '{}') ?? {}) as { readonly note?: unknown }
       const text = typeof note === 'string' ? note : ''
       const head = readCheckpoint(text)
-      const fault = head === null ? 'It is not a checkpoint.' : checkpointFault(sql, head, sequence)
+      const fault = untrustedFault(each) ?? (head === null ? 'It is not a checkpoint.' : checkpointFault(sql, head, sequence))
       sql.run('insert into signed_checkpoints (sequence, record_index, time, size, note, fault) values (?, ?, ?, ?, ?, ?)', [
         sequence,
         each.record_index,
@@ -34,6 +39,9 @@ export function judgeCheckpoints(sql: Sql, messages: readonly SystemMessage[]): 
     }
   }
 }
+
+const untrustedFault = ({ untrusted }: Recorded): string | null =>
+  untrusted === null ? null : `It is not from a projector that the operator trusts: ${untrusted}.`
 
 /**
  * Why a checkpoint does not fit the tree; `null` if it fits.

@@ -1,9 +1,12 @@
 // Stores the entries of system logs. They are no tasks: they change no row of a task.
 // Z1. Each record is compared with the record before it in its log. A record with a fault is stored with it, and the log continues from the
 //     record before.
-// Z2. The content of an entry never stops the projector.
+// Z2. A record whose signature does not count is stored with the reason. It is part of the chain, because writers continue after it. The log `keys` is
+//     judged by its readers.
+// Z3. The content of an entry never stops the projector.
 import { emptyHead, type LogHead, messageOf, splitBatch, systemEventTypeOf, systemFault, type SystemLogName, type WireRecord } from '@beaver/core'
 import type { Sql } from '../store/sql.ts'
+import type { StoredKeys } from './stored-keys.ts'
 
 /** One message of a system log. */
 export interface SystemMessage {
@@ -14,8 +17,12 @@ export interface SystemMessage {
   readonly signature?: string | undefined
 }
 
-/** Returns the number of records. */
-export function storeSystemMessage(sql: Sql, { sequence, name, payload, signature }: SystemMessage): number {
+/**
+ * Returns the number of records.
+ *
+ * @param keys judges signatures. `null`: they are not judged
+ */
+export function storeSystemMessage(sql: Sql, { sequence, name, payload, signature }: SystemMessage, keys: StoredKeys | null = null): number {
   let records: WireRecord[]
   try {
     records = splitBatch(payload)
@@ -33,6 +40,7 @@ export function storeSystemMessage(sql: Sql, { sequence, name, payload, signatur
       time: '',
       fault: messageOf(error),
       signature,
+      untrusted: null,
     })
     return 0
   }
@@ -40,8 +48,10 @@ export function storeSystemMessage(sql: Sql, { sequence, name, payload, signatur
     const { taskseq, epoch, source, time, hash } = record
     const type = systemEventTypeOf(record) ?? record.type
     const fault = systemFault(name, headOf(sql, name), record)
-    insert(sql, { name, sequence, index, type, data: dataOf(record), hash, taskseq, epoch, source, time, fault, signature })
+    const untrusted = name === 'keys' || keys === null ? null : keys.ring.recordFault(name, { signature, revision: sequence, lastHash: hash })
+    insert(sql, { name, sequence, index, type, data: dataOf(record), hash, taskseq, epoch, source, time, fault, signature, untrusted })
   }
+  if (name === 'keys') keys?.forget()
   return records.length
 }
 
@@ -55,12 +65,16 @@ interface SystemRow extends LogHead {
   readonly time: string
   readonly fault: string | null
   readonly signature: string | undefined
+  readonly untrusted: string | null
 }
 
 function insert(sql: Sql, row: SystemRow): void {
   sql.run(
-    'insert into system_events (sequence, record_index, name, taskseq, epoch, type, source, time, data, hash, signature, fault) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-    [row.sequence, row.index, row.name, row.taskseq, row.epoch, row.type, row.source, row.time, row.data, row.hash, row.signature ?? null, row.fault],
+    'insert into system_events (sequence, record_index, name, taskseq, epoch, type, source, time, data, hash, signature, fault, untrusted) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    [
+      ...[row.sequence, row.index, row.name, row.taskseq, row.epoch, row.type, row.source, row.time, row.data, row.hash, row.signature ?? null],
+      ...[row.fault, row.untrusted],
+    ],
   )
 }
 

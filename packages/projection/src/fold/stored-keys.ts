@@ -38,10 +38,12 @@ export class StoredKeys {
   /** Whether a daemon that the operator trusts signed a message; or the finding. */
   judge({ log, signature, sequence, records }: IncomingMessage & { readonly log: LogId }): 'signed' | 'unsigned' | Finding {
     const { ring } = this
-    const isBefore = ring.signedFrom === null || sequence < ring.signedFrom
-    if (isBefore && signature === undefined) return 'unsigned'
-    const fault = ring.faultOf(log, { signature, revision: sequence, lastHash: records.at(-1)?.record.hash ?? null })
-    return fault === null ? 'signed' : { kind: 'signature', message: `the entry with event ${records[0]?.record.taskseq ?? '?'} is not trusted: ${fault}` }
+    const fault = ring.recordFault(log, { signature, revision: sequence, lastHash: records.at(-1)?.record.hash ?? null })
+    return fault === null
+      ? signature === undefined
+        ? 'unsigned'
+        : 'signed'
+      : { kind: 'signature', message: `the entry with event ${records[0]?.record.taskseq ?? '?'} is not trusted: ${fault}` }
   }
 
   #events(): RecordedSystemEvent[] {

@@ -17,11 +17,11 @@ export function redactionsOfTask(sql: Sql, taskKey: number): TaskAnswer['redacti
     `select taskseq, type, time, data from (
        select events.taskseq, made.type, made.time, made.data, made.sequence from system_events as made
          join events on events.blob_sha256 = json_extract(made.data, '$.sha256')
-         where made.type = 'blob_redacted' and made.fault is null and events.task_key = ?1
+         where made.type = 'blob_redacted' and made.fault is null and made.untrusted is null and events.task_key = ?1
        union all
        select events.taskseq, made.type, made.time, made.data, made.sequence from system_events as made
          join events on events.hash = json_extract(made.data, '$.hash')
-         where made.type = 'record_redacted' and made.fault is null and events.task_key = ?1
+         where made.type = 'record_redacted' and made.fault is null and made.untrusted is null and events.task_key = ?1
      ) order by taskseq, sequence limit ?2`,
     [taskKey, rowsMax],
   )
@@ -33,7 +33,7 @@ export function redactionsOfTask(sql: Sql, taskKey: number): TaskAnswer['redacti
 
 export function archivesOfTask(sql: Sql, { tenant, session_id, task_id }: Pick<TaskRow, 'tenant' | 'session_id' | 'task_id'>): TaskAnswer['archives'] {
   const rows = sql.all<{ time: string; data: string }>(
-    `select time, data from system_events where type = 'task_archived' and fault is null
+    `select time, data from system_events where type = 'task_archived' and fault is null and untrusted is null
        and json_extract(data, '$.task_id') = ?1 and json_extract(data, '$.session_id') = ?2 and json_extract(data, '$.tenant') = ?3
        order by sequence limit ?4`,
     [task_id, session_id, tenant, rowsMax],

@@ -16,7 +16,7 @@ export function remembersRedacted(sql: Sql): boolean {
   const rows = sql.each<RedactedRow>(
     `with redacted as (
        select coalesce(json_extract(data, '$.sha256'), json_extract(data, '$.hash')) as key, json_extract(data, '$.replacement') as replacement, max(sequence)
-       from system_events where type in ('blob_redacted', 'record_redacted') and fault is null group by 1
+       from system_events where type in ('blob_redacted', 'record_redacted') and fault is null and untrusted is null group by 1
      )
      select events.data, redacted.replacement from redacted join events on events.blob_sha256 = redacted.key or events.hash = redacted.key
      where events.data is not null`,

@@ -5,7 +5,7 @@
 
 import { systemTables } from './system-tables.ts'
 
-export const schemaVersion = 8
+export const schemaVersion = 9
 
 /** The `application_id` of a Beaver read model ("BVRM"). A file of another program is never taken for a read model. */
 export const applicationId = 0x4256524d

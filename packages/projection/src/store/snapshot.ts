@@ -36,7 +36,7 @@ export function openSnapshot(file: string): ModelSnapshot {
     const { stream, sequence } = sql.one<{ stream: string; sequence: number }>('select stream, sequence from checkpoint')
     const replacements = sql.all<{ key: string; replacement: string }>(
       `select coalesce(json_extract(data, '$.sha256'), json_extract(data, '$.hash')) as key, json_extract(data, '$.replacement') as replacement
-       from system_events where type in ('blob_redacted', 'record_redacted') and fault is null and json_extract(data, '$.replacement') is not null order by sequence`,
+       from system_events where type in ('blob_redacted', 'record_redacted') and fault is null and untrusted is null and json_extract(data, '$.replacement') is not null order by sequence`,
     )
     const opened = db
     return {

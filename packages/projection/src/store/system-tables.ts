@@ -1,6 +1,7 @@
 // Defines the tables for what belongs to no task: the system logs, the tree over the journal, and messages that are no records.
 
-export const systemTables = `-- The entries of system logs, which are no tasks. \`fault\` says why a record does not follow the one before it.
+export const systemTables = `-- The entries of system logs, which are no tasks. \`fault\` says why a record does not follow the one before it,
+-- and \`untrusted\` why its signature does not count. Neither is an event.
 create table system_events (
   sequence integer not null,
   record_index integer not null,
@@ -14,6 +15,7 @@ create table system_events (
   hash text not null,
   signature text,
   fault text,
+  untrusted text,
   primary key (sequence, record_index)
 ) strict;
 create index system_events_by_name on system_events (name, sequence, record_index);

@@ -1,0 +1,181 @@
+// The keys of a journal: whose signatures count, and where. It is read from the system log `keys`, before everything else, by code of this package.
+// K1. The first valid announcement of an operator's key names the journal and is signed by this key. Every other event counts only if an operator's
+//     key signed it that counts at this place, or, for an announcement, if the announced key itself signed it. An announcement trusts nothing.
+// K2. A key counts for its role, after the message that trusts it and before the message that revokes it.
+// K3. An event that does not count changes nothing, and is reported.
+import type { KeyObject } from 'node:crypto'
+import { z } from 'zod'
+import { placeOf } from './layout.ts'
+import { judgeNote, noteKey, type ReadNote } from './note.ts'
+import { type ReadRecord, readEntry, systemTypeOf } from './record.ts'
+import { publicKeyOf, readSignature, type SignedLog, Verifier } from './signature.ts'
+import type { JournalSource, StreamMessage } from './source.ts'
+import { SystemTrails } from './system-trails.ts'
+
+type Role = 'operator' | 'daemon' | 'projector'
+
+interface Key {
+  readonly id: string
+  readonly role: Role
+  readonly publicKey: KeyObject
+  readonly bytes: Uint8Array
+  readonly trustedAt: number | null
+  readonly revokedAt: number | null
+}
+
+/** A message as a judge of signatures sees it. */
+export interface SignedMessage {
+  readonly sequence: number
+  readonly signature?: string | undefined
+  /** The hash of its last record. */
+  readonly lastHash: string
+}
+
+const announced = z.object({ key_id: z.string(), public_key: z.string(), role: z.enum(['operator', 'daemon', 'projector']) })
+const trusted = announced.extend({ key_epoch: z.number() })
+const revoked = z.object({ key_id: z.string() })
+
+const roleOf = (log: SignedLog): Role => (typeof log !== 'string' ? 'daemon' : log === 'checkpoints' ? 'projector' : 'operator')
+
+export class KeyLog {
+  readonly #stream: string
+  readonly #origin: string
+  readonly #keys = new Map<string, Key>()
+  readonly #verifier = new Verifier()
+  /** Why events of a message do not count, for each message that was read. */
+  readonly #read = new Map<number, string[]>()
+  #operator: string | null = null
+  #journal = ''
+  #from = Infinity
+  #epochs = 0
+
+  private constructor({ about }: JournalSource) {
+    this.#stream = about.stream
+    this.#origin = `${about.stream}@${about.created}`
+  }
+
+  static async read(source: JournalSource): Promise<KeyLog> {
+    const keys = new KeyLog(source)
+    const trails = new SystemTrails()
+    for await (const page of source.keys()) for (const message of page) keys.#takeMessage(message, trails)
+    return keys
+  }
+
+  /** The id of the first operator's key; `null` if there is none. */
+  get operator(): string | null {
+    return this.#operator
+  }
+
+  /** Why events of this message of the log `keys` do not count. */
+  ignored(sequence: number): readonly string[] {
+    return this.#read.get(sequence) ?? ['the message was not read with the keys']
+  }
+
+  /** Whether a message was written before the journal had an operator, and is not signed. */
+  isBefore({ sequence, signature }: Pick<SignedMessage, 'sequence' | 'signature'>): boolean {
+    return signature === undefined && sequence < this.#from
+  }
+
+  /** Why the signature of a message does not count, in words; `null` if it counts. */
+  faultOf(log: SignedLog, { sequence, signature, lastHash }: SignedMessage): string | null {
+    if (signature === undefined) return 'it is not signed'
+    const read = readSignature(signature)
+    if (read === null) return 'its signature cannot be read'
+    const key = this.#keys.get(read.keyId)
+    if (key === undefined || !isTrusted(key, sequence)) return `it is signed by the key ${read.keyId}, which the operator did not trust`
+    if (isRevoked(key, sequence)) return `it is signed by the key ${key.id}, which the operator revoked before`
+    if (key.role !== roleOf(log)) return `it is signed by the key ${key.id}, which is a key of the role ${key.role}, not ${roleOf(log)}`
+    const journal = log === 'keys' ? this.#stream : this.#journal
+    return this.#verifier.verifies(key.publicKey, journal, { log, recordHash: lastHash }, read)
+      ? null
+      : `its signature by the key ${key.id} is not one of this content at this place`
+  }
+
+  /**
+   * Why nobody who may has signed a note, in words; `null` if a projector has whose key counts.
+   *
+   * @param at the place of the note in the journal
+   */
+  noteFault(note: ReadNote, at: number): string | null {
+    const named = [...this.#keys.values()].map((key) => ({ key, of: noteKey(this.#origin, key.bytes) })).filter(({ of }) => judgeNote(note, [of]) !== 'unknown')
+    const known = named.filter(({ key }) => isTrusted(key, at))
+    if (known.length === 0) return 'is not signed by a key that the operator trusted'
+    if (known.some(({ of }) => judgeNote(note, [of]) === 'wrong')) return 'has a signature that is not one of its text'
+    const [first] = known
+    if (first !== undefined && known.every(({ key }) => isRevoked(key, at))) return `is signed by the key ${first.key.id}, which the operator revoked before`
+    if (known.some(({ key }) => key.role === 'projector' && !isRevoked(key, at))) return null
+    return `is signed by the key ${first?.key.id}, which is a key of the role ${first?.key.role}, not projector`
+  }
+
+  #takeMessage({ sequence, subject, payload, signature }: StreamMessage, trails: SystemTrails): void {
+    const place = placeOf(subject)
+    const entry = readEntry(payload)
+    if (place.kind !== 'system' || place.name !== 'keys') return
+    const said = this.#read.get(sequence) ?? []
+    this.#read.set(sequence, said)
+    if (entry.kind === 'unreadable') return // The check of the journal reports it.
+    for (const each of entry.records) {
+      if (!trails.judge('keys', each, () => {})) continue
+      const why = this.#take(each, { sequence, signature, lastHash: each.record.hash })
+      if (why !== null) said.push(`event ${each.record.taskseq} of the log keys does not count: ${why}`)
+    }
+  }
+
+  #take({ record: { type, data } }: ReadRecord, message: SignedMessage): string | null {
+    switch (systemTypeOf(type)) {
+      case 'key_announced':
+        return this.#announce(data, message)
+      case 'key_trusted':
+        return this.faultOf('keys', message) ?? this.#trust(data, message)
+      case 'key_revoked':
+        return this.faultOf('keys', message) ?? this.#revoke(data, message)
+      default:
+        return null // The check of the journal reports it.
+    }
+  }
+
+  #announce(data: unknown, { sequence, signature, lastHash }: SignedMessage): string | null {
+    const { data: of } = announced.safeParse(data)
+    const publicKey = of === undefined ? null : publicKeyOf(of.key_id, of.public_key)
+    if (of === undefined || publicKey === null) return 'the id is not that of the key'
+    if (this.#keys.has(of.key_id)) return 'the key is known already'
+    const read = readSignature(signature ?? '')
+    if (read?.keyId !== of.key_id || !this.#verifier.verifies(publicKey, this.#stream, { log: 'keys', recordHash: lastHash }, read))
+      return 'the key itself did not sign it'
+    const first = this.#operator === null && of.role === 'operator'
+    this.#set(of, publicKey, first ? sequence : null)
+    if (!first) return null
+    this.#operator = of.key_id
+    this.#journal = `${this.#stream}/${lastHash}`
+    this.#from = sequence
+    this.#epochs++
+    return null
+  }
+
+  #trust(data: unknown, { sequence }: SignedMessage): string | null {
+    const { data: of } = trusted.safeParse(data)
+    const publicKey = of === undefined ? null : publicKeyOf(of.key_id, of.public_key)
+    if (of === undefined || publicKey === null) return 'the id is not that of the key'
+    if (this.#keys.get(of.key_id)?.trustedAt !== (this.#keys.has(of.key_id) ? null : undefined)) return 'the key was trusted already'
+    if (of.key_epoch !== this.#epochs + 1) return `it is the key ${of.key_epoch} after the key ${this.#epochs}`
+    this.#epochs++
+    this.#set(of, publicKey, sequence)
+    return null
+  }
+
+  #revoke(data: unknown, { sequence }: SignedMessage): string | null {
+    const { data: of } = revoked.safeParse(data)
+    const key = of === undefined ? undefined : this.#keys.get(of.key_id)
+    if (key === undefined) return 'the key is not known'
+    if (key.revokedAt !== null) return 'the key is revoked already'
+    this.#keys.set(key.id, { ...key, revokedAt: sequence })
+    return null
+  }
+
+  #set({ key_id: id, public_key: text, role }: z.infer<typeof announced>, publicKey: KeyObject, trustedAt: number | null): void {
+    this.#keys.set(id, { id, role, publicKey, bytes: Buffer.from(text, 'base64url'), trustedAt, revokedAt: null })
+  }
+}
+
+const isTrusted = ({ trustedAt }: Key, at: number): boolean => trustedAt !== null && trustedAt < at
+const isRevoked = ({ revokedAt }: Key, at: number): boolean => revokedAt !== null && revokedAt <= at
