@@ -1,4 +1,5 @@
 // A daemon whose journal is not as it was: it writes nothing to it, says why, and goes on when somebody accepts the journal or puts it right.
+import { join } from 'node:path'
 import { connectNats, presentDaemons } from '@beaver/nats'
 import { until } from '@beaver/testing'
 import { jetstreamManager } from '@nats-io/jetstream'
@@ -25,23 +26,28 @@ interface Running {
   beaver(...words: string[]): Promise<Ran>
 }
 
-async function running(): Promise<Running> {
+/** @param projected whether a projector runs, for commands that ask for the read model */
+async function running({ projected }: { readonly projected: boolean }): Promise<Running> {
   const server = await testServer({ sync: 'default' })
   closing.push(async () => server[Symbol.asyncDispose]())
   const system = await testSystem(server)
   closing.push(async () => system[Symbol.asyncDispose]())
   system.provider.answerBy(() => say('done'))
   const { namespace } = system.subjects
-  const projector = await projectorProcess({ url: server.url, namespace })
-  closing.push(async () => projector[Symbol.asyncDispose]())
+  let home = join(system.workspace, '.beaver')
+  if (projected) {
+    const projector = await projectorProcess({ url: server.url, namespace })
+    closing.push(async () => projector[Symbol.asyncDispose]())
+    home = projector.home
+  }
   const host = commandHost()
   closing.push(async () => host[Symbol.asyncDispose]())
   return {
     server,
     system,
-    home: projector.home,
-    daemon: () => system.daemon({ BEAVER_HOME: projector.home }),
-    beaver: (...words) => host.run(words, placeIn(server, system, { BEAVER_HOME: projector.home })),
+    home,
+    daemon: () => system.daemon({ BEAVER_HOME: home }),
+    beaver: (...words) => host.run(words, placeIn(server, system, { BEAVER_HOME: home })),
   }
 }
 
@@ -70,7 +76,7 @@ async function rolledBack(at: Running): Promise<void> {
 
 describe('a daemon', () => {
   it('whose journal was rolled back writes nothing, says why, and goes on when the journal is accepted', async () => {
-    const at = await running()
+    const at = await running({ projected: true })
     const daemon = await at.daemon()
     await rolledBack(at)
     expect(await refused(at)).toMatch(/^The journal \S+ ends at message \d+, and it ended at message \d+ before\..*beaver audit accept/)
@@ -101,7 +107,7 @@ describe('a daemon', () => {
   }, 120_000)
 
   it('that starts on a journal which was rolled back meanwhile writes nothing, and one that was put right is written again', async () => {
-    const at = await running()
+    const at = await running({ projected: false })
     const before = await at.daemon()
     await submitted(at, 'first')
     let [older, newer] = [async (): Promise<void> => {}, async (): Promise<void> => {}]
@@ -121,7 +127,7 @@ describe('a daemon', () => {
   it.each(['stopped', 'killed'] as const)(
     'drives a task again that lost its end with a truncated block of a %s server, once that is accepted',
     async (how) => {
-      const at = await running()
+      const at = await running({ projected: true })
       await at.daemon()
       await submitted(at, 'first')
       const whole = (await at.system.events('first')).length
@@ -138,7 +144,7 @@ describe('a daemon', () => {
   )
 
   it('whose journal was deleted and made anew writes nothing to the new one', async () => {
-    const at = await running()
+    const at = await running({ projected: false })
     await at.daemon()
     await submitted(at, 'first')
     const jsm = await jetstreamManager(at.system.nc)
@@ -151,7 +157,7 @@ describe('a daemon', () => {
   }, 60_000)
 
   it('whose journal may now drop entries writes nothing, and goes on when the setting is put back', async () => {
-    const at = await running()
+    const at = await running({ projected: false })
     await at.daemon()
     await submitted(at, 'first')
     const nc = await connectNats({ url: at.server.url, name: 'operator' })
