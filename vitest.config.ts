@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { compileCache } from './test/support/compile-cache.ts'
+import { LongFilesFirst } from './test/support/long-files-first.ts'
 
 export default defineConfig({
   test: {
@@ -8,13 +9,15 @@ export default defineConfig({
     maxWorkers: 3,
     testTimeout: 90_000,
     hookTimeout: 90_000,
+    sequence: { sequencer: LongFilesFirst },
+    // The tests of one worker share its modules: loading them again for each file costs more than running most of them.
+    isolate: false,
     // For processes that inherit the environment of a test: see test/support/compile-cache.ts.
     env: compileCache,
     projects: [
-      // The tests of one process share its modules: loading them again for each file costs more than running them.
       {
         extends: true,
-        test: { name: 'packages', include: ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.ts'], isolate: false },
+        test: { name: 'packages', include: ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.ts'] },
       },
       {
         extends: true,

@@ -7,7 +7,7 @@ import { auditJournal, type AuditResult, type GivenCheckpoint, LeafTree, leafOf,
 import { checkpointText, noteKeyText, readCheckpoint, signNote, type TreeHead } from '@beaver/core'
 import { homeKeys } from '@beaver/platform'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type AuditedSystem, auditedSystem, beaverAlone } from './support/audited-system.ts'
+import { type AuditedSystem, auditedSystem } from './support/audited-system.ts'
 import { addSystemEvent } from './support/planted-signatures.ts'
 import { type LooseExport, type LooseMessage, parsed, resealed, written } from './support/recorded-journal.ts'
 
@@ -78,7 +78,7 @@ describe('an honest export', () => {
   })
 
   it('is verified by the command with no system, and in the system, task by task', async () => {
-    const alone = await beaverAlone(at.system.workspace, 'audit', 'verify', '--offline', await at.file('honest.ndjson', whole))
+    const alone = await at.beaverAlone('audit', 'verify', '--offline', await at.file('honest.ndjson', whole))
     expect([alone.exit, alone.err]).toEqual([0, ''])
     expect(alone.out).toMatch(/✔ Verified: the journal is what it was at the checkpoint over \d+ messages, signed by the key that came with it\.\n$/)
     const note = await at.file('kept.txt', [checkpointOf(early).trimEnd()])
@@ -135,12 +135,12 @@ describe('a whole journal that somebody changed', () => {
 
   it('is found by the command, with exit code 1', async () => {
     const file = await at.file('re-chained.ndjson', changed(whole, (journal) => { answerIn(journal).data['content'] = 'forged'; resealed(journal) })) // prettier-ignore
-    expect((await beaverAlone(at.system.workspace, 'check', '--export', file)).out).toMatch(/signature +first .*the entry with event \d+ is not trusted/)
-    const { exit, out } = await beaverAlone(at.system.workspace, 'audit', 'verify', '--offline', file)
+    expect((await at.beaverAlone('check', '--export', file)).out).toMatch(/signature +first .*the entry with event \d+ is not trusted/)
+    const { exit, out } = await at.beaverAlone('audit', 'verify', '--offline', file)
     expect(exit).toBe(1)
     expect(out).toMatch(/these are not the first \d+\s+messages of the journal: somebody changed the\s+journal/)
     expect(out).toMatch(/✖ \d+ findings: signature \d+, checkpoint \d+\.\n$/)
-    const json = JSON.parse((await beaverAlone(at.system.workspace, 'audit', 'verify', '--offline', file, '--json')).out) as { ok: boolean; broken: object }
+    const json = JSON.parse((await at.beaverAlone('audit', 'verify', '--offline', file, '--json')).out) as { ok: boolean; broken: object }
     expect(json).toMatchObject({ ok: false, broken: noted })
   })
 })

@@ -9,12 +9,14 @@ import type { QueryOutput } from '@beaver/contracts'
 import { draft, emptyHead, event, joinBatch, joinJournal, type LogId, seal, signTree } from '@beaver/core'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runBeaver } from './support/audited-system.ts'
+import { commandHost } from './support/cli.ts'
 import { testServer, type TestServer } from './support/nats.ts'
 import { projectorProcess } from './support/projector.ts'
 
 let folder: string
 beforeAll(async () => void (folder = await mkdtemp(join(tmpdir(), 'beaver-audit-'))))
+const host = commandHost()
+afterAll(() => host[Symbol.asyncDispose]())
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const namespace = 'live'
@@ -39,7 +41,7 @@ async function life(dataDir: string, home: string) {
     nc,
     projector,
     status,
-    beaver: (...args: string[]) => runBeaver(args, home, { NATS_URL: server.url, BEAVER_NAMESPACE: namespace, BEAVER_HOME: home }),
+    beaver: (...args: string[]) => host.run(args, { cwd: home, env: { NATS_URL: server.url, BEAVER_NAMESPACE: namespace, BEAVER_HOME: home } }),
     async submit(...tasks: string[]) {
       for (const task of tasks) {
         const log = { tenant: 'local', session: task, task } as LogId

@@ -1,9 +1,7 @@
 // `beaver run`, `approve` and `deny` as people and scripts use them: programs, on a real system.
-import { spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { compileCache } from './support/compile-cache.ts'
+import { type CliProcess, placeIn, startBeaver } from './support/cli.ts'
 import { say, use } from './support/fake-provider.ts'
 import { testServer, type TestServer } from './support/nats.ts'
 import { projectorProcess } from './support/projector.ts'
@@ -13,41 +11,9 @@ let server: TestServer
 beforeAll(async () => void (server = await testServer()))
 afterAll(() => server[Symbol.asyncDispose]())
 
-const entry = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url))
 const asks = { permissions: { rules: [{ tool: 'echo', decision: 'ask' }] } }
 
-interface Command extends AsyncDisposable {
-  /** What it printed so far. */
-  readonly out: () => string
-  readonly ended: Promise<{ readonly exit: number | null; readonly out: string; readonly err: string }>
-}
-
-/** The command with its input and output in pipes. */
-function beaver(system: TestSystem, ...args: string[]): Command {
-  const child = spawn(process.execPath, [entry, ...args], {
-    cwd: system.workspace,
-    env: {
-      PATH: process.env['PATH'] ?? '',
-      ...compileCache,
-      NATS_URL: server.url,
-      BEAVER_NAMESPACE: system.subjects.namespace,
-      BEAVER_CALLER: 'ben',
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const written = { out: '', err: '' }
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (written.out += text))
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (written.err += text))
-  const ended = new Promise<{ exit: number | null; out: string; err: string }>((resolve) => child.once('close', (exit) => resolve({ exit, ...written })))
-  return {
-    out: () => written.out,
-    ended,
-    async [Symbol.asyncDispose]() {
-      child.kill('SIGKILL')
-      await ended
-    },
-  }
-}
+const beaver = (system: TestSystem, ...args: readonly string[]): CliProcess => startBeaver(args, placeIn(server, system, { BEAVER_CALLER: 'ben' }))
 
 /** A root that asks for these calls of echo at once and then says what came of them. */
 function echoing(system: TestSystem, ...texts: string[]): void {
@@ -70,9 +36,9 @@ describe('a call that waits', () => {
     echoing(system, 'careful')
     await system.daemon()
     await using run = beaver(system, 'run', 'say it', '--task-id', 'task_a')
-    await until('the question stands there', () => run.out().includes('refuse:'), { withinMs: 20_000 })
-    expect(run.out()).toContain('waits until somebody allows echo: ')
-    const typed = /allow: \S*beaver (approve .*?) +refuse:/.exec(run.out())?.[1]
+    await until('the question stands there', () => run.out.includes('refuse:'), { withinMs: 20_000 })
+    expect(run.out).toContain('waits until somebody allows echo: ')
+    const typed = /allow: \S*beaver (approve .*?) +refuse:/.exec(run.out)?.[1]
     expect(typed).toBe('approve task_a')
     await using approve = beaver(system, ...(typed ?? '').split(' '))
     expect(await approve.ended).toMatchObject({

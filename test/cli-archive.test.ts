@@ -1,12 +1,10 @@
 // `beaver archive` on a real system: a checked file of whole sessions, whose hash and heads are part of the record.
-import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { compileCache } from './support/compile-cache.ts'
+import { commandHost, placeIn, type Ran } from './support/cli.ts'
 import { say, use } from './support/fake-provider.ts'
 import { testServer, type TestServer } from './support/nats.ts'
 import { projectorProcess } from './support/projector.ts'
@@ -14,7 +12,6 @@ import { type TestSystem, testSystem } from './support/system.ts'
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 }) // many processes start
 
-const entry = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url))
 let server: TestServer
 let system: TestSystem
 let projector: Awaited<ReturnType<typeof projectorProcess>>
@@ -43,21 +40,10 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-function beaver(...args: string[]): Promise<{ exit: number | null; out: string; err: string }> {
-  const env = {
-    PATH: process.env['PATH'] ?? '',
-    ...compileCache,
-    NATS_URL: server.url,
-    BEAVER_NAMESPACE: system.subjects.namespace,
-    BEAVER_HOME: projector.home,
-    BEAVER_KEYS: join(system.workspace, '.beaver', 'keys'),
-  }
-  const child = spawn(process.execPath, [entry, ...args], { cwd: system.workspace, env, stdio: ['ignore', 'pipe', 'pipe'] })
-  const written = { out: '', err: '' }
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (written.out += text))
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (written.err += text))
-  return new Promise((resolve) => child.once('close', (exit) => resolve({ exit, ...written })))
-}
+const host = commandHost()
+afterAll(() => host[Symbol.asyncDispose]())
+const beaver = (...args: readonly string[]): Promise<Ran> =>
+  host.run(args, placeIn(server, system, { BEAVER_HOME: projector.home, BEAVER_KEYS: join(system.workspace, '.beaver', 'keys') }))
 
 it('writes sessions that have ended to a checked file, and tells where it is; open sessions stay', async () => {
   const folder = join(system.workspace, 'archive')

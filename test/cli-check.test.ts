@@ -1,12 +1,10 @@
 // `beaver check` and `beaver export` as people and scripts use them: programs, on a real system with a projector.
-import { spawn } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { fileURLToPath } from 'node:url'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { compileCache } from './support/compile-cache.ts'
+import { commandHost, placeIn, type Ran } from './support/cli.ts'
 import { say, use } from './support/fake-provider.ts'
 import { testServer, type TestServer } from './support/nats.ts'
 import { projectorProcess } from './support/projector.ts'
@@ -32,25 +30,9 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-const entry = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url))
-
-function beaver(...args: string[]): Promise<{ exit: number | null; out: string; err: string }> {
-  const child = spawn(process.execPath, [entry, ...args], {
-    cwd: system.workspace,
-    env: {
-      PATH: process.env['PATH'] ?? '',
-      ...compileCache,
-      NATS_URL: server.url,
-      BEAVER_NAMESPACE: system.subjects.namespace,
-      BEAVER_HOME: projector.home,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const written = { out: '', err: '' }
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (written.out += text))
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (written.err += text))
-  return new Promise((resolve) => child.once('close', (exit) => resolve({ exit, ...written })))
-}
+const host = commandHost()
+afterAll(() => host[Symbol.asyncDispose]())
+const beaver = (...args: readonly string[]): Promise<Ran> => host.run(args, placeIn(server, system, { BEAVER_HOME: projector.home }))
 
 interface Answer {
   readonly ok: boolean

@@ -1,12 +1,10 @@
 // Every command that prints what models, tools, callers or other tasks wrote: nothing that a terminal obeys comes out of it.
 // The texts stand in every field that somebody outside may choose. `--raw` is the way to have them unchanged.
-import { spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { compileCache } from './support/compile-cache.ts'
+import { commandHost, placeIn, type Ran, runBeaver } from './support/cli.ts'
 import { say, use } from './support/fake-provider.ts'
 import { testServer, type TestServer } from './support/nats.ts'
 import { type ProjectorProcess, projectorProcess } from './support/projector.ts'
@@ -58,19 +56,11 @@ async function plant(): Promise<void> {
   await until('the projector knows', async () => (await system.client.query('approvals')).calls.length === 1, { withinMs: 10_000 })
 }
 
-const entry = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url))
-
-function beaver(...args: readonly string[]): Promise<{ out: string; err: string }> {
-  const child = spawn(process.execPath, [entry, ...args], {
-    cwd: system.workspace,
-    env: { PATH: process.env['PATH'] ?? '', ...compileCache, NATS_URL: server.url, BEAVER_NAMESPACE: system.subjects.namespace },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const written = { out: '', err: '' }
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (written.out += text))
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (written.err += text))
-  return new Promise((resolve) => child.once('close', () => resolve(written)))
-}
+const host = commandHost()
+afterAll(() => host[Symbol.asyncDispose]())
+const beaverPrints = (...args: readonly string[]): Promise<Ran> => host.run(args, placeIn(server, system))
+/** As a process of its own. */
+const beaver = (...args: readonly string[]): Promise<Ran> => runBeaver(args, placeIn(server, system))
 
 it.for<[command: string, shows: string]>([
   ['show ended --all', 'answer'],
@@ -98,7 +88,7 @@ it.for<[command: string, shows: string]>([
 ])('beaver %s, also with --json, prints nothing that a terminal obeys', async ([command, shows]) => {
   const words = command.split(' ')
   for (const args of [words, [...words, '--json']]) {
-    const { out, err } = await beaver(...args)
+    const { out, err } = await beaverPrints(...args)
     if (args === words) expect(out + err).toContain(shows)
     expect(out + err).not.toMatch(obeyed)
   }

@@ -1,14 +1,12 @@
 // `beaver keys` as it is typed, on a journal of two homes.
-import { execFile } from 'node:child_process'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { compileCache } from './support/compile-cache.ts'
+import { commandHost, placeIn, type Ran } from './support/cli.ts'
 import { testServer, type TestServer } from './support/nats.ts'
 import { testSystem, type TestSystem } from './support/system.ts'
 
-const entry = new URL('../apps/cli/src/main.ts', import.meta.url).pathname
 let server: TestServer
 let system: TestSystem
 let other: string
@@ -23,20 +21,10 @@ afterAll(async () => {
   await rm(other, { recursive: true, force: true })
 })
 
-interface Said {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-}
-
-function keys(args: readonly string[], home = join(system.workspace, '.beaver')): Promise<Said> {
-  const env = { PATH: process.env['PATH'] ?? '', ...compileCache, NATS_URL: server.url, BEAVER_NAMESPACE: system.subjects.namespace, BEAVER_HOME: home }
-  return new Promise((resolve) =>
-    execFile(process.execPath, [entry, 'keys', ...args], { cwd: system.workspace, env }, (error, out, err) =>
-      resolve({ code: error === null ? 0 : Number(error.code), out, err }),
-    ),
-  )
-}
+const host = commandHost()
+afterAll(() => host[Symbol.asyncDispose]())
+const keys = (args: readonly string[], home = join(system.workspace, '.beaver')): Promise<Ran> =>
+  host.run(['keys', ...args], placeIn(server, system, { BEAVER_HOME: home }))
 const listed = async (): Promise<{ key_id: string; role: string; status: string }[]> =>
   (await keys(['--json'])).out
     .trim()
@@ -54,11 +42,11 @@ it('lists the keys of one home without a question, trusts the daemon of another 
   await expect(system.daemon({ BEAVER_HOME: other })).rejects.toThrow(/key_untrusted|does not trust the key/)
   const asking = (await listed()).find(({ status }) => status === 'asks')
   expect((await keys(['list'])).out).toContain(`beaver keys trust ${asking?.key_id}`)
-  expect(await keys(['trust', asking?.key_id ?? ''], other)).toMatchObject({ code: 3, err: expect.stringContaining('Only the operator') as string })
-  expect(await keys(['trust', asking?.key_id.slice(0, 10) ?? ''])).toMatchObject({ code: 0, out: expect.stringContaining('trusted') as string })
+  expect(await keys(['trust', asking?.key_id ?? ''], other)).toMatchObject({ exit: 3, err: expect.stringContaining('Only the operator') as string })
+  expect(await keys(['trust', asking?.key_id.slice(0, 10) ?? ''])).toMatchObject({ exit: 0, out: expect.stringContaining('trusted') as string })
 
   const second = await system.daemon({ BEAVER_HOME: other })
-  expect(await keys(['revoke', asking?.key_id ?? '', '--reason', 'sold'])).toMatchObject({ code: 0, out: expect.stringContaining('revoked') as string })
+  expect(await keys(['revoke', asking?.key_id ?? '', '--reason', 'sold'])).toMatchObject({ exit: 0, out: expect.stringContaining('revoked') as string })
   await second.exited
   expect(second.stderr).toContain('revoked the key')
 }, 180_000)

@@ -1,20 +1,16 @@
 // `beaver mcp` as an MCP client starts it: a child on stdin and stdout, or a URL; with a real daemon and without one.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { until as untilOf } from '@beaver/testing'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { compileCache } from './support/compile-cache.ts'
+import { cliEntry, cliEnvironment, commandHost, placeIn, type Ran, startBeaver } from './support/cli.ts'
 import { say } from './support/fake-provider.ts'
 import { testServer, type TestServer } from './support/nats.ts'
 import { testSystem, type TestSystem } from './support/system.ts'
 
-const entry = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url))
 const team = { task: 'Report.', agents: ['reader', 'writer'].map((name) => ({ name, instruction: `You are the ${name}.` })) }
 
 const until: typeof untilOf = (what, look, options) => untilOf(what, look, { everyMs: 10, ...options })
@@ -34,30 +30,21 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const environment = (more: Record<string, string> = {}): Record<string, string> => ({
-  PATH: process.env['PATH'] ?? '',
-  BEAVER_HOME: join(folder, 'home'),
-  ...compileCache,
-  ...more,
-})
-const running = (): Record<string, string> => environment({ NATS_URL: server.url, BEAVER_NAMESPACE: system.subjects.namespace })
+const environment = (more: Record<string, string> = {}): Record<string, string> => ({ BEAVER_HOME: join(folder, 'home'), ...more })
+const running = (): Record<string, string> => environment(placeIn(server, system).env)
 
 async function clientOf(env: Record<string, string>, mode: 'auto' | 'legacy' = 'legacy'): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
-  await client.connect(new StdioClientTransport({ command: process.execPath, args: [entry, 'mcp'], env, cwd: folder, stderr: 'inherit' }))
+  await client.connect(
+    new StdioClientTransport({ command: process.execPath, args: [cliEntry, 'mcp'], env: cliEnvironment(env), cwd: folder, stderr: 'inherit' }),
+  )
   onTestFinished(() => client.close())
   return client
 }
 
-async function beaver(args: readonly string[], env = environment()): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, [entry, ...args], { env, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
-  let stdout = ''
-  let stderr = ''
-  child.stdout.on('data', (bytes: Buffer) => (stdout += bytes.toString()))
-  child.stderr.on('data', (bytes: Buffer) => (stderr += bytes.toString()))
-  const [code] = (await once(child, 'close')) as [number | null]
-  return { code, stdout, stderr }
-}
+const host = commandHost()
+afterAll(() => host[Symbol.asyncDispose]())
+const beaver = (args: readonly string[], env = environment()): Promise<Ran> => host.run(args, { cwd: folder, env })
 
 describe('beaver mcp', () => {
   it('runs a team on the daemon, tells how far it is, and answers with its output', async () => {
@@ -115,22 +102,20 @@ describe('beaver mcp', () => {
   })
 
   it('refuses an unknown category', async () => {
-    expect(await beaver(['mcp', '--category', 'x'])).toEqual({ code: 2, stdout: '', stderr: 'There is no category "x". The categories are: team_workflow.\n' })
+    expect(await beaver(['mcp', '--category', 'x'])).toEqual({ exit: 2, out: '', err: 'There is no category "x". The categories are: team_workflow.\n' })
   })
 
   it('serves over HTTP until it is told to end', async () => {
-    const child = spawn(process.execPath, [entry, 'mcp', '--http'], { env: environment(), cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
-    let said = ''
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
+    await using serving = startBeaver(['mcp', '--http'], { cwd: folder, env: environment() })
     const line = /^MCP at (http:\/\/127\.0\.0\.1:\d+\/mcp)\nAuthorization: (Bearer \S{32})\n$/
-    const [, url = '', authorization = ''] = await until('the URL and the token are told', () => line.exec(said))
+    const [, url = '', authorization = ''] = await until('the URL and the token are told', () => line.exec(serving.err))
     const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } })
     expect((await fetch(url, { method: 'POST' })).status).toBe(401)
     await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { authorization } } }))
     expect((await client.listTools()).tools).toHaveLength(5)
     await client.close()
-    child.kill('SIGTERM')
-    expect(await once(child, 'exit')).toEqual([0, null])
+    serving.kill('SIGTERM')
+    expect((await serving.ended).exit).toBe(0)
   })
 })
 
@@ -141,21 +126,21 @@ describe('beaver mcp pins and approve', () => {
 
   it('show what changed, and accept it', async () => {
     const env = environment({ BEAVER_HOME: home() })
-    expect((await beaver(['mcp', 'approve', 'files'], env)).code).toBe(1)
+    expect((await beaver(['mcp', 'approve', 'files'], env)).exit).toBe(1)
     rmSync(home(), { recursive: true, force: true })
     mkdirSync(home(), { recursive: true })
     writeFileSync(join(home(), 'mcp-pins.json'), JSON.stringify({ version: 1, pins: [pin, changed] }))
     const listed = await beaver(['mcp', 'pins'], env)
-    expect(listed.stdout).toContain('files write has changed and is withheld.\n  was  {"description":"Reads."}\n  now  {"description":"Now it mails."}')
-    expect(await beaver(['mcp', 'approve', 'files', 'write'], env)).toEqual({ code: 0, stdout: 'Approved: write\n', stderr: '' })
+    expect(listed.out).toContain('files write has changed and is withheld.\n  was  {"description":"Reads."}\n  now  {"description":"Now it mails."}')
+    expect(await beaver(['mcp', 'approve', 'files', 'write'], env)).toEqual({ exit: 0, out: 'Approved: write\n', err: '' })
     expect(JSON.parse(readFileSync(join(home(), 'mcp-pins.json'), 'utf8'))).toMatchObject({ pins: [pin, { tool: 'write', hash: 'b'.repeat(64) }] })
-    expect((await beaver(['mcp', 'approve', 'files'], env)).stdout).toBe('No tool of this server waits for an approval.\n')
+    expect((await beaver(['mcp', 'approve', 'files'], env)).out).toBe('No tool of this server waits for an approval.\n')
   })
 
   it('leave a file alone that they cannot read', async () => {
     const env = environment({ BEAVER_HOME: home() })
     writeFileSync(join(home(), 'mcp-pins.json'), 'not JSON')
-    for (const args of [['pins'], ['approve', 'files']]) expect((await beaver(['mcp', ...args], env)).code).toBe(2)
+    for (const args of [['pins'], ['approve', 'files']]) expect((await beaver(['mcp', ...args], env)).exit).toBe(2)
     expect(readFileSync(join(home(), 'mcp-pins.json'), 'utf8')).toBe('not JSON')
   })
 })

@@ -1,13 +1,10 @@
 // The real command, as a user types it, where it needs no system: plan, help, wrong usage, bad input.
-import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { compileCache } from './support/compile-cache.ts'
+import { commandHost, type Ran, runBeaver } from './support/cli.ts'
 
-const entry = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url))
 let folder: string
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'beaver-cli-'))
@@ -16,24 +13,19 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-interface Ran {
-  readonly code: number | null
-  readonly out: string
-  readonly err: string
+const host = commandHost()
+afterAll(() => host[Symbol.asyncDispose]())
+
+interface Given {
+  readonly stdin?: string
+  readonly env?: Readonly<Record<string, string>>
 }
 
-function beaver(args: readonly string[], { stdin = '', env = {} }: { stdin?: string; env?: Record<string, string> } = {}): Promise<Ran> {
-  return new Promise((resolve) => {
-    const { PATH = '', HOME = '' } = process.env
-    const child = spawn(process.execPath, [entry, ...args], { cwd: folder, env: { PATH, HOME, ...compileCache, BEAVER_HOME: join(folder, 'home'), ...env } })
-    let [out, err] = ['', '']
-    child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
-    child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()))
-    child.stdin.on('error', () => {})
-    child.stdin.end(stdin)
-    child.on('close', (code) => resolve({ code, out, err }))
-  })
-}
+const environment = (more: Given['env'] = {}): Record<string, string> => ({ HOME: folder, BEAVER_HOME: join(folder, 'home'), ...more })
+/** As a process of its own. */
+const beaver = (args: readonly string[], { stdin, env }: Given = {}): Promise<Ran> =>
+  runBeaver(args, { cwd: folder, env: environment(env), ...(stdin === undefined ? {} : { input: stdin }) })
+const beaverSays = (args: readonly string[]): Promise<Ran> => host.run(args, { cwd: folder, env: environment() })
 
 const isOneSentence = (text: string): void => {
   expect(text.trimEnd()).not.toMatch(/\n|^\s*at /)
@@ -42,8 +34,8 @@ const isOneSentence = (text: string): void => {
 
 describe('beaver plan', () => {
   test('prints the graph as one line of JSON', async () => {
-    const { code, out } = await beaver(['plan', 'SequentialWorkflow', '-f', 'chain.json', '--json'])
-    expect(code).toBe(0)
+    const { exit, out } = await beaver(['plan', 'SequentialWorkflow', '-f', 'chain.json', '--json'])
+    expect(exit).toBe(0)
     const { ok, graph } = JSON.parse(out) as { ok: boolean; graph: { nodes: { node_id: string; depends_on: string[] }[]; output: string; outputs: string[] } }
     expect(ok).toBe(true)
     expect(graph.nodes.map(({ node_id, depends_on }) => [node_id, depends_on])).toEqual([
@@ -55,8 +47,8 @@ describe('beaver plan', () => {
   })
 
   test('prints a table for people, without colours in a pipe', async () => {
-    const { code, out } = await beaver(['plan', 'SequentialWorkflow', '-f', 'chain.json'], { env: { FORCE_COLOR: '1', CI: 'true' } })
-    expect(code).toBe(0)
+    const { exit, out } = await beaver(['plan', 'SequentialWorkflow', '-f', 'chain.json'], { env: { FORCE_COLOR: '1', CI: 'true' } })
+    expect(exit).toBe(0)
     expect(out).toContain('SequentialWorkflow: 3 agents, 2 edges, 3 steps')
     expect(out).toMatch(/STEP +AGENT +AFTER/)
     expect(out).not.toContain('\u001B')
@@ -70,8 +62,8 @@ describe('beaver plan', () => {
         { name: 'y', instruction: 'i' },
       ],
     })
-    const { code, out } = await beaver(['plan', 'mcp_local_team_workflow_mcp_SequentialWorkflow', '-f', '-', '--mermaid'], { stdin })
-    expect(code).toBe(0)
+    const { exit, out } = await beaver(['plan', 'mcp_local_team_workflow_mcp_SequentialWorkflow', '-f', '-', '--mermaid'], { stdin })
+    expect(exit).toBe(0)
     expect(out).toBe('flowchart TD\n  n0["x"]\n  n1(["y"])\n  n0 --> n1\n')
   })
 
@@ -83,8 +75,8 @@ describe('beaver plan', () => {
         { name: 'x', instruction: 'i' },
       ],
     })
-    const { code, out, err } = await beaver(['plan', 'SequentialWorkflow', '-f', '-', '--json'], { stdin })
-    expect(code).toBe(2)
+    const { exit, out, err } = await beaver(['plan', 'SequentialWorkflow', '-f', '-', '--json'], { stdin })
+    expect(exit).toBe(2)
     expect(JSON.parse(out)).toMatchObject({ ok: false, error: { code: 'duplicate_agent', path: 'agents.1.name' } })
     isOneSentence(err)
   })
@@ -95,8 +87,8 @@ describe('beaver plan', () => {
     [['plan', 'SequentialWorkflow', '-f', 'missing.json'], 'missing.json cannot be read'],
     [['plan', 'SequentialWorkflow'], "Required option '-f, --file <args.json>' not specified."],
   ])('%j says what is wrong and ends with 2', async (args, says) => {
-    const { code, err } = await beaver(args)
-    expect(code).toBe(2)
+    const { exit, err } = await beaverSays(args)
+    expect(exit).toBe(2)
     expect(err).toContain(says)
     isOneSentence(err)
   })
@@ -106,7 +98,7 @@ describe('beaver', () => {
   test('alone and with --help says what there is', async () => {
     const [alone, help] = await Promise.all([beaver([]), beaver(['--help'])])
     expect(alone).toEqual(help)
-    expect(help).toMatchObject({ code: 0, err: '' })
+    expect(help).toMatchObject({ exit: 0, err: '' })
     expect(help.out).toContain('run "<task>"')
     expect((await beaver(['help', 'show'])).out).toContain('Example:\n  beaver show task_01m848rs')
     expect((await beaver(['--version'])).out).toMatch(/^\d+\.\d+\.\d+\n$/)
@@ -125,29 +117,29 @@ describe('beaver', () => {
     [['tasks', '--nats-url', 'nats://127.0.0.1:1'], 3, 'No NATS server answers at nats://127.0.0.1:1'],
     [['--config', 'bad.json', 'tasks'], 2, 'is not JSON'],
     [['run', '--up', '--nats-url', 'nats://127.0.0.1:1', 'x'], 3, 'No NATS server answers'],
-  ])('%j ends with %i and one sentence', async (args, exit, says) => {
-    const { code, out, err } = await beaver(args)
-    expect({ code, err }).toEqual({ code: exit, err: expect.stringContaining(says) as string })
+  ])('%j ends with %i and one sentence', async (args, code, says) => {
+    const { exit, out, err } = await beaverSays(args)
+    expect({ exit, err }).toEqual({ exit: code, err: expect.stringContaining(says) as string })
     isOneSentence(err)
     expect(out).toBe('')
   })
 
   test('with --json an error is also one line of JSON', async () => {
-    const { code, out } = await beaver(['show', 'task_1', '--json'])
-    expect(code).toBe(3)
+    const { exit, out } = await beaver(['show', 'task_1', '--json'])
+    expect(exit).toBe(3)
     expect(JSON.parse(out)).toMatchObject({ ok: false, error: { code: 'unreachable', problems: [] } })
   })
 
   test('lists every problem of a configuration with its path', async () => {
-    const { code, err } = await beaver(['tasks'], { env: { BEAVER_NAMESPACE: 'a b', BEAVER_TASKS_MAX: '0' } })
-    expect(code).toBe(2)
+    const { exit, err } = await beaver(['tasks'], { env: { BEAVER_NAMESPACE: 'a b', BEAVER_TASKS_MAX: '0' } })
+    expect(exit).toBe(2)
     expect(err).toMatch(/namespace: .*BEAVER_NAMESPACE/)
     expect(err).toMatch(/daemon\.tasks_max: .*BEAVER_TASKS_MAX/)
   })
 
   test('refuses a nats-server that is missing', async () => {
-    const { code, err } = await beaver(['up'], { env: { BEAVER_NATS_SERVER: '/nowhere/nats-server' } })
-    expect(code).toBe(3)
+    const { exit, err } = await beaver(['up'], { env: { BEAVER_NATS_SERVER: '/nowhere/nats-server' } })
+    expect(exit).toBe(3)
     expect(err).toContain('/nowhere/nats-server cannot be run')
   })
 })

@@ -1,15 +1,13 @@
 // `beaver audit redact` on a real system: texts in blobs are erased from the server's files, texts in records are not shown any more, the chain
 // verifies, and a projector that builds its read model from zero agrees.
-import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { appendSystemEvent, type LogId, newestRecord } from '@beaver/core'
 import { eraseBlob, journalReader, natsBlobStore, natsSystemLog } from '@beaver/nats'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { compileCache } from './support/compile-cache.ts'
+import { commandHost, placeIn, type Ran } from './support/cli.ts'
 import { say, use } from './support/fake-provider.ts'
 import { testServer, type TestServer } from './support/nats.ts'
 import { projectorProcess } from './support/projector.ts'
@@ -19,8 +17,6 @@ vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 }) // many processes s
 
 const word = 'xyzzy-plugh'
 const large = `The ${word} of a customer. ${'Nobody may read this line. '.repeat(5_000)}`
-const entry = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url))
-
 let server: TestServer
 let system: TestSystem
 let projector: Awaited<ReturnType<typeof projectorProcess>>
@@ -42,21 +38,10 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-function beaver(...args: string[]): Promise<{ exit: number | null; out: string; err: string }> {
-  const env = {
-    PATH: process.env['PATH'] ?? '',
-    ...compileCache,
-    NATS_URL: server.url,
-    BEAVER_NAMESPACE: system.subjects.namespace,
-    BEAVER_HOME: projector.home,
-    BEAVER_KEYS: join(system.workspace, '.beaver', 'keys'),
-  }
-  const child = spawn(process.execPath, [entry, ...args], { cwd: system.workspace, env, stdio: ['ignore', 'pipe', 'pipe'] })
-  const written = { out: '', err: '' }
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (written.out += text))
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (written.err += text))
-  return new Promise((resolve) => child.once('close', (exit) => resolve({ exit, ...written })))
-}
+const host = commandHost()
+afterAll(() => host[Symbol.asyncDispose]())
+const beaver = (...args: readonly string[]): Promise<Ran> =>
+  host.run(args, placeIn(server, system, { BEAVER_HOME: projector.home, BEAVER_KEYS: join(system.workspace, '.beaver', 'keys') }))
 
 type Answer = Awaited<ReturnType<typeof query>>
 const query = () => system.client.query('task', { task_id: 'reading' })

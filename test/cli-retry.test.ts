@@ -1,16 +1,13 @@
 // `beaver retry` as people and scripts use it: a program, on a real system, against a real endpoint.
-import { spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { checkJournal, natsSource } from '@beaver/check'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { compileCache } from './support/compile-cache.ts'
+import { commandHost, placeIn, type Ran } from './support/cli.ts'
 import { refuse, say, use } from './support/fake-provider.ts'
 import { testServer, type TestServer } from './support/nats.ts'
 import { projectorProcess } from './support/projector.ts'
 import { only, type TestSystem, testSystem } from './support/system.ts'
 
-const entry = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url))
 let server: TestServer
 let system: TestSystem
 let projector: AsyncDisposable
@@ -26,22 +23,9 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-async function beaver(...args: string[]): Promise<{ exit: number | null; out: string; err: string }> {
-  const child = spawn(process.execPath, [entry, ...args], {
-    cwd: system.workspace,
-    env: {
-      PATH: process.env['PATH'] ?? '',
-      ...compileCache,
-      NATS_URL: server.url,
-      BEAVER_NAMESPACE: system.subjects.namespace,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const written = { out: '', err: '' }
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (written.out += text))
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (written.err += text))
-  return new Promise((resolve) => child.once('close', (exit) => resolve({ exit, ...written })))
-}
+const host = commandHost()
+afterAll(() => host[Symbol.asyncDispose]())
+const beaver = (...args: readonly string[]): Promise<Ran> => host.run(args, placeIn(server, system))
 
 const names = ['a', 'b', 'c', 'd', 'e']
 const team = { task: 'compare', agents: names.map((name) => ({ name, instruction: `do ${name}` })) }

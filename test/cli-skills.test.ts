@@ -1,12 +1,10 @@
 // The real command, where it needs no system: the skills there are, one of them, the verdict on a folder.
-import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { SkillCheck } from '@beaver/agent'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { compileCache } from './support/compile-cache.ts'
+import { commandHost, type Ran } from './support/cli.ts'
 
 describe('beaver skills', () => {
   let folder: string
@@ -30,13 +28,9 @@ describe('beaver skills', () => {
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  const main = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url))
-  const beaver = (...args: string[]): Promise<{ exit: number; out: string; err: string }> =>
-    new Promise((resolve) => {
-      execFile(process.execPath, [main, 'skills', ...args], { cwd: folder, env: { ...compileCache, BEAVER_HOME: folder } }, (error, out, err) =>
-        resolve({ exit: error === null ? 0 : Number(error.code), out, err }),
-      )
-    })
+  const host = commandHost()
+  afterAll(() => host[Symbol.asyncDispose]())
+  const beaver = (...args: readonly string[]): Promise<Ran> => host.run(['skills', ...args], { cwd: folder, env: { BEAVER_HOME: folder } })
 
   it('check ends with 0 when all are valid, 1 when one is not, 2 when there is no folder', async () => {
     const [ok, all, nowhere] = await Promise.all([beaver('check', 'skills/good/SKILL.md'), beaver('check', 'skills', '--json'), beaver('check', 'nowhere')])

@@ -1,19 +1,15 @@
 // The real command beside a real system: what it says of one that works, and of each part that is taken away.
-import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { lineOf } from '@beaver/nats'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { until } from '@beaver/testing'
 import { expect, it, vi } from 'vitest'
 import { refuse, say, use } from './support/fake-provider.ts'
-import { compileCache } from './support/compile-cache.ts'
+import { commandHost, placeIn, type Ran } from './support/cli.ts'
 import { testServer } from './support/nats.ts'
 import { projectorProcess } from './support/projector.ts'
 import { testSystem } from './support/system.ts'
 
 vi.setConfig({ testTimeout: 90_000 }) // processes start, many times
-
-const entry = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url))
 
 interface Answer {
   readonly ok: boolean
@@ -28,16 +24,11 @@ it('says what works, what waits and what failed, and of each part that is taken 
   await using server = await testServer()
   await using system = await testSystem(server, { permissions: { rules: [{ tool: 'write_file', decision: 'ask' }] } })
   const namespace = system.subjects.stream.slice('BEAVER_'.length)
-  const beaver = (...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> =>
-    new Promise((resolve) => {
-      const env = { PATH: process.env['PATH'] ?? '', ...compileCache, NATS_URL: server.url, BEAVER_NAMESPACE: namespace }
-      execFile(process.execPath, [entry, ...args], { cwd: system.workspace, env }, (error, stdout, stderr) =>
-        resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
-      )
-    })
-  const status = async (): Promise<Answer & { code: number }> => {
-    const { code, stdout } = await beaver('status', '--json')
-    return { code, ...(JSON.parse(stdout) as Answer) }
+  await using host = commandHost()
+  const beaver = (...args: readonly string[]): Promise<Ran> => host.run(args, placeIn(server, system))
+  const status = async (): Promise<Answer & { exit: number | null }> => {
+    const { exit, out } = await beaver('status', '--json')
+    return { exit, ...(JSON.parse(out) as Answer) }
   }
   const wrong = ({ findings }: Answer): string[] => findings.map(({ status: how, name }) => `${how} ${name}`)
 
@@ -57,7 +48,7 @@ it('says what works, what waits and what failed, and of each part that is taken 
     return seen['completed'] === 1 && seen['failed'] === 1 && tasks.length === 1
   })
   const sound = await status()
-  expect(sound).toMatchObject({ ok: true, code: 0, daemons: [{ daemon: daemon.id }], projector: { by_status: { completed: 1, failed: 1 } } })
+  expect(sound).toMatchObject({ ok: true, exit: 0, daemons: [{ daemon: daemon.id }], projector: { by_status: { completed: 1, failed: 1 } } })
   expect(sound.waiting).toMatchObject([{ task_id: asking?.task_id, waits_for: 'person', reason: expect.stringContaining('write_file') as string }])
   expect(sound.failed).toMatchObject([{ task_id: bad?.task_id, failure: { class: 'provider_refused' } }])
   expect(wrong(sound)).toEqual(['warn tasks'])
@@ -72,7 +63,7 @@ it('says what works, what waits and what failed, and of each part that is taken 
 
   await (await jetstreamManager(system.nc)).streams.delete(system.subjects.stream)
   const deleted = await status()
-  expect(deleted).toMatchObject({ ok: false, code: 1 })
+  expect(deleted).toMatchObject({ ok: false, exit: 1 })
   expect(deleted.findings[0]).toMatchObject({ status: 'fail', name: 'journal', says: expect.stringContaining('somebody deleted it') as string })
   const begun = performance.now()
   await expect(system.client.submit({ task: 'anything' })).rejects.toMatchObject({ code: 'stream_missing' })
@@ -80,7 +71,7 @@ it('says what works, what waits and what failed, and of each part that is taken 
 
   process.kill(server.pid, 'SIGKILL')
   await until('the server is gone', () => lineOf(system.nc).downMs > 0)
-  expect((await beaver('status')).stdout).toContain('No NATS server answers')
+  expect((await beaver('status')).out).toContain('No NATS server answers')
   const unreachable = await beaver('submit', 'anything')
-  expect([unreachable.code, unreachable.stderr]).toEqual([3, expect.stringContaining('No NATS server answers')])
+  expect([unreachable.exit, unreachable.err]).toEqual([3, expect.stringContaining('No NATS server answers')])
 })

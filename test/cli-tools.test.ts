@@ -1,13 +1,9 @@
 // The real command, where it needs no system: the tools of the configuration, the schema of one, plans of definition files.
-import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
-import { compileCache } from './support/compile-cache.ts'
-
-const entry = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url))
+import { commandHost, type Ran } from './support/cli.ts'
 
 /** S1 §2.3.1, with the node it needs to run. */
 const summarizeText = {
@@ -49,19 +45,9 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-interface Ran {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-}
-
-const beaver = (...args: readonly string[]): Promise<Ran> =>
-  new Promise((resolve) => {
-    const { PATH = '', HOME = '' } = process.env
-    execFile(process.execPath, [entry, ...args], { cwd: folder, env: { PATH, HOME, ...compileCache, BEAVER_HOME: join(folder, 'home') } }, (error, out, err) =>
-      resolve({ code: error === null ? 0 : Number(error.code), out, err }),
-    )
-  })
+const host = commandHost()
+afterAll(() => host[Symbol.asyncDispose]())
+const beaver = (...args: readonly string[]): Promise<Ran> => host.run(args, { cwd: folder, env: { HOME: folder, BEAVER_HOME: join(folder, 'home') } })
 
 const rowsOf = (out: string): { id: string; kind: string; description: string }[] =>
   out
@@ -71,8 +57,8 @@ const rowsOf = (out: string): { id: string; kind: string; description: string }[
 
 describe('beaver tools list', () => {
   it('tells every tool by its id and kind, one line of JSON each, and what is wrong on stderr', async () => {
-    const { code, out, err } = await beaver('tools', 'list', '--json')
-    expect(code).toBe(0)
+    const { exit, out, err } = await beaver('tools', 'list', '--json')
+    expect(exit).toBe(0)
     const kinds = new Map(rowsOf(out).map(({ id, kind }) => [id, kind]))
     expect([...kinds.keys()]).toEqual(expect.arrayContaining(['system:read_file', 'system:GraphWorkflow', 'system:GroupChat', 'workflow:summarize_text']))
     expect([kinds.get('system:read_file'), kinds.get('system:GroupChat'), kinds.get('workflow:summarize_text')]).toEqual(['tool', 'team_workflow', 'workflow'])
@@ -82,8 +68,8 @@ describe('beaver tools list', () => {
   })
 
   it('prints a table for people', async () => {
-    const { code, out } = await beaver('tools', 'list')
-    expect(code).toBe(0)
+    const { exit, out } = await beaver('tools', 'list')
+    expect(exit).toBe(0)
     expect(out).toMatch(/^ID +KIND +DOES +DESCRIPTION\n/)
     expect(out).toMatch(/^system:web_fetch +tool +reads web \(fetch\) +Fetches one page/m)
     expect(out).toMatch(/^workflow:summarize_text +workflow +- +对提供的长文本/m)
@@ -95,8 +81,8 @@ describe('beaver tools list', () => {
   })
 
   it('says on stderr which permission rules never hold', async () => {
-    const { code, err } = await beaver('tools', 'list', '--config', 'rules.config.json')
-    expect([code, err.trimEnd().split('\n').length]).toEqual([0, 2])
+    const { exit, err } = await beaver('tools', 'list', '--config', 'rules.config.json')
+    expect([exit, err.trimEnd().split('\n').length]).toEqual([0, 2])
     expect(err).toContain('Permission rule 1 (deny write_file secret/) never holds: a path never ends with "/".')
     expect(err).toContain('Permission rule 2 (deny raed_file) never holds: no tool has such a name.')
   })
@@ -121,8 +107,8 @@ describe('beaver tools schema', () => {
   }
 
   it('of a definition is exactly what S1 §2.3.1 shows', async () => {
-    const { code, out } = await beaver('tools', 'schema', 'workflow:summarize_text')
-    expect(code).toBe(0)
+    const { exit, out } = await beaver('tools', 'schema', 'workflow:summarize_text')
+    expect(exit).toBe(0)
     expect(JSON.parse(out)).toEqual(schema)
     const { out: line } = await beaver('tools', 'schema', 'workflow:summarize_text', '--json')
     expect(line.trimEnd()).not.toContain('\n')
@@ -134,7 +120,7 @@ describe('beaver tools schema', () => {
   })
 })
 
-describe.concurrent('wrong usage', () => {
+describe('wrong usage', () => {
   test.each<[string[], string]>([
     [['tools'], "missing required argument 'what'"],
     [['tools', 'show'], 'Allowed choices are list, schema'],
@@ -156,8 +142,8 @@ describe.concurrent('wrong usage', () => {
     [['plan', 'summarize_text', '-f', 'args.json'], 'Did you mean workflow:summarize_text?'],
     [['plan', 'workflow:broken', '-f', 'args.json'], 'broken.json: nodes'],
   ])('%j ends with 2 and says what is wrong', async (args, says) => {
-    const { code, err, out } = await beaver(...args)
-    expect([code, out]).toEqual([2, ''])
+    const { exit, err, out } = await beaver(...args)
+    expect([exit, out]).toEqual([2, ''])
     expect(err.toLowerCase()).toContain(says.toLowerCase())
     expect(err).not.toMatch(/^\s*at /m)
   })
@@ -169,10 +155,10 @@ describe.concurrent('wrong usage', () => {
 })
 
 it('beaver plan shows the graph of a definition file, and refuses arguments with code and path', async () => {
-  const { code, out } = await beaver('plan', 'workflow:summarize_text', '-f', 'args.json', '--json')
-  expect(code).toBe(0)
+  const { exit, out } = await beaver('plan', 'workflow:summarize_text', '-f', 'args.json', '--json')
+  expect(exit).toBe(0)
   expect(JSON.parse(out)).toMatchObject({ ok: true, graph: { workflow: 'workflow:summarize_text' } })
   const refused = await beaver('plan', 'workflow:summarize_text', '-f', 'sound.config.json', '--json')
-  expect(refused.code).toBe(2)
+  expect(refused.exit).toBe(2)
   expect(JSON.parse(refused.out)).toMatchObject({ ok: false, error: { code: 'invalid_arguments' } })
 })

@@ -1,5 +1,4 @@
 // The real command in the folder of a stranger: its configuration names a module, an MCP server, an endpoint and a NATS server of the stranger's.
-import { execFile, type ExecFileException } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
@@ -8,16 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest'
-import { compileCache } from './support/compile-cache.ts'
+import { type CliPlace, type Ran, runBeaver } from './support/cli.ts'
 
-const entry = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url))
 const key = 'sk-the-key-of-the-victim'
-
-interface Ran {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-}
 
 let base = ''
 let folder = ''
@@ -66,16 +58,12 @@ beforeEach(async () => {
   await rm(ranMarker(), { force: true })
 })
 
-function run(script: string, args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
-  const { PATH = '' } = process.env
-  return new Promise((resolve) => {
-    const whole = { PATH, HOME: home, ...compileCache, OPENAI_API_KEY: key, BEAVER_HOME: join(base, 'beaver'), ...env }
-    execFile(process.execPath, [script, ...args], { cwd: folder, env: whole, timeout: 80_000 }, (error: ExecFileException | null, out, err) =>
-      resolve({ code: error === null ? 0 : Number(error.code ?? 1), out, err }),
-    )
-  })
-}
-const beaver = (...args: readonly string[]): Promise<Ran> => run(entry, args)
+const place = (env: Record<string, string> = {}, script?: string): CliPlace => ({
+  cwd: folder,
+  env: { HOME: home, OPENAI_API_KEY: key, BEAVER_HOME: join(base, 'beaver'), ...env },
+  ...(script === undefined ? {} : { script }),
+})
+const beaver = (...args: readonly string[]): Promise<Ran> => runBeaver(args, place())
 
 const everything = (): object => ({
   tools: ['evil.ts'],
@@ -90,7 +78,7 @@ describe('in a folder that nobody trusted', () => {
   it('the doctor loads no module, sends no key, connects to no server, and says what to type', async () => {
     await stranger({ ...everything(), nats_url: `nats://127.0.0.1:${portOf(nats)}` })
     // The user names an endpoint, so that the doctor has one to ask and sends nothing to the Internet.
-    const { out } = await run(entry, ['doctor'], { OPENAI_BASE_URL: 'http://127.0.0.1:9/v1' })
+    const { out } = await runBeaver(['doctor'], place({ OPENAI_BASE_URL: 'http://127.0.0.1:9/v1' }))
     expect({ ran: existsSync(ranMarker()), seen }).toEqual({ ran: false, seen: [] })
     expect(out.replaceAll(/\s+/g, ' ')).toContain('runs the module evil.ts; starts the program')
     expect(out).toContain('beaver trust')
@@ -101,8 +89,8 @@ describe('in a folder that nobody trusted', () => {
     ['beaver run --up', ['run', '--up', '--json', 'Say hello.']],
   ])('%s starts nothing, and says what to type', async (_, args) => {
     await stranger(everything())
-    const { code, err } = await beaver(...args)
-    expect({ code, ran: existsSync(ranMarker()), seen }).toEqual({ code: 2, ran: false, seen: [] })
+    const { exit, err } = await beaver(...args)
+    expect({ exit, ran: existsSync(ranMarker()), seen }).toEqual({ exit: 2, ran: false, seen: [] })
     expect(err).toMatch(/runs the module evil\.ts\n.*starts the program.*server\.mjs as MCP server files, gives it \$OPENAI_API_KEY/)
     expect(err).toMatch(/sends prompts and the key of the model to 127\.0\.0\.1.*\n.*\n.*allows calls without asking: \*\n/)
     expect(err).toContain('To trust it: beaver trust')
@@ -110,24 +98,25 @@ describe('in a folder that nobody trusted', () => {
 
   test.each(['supervisor', 'projector'] as const)('the %s does not start', async (app) => {
     await stranger({ ...everything(), namespace: 'of_others' })
-    const { code, err } = await run(fileURLToPath(new URL(`../apps/${app}/src/main.ts`, import.meta.url)), [], { NATS_URL: 'nats://127.0.0.1:9' })
-    expect({ started: code === 0, ran: existsSync(ranMarker()), seen }).toEqual({ started: false, ran: false, seen: [] })
+    const script = fileURLToPath(new URL(`../apps/${app}/src/main.ts`, import.meta.url))
+    const { exit, err } = await runBeaver([], place({ NATS_URL: 'nats://127.0.0.1:9' }, script))
+    expect({ started: exit === 0, ran: existsSync(ranMarker()), seen }).toEqual({ started: false, ran: false, seen: [] })
     expect(err).toContain('Nobody trusted the folder')
   })
 
   it('a command that looks connects to no server of the folder, and says that it left it out', async () => {
     await stranger({ nats_url: `nats://127.0.0.1:${portOf(nats)}` })
     for (const args of [['tasks'], ['status'], ['submit', 'x'], ['check']]) {
-      const { code, err } = await run(entry, args, { NATS_USER: 'me', NATS_PASSWORD: 'secret' })
-      expect([code === 0, seen]).toEqual([false, []])
+      const { exit, err } = await runBeaver(args, place({ NATS_USER: 'me', NATS_PASSWORD: 'secret' }))
+      expect([exit === 0, seen]).toEqual([false, []])
       expect(err).toContain('Beaver leaves out nats_url of')
     }
   })
 
   it('a list of tools loads no module', async () => {
     await stranger({ tools: ['evil.ts'] })
-    const { code, err } = await beaver('tools', 'list', '--json')
-    expect([code, existsSync(ranMarker()), err]).toEqual([0, false, expect.stringContaining('Beaver leaves out tools of')])
+    const { exit, err } = await beaver('tools', 'list', '--json')
+    expect([exit, existsSync(ranMarker()), err]).toEqual([0, false, expect.stringContaining('Beaver leaves out tools of')])
   })
 })
 
@@ -150,7 +139,7 @@ describe('beaver trust', () => {
     expect((await beaver('trust', '--list')).out).toMatch(/stranger-\d+ +trusted /)
     await writeFile(join(folder, 'evil.ts'), 'export const other = []')
     expect((await beaver('trust', '--list', '--json')).out).toContain('"state":"changed"')
-    expect((await run(entry, ['tools', 'list'], { BEAVER_TRUST: digest })).err).toContain('leaves out')
+    expect((await runBeaver(['tools', 'list'], place({ BEAVER_TRUST: digest }))).err).toContain('leaves out')
     await beaver('trust', '--revoke')
     expect((await beaver('trust', '--list')).out).not.toContain(folder)
   })
@@ -161,7 +150,7 @@ describe('beaver trust', () => {
     ['a file that the user names', ['--config', 'beaver.config.json'], {}],
   ])('is not needed with %s', async (_, args, env) => {
     await stranger({ tools: ['evil.ts'] })
-    await run(entry, [...args, 'tools', 'list'], env)
+    await runBeaver([...args, 'tools', 'list'], place(env))
     expect(existsSync(ranMarker())).toBe(true)
   })
 })

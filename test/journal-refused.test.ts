@@ -1,11 +1,10 @@
 // A daemon whose journal is not as it was: it writes nothing to it, says why, and goes on when somebody accepts the journal or puts it right.
-import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { connectNats, presentDaemons } from '@beaver/nats'
 import { until } from '@beaver/testing'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { afterEach, describe, expect, it } from 'vitest'
-import { compileCache } from './support/compile-cache.ts'
+import { commandHost, placeIn, type Ran } from './support/cli.ts'
 import { backUp, truncateStore } from './support/broken-store.ts'
 import type { DaemonProcess } from './support/daemon.ts'
 import { say } from './support/fake-provider.ts'
@@ -13,7 +12,6 @@ import { testServer, type TestServer } from './support/nats.ts'
 import { projectorProcess } from './support/projector.ts'
 import { testSystem, type TestSystem } from './support/system.ts'
 
-const cli = new URL('../apps/cli/src/main.ts', import.meta.url).pathname
 const closing: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close()
@@ -25,31 +23,31 @@ interface Running {
   readonly home: string
   daemon(): Promise<DaemonProcess>
   /** Runs a command of the CLI and gives what it printed. */
-  beaver(...words: string[]): { readonly code: number | null; readonly text: string }
+  beaver(...words: string[]): Promise<Ran>
 }
 
-async function running(): Promise<Running> {
+/** @param projected whether a projector runs, for commands that ask for the read model */
+async function running({ projected }: { readonly projected: boolean }): Promise<Running> {
   const server = await testServer({ sync: 'default' })
   closing.push(async () => server[Symbol.asyncDispose]())
   const system = await testSystem(server)
   closing.push(async () => system[Symbol.asyncDispose]())
   system.provider.answerBy(() => say('done'))
   const { namespace } = system.subjects
-  const projector = await projectorProcess({ url: server.url, namespace })
-  closing.push(async () => projector[Symbol.asyncDispose]())
+  let home = join(system.workspace, '.beaver')
+  if (projected) {
+    const projector = await projectorProcess({ url: server.url, namespace })
+    closing.push(async () => projector[Symbol.asyncDispose]())
+    home = projector.home
+  }
+  const host = commandHost()
+  closing.push(async () => host[Symbol.asyncDispose]())
   return {
     server,
     system,
-    home: projector.home,
-    daemon: () => system.daemon({ BEAVER_HOME: projector.home }),
-    beaver(...words) {
-      const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...words], {
-        cwd: system.workspace,
-        env: { PATH: process.env['PATH'] ?? '', ...compileCache, NATS_URL: server.url, BEAVER_NAMESPACE: namespace, BEAVER_HOME: join(projector.home) },
-        encoding: 'utf8',
-      })
-      return { code: status, text: stdout + stderr }
-    },
+    home,
+    daemon: () => system.daemon({ BEAVER_HOME: home }),
+    beaver: (...words) => host.run(words, placeIn(server, system, { BEAVER_HOME: home })),
   }
 }
 
@@ -78,7 +76,7 @@ async function rolledBack(at: Running): Promise<void> {
 
 describe('a daemon', () => {
   it('whose journal was rolled back writes nothing, says why, and goes on when the journal is accepted', async () => {
-    const at = await running()
+    const at = await running({ projected: true })
     const daemon = await at.daemon()
     await rolledBack(at)
     expect(await refused(at)).toMatch(/^The journal \S+ ends at message \d+, and it ended at message \d+ before\..*beaver audit accept/)
@@ -87,15 +85,15 @@ describe('a daemon', () => {
     expect(await presentDaemons(at.system.nc, at.system.subjects, { waitMs: 300 })).toMatchObject([
       { journal_changed: expect.stringMatching(/^The journal/) as string },
     ])
-    const doctor = at.beaver('doctor')
-    expect([doctor.code, doctor.text]).toEqual([1, expect.stringMatching(/fail\s+journal\s+The journal/)])
-    expect(at.beaver('show', 'third').text).toMatch(/Record\s+NOT VERIFIED: it is not as it was/)
-    expect(at.beaver('show', 'first').text).toMatch(/Record\s+NOT VERIFIED/)
-    expect(at.beaver('audit')).toMatchObject({ code: 1, text: expect.stringMatching(/third: The journal has no entry of the task/) as string })
+    const doctor = await at.beaver('doctor')
+    expect([doctor.exit, doctor.out]).toEqual([1, expect.stringMatching(/fail\s+journal\s+The journal/)])
+    expect((await at.beaver('show', 'third')).out).toMatch(/Record\s+NOT VERIFIED: it is not as it was/)
+    expect((await at.beaver('show', 'first')).out).toMatch(/Record\s+NOT VERIFIED/)
+    expect(await at.beaver('audit')).toMatchObject({ exit: 1, out: expect.stringMatching(/third: The journal has no entry of the task/) as string })
     expect(await lastSequence(at)).toBe(end)
 
-    expect(at.beaver('audit', 'accept')).toMatchObject({ code: 2 })
-    expect(at.beaver('audit', 'accept', '--reason', 'the disk was replaced')).toMatchObject({ code: 0 })
+    expect(await at.beaver('audit', 'accept')).toMatchObject({ exit: 2 })
+    expect(await at.beaver('audit', 'accept', '--reason', 'the disk was replaced')).toMatchObject({ exit: 0 })
     await until('it accepts tasks', () => submitted(at, 'fourth').catch(() => false as const), { withinMs: 20_000 })
     await until(
       'the read model has it',
@@ -103,13 +101,13 @@ describe('a daemon', () => {
     )
     const { tasks } = await at.system.client.query('tasks')
     expect(tasks.map(({ task_id: id }) => id)).toEqual(['fourth', 'first'])
-    expect(at.beaver('show', 'first').text).toMatch(/Record\s+verified: \d+ events/)
-    expect(at.beaver('audit')).toMatchObject({ code: 0, text: expect.stringContaining('the disk was replaced') as string })
+    expect((await at.beaver('show', 'first')).out).toMatch(/Record\s+verified: \d+ events/)
+    expect(await at.beaver('audit')).toMatchObject({ exit: 0, out: expect.stringContaining('the disk was replaced') as string })
     expect(events(daemon)).toContain('journal_accepted')
   }, 120_000)
 
   it('that starts on a journal which was rolled back meanwhile writes nothing, and one that was put right is written again', async () => {
-    const at = await running()
+    const at = await running({ projected: false })
     const before = await at.daemon()
     await submitted(at, 'first')
     let [older, newer] = [async (): Promise<void> => {}, async (): Promise<void> => {}]
@@ -129,24 +127,24 @@ describe('a daemon', () => {
   it.each(['stopped', 'killed'] as const)(
     'drives a task again that lost its end with a truncated block of a %s server, once that is accepted',
     async (how) => {
-      const at = await running()
+      const at = await running({ projected: true })
       await at.daemon()
       await submitted(at, 'first')
       const whole = (await at.system.events('first')).length
       await at.server.down(() => truncateStore(at.server.dataDir, at.system.subjects.stream, 40), how)
       await refused(at)
       expect((await at.system.events('first')).length).toBeLessThan(whole)
-      expect(at.beaver('audit', 'accept', '--reason', 'a power failure')).toMatchObject({ code: 0 })
+      expect(await at.beaver('audit', 'accept', '--reason', 'a power failure')).toMatchObject({ exit: 0 })
       const again = await at.system.ended('first', 60_000)
       expect(again.filter(({ type }) => type === 'task_completed')).toHaveLength(1)
-      expect(at.beaver('show', 'first').text).toMatch(/Record\s+verified: \d+ events/)
-      await until('nothing is wrong', () => at.beaver('audit').code === 0, { withinMs: 20_000 })
+      expect((await at.beaver('show', 'first')).out).toMatch(/Record\s+verified: \d+ events/)
+      await until('nothing is wrong', async () => (await at.beaver('audit')).exit === 0, { withinMs: 20_000 })
     },
     120_000,
   )
 
   it('whose journal was deleted and made anew writes nothing to the new one', async () => {
-    const at = await running()
+    const at = await running({ projected: false })
     await at.daemon()
     await submitted(at, 'first')
     const jsm = await jetstreamManager(at.system.nc)
@@ -159,7 +157,7 @@ describe('a daemon', () => {
   }, 60_000)
 
   it('whose journal may now drop entries writes nothing, and goes on when the setting is put back', async () => {
-    const at = await running()
+    const at = await running({ projected: false })
     await at.daemon()
     await submitted(at, 'first')
     const nc = await connectNats({ url: at.server.url, name: 'operator' })

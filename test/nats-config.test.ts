@@ -1,35 +1,22 @@
 // `beaver nats-config`: a nats-server takes what it prints as its configuration, a whole system runs on it, and nobody can do more than its role.
-import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { clientOn } from '@beaver/client'
 import { beyondRole, connectNats, permitted, type Role, roles, subjectsOf } from '@beaver/nats'
 import { expect, it } from 'vitest'
-import { compileCache } from './support/compile-cache.ts'
+import { runBeaver } from './support/cli.ts'
 import { daemonProcess } from './support/daemon.ts'
 import { projectorProcess } from './support/projector.ts'
 import { securedServer } from './support/secured-nats.ts'
-
-const entry = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url))
-
-function beaver(args: readonly string[], env: Record<string, string>, cwd: string): Promise<{ code: number; stdout: string; stderr: string }> {
-  return new Promise((resolve) => {
-    const whole = { PATH: process.env['PATH'] ?? '', ...compileCache, ...env }
-    execFile(process.execPath, [entry, ...args], { cwd, env: whole }, (error, stdout, stderr) =>
-      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
-    )
-  })
-}
 
 const passwords = Object.fromEntries(['ANNA', 'DAEMON', 'PROJECTOR', 'OPERATOR'].map((name) => [`BEAVER_${name}_PASSWORD`, `secret-of-${name}`]))
 const nameOf = (role: Role): string => (role === 'client' ? 'anna' : role)
 const loginOf = (role: Role) => ({ user: nameOf(role), password: `secret-of-${nameOf(role).toUpperCase()}` })
 
 it('prints users with passwords, on which a system runs; each can do what it must, and nothing beyond its role', { timeout: 120_000 }, async () => {
-  const printed = await beaver(['nats-config', '--client', 'anna'], { BEAVER_NAMESPACE: 'own' }, '/')
-  expect(printed).toMatchObject({ code: 0, stderr: '' })
-  await using server = await securedServer(() => printed.stdout, passwords)
+  const printed = await runBeaver(['nats-config', '--client', 'anna'], { cwd: '/', env: { BEAVER_NAMESPACE: 'own' } })
+  expect(printed).toMatchObject({ exit: 0, err: '' })
+  await using server = await securedServer(() => printed.out, passwords)
   const url = `nats://${server.host}`
   writeFileSync(join(server.folder, 'beaver.config.json'), '{}')
   const env = (role: Role): Record<string, string> => ({
@@ -40,8 +27,8 @@ it('prints users with passwords, on which a system runs; each can do what it mus
   await using _ending = { [Symbol.asyncDispose]: async () => void (daemon.kill('SIGKILL'), await daemon.exited) }
   await using _projector = await projectorProcess({ url, namespace: 'own', env: env('projector') })
 
-  const ran = await beaver(['run', 'Say hello', '--json'], env('client'), server.folder)
-  expect(ran).toMatchObject({ code: 0 })
+  const ran = await runBeaver(['run', 'Say hello', '--json'], { cwd: server.folder, env: env('client') })
+  expect(ran).toMatchObject({ exit: 0 })
   const nc = await connectNats({ url, login: loginOf('client'), name: 'reader' })
   const client = clientOn(nc, subjectsOf('own', { caller: 'anna' }))
   const { tasks } = await client.query('tasks', {})
@@ -55,8 +42,8 @@ it('prints users with passwords, on which a system runs; each can do what it mus
     expect([role, await permitted(probing, beyondRole(role, subjectsOf('own', { caller: nameOf(role) })))]).toEqual([role, []])
     await probing.close()
   }
-  const doctor = await beaver(['doctor', '--json'], env('client'), server.folder)
-  expect(JSON.parse(doctor.stdout)).toMatchObject({
+  const doctor = await runBeaver(['doctor', '--json'], { cwd: server.folder, env: env('client') })
+  expect(JSON.parse(doctor.out)).toMatchObject({
     checks: expect.arrayContaining([
       expect.objectContaining({ name: 'permissions', status: 'ok', says: `anna at ${server.host} can do no more than a client` }),
     ]) as unknown,
@@ -66,11 +53,11 @@ it('prints users with passwords, on which a system runs; each can do what it mus
 it('makes nkeys where there are none, keeps those that are there, and prints an account for a tenant', async () => {
   await using server = await securedServer(() => '')
   const keys = join(server.folder, 'keys')
-  const once = await beaver(['nats-config', '--keys', keys, '--account'], { BEAVER_TENANT: 'acme: Köln' }, '/')
-  expect(once).toMatchObject({ code: 0, stdout: expect.stringMatching(/accounts \{\n {2}BEAVER_acme_3A_20K_C3_B6ln \{\n {4}jetstream: enabled/) as string })
-  const again = await beaver(['nats-config', '--keys', keys, '--account'], { BEAVER_TENANT: 'acme: Köln' }, '/')
-  expect(again.stdout).toBe(once.stdout)
-  await using secured = await securedServer(() => again.stdout)
+  const once = await runBeaver(['nats-config', '--keys', keys, '--account'], { cwd: '/', env: { BEAVER_TENANT: 'acme: Köln' } })
+  expect(once).toMatchObject({ exit: 0, out: expect.stringMatching(/accounts \{\n {2}BEAVER_acme_3A_20K_C3_B6ln \{\n {4}jetstream: enabled/) as string })
+  const again = await runBeaver(['nats-config', '--keys', keys, '--account'], { cwd: '/', env: { BEAVER_TENANT: 'acme: Köln' } })
+  expect(again.out).toBe(once.out)
+  await using secured = await securedServer(() => again.out)
   const nc = await connectNats({ url: `nats://${secured.host}`, login: { nkeyFile: join(keys, 'daemon.nk'), caller: 'daemon' }, name: 'daemon' })
   await nc.close()
 })
@@ -80,8 +67,8 @@ it('doctor says so if a server asks nobody, and names what a login can do beyond
   await using open = await securedServer(() => '')
   await using wide = await securedServer(() => permissive)
   const checks = async (env: Record<string, string>): Promise<unknown> => {
-    const { stdout } = await beaver(['doctor', '--json'], { ...env, BEAVER_HOME: join(open.folder, 'home') }, open.folder)
-    return (JSON.parse(stdout) as { checks: { name: string }[] }).checks.find(({ name }) => name === 'permissions')
+    const { out } = await runBeaver(['doctor', '--json'], { cwd: open.folder, env: { ...env, BEAVER_HOME: join(open.folder, 'home') } })
+    return (JSON.parse(out) as { checks: { name: string }[] }).checks.find(({ name }) => name === 'permissions')
   }
   expect(await checks({ NATS_URL: `nats://${open.host}` })).toMatchObject({
     status: 'warn',

@@ -1,17 +1,12 @@
 // Logins at a nats-server that asks who connects: each way, the right one and a wrong one, and the files of TLS.
-import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { connectNats, type NatsLogin } from '@beaver/nats'
 import { nkeys } from '@nats-io/nats-core'
 import { generate } from 'selfsigned'
 import { describe, expect, it } from 'vitest'
-import { compileCache } from './support/compile-cache.ts'
+import { runBeaver } from './support/cli.ts'
 import { operatorMode, type SecuredServer, securedServer } from './support/secured-nats.ts'
-
-const entry = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url))
 
 const connected = async (url: string, login: NatsLogin = {}): Promise<boolean> => {
   const nc = await connectNats({ url, login, name: 'login', timeoutMs: 5_000 })
@@ -117,16 +112,10 @@ it('the whole system logs in, each process with the variables it was given, and 
   const seed = Buffer.from(ann.getSeed()).toString()
   await using server = await securedServer(() => `authorization { users: [{ nkey: ${ann.getPublicKey()} }] }\n`)
   const home = join(server.folder, 'home')
-  const env = {
-    PATH: process.env['PATH'],
-    ...compileCache,
-    NATS_URL: `nats://${server.host}`,
-    NATS_NKEY: file(server, 'ann.nk', seed),
-    BEAVER_HOME: home,
-  }
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, [entry, 'run', '--up', 'Say hello'], { cwd: server.folder, env })
-  expect(stdout).toContain('✔ completed')
+  const env = { NATS_URL: `nats://${server.host}`, NATS_NKEY: file(server, 'ann.nk', seed), BEAVER_HOME: home }
+  const { out, err } = await runBeaver(['run', '--up', 'Say hello'], { cwd: server.folder, env })
+  expect(out).toContain('✔ completed')
   const written = readdirSync(home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   expect(written.length).toBeGreaterThan(3)
-  for (const text of [stdout, stderr, ...written.map((each) => readFileSync(join(each.parentPath, each.name), 'latin1'))]) expect(text).not.toContain(seed)
+  for (const text of [out, err, ...written.map((each) => readFileSync(join(each.parentPath, each.name), 'latin1'))]) expect(text).not.toContain(seed)
 })

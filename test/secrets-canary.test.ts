@@ -1,13 +1,12 @@
 // Canaries: secrets are put wherever Beaver reads (the environment, the configuration, a file, an MCP server, a model, an error of its endpoint),
 // agents work with them, and then every store, log, screen, message and request is searched for them.
-import { spawn } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { until } from '@beaver/testing'
 import { expect, it, vi } from 'vitest'
-import { compileCache } from './support/compile-cache.ts'
+import { commandHost, placeIn } from './support/cli.ts'
 import { type FakeReply, refuse, say, type SeenRequest, use } from './support/fake-provider.ts'
 import { testServer } from './support/nats.ts'
 import { projectorProcess } from './support/projector.ts'
@@ -43,8 +42,6 @@ const needles: readonly (readonly [string, string])[] = [
 const everything = [...Object.values(known), ...Object.values(shaped), Buffer.from(`me:${known.OPENAI_API_KEY}`).toString('base64')].join(' and ')
 
 const fixture = fileURLToPath(new URL('../packages/mcp/test/fixture-server.ts', import.meta.url))
-const entry = fileURLToPath(new URL('../apps/cli/src/main.ts', import.meta.url))
-
 /** An answer in pieces of a few characters, so that each secret is split. */
 function streamed(content: string): FakeReply {
   const chunk = (delta: object, finish_reason: string | null = null): string =>
@@ -108,20 +105,11 @@ it('keeps every canary out of every store, log, screen, message and request', as
     { everyMs: 50 },
   )
 
-  const beaver = (...args: string[]): Promise<string> =>
-    new Promise((resolve) => {
-      const env = {
-        PATH: process.env['PATH'] ?? '',
-        ...compileCache,
-        NATS_URL: server.url,
-        BEAVER_NAMESPACE: system.subjects.namespace,
-        BEAVER_HOME: projector.home,
-      }
-      const child = spawn(process.execPath, [entry, ...args], { cwd: system.workspace, env, stdio: ['ignore', 'pipe', 'pipe'] })
-      let said = ''
-      for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (said += text))
-      child.once('close', () => resolve(said))
-    })
+  await using host = commandHost()
+  const beaver = async (...args: readonly string[]): Promise<string> => {
+    const { out, err } = await host.run(args, placeIn(server, system, { BEAVER_HOME: projector.home }))
+    return out + err
+  }
   const places = new Map<string, string>()
   for (const task of [read, refused, team])
     for (const command of ['show', 'timeline', 'events']) {

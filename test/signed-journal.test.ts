@@ -7,6 +7,7 @@ import { homeKeys } from '@beaver/platform'
 import { newSigningKey, until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type FakeReply, say, use } from './support/fake-provider.ts'
+import type { DaemonProcess } from './support/daemon.ts'
 import { type Forged, forger } from './support/forger.ts'
 import { testServer, type TestServer } from './support/nats.ts'
 import { projectorProcess } from './support/projector.ts'
@@ -50,14 +51,15 @@ function startedCall(runId: string, file: string): DomainEvent[] {
   ]
 }
 
-/** A task whose owner died while its model was thinking. */
-async function unownedTask(system: TestSystem): Promise<LogId> {
+/** Tasks whose owner died while their models were thinking. */
+async function unownedTasks(system: TestSystem, count: number): Promise<LogId[]> {
   const daemon = await system.daemon()
   system.provider.answerBy(() => null)
-  const { task_id } = await system.client.submit({ task: 'think' })
-  await until('the provider is asked', () => system.provider.requests.length === 1, { everyMs: 5 })
+  const ids = Array.from({ length: count }, (_, i) => `task_${i}`)
+  for (const id of ids) await system.client.submit({ task: `think of ${id}`, task_id: id })
+  await until('the provider is asked', () => system.provider.requests.length === count, { everyMs: 5 })
   await system.kill(daemon)
-  return logOf(task_id)
+  return ids.map(logOf)
 }
 
 /** Waits until a daemon has put the task into quarantine, and shows that the daemon goes on with other tasks. */
@@ -77,53 +79,69 @@ const signedBy =
     signTree(key, journal, [leafContent(log, hash)])[0]
 
 describe('a forged, well-chained start of an idempotent call', () => {
-  const attack = async (sign: (system: TestSystem, log: LogId) => Promise<Forged['sign']>): Promise<{ ran: boolean }> => {
-    await using system = await testSystem(server, config)
-    const log = await unownedTask(system)
+  type Sign = (system: TestSystem, log: LogId) => Promise<Forged['sign']>
+  const journalOf = async (system: TestSystem): Promise<string> => (await readKeyRing(await keyPorts(system))).journal
+
+  /** Forges such a start in the log of each task, whose owner is dead, and gives the tasks to a daemon. */
+  async function attack(system: TestSystem, signs: readonly Sign[]): Promise<{ readonly log: LogId; readonly file: string }[]> {
+    const logs = await unownedTasks(system, signs.length)
     const forge = await forger(system.nc, system.subjects)
-    const file = join(system.workspace, 'forged')
-    const signature = await sign(system, log)
-    await forge.append(log, { events: startedCall(await forge.rootRunOf(log), file), ...(signature === undefined ? {} : { sign: signature }) })
-    system.provider.answerBy(() => say('done'))
-    const daemon = await system.daemon()
-    await quarantined(system, daemon, log.task)
+    const forged: { log: LogId; file: string }[] = []
+    for (const [i, log] of logs.entries()) {
+      const file = join(system.workspace, `forged-${i}`)
+      const signature = await signs[i]?.(system, log)
+      await forge.append(log, { events: startedCall(await forge.rootRunOf(log), file), ...(signature === undefined ? {} : { sign: signature }) })
+      forged.push({ log, file })
+    }
     forge.close()
-    expect(system.provider.about('think')).toHaveLength(1)
-    return { ran: existsSync(file) }
+    system.provider.answerBy(() => say('done'))
+    daemon = await system.daemon()
+    return forged
   }
 
-  it('without a signature runs nothing', async () => expect(await attack(async () => undefined)).toEqual({ ran: false }))
+  /** The daemon sets the task aside, goes on with others, and neither asks a model about the task nor runs the command. */
+  async function expectNothing(system: TestSystem, { log, file }: { readonly log: LogId; readonly file: string }): Promise<void> {
+    await quarantined(system, daemon, log.task)
+    expect(system.provider.about(`think of ${log.task}`)).toHaveLength(1)
+    expect(existsSync(file)).toBe(false)
+  }
 
-  it('signed by a key that nobody trusts runs nothing', async () =>
-    expect(await attack(async (system, log) => signedBy(newSigningKey(), (await readKeyRing(await keyPorts(system))).journal, log))).toEqual({ ran: false }))
+  let daemon: DaemonProcess
 
-  it('signed by the key of the operator, which is no key of a daemon, runs nothing', async () =>
-    expect(await attack(async (system, log) => signedBy(keysOf(system).makeOperator(), (await readKeyRing(await keyPorts(system))).journal, log))).toEqual({
-      ran: false,
-    }))
-
-  it('signed by a key that was revoked runs nothing', async () =>
-    expect(
-      await attack(async (system, log) => {
-        const ports = await keyPorts(system)
-        const key = keysOf(system).own('daemon')
-        const ring = await revokeKey(key.id, 'stolen', ports)
-        return signedBy(key, ring.journal, log)
-      }),
-    ).toEqual({ ran: false }))
-
-  it('with the signature of another message runs nothing', async () =>
-    expect(
-      await attack(async (system, log) => {
-        const forge = await forger(system.nc, system.subjects)
+  describe('in the log of a task', () => {
+    const signs: Record<string, Sign> = {
+      'without a signature': async () => undefined,
+      'signed by a key that nobody trusts': async (of, log) => signedBy(newSigningKey(), await journalOf(of), log),
+      'signed by the key of the operator, which is no key of a daemon,': async (of, log) => signedBy(keysOf(of).makeOperator(), await journalOf(of), log),
+      'with the signature of another message': async (of, log) => {
+        const forge = await forger(of.nc, of.subjects)
         const signature = await forge.signatureOf(log)
         forge.close()
         return () => signature
-      }),
-    ).toEqual({ ran: false }))
+      },
+      'with a signature of another namespace': async (of, log) => signedBy(keysOf(of).own('daemon'), 'another/journal', log),
+    }
+    let system: TestSystem
+    let forged: { readonly log: LogId; readonly file: string }[]
+    beforeAll(async () => {
+      system = await testSystem(server, config)
+      forged = await attack(system, Object.values(signs))
+    })
+    afterAll(() => system[Symbol.asyncDispose]())
 
-  it('with a signature of another namespace runs nothing', async () =>
-    expect(await attack(async (system, log) => signedBy(keysOf(system).own('daemon'), 'another/journal', log))).toEqual({ ran: false }))
+    it.each(Object.keys(signs).map((how, i) => [how, i] as const))('%s runs nothing', (_, i) => expectNothing(system, forged[i]!))
+  })
+
+  it('signed by a key that was revoked runs nothing', async () => {
+    await using system = await testSystem(server, config)
+    const revoked: Sign = async (of, log) => {
+      const ports = await keyPorts(of)
+      const key = keysOf(of).own('daemon')
+      const ring = await revokeKey(key.id, 'stolen', ports)
+      return signedBy(key, ring.journal, log)
+    }
+    for (const each of await attack(system, [revoked])) await expectNothing(system, each)
+  })
 })
 
 describe('a forged record', () => {

@@ -1,6 +1,6 @@
 // The command line as its own `--help` shows it: what the documentation may tell people to type.
 import { execFileSync } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import { cliEntry, cliEnvironment } from '../support/cli.ts'
 
 export interface CommandHelp {
   /** `--json`, `-q`; true when a value follows. */
@@ -11,8 +11,6 @@ export interface CommandLine {
   readonly commands: readonly string[]
   help(command: string): CommandHelp
 }
-
-const entry = fileURLToPath(new URL('../../apps/cli/src/main.ts', import.meta.url))
 
 /** Asks `beaver --help` now, and `beaver <command> --help` once for each command asked about. */
 export function commandLine(): CommandLine {
@@ -59,5 +57,5 @@ function takesValueBefore(words: readonly string[], index: number, line: Command
 }
 
 function ask(...args: string[]): string {
-  return execFileSync(process.execPath, [entry, ...args], { encoding: 'utf8' })
+  return execFileSync(process.execPath, [cliEntry, ...args], { encoding: 'utf8', env: cliEnvironment() })
 }

@@ -1,20 +1,12 @@
 // A real system with a projector that makes checkpoints, and the command line beside it; and ways to change an export of it.
-import { spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { until } from '@beaver/testing'
-import { compileCache } from './compile-cache.ts'
+import { commandHost, placeIn, type Ran } from './cli.ts'
 import { say, use } from './fake-provider.ts'
 import { testServer, type TestServer } from './nats.ts'
 import { projectorProcess, type ProjectorProcess } from './projector.ts'
 import { type TestSystem, testSystem } from './system.ts'
-
-export interface Ran {
-  readonly exit: number | null
-  readonly out: string
-  readonly err: string
-}
 
 export interface AuditedSystem extends AsyncDisposable {
   readonly server: TestServer
@@ -24,16 +16,17 @@ export interface AuditedSystem extends AsyncDisposable {
   readonly keysFolder: string
   /** Runs the command line in the home of the projector. */
   beaver(...args: string[]): Promise<Ran>
+  /** Runs the command line where there is no system: no server, no home. */
+  beaverAlone(...args: string[]): Promise<Ran>
   /** Submits tasks and waits until they have ended and a checkpoint counts all of them. */
   work(...tasks: string[]): Promise<void>
   /** Writes lines to a file of the workspace. */
   file(name: string, lines: readonly string[]): Promise<string>
 }
 
-const entry = fileURLToPath(new URL('../../apps/cli/src/main.ts', import.meta.url))
-
 export async function auditedSystem(): Promise<AuditedSystem> {
   const stack = new AsyncDisposableStack()
+  const host = stack.use(commandHost())
   const server = stack.use(await testServer())
   const system = stack.use(await testSystem(server))
   const checkpoints = { every_ms: 1_000 }
@@ -49,13 +42,8 @@ export async function auditedSystem(): Promise<AuditedSystem> {
     system,
     projector,
     keysFolder,
-    beaver: (...args) =>
-      runBeaver(args, system.workspace, {
-        NATS_URL: server.url,
-        BEAVER_NAMESPACE: system.subjects.namespace,
-        BEAVER_HOME: projector.home,
-        BEAVER_KEYS: keysFolder,
-      }),
+    beaver: (...args) => host.run(args, placeIn(server, system, { BEAVER_HOME: projector.home, BEAVER_KEYS: keysFolder })),
+    beaverAlone: (...args) => host.run(args, { cwd: system.workspace }),
     async work(...tasks) {
       for (const task of tasks) await system.client.submit({ task, task_id: task, session_id: `${task} session` })
       for (const task of tasks) await system.ended(task)
@@ -72,18 +60,3 @@ export async function auditedSystem(): Promise<AuditedSystem> {
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   }
 }
-
-export function runBeaver(args: readonly string[], cwd: string, env: Record<string, string>): Promise<Ran> {
-  const child = spawn(process.execPath, [entry, ...args], {
-    cwd,
-    env: { PATH: process.env['PATH'] ?? '', ...compileCache, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const written = { out: '', err: '' }
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (written.out += text))
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (written.err += text))
-  return new Promise((resolve) => child.once('close', (exit) => resolve({ exit, ...written })))
-}
-
-/** Runs the command line where there is no system: no server, no home. */
-export const beaverAlone = (cwd: string, ...args: string[]): Promise<Ran> => runBeaver(args, cwd, {})

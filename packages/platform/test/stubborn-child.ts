@@ -1,9 +1,16 @@
 // A child process that does not end when it is told to, in the way its argument names.
+import { readSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { runAsChild } from '../src/process/lifeline.ts'
 
 const way = process.argv[2]
 const never = new Promise<never>(() => {})
+
+/** Says that it is blocked, and is so until there is something to read. */
+function block(): void {
+  process.send?.('blocked')
+  readSync(0, Buffer.alloc(1))
+}
 
 await runAsChild('child', async () => {
   // What keeps a process alive.
@@ -16,11 +23,15 @@ await runAsChild('child', async () => {
     setTimeout(() => {
       for (;;);
     }, 50)
+  if (way === 'a main thread that reads') {
+    process.once('message', block)
+    setInterval(() => void process.send?.('beat'), 100)
+  }
   return {
     info: {},
     failed: never,
     stopMsMax: 500,
-    blockedMsMax: 1_500,
+    blockedMsMax: way === 'a main thread that reads' ? 3_000 : 1_500,
     async stop(at) {
       if (way === 'a stop that blocks') for (;;);
       if (way !== 'a stop that hangs') return

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
+  agentTeam,
   createTeamWorkflowTools,
   findTaskWorkflow,
   findWorkflow,
@@ -11,6 +12,13 @@ import {
 } from './index.ts'
 
 const names = ['SequentialWorkflow', 'ConcurrentWorkflow', 'MixtureOfAgents', 'AgentRearrange', 'GraphWorkflow']
+
+it.each([...createTeamWorkflowTools(), ...moreWorkflowTools, agentTeam].map((workflow) => [workflow.name, workflow] as const))(
+  'the schema of %s is made when somebody asks for it, not when a process loads the workflows',
+  (_, workflow) => {
+    expect(Object.getOwnPropertyDescriptor(workflow, 'parameters')).toMatchObject({ get: expect.any(Function) as () => object })
+  },
+)
 
 describe('the registry', () => {
   it('holds exactly the five workflows of v1, in a fixed order', () => {

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'
 
 const entry = new URL('../../test/stubborn-child.ts', import.meta.url).pathname
@@ -12,8 +13,18 @@ interface Child {
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null; stderr: string }>
 }
 
+/** Waits for the next messages of the child until one of them is the one. */
+function heard(child: ChildProcess, isIt: (message: unknown) => boolean): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const ended = (): void => reject(new Error('The child ended.'))
+    child.on('message', (message) => isIt(message) && resolve())
+    child.once('exit', ended)
+    if (child.exitCode !== null || child.signalCode !== null) ended()
+  })
+}
+
 async function start(way: string): Promise<Child> {
-  const child = spawn(process.execPath, [entry, way], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
+  const child = spawn(process.execPath, [entry, way], { stdio: ['pipe', 'ignore', 'pipe', 'ipc'] })
   children.push(child)
   let stderr = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text))
@@ -21,8 +32,14 @@ async function start(way: string): Promise<Child> {
   const ended = new Promise<Awaited<Child['ended']>>((resolve) =>
     child.once('exit', (code, signal) => void silent.then(() => resolve({ code, signal, stderr }))),
   )
-  await new Promise((resolve) => child.once('message', resolve))
+  await heard(child, (message) => message !== 'beat')
   return { process: child, ended }
+}
+
+/** Waits for so many beats of the child's main thread: a tenth of a second each. */
+function beaten({ process: child }: Child, times: number): Promise<void> {
+  let beats = 0
+  return heard(child, (message) => message === 'beat' && ++beats === times)
 }
 
 /** The bounds of the child are half a second and a second and a half; the rest is for a machine that has other work. */
@@ -70,13 +87,21 @@ it('a main thread that is held up ends with a line that says so, told to or not'
   expect(stderr).toMatch(/"process_killed","message":"The child is killed: its main thread did not respond for 1\.\d s\."/)
 })
 
-it('a process that was stopped for longer goes on', async () => {
-  const child = await start('at once')
+it('a process that was stopped for longer, while its main thread was blocked, goes on', async () => {
+  const child = await start('a main thread that reads')
+  // The watchdog's thread starts meanwhile.
+  await beaten(child, 15)
+  const blocked = heard(child.process, (message) => message === 'blocked')
+  child.process.send('block')
+  await blocked
   child.process.kill('SIGSTOP')
-  await new Promise((resolve) => setTimeout(resolve, 2_500))
+  // Real time: longer than the main thread may be blocked, and then a turn of the watchdog. The child cannot report either.
+  await sleep(3_500)
   child.process.kill('SIGCONT')
-  await new Promise((resolve) => setTimeout(resolve, 1_000))
-  expect(child.process.exitCode ?? child.process.signalCode).toBeNull()
+  await sleep(300)
+  child.process.stdin?.write('\n')
+  // The watchdog looks again during these beats.
+  await beaten(child, 5)
   child.process.kill('SIGTERM')
   expect(await child.ended).toMatchObject({ code: 0 })
 })

@@ -63,7 +63,14 @@ const defined = workflowOf({
 
 /** The workflow `AgentTeam`. Only a task can be one; it is no tool of a model. */
 export const agentTeam: Workflow = {
-  ...defined,
+  name: defined.name,
+  description: defined.description,
+  input: defined.input,
+  program,
+  // Not copied, because reading it makes the schema. A process that starts needs none.
+  get parameters() {
+    return defined.parameters
+  },
   plan: (args, options) => defined.plan(spelledOut(args), options),
   // The single message of round_robin goes to the next member of the same team. With tasks there are no turns (D-48).
   turnKey(args) {
