@@ -158,10 +158,22 @@ describe('numbers_from_tools', () => {
   })
 
   it('accepts the numbers in allow, and whole numbers below integers_below', () => {
-    expect(passes(wants({ allow: [100, -1.5] }), counted('100 and -1.5'))).toBe(true)
-    expect(passes(wants({ allow: [100] }), counted('101'))).toBe(false)
-    expect(['9', '10', '-9', '9.5', '9%'].map((text) => passes(wants({ integers_below: 10 }), counted(text)))).toEqual([true, false, false, false, false])
+    expect(passes(wants({ allow: [100, -1.5] }), counted('100 and -1.5', ''))).toBe(true)
+    expect(passes(wants({ allow: [100] }), counted('101', ''))).toBe(false)
+    expect(['9', '10', '-9', '9.5', '9%'].map((text) => passes(wants({ integers_below: 10 }), counted(text, '')))).toEqual([true, false, false, false, false])
   })
+
+  it('fails without a successful call of the tools, even for a text without a number', () => {
+    const expected = { passed: false, detail: 'No call of file_stats succeeded, so no number of the output can come from one.', rests_on: [20] }
+    expect(verdict(wants(), counted('All is well.'))).toEqual(expected)
+    expect(verdict(wants(), facts('All is well.', { tools: [call(5, 'file_stats', '12', {}, false)] }))).toEqual(expected)
+    expect(passes(wants(), counted('All is well.', ''))).toBe(true)
+  })
+
+  test.each(['USD9999m', 'EUR8888', 'RMB7777', 'No.9999', 'FY2031', '٩٩٩٩', '९९९९', '９９９９', '𝟗𝟗𝟗𝟗', '九千万元', 'ninety percent'])(
+    'fails for %s, which no result has',
+    (text) => expect(passes(wants(), counted(`It is ${text}.`, '{"total":12}'))).toBe(false),
+  )
 
   it('finds nothing in a result that was not kept', () => {
     expect(passes(wants(), facts('12', { tools: [{ taskseq: 5, tool: 'file_stats', success: true }] }))).toBe(false)
