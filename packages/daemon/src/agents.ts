@@ -3,7 +3,7 @@ import { type ExternalTools, type LoadDiagnostic, loadSkills, skillPlaces } from
 import { type Logger, systemFacts } from '@beaver/core'
 import type { Config } from '@beaver/platform'
 import { builtinToolOptions, loadToolset, taskWorkflows, type ToolsetPlaces } from '@beaver/tools'
-import type { Workflow } from '@beaver/workflows'
+import { knownTools, type Workflow } from '@beaver/workflows'
 
 export interface Agents {
   readonly places: ToolsetPlaces
@@ -38,9 +38,11 @@ export async function loadAgents(config: Config, embedded: ExternalTools | null,
   const { skills, diagnostics } = await loadSkills(skillFolders)
   for (const diagnostic of [...diagnostics, ...toolset.diagnostics]) tellDiagnostic(logger, diagnostic)
   const limits = { agentsMax: config.team.agents_max, edgesMax: config.team.edges_max }
+  const toolNames = [...toolset.tools, ...(embedded?.tools ?? [])].map(({ name }) => name)
+  const tools = knownTools(toolNames, Object.keys(config.mcp))
   const findWorkflow = (name: string): Workflow | null => {
     const workflow = workflows.find(name)
-    return workflow === null ? null : { ...workflow, plan: (args, options) => workflow.plan(args, { limits, ...options }) }
+    return workflow === null ? null : { ...workflow, plan: (args, options) => workflow.plan(args, { limits, tools, ...options }) }
   }
   return {
     places,
@@ -50,7 +52,7 @@ export async function loadAgents(config: Config, embedded: ExternalTools | null,
     workflowLimits: limits,
     findWorkflow,
     profileNames: [...toolset.profiles.keys()],
-    toolNames: [...toolset.tools, ...(embedded?.tools ?? [])].map(({ name }) => name),
+    toolNames,
   }
 }
 
