@@ -1,7 +1,7 @@
 // Plans the guidance of a skill as a root agent would call it, so that its author learns of a fault before a task does.
 // P1. A fault in what the guidance says is a problem. A field that the guidance leaves to the model is none.
 // P2. What depends on the configuration of a system is advice: another system may have the tool.
-import { findTaskWorkflow, type KnownTools } from '@beaver/workflows'
+import { evidenceFault, findTaskWorkflow, type KnownTools } from '@beaver/workflows'
 import type { SkillProblem } from './check-skill.ts'
 import type { WorkflowGuidance } from './skill.ts'
 
@@ -20,7 +20,9 @@ export function guidanceFaults(guidance: WorkflowGuidance, around?: SkillSurroun
   if (workflow === null) return { problems: [], advice: [] }
   const slots = Object.keys((workflow.parameters['properties'] ?? {}) as object)
   const given = Object.fromEntries(Object.entries(guidance).filter(([field]) => slots.includes(field)))
-  const planned = workflow.plan({ task: 'The task of a person.', ...given }, around === undefined ? {} : { tools: around.tools })
+  // First, because a plan ends at its first fault, which may be a field that the model adds.
+  const impossible = evidenceFault(given, around?.tools)
+  const planned = impossible ?? workflow.plan({ task: 'The task of a person.', ...given }, around === undefined ? {} : { tools: around.tools })
   const told = planned.ok ? [] : [{ rule: 'guidance', message: `No call of ${workflow.name} with its guidance can be planned. ${planned.error.message}` }]
   const saidThere = !planned.ok && Object.hasOwn(given, planned.error.path.split('.')[0] ?? '')
   return {

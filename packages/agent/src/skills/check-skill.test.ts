@@ -86,6 +86,11 @@ describe('guidance', () => {
     ['a workflow that is not there', block({ preferred_tool: 'NoSuch', ...agents() }), 'no workflow tool \\"NoSuch\\"'],
     ['a misspelt tool in a check', block(agents(succeeded('raed_file'))), 'Did you mean \\"read_file\\"?'],
     ['a check for a tool out of scope', block(agents({ allowed_tool_names: [], ...succeeded('read_file') })), 'does not list'],
+    [
+      'a misspelt tool in a check, beside a field that the model adds',
+      block({ preferred_tool: 'AgentRearrange', ...agents(succeeded('raed_file')) }),
+      'Did you mean \\"read_file\\"?',
+    ],
     ['a check that cannot fail', block(agents({ required_evidence: [{ kind: 'output_length' }] })), 'every output passes'],
     [
       'two agents of one name',
