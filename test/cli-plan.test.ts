@@ -46,6 +46,17 @@ describe('beaver plan', () => {
     expect([graph.output, graph.outputs]).toEqual(['c', ['c']])
   })
 
+  test('refuses a check for a tool that is not there, and plans one for a tool that is', async () => {
+    const check = (tool: string): string =>
+      JSON.stringify({ task: 't', agents: [{ name: 'a', instruction: 'i', required_evidence: [{ kind: 'tool_succeeded', tool }] }] })
+    const [misspelt, right] = await Promise.all(
+      ['raed_file', 'read_file'].map((tool) => beaver(['plan', 'SequentialWorkflow', '-f', '-', '--json'], { stdin: check(tool) })),
+    )
+    expect([misspelt?.code, right?.code]).toEqual([2, 0])
+    expect(misspelt?.err).toContain('Did you mean "read_file"?')
+    expect(JSON.parse(misspelt?.out ?? '')).toMatchObject({ ok: false, error: { code: 'impossible_evidence', path: 'agents.0.required_evidence.0.tool' } })
+  })
+
   test('prints a table for people, without colours in a pipe', async () => {
     const { exit, out } = await beaver(['plan', 'SequentialWorkflow', '-f', 'chain.json'], { env: { FORCE_COLOR: '1', CI: 'true' } })
     expect(exit).toBe(0)

@@ -51,6 +51,24 @@ describe('beaver skills', () => {
     expect([nowhere.exit, nowhere.err]).toEqual([2, 'There is no folder nowhere.\n'])
   })
 
+  it('check plans the guidance with the tools that are here', async () => {
+    const block = {
+      version: 1,
+      preferred_tool: 'MajorityVote',
+      agents: [{ name: 'a', instruction: 'i', required_evidence: [{ kind: 'tool_succeeded', tool: 'raed_file' }] }],
+    }
+    const text = good.replace('name: good', 'name: guided').replace('Body', `\`\`\`beaver-team-workflow\n${JSON.stringify(block)}\n\`\`\``)
+    await mkdir(join(folder, 'more/guided'), { recursive: true })
+    await writeFile(join(folder, 'more/guided/SKILL.md'), text)
+    const { exit, out } = await beaver('check', 'more')
+    expect([exit, out.replace(/\s+/g, ' ')]).toEqual([
+      1,
+      expect.stringContaining('✖ guided: valid by the standard, 1 problem in its guidance; Beaver loads it.'),
+    ])
+    expect(out.replace(/\s+/g, ' ')).toContain('Did you mean "read_file"?')
+    expect(out.replace(/\s+/g, ' ')).toContain('do not have the workflow tool MajorityVote')
+  })
+
   it('list shows what loads, and says on stderr what does not', async () => {
     const { exit, out, err } = await beaver('list', '--json')
     const found = out

@@ -74,6 +74,17 @@ describe('task.submit', () => {
     ['an empty task', { task: '  ' }, 'invalid_arguments', ['task']],
     ['a folder that does not exist', { task: 'x', workspace: '/nowhere' }, 'workspace_missing', ['workspace']],
     ['an unknown skill', { task: 'x', skill: 'nope' }, 'unknown_skill', ['skill']],
+    [
+      'a check for a tool that is not there',
+      {
+        workflow: {
+          name: 'SequentialWorkflow',
+          arguments: { task: 'x', agents: [{ name: 'a', instruction: 'i', required_evidence: [{ kind: 'tool_succeeded', tool: 'raed_file' }] }] },
+        },
+      },
+      'invalid_arguments',
+      ['workflow.arguments.agents.0.required_evidence.0.tool'],
+    ],
     ['one character more than a million', { task: 'x'.repeat(1_000_001) }, 'invalid_arguments', ['task']],
   ])('answers %s with what is wrong and where', async (_, payload, code, paths) => {
     const { ok, error } = await ask('task.submit', payload)

@@ -34,6 +34,7 @@ export {
 export { loadProfiles } from './profile/load-profiles.ts'
 export { toolNameAtProvider, toolNameCollision, toolNamesFromProvider } from './provider/tool-name.ts'
 export { type AssembleOptions, type SkillSelection } from './skills/skill-assembler.ts'
+export { type SkillSurroundings } from './skills/check-guidance.ts'
 export { checkSkill, type SkillCheck, type SkillProblem } from './skills/check-skill.ts'
 export { type LoadedSkills, loadSkills, parseSkill } from './skills/load-skills.ts'
 export type { GuidanceAgent, Skill, WorkflowGuidance } from './skills/skill.ts'

@@ -167,6 +167,14 @@ const requirementTexts: { readonly [Kind in MachineRequirement['kind']]: TextsOf
     allow: 'Numbers that are allowed anyway. Absent: none.',
     integers_below: 'Whole numbers below this one are allowed anyway. Absent: 0.',
   },
+  numbers_from_dependencies: {
+    allow: 'Numbers that are allowed anyway. Absent: none.',
+    integers_below: 'Whole numbers below this one are allowed anyway. Absent: 0.',
+  },
+  quotes_from_dependencies: {
+    times_min: 'How many quotations the output must have. Absent: one.',
+    chars_min: 'The least number of characters of a quotation. Shorter texts in quotation marks are not checked. Absent: 12.',
+  },
   files_exist: { paths: 'The paths of the files, relative to the workspace.' },
 }
 

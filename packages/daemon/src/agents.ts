@@ -3,7 +3,7 @@ import { type ExternalTools, type LoadDiagnostic, loadSkills, type RuleFault, sk
 import { type Logger, systemFacts } from '@beaver/core'
 import type { Config } from '@beaver/platform'
 import { builtinToolOptions, configuredRuleFaults, loadToolset, ruleFaultText, taskWorkflows, type ToolsetPlaces } from '@beaver/tools'
-import type { Workflow } from '@beaver/workflows'
+import { knownTools, type Workflow } from '@beaver/workflows'
 
 export interface Agents {
   readonly places: ToolsetPlaces
@@ -38,9 +38,11 @@ export async function loadAgents(config: Config, embedded: ExternalTools | null,
   for (const diagnostic of [...diagnostics, ...toolset.diagnostics]) tellDiagnostic(logger, diagnostic)
   tellRuleFaults(logger, config, configuredRuleFaults(config, toolset))
   const limits = { agentsMax: config.team.agents_max, edgesMax: config.team.edges_max }
+  const toolNames = [...toolset.tools, ...(embedded?.tools ?? [])].map(({ name }) => name)
+  const tools = knownTools(toolNames, Object.keys(config.mcp))
   const findWorkflow = (name: string): Workflow | null => {
     const workflow = workflows.find(name)
-    return workflow === null ? null : { ...workflow, plan: (args, options) => workflow.plan(args, { limits, ...options }) }
+    return workflow === null ? null : { ...workflow, plan: (args, options) => workflow.plan(args, { limits, tools, ...options }) }
   }
   return {
     places,
@@ -49,7 +51,7 @@ export async function loadAgents(config: Config, embedded: ExternalTools | null,
     workflowLimits: limits,
     findWorkflow,
     profileNames: [...toolset.profiles.keys()],
-    toolNames: [...toolset.tools, ...(embedded?.tools ?? [])].map(({ name }) => name),
+    toolNames,
   }
 }
 

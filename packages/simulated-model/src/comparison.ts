@@ -58,8 +58,10 @@ export function differencesFrom({ subjects, rows }: Comparison, received: readon
   )
 }
 
-/** The number in a cell. `null` if it is none. */
+/** The number in a cell. `null` if it is none, or if it has more digits than a JavaScript number keeps. */
 export function figureIn(cell: string): number | null {
-  const [, number = ''] = /^(-?\d[\d,]*(?:\.\d+)?)\s*%?$/.exec(cell.trim()) ?? []
-  return number === '' ? null : Number(number.replaceAll(',', ''))
+  const [, number = ''] = /^(-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)\s*%?$/.exec(cell.trim()) ?? []
+  return number === '' || number.replace(/\D/g, '').length > digitsMax ? null : Number(number.replaceAll(',', ''))
 }
+
+const digitsMax = 15

@@ -1,6 +1,7 @@
 // Says what a folder is, only with words from its files.
 import { parseJson } from './conversation.ts'
 import type { FileList, FilePart, FolderSummary } from './known.ts'
+import { plainProse } from './plain-prose.ts'
 
 const sentenceCharsMax = 400
 
@@ -24,7 +25,7 @@ function noteOn(part: FilePart): string {
       .split('\n')
       .find((line) => line.trim() !== '')
       ?.trim()
-      .replace(/^#+\s*/, '') ?? 'empty',
+      .replace(/^#{1,6}\s+/, '') ?? 'empty',
     80,
   )
 }
@@ -38,11 +39,11 @@ function readmeOf({ path, text }: FilePart): { heading: string; paragraph: strin
   for (const line of text.split('\n').map((each) => each.trim())) {
     if (/^(```|~~~)/.test(line)) fenced = !fenced
     const isProse = !fenced && line !== '' && !/^(#|=+$|-+$|<|\[!|!\[|\[\[|\||>|```|~~~|---|[*+-] |\d+\. )/.test(line)
-    if (heading === '' && /^#+\s/.test(line)) heading = plain(line.replace(/^#+\s*/, ''))
+    if (heading === '' && /^#+\s/.test(line)) heading = plainProse(line.replace(/^#+\s*/, ''))
     else if (isProse) paragraph.push(line)
     else if (paragraph.length > 0) break
   }
-  return { heading: clip(heading, 120), paragraph: clip(plain(paragraph.join(' ')), sentenceCharsMax) }
+  return { heading: clip(heading, 120), paragraph: clip(plainProse(paragraph.join(' ')), sentenceCharsMax) }
 }
 
 function manifestOf({ path, text }: FilePart): { name: string; description: string } | null {
@@ -52,12 +53,20 @@ function manifestOf({ path, text }: FilePart): { name: string; description: stri
     if (typeof value !== 'object' || value === null) return null
     return {
       name: clip(typeof value.name === 'string' ? value.name : '', 80),
-      description: typeof value.description === 'string' ? clip(plain(value.description), sentenceCharsMax) : '',
+      description: typeof value.description === 'string' ? clip(oneLine(value.description), sentenceCharsMax) : '',
     }
   }
   if (!/(^|\/)(cargo|pyproject)\.toml$/i.test(path)) return null
-  const field = (name: string): string => clip(plain(new RegExp(`^${name}\\s*=\\s*"([^"]*)"`, 'm').exec(text)?.[1] ?? ''), sentenceCharsMax)
+  const field = (name: string): string => clip(oneLine(tomlText(text, name)), sentenceCharsMax)
   return { name: field('name'), description: field('description') }
+}
+
+/** The value of a field with a text on one line. Empty if there is none. */
+function tomlText(toml: string, field: string): string {
+  const [, literal, basic] = new RegExp(String.raw`^${field}[ \t]*=[ \t]*(?:'([^'\n]*)'|("(?:[^"\\\n]|\\.)*"))`, 'm').exec(toml) ?? []
+  if (literal !== undefined || basic === undefined) return literal ?? ''
+  const read = parseJson(basic)
+  return typeof read === 'string' ? read : basic.slice(1, -1)
 }
 
 function whatItHolds(list: FileList): string {
@@ -66,15 +75,6 @@ function whatItHolds(list: FileList): string {
   return clip(`No readme or manifest says what the folder is. The listing begins with ${names.join(', ')}.`, sentenceCharsMax)
 }
 
-/** The text without the marks of Markdown, as a person reads it. */
-function plain(text: string): string {
-  return text
-    .replace(/!\[[^\]]*\]\([^)]*\)/g, '')
-    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-    .replace(/<[^>]*>/g, '')
-    .replace(/[*_`]{1,3}([^*_`]+)[*_`]{1,3}/g, '$1')
-    .replace(/\s+/g, ' ')
-    .trim()
-}
+const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
 const clip = (text: string, charactersMax: number): string => (text.length > charactersMax ? `${text.slice(0, charactersMax).toWellFormed()}…` : text)

@@ -1,6 +1,6 @@
 // Writes the report on a folder, in Markdown that is readable in a terminal and on GitHub. Every figure is copied from the tools' results.
 import type { FileStats, Known, Recount } from './known.ts'
-import { bar, code, heading, mermaidLabel, prose, table } from './markdown.ts'
+import { bar, code, codeCell, heading, mermaidLabel, prose, table } from './markdown.ts'
 import { simulatedModelName } from './simulated-model-name.ts'
 import { verdict } from './verdict.ts'
 
@@ -61,7 +61,7 @@ function largestFiles({ largest }: FileStats): string {
   if (largest.length === 0) return 'There are no files.'
   return table(
     ['File', 'Lines', 'Bytes'],
-    largest.map(({ path, lines, bytes }) => [code(path), String(lines), String(bytes)]),
+    largest.map(({ path, lines, bytes }) => [codeCell(path), String(lines), String(bytes)]),
   )
 }
 

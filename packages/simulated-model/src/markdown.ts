@@ -2,21 +2,33 @@
 
 export const heading = (level: number, text: string): string => `${'#'.repeat(level)} ${prose(text)}`
 
-/** The text on one line, without anything that makes a table cell, a tag or a fence. */
+/**
+ * The text on one line, without anything that makes a table cell, a tag or a fence. A word that a viewer would read as emphasis or as a link,
+ * such as `2*3*4`, is inline code, because an escape would change its text.
+ */
 export function prose(text: string): string {
   return visible(text)
-    .replace(/[|<>`]/g, (mark) => `\\${mark}`)
+    .replace(/([^\s|<>`]+)|[|<>`]/g, (part, word?: string) => {
+      if (word === undefined) return `\\${part}`
+      const { before = '', middle = '', after = '' } = /^(?<before>[("']*)(?<middle>.*?)(?<after>[.,;:!?)"']*)$/su.exec(word)?.groups ?? {}
+      return marked.test(middle) ? before + code(middle) + after : word
+    })
     .trim()
 }
 
-/** Inline code with a fence longer than any run of backticks in it. Bars are escaped, because they end a table cell even in code. */
+const marked = /\*|~~|(?:^|[^\p{L}\p{N}_])_|_(?:$|[^\p{L}\p{N}_])|\]\(/u
+
+/** Inline code with a fence longer than any run of backticks in it. */
 export function code(text: string): string {
-  const shown = visible(text).replaceAll('|', String.raw`\|`)
+  const shown = visible(text)
   const longest = Math.max(0, ...[...shown.matchAll(/`+/g)].map(([run]) => run.length))
   const fence = '`'.repeat(longest + 1)
   const pad = /^[` ]|[` ]$/.test(shown) || shown === '' ? ' ' : ''
   return `${fence}${pad}${shown}${pad}${fence}`
 }
+
+/** Inline code in a cell of a table. A bar ends a cell even in code, so it is escaped. */
+export const codeCell = (text: string): string => code(text).replaceAll('|', String.raw`\|`)
 
 /** A table with padded columns, so that it is readable unrendered. All columns except the first are figures. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -22,6 +22,7 @@ export const workflowErrorCodes = {
   unknown_output_agent: '`output_agent` is not in `agents`',
   unreachable_output_agent: 'No edge leads to `output_agent`',
   unknown_skill: '`use_skill` names a skill that is not loaded (checked where the skills are, by the runtime)',
+  impossible_evidence: 'A check of an agent needs a tool that the agent cannot have, so no output could pass',
   too_many_agents: 'There are more agents than the limit `agentsMax` allows',
   too_many_edges: 'The graph has more edges than the limit `edgesMax` allows',
   workflow_recursion: 'A workflow calls itself, directly or through others',

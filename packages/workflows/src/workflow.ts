@@ -7,6 +7,7 @@ import type { ExecutionGraph, JsonObject, TeamProgram } from '@beaver/core'
 import type { z } from 'zod'
 import { readArguments } from './arguments/read-arguments.ts'
 import { briefSchema, wholeSchema } from './arguments/tool-schema.ts'
+import { evidenceFault, type KnownTools, quotesFault } from './evidence-fault.ts'
 import type { Refusal } from './workflow-error.ts'
 
 /** The limits of one graph (D-39). */
@@ -26,6 +27,8 @@ export interface PlanOptions {
   readonly limits?: Partial<WorkflowLimits>
   /** How many teams of this workflow the session had before, so that a round robin continues (D-48). Default: 0. */
   readonly turn?: number
+  /** The tools that agents may have. A check that needs another one is refused. Default: only `allowed_tool_names` of an agent is compared. */
+  readonly tools?: KnownTools
 }
 
 /** A workflow that the root agent may choose, or that a task may be. */
@@ -74,7 +77,9 @@ export function workflowOf<Input extends z.ZodType>({ name, description, input, 
     ...(program === undefined ? {} : { program }),
     plan(args, options) {
       const read = readArguments({ input, schema: schema(), ...(shapeFault === undefined ? {} : { shapeFault }) }, args)
-      return read.ok ? build(read.value, { ...defaultWorkflowLimits, ...options?.limits }, options?.turn ?? 0) : read
+      if (!read.ok) return read
+      const planned = build(read.value, { ...defaultWorkflowLimits, ...options?.limits }, options?.turn ?? 0)
+      return planned.ok ? (evidenceFault(read.value, options?.tools) ?? (program === undefined ? quotesFault(planned.graph) : null) ?? planned) : planned
     },
   }
 }

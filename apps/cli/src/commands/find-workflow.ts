@@ -1,13 +1,13 @@
 // Finds the workflow that a person named, and plans it: a workflow tool, AgentTeam, or a definition file of the configuration.
 import { taskWorkflows } from '@beaver/tools'
 import { BeaverError, type JsonObject } from '@beaver/core'
-import { agentTeam, findTaskWorkflow, type PlanResult, type Workflow } from '@beaver/workflows'
+import { agentTeam, findTaskWorkflow, knownTools, type PlanOptions, type PlanResult, type Workflow } from '@beaver/workflows'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { toolsetOf } from '../toolset.ts'
 
 export interface NamedWorkflow {
   readonly name: string
-  readonly plan: (args: unknown) => PlanResult
+  readonly plan: (args: unknown, options?: PlanOptions) => PlanResult
 }
 
 /**
@@ -21,7 +21,7 @@ export async function workflowNamed(name: string, globals: GlobalOptions): Promi
   const toolset = await toolsetOf(contextOf(globals, 'tools').config)
   const { find, names, resolve } = taskWorkflows(toolset)
   const found = find(name)
-  if (found !== null) return { name: found.name, plan: (args) => planOf(found, args, resolve) }
+  if (found !== null) return { name: found.name, plan: (args, options) => planOf(found, args, { resolve, options }) }
   const broken = toolset.diagnostics.find(
     ({ file, severity }) => severity === 'error' && name.startsWith('workflow:') && file.endsWith(`/${name.slice(9)}.json`),
   )
@@ -34,9 +34,31 @@ export async function workflowNamed(name: string, globals: GlobalOptions): Promi
 }
 
 /** Plans the workflow as a task would. */
-function planOf(workflow: Workflow, args: unknown, resolve: ReturnType<typeof taskWorkflows>['resolve']): PlanResult {
+function planOf(
+  workflow: Workflow,
+  args: unknown,
+  { resolve, options }: { resolve: ReturnType<typeof taskWorkflows>['resolve']; options: PlanOptions | undefined },
+): PlanResult {
   const resolved = resolve(workflow.name, args as JsonObject)
-  return resolved.ok ? workflow.plan(resolved.args) : resolved
+  return resolved.ok ? workflow.plan(resolved.args, options) : resolved
+}
+
+/**
+ * Plans a workflow with the tools of the configuration, so that a check for a tool that is not there is refused. Without a configuration that loads,
+ * the tools are not judged. The configuration is read only if the plan has checks or comes from a file.
+ */
+export async function planWithTools(workflow: NamedWorkflow, args: unknown, globals: GlobalOptions): Promise<PlanResult> {
+  const planned = workflow.plan(args)
+  if (!planned.ok || !(workflow.name.startsWith('workflow:') || JSON.stringify(args).includes('"kind"'))) return planned
+  try {
+    const { config } = contextOf(globals, 'tools')
+    const { tools } = await toolsetOf(config)
+    const names = tools.map(({ name }) => name)
+    return workflow.plan(args, { tools: knownTools(names, Object.keys(config.mcp)) })
+  } catch (error) {
+    if (!(error instanceof BeaverError)) throw error
+    return planned
+  }
 }
 
 /** Compares four letters. For definitions, it compares the four letters after the prefix. */

@@ -9,7 +9,7 @@ import { oneLine } from '../text/plain-text.ts'
 import { table } from '../text/table.ts'
 import { toolKindText } from '../text/tool-kind.ts'
 import { toolsetOf } from '../toolset.ts'
-import { workflowNamed } from './find-workflow.ts'
+import { planWithTools, workflowNamed } from './find-workflow.ts'
 import { readArguments } from './read-arguments.ts'
 
 interface PlanOptions {
@@ -42,7 +42,7 @@ export async function plan(workflow: string, options: PlanOptions, globals: Glob
 async function planOf(name: string, file: string, globals: GlobalOptions): Promise<{ ok: true; graph: ExecutionGraph } | { ok: false; error: PlanError }> {
   try {
     const workflow = await workflowNamed(name, globals)
-    return workflow.plan(await readArguments(file, workflow.name))
+    return await planWithTools(workflow, await readArguments(file, workflow.name), globals)
   } catch (error) {
     if (!(error instanceof BeaverError)) throw error
     return { ok: false, error: { code: error.code, message: error.message, path: '' } }

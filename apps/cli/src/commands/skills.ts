@@ -4,16 +4,21 @@ import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import {
   checkSkill,
+  defaultInventory,
   type LoadDiagnostic,
   listSupportFiles,
   loadSkills,
+  resolveInventory,
   type Skill,
   type SkillCheck,
   type SkillPlace,
+  type SkillSurroundings,
   skillPlaces,
   type SupportFiles,
 } from '@beaver/agent'
 import { BeaverError } from '@beaver/core'
+import type { Config } from '@beaver/platform'
+import { knownTools } from '@beaver/workflows'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
 import type { Screen } from '../screen.ts'
@@ -22,6 +27,7 @@ import { oneLine } from '../text/plain-text.ts'
 import { paintReport } from '../text/report.ts'
 import { table } from '../text/table.ts'
 import { wrapText } from '../text/wrap.ts'
+import { toolsetOf } from '../toolset.ts'
 import { checkLines } from '../view/render-skill-check.ts'
 
 interface SkillsOptions {
@@ -38,7 +44,7 @@ export async function skills(what: 'list' | 'show' | 'check', of: string | undef
   if (what === 'show' && of === undefined) throw new UsageError('Name the skill: beaver skills show <name>. "beaver skills list" shows the names.')
   if (what === 'check' && of === undefined) throw new UsageError('Name the folder: beaver skills check <folder of a skill, or of skills>.')
   const { config, screen } = contextOf(globals)
-  if (what === 'check') return check(of ?? '', options, screen)
+  if (what === 'check') return check(of ?? '', options, { screen, around: await surroundings(config) })
   const places = skillPlaces({ configured: config.skills, workspace: config.workspace })
   const loaded = await loadSkills(places.map(({ folder }) => folder))
   const listed = loaded.skills.map((skill): ListedSkill => ({ skill, source: sourceOf(skill, places) }))
@@ -105,8 +111,28 @@ export function skillLines({ skill, source }: ListedSkill, { files, more }: Supp
 
 const titleColumns = 11
 
-async function check(given: string, options: SkillsOptions, screen: Screen): Promise<number> {
-  const checks = await checksOf(given)
+/** What a daemon here offers. `undefined` if the configuration cannot be loaded: then only what the skill says of itself is judged. */
+async function surroundings(config: Config): Promise<SkillSurroundings | undefined> {
+  try {
+    const toolset = await toolsetOf(config)
+    const profile = toolset.profileDefault === null ? null : (toolset.profiles.get(toolset.profileDefault) ?? null)
+    const { teamWorkflows } = profile?.toolIds == null ? defaultInventory(toolset) : resolveInventory(profile.toolIds, toolset)
+    return {
+      tools: knownTools(
+        toolset.tools.map(({ name }) => name),
+        Object.keys(config.mcp),
+      ),
+      teamWorkflows: teamWorkflows.map(({ name }) => name),
+      profile: toolset.profileDefault,
+    }
+  } catch (error) {
+    if (!(error instanceof BeaverError)) throw error
+    return undefined
+  }
+}
+
+async function check(given: string, options: SkillsOptions, { screen, around }: { screen: Screen; around: SkillSurroundings | undefined }): Promise<number> {
+  const checks = await checksOf(given, around)
   if (options.json === true) for (const each of checks) screen.json(each)
   else screen.print(...checkLines(checks, screen), ...summary(checks))
   return checks.every(({ valid }) => valid) ? 0 : 1
@@ -117,18 +143,18 @@ async function check(given: string, options: SkillsOptions, screen: Screen): Pro
  *
  * @throws {UsageError} if it is no folder
  */
-async function checksOf(given: string): Promise<SkillCheck[]> {
+async function checksOf(given: string, around: SkillSurroundings | undefined): Promise<SkillCheck[]> {
   const path = resolve(given)
   const folder = basename(path) === 'SKILL.md' ? dirname(path) : path
   const found = await stat(folder).catch(() => null)
   if (found === null) throw new UsageError(`There is no folder ${given}.`)
   if (!found.isDirectory()) throw new UsageError(`${given} is not a folder. Give the folder of a skill, or a folder of such folders.`)
-  const itself = await checkSkill(folder)
+  const itself = await checkSkill(folder, around)
   if (itself.loads || itself.problems.some(({ rule }) => rule !== 'missing')) return [itself]
   const below: SkillCheck[] = []
   for (const entry of (await readdir(folder, { withFileTypes: true })).toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     if (!entry.isDirectory() && !entry.isSymbolicLink()) continue
-    const each = await checkSkill(join(folder, entry.name))
+    const each = await checkSkill(join(folder, entry.name), around)
     if (!each.problems.some(({ rule }) => rule === 'missing')) below.push(each)
   }
   return below.length === 0 ? [itself] : below

@@ -17,7 +17,10 @@ export function checkLines(checks: readonly SkillCheck[], look: Look): string[] 
 }
 
 function verdictLines(check: SkillCheck, { columns, style, symbols }: Look): string[] {
-  const verdict = check.valid ? 'valid by the standard' : `${counted(check.problems.length, 'problem')} by the standard`
+  const ours = check.problems.filter(({ rule }) => rule === 'guidance').length
+  const broken = check.problems.length - ours
+  const standard = broken === 0 ? 'valid by the standard' : `${counted(broken, 'problem')} by the standard`
+  const verdict = ours === 0 ? standard : `${standard}, ${counted(ours, 'problem')} in its guidance`
   const name = oneLine(folderOf(check), 200)
   const mark = check.valid ? style.green(symbols.done) : style.red(symbols.failed)
   const lines = wrapText(`${name}: ${verdict}; ${loading(check)}.`, columns - 2)

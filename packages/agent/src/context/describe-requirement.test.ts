@@ -35,6 +35,14 @@ test.each<[EvidenceRequirement, string]>([
     { kind: 'numbers_from_tools', tools: ['t'], integers_below: 10, allow: [100, 0.5] },
     'Every number in the final answer must be in a result of t that you got: nothing rounded, nothing added up; free are whole numbers below 10 and 100, 0.5.',
   ],
+  [
+    { kind: 'numbers_from_dependencies', integers_below: 10 },
+    'Every number in the final answer must be in what you were given: nothing rounded, nothing added up; free are whole numbers below 10.',
+  ],
+  [
+    { kind: 'quotes_from_dependencies' },
+    'The final answer must quote at least 1 passage of the outputs that you were given, in quotation marks. Every quotation must occur there word for word.',
+  ],
   [{ kind: 'files_exist', paths: ['a.md'] }, 'When you answer, this file must exist in the workspace: "a.md".'],
   [{ kind: 'files_exist', paths: ['a', 'b'] }, 'When you answer, these files must exist in the workspace: "a", "b".'],
 ])('the requirement %j reads %j', (requirement, words) => expect(describeRequirement(requirement)).toBe(words))

@@ -19,10 +19,13 @@ export function describeRequirement(requirement: EvidenceRequirement): string {
       return `The final answer must be JSON and nothing else (one fenced block is fine) that fits this JSON Schema: ${JSON.stringify(requirement.schema)}`
     case 'output_cites':
       return cites(requirement)
-    case 'numbers_from_tools': {
-      const { tools, allow = [], integers_below = 0 } = requirement
-      const free = [...(integers_below > 0 ? [`whole numbers below ${integers_below}`] : []), ...(allow.length > 0 ? [allow.join(', ')] : [])]
-      return `Every number in the final answer must be in a result of ${tools.join(' or ')} that you got: nothing rounded, nothing added up${free.length === 0 ? '' : `; free are ${free.join(' and ')}`}.`
+    case 'numbers_from_tools':
+      return `Every number in the final answer must be in a result of ${requirement.tools.join(' or ')} that you got: nothing rounded, nothing added up${freeNumbers(requirement)}.`
+    case 'numbers_from_dependencies':
+      return `Every number in the final answer must be in what you were given: nothing rounded, nothing added up${freeNumbers(requirement)}.`
+    case 'quotes_from_dependencies': {
+      const { times_min = 1 } = requirement
+      return `The final answer must quote at least ${times_min} ${times_min === 1 ? 'passage' : 'passages'} of the outputs that you were given, in quotation marks. Every quotation must occur there word for word.`
     }
     case 'files_exist':
       return `When you answer, ${requirement.paths.length === 1 ? 'this file' : 'these files'} must exist in the workspace: ${requirement.paths.map((path) => JSON.stringify(path)).join(', ')}.`
@@ -39,6 +42,11 @@ function cites({ sources, from_tool, times_min, only }: MachineRequirement & { k
   }
   const which = times_min === undefined || times_min === sources.length ? all(sources) : `at least ${times_min} of ${all(sources)}`
   return `The final answer must name ${which}${from_tool === undefined ? '' : `, and you must have it from ${from_tool}`}.${limit}`
+}
+
+function freeNumbers({ allow = [], integers_below = 0 }: { allow?: number[] | undefined; integers_below?: number | undefined }): string {
+  const free = [...(integers_below > 0 ? [`whole numbers below ${integers_below}`] : []), ...(allow.length > 0 ? [allow.join(', ')] : [])]
+  return free.length === 0 ? '' : `; free are ${free.join(' and ')}`
 }
 
 const all = (texts: readonly string[]): string => texts.map((text) => JSON.stringify(text)).join(' and ')

@@ -2,6 +2,7 @@
 // K1. If a skill is named, the run has only this one.
 // K2. A run that is resumed has the skills that its journal records. Nothing is chosen twice.
 // K3. A skill that guides a team is for a root. A worker gets such a skill only if it is named.
+import { findIn, type Toolbox } from './assembly.ts'
 import type { DataOf, RunState } from '@beaver/core'
 import { assembleSkill } from '../skills/assemble-skill.ts'
 import { findGuidance } from '../skills/find-guidance.ts'
@@ -58,15 +59,24 @@ async function selected(query: string, part: AgentPart, services: LoopServices, 
   }
 }
 
-/** The skills that route a root's first turn: those with valid guidance, in the order of their activation (RT-03). */
-export function routingSkills<Guiding extends { readonly guidance: WorkflowGuidance | null }>(skills: readonly Guiding[]): Guiding[] {
-  return skills.filter(({ guidance }) => guidance !== null)
+/**
+ * The skills that route a root's first turn: those with valid guidance for a workflow tool that the run has, in the order of their activation (RT-03).
+ * Guidance for another workflow is not shown, because it would order a call of a tool that is not there.
+ */
+export function routingSkills<Guiding extends { readonly guidance: WorkflowGuidance | null }>(
+  skills: readonly Guiding[],
+  { teams, workflows }: Pick<Toolbox, 'teams' | 'workflows'>,
+): Guiding[] {
+  return skills.filter(({ guidance }) => teams && guidance !== null && findIn(workflows, guidance.preferred_tool) !== undefined)
 }
 
 /** What the run's first answer is classified by. `null` for a run without routing (D-02). */
-export function routingOf(run: RunState, teams: boolean, loaded: readonly Skill[]): Routing | null {
-  if (!teams || run.skills.length === 0 || run.executionMode !== null) return null
-  const [primary, ...ignored] = routingSkills(run.skills.map((skill) => ({ name: skill.name, guidance: guidanceOf(skill, loaded) })))
+export function routingOf(run: RunState, toolbox: Pick<Toolbox, 'teams' | 'workflows'>, loaded: readonly Skill[]): Routing | null {
+  if (!toolbox.teams || run.skills.length === 0 || run.executionMode !== null) return null
+  const [primary, ...ignored] = routingSkills(
+    run.skills.map((skill) => ({ name: skill.name, guidance: guidanceOf(skill, loaded) })),
+    toolbox,
+  )
   return primary === undefined ? null : { primary: primary.name, ignored: ignored.map(({ name }) => name) }
 }
 

@@ -139,6 +139,14 @@ describe('a workflow: tool for routing and the lock (D-02, D-05)', () => {
   })
 })
 
+it('a profile without the workflow that a skill prefers has no routing, so the prompt orders no call of a tool that is not there', async () => {
+  const loop = asAnalyst({ skills: [guided], replies: [says('x')], profiles: [profile({ toolIds: ['system:ConcurrentWorkflow'] })] }, { skill: 'guided' })
+  await loop.end
+  expect(offered(loop)).toEqual([['ConcurrentWorkflow']])
+  expect(loop.provider.requests[0]?.messages[0]?.content).not.toContain('Task Agent Team Routing')
+  expect(loop.host.types).not.toContain('execution_mode_selected')
+})
+
 describe('the result of a workflow: tool', () => {
   it('is its output, bare (CT-15)', async () => {
     const graphs: unknown[] = []

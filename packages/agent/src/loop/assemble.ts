@@ -54,7 +54,7 @@ function beginning({ spec, start, assembly }: LoopWork, part: AgentPart, { skill
     own: part.kind === 'worker' ? part.systemPrompt : (assembly.profile?.systemPrompt ?? ''),
     memory: spec.memory,
     // A run without a workflow tool has nothing to route to (D-02).
-    routing: assembly.teams ? routingSkills(skills) : [],
+    routing: routingSkills(skills, assembly),
   })
   const activations = skills.map(({ name, sha256, body }) => ({ name, sha256, content: body }))
   const content = part.kind === 'root' ? part.text : workerMessage(part)

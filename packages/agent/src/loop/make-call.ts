@@ -3,7 +3,7 @@
 // R2. The result carries the labels of what the call read: of the tool, and of what the host gave it.
 // R3. A pure tool gets nothing of the host that it could change or read.
 import { type DomainEvent, joinTaints, noSuspects, type SessionSearchRequest, type Taint, type ToolCall } from '@beaver/core'
-import { readArgumentsText, skillsOf, type Workflow } from '@beaver/workflows'
+import { knownTools, readArgumentsText, skillsOf, type Workflow } from '@beaver/workflows'
 import { executeTool, failedResult, type ToolResult } from '../tools/execute-tool.ts'
 import { defaultEgressRules } from '../taint/egress-rules.ts'
 import { taintOfResult } from '../taint/taint-of-result.ts'
@@ -85,7 +85,7 @@ function ofHost({ spec, services, host, run }: LoopWork, call: ToolCall, heard: 
 
 async function runWorkflow({ services, host, run }: LoopWork, workflow: Workflow, call: ToolCall, heard: Taint[]): Promise<ToolResult> {
   const args = readArgumentsText(call.arguments)
-  const plan = args.ok ? workflow.plan(args.value, { limits: services.workflowLimits ?? {} }) : args
+  const plan = args.ok ? workflow.plan(args.value, { limits: services.workflowLimits ?? {}, tools: knownTools(services.tools.map((tool) => tool.name)) }) : args
   if (!plan.ok) {
     const { code, message, path } = plan.error
     return { success: false, tool_name: call.name, error: code, content: JSON.stringify({ error: code, message, path }) }

@@ -51,6 +51,114 @@ describe('a text that is a tool call', () => {
   ])('%s', (_, text, words) => expect(kind(text)).toContain(words))
 })
 
+const args = '{"path": "README.md"}'
+const deepSeek = (inside: string): string => `<｜tool▁calls▁begin｜>${inside}<｜tool▁calls▁end｜>`
+const kimi = `<|tool_calls_section_begin|><|tool_call_begin|>functions.read_file:0<|tool_call_argument_begin|>${args}<|tool_call_end|><|tool_calls_section_end|>`
+const functionElement = '<function=read_file>\n<parameter=path>\nREADME.md\n</parameter>\n</function>'
+const invoke = '<invoke name="read_file">\n<parameter name="path">README.md</parameter>\n</invoke>'
+const dsml =
+  '<｜DSML｜function_calls>\n<｜DSML｜invoke name="read_file">\n<｜DSML｜parameter name="path" string="true">x</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>'
+
+/** The calls of real models, as their chat templates write them. */
+const realCalls: readonly (readonly [model: string, text: string])[] = [
+  ['Mistral: a list', `[TOOL_CALLS] [${json}]`],
+  ['Mistral: a list without a space', `[TOOL_CALLS][${json}]`],
+  ['Mistral: a name with JSON', `[TOOL_CALLS]read_file${args}`],
+  ['Mistral: a name with [ARGS]', `[TOOL_CALLS]read_file[ARGS]${args}`],
+  ['Mistral: a name with [CALL_ID]', `[TOOL_CALLS]read_file[CALL_ID]abcDEF123[ARGS]${args}`],
+  ['Mistral: two calls', `[TOOL_CALLS]read_file${args}[TOOL_CALLS]list_files{}`],
+  ['Mistral: without its mark', `read_file[ARGS]${args}`],
+  ['Llama: JSON', `<|python_tag|>{"type": "function", "name": "read_file", "parameters": ${args}}<|eom_id|>`],
+  ['Llama: a call', '<|python_tag|>read_file.call(path="README.md")'],
+  ['Llama: a program', '<|python_tag|>import os\nprint(os.listdir("."))'],
+  ['Llama: a function element', `<function=read_file>${args}</function>`],
+  ['Llama: JSON and a semicolon', `${json}; ${json}`],
+  ['Llama 4: a list of function calls', '[read_file(path="README.md"), list_files()]'],
+  ['a function call', 'read_file(path="README.md")'],
+  ['DeepSeek R1', deepSeek(`<｜tool▁call▁begin｜>function<｜tool▁sep｜>read_file\n\`\`\`json\n${args}\n\`\`\`<｜tool▁call▁end｜>`)],
+  ['DeepSeek V3.1', deepSeek(`<｜tool▁call▁begin｜>read_file<｜tool▁sep｜>${args}<｜tool▁call▁end｜>`)],
+  ['DeepSeek with plain marks', `<|tool_calls_begin|><|tool_call_begin|>read_file<|tool_sep|>${args}<|tool_call_end|><|tool_calls_end|>`],
+  ['DeepSeek, cut off', '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>read_'],
+  ['DeepSeek V3.2', dsml],
+  ['Kimi', kimi],
+  ['Kimi without its section', `<|tool_call_begin|>functions.read_file:0<|tool_call_argument_begin|>${args}<|tool_call_end|>`],
+  ['Kimi K3', '<|open|>toolscall tool="read_file" index="1"<|sep|><|open|>argument key="path" type="string"<|sep|>x<|close|>argument<|sep|>'],
+  ['Qwen Coder', functionElement],
+  ['Qwen Coder, cut off', '<function=read_file>\n<parameter=path>\nREAD'],
+  ['MiniCPM', '<function name="read_file"><param name="path">x</param></function>'],
+  ['Claude', invoke],
+  ['Claude, in its element', `<function_calls>\n${invoke}\n</function_calls>`],
+  ['Claude, with a prefix', invoke.replaceAll(/<(\/?)/g, '<$1antml:')],
+  ['MiniMax', `<minimax:tool_call>\n${invoke}\n</minimax:tool_call>`],
+  ['Seed', `<seed:tool_call>\n${functionElement}\n</seed:tool_call>`],
+  ['Seed on one line', '<seed:tool_call><function=read_file><parameter=path>x</parameter></function></seed:tool_call>'],
+  [
+    'Step',
+    '<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="read_file"></steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>',
+  ],
+  ['GLM without arguments', '<tool_call>list_files</tool_call>'],
+  ['LongCat', `<longcat_tool_call>${json}</longcat_tool_call>`],
+  ['Granite', `<|tool_call|>[${json}]`],
+  ['Gemma 4', '<|tool_call>call:read_file{path:<|"|>README.md<|"|>}<tool_call|>'],
+  ['Gemma 4 without its marks', 'call:read_file{path:README.md}'],
+  ['FunctionGemma', '<start_function_call>call:read_file{path:<escape>x<escape>}<end_function_call>'],
+  ['LFM', '<|tool_call_start|>[read_file(path="x")]<|tool_call_end|>'],
+  ['Phi', `functools[${json}]`],
+  ['Command', `<|START_ACTION|>[{"tool_call_id": "0", "tool_name": "read_file", "parameters": ${args}}]<|END_ACTION|>`],
+  ['InternLM', `<|action_start|><|plugin|>${json}<|action_end|>`],
+  ['Apertus', `<|tools_prefix|>[{"read_file": ${args}}]<|tools_suffix|>`],
+  ['gpt-oss', `<|channel|>commentary to=functions.read_file <|constrain|>json<|message|>${args}<|call|>`],
+  [
+    'gpt-oss after its thoughts',
+    `<|channel|>analysis<|message|>I need it.<|end|><|start|>assistant<|channel|>commentary to=functions.read_file<|message|>${args}`,
+  ],
+  ['the request protocol on one line', '<|[REQUEST_TOOL]|>tool: read_file, path: README.md<|[END_REQUEST_TOOL]|>'],
+  ['the request protocol on one line with spaces', '<|[REQUEST_TOOL]|> read_file {"path": "README.md"} <|[END_REQUEST_TOOL]|>'],
+  ['the request protocol on one line, in words', '<|[REQUEST_TOOL]|> call tool=read_file path=README.md <|[END]|>'],
+  ['ReAct', `Thought: I need the file.\nAction: read_file\nAction Input: ${args}`],
+  ['an element with the name of the tool', '<read_file>\n<path>README.md</path>\n</read_file>'],
+]
+
+describe('a call of a real model', () => {
+  test.each(realCalls)('%s', (_, text) => expect(kind(text)).not.toBeNull())
+  test.each(realCalls.filter(([, text]) => /^[<[]/.test(text) && !text.startsWith('[read')))('%s, after words', (_, text) => {
+    expect(kind(`I will read the file.\n\n${text}`)).not.toBeNull()
+    expect(kind(`I will read the file. ${text}\n`)).not.toBeNull()
+  })
+  test.each(realCalls)('%s, shown in a longer answer, is an example', (_, text) => {
+    expect(kind(`Some models write this:\n\n~~~~\n${text}\n~~~~\n\nThe runtime reads it.`)).toBeNull()
+    expect(kind(`Some models write this:\n\n~~~~\n${text}\n~~~~`)).toBeNull()
+    if (!text.includes('`') && !text.includes('\n')) expect(kind(`Some models write \`${text}\`.`)).toBeNull()
+  })
+  test.each(realCalls.filter(([model]) => !/program|cut off/.test(model)))('%s, with text on both sides, is an example', (_, text) => {
+    expect(kind(`Some models write\n${text}\nand the runtime reads it.`)).toBeNull()
+  })
+})
+
+test.each([
+  '[TOOL_CALLS] is the mark of Mistral.',
+  'Mistral writes [TOOL_CALLS] before a call, and Llama <|python_tag|>.',
+  '<|python_tag|> is what Llama writes before a program.',
+  '<tool_call> and </tool_call> enclose a call of Hermes models.',
+  'DeepSeek uses <｜tool▁calls▁begin｜> and <｜tool▁calls▁end｜>.',
+  '<｜tool▁calls▁begin｜> begins the calls of DeepSeek, <｜tool▁calls▁end｜> ends them.',
+  'Kimi uses <|tool_calls_section_begin|> and <|tool_calls_section_end|>.',
+  'Qwen Coder writes <function=name> and </function>.',
+  '<function=name> begins a call of Qwen Coder.',
+  'Claude writes <invoke name="tool"> with <parameter name="x"> in it.',
+  '<|[REQUEST_TOOL]|> and <|[END_REQUEST_TOOL]|> are the marks of the old protocol.',
+  'The old protocol begins with <|[REQUEST_TOOL]|>, then the name, then <|[END_REQUEST_TOOL]|>.',
+  'gpt-oss writes <|channel|>commentary to=functions.name for a call.',
+  'The mark [ARGS] stands between the name and the arguments.',
+  'Call read_file(path="x") to see it.',
+  'The function is read_file(path="x"), as the page says.',
+  'Action: read_file is the best choice here.',
+  '[read_file](docs/tools.md) reads a file (the whole).',
+  '[see the notes](notes.md)',
+  'f(x=1)',
+  '<report>\n<total>3</total>\n</report>',
+])('is talk about calls: %s', (text) => expect(kind(text)).toBeNull())
+
 describe('a text that is none', () => {
   test.each<[string, string]>([
     ['nothing', ''],
@@ -108,6 +216,28 @@ it('never throws, and a sentence before a fenced block makes any call an example
 
 it('reads a long text in little time', () => {
   const begun = performance.now()
-  for (const unit of ['<tool_call>\n', '`', ' ', '{"name":', '<|[', '```\n', '<think>', '\n ']) kind(unit.repeat(100_000 / unit.length))
+  for (const unit of [
+    '<tool_call>\n',
+    '<tool_call>{',
+    '`',
+    ' ',
+    '{"name":',
+    '<|[',
+    '```\n',
+    '<think>',
+    '\n ',
+    '[TOOL_CALLS]a',
+    '[',
+    'a[ARGS]',
+    '<|[REQUEST_TOOL]|>a ',
+    '<｜tool',
+    '<function=a',
+    'call:',
+    ' to=functions.a',
+    'a.',
+    '<a><b>',
+    'read_file(a=',
+  ])
+    kind(unit.repeat(100_000 / unit.length))
   expect(performance.now() - begun).toBeLessThan(5_000)
 })

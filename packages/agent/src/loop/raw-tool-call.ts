@@ -3,6 +3,7 @@
 // R2. If a text is one fenced block and nothing else, the content of the block is judged.
 // R3. Pure. The length of the text bounds the time.
 import { withoutFence } from '@beaver/core'
+import { closingMark, type Protocol, protocols } from './tool-call-protocols.ts'
 
 /**
  * Returns what kind of call the text is, for a message, or `null` if it is none.
@@ -10,40 +11,92 @@ import { withoutFence } from '@beaver/core'
  * @param isTool whether a tool of this name is known
  */
 export function rawToolCall(text: string, isTool: (name: string) => boolean): string | null {
-  const said = withoutFence(text.replace(/^\s*<(think|thinking)>[\s\S]*?<\/\1>/, ''))
-  return openedCall(said) ?? (isJsonCall(said, isTool) ? 'the JSON of a tool call' : null)
+  const said = withoutFence(text.replace(thoughts, ''))
+  const known = (name: string): boolean => isTool(name.replace(/^functions\./, '').replace(/:\d+$/, ''))
+  if (isJsonCall(said, known)) return 'the JSON of a tool call'
+  return isProgramCall(said, known) ? 'a function call' : openedCall(said, known)
 }
 
-const opening = /^[ \t]*(?:<(?<tag>tool_call|tool_calls|function_call|function_calls)>|<\|\[REQUEST_TOOL\]\|>)/gm
-
-/** The kind of call with which the text begins or ends. A call with text on both sides is an example. */
-function openedCall(text: string): string | null {
-  const bare = withoutCode(text)
-  const openings = [...bare.matchAll(opening)].map((match) => ({
-    tag: match.groups?.['tag'],
-    at: match.index,
-    rest: bare.slice(match.index + match[0].length),
-  }))
-  const [first, last] = [openings[0], openings.at(-1)]
-  const call = first?.at === 0 && holdsCall(first) ? first : last !== undefined && holdsCall(last) && endsText(last) ? last : null
-  return call === null ? null : call.tag === undefined ? 'the <|[REQUEST_TOOL]|> protocol' : `a <${call.tag}> element`
-}
+const thoughts = /^\s*(?:<(think|thinking|reasoning|seed:think)>[\s\S]*?<\/\1>|\[THINK\][\s\S]*?\[\/THINK\])/
 
 interface Opening {
-  readonly tag: string | undefined
-  /** The text after the opening mark. */
-  readonly rest: string
+  readonly protocol: Protocol
+  readonly mark: string
+  readonly name: string | undefined
+  readonly at: number
 }
 
-/** A call continues with JSON, with another element, or with a name alone on the line. Prose about the mark does not. */
-function holdsCall({ tag, rest }: Opening): boolean {
-  return (tag === undefined ? /^[ \t]*(?:[{[<\n]|$)/ : /^\s*(?:[{[<]|[\w.:-]+[ \t]*(?:\n|[({<]))/).test(rest)
+/** At most this many opening marks are judged from the end of the text. */
+const openingsMax = 50
+
+/** The kind of call with which the text begins or ends. A call with text on both sides is an example. */
+function openedCall(text: string, known: (name: string) => boolean): string | null {
+  const bare = withoutCode(text)
+  const openings = protocols
+    .flatMap((protocol) =>
+      [...bare.matchAll(protocol.opening)].map(({ 0: mark, index: at, groups }): Opening => {
+        const name = groups?.['name'] ?? groups?.['attribute']
+        return { protocol, mark, name, at }
+      }),
+    )
+    .toSorted((a, b) => a.at - b.at)
+  const first = openings.find(({ protocol, name }) => protocol.knownOnly !== true || (name !== undefined && known(name)))
+  if (first !== undefined && bare.slice(0, first.at).trim() === '' && holdsCall(first, bare, known)) return shown(first)
+  const last = openings.slice(-openingsMax).findLast((opening) => holdsCall(opening, bare, known))
+  return last !== undefined && endsText(last, bare) ? shown(last) : null
 }
 
-function endsText({ tag, rest }: Opening): boolean {
-  const closing = tag === undefined ? /<\|\[[^\]\n]{1,40}\]\|>/g : /<\/(?:tool_calls?|function_calls?)>/g
-  const last = [...rest.matchAll(closing)].at(-1)
-  return last === undefined || rest.slice(last.index + last[0].length).trim() === ''
+const shown = ({ protocol, mark }: Opening): string => protocol.shown.replace('$&', () => mark.trim())
+
+/** Whether the text after the mark continues as a call, and the mark does not stand within a sentence that is about it. */
+function holdsCall({ protocol, mark, name, at }: Opening, text: string, known: (name: string) => boolean): boolean {
+  const rest = text.slice(at + mark.length)
+  const found = protocol.continues.exec(rest)
+  if (found === null) return false
+  const named = name ?? found.groups?.['name'] ?? namedInJson(rest)
+  const isKnown = named !== undefined && known(named)
+  if (protocol.knownOnly === true) return isKnown
+  return isKnown || /(?:^|\n|[.!?…。！？>\]])[ \t]*$/.test(text.slice(Math.max(0, at - beforeChars), at))
+}
+
+/** The text before a mark in which the end of a sentence is looked for. */
+const beforeChars = 200
+
+/** The name in the first lines of the JSON of a call. */
+const namedInJson = (rest: string): string | undefined => /"(?:name|tool|tool_name)"\s*:\s*"([^"\n]{1,200})"/.exec(rest.slice(0, 500))?.[1]
+
+function endsText({ protocol, mark, at, name }: Opening, text: string): boolean {
+  const rest = text.slice(at + mark.length)
+  const last = [...rest.matchAll(closingMark)].at(-1)
+  const ownEnd = `</${name}>`
+  const end = Math.max(last === undefined ? 0 : last.index + last[0].length, protocol.closed ? rest.lastIndexOf(ownEnd) + ownEnd.length : 0)
+  if (last !== undefined || rest.includes(ownEnd)) return rest.slice(end).trim() === ''
+  return protocol.closed || afterArguments(rest).trim() === ''
+}
+
+/** The text after the arguments with which it begins: everything up to the bracket that closes the first one. Empty if none closes it. */
+function afterArguments(text: string): string {
+  let depth = 0
+  let quote = ''
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at] ?? ''
+    if (quote !== '') {
+      if (character === '\\') at++
+      else if (character === quote) quote = ''
+    } else if (depth > 0 && (character === '"' || character === "'")) quote = character
+    else if ('{[('.includes(character)) depth++
+    else if ('}])'.includes(character) && --depth <= 0 && !/^\s*[;,]?\s*(?:[\w.-]+\s*)?[{[(]/.test(text.slice(at + 1, at + 300))) return text.slice(at + 1)
+  }
+  return ''
+}
+
+/** Accepts `[read_file(path="x"), list_files()]` and `read_file(path="x")`, if the tools are known and there is nothing else. */
+function isProgramCall(text: string, known: (name: string) => boolean): boolean {
+  const said = text.trim()
+  const list = said.startsWith('[') && said.endsWith(')]')
+  if (!list && !(said.endsWith(')') && /^[\w.-]+\(\s*\w+\s*=/.test(said))) return false
+  const [, name = ''] = /^\[?\s*([A-Za-z_][\w.-]{0,199})\(/.exec(said) ?? []
+  return name !== '' && known(name)
 }
 
 const nameFields = ['name', 'tool', 'tool_name', 'function', 'function_name', 'action', 'recipient_name']
@@ -62,7 +115,7 @@ function parsedLines(text: string): unknown[] {
     return [JSON.parse(text)]
   } catch {
     try {
-      return text.split(/;?\s*\n\s*/).map((line): unknown => JSON.parse(line))
+      return text.split(/;?\s*\n\s*|;\s*(?=\{)/).map((line): unknown => JSON.parse(line))
     } catch {
       return []
     }
@@ -79,7 +132,7 @@ function holdsCalls(value: unknown): boolean {
 /** Accepts a known tool's name and arguments, without any field that would make it a record about something. */
 function isCall(value: unknown, isTool: (name: string) => boolean): boolean {
   const parts = callParts(value)
-  return parts !== null && parts.hasArguments && parts.bare && isTool(parts.name.replace(/^functions\./, ''))
+  return parts !== null && parts.hasArguments && parts.bare && isTool(parts.name)
 }
 
 function callParts(value: unknown): { name: string; hasArguments: boolean; bare: boolean } | null {
@@ -99,8 +152,12 @@ function withoutCode(text: string): string {
   for (const line of text.split('\n')) {
     const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1] ?? ''
     if (fence === '' && mark !== '') fence = mark
-    else if (fence !== '' && mark.startsWith(fence) && line.trim() === mark) fence = ''
-    else if (fence === '') {
+    else if (fence !== '' && mark.startsWith(fence) && /^[ `~]+(?:<[|｜]|$)/.test(line.trimEnd())) {
+      fence = ''
+      // DeepSeek closes the fence and the call in one line.
+      lines.push(line.replace(/^[ `~]+/, '`code`'))
+      continue
+    } else if (fence === '') {
       lines.push(line.replace(/(`+)[^`]*\1/g, '`code`'))
       continue
     }

@@ -70,7 +70,7 @@ async function answered(work: LoopWork, run: RunState, { answer, provider, durat
     taskId: spec.taskId,
     provider,
     durationMs,
-    routing: routingOf(run, assembly.teams, services.skills),
+    routing: routingOf(run, assembly, services.skills),
     authorise: (call: ToolCall): Authorisation => shown.get(keyOf(call)) ?? authorise(call, authority),
     isTool: work.isTool,
     completesLater: work.files.length > 0,

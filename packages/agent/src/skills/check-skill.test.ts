@@ -1,6 +1,7 @@
 import { mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { knownTools } from '@beaver/workflows'
 import { describe, expect, it, test } from 'vitest'
 import { temporaryFolders } from '../../test/skill-kit.ts'
 import { checkSkill, verdictOn } from './check-skill.ts'
@@ -66,17 +67,70 @@ describe('the strict verdict', () => {
     ['no instructions', `description: ${description}`, ' \n', 'body'],
     ['501 lines', `description: ${description}`, 'x\n'.repeat(501), 'body'],
     ['20,001 characters', `description: ${description}`, 'x'.repeat(20_001), 'body'],
-    ['a broken guidance block', `description: ${description}`, '```beaver-team-workflow\n{oops\n```\n', 'guidance'],
-    [
-      'guidance for a tool that is not there',
-      `description: ${description}`,
-      '```beaver-team-workflow\n{"version":1,"preferred_tool":"NoSuch","agents":[{"name":"a","instruction":"i"}]}\n```\n',
-      'guidance',
-    ],
   ])('on %s is advice: the skill is valid', (_, lines, body, rule) => {
     const { problems, advice } = verdict(`name: my-skill\n${lines}`, { body })
     expect(problems).toEqual([])
     expect(rulesOf(advice)).toEqual([rule])
+  })
+})
+
+describe('guidance', () => {
+  const block = (of: object): string => `\`\`\`beaver-team-workflow\n${JSON.stringify({ version: 1, preferred_tool: 'SequentialWorkflow', ...of })}\n\`\`\`\n`
+  const agents = (of: object = {}): object => ({ agents: [{ name: 'a', instruction: 'i', ...of }] })
+  const around = { tools: knownTools(['read_file'], ['files']), teamWorkflows: ['SequentialWorkflow', 'ConcurrentWorkflow'], profile: 'default' }
+  const of = (body: string) => verdictOn(new TextEncoder().encode(`---\nname: my-skill\ndescription: ${description}\n---\n${body}`), 'my-skill', around)
+  const succeeded = (tool: string): object => ({ required_evidence: [{ kind: 'tool_succeeded', tool }] })
+
+  test.each<[string, string, string]>([
+    ['a broken block', '```beaver-team-workflow\n{oops\n```\n', 'not JSON'],
+    ['a workflow that is not there', block({ preferred_tool: 'NoSuch', ...agents() }), 'no workflow tool \\"NoSuch\\"'],
+    ['a misspelt tool in a check', block(agents(succeeded('raed_file'))), 'Did you mean \\"read_file\\"?'],
+    ['a check for a tool out of scope', block(agents({ allowed_tool_names: [], ...succeeded('read_file') })), 'does not list'],
+    [
+      'a misspelt tool in a check, beside a field that the model adds',
+      block({ preferred_tool: 'AgentRearrange', ...agents(succeeded('raed_file')) }),
+      'Did you mean \\"read_file\\"?',
+    ],
+    ['a check that cannot fail', block(agents({ required_evidence: [{ kind: 'output_length' }] })), 'every output passes'],
+    [
+      'two agents of one name',
+      block({
+        agents: [
+          { name: 'a', instruction: 'i' },
+          { name: 'a', instruction: 'j' },
+        ],
+      }),
+      'already taken',
+    ],
+    ['a flow that names nobody', block({ preferred_tool: 'AgentRearrange', ...agents(), flow: 'a -> b' }), 'flow'],
+  ])('with %s is a problem', (_, body, words) => {
+    const { problems } = of(body)
+    expect(rulesOf(problems)).toEqual(['guidance'])
+    expect(JSON.stringify(problems)).toContain(words)
+  })
+
+  test.each<[string, string, string]>([
+    [
+      'prefers a workflow that the profile does not offer',
+      block({
+        preferred_tool: 'MajorityVote',
+        agents: [
+          { name: 'a', instruction: 'i' },
+          { name: 'b', instruction: 'i' },
+        ],
+      }),
+      'profile \\"default\\" do not have the workflow tool MajorityVote',
+    ],
+    ['limits an agent to a tool that is not there', block(agents({ allowed_tool_names: ['raed_file'] })), 'raed_file'],
+    ['leaves the flow to the model', block({ preferred_tool: 'AgentRearrange', ...agents() }), 'flow'],
+  ])('that %s is advice', (_, body, words) => {
+    const { problems, advice } = of(body)
+    expect(problems).toEqual([])
+    expect(JSON.stringify(advice)).toContain(words)
+  })
+
+  it('with checks for tools that are there is neither', () => {
+    expect(of(block(agents({ allowed_tool_names: ['read_file', 'files_write'], ...succeeded('files_write') })))).toEqual({ problems: [], advice: [] })
   })
 })
 

@@ -2,7 +2,9 @@
 // Beaver's loader does with it. The loader is lenient (D-43): it loads much that the standard forbids.
 // X1. Each problem names the rule that is broken.
 // X2. Advice breaks no rule: a skill with advice only is valid.
+// X3. Guidance that no root agent could use is a problem of the rule `guidance`, although the standard says nothing about it.
 import { basename, resolve } from 'node:path'
+import { guidanceFaults, type SkillSurroundings } from './check-guidance.ts'
 import { findGuidance } from './find-guidance.ts'
 import { kindOf, parseSkill } from './load-skills.ts'
 import { readFrontMatter } from './read-front-matter.ts'
@@ -18,7 +20,7 @@ export interface SkillProblem {
 /** The result of a check of one skill folder. */
 export interface SkillCheck {
   readonly folder: string
-  /** Whether the skill keeps the standard. */
+  /** Whether the skill keeps the standard, and its guidance can be used. */
   readonly valid: boolean
   readonly problems: readonly SkillProblem[]
   readonly advice: readonly SkillProblem[]
@@ -40,8 +42,9 @@ const known = ['name', 'description', 'license', 'compatibility', 'metadata', 'a
 
 /**
  * Checks a skill's folder against the rules, and says whether Beaver loads it.
- * A missing SKILL.md breaks a rule too: a folder without one is not valid.
+ * A missing SKILL.md breaks a rule too: a folder without one is not valid. The guidance is planned.
  *
+ * @param around what the system offers. Default: tools and profiles are not judged
  * @example
  * const { valid, name, advice } = await checkSkill('./skills/tides')
  * valid // => true
@@ -50,7 +53,7 @@ const known = ['name', 'description', 'license', 'compatibility', 'metadata', 'a
  * const { problems } = await checkSkill('./skills/tides/reference')
  * problems.length // => 1
  */
-export async function checkSkill(folder: string): Promise<SkillCheck> {
+export async function checkSkill(folder: string, around?: SkillSurroundings): Promise<SkillCheck> {
   const folderName = basename(resolve(folder))
   const told: SkillCheck['told'][number][] = []
   const read = await readSkillFile(folder)
@@ -67,12 +70,12 @@ export async function checkSkill(folder: string): Promise<SkillCheck> {
     }
   }
   const skill = parseSkill({ bytes: read.bytes, folder, folderName }, (severity, message) => void told.push({ severity, message }))
-  const { problems, advice } = verdictOn(read.bytes, folderName)
+  const { problems, advice } = verdictOn(read.bytes, folderName, around)
   return { folder, valid: problems.length === 0, problems, advice, loads: skill !== null, name: skill?.name ?? null, told }
 }
 
 /** The verdict on the text of a SKILL.md. */
-export function verdictOn(bytes: Uint8Array, folderName: string): { problems: SkillProblem[]; advice: SkillProblem[] } {
+export function verdictOn(bytes: Uint8Array, folderName: string, around?: SkillSurroundings): { problems: SkillProblem[]; advice: SkillProblem[] } {
   const read = readFrontMatter(bytes)
   if (!read.ok) return { problems: [{ rule: 'front-matter', message: read.reason }], advice: [] }
   const { fields, body } = read
@@ -83,7 +86,8 @@ export function verdictOn(bytes: Uint8Array, folderName: string): { problems: Sk
     ...problemsOfCompatibility(fields['compatibility']),
     ...problemsOfMore(fields),
   ]
-  return { problems, advice: adviceOn(fields, body) }
+  const ofGuidance = problemsOfGuidance(body, around)
+  return { problems: [...problems, ...ofGuidance.problems], advice: [...adviceOn(fields, body), ...ofGuidance.advice] }
 }
 
 function problemsOfName(name: unknown, folderName: string): SkillProblem[] {
@@ -155,9 +159,15 @@ function adviceOn(fields: Readonly<Record<string, unknown>>, body: string): Skil
       rule: 'body',
       message: `It has ${body.length} characters, about ${Math.round(body.length / 4)} tokens; keep it below 5000 and move details to files beside it.`,
     })
-  // The guidance block belongs to Beaver; the standard does not know it.
-  findGuidance(body, (_, message) => void advice.push({ rule: 'guidance', message }))
   return advice
+}
+
+/** The guidance block belongs to Beaver; the standard does not know it. */
+function problemsOfGuidance(body: string, around: SkillSurroundings | undefined): { problems: SkillProblem[]; advice: SkillProblem[] } {
+  const broken: SkillProblem[] = []
+  const guidance = findGuidance(body, (_, message) => void broken.push({ rule: 'guidance', message }))
+  const found = guidance === null ? { problems: [], advice: [] } : guidanceFaults(guidance, around)
+  return { problems: [...broken, ...found.problems], advice: found.advice }
 }
 
 const listed = (names: readonly string[]): string => {

@@ -104,6 +104,69 @@ describe('output_cites', () => {
   })
 })
 
+const received = (outputText: string, ...outputs: string[]): RunFacts =>
+  facts(outputText, { given: { outputs: outputs.map((output, i) => ({ node_id: `n${i}`, output })), texts: ['The task is about 2024.', 'Name 3 points.'] } })
+
+describe('numbers_from_dependencies', () => {
+  const wants = (over: { allow?: number[]; integers_below?: number } = {}): MachineRequirement => ({ kind: 'numbers_from_dependencies', ...over })
+
+  it('passes if every figure is in an output that the node received, in the task or in its instruction', () => {
+    expect(verdict(wants(), received('In 2024, 3 points: HK$1.2bn and 5%.', 'Revenue: HK$1,200 million', 'Growth: 5%'))).toEqual({
+      passed: true,
+      detail: 'All 4 numbers of the output stand in what the node was given.',
+      rests_on: [20],
+    })
+  })
+
+  it('fails for a figure that is in none of them', () => {
+    expect(verdict(wants(), received('HK$1.3bn', 'Revenue: HK$1,200 million'))).toEqual({
+      passed: false,
+      detail: 'A number of the output stands nowhere in what the node was given: HK$1.3bn.',
+      rests_on: [20],
+    })
+    expect(passes(wants(), facts('12'))).toBe(false)
+    expect([passes(wants({ allow: [12] }), facts('12')), passes(wants({ integers_below: 13 }), facts('12'))]).toEqual([true, true])
+  })
+})
+
+describe('quotes_from_dependencies', () => {
+  const wants = (over: { times_min?: number; chars_min?: number } = {}): MachineRequirement => ({ kind: 'quotes_from_dependencies', ...over })
+  const source = 'The board met on Monday.\nIt *approved* the budget — without changes, as “planned”. 董事会批准了全年预算方案，没有修改。'
+
+  test.each<[string, boolean]>([
+    ['It says "The board met on Monday."', true],
+    ['It says “It approved the budget - without changes”.', true],
+    ['It says "The board … approved the budget".', true],
+    ['它说「董事会批准了全年预算方案」。', true],
+    ['> The board met on\n> Monday.\n\nSo it is.', true],
+    ['It says "The board met on Tuesday."', false],
+    ['It says "approved the budget … The board met".', false],
+    ['It says "The board met on Monday." and "nobody was against it".', false],
+    ['它说“董事会否决了全年预算方案”。', false],
+    ['> The board resigned.', false],
+    ['It says that the board met, a "good" thing.', false],
+    ['```json\n{"a": "The board resigned today"}\n```\n"The board met on Monday."', true],
+    ['No quotation.', false],
+  ])('%j: %j', (text, expected) => expect(passes(wants(), received(text, 'Another text.', source))).toBe(expected))
+
+  it('counts the quotations, and leaves out short ones', () => {
+    const text = '"The board met" and "on Monday."'
+    expect([1, 2].map((times_min) => passes(wants({ times_min }), received(text, source)))).toEqual([true, false])
+    expect(passes(wants({ times_min: 2, chars_min: 4 }), received(text, source))).toBe(true)
+    expect(verdict(wants(), received('"nobody was against it"', source))).toEqual({
+      passed: false,
+      detail: 'A quotation of the output stands in no output that the node received: "nobody was against it".',
+      rests_on: [20],
+    })
+  })
+
+  it('reads a long text in little time', () => {
+    const begun = performance.now()
+    for (const unit of ['"', '“', '> a\n', '```\n', '```a\n', '"a" ', '…', '`', '_', '*']) passes(wants(), received(unit.repeat(100_000 / unit.length), source))
+    expect(performance.now() - begun).toBeLessThan(5_000)
+  })
+})
+
 describe('numbers_from_tools', () => {
   const wants = (over: Partial<MachineRequirement & { kind: 'numbers_from_tools' }> = {}): MachineRequirement => ({
     kind: 'numbers_from_tools',
@@ -158,10 +221,22 @@ describe('numbers_from_tools', () => {
   })
 
   it('accepts the numbers in allow, and whole numbers below integers_below', () => {
-    expect(passes(wants({ allow: [100, -1.5] }), counted('100 and -1.5'))).toBe(true)
-    expect(passes(wants({ allow: [100] }), counted('101'))).toBe(false)
-    expect(['9', '10', '-9', '9.5', '9%'].map((text) => passes(wants({ integers_below: 10 }), counted(text)))).toEqual([true, false, false, false, false])
+    expect(passes(wants({ allow: [100, -1.5] }), counted('100 and -1.5', ''))).toBe(true)
+    expect(passes(wants({ allow: [100] }), counted('101', ''))).toBe(false)
+    expect(['9', '10', '-9', '9.5', '9%'].map((text) => passes(wants({ integers_below: 10 }), counted(text, '')))).toEqual([true, false, false, false, false])
   })
+
+  it('fails without a successful call of the tools, even for a text without a number', () => {
+    const expected = { passed: false, detail: 'No call of file_stats succeeded, so no number of the output can come from one.', rests_on: [20] }
+    expect(verdict(wants(), counted('All is well.'))).toEqual(expected)
+    expect(verdict(wants(), facts('All is well.', { tools: [call(5, 'file_stats', '12', {}, false)] }))).toEqual(expected)
+    expect(passes(wants(), counted('All is well.', ''))).toBe(true)
+  })
+
+  test.each(['USD9999m', 'EUR8888', 'RMB7777', 'No.9999', 'FY2031', '٩٩٩٩', '९९९९', '９９９９', '𝟗𝟗𝟗𝟗', '九千万元', 'ninety percent'])(
+    'fails for %s, which no result has',
+    (text) => expect(passes(wants(), counted(`It is ${text}.`, '{"total":12}'))).toBe(false),
+  )
 
   it('finds nothing in a result that was not kept', () => {
     expect(passes(wants(), facts('12', { tools: [{ taskseq: 5, tool: 'file_stats', success: true }] }))).toBe(false)

@@ -5,9 +5,10 @@
 // V4. A missing fact satisfies no requirement.
 import { argumentsMatch } from './arguments-match.ts'
 import { citesVerdict } from './cites.ts'
-import { numbersVerdict } from './numbers-verdict.ts'
+import { givenNumbersVerdict, numbersVerdict } from './numbers-verdict.ts'
 import { schemaMismatch } from './output-schema.ts'
 import { compilePattern } from './pattern.ts'
+import { quotesVerdict } from './quotes-verdict.ts'
 import type { EvidenceCheck, EvidenceDemands, EvidenceRequirement, MachineRequirement } from './requirement.ts'
 import type { RunFacts } from './run-facts.ts'
 import { listed, quoted, times, type Verdict } from './verdict.ts'
@@ -86,6 +87,10 @@ function verdict(requirement: MachineRequirement, facts: RunFacts): Verdict {
       return citesVerdict(requirement, facts)
     case 'numbers_from_tools':
       return numbersVerdict(requirement, facts)
+    case 'numbers_from_dependencies':
+      return givenNumbersVerdict(requirement, facts)
+    case 'quotes_from_dependencies':
+      return quotesVerdict(requirement, facts)
     case 'files_exist':
       return filesVerdict(requirement.paths, facts)
     default:

@@ -109,6 +109,18 @@ function keywordFault(key: string, value: unknown, schema: Schema): string | nul
       const odd = types.find((type) => !Object.hasOwn(ofType, type))
       return odd === undefined ? null : `names ${JSON.stringify(odd)}, which is not a type of JSON Schema`
     }
+    case 'minLength':
+    case 'minItems':
+    case 'minProperties':
+    case 'minContains':
+    case 'minimum':
+    case 'exclusiveMinimum': {
+      const other = key.replace(/^min/, 'max').replace('Minimum', 'Maximum')
+      const max = schema[other]
+      return typeof value === 'number' && typeof max === 'number' && (value > max || (value === max && key === 'exclusiveMinimum'))
+        ? `is ${value}, but ${other} is ${max}, so no output can pass`
+        : null
+    }
     case 'format':
       return formats.has(String(value)) ? null : `is not checked: use one of ${[...formats].join(', ')}`
     case 'required': {

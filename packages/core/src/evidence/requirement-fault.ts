@@ -1,4 +1,5 @@
-// Finds requirements that could not be checked. It runs when the graph is planned, so that a fault is known before the work is done.
+// Finds requirements that could not be checked, and those that no output or every output would pass. It runs when the graph is planned, so that
+// a fault is known before the work is done. A run with an empty answer fails before its checks, so a check that any other text passes is one of them.
 import { schemaFault } from './output-schema.ts'
 import { compilePattern } from './pattern.ts'
 import { type EvidenceRequirement, evidenceRequirement } from './requirement.ts'
@@ -21,11 +22,17 @@ export function requirementFault(requirement: EvidenceRequirement): RequirementF
   switch (requirement.kind) {
     case 'output_length': {
       const { min = 0, max = Infinity } = requirement
+      if (min === 0 && max === Infinity) return { path: [], message: 'has no bound that an answer could break, so every output passes. Give min or max' }
       return min > max ? { path: ['min'], message: `is ${min}, but max is ${max}, so no output can pass` } : null
     }
     case 'output_matches': {
       const compiled = compilePattern(requirement.pattern)
-      if ('test' in compiled) return null
+      if ('test' in compiled) {
+        const { pattern } = requirement
+        return matchesAll(compiled.test)
+          ? { path: ['pattern'], message: `is ${JSON.stringify(pattern)}, which every output matches. Say what it must contain` }
+          : null
+      }
       const message = `is ${JSON.stringify(requirement.pattern)}, which is not a regular expression that is bounded in time (RE2: no lookaround, no back reference): ${compiled.fault}`
       return { path: ['pattern'], message }
     }
@@ -49,13 +56,27 @@ export function requirementFault(requirement: EvidenceRequirement): RequirementF
         ? null
         : { path: ['paths', String(at)], message: `is ${JSON.stringify(requirement.paths[at])}: write a path relative to the workspace, without ".."` }
     }
+    case 'output_contains': {
+      const at = requirement.texts.findIndex((text) => text.trim() === '')
+      return at === -1 ? null : { path: ['texts', String(at)], message: 'is blank, so nearly every output passes. Write the text that it must contain' }
+    }
     case 'tool_succeeded':
-    case 'output_contains':
     case 'numbers_from_tools':
+    case 'numbers_from_dependencies':
+    case 'quotes_from_dependencies':
       return null
     default:
       return requirement satisfies never
   }
+}
+
+/**
+ * Whether a pattern matches every text: each character alone, and all of them together on several lines. A pattern that matches all of these has
+ * nothing to find: `^`, `a*`, `.`, `(?s).*`.
+ */
+function matchesAll(test: (text: string) => boolean): boolean {
+  const characters = [...Array.from({ length: 94 }, (_, index) => String.fromCharCode(33 + index)), 'é', '中', 'я', '🙂', '\u00A0', '\uFFFD']
+  return [`${characters.join(' ')}\n\n\t${characters.toReversed().join('\n')}\n`, ...characters].every(test)
 }
 
 const isRelative = (path: string): boolean => !/^([/\\]|[a-z]:)|\0/i.test(path) && !path.split(/[/\\]/).includes('..')

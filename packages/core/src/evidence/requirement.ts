@@ -36,6 +36,16 @@ export const machineRequirement = z.discriminatedUnion('kind', [
     })
     .describe('Every number of the final output occurs in a result of these tools.'),
   z
+    .strictObject({
+      kind: z.literal('numbers_from_dependencies'),
+      allow: z.array(z.number()).max(100).optional(),
+      integers_below: z.number().int().min(0).max(10_000).optional(),
+    })
+    .describe('Every number of the final output occurs in what the agent was given.'),
+  z
+    .strictObject({ kind: z.literal('quotes_from_dependencies'), times_min: times.optional(), chars_min: z.number().int().min(4).max(1000).optional() })
+    .describe('Every quotation of the final output occurs in an output that the agent received.'),
+  z
     .strictObject({ kind: z.literal('files_exist'), paths: z.array(z.string().min(1).max(1000)).min(1).max(100) })
     .describe('These files exist in the workspace when the run ends.'),
 ])

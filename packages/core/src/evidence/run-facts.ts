@@ -10,6 +10,15 @@ export interface RunFacts {
   readonly tools: readonly ToolFact[]
   /** What was found at the paths that requirements name. Absent or `null`: no paths were looked up. */
   readonly files?: FilesFact | null
+  /** What the node was given. The gate adds it. Absent: it was given nothing. */
+  readonly given?: GivenFact
+}
+
+/** What a node was given: the outputs of the nodes it depends on, and the texts of the task. */
+export interface GivenFact {
+  readonly outputs: readonly { readonly node_id: string; readonly output: string }[]
+  /** The team's task and the node's instruction. */
+  readonly texts: readonly string[]
 }
 
 /**

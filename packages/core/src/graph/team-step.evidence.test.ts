@@ -17,6 +17,18 @@ it('fails a node whose output breaks a rule, as missing evidence does', () => {
   expect(gated.nodes.get('a')?.failure).toEqual({ class: 'evidence_missing', message: 'The output does not contain 1 of 1 required text: "Total".' })
 })
 
+it('compares figures with what the node was given: outputs, the task and its instruction', () => {
+  const check = { required_evidence: [{ kind: 'numbers_from_dependencies' as const }] }
+  const after = (output: string): string[] => {
+    const gated = team(graph(node('a'), { ...node('b', 'a'), ...check, instruction: 'Name 3 points.' }))
+    step(gated, [])
+    step(gated, [completed('a', facts('Revenue: HK$1,200 million'))])
+    return step(gated, [completed('b', facts(output))], { outputs: new Map([['a', 'Revenue: HK$1,200 million']]) })
+  }
+  expect(after('3 points: HK$1.2bn')[0]).toBe('node_evidence_evaluated b passed')
+  expect(after('3 points: HK$1.3bn')[0]).toBe('node_evidence_evaluated b refused')
+})
+
 it('records a contract, which fails nothing', () => {
   const gated = team(graph(demanding({ evidence_contract: 'Name each file.' })))
   const [verdict] = eventsOf(gated, [completed('a')])

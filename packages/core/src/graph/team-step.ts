@@ -10,7 +10,7 @@ import type { Failure } from '../failure/failure-class.ts'
 import type { TeamNodeState, TeamState } from '../fold/team-state.ts'
 import { messageOf } from '../errors.ts'
 import type { RunId } from '../ids.ts'
-import type { ExecutionGraph, ExecutionNode } from './execution-graph.ts'
+import type { AgentNode, ExecutionGraph, ExecutionNode } from './execution-graph.ts'
 import { decideTeam, type NodeState, type NodeStatus, teamOutcome } from './schedule.ts'
 import { grow, type Growth, type NodeEntry, type NodeSequel, type TeamProgram, type TeamView } from './team-program.ts'
 import { changeSharedState, type SharedStateChange } from '../team/shared-state.ts'
@@ -154,7 +154,10 @@ class Step implements TeamView {
     }
     if (end.status === 'failed') return this.#fail(end.nodeId, run_id, end.failure ?? { class: 'internal', message: 'The run failed without a reason.' })
     const node = this.graph.nodes.find((each) => each.node_id === end.nodeId)
-    const { passed, checks } = evaluateNode(node?.kind === 'agent' ? node : { required_evidence: [] }, end.facts)
+    const { passed, checks } = evaluateNode(
+      node?.kind === 'agent' ? node : { required_evidence: [] },
+      node?.kind === 'agent' ? this.#factsOf(node, end) : end.facts,
+    )
     if (checks.length > 0) this.#record('node_evidence_evaluated', end.nodeId, { run_id, passed, checks })
     if (!passed) {
       const missing = checks.filter((each) => each.status === 'failed').map((each) => each.detail)
@@ -168,6 +171,15 @@ class Step implements TeamView {
     this.#settle(end.nodeId, { status: 'completed' })
     for (const change of sequel?.stateChanges ?? []) this.#changeState(end.nodeId, change)
     this.#grow(end.nodeId, sequel?.growth)
+  }
+
+  /** The facts of a run, and what its node was given. */
+  #factsOf({ depends_on, instruction }: AgentNode, { facts }: NodeEnd): RunFacts {
+    const outputs = depends_on.flatMap((node_id) => {
+      const output = this.outputOf(node_id)
+      return output === null ? [] : [{ node_id, output }]
+    })
+    return { ...facts, given: { outputs, texts: [this.graph.task, instruction] } }
   }
 
   #changeState(nodeId: string, change: SharedStateChange): void {

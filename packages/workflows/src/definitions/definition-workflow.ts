@@ -4,6 +4,7 @@
 import { type ExecutionGraph, graphFault, invariant, type JsonObject } from '@beaver/core'
 import { z } from 'zod'
 import { defaultWorkflowLimits, type PlanResult, type Workflow, type WorkflowLimits } from '../workflow.ts'
+import { evidenceFault } from '../evidence-fault.ts'
 import { refuse } from '../workflow-error.ts'
 import { compileNodes, outputsNode, sizeOf } from './compile.ts'
 import type { Body, DefinitionNode, WorkflowDefinitionFile } from './definition-file.ts'
@@ -50,7 +51,13 @@ export function definitionWorkflow(definition: WorkflowDefinitionFile, library: 
       if (fault !== null) return refuse(refusalCodes[fault.code], '', `This workflow cannot be called: ${fault.message}`)
       const read = readInputs(interfaceInputs, args)
       if (!read.ok) return read
-      return graphOf(definition, library, { name, inputs: read.values, limits: { ...defaultWorkflowLimits, ...options?.limits } })
+      const planned = graphOf(definition, library, { name, inputs: read.values, limits: { ...defaultWorkflowLimits, ...options?.limits } })
+      if (!planned.ok) return planned
+      const impossible = evidenceFault(
+        reachableFrom(definition, library).map(({ nodes }) => nodes),
+        options?.tools,
+      )
+      return impossible === null ? planned : refuse(impossible.error.code, '', `This workflow cannot be called: ${impossible.error.message}`)
     },
   }
 }
