@@ -115,6 +115,8 @@ export interface LoopEnd {
   readonly model: string | null
   /** The labels of what the run has read. Absent: no text of the run is used. */
   readonly taint?: Taint
+  /** Of a root that called tools: the ids of the calls of each answer, in the order of the answers (D-60). Absent: there are none. */
+  readonly callsOfAnswers?: readonly (readonly string[])[]
 }
 
 /** What a person or the configuration decided about a call. The decision is durable at `taskseq`. */
@@ -191,5 +193,6 @@ export function loopEndOf(run: RunState, requirements?: readonly EvidenceRequire
     provider: run.provider,
     model: run.model,
     taint: run.taint,
+    ...(run.start.team_run_id === null && run.callsOfAnswers.length > 0 ? { callsOfAnswers: run.callsOfAnswers } : {}),
   }
 }

@@ -1,5 +1,6 @@
 // What a loop reads of the team that it called: the whole result of a team workflow, but only the output of a `workflow:` tool (CT-15).
-import { definitionPrefix, type Workflow } from '@beaver/workflows'
+import { definitionPrefix } from '@beaver/core'
+import type { Workflow } from '@beaver/workflows'
 import type { ToolResult } from '../tools/execute-tool.ts'
 import type { TeamResult } from './loop-spec.ts'
 

@@ -40,13 +40,13 @@ describe('context_summarized', () => {
       'assistant: null',
       'tool: text of c',
     ])
-    expect([run.summaries, run.usage.calls, run.summarizedCallIds]).toEqual([1, 4, ['a', 'b']])
+    expect([run.summaries, run.usage.calls, run.callsOfAnswers]).toEqual([1, 4, [['a'], ['b'], ['c']]])
   })
 
   it('may be summarised itself, together with the messages after it', () => {
     const next = [...exchange('d'), summarized(3)].reduce((state, event, i) => evolveRun(state, event, { taskseq: 20 + i }), run)
     expect(contents(next).slice(2)).toEqual(['user: <summary_of_earlier_work>\nshort\n</summary_of_earlier_work>', 'assistant: null', 'tool: text of d'])
-    expect(next.summarizedCallIds).toEqual(['a', 'b', 'c'])
+    expect(next.callsOfAnswers).toEqual([['a'], ['b'], ['c'], ['d']])
   })
 })
 

@@ -40,14 +40,11 @@ export function compacted(run: RunState, { results, history_messages_dropped: dr
 
 export function summarized(run: RunState, { content, messages_dropped, usage }: DataOf<'context_summarized'>): RunState {
   const from = run.historyIndex + 1
-  const dropped = run.messages.slice(from, from + messages_dropped)
-  const callIds = dropped.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []).map((call) => call.id) : []))
   const summary: ChatMessage = { role: 'user', content: `<summary_of_earlier_work>\n${content}\n</summary_of_earlier_work>` }
   return {
     ...run,
     messages: [...run.messages.slice(0, from), summary, ...run.messages.slice(from + messages_dropped)],
     summaries: run.summaries + 1,
-    summarizedCallIds: [...run.summarizedCallIds, ...callIds],
     usage: addUsage(run.usage, usage),
     tries: 0,
     due: nothingFailed,

@@ -60,6 +60,9 @@ export type CodeNode = z.infer<typeof codeNode>
 export const executionNode = z.discriminatedUnion('kind', [agentNode, toolNode, codeNode])
 export type ExecutionNode = z.infer<typeof executionNode>
 
+/** The prefix of a definition's id in the name of its tool (CT-03), and in the `workflow` of its graphs. */
+export const definitionPrefix = 'workflow:'
+
 /** A graph of nodes. `graphFault` checks its invariants, which the schema cannot express. */
 export const executionGraph = z.object({
   workflow: z.string(),
