@@ -66,7 +66,7 @@ export { evolveRun, type FilesFact, type OpenCall, type RunState, type RunStatus
 export { noSuspects, type OwnerLosses, ownerLosses, type SuspectTools } from './fold/suspects.ts'
 export { retryCopy } from './fold/retry-copy.ts'
 export { retryIdOf } from './fold/retry-id.ts'
-export { newestExchange } from './fold/shorten.ts'
+export { newestExchange, teamOutputReference, teamOutputTool } from './fold/shorten.ts'
 export { callWaits, type CallProgress, statusOfCalls } from './fold/call-status.ts'
 export type { EventPlace } from './fold/event-place.ts'
 export { type PersonWaits, waitBegan, waitedMs, waitEnded, waitsOver } from './fold/person-waits.ts'
@@ -88,7 +88,7 @@ export {
 export { type NodeState, type NodeStates, type NodeStatus, type TeamOutcome } from './graph/schedule.ts'
 export { type Edge, findCycle, graphFault, reachable, sinksOf, type Topology, topologyOf, weakComponents } from './graph/topology.ts'
 export { type Diagnostic, type Growth, type NodeEntry, type NodeSequel, type TeamProgram, type TeamView } from './graph/team-program.ts'
-export { type NodeEnd, type StepOptions, stepTeam, teamOutput } from './graph/team-step.ts'
+export { joinedOutputs, type NodeEnd, type StepOptions, stepTeam, teamOutput } from './graph/team-step.ts'
 export { foreignId, type LogId, logKey, type RunId, runId, type SessionId, sessionId, type TaskId, type TeamRunId, taskId, teamRunId } from './ids.ts'
 export {
   type Acceptance,

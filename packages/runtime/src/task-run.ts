@@ -204,6 +204,7 @@ export class TaskRun {
           live?.teams.delete(callId)
         }
       },
+      teamOf: async (callId) => teams.ended().find((team) => team.call_id === callId)?.result ?? null,
       sharedState: () => Promise.reject(new Error('A root agent has no shared state.')),
     })
     return Promise.race([root.end, written])

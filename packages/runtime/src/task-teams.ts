@@ -238,6 +238,7 @@ class TeamsOfTask implements TaskTeams {
       // A node's end authorises nothing by itself: it goes with what its team makes of it.
       append: async (drafts, end) => (end === null ? append(drafts) : hold(drafts)),
       runTeam: () => Promise.reject(new Error('A worker has no workflow tools.')),
+      teamOf: () => Promise.resolve(null),
       sharedState: (access, taint) => this.#sharedState.access(team, { runId, taint }, access),
     })
     const end = loop.end.then((ended) => {

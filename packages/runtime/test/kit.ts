@@ -58,6 +58,7 @@ function memoryPool(services: LoopServices): MemoryPool {
         append: (...args: Parameters<typeof host.append>) => whileAlive(() => host.append(...args)),
         stillOurs: () => whileAlive(async () => void (await host.stillOurs?.())),
         runTeam: (...args: Parameters<typeof host.runTeam>) => whileAlive(() => host.runTeam(...args)),
+        teamOf: (callId: string) => whileAlive(() => host.teamOf(callId)),
         sharedState: (...args: Parameters<typeof host.sharedState>) => whileAlive(() => host.sharedState(...args)),
         approval: (callId: string) => whileAlive(() => host.approval(callId)),
         memory: (...args: Parameters<typeof host.memory>) => whileAlive(() => host.memory(...args)),

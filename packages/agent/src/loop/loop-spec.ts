@@ -148,6 +148,8 @@ export interface LoopHost {
   readonly stillOurs?: () => Promise<unknown> | null
   /** Runs a team for a workflow call. The same call again gives the same team. `taint`: the labels of the run that calls. */
   runTeam(callId: string, graph: ExecutionGraph, taint: Taint): Promise<TeamResult | TeamRefusal>
+  /** The result of the team that a call of this run started. `null` if there is none, or if it has not ended. */
+  teamOf(callId: string): Promise<TeamResult | null>
   /** Reads or changes the state of the run's team. A change is durable when the promise resolves. `taint`: the labels of this run, and of the state. */
   sharedState(access: SharedStateAccess, taint: Taint): Promise<SharedStateResult & { readonly taint?: Taint }>
   /** Waits for the decision about a call. The call's `approval_requested` must be durable. */

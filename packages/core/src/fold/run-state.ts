@@ -235,7 +235,7 @@ function answered(run: RunState, answer: DataOf<'assistant_message_added'>, task
     messages: [...run.messages, message],
     calls: calls.map(openCall),
     callsOfAnswers: calls.length > 0 ? [...run.callsOfAnswers, calls.map((call) => call.id)] : run.callsOfAnswers,
-    answers: run.answers + 1,
+    answers: run.answers + (answer.delivered_from === undefined ? 1 : 0),
     toolIterations: run.toolIterations + (calls.length > 0 ? 1 : 0),
     tries: 0,
     due: nothingFailed,

@@ -29,6 +29,14 @@ describe('context_compacted', () => {
   })
 })
 
+it('a result of a team that was left out says how to read it again, never to call the tool again (D-61)', () => {
+  const ofTeam = { call_id: 'a', tool_name: 'SequentialWorkflow', chars: 3317, team: true }
+  for (const reference of [resultReference(ofTeam), resultReference({ ...ofTeam, kept_chars: 5 }, 'some text')]) {
+    expect(reference).toContain('read it with team_output {"call_id":"a"}')
+    expect(reference).not.toContain('call the tool again')
+  }
+})
+
 describe('context_summarized', () => {
   const run = folded(...begun, ...exchange('a'), ...exchange('b'), ...exchange('c'), summarized(4))
 

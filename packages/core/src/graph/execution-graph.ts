@@ -72,6 +72,8 @@ export const executionGraph = z.object({
   outputs: z.array(z.string()).min(1),
   /** The node whose text is the `final_output` of the team; `null` if several outputs are combined. */
   output: z.string().nullable(),
+  /** `user`: the final output of the complete team is the answer of the task, word for word (D-61). Default: the root agent goes on with it. */
+  deliver: z.literal('user').optional(),
   /** How long the whole team may take. Default: the configured limit. */
   deadline_ms: z.number().int().positive().optional(),
   /** Settings for the workflow's program. */

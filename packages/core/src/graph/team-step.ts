@@ -3,7 +3,7 @@
 // E2. A node completes only if the evidence gate lets its result pass and its program, if there is one, accepts the result.
 // E3. Outcomes come before the starts that they make possible. Code nodes are computed in the same step.
 // E4. The step that ends the last node also ends the team.
-import { type DataOf, type DomainEvent, event } from '../events/catalog.ts'
+import { type DataOf, type DomainEvent, event, type NodeOutput } from '../events/catalog.ts'
 import { evaluateNode } from '../evidence/evaluate.ts'
 import type { RunFacts } from '../evidence/run-facts.ts'
 import type { Failure } from '../failure/failure-class.ts'
@@ -326,7 +326,17 @@ export function teamOutput(
   if (program?.result !== undefined && team.outcome === 'complete') return { ...program.result(viewOf(team, outputs)), outputs: kept }
   if (graph.output !== null) return { final_output: outputs.get(graph.output) ?? '', outputs: kept }
   const only = graph.outputs.length === 1 ? kept[0] : undefined
-  return { final_output: only?.output ?? kept.map(({ node_id, output }) => `## ${node_id}\n\n${output}`).join('\n\n'), outputs: kept }
+  return { final_output: only?.output ?? joinedOutputs(kept), outputs: kept }
+}
+
+/**
+ * Several outputs as one text: a section for each (D-31).
+ *
+ * @example
+ * joinedOutputs([{ node_id: 'a', output: 'one' }, { node_id: 'b', output: 'two' }]) // => '## a\n\none\n\n## b\n\ntwo'
+ */
+export function joinedOutputs(outputs: readonly NodeOutput[]): string {
+  return outputs.map(({ node_id, output }) => `## ${node_id}\n\n${output}`).join('\n\n')
 }
 
 /** The partial outputs of an incomplete team (D-34): the outputs that exist, and for each missing output the last results on the way to it. */

@@ -34,6 +34,7 @@ export function serveShard({ port, vitals }: ShardPlace, services: Omit<LoopServ
       append: (drafts, end) => told({ of: 'append', drafts, end }),
       stillOurs,
       runTeam: (callId, graph, taint) => ask({ of: 'team', callId, graph, taint }),
+      teamOf: (callId) => ask({ of: 'team_of', callId }),
       sharedState: (access, taint) => ask({ of: 'shared_state', access, taint }),
       approval: (callId) => ask({ of: 'approval', callId }),
       memory: (change) => ask({ of: 'memory', change }),

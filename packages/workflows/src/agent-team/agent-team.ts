@@ -59,6 +59,7 @@ const defined = workflowOf({
   input: teamConfiguration,
   build: buildTeam,
   program,
+  delivers: false,
 })
 
 /** The workflow `AgentTeam`. Only a task can be one; it is no tool of a model. */
