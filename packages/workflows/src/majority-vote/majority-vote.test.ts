@@ -26,7 +26,7 @@ describe('MajorityVote with a consensus agent', () => {
       ['#tally', ['a', 'b', 'c']],
       ['judge', ['a', 'b', 'c', '#tally']],
     ])
-    expect(graph).toMatchObject({ outputs: ['judge'], output: 'judge' })
+    expect(graph).toMatchObject({ outputs: ['judge', '#tally'], output: 'judge' })
   })
 
   it('counts answers that differ in writing only as the same', () => {
@@ -54,6 +54,7 @@ describe('MajorityVote with a consensus agent', () => {
   it('tells of a tie and leaves it to the consensus', () => {
     const played = run({ ...free, agents: agents('a', 'b') }, { a: 'six', b: 'eight' })
     expect([tallied(played).tied, played.diagnostics]).toEqual([['six', 'eight'], ['tie']])
+    expect(tallied(played)).toMatchObject({ decision: null, tie_broken_by: 'consensus' })
   })
 
   it('has no result when no answer can be counted, whatever else completed', () => {
@@ -75,8 +76,44 @@ describe('MajorityVote with options', () => {
   })
 
   it('does not guess what an answer means: what is no option is not counted, with a diagnostic', () => {
-    const played = run(chosen, { 'v #1': 'It is not a yes.', 'v #2': 'maybe', 'v #3': 'no', 'v #4': null })
+    const played = run({ ...chosen, quorum: 1 }, { 'v #1': 'It is not a yes.', 'v #2': 'maybe', 'v #3': 'no', 'v #4': null })
     expect([played.result.final_output, tallied(played).invalid, played.diagnostics]).toEqual(['no', ['v #1', 'v #2'], ['invalid_vote', 'invalid_vote']])
+  })
+
+  it('counts only valid votes for the quorum', () => {
+    const five = { ...chosen, votes: 5 }
+    const unclear = { 'v #1': 'VOTE: yes', '*': 'VOTE: unclear' }
+    const played = run(five, unclear)
+    expect([played.team.outcome, played.result.final_output, statusOf(played, '#tally')]).toEqual(['incomplete', '', 'failed'])
+    expect(played.team.nodes.get('#tally')?.failure?.message).toBe(
+      'Only 1 vote is valid; the quorum is 3. "v #2", "v #3", "v #4", "v #5" name none of the options "yes", "no".',
+    )
+    expect(run({ ...five, quorum: 1 }, unclear).result.final_output).toBe('yes')
+  })
+
+  it('has the tally in its result: each vote, the invalid ones, a tie and how it was broken', () => {
+    const played = run({ ...chosen, votes: 5 }, { 'v #1': 'no', 'v #2': 'no', 'v #3': 'VOTE: yes', 'v #4': 'yes', 'v #5': 'VOTE: it depends' })
+    expect(played.result.outputs.map(({ node_id }) => node_id)).toEqual(['#winner', '#tally'])
+    expect(JSON.parse(played.result.outputs[1]?.output ?? '')).toEqual({
+      decision: 'yes',
+      quorum: 3,
+      valid: 4,
+      counts: [
+        { answer: 'yes', votes: 2, voters: ['v #3', 'v #4'] },
+        { answer: 'no', votes: 2, voters: ['v #1', 'v #2'] },
+      ],
+      votes: [
+        { voter: 'v #1', vote: 'no' },
+        { voter: 'v #2', vote: 'no' },
+        { voter: 'v #3', vote: 'yes' },
+        { voter: 'v #4', vote: 'yes' },
+        { voter: 'v #5', vote: null, said: 'it depends' },
+      ],
+      invalid: ['v #5'],
+      tied: ['yes', 'no'],
+      missing: [],
+      tie_broken_by: 'order_of_options',
+    })
   })
 
   it('has no result when no answer names an option', () => {
