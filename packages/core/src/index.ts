@@ -71,7 +71,7 @@ export { callWaits, type CallProgress, statusOfCalls } from './fold/call-status.
 export type { EventPlace } from './fold/event-place.ts'
 export { type PersonWaits, waitBegan, waitedMs, waitEnded, waitsOver } from './fold/person-waits.ts'
 export { foldTask, lostWithoutProgress, newTask, type TaskState, type TaskStatus } from './fold/task-state.ts'
-export { evolveTeam, startTeam, type TeamNodeState, type TeamState } from './fold/team-state.ts'
+export { evolveTeam, startTeam, type TeamDiagnostic, type TeamNodeState, type TeamState } from './fold/team-state.ts'
 export {
   type AgentDescriptor,
   type AgentNode,

@@ -23,16 +23,17 @@ const agents = (...names: string[]) => names.map((name) => ({ name, instruction:
 /** A model that is told by whose message it answers: the root's, or the node's that does `name`. */
 function model(of: {
   root: (turn: number) => ChatAnswer | Promise<ChatAnswer>
-  node: (name: string, turn: number) => ChatAnswer | Promise<ChatAnswer>
+  node: (name: string, turn: number, text: string) => ChatAnswer | Promise<ChatAnswer>
 }): ChatProvider {
   return {
     name: 'p',
     model: 'm',
     async chat({ messages, signal }) {
       const turn = messages.filter((message) => message.role === 'assistant').length
-      const node = /<instruction>\ndo (.+)\n/.exec(messages.findLast((message) => message.role === 'user')?.content ?? '')?.[1]
+      const text = messages.findLast((message) => message.role === 'user')?.content ?? ''
+      const node = /<instruction>\ndo (.+)\n/.exec(text)?.[1]
       const stopped = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true }))
-      return Promise.race([node === undefined ? of.root(turn) : of.node(node, turn), stopped])
+      return Promise.race([node === undefined ? of.root(turn) : of.node(node, turn, text), stopped])
     },
   }
 }
@@ -239,6 +240,30 @@ describe('the outcome of a task with several teams (D-60)', () => {
     const end = events.at(-1)
     expect(typesOf(events).filter((each) => each === 'task_team_run_started')).toHaveLength(turns.length)
     expect(end).toMatchObject({ type, data: { outputs: outputs.map((node_id) => ({ node_id })) } })
+  })
+})
+
+describe('a fallback of a team', () => {
+  it('is visible in the result that the root reads, also after a takeover', async () => {
+    const { daemon, submit, ended, passing, events } = world()
+    const [manager] = agents('lead')
+    const args = { task: 't', manager, workers: agents('a') }
+    const profile = { name: 'clerk', description: null, systemPrompt: null, maxToolIterations: null, toolIds: ['system:HierarchicalWorkflow'] }
+    let rootAnswers = false
+    const provider = model({
+      root: (turn) => (turn === 0 ? callsTool('HierarchicalWorkflow', args) : rootAnswers ? says('done') : never()),
+      node: (name, _, text) => says(text.includes('cannot be used') ? '{"final": "It is so."}' : `I think about ${name}.`),
+    })
+    const first = daemon({ provider, profile })
+    const log = await submit()
+    await passing('the team is complete', async () => typesOf(await events(log)).includes('task_team_run_completed'))
+    first.kill()
+    rootAnswers = true
+    daemon({ provider, profile })
+    const all = await ended(log)
+    expect(all.find((event) => event.type === 'tool_result_recorded')?.data).toMatchObject({
+      content: expect.stringContaining('"diagnostics":[{"node_id":"lead #1","code":"malformed_answer"') as string,
+    })
   })
 })
 

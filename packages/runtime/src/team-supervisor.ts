@@ -195,5 +195,7 @@ function teamResult(team: TeamState, outputs: ReadonlyMap<string, string>, progr
     return failure === null ? [] : [{ node_id, failure }]
   })
   const { team_run_id } = team.start
-  return { team_run_id, outcome: team.outcome ?? 'incomplete', message: team.message, stopped, failures, ...teamOutput(team, outputs, program) }
+  const { outcome, message, diagnostics } = team
+  const remarks = diagnostics.length === 0 ? {} : { diagnostics: [...diagnostics] }
+  return { team_run_id, outcome: outcome ?? 'incomplete', message, stopped, failures, ...remarks, ...teamOutput(team, outputs, program) }
 }

@@ -22,6 +22,7 @@ import {
   type SharedStateResult,
   type SuspectTools,
   type Taint,
+  type TeamDiagnostic,
   type Usage,
 } from '@beaver/core'
 import type { ExternalCall, ExternalResult } from '../tools/external-tools.ts'
@@ -101,6 +102,8 @@ export interface TeamResult {
   readonly stopped: Failure | null
   /** The nodes that failed, in declared order. */
   readonly failures: readonly { readonly node_id: string; readonly failure: Failure }[]
+  /** What deviated from the plan and failed nothing, such as a fallback. Absent: nothing did. */
+  readonly diagnostics?: readonly TeamDiagnostic[]
   /** The labels of what its members have read. Absent: there are none. */
   readonly taint?: Taint
 }

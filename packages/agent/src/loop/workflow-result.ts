@@ -9,8 +9,9 @@ import type { TeamResult } from './loop-spec.ts'
 
 /** The limit of all texts of a team in one result. */
 const textsCharsMax = 100_000
-const failuresMax = 20
-const failureCharsMax = 500
+/** The limit of failures, of diagnostics, and of the characters of each. */
+const remarksMax = 20
+const remarkCharsMax = 500
 
 /** The call of a workflow. `name`: the name by which it was called. */
 export interface WorkflowCall {
@@ -46,7 +47,7 @@ export function deliveredResult(call: WorkflowCall, { team_run_id, outcome, fina
   return { success: true, tool_name: call.name, error: null, content }
 }
 
-function readableResult({ taint: _, ...team }: TeamResult, callId: string) {
+function readableResult({ taint: _, diagnostics, ...team }: TeamResult, callId: string) {
   const repeats = repeatedIn(team)
   const own = team.outputs.filter(({ node_id }) => !repeats(node_id))
   const final = cut(team.final_output, textsCharsMax, (offset) => teamOutputReference(callId, { offset }))
@@ -58,6 +59,9 @@ function readableResult({ taint: _, ...team }: TeamResult, callId: string) {
       repeats(node_id) ? { node_id } : { node_id, output: cut(output, each, (offset) => teamOutputReference(callId, { node_id, offset })) },
     ),
     failures: boundedFailures(team),
+    ...(diagnostics === undefined
+      ? {}
+      : { diagnostics: diagnostics.slice(0, remarksMax).map((each) => ({ ...each, message: cut(each.message, remarkCharsMax, null) })) }),
   }
 }
 
@@ -70,9 +74,9 @@ function repeatedIn({ final_output, outputs }: Pick<TeamResult, 'final_output' |
 
 /** The first failures. The message of the team says how many nodes failed. */
 function boundedFailures({ failures }: Pick<TeamResult, 'failures'>): TeamResult['failures'] {
-  return failures.slice(0, failuresMax).map(({ node_id, failure }) => ({
+  return failures.slice(0, remarksMax).map(({ node_id, failure }) => ({
     node_id,
-    failure: { class: failure.class, message: cut(failure.message, failureCharsMax, null) },
+    failure: { class: failure.class, message: cut(failure.message, remarkCharsMax, null) },
   }))
 }
 
