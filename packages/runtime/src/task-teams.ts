@@ -31,7 +31,7 @@ import {
   type TeamState,
 } from '@beaver/core'
 import { type LoopEnd, loopEndOf, type LoopSpec, type TeamRefusal, type TeamResult } from '@beaver/agent'
-import { isWorkflowTool, programOf } from '@beaver/workflows'
+import { isWorkflowTool, programOf, teamContextOf } from '@beaver/workflows'
 import type { Admissions } from './admissions.ts'
 import { eventsOfRun, type LoadedTask } from './load-task.ts'
 import type { OwnHost } from './loop-services.ts'
@@ -221,6 +221,7 @@ class TeamsOfTask implements TaskTeams {
     const asked = team.start.taint ?? cleanTaint
     const spec = nodeSpec(this.#log, this.#request, {
       node,
+      teamContext: teamContextOf(team.start.team_run_id, team.graph, node),
       asked,
       given: writtenBefore(node, input) ? asked : joinTaints([asked, ...this.#taintsBefore(team, node.node_id)]),
       runId,

@@ -50,6 +50,7 @@ function beginning({ spec, start, assembly }: LoopWork, part: AgentPart, { skill
     taskId: spec.taskId,
     workspace: spec.workspace,
     worker: part.kind === 'worker',
+    team: spec.teamContext?.strategy == null ? undefined : spec.teamContext,
     teams: assembly.teams,
     own: part.kind === 'worker' ? part.systemPrompt : (assembly.profile?.systemPrompt ?? ''),
     memory: spec.memory,

@@ -25,6 +25,7 @@ import {
   type TeamDiagnostic,
   type Usage,
 } from '@beaver/core'
+import type { TeamContext } from '@beaver/workflows'
 import type { ExternalCall, ExternalResult } from '../tools/external-tools.ts'
 
 /** `root`: the whole task. `worker`: one agent node of a team, which never sees a workflow tool (D-09). `tool`: a tool node. */
@@ -59,6 +60,8 @@ export interface LoopSpec {
   readonly sessionId: string
   readonly workspace: string
   readonly part: LoopPart
+  /** The team of a worker or of a tool node. Absent: the run belongs to no team. */
+  readonly teamContext?: TeamContext
   /** The visible transcript of the session's earlier tasks. */
   readonly history: readonly ChatMessage[]
   /** The memory as it was when the run began. `unreadable`: why it cannot be used. */

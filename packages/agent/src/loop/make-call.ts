@@ -70,7 +70,9 @@ export function suspicionsOf({ spec, run, services }: LoopWork, tool: Tool | und
 type OfHost = Pick<ToolContext, 'sharedState' | 'skills' | 'memory' | 'searchSessions' | 'callExternal'>
 
 function placeOf({ spec, start }: LoopWork, call: ToolCall): Omit<ToolContext, 'signal' | 'permission' | keyof OfHost> {
-  return { workspace: spec.workspace, taskId: spec.taskId, sessionId: spec.sessionId, runId: start.run_id, callId: call.id }
+  const { teamContext } = spec
+  const place = { workspace: spec.workspace, taskId: spec.taskId, sessionId: spec.sessionId, runId: start.run_id, callId: call.id }
+  return teamContext === undefined ? place : { ...place, teamContext }
 }
 
 function nothingOfHost({ name }: Tool): OfHost {

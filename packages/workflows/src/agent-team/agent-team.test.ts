@@ -247,14 +247,20 @@ describe('a shared state', () => {
         { node_id: 'Researcher #1', member: 'Researcher', task: 'Find out.', depends_on: [] },
         { node_id: 'Writer #2', member: 'Writer', task: 'Write it.', depends_on: ['Researcher #1'] },
       ],
-      member_outputs: { Researcher: 'Researcher #1 says', Writer: 'Writer #2 says' },
+      member_outputs: { Researcher: ['Researcher #1 says'], Writer: ['Writer #2 says'] },
     })
     expect(run('sequential', {}, {}).team.sharedState).toEqual({})
   })
 
+  it('keeps every output of a member that works several times', () => {
+    const twice = plan({ member: 'Writer', task: '1' }, { member: 'Writer', task: '2' })
+    const played = run('leader_worker', { shared_state: {} }, { 'Coordinator #plan': twice })
+    expect(played.team.sharedState['member_outputs']).toEqual({ Writer: ['Writer #1 says', 'Writer #2 says'] })
+  })
+
   it('takes the name of a member with dots in it as one key', () => {
     const played = play(graphOf(agentTeam.plan({ strategy: 'broadcast', members: ['v1.2'], shared_state: {}, message: 'x' })), scripted({}))
-    expect(played.team.sharedState['member_outputs']).toEqual({ 'v1.2': 'v1.2 says' })
+    expect(played.team.sharedState['member_outputs']).toEqual({ 'v1.2': ['v1.2 says'] })
   })
 
   it('is within reach of a member with a list of tools, but not of one that may use none', () => {
