@@ -50,7 +50,8 @@ function beginning({ spec, start, assembly }: LoopWork, part: AgentPart, { skill
     taskId: spec.taskId,
     workspace: spec.workspace,
     worker: part.kind === 'worker',
-    team: spec.teamContext?.strategy == null ? undefined : spec.teamContext,
+    // The nodes of other workflows work alone: they are not told of each other.
+    team: spec.teamContext?.workflow === 'AgentTeam' ? spec.teamContext : undefined,
     teams: assembly.teams,
     own: part.kind === 'worker' ? part.systemPrompt : (assembly.profile?.systemPrompt ?? ''),
     memory: spec.memory,

@@ -2,7 +2,7 @@
 // V1. The result of the call, the answer and the end of the run are recorded together. No crash comes between them.
 // V2. Only a complete team with a text is delivered, and only if its call is the only one of its answer. In all other cases the root goes on
 //     with the result, which says why.
-import { type DomainEvent, event, noUsage, type RunState } from '@beaver/core'
+import { type DomainEvent, event, noUsage, type RunState, teamRunId } from '@beaver/core'
 import type { TeamResult } from './loop-spec.ts'
 import { finalEvents } from './run-ends.ts'
 
@@ -30,7 +30,7 @@ export function deliveryEvents(run: RunState, team: TeamResult, isTool: (name: s
       model: run.model ?? '',
       response_id: null,
       duration_ms: 0,
-      delivered_from: team.team_run_id as never,
+      delivered_from: teamRunId.parse(team.team_run_id),
     },
     run.start.run_id,
   )

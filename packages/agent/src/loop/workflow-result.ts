@@ -19,8 +19,11 @@ export interface WorkflowCall {
   readonly name: string
 }
 
+/** The labels of a result are recorded with the call, and no model reads them. */
+type UnlabelledResult = Omit<TeamResult, 'taint'>
+
 /** @param undelivered why the text was not delivered to the user, although the call asked for it; `null` if it did not ask */
-export function workflowResult(workflow: Workflow, call: WorkflowCall, team: TeamResult, undelivered: string | null = null): ToolResult {
+export function workflowResult(workflow: Workflow, call: WorkflowCall, team: UnlabelledResult, undelivered: string | null = null): ToolResult {
   const complete = team.outcome === 'complete'
   if (!workflow.name.startsWith(definitionPrefix)) {
     const note = undelivered === null ? {} : { not_delivered: undelivered }
@@ -42,12 +45,12 @@ export function workflowResult(workflow: Workflow, call: WorkflowCall, team: Tea
 }
 
 /** The result of a call whose text went to the user: what is recorded, but not the text again. */
-export function deliveredResult(call: WorkflowCall, { team_run_id, outcome, final_output }: TeamResult): ToolResult {
+export function deliveredResult(call: WorkflowCall, { team_run_id, outcome, final_output }: UnlabelledResult): ToolResult {
   const content = JSON.stringify({ team_run_id, outcome, delivered: 'user', chars: final_output.length })
   return { success: true, tool_name: call.name, error: null, content }
 }
 
-function readableResult({ taint: _, diagnostics, ...team }: TeamResult, callId: string) {
+function readableResult({ diagnostics, ...team }: UnlabelledResult, callId: string) {
   const repeats = repeatedIn(team)
   const own = team.outputs.filter(({ node_id }) => !repeats(node_id))
   const final = cut(team.final_output, textsCharsMax, (offset) => teamOutputReference(callId, { offset }))
