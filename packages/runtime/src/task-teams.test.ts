@@ -243,6 +243,51 @@ describe('the outcome of a task with several teams (D-60)', () => {
   })
 })
 
+describe('a vote that is decided', () => {
+  const [voterA, voterB, voterC] = agents('a', 'b', 'slow')
+  const args = { task: 't', agents: [voterA, voterB, voterC], options: ['yes', 'no'], deliver: 'user' }
+  const profile = { name: 'clerk', description: null, systemPrompt: null, maxToolIterations: null, toolIds: ['system:MajorityVote'] }
+  const provider = (slow: () => Promise<ChatAnswer>) =>
+    model({ root: () => callsTool('MajorityVote', args), node: (name) => (name === 'slow' ? slow() : says('VOTE: yes')) })
+  const place = (events: readonly RecordedEvent[], wanted: (event: RecordedEvent) => boolean): number => events.findIndex(wanted)
+
+  it('stops the slow voter, whose run ends before the team does', async () => {
+    const { daemon, submit, ended } = world()
+    daemon({ provider: provider(never), profile })
+    const events = await ended(await submit())
+    expect(events.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'yes', outputs: [{ node_id: '#winner' }, { node_id: '#tally' }] } })
+    const skipped = place(events, ({ type }) => type === 'node_skipped')
+    const stopped = place(events, ({ type }) => type === 'run_cancelled')
+    const over = place(events, ({ type }) => type === 'task_team_run_completed')
+    expect([skipped > 0, stopped > skipped, over > stopped]).toEqual([true, true, true])
+    expect(events[stopped]?.data).toMatchObject({ reason: 'The vote is decided.' })
+  })
+
+  it('stops it after a takeover, too', async () => {
+    const { daemon, submit, ended, passing, events } = world()
+    let first: ReturnType<typeof daemon> | null = null
+    // The process dies in the moment in which it is told to stop the voter.
+    const dying = (): Promise<ChatAnswer> => new Promise(() => {})
+    const broken: ChatProvider = {
+      ...provider(dying),
+      chat: (request) => {
+        request.signal.addEventListener('abort', () => first?.kill(), { once: true })
+        return provider(dying).chat(request)
+      },
+    }
+    first = daemon({ provider: broken, profile })
+    const log = await submit()
+    await passing('the vote is decided', async () => typesOf(await events(log)).includes('node_skipped'))
+    first.kill()
+    daemon({ provider: provider(dying), profile })
+    const all = await ended(log)
+    expect(all.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'yes' } })
+    const ends = all.filter(({ type }) => type === 'run_cancelled' || type === 'run_completed')
+    expect(new Set(ends.map(({ runId }) => runId)).size).toBe(4)
+    expect(ends).toHaveLength(4)
+  })
+})
+
 describe('a fallback of a team', () => {
   it('is visible in the result that the root reads, also after a takeover', async () => {
     const { daemon, submit, ended, passing, events } = world()

@@ -118,7 +118,8 @@ function keptOfTeam(event: RecordedEvent, kept: (nodeId: string) => 'whole' | 's
     case 'shared_state_changed':
       return event.data.run_id === null || runs.has(event.data.run_id)
     case 'node_started':
-      return kept(event.data.node_id) !== null
+      // The run of a node that was skipped while it ran is not kept.
+      return kept(event.data.node_id) !== null && runs.has(event.data.run_id)
     default:
       return 'node_id' in event.data && typeof event.data.node_id === 'string' && kept(event.data.node_id) === 'whole'
   }

@@ -87,7 +87,9 @@ export function evolveTeam(team: TeamState, event: DomainEvent, { clockMs }: Pic
     case 'node_completed':
       return setNode(team, event.data.node_id, { status: 'completed' })
     case 'node_skipped':
-      return setNode(team, event.data.node_id, { status: 'skipped' })
+      // A node that runs is skipped if its program dismisses it. Its run must stop.
+      if (team.nodes.get(event.data.node_id)?.status !== 'running') return setNode(team, event.data.node_id, { status: 'skipped' })
+      return setNode(team, event.data.node_id, { status: 'skipped', cancelReason: event.data.reason })
     case 'node_failed':
       return setNode(team, event.data.node_id, { status: 'failed', failure: event.data.failure })
     case 'node_blocked':

@@ -73,3 +73,16 @@ export function tallyOf(votes: readonly Vote[], options: readonly string[] | nul
   const first = sorted.filter((each) => most > 0 && each.votes === most)
   return { counts: sorted, votes: cast, invalid, tied: first.length > 1 ? first.map((each) => each.answer) : [] }
 }
+
+/**
+ * The option that wins whatever the open answers are. `null` if they may change it, or if the quorum is not reached yet. Of equal options the first
+ * in declared order wins, so an option after it may still become equal.
+ */
+export function decidedAnswer({ counts }: Tally, options: readonly string[], { open, quorum }: { open: number; quorum: number }): string | null {
+  const [first, ...others] = counts
+  const valid = counts.reduce((sum, each) => sum + each.votes, 0)
+  if (first === undefined || valid < quorum) return null
+  const place = options.indexOf(first.answer)
+  const safe = others.every(({ answer, votes }) => votes + open < first.votes || (votes + open === first.votes && place < options.indexOf(answer)))
+  return safe ? first.answer : null
+}
