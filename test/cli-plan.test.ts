@@ -52,7 +52,7 @@ describe('beaver plan', () => {
     const [misspelt, right] = await Promise.all(
       ['raed_file', 'read_file'].map((tool) => beaver(['plan', 'SequentialWorkflow', '-f', '-', '--json'], { stdin: check(tool) })),
     )
-    expect([misspelt?.code, right?.code]).toEqual([2, 0])
+    expect([misspelt?.exit, right?.exit]).toEqual([2, 0])
     expect(misspelt?.err).toContain('Did you mean "read_file"?')
     expect(JSON.parse(misspelt?.out ?? '')).toMatchObject({ ok: false, error: { code: 'impossible_evidence', path: 'agents.0.required_evidence.0.tool' } })
   })

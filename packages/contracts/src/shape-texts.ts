@@ -141,6 +141,7 @@ const ofGraph: TextsOf<ExecutionGraph> = {
   nodes: 'The nodes, in declared order.',
   outputs: 'The nodes whose outputs are the outputs of the team, in declared order.',
   output: 'The node whose text is the final output of the team. null: the final output combines all outputs.',
+  deliver: 'user: the final output of the complete team is the answer of the task, word for word. Absent: the root agent goes on with it.',
   deadline_ms: 'How long the whole team may take, in milliseconds. Absent: the configured limit.',
   settings: 'Settings for the program of the workflow.',
   shared_state: 'The state that the members share at the start. Absent: the members share no state.',

@@ -61,22 +61,24 @@ export {
   retryTimeMsMax,
   waitMsDefault,
 } from './failure/failure-policy.ts'
+export { type CalledTeam, judgedTeams } from './fold/judged-teams.ts'
 export { evolveRun, type FilesFact, type OpenCall, type RunState, type RunStatus, runEnded, skillMessage, startRun, type ToolFact } from './fold/run-state.ts'
 export { noSuspects, type OwnerLosses, ownerLosses, type SuspectTools } from './fold/suspects.ts'
 export { retryCopy } from './fold/retry-copy.ts'
 export { retryIdOf } from './fold/retry-id.ts'
-export { newestExchange } from './fold/shorten.ts'
+export { newestExchange, teamOutputReference, teamOutputTool } from './fold/shorten.ts'
 export { callWaits, type CallProgress, statusOfCalls } from './fold/call-status.ts'
 export type { EventPlace } from './fold/event-place.ts'
 export { type PersonWaits, waitBegan, waitedMs, waitEnded, waitsOver } from './fold/person-waits.ts'
 export { foldTask, lostWithoutProgress, newTask, type TaskState, type TaskStatus } from './fold/task-state.ts'
-export { evolveTeam, startTeam, type TeamNodeState, type TeamState } from './fold/team-state.ts'
+export { evolveTeam, startTeam, type TeamDiagnostic, type TeamNodeState, type TeamState } from './fold/team-state.ts'
 export {
   type AgentDescriptor,
   type AgentNode,
   agentDescriptor,
   agentNode,
   type CodeNode,
+  definitionPrefix,
   type ExecutionGraph,
   type ExecutionNode,
   executionGraph,
@@ -86,7 +88,7 @@ export {
 export { type NodeState, type NodeStates, type NodeStatus, type TeamOutcome } from './graph/schedule.ts'
 export { type Edge, findCycle, graphFault, reachable, sinksOf, type Topology, topologyOf, weakComponents } from './graph/topology.ts'
 export { type Diagnostic, type Growth, type NodeEntry, type NodeSequel, type TeamProgram, type TeamView } from './graph/team-program.ts'
-export { type NodeEnd, type StepOptions, stepTeam, teamOutput } from './graph/team-step.ts'
+export { joinedOutputs, type NodeEnd, type StepOptions, stepTeam, teamOutput } from './graph/team-step.ts'
 export { foreignId, type LogId, logKey, type RunId, runId, type SessionId, sessionId, type TaskId, type TeamRunId, taskId, teamRunId } from './ids.ts'
 export {
   type Acceptance,

@@ -83,5 +83,5 @@ export async function claimTask(log: LogId, loaded: LoadedTask, opening: Opening
 /** What a task ends with that is given up on. */
 export function givenUp(failure: Failure, of: { readonly claims: number; readonly usage: Usage }): DomainEvent[] {
   const end = { status: 'failed', facts: { outputText: '', outputSeq: 0, tools: [] }, failure, usage: noUsage, provider: null, model: null } as const
-  return [event('task_dead_lettered', { claims: of.claims }), taskEnd(end, null, of.usage)]
+  return [event('task_dead_lettered', { claims: of.claims }), taskEnd(end, [], of.usage)]
 }

@@ -14,7 +14,7 @@ export interface LoopServicePorts {
 }
 
 /** What a run's own supervisor adds. */
-export type OwnHost = Pick<LoopHost, 'append' | 'runTeam' | 'sharedState'>
+export type OwnHost = Pick<LoopHost, 'append' | 'runTeam' | 'teamOf' | 'sharedState'>
 
 /** What the task itself answers. */
 interface OfTask extends Required<Pick<LoopHost, 'approval' | 'pause' | 'stillOurs'>> {

@@ -14,6 +14,7 @@ import {
   type ToolNode,
 } from '@beaver/core'
 import type { LoopSpec } from '@beaver/agent'
+import type { TeamContext } from '@beaver/workflows'
 
 export function rootSpec(
   log: LogId,
@@ -57,6 +58,7 @@ export interface NodeSpecOf {
   readonly dependencies: readonly { readonly node_id: string; readonly output: string }[]
   readonly sharedState: boolean
   /** The labels of who asked for the team, and of everything that the node is given. */
+  readonly teamContext: TeamContext
   readonly asked: Taint
   readonly given: Taint
   readonly toolIterationsMax: number
@@ -84,6 +86,7 @@ export function nodeSpec(log: LogId, request: TaskRequest, of: NodeSpecOf): Loop
     sessionId: log.session,
     workspace: request.workspace,
     part: node.kind === 'agent' ? agentPart(node, of) : { kind: 'tool', tool: node.tool, arguments: objectOf(of.input?.['arguments']) ?? node.arguments },
+    teamContext: of.teamContext,
     history: [],
     memory: emptyMemory,
     stream: request.stream ?? false,

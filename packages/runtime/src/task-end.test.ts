@@ -2,6 +2,7 @@ import type { LoopEnd, TeamResult } from '@beaver/agent'
 import type { Failure } from '@beaver/core'
 import { describe, expect, it, test } from 'vitest'
 import { taskEnd } from './task-end.ts'
+import type { EndedTeam } from './task-teams.ts'
 
 const usage = { input_tokens: 7, output_tokens: 3, calls: 2 }
 const root = (over: Partial<LoopEnd> & { text?: string } = {}): LoopEnd => ({
@@ -11,6 +12,7 @@ const root = (over: Partial<LoopEnd> & { text?: string } = {}): LoopEnd => ({
   usage,
   provider: 'openai',
   model: 'm',
+  callsOfAnswers: [['c1']],
   ...over,
 })
 const team = (over: Partial<TeamResult> = {}): TeamResult => ({
@@ -23,6 +25,8 @@ const team = (over: Partial<TeamResult> = {}): TeamResult => ({
   failures: [],
   ...over,
 })
+const called = (result: TeamResult | null, call_id = 'c1', workflow = 'SequentialWorkflow'): EndedTeam[] =>
+  result === null ? [] : [{ call_id, workflow, result }]
 const crash: Failure = { class: 'tool_crash', message: 'it broke' }
 
 test.each<[string, LoopEnd, TeamResult | null, string, Failure['class'] | null]>([
@@ -50,7 +54,7 @@ test.each<[string, LoopEnd, TeamResult | null, string, Failure['class'] | null]>
     'cancelled',
   ],
 ])('%s', (_, end, of, type, failureClass) => {
-  const event = taskEnd(end, of, usage)
+  const event = taskEnd(end, called(of), usage)
   expect([event.type, (event.data as { failure: Failure | null }).failure?.class ?? null]).toEqual([type, failureClass])
 })
 
@@ -60,7 +64,7 @@ describe('the result', () => {
       { node_id: 'b', output: '2' },
       { node_id: 'a', output: '1' },
     ]
-    expect(taskEnd(root(), team({ outputs }), usage).data).toEqual({
+    expect(taskEnd(root(), called(team({ outputs })), usage).data).toEqual({
       final_output: '42',
       outputs,
       usage,
@@ -72,12 +76,12 @@ describe('the result', () => {
   })
 
   it('says when the model was simulated', () => {
-    expect(taskEnd(root({ provider: 'simulated' }), null, usage).data).toMatchObject({ simulated: true })
-    expect(taskEnd(root({ provider: null }), null, usage).data).toMatchObject({ simulated: false, provider: null })
+    expect(taskEnd(root({ provider: 'simulated' }), [], usage).data).toMatchObject({ simulated: true })
+    expect(taskEnd(root({ provider: null }), [], usage).data).toMatchObject({ simulated: false, provider: null })
   })
 
   it.each(['failed', 'cancelled'] as const)('of a root that %s passes no earlier text on as an answer (D-34)', (status) => {
-    expect(taskEnd(root({ status, failure: crash, text: 'I am still working.' }), team(), usage).data).toMatchObject({
+    expect(taskEnd(root({ status, failure: crash, text: 'I am still working.' }), called(team()), usage).data).toMatchObject({
       final_output: '',
       outputs: [{ node_id: 'a' }],
     })
@@ -92,9 +96,58 @@ describe('the result', () => {
         { node_id: 'c', failure: { class: 'evidence_missing', message: 'no count' } },
       ],
     })
-    expect(taskEnd(root(), of, usage).data).toMatchObject({
+    expect(taskEnd(root(), called(of), usage).data).toMatchObject({
       final_output: '42',
       failure: { class: 'tool_crash', message: '1 of 3 nodes completed. b: it broke. c: no count' },
     })
+  })
+})
+
+describe('a task with several teams (D-60)', () => {
+  const complete = (name: string) => team({ team_run_id: name, outputs: [{ node_id: name, output: name }] })
+  const incomplete = (name: string) => team({ ...complete(name), outcome: 'incomplete', message: `${name} is not complete` })
+  const workflow = 'workflow:count'
+  const end = (callsOfAnswers: string[][], ...ended: EndedTeam[][]) => {
+    const { type, data } = taskEnd(root({ callsOfAnswers }), ended.flat(), usage)
+    const { outputs, failure } = data as { outputs: { node_id: string }[]; failure: Failure | null }
+    return [type, outputs.map((each) => each.node_id), failure?.message ?? null]
+  }
+
+  it.each([
+    ['the incomplete one ended first', [called(incomplete('a')), called(complete('b'), 'c2')]],
+    ['the incomplete one ended last', [called(complete('b'), 'c2'), called(incomplete('a'))]],
+  ])('of one answer is complete only if all are: %s', (_, ended) => {
+    expect(end([['c1', 'c2']], ...ended)).toEqual(['task_incomplete', ['a', 'b'], 'a is not complete'])
+  })
+
+  it('names every incomplete team of the answer', () => {
+    expect(end([['c1', 'c2']], called(incomplete('b'), 'c2'), called(incomplete('a')))[2]).toBe('a is not complete. b is not complete')
+  })
+
+  it('is judged by the teams of the newest answer, whichever ended last', () => {
+    expect(end([['c1'], ['c2']], called(complete('b'), 'c2'), called(incomplete('a')))).toEqual(['task_completed', ['b'], null])
+    expect(end([['c1'], ['c2']], called(incomplete('b'), 'c2'), called(complete('a')))).toEqual(['task_incomplete', ['b'], 'b is not complete'])
+  })
+
+  it('a definition that was called as a tool neither hides an incomplete team nor replaces the outputs', () => {
+    expect(end([['c1'], ['c2']], called(incomplete('a')), called(complete('(outputs)'), 'c2', workflow))).toEqual([
+      'task_incomplete',
+      ['a'],
+      'a is not complete',
+    ])
+    expect(end([['c1', 'c2']], called(complete('(outputs)'), 'c2', workflow), called(complete('a')))).toEqual(['task_completed', ['a'], null])
+  })
+
+  it('a definition that failed as a tool leaves the task complete, because the root read the failure', () => {
+    expect(end([['c1']], called(incomplete('(outputs)'), 'c1', workflow))).toEqual(['task_completed', [], null])
+  })
+
+  it('a call that was refused started no team, and supersedes none', () => {
+    expect(end([['c1'], ['c2']], called(incomplete('a')))).toEqual(['task_incomplete', ['a'], 'a is not complete'])
+  })
+
+  it('a task that is a workflow is judged by its own team, a definition too', () => {
+    const own: EndedTeam = { call_id: null, workflow, result: incomplete('(outputs)') }
+    expect(end([], [own])[0]).toBe('task_incomplete')
   })
 })

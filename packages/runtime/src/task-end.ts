@@ -1,15 +1,20 @@
-// Decides what a task ends with, from how its root ended and from the result of its last team. Pure.
-// N1. Success is never silent: a task with an empty final output does not complete, and neither does one whose team is incomplete (D-35).
-import { cleanTaint, type DomainEvent, event, type Failure, isUnlabelled, joinTaints, noUsage, type TaskResult, type Usage } from '@beaver/core'
+// Decides what a task ends with, from how its root ended and from the results of its teams. Pure.
+// N1. Success is never silent: a task with an empty final output does not complete, and neither does one whose judged teams are not all
+//     complete (D-35, D-60).
+// N2. Which teams are judged follows from the calls of the root alone (judged-teams.ts of core). A takeover does not change it.
+import { cleanTaint, type DomainEvent, event, type Failure, isUnlabelled, joinTaints, judgedTeams, noUsage, type TaskResult, type Usage } from '@beaver/core'
 import type { LoopEnd, TeamRefusal, TeamResult } from '@beaver/agent'
+import type { EndedTeam } from './task-teams.ts'
 
 const simulatedProvider = 'simulated'
 
-export function taskEnd(root: LoopEnd, team: TeamResult | null, usage: Usage): DomainEvent {
-  const taint = joinTaints([root.taint ?? cleanTaint, team?.taint ?? cleanTaint])
+/** @param ended the teams of the task that have ended, in any order */
+export function taskEnd(root: LoopEnd, ended: readonly EndedTeam[], usage: Usage): DomainEvent {
+  const teams = judgedTeams(root.callsOfAnswers ?? [], ended).map(({ result }) => result)
+  const taint = joinTaints([root.taint ?? cleanTaint, ...teams.map((team) => team.taint ?? cleanTaint)])
   const result = (failure: Failure | null): TaskResult => ({
     final_output: root.status === 'completed' ? root.facts.outputText : '',
-    outputs: team === null ? [] : team.outputs.map((each) => ({ ...each })),
+    outputs: teams.flatMap((team) => team.outputs.map((each) => ({ ...each }))),
     usage,
     provider: root.provider,
     model: root.model,
@@ -19,7 +24,8 @@ export function taskEnd(root: LoopEnd, team: TeamResult | null, usage: Usage): D
   })
   if (root.status === 'cancelled') return event('task_cancelled', result(root.failure))
   if (root.status === 'failed') return event('task_failed', result(root.failure))
-  if (team !== null && team.outcome !== 'complete') return event('task_incomplete', result(teamFailure(team)))
+  const [incomplete, ...more] = teams.filter((team) => team.outcome !== 'complete')
+  if (incomplete !== undefined) return event('task_incomplete', result(teamsFailure(incomplete, more)))
   if (root.facts.outputText.trim() === '') return event('task_failed', result({ class: 'empty_output', message: 'The final answer is empty.' }))
   return event('task_completed', result(null))
 }
@@ -33,6 +39,12 @@ export function workflowEnd(team: TeamResult | TeamRefusal, of: { cancelled: str
   if (of.cancelled !== null && team.outcome === 'cancelled')
     return { status: 'cancelled', facts: facts(team.final_output), failure: { class: 'cancelled', message: of.cancelled }, usage: noUsage, provider, model }
   return { status: 'completed', facts: facts(team.final_output), failure: null, usage: noUsage, provider, model }
+}
+
+/** The class of the first incomplete team stands for all of them. The message names each. */
+function teamsFailure(first: TeamResult, more: readonly TeamResult[]): Failure {
+  const failure = teamFailure(first)
+  return { ...failure, message: sentences([failure.message, ...more.map((team) => teamFailure(team).message)]) }
 }
 
 /** The first failed node's class stands for the team's; the message names them all. */

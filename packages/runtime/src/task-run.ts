@@ -116,7 +116,7 @@ export class TaskRun {
 
   /** What the task ends with, when its root ended like this. */
   endOf(end: LoopEnd): DomainEvent {
-    return taskEnd(end, this.#teams?.last() ?? null, this.#usage)
+    return taskEnd(end, this.#teams?.ended() ?? [], this.#usage)
   }
 
   cancel(reason: string): void {
@@ -188,7 +188,7 @@ export class TaskRun {
       // What the root's end means for the task is decided here and written with it. Then the task has ended: its thread need not say so.
       append: async (drafts, rootEnd) => {
         if (rootEnd === null) return taskLog.append(drafts)
-        const end = drafted(taskEnd(rootEnd, teams.last(), addUsage(this.#usage, rootEnd.usage)))
+        const end = drafted(taskEnd(rootEnd, teams.ended(), addUsage(this.#usage, rootEnd.usage)))
         this.#terminal = end.event
         const place = await taskLog.appendLast([...drafts, end.draft], 'The task has ended.')
         this.#loops.delete(runId)
@@ -204,6 +204,7 @@ export class TaskRun {
           live?.teams.delete(callId)
         }
       },
+      teamOf: async (callId) => teams.ended().find((team) => team.call_id === callId)?.result ?? null,
       sharedState: () => Promise.reject(new Error('A root agent has no shared state.')),
     })
     return Promise.race([root.end, written])

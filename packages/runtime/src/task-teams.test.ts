@@ -2,6 +2,7 @@ import { type ChatAnswer, type ChatProvider, defineTool } from '@beaver/agent'
 import type { RecordedEvent } from '@beaver/core'
 import { until } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
+import { definitionWorkflow, readDefinition } from '@beaver/workflows'
 import { z } from 'zod'
 import { typesOf, world } from '../test/kit.ts'
 
@@ -20,16 +21,19 @@ const callsTool = (name: string, args: object): ChatAnswer =>
 const agents = (...names: string[]) => names.map((name) => ({ name, instruction: `do ${name}` }))
 
 /** A model that is told by whose message it answers: the root's, or the node's that does `name`. */
-function model(of: { root: (turn: number) => ChatAnswer; node: (name: string, turn: number) => ChatAnswer | Promise<ChatAnswer> }): ChatProvider {
+function model(of: {
+  root: (turn: number) => ChatAnswer | Promise<ChatAnswer>
+  node: (name: string, turn: number, text: string) => ChatAnswer | Promise<ChatAnswer>
+}): ChatProvider {
   return {
     name: 'p',
     model: 'm',
     async chat({ messages, signal }) {
       const turn = messages.filter((message) => message.role === 'assistant').length
-      const node = /<instruction>\ndo (.+)\n/.exec(messages.findLast((message) => message.role === 'user')?.content ?? '')?.[1]
-      if (node === undefined) return of.root(turn)
+      const text = messages.findLast((message) => message.role === 'user')?.content ?? ''
+      const node = /<instruction>\ndo (.+)\n/.exec(text)?.[1]
       const stopped = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true }))
-      return Promise.race([of.node(node, turn), stopped])
+      return Promise.race([node === undefined ? of.root(turn) : of.node(node, turn, text), stopped])
     },
   }
 }
@@ -167,6 +171,144 @@ describe('the teams of a task (D-06)', () => {
       content: expect.stringContaining('2 teams'),
     })
     expect(events.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'enough' } })
+  })
+})
+
+describe('the outcome of a task with several teams (D-60)', () => {
+  const team = (id: string, names: string[]) => ({ id, name: 'ConcurrentWorkflow', arguments: JSON.stringify({ task: 't', agents: agents(...names) }) })
+  const callsTeams = (...calls: ReturnType<typeof team>[]): ChatAnswer => answer({ toolCalls: calls, finishReason: 'tool_calls' })
+  /** The agent `bad` fails. `late` answers after `bad` has ended. */
+  const nodes = (badEnded: Promise<unknown>) => async (name: string) => {
+    if (name === 'late') await badEnded
+    return says(name === 'bad' ? '' : name)
+  }
+
+  it.each([
+    ['first', [team('1', ['bad']), team('2', ['late'])]],
+    ['second', [team('1', ['late']), team('2', ['bad'])]],
+  ])('is incomplete if a team of the newest answer is, called %s, also after a takeover', async (_, calls) => {
+    const { daemon, submit, ended, passing, events } = world()
+    const badEnded = Promise.withResolvers<void>()
+    let root: (turn: number) => ChatAnswer | Promise<ChatAnswer> = (turn) => (turn === 0 ? callsTeams(...calls) : never())
+    const provider = model({ root: (turn) => root(turn), node: nodes(badEnded.promise) })
+    const first = daemon({ provider })
+    const log = await submit()
+    await passing('one team failed', async () => typesOf(await events(log)).includes('task_team_run_failed'))
+    badEnded.resolve()
+    await passing('the other is complete', async () => typesOf(await events(log)).includes('task_team_run_completed'))
+    first.kill()
+    root = () => says('both')
+    daemon({ provider })
+    expect((await ended(log)).at(-1)).toMatchObject({ type: 'task_incomplete', data: { outputs: [{ node_id: 'late' }], failure: { class: 'empty_output' } } })
+  })
+
+  it('without a takeover, too', async () => {
+    const { daemon, submit, ended, passing, events } = world()
+    const badEnded = Promise.withResolvers<void>()
+    const root = (turn: number): ChatAnswer => (turn === 0 ? callsTeams(team('1', ['bad']), team('2', ['late'])) : says('both'))
+    daemon({ provider: model({ root, node: nodes(badEnded.promise) }) })
+    const log = await submit()
+    await passing('one team failed', async () => typesOf(await events(log)).includes('task_team_run_failed'))
+    badEnded.resolve()
+    expect((await ended(log)).at(-1)?.type).toBe('task_incomplete')
+  })
+
+  const { definition } = readDefinition('count', {
+    description: 'Counts.',
+    interfaceInputs: { who: { dataFlowType: 'STRING', required: true } },
+    interfaceOutputs: { counted: { dataFlowType: 'STRING' } },
+    nodes: [{ id: 'counted', kind: 'agent', instruction: 'do {{ inputs.who }}' }],
+  })
+  if (definition === null) throw new Error('The definition is wrong.')
+  const toolIds = ['system:ConcurrentWorkflow', 'workflow:count']
+  const profile = { name: 'clerk', description: null, systemPrompt: null, maxToolIterations: null, toolIds }
+  const definitions = [definitionWorkflow(definition, new Map([['count', definition]]))]
+
+  it.each([
+    [
+      'that succeeds does not hide an incomplete team',
+      [callsTeams(team('1', ['bad', 'good'])), callsTool('workflow:count', { who: 'good' })],
+      'task_incomplete',
+      ['good'],
+    ],
+    ['that fails and is recovered from leaves the task complete', [callsTool('workflow:count', { who: 'bad' })], 'task_completed', []],
+  ])('a definition called as a tool %s', async (_, turns, type, outputs) => {
+    const { daemon, submit, ended } = world()
+    const provider = model({ root: (turn) => turns[turn] ?? says('done'), node: nodes(Promise.resolve()) })
+    daemon({ provider, definitions, profile })
+    const events = await ended(await submit())
+    const end = events.at(-1)
+    expect(typesOf(events).filter((each) => each === 'task_team_run_started')).toHaveLength(turns.length)
+    expect(end).toMatchObject({ type, data: { outputs: outputs.map((node_id) => ({ node_id })) } })
+  })
+})
+
+describe('a vote that is decided', () => {
+  const [voterA, voterB, voterC] = agents('a', 'b', 'slow')
+  const args = { task: 't', agents: [voterA, voterB, voterC], options: ['yes', 'no'], deliver: 'user' }
+  const profile = { name: 'clerk', description: null, systemPrompt: null, maxToolIterations: null, toolIds: ['system:MajorityVote'] }
+  const provider = (slow: () => Promise<ChatAnswer>) =>
+    model({ root: () => callsTool('MajorityVote', args), node: (name) => (name === 'slow' ? slow() : says('VOTE: yes')) })
+  const place = (events: readonly RecordedEvent[], wanted: (event: RecordedEvent) => boolean): number => events.findIndex(wanted)
+
+  it('stops the slow voter, whose run ends before the team does', async () => {
+    const { daemon, submit, ended } = world()
+    daemon({ provider: provider(never), profile })
+    const events = await ended(await submit())
+    expect(events.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'yes', outputs: [{ node_id: '#winner' }, { node_id: '#tally' }] } })
+    const skipped = place(events, ({ type }) => type === 'node_skipped')
+    const stopped = place(events, ({ type }) => type === 'run_cancelled')
+    const over = place(events, ({ type }) => type === 'task_team_run_completed')
+    expect([skipped > 0, stopped > skipped, over > stopped]).toEqual([true, true, true])
+    expect(events[stopped]?.data).toMatchObject({ reason: 'The vote is decided.' })
+  })
+
+  it('stops it after a takeover, too', async () => {
+    const { daemon, submit, ended, passing, events } = world()
+    let first: ReturnType<typeof daemon> | null = null
+    // The process dies in the moment in which it is told to stop the voter.
+    const dying = (): Promise<ChatAnswer> => new Promise(() => {})
+    const broken: ChatProvider = {
+      ...provider(dying),
+      chat: (request) => {
+        request.signal.addEventListener('abort', () => first?.kill(), { once: true })
+        return provider(dying).chat(request)
+      },
+    }
+    first = daemon({ provider: broken, profile })
+    const log = await submit()
+    await passing('the vote is decided', async () => typesOf(await events(log)).includes('node_skipped'))
+    first.kill()
+    daemon({ provider: provider(dying), profile })
+    const all = await ended(log)
+    expect(all.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'yes' } })
+    const ends = all.filter(({ type }) => type === 'run_cancelled' || type === 'run_completed')
+    expect(new Set(ends.map(({ runId }) => runId)).size).toBe(4)
+    expect(ends).toHaveLength(4)
+  })
+})
+
+describe('a fallback of a team', () => {
+  it('is visible in the result that the root reads, also after a takeover', async () => {
+    const { daemon, submit, ended, passing, events } = world()
+    const [manager] = agents('lead')
+    const args = { task: 't', manager, workers: agents('a') }
+    const profile = { name: 'clerk', description: null, systemPrompt: null, maxToolIterations: null, toolIds: ['system:HierarchicalWorkflow'] }
+    let rootAnswers = false
+    const provider = model({
+      root: (turn) => (turn === 0 ? callsTool('HierarchicalWorkflow', args) : rootAnswers ? says('done') : never()),
+      node: (name, _, text) => says(text.includes('cannot be used') ? '{"final": "It is so."}' : `I think about ${name}.`),
+    })
+    const first = daemon({ provider, profile })
+    const log = await submit()
+    await passing('the team is complete', async () => typesOf(await events(log)).includes('task_team_run_completed'))
+    first.kill()
+    rootAnswers = true
+    daemon({ provider, profile })
+    const all = await ended(log)
+    expect(all.find((event) => event.type === 'tool_result_recorded')?.data).toMatchObject({
+      content: expect.stringContaining('"diagnostics":[{"node_id":"lead #1","code":"malformed_answer"') as string,
+    })
   })
 })
 

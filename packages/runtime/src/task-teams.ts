@@ -7,6 +7,7 @@
 import {
   type Asker,
   BeaverError,
+  type CalledTeam,
   cleanTaint,
   type Clock,
   type DataOf,
@@ -30,7 +31,7 @@ import {
   type TeamState,
 } from '@beaver/core'
 import { type LoopEnd, loopEndOf, type LoopSpec, type TeamRefusal, type TeamResult } from '@beaver/agent'
-import { isWorkflowTool, programOf } from '@beaver/workflows'
+import { isWorkflowTool, programOf, teamContextOf } from '@beaver/workflows'
 import type { Admissions } from './admissions.ts'
 import { eventsOfRun, type LoadedTask } from './load-task.ts'
 import type { OwnHost } from './loop-services.ts'
@@ -76,8 +77,13 @@ export interface TaskTeams {
   cancel(reason: string): void
   /** @throws {BeaverError} `not_found`, `conflict` */
   cancelNode(nodeId: string, reason: string, asker: Asker): Promise<void>
-  /** The newest team that has ended. */
-  last(): TeamResult | null
+  /** The teams that have ended, in the journal or in this claim. */
+  ended(): readonly EndedTeam[]
+}
+
+/** A team that has ended, and the call that started it. */
+export interface EndedTeam extends CalledTeam {
+  readonly result: TeamResult
 }
 
 interface LiveTeam {
@@ -105,7 +111,7 @@ class TeamsOfTask implements TaskTeams {
   /** The labels of the runs that ended in this claim. */
   readonly #taints = new Map<string, Taint>()
   #cancelReason: string | null = null
-  #last: TeamResult | null = null
+  readonly #ended = new Map<string, EndedTeam>()
 
   constructor(log: LogId, request: TaskRequest, loaded: LoadedTask, ports: TaskTeamsPorts) {
     this.#log = log
@@ -118,11 +124,11 @@ class TeamsOfTask implements TaskTeams {
 
   /** Works out the results of the teams that have ended in the journal. */
   async tellEnded(): Promise<void> {
-    for (const team of this.#known) if (team.outcome !== null) this.#last = this.#labelled(team, await this.#drive(team).result)
+    for (const team of this.#known) if (team.outcome !== null) this.#end(team, await this.#drive(team).result)
   }
 
-  last(): TeamResult | null {
-    return this.#last
+  ended(): readonly EndedTeam[] {
+    return [...this.#ended.values()]
   }
 
   run(call: TeamCall | null, graph: ExecutionGraph): Promise<TeamResult | TeamRefusal> {
@@ -164,9 +170,16 @@ class TeamsOfTask implements TaskTeams {
     const running = this.#drive(team)
     this.#live.set(team.start.team_run_id, { state: team, running })
     if (this.#cancelReason !== null) running.cancel(this.#cancelReason)
-    this.#last = this.#labelled(team, await running.result)
+    const result = this.#end(team, await running.result)
     this.#live.delete(team.start.team_run_id)
-    return this.#last
+    return result
+  }
+
+  #end(team: TeamState, ended: TeamResult): TeamResult {
+    const { team_run_id, call_id, graph } = team.start
+    const result = this.#labelled(team, ended)
+    this.#ended.set(team_run_id, { call_id, workflow: graph.workflow, result })
+    return result
   }
 
   #start(call: TeamCall | null, graph: ExecutionGraph): TeamState {
@@ -208,6 +221,7 @@ class TeamsOfTask implements TaskTeams {
     const asked = team.start.taint ?? cleanTaint
     const spec = nodeSpec(this.#log, this.#request, {
       node,
+      teamContext: teamContextOf(team.start.team_run_id, team.graph, node),
       asked,
       given: writtenBefore(node, input) ? asked : joinTaints([asked, ...this.#taintsBefore(team, node.node_id)]),
       runId,
@@ -225,6 +239,7 @@ class TeamsOfTask implements TaskTeams {
       // A node's end authorises nothing by itself: it goes with what its team makes of it.
       append: async (drafts, end) => (end === null ? append(drafts) : hold(drafts)),
       runTeam: () => Promise.reject(new Error('A worker has no workflow tools.')),
+      teamOf: () => Promise.resolve(null),
       sharedState: (access, taint) => this.#sharedState.access(team, { runId, taint }, access),
     })
     const end = loop.end.then((ended) => {

@@ -72,6 +72,8 @@ class TeamSupervisor implements RunningTeam {
   readonly #deadlines: Deadlines
   /** How to stop the nodes that run. */
   readonly #running = new Map<string, (reason: string) => void>()
+  /** Nodes whose runs have not ended. */
+  readonly #open = new Set<string>()
   /** Runs that ended in this turn of the event loop. */
   readonly #arrivals: NodeEnd[] = []
   readonly #fail: (error: unknown) => void
@@ -115,7 +117,12 @@ class TeamSupervisor implements RunningTeam {
   }
 
   #start(): void {
-    const going = this.#team.graph.nodes.filter((node) => this.#team.nodes.get(node.node_id)?.status === 'running')
+    const going = this.#team.graph.nodes.filter(({ node_id }) => {
+      const node = this.#team.nodes.get(node_id)
+      // The run of a node that was dismissed may not have ended.
+      return node?.status === 'running' || (node?.status === 'skipped' && node.runId !== null)
+    })
+    for (const { node_id } of going) this.#open.add(node_id)
     this.#actor.start()
     for (const node of going) this.#runNode(node, true)
     const { start, startedAtMs, graph } = this.#team
@@ -132,7 +139,9 @@ class TeamSupervisor implements RunningTeam {
 
   async #step(arrived: readonly NodeEnd[], cancelReason: string | null): Promise<void> {
     const { newRunId, program, graphMax } = this.#host
-    const written = stepTeam(this.#team, arrived, { newRunId, cancelReason, program, graphMax, outputs: this.#outputs }).map(drafted)
+    const written = stepTeam(this.#team, arrived, { newRunId, cancelReason, program, graphMax, outputs: this.#outputs, runsOpen: this.#open.size > 0 }).map(
+      drafted,
+    )
     const events = written.map(({ event }) => event)
     const drafts = written.map(({ draft }) => draft)
     // The first events of a node's run, or what the team's end means for who asked for it, come next and bring these along.
@@ -142,6 +151,7 @@ class TeamSupervisor implements RunningTeam {
     for (const event of events) {
       evolveTeam(this.#team, event, { clockMs: this.#host.clock.now() })
       if (event.type === 'node_computed') this.#outputs.set(event.data.node_id, event.data.output)
+      if (event.type === 'node_skipped') this.#running.get(event.data.node_id)?.(event.data.reason)
       // A run that completed and failed its evidence has no output (D-34).
       if (event.type === 'node_completed')
         this.#outputs.set(event.data.node_id, arrived.find((end) => end.nodeId === event.data.node_id)?.facts.outputText ?? '')
@@ -160,6 +170,7 @@ class TeamSupervisor implements RunningTeam {
     const { runId, input } = state
     const { end, cancel } = this.#host.runNode({ node, runId, input, dependencies: this.#dependenciesOf(node, input), taken })
     this.#running.set(node.node_id, cancel)
+    this.#open.add(node.node_id)
     let overdue: Failure | null = null
     const deadline = this.#deadlines.set(node.deadline_ms ?? this.#host.deadlines.nodeMs, { id: runId, sinceMs: state.startedAtMs }, (seconds) => {
       overdue = { class: 'deadline_exceeded', message: `${node.node_id} did not end within its deadline of ${seconds} s and was stopped.` }
@@ -170,6 +181,7 @@ class TeamSupervisor implements RunningTeam {
     end
       .then((ended) => {
         this.#running.delete(node.node_id)
+        this.#open.delete(node.node_id)
         deadline?.cancel()
         this.#arrive(overdue !== null && ended.status === 'cancelled' ? { ...ended, status: 'failed', failure: overdue } : ended)
       })
@@ -195,5 +207,7 @@ function teamResult(team: TeamState, outputs: ReadonlyMap<string, string>, progr
     return failure === null ? [] : [{ node_id, failure }]
   })
   const { team_run_id } = team.start
-  return { team_run_id, outcome: team.outcome ?? 'incomplete', message: team.message, stopped, failures, ...teamOutput(team, outputs, program) }
+  const { outcome, message, diagnostics } = team
+  const remarks = diagnostics.length === 0 ? {} : { diagnostics: [...diagnostics] }
+  return { team_run_id, outcome: outcome ?? 'incomplete', message, stopped, failures, ...remarks, ...teamOutput(team, outputs, program) }
 }

@@ -1,5 +1,5 @@
 // What the runtime's tests share: daemons in this process, on the in-memory twins, with a pool whose threads a test can kill.
-import { type ChatProvider, LoopDropped, type LoopServices, onlyProvider, runAgentLoop, type Tool } from '@beaver/agent'
+import { type AgentProfile, type ChatProvider, LoopDropped, type LoopServices, onlyProvider, runAgentLoop, type Tool } from '@beaver/agent'
 import {
   type Clock,
   type DomainEvent,
@@ -15,7 +15,7 @@ import {
 } from '@beaver/core'
 import { memoryBlobStore, type MemoryJournal, memoryJournal, type ScriptedProvider, until, type VirtualClock, virtualClock } from '@beaver/testing'
 import { builtinTools } from '@beaver/tools'
-import { findWorkflow } from '@beaver/workflows'
+import { findWorkflow, type Workflow } from '@beaver/workflows'
 import { workspaceFolders } from '../src/workspace-folders.ts'
 import type { Daemon, DaemonOptions } from '../src/daemon-ports.ts'
 import { startDaemon } from '../src/daemon.ts'
@@ -58,6 +58,7 @@ function memoryPool(services: LoopServices): MemoryPool {
         append: (...args: Parameters<typeof host.append>) => whileAlive(() => host.append(...args)),
         stillOurs: () => whileAlive(async () => void (await host.stillOurs?.())),
         runTeam: (...args: Parameters<typeof host.runTeam>) => whileAlive(() => host.runTeam(...args)),
+        teamOf: (callId: string) => whileAlive(() => host.teamOf(callId)),
         sharedState: (...args: Parameters<typeof host.sharedState>) => whileAlive(() => host.sharedState(...args)),
         approval: (callId: string) => whileAlive(() => host.approval(callId)),
         memory: (...args: Parameters<typeof host.memory>) => whileAlive(() => host.memory(...args)),
@@ -116,6 +117,9 @@ export interface World {
   daemon(of: {
     provider: ScriptedProvider | ChatProvider
     tools?: readonly Tool[]
+    definitions?: readonly Workflow[]
+    /** The profile of every root agent. Default: none. */
+    profile?: AgentProfile
     limits?: Partial<DaemonOptions['limits']>
     tasksMax?: number
     policies?: FailurePolicies
@@ -191,7 +195,17 @@ export function world(): World {
       await write(log, decisionEvent(runId, { callId: call.id, approved, by: 'ada', reason: '' }))
     },
     passing,
-    daemon({ provider, tools = builtinTools(), limits = {}, tasksMax = 10, policies = failurePolicies, id = ids.next('daemon'), deaf = false }) {
+    daemon({
+      provider,
+      tools = builtinTools(),
+      definitions = [],
+      profile,
+      limits = {},
+      tasksMax = 10,
+      policies = failurePolicies,
+      id = ids.next('daemon'),
+      deaf = false,
+    }) {
       let alive = true
       let stalled = false
       const pool = memoryPool({
@@ -200,9 +214,9 @@ export function world(): World {
         skillSelection: 'off',
         tools,
         skills: [],
-        definitions: [],
-        profiles: new Map(),
-        profileDefault: null,
+        definitions,
+        profiles: new Map(profile === undefined ? [] : [[profile.name, profile]]),
+        profileDefault: profile?.name ?? null,
         clock,
         random: () => 0,
         toolTimeoutMs: 60_000,

@@ -24,7 +24,7 @@ export interface AgentRunResult {
   readonly model: string | null
   /** The usage of all runs of the task, including teams. */
   readonly usage: Usage
-  /** The outputs of the task's last team, in declared order. */
+  /** The outputs of the teams by which the task is judged, in declared order. */
   readonly outputs: readonly NodeOutput[]
   /** Whether Beaver's simulated model answered. Then no language model worked on the task. */
   readonly simulated: boolean

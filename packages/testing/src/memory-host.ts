@@ -62,6 +62,7 @@ export function memoryHost(options: MemoryHostOptions = {}): MemoryHost {
   const ends: LoopEnd[] = []
   const waiting: { readonly types: readonly EventType[]; store(): void; reject(error: Error): void }[] = []
   const undecided = new Map<string, PromiseWithResolvers<ApprovalDecision>>()
+  const teams = new Map<string, TeamResult>()
   const deltas: Pick<LiveDelta, 'call' | 'offset' | 'text'>[] = []
   let held = false
   let holdFrom: EventType | null = null
@@ -127,8 +128,14 @@ export function memoryHost(options: MemoryHostOptions = {}): MemoryHost {
     callExternal: ({ name }) => Promise.reject(new Error(`No external tool ${name} was expected.`)),
     delta: (delta) => void deltas.push(delta),
     ...options.services,
+    teamOf: async (callId) => teams.get(callId) ?? null,
     sharedState: () => Promise.reject(new Error('No shared state was expected.')),
-    runTeam: options.runTeam ?? ((callId) => Promise.reject(new Error(`No team was expected for call ${callId}.`))),
+    async runTeam(callId, graph) {
+      if (options.runTeam === undefined) throw new Error(`No team was expected for call ${callId}.`)
+      const team = await options.runTeam(callId, graph)
+      teams.set(callId, team)
+      return team
+    },
   }
 
   function taken() {

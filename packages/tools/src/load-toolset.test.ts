@@ -74,6 +74,15 @@ describe('a toolset', () => {
     await expect(load({ tools: [file] })).rejects.toMatchObject({ code: 'invalid_configuration', message: expect.stringContaining('workflow tool') as string })
   })
 
+  it('gives a profile to a member of an AgentTeam that has its name', async () => {
+    const { resolve } = taskWorkflows(await load({ profiles: ['profile.json'] }))
+    const args = { message: 'm', members: ['greeter', 'stranger'] }
+    expect(resolve('AgentTeam', args)).toMatchObject({
+      ok: true,
+      args: { members: [{ name: 'greeter', system_prompt: expect.any(String) as string }, { name: 'stranger' }] },
+    })
+  })
+
   it('whose default profile is not there is refused, with the names of those that are or with what is wrong', async () => {
     await expect(load({ profileDefault: 'nobody' })).rejects.toMatchObject({ code: 'invalid_configuration', problems: [{ path: 'profile' }] })
     await expect(load({ profiles: ['profile.json'], profileDefault: 'nobody' })).rejects.toThrow('loaded: greeter')

@@ -1,9 +1,8 @@
 // The workflow tools in a fixed order, and the two names of each (WT-11, WT-12, D-01).
-import type { JsonObject, TeamProgram } from '@beaver/core'
+import { definitionPrefix, type JsonObject, type TeamProgram } from '@beaver/core'
 import { agentRearrange } from './graphs/agent-rearrange.ts'
 import { agentTeam } from './agent-team/agent-team.ts'
 import { concurrentWorkflow } from './graphs/concurrent.ts'
-import { definitionPrefix } from './definitions/definition-workflow.ts'
 import { definitionProgram } from './definitions/program.ts'
 import { graphWorkflow } from './graphs/graph-workflow.ts'
 import { groupChat } from './group-chat/group-chat.ts'

@@ -4,7 +4,7 @@
 // W2. An accepted graph keeps the invariants of ExecutionGraph.
 // W3. `plan` never throws, whatever a model sends.
 import type { ExecutionGraph, JsonObject, TeamProgram } from '@beaver/core'
-import type { z } from 'zod'
+import { z } from 'zod'
 import { readArguments } from './arguments/read-arguments.ts'
 import { briefSchema, wholeSchema } from './arguments/tool-schema.ts'
 import { evidenceFault, type KnownTools, quotesFault } from './evidence-fault.ts'
@@ -51,7 +51,10 @@ export interface Workflow {
   readonly turnKey?: (args: unknown) => string | null
 }
 
-export interface WorkflowDefinition<Input extends z.ZodType> {
+/** A slot of every workflow tool (D-61). */
+const deliverField = z.enum(['root', 'user']).optional().describe('user: the result is your answer, word for word.')
+
+export interface WorkflowDefinition<Input extends z.ZodObject> {
   readonly name: string
   readonly description: string
   readonly input: Input
@@ -59,10 +62,14 @@ export interface WorkflowDefinition<Input extends z.ZodType> {
   readonly shapeFault?: (args: Readonly<Record<string, unknown>>) => Refusal | null
   readonly build: (args: z.output<Input>, limits: WorkflowLimits, turn: number) => PlanResult
   readonly program?: TeamProgram
+  /** Whether the arguments have the slot `deliver`. `false` for a workflow that no model calls. Default: true. */
+  readonly delivers?: boolean
 }
 
 /** Makes a workflow from its schema and its builder. */
-export function workflowOf<Input extends z.ZodType>({ name, description, input, shapeFault, build, program }: WorkflowDefinition<Input>): Workflow {
+export function workflowOf<Input extends z.ZodObject>(definition: WorkflowDefinition<Input>): Workflow {
+  const { name, description, shapeFault, build, program, delivers = true } = definition
+  const input = delivers ? definition.input.extend({ deliver: deliverField }) : definition.input
   // Made when they are first needed, because a daemon that starts needs none of them.
   let whole: JsonObject | null = null
   let parameters: JsonObject | null = null
@@ -78,8 +85,12 @@ export function workflowOf<Input extends z.ZodType>({ name, description, input, 
     plan(args, options) {
       const read = readArguments({ input, schema: schema(), ...(shapeFault === undefined ? {} : { shapeFault }) }, args)
       if (!read.ok) return read
-      const planned = build(read.value, { ...defaultWorkflowLimits, ...options?.limits }, options?.turn ?? 0)
-      return planned.ok ? (evidenceFault(read.value, options?.tools) ?? (program === undefined ? quotesFault(planned.graph) : null) ?? planned) : planned
+      const { deliver, ...slots } = read.value as Record<string, unknown>
+      const planned = build(slots as z.output<Input>, { ...defaultWorkflowLimits, ...options?.limits }, options?.turn ?? 0)
+      if (!planned.ok) return planned
+      const impossible = evidenceFault(read.value, options?.tools) ?? (program === undefined ? quotesFault(planned.graph) : null)
+      if (impossible !== null) return impossible
+      return deliver === 'user' ? { ok: true, graph: { ...planned.graph, deliver } } : planned
     },
   }
 }

@@ -2,7 +2,8 @@
 // C1. The older half of the session's history goes first, then the rest of it, because it is not this run's own work.
 // C2. Results of the newest exchange are never left out, because the model has not used them yet. If nothing else is left, they are cut.
 // C3. Short results stay, because a reference is hardly shorter.
-import { type ChatMessage, type DataOf, newestExchange, type RunState } from '@beaver/core'
+import { type ChatMessage, type DataOf, definitionPrefix, newestExchange, type RunState } from '@beaver/core'
+import { isWorkflowTool } from '@beaver/workflows'
 
 const resultCharsMin = 500
 /** A newest result that is cut keeps one part in this many. */
@@ -33,9 +34,14 @@ function resultsIn({ messages }: RunState, from: number, to: number, charsMin: n
     .slice(from, to)
     .flatMap((message) =>
       message.role === 'tool' && message.content.length > charsMin
-        ? [{ call_id: message.tool_call_id, tool_name: names.get(message.tool_call_id) ?? 'a tool', chars: message.content.length }]
+        ? [resultOf(message.tool_call_id, names.get(message.tool_call_id) ?? 'a tool', message.content.length)]
         : [],
     )
+}
+
+function resultOf(call_id: string, tool_name: string, chars: number): DataOf<'context_compacted'>['results'][number] {
+  const team = isWorkflowTool(tool_name) || tool_name.startsWith(definitionPrefix)
+  return { call_id, tool_name, chars, ...(team ? { team } : {}) }
 }
 
 /** How many of the oldest messages of the history are dropped next, up to a message of the user. */

@@ -3,6 +3,7 @@
 // X2. The system prompt contains no skill's body. Skills are messages of their own (SK-13).
 // X3. The system prompt contains the memory as it was when the run began (ME-03, ME-07).
 import type { ChatMessage, ContextPart, EvidenceRequirement, MemorySnapshot, RunState } from '@beaver/core'
+import type { TeamContext } from '@beaver/workflows'
 import type { Skill } from '../skills/skill.ts'
 import { describeRequirement } from './describe-requirement.ts'
 
@@ -16,6 +17,8 @@ export interface SystemPromptParts {
   readonly taskId: string
   readonly workspace: string
   readonly worker: boolean
+  /** The AgentTeam of a member. Absent: the agent is no member of one. */
+  readonly team?: TeamContext | undefined
   /** Whether the agent has workflow tools. Only a root has them. */
   readonly teams: boolean
   /** What the agent's own configuration says. Empty: nothing. */
@@ -44,11 +47,20 @@ export function promptSections(parts: SystemPromptParts): readonly PromptSection
   return [
     { part: 'base', text: base },
     { part: 'session', text: session },
-    { part: 'execution', text: work },
+    { part: 'execution', text: parts.team === undefined ? work : `${work}\n${teamSection(parts.team)}` },
     { part: 'profile', text: parts.own === '' ? '' : `# You\n${parts.own}` },
     { part: 'memory', text: memorySection(parts.memory) },
     { part: 'routing', text: routingSection(parts.routing) },
   ]
+}
+
+const membersShownMax = 50
+
+function teamSection({ team, strategy, member_name, members, coordinator }: TeamContext): string {
+  const shown = members.slice(0, membersShownMax).join(', ')
+  const more = members.length > membersShownMax ? ` and ${members.length - membersShownMax} more` : ''
+  const led = coordinator === null ? '' : ` Its coordinator is ${coordinator}.`
+  return `You are ${member_name ?? 'a member'} of the team ${JSON.stringify(team)}, which works by the strategy ${strategy ?? 'of its graph'}. Its members are ${shown}${more}.${led}`
 }
 
 export const joinSections = (sections: readonly PromptSection[]): string => sections.flatMap(({ text }) => (text === '' ? [] : [text])).join('\n\n')

@@ -181,10 +181,10 @@ describe('the result of a workflow: tool', () => {
     ])
   })
 
-  it('of a team workflow is the whole team, as before', async () => {
+  it('of a team workflow is the whole team, each text once', async () => {
     const loop = asAnalyst({ replies: [calls(['SequentialWorkflow', sequential]), says('x')], host: team() })
     await loop.end
-    expect(JSON.parse(results(loop.host)[0]?.content ?? '')).toEqual(teamResult)
+    expect(JSON.parse(results(loop.host)[0]?.content ?? '')).toEqual({ ...teamResult, outputs: [{ node_id: 'a' }] })
   })
 })
 

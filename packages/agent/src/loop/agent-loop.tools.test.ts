@@ -96,7 +96,7 @@ describe('a workflow call', () => {
     const { end, provider } = begin({ replies: [calls(['mcp_local_team_workflow_mcp_SequentialWorkflow', sequential]), says('as the team says')], host })
     await end
     expect(asked).toEqual([['c1', ['a']]])
-    expect(JSON.parse(toolMessages(provider)[0]?.[1] as string)).toEqual(teamResult)
+    expect(JSON.parse(toolMessages(provider)[0]?.[1] as string)).toEqual({ ...teamResult, outputs: [{ node_id: 'a' }] })
   })
 
   it('whose team is incomplete is a failed call with its outcome', async () => {

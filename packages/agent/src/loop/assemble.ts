@@ -50,6 +50,8 @@ function beginning({ spec, start, assembly }: LoopWork, part: AgentPart, { skill
     taskId: spec.taskId,
     workspace: spec.workspace,
     worker: part.kind === 'worker',
+    // The nodes of other workflows work alone: they are not told of each other.
+    team: spec.teamContext?.workflow === 'AgentTeam' ? spec.teamContext : undefined,
     teams: assembly.teams,
     own: part.kind === 'worker' ? part.systemPrompt : (assembly.profile?.systemPrompt ?? ''),
     memory: spec.memory,

@@ -123,8 +123,7 @@ function refusal(run: RunState, toolCall: ToolCall, turn: { mixed: boolean; firs
 /** Two calls with one id in a run could not be told apart, nor could their results and teams. A repeated id gets a suffix. */
 function uniqueIds(run: RunState, calls: readonly ToolCall[]): ToolCall[] {
   if (calls.length === 0) return []
-  const said = run.messages.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []).map((call) => call.id) : []))
-  const taken = new Set([...said, ...run.summarizedCallIds])
+  const taken = new Set(run.callsOfAnswers.flat())
   return calls.map((call) => {
     let id = call.id
     for (let times = 1; taken.has(id); times++) id = `${call.id}~${times}`

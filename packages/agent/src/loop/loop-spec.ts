@@ -22,8 +22,10 @@ import {
   type SharedStateResult,
   type SuspectTools,
   type Taint,
+  type TeamDiagnostic,
   type Usage,
 } from '@beaver/core'
+import type { TeamContext } from '@beaver/workflows'
 import type { ExternalCall, ExternalResult } from '../tools/external-tools.ts'
 
 /** `root`: the whole task. `worker`: one agent node of a team, which never sees a workflow tool (D-09). `tool`: a tool node. */
@@ -58,6 +60,8 @@ export interface LoopSpec {
   readonly sessionId: string
   readonly workspace: string
   readonly part: LoopPart
+  /** The team of a worker or of a tool node. Absent: the run belongs to no team. */
+  readonly teamContext?: TeamContext
   /** The visible transcript of the session's earlier tasks. */
   readonly history: readonly ChatMessage[]
   /** The memory as it was when the run began. `unreadable`: why it cannot be used. */
@@ -101,6 +105,8 @@ export interface TeamResult {
   readonly stopped: Failure | null
   /** The nodes that failed, in declared order. */
   readonly failures: readonly { readonly node_id: string; readonly failure: Failure }[]
+  /** What deviated from the plan and failed nothing, such as a fallback. Absent: nothing did. */
+  readonly diagnostics?: readonly TeamDiagnostic[]
   /** The labels of what its members have read. Absent: there are none. */
   readonly taint?: Taint
 }
@@ -115,6 +121,8 @@ export interface LoopEnd {
   readonly model: string | null
   /** The labels of what the run has read. Absent: no text of the run is used. */
   readonly taint?: Taint
+  /** Of a root that called tools: the ids of the calls of each answer, in the order of the answers (D-60). Absent: there are none. */
+  readonly callsOfAnswers?: readonly (readonly string[])[]
 }
 
 /** What a person or the configuration decided about a call. The decision is durable at `taskseq`. */
@@ -146,6 +154,8 @@ export interface LoopHost {
   readonly stillOurs?: () => Promise<unknown> | null
   /** Runs a team for a workflow call. The same call again gives the same team. `taint`: the labels of the run that calls. */
   runTeam(callId: string, graph: ExecutionGraph, taint: Taint): Promise<TeamResult | TeamRefusal>
+  /** The result of the team that a call of this run started. `null` if there is none, or if it has not ended. */
+  teamOf(callId: string): Promise<TeamResult | null>
   /** Reads or changes the state of the run's team. A change is durable when the promise resolves. `taint`: the labels of this run, and of the state. */
   sharedState(access: SharedStateAccess, taint: Taint): Promise<SharedStateResult & { readonly taint?: Taint }>
   /** Waits for the decision about a call. The call's `approval_requested` must be durable. */
@@ -191,5 +201,6 @@ export function loopEndOf(run: RunState, requirements?: readonly EvidenceRequire
     provider: run.provider,
     model: run.model,
     taint: run.taint,
+    ...(run.start.team_run_id === null && run.callsOfAnswers.length > 0 ? { callsOfAnswers: run.callsOfAnswers } : {}),
   }
 }

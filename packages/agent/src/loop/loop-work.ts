@@ -17,8 +17,8 @@ export interface LoopWork {
   readonly files: readonly string[]
   /** `null`: nobody follows. */
   readonly live: LiveText | null
-  /** For each call that was made before it was recorded, its future result. */
-  readonly madeAhead: Map<string, Promise<DomainEvent>>
+  /** For each call that was made before it was recorded, the events of its future result. */
+  readonly madeAhead: Map<string, Promise<readonly DomainEvent[]>>
   /** Whether the next call has its turn under the limits already. It returns `true` at most once. */
   takeAdmission(): boolean
   /** The run as the machine has it now. */

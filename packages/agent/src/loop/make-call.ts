@@ -1,43 +1,61 @@
 // Makes a call that may be made: an ordinary tool runs in this thread, a workflow runs as a team of the host.
 // R1. Every failure is a result that the model can read, except the loss of the task.
 // R2. The result carries the labels of what the call read: of the tool, and of what the host gave it.
-// R3. A pure tool gets nothing of the host that it could change or read.
-import { type DomainEvent, joinTaints, noSuspects, type SessionSearchRequest, type Taint, type ToolCall } from '@beaver/core'
+// R3. If the text of a team is delivered to the user, the events of that come with the result (deliver.ts).
+// R4. A pure tool gets nothing of the host that it could change or read.
+import { type DomainEvent, joinTaints, noSuspects, type SessionSearchRequest, type Taint, teamOutputTool, type ToolCall } from '@beaver/core'
 import { knownTools, readArgumentsText, skillsOf, type Workflow } from '@beaver/workflows'
 import { executeTool, failedResult, type ToolResult } from '../tools/execute-tool.ts'
 import { defaultEgressRules } from '../taint/egress-rules.ts'
 import { taintOfResult } from '../taint/taint-of-result.ts'
 import type { ExternalCall } from '../tools/external-tools.ts'
 import { permissionOnSubject } from '../tools/permission.ts'
+import { teamOutput } from '../tools/team-output.ts'
 import { ToolFailure } from '../tools/tool-failure.ts'
 import type { Tool, ToolContext } from '../tools/tool.ts'
 import { findIn } from './assembly.ts'
+import { deliveryEvents, deliveryFault } from './deliver.ts'
 import { type LoopWork, untilOurs } from './loop-work.ts'
 import { resultEvent } from './result-event.ts'
-import { workflowResult } from './workflow-result.ts'
+import { deliveredResult, workflowResult } from './workflow-result.ts'
 
-/** Returns the event of the call's result. */
-export async function makeCall(work: LoopWork, call: ToolCall): Promise<DomainEvent> {
+/** Returns the event of the call's result, and what follows from it if a team's text was delivered to the user. */
+export async function makeCall(work: LoopWork, call: ToolCall): Promise<DomainEvent[]> {
   const { clock } = work.services
   if (work.assembly.tools.get(call.name)?.pure !== true) await untilOurs(work)
   const begun = clock.now()
   const heard: Taint[] = []
-  const result = await resultOf(work, call, heard)
+  const { delivery = [], ...result } = await resultOf(work, call, heard)
   const own = taintOfResult(work.assembly.tools.get(call.name), call, result, work.services.egress ?? defaultEgressRules)
   const all = own === null ? heard : [...heard, own]
-  return resultEvent(work.start.run_id, call.id, result, Math.round(clock.now() - begun), all.length === 0 ? null : joinTaints(all))
+  return [resultEvent(work.start.run_id, call.id, result, Math.round(clock.now() - begun), all.length === 0 ? null : joinTaints(all)), ...delivery]
+}
+
+/** `delivery`: the events that deliver a team's text and end the run. */
+interface MadeResult extends ToolResult {
+  readonly delivery?: readonly DomainEvent[]
 }
 
 /** @param heard gets the labels of what the host gives to the call */
-function resultOf(work: LoopWork, call: ToolCall, heard: Taint[]): Promise<ToolResult> {
+function resultOf(work: LoopWork, call: ToolCall, heard: Taint[]): Promise<MadeResult> {
   const { assembly, services, signal } = work
   const workflow = findIn(assembly.workflows, call.name)
   if (workflow !== undefined) return runWorkflow(work, workflow, call, heard)
-  const tool = assembly.tools.get(call.name)
+  const tool = assembly.tools.get(call.name) ?? ownTool(work, call, heard)
   const { toolTimeoutMs: timeoutMs, clock, logger } = services
   const limits = { timeoutMs, signal, clock, logger, suspicions: suspicionsOf(work, tool), works: work.host.works }
   const permission: ToolContext['permission'] = (subject) => permissionOnSubject(tool ?? { name: call.name }, subject, services.permissions)
   return executeTool(tool, call, { ...placeOf(work, call), permission, ...(tool?.pure === true ? nothingOfHost(tool) : ofHost(work, call, heard)) }, limits)
+}
+
+/** The tool that a root has without an inventory: it reads what its own teams wrote. */
+function ownTool({ spec, host }: LoopWork, call: ToolCall, heard: Taint[]): Tool | undefined {
+  if (spec.part.kind !== 'root' || call.name !== teamOutputTool) return undefined
+  return teamOutput(async (callId) => {
+    const team = await host.teamOf(callId)
+    if (team?.taint !== undefined) heard.push(team.taint)
+    return team
+  })
 }
 
 /** How often the tool may have cost this run its thread, or its task an owner. */
@@ -52,7 +70,9 @@ export function suspicionsOf({ spec, run, services }: LoopWork, tool: Tool | und
 type OfHost = Pick<ToolContext, 'sharedState' | 'skills' | 'memory' | 'searchSessions' | 'callExternal'>
 
 function placeOf({ spec, start }: LoopWork, call: ToolCall): Omit<ToolContext, 'signal' | 'permission' | keyof OfHost> {
-  return { workspace: spec.workspace, taskId: spec.taskId, sessionId: spec.sessionId, runId: start.run_id, callId: call.id }
+  const { teamContext } = spec
+  const place = { workspace: spec.workspace, taskId: spec.taskId, sessionId: spec.sessionId, runId: start.run_id, callId: call.id }
+  return teamContext === undefined ? place : { ...place, teamContext }
 }
 
 function nothingOfHost({ name }: Tool): OfHost {
@@ -83,7 +103,8 @@ function ofHost({ spec, services, host, run }: LoopWork, call: ToolCall, heard: 
   }
 }
 
-async function runWorkflow({ services, host, run }: LoopWork, workflow: Workflow, call: ToolCall, heard: Taint[]): Promise<ToolResult> {
+async function runWorkflow(work: LoopWork, workflow: Workflow, call: ToolCall, heard: Taint[]): Promise<MadeResult> {
+  const { services, host, run, isTool } = work
   const args = readArgumentsText(call.arguments)
   const plan = args.ok ? workflow.plan(args.value, { limits: services.workflowLimits ?? {}, tools: knownTools(services.tools.map((tool) => tool.name)) }) : args
   if (!plan.ok) {
@@ -101,5 +122,8 @@ async function runWorkflow({ services, host, run }: LoopWork, workflow: Workflow
   if ('refused' in team) return failedResult(call.name, team.refused.code, team.refused.message)
   const { taint, ...result } = team
   if (taint !== undefined) heard.push(taint)
-  return workflowResult(workflow, call.name, result)
+  if (plan.graph.deliver === undefined) return workflowResult(workflow, call, result)
+  const fault = deliveryFault(run(), result, isTool)
+  if (fault !== null) return workflowResult(workflow, call, result, fault)
+  return { ...deliveredResult(call, result), delivery: deliveryEvents(run(), result, isTool) }
 }

@@ -12,7 +12,7 @@ export async function withPureResults(work: LoopWork, events: readonly DomainEve
   const started = new Set(events.flatMap((each) => (each.type === 'tool_call_started' ? [each.data.call_id] : [])))
   const calls = events.flatMap(callsOf).filter((call) => started.has(call.id) && mayRunAhead(work, work.assembly.tools.get(call.name)))
   if (calls.length === 0 || work.signal.aborted) return events
-  const results = new Map<string, DomainEvent>()
+  const results = new Map<string, readonly DomainEvent[]>()
   for (const call of calls) {
     const result = makeCall(work, call)
     work.madeAhead.set(call.id, result)

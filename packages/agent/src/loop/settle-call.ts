@@ -24,8 +24,8 @@ export function callSettler(work: LoopWork, begunBefore: ReadonlySet<string>): (
 
   async function settle(call: OpenCall): Promise<void> {
     const refused = await beginOrRefuse(work, call, begunBefore.has(call.id))
-    const result = refused === null ? (work.madeAhead.get(call.id) ?? makeCall(work, call)) : resultEvent(work.start.run_id, call.id, refused, 0)
-    await work.record([await result])
+    const made = refused === null ? (work.madeAhead.get(call.id) ?? makeCall(work, call)) : [resultEvent(work.start.run_id, call.id, refused, 0)]
+    await work.record(await made)
   }
 }
 

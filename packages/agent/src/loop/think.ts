@@ -5,6 +5,7 @@
 // T3. The request follows from the run's record alone, so a run that is resumed sends the same request.
 import { BeaverError, type ChatMessage, type DataOf, type RunState, type ToolCall } from '@beaver/core'
 import { conversation } from '../context/context-builder.ts'
+import { refersToTeamOutput, teamOutputSchema } from '../tools/team-output.ts'
 import { routingOf } from './activation.ts'
 import { askProvider, type Asked } from './ask-provider.ts'
 import { authorise, type Authorisation, authorityOf } from './authorise.ts'
@@ -48,7 +49,8 @@ export async function think(work: LoopWork, entered: RunState): Promise<void> {
 function ask(work: LoopWork, run: RunState, forced: boolean): Promise<Asked> {
   const { assembly, services, spec } = work
   const messages = conversation(run, spec.history)
-  const tools = run.executionMode === 'single' ? assembly.lockedSchemas : assembly.schemas
+  const assembled = run.executionMode === 'single' ? assembly.lockedSchemas : assembly.schemas
+  const tools = spec.part.kind === 'root' && refersToTeamOutput(run) ? [...assembled, teamOutputSchema] : assembled
   return askProvider(work, {
     providers: services.providers,
     messages: forced ? [...messages, forcedMessage] : messages,

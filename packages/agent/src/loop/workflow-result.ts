@@ -1,17 +1,92 @@
-// What a loop reads of the team that it called: the whole result of a team workflow, but only the output of a `workflow:` tool (CT-15).
-import { definitionPrefix, type Workflow } from '@beaver/workflows'
+// What a loop reads of the team that it called: the result of a team workflow, but only the output of a `workflow:` tool (CT-15).
+// W1. A text of the team reaches the loop once. An output that the final output contains is named and not repeated (D-61).
+// W2. The result is bounded. A text that is cut says how to read the rest without running the team again.
+import { definitionPrefix, joinedOutputs, teamOutputReference } from '@beaver/core'
+import type { Workflow } from '@beaver/workflows'
 import type { ToolResult } from '../tools/execute-tool.ts'
+import { boundedText, wholeEnd } from '../tools/result-text.ts'
 import type { TeamResult } from './loop-spec.ts'
 
-/** @param tool the name by which the workflow was called */
-export function workflowResult(workflow: Workflow, tool: string, team: TeamResult): ToolResult {
+/** The limit of all texts of a team in one result. */
+const textsCharsMax = 100_000
+/** The limit of failures, of diagnostics, and of the characters of each. */
+const remarksMax = 20
+const remarkCharsMax = 500
+
+/** The call of a workflow. `name`: the name by which it was called. */
+export interface WorkflowCall {
+  readonly id: string
+  readonly name: string
+}
+
+/** The labels of a result are recorded with the call, and no model reads them. */
+type UnlabelledResult = Omit<TeamResult, 'taint'>
+
+/** @param undelivered why the text was not delivered to the user, although the call asked for it; `null` if it did not ask */
+export function workflowResult(workflow: Workflow, call: WorkflowCall, team: UnlabelledResult, undelivered: string | null = null): ToolResult {
   const complete = team.outcome === 'complete'
   if (!workflow.name.startsWith(definitionPrefix)) {
-    return { success: complete, tool_name: tool, error: complete ? null : `team_${team.outcome}`, content: JSON.stringify(team) }
+    const note = undelivered === null ? {} : { not_delivered: undelivered }
+    return {
+      success: complete,
+      tool_name: call.name,
+      error: complete ? null : `team_${team.outcome}`,
+      content: boundedText(JSON.stringify({ ...readableResult(team, call.id), ...note })),
+    }
   }
-  if (complete) return { success: true, tool_name: tool, error: null, content: team.final_output }
-  const error = `workflow_${team.outcome}`
-  const failures = team.failures.map(({ node_id, failure }) => ({ node_id, class: failure.class, message: failure.message }))
+  if (complete) {
+    const content = cut(team.final_output, textsCharsMax, (offset) => teamOutputReference(call.id, { offset }))
+    return { success: true, tool_name: call.name, error: null, content }
+  }
   const message = team.message ?? `The workflow did not complete (${team.outcome}).`
-  return { success: false, tool_name: tool, error, content: JSON.stringify({ error, message, team_run_id: team.team_run_id, failures }) }
+  const failures = boundedFailures(team).map(({ node_id, failure }) => ({ node_id, ...failure }))
+  const content = { error: `workflow_${team.outcome}`, message, team_run_id: team.team_run_id, failures }
+  return { success: false, tool_name: call.name, error: `workflow_${team.outcome}`, content: boundedText(JSON.stringify(content)) }
+}
+
+/** The result of a call whose text went to the user: what is recorded, but not the text again. */
+export function deliveredResult(call: WorkflowCall, { team_run_id, outcome, final_output }: UnlabelledResult): ToolResult {
+  const content = JSON.stringify({ team_run_id, outcome, delivered: 'user', chars: final_output.length })
+  return { success: true, tool_name: call.name, error: null, content }
+}
+
+function readableResult({ diagnostics, ...team }: UnlabelledResult, callId: string) {
+  const repeats = repeatedIn(team)
+  const own = team.outputs.filter(({ node_id }) => !repeats(node_id))
+  const final = cut(team.final_output, textsCharsMax, (offset) => teamOutputReference(callId, { offset }))
+  const each = Math.max(1_000, Math.floor((textsCharsMax - final.length) / Math.max(1, own.length)))
+  return {
+    ...team,
+    final_output: final,
+    outputs: team.outputs.map(({ node_id, output }) =>
+      repeats(node_id) ? { node_id } : { node_id, output: cut(output, each, (offset) => teamOutputReference(callId, { node_id, offset })) },
+    ),
+    failures: boundedFailures(team),
+    ...(diagnostics === undefined
+      ? {}
+      : { diagnostics: diagnostics.slice(0, remarksMax).map((each) => ({ ...each, message: cut(each.message, remarkCharsMax, null) })) }),
+  }
+}
+
+/** Whether the final output contains the output of a node: as the only text, or as one of its sections. */
+function repeatedIn({ final_output, outputs }: Pick<TeamResult, 'final_output' | 'outputs'>): (nodeId: string) => boolean {
+  if (final_output !== '' && joinedOutputs([...outputs]) === final_output) return () => true
+  const same = new Set(outputs.flatMap(({ node_id, output }) => (output === final_output ? [node_id] : [])))
+  return (nodeId) => same.has(nodeId)
+}
+
+/** The first failures. The message of the team says how many nodes failed. */
+function boundedFailures({ failures }: Pick<TeamResult, 'failures'>): TeamResult['failures'] {
+  return failures.slice(0, remarksMax).map(({ node_id, failure }) => ({
+    node_id,
+    failure: { class: failure.class, message: cut(failure.message, remarkCharsMax, null) },
+  }))
+}
+
+/** @param rest how to read from an offset; `null`: the rest is not offered */
+function cut(text: string, charsMax: number, rest: ((offset: number) => string) | null): string {
+  if (text.length <= charsMax) return text.toWellFormed()
+  const kept = wholeEnd(text, charsMax)
+  const read = rest === null ? '' : `: read them with ${rest(kept)}`
+  return `${text.slice(0, kept).toWellFormed()}\n[cut: ${text.length - kept} more characters${read}]`
 }

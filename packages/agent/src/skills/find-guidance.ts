@@ -26,6 +26,7 @@ const guidance = z.looseObject({
       }),
     )
     .min(1),
+  deliver: z.enum(['root', 'user']).optional(),
   output_boundary: z.object({ allow: z.array(z.string()).default([]), deny: z.array(z.string()).default([]) }).optional(),
 })
 

@@ -4,6 +4,7 @@
 // T3. A definition that no model could call is refused, by name, when it is made.
 import type { AcceptedFiles } from './accepted-files.ts'
 import type { DataOf, MemoryAnswer, MemoryChange, SessionSearchHit, SessionSearchRequest, SharedStateResult, Sink } from '@beaver/core'
+import type { TeamContext } from '@beaver/workflows'
 import { z } from 'zod'
 import type { SharedStateAccess } from '../loop/loop-spec.ts'
 import type { Skill } from '../skills/skill.ts'
@@ -34,6 +35,8 @@ export interface ToolContext {
   readonly sessionId: string
   readonly runId: string
   readonly callId: string
+  /** The team in which the run works. Absent: it works in none. */
+  readonly teamContext?: TeamContext
   /** Reads or changes the state that the run's team shares. `null` if there is none. */
   readonly sharedState: ((access: SharedStateAccess) => Promise<SharedStateResult>) | null
   /** The loaded skills. */

@@ -189,7 +189,10 @@ export const eventData = {
    * `history_messages_dropped` messages of the session's history. If that field is absent, the number does not change.
    */
   context_compacted: z.object({
-    results: z.array(z.object({ call_id: z.string(), tool_name: z.string(), chars: count, kept_chars: count.optional() })),
+    results: z.array(
+      /** `team`: the result is that of a team, which is read again by the id of the call, because the call again would run the team again. */
+      z.object({ call_id: z.string(), tool_name: z.string(), chars: count, kept_chars: count.optional(), team: z.boolean().optional() }),
+    ),
     history_messages_dropped: count.optional(),
   }),
   /**
@@ -203,6 +206,7 @@ export const eventData = {
     model: z.string(),
     copied_from: copiedFrom.optional(),
   }),
+  /** `delivered_from`: no model wrote this answer. It is the final output of that team, which the call delivered to the user (D-61). */
   assistant_message_added: z.object({
     content: z.string().nullable(),
     tool_calls: z.array(toolCall),
@@ -213,6 +217,7 @@ export const eventData = {
     response_id: z.string().nullable(),
     duration_ms: count,
     copied_from: copiedFrom.optional(),
+    delivered_from: teamRunId.optional(),
   }),
   /** The graph asks for a call, without a model. Only the run of a tool node has this event. */
   tool_call_requested: z.object({ call: toolCall }),

@@ -193,6 +193,23 @@ describe('a team of five in which one node failed', () => {
     expect(retry.task.runs.has('run-d')).toBe(false)
   })
 
+  it('continues although a definition was called as a tool after it, because the task is judged by the team', () => {
+    const definition = plain('task_team_run_started', {
+      team_run_id: 'team2',
+      run_id: 'root',
+      call_id: 'c2',
+      graph: { ...graph(node('f')), workflow: 'workflow:count' },
+      concurrent_nodes_max: 4,
+    } as never)
+    const failed = plain('task_team_run_failed', { team_run_id: 'team2', outcome: 'incomplete', message: '0 of 1 nodes completed' })
+    const log = [...begun('root'), calls('root', 'c1'), called('root', 'c1'), started('c1'), ...team, result('root', 'c1', 'tool', 'incomplete')]
+    const after = [calls('root', 'c2'), called('root', 'c2'), definition, failed, result('root', 'c2', 'tool'), answer('root', 'x'), runCompleted('root')]
+    const retry = retried(...log, ...after, ended('task_incomplete'))
+    expect(nodes(retry)).toEqual({ a: 'completed', b: 'completed', c: 'completed', d: 'waiting', e: 'waiting' })
+    expect([retry.task.teams.get('team1')?.outcome, root(retry)?.calls.map(({ id }) => id)]).toEqual([null, ['c1']])
+    expect(retry.task.teams.has('team2')).toBe(false)
+  })
+
   it('keeps what completed if the root failed after the team', () => {
     const log = [
       ...begun('root'),

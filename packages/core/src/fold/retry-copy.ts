@@ -2,14 +2,14 @@
 // Y1. What completed stays completed: answers, tool results and nodes. None of it is requested or paid for again; the usage of a copy is 0.
 // Y2. A run that did not complete continues where it stopped if it is the root, or if the outcome of one of its effects is unknown. Every other run
 //     starts from the beginning, with its node.
-// Y3. The newest teams of the root, or of a task that is a workflow, continue if they are not complete. What the root did after their end is left
-//     out.
+// Y3. The teams by which the task is judged continue if they are not complete (judged-teams.ts). What the root did after their end is left out.
 // Y4. The ids of runs and teams stay the same, because the copied events refer to each other by them.
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
 import { noUsage } from '../chat.ts'
 import { invariant } from '../errors.ts'
 import type { TaskId } from '../ids.ts'
 import type { RecordedEvent } from '../journal/record.ts'
+import { judgedTeams } from './judged-teams.ts'
 import { runKept, runReopened } from './reopen-run.ts'
 import { foldTask, type TaskState } from './task-state.ts'
 import type { TeamState } from './team-state.ts'
@@ -80,13 +80,19 @@ function keptOf(events: readonly RecordedEvent[], task: TaskState): RecordedEven
   return [...kept.values()].toSorted((a, b) => a.taskseq - b.taskseq)
 }
 
-/** The newest teams that are not complete, and the calls of the root that started them. */
+/**
+ * The teams that continue, and the calls of the root that started them. They are the judged teams that are not complete. If all judged teams are
+ * complete, they are those of the newest answer that started any, a definition included.
+ */
 function reopenedTeams(root: readonly RecordedEvent[], { teams }: TaskState): { teams: ReadonlySet<string>; calls: ReadonlySet<string> } {
-  const open = [...teams.values()].filter(({ outcome }) => outcome !== 'complete')
+  const open = ({ outcome }: TeamState): boolean => outcome !== 'complete'
   const ofCall = new Map([...teams.values()].flatMap((team) => (team.start.call_id === null ? [] : [[team.start.call_id, team] as const])))
-  const newest = root.findLast((event) => event.type === 'assistant_message_added' && event.data.tool_calls.some(({ id }) => ofCall.has(id)))
-  const calls = newest?.type === 'assistant_message_added' ? newest.data.tool_calls.map(({ id }) => id) : []
-  const reopened = open.filter(({ start }) => start.call_id === null || calls.includes(start.call_id))
+  const answers = root.flatMap((event) => (event.type === 'assistant_message_added' ? [event.data.tool_calls.map(({ id }) => id)] : []))
+  const called = [...teams.values()].map((team) => ({ call_id: team.start.call_id, workflow: team.start.graph.workflow, team }))
+  const judged = judgedTeams(answers, called).map(({ team }) => team)
+  const newest = answers.findLast((calls) => calls.some((id) => ofCall.has(id))) ?? []
+  const candidates = judged.some(open) ? judged : newest.flatMap((id) => ofCall.get(id) ?? [])
+  const reopened = candidates.filter(open)
   return {
     teams: new Set(reopened.map(({ start }) => start.team_run_id)),
     calls: new Set(reopened.flatMap(({ start }) => (start.call_id === null ? [] : [start.call_id]))),
@@ -112,7 +118,8 @@ function keptOfTeam(event: RecordedEvent, kept: (nodeId: string) => 'whole' | 's
     case 'shared_state_changed':
       return event.data.run_id === null || runs.has(event.data.run_id)
     case 'node_started':
-      return kept(event.data.node_id) !== null
+      // The run of a node that was skipped while it ran is not kept.
+      return kept(event.data.node_id) !== null && runs.has(event.data.run_id)
     default:
       return 'node_id' in event.data && typeof event.data.node_id === 'string' && kept(event.data.node_id) === 'whole'
   }

@@ -71,8 +71,8 @@ export interface RunState {
   readonly compactions: number
   /** How often a summary replaced messages since the last answer because the conversation was too long. */
   readonly summaries: number
-  /** The ids of the calls that a summary replaced. They stay in use, so that no later call gets them. */
-  readonly summarizedCallIds: readonly string[]
+  /** The ids of the calls of each answer that called tools, in the order of the answers. A summary does not remove them. */
+  readonly callsOfAnswers: readonly (readonly string[])[]
   /** The failed tries of the next provider call. A try that asks the main provider and then the fallback counts once. */
   readonly tries: number
   /** The failures of the next provider call by class, and how long the run has waited for it. */
@@ -114,7 +114,7 @@ export function startRun(start: DataOf<'run_started'>): RunState {
     toolIterations: 0,
     compactions: 0,
     summaries: 0,
-    summarizedCallIds: [],
+    callsOfAnswers: [],
     tries: 0,
     due: nothingFailed,
     restarts: 0,
@@ -234,7 +234,8 @@ function answered(run: RunState, answer: DataOf<'assistant_message_added'>, task
     status: calls.length > 0 ? 'acting' : 'finalizing',
     messages: [...run.messages, message],
     calls: calls.map(openCall),
-    answers: run.answers + 1,
+    callsOfAnswers: calls.length > 0 ? [...run.callsOfAnswers, calls.map((call) => call.id)] : run.callsOfAnswers,
+    answers: run.answers + (answer.delivered_from === undefined ? 1 : 0),
     toolIterations: run.toolIterations + (calls.length > 0 ? 1 : 0),
     tries: 0,
     due: nothingFailed,

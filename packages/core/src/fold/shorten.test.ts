@@ -29,6 +29,14 @@ describe('context_compacted', () => {
   })
 })
 
+it('a result of a team that was left out says how to read it again, never to call the tool again (D-61)', () => {
+  const ofTeam = { call_id: 'a', tool_name: 'SequentialWorkflow', chars: 3317, team: true }
+  for (const reference of [resultReference(ofTeam), resultReference({ ...ofTeam, kept_chars: 5 }, 'some text')]) {
+    expect(reference).toContain('read it with team_output {"call_id":"a"}')
+    expect(reference).not.toContain('call the tool again')
+  }
+})
+
 describe('context_summarized', () => {
   const run = folded(...begun, ...exchange('a'), ...exchange('b'), ...exchange('c'), summarized(4))
 
@@ -40,13 +48,13 @@ describe('context_summarized', () => {
       'assistant: null',
       'tool: text of c',
     ])
-    expect([run.summaries, run.usage.calls, run.summarizedCallIds]).toEqual([1, 4, ['a', 'b']])
+    expect([run.summaries, run.usage.calls, run.callsOfAnswers]).toEqual([1, 4, [['a'], ['b'], ['c']]])
   })
 
   it('may be summarised itself, together with the messages after it', () => {
     const next = [...exchange('d'), summarized(3)].reduce((state, event, i) => evolveRun(state, event, { taskseq: 20 + i }), run)
     expect(contents(next).slice(2)).toEqual(['user: <summary_of_earlier_work>\nshort\n</summary_of_earlier_work>', 'assistant: null', 'tool: text of d'])
-    expect(next.summarizedCallIds).toEqual(['a', 'b', 'c'])
+    expect(next.callsOfAnswers).toEqual([['a'], ['b'], ['c'], ['d']])
   })
 })
 

@@ -9,11 +9,30 @@ import type { RunState } from './run-state.ts'
 
 type Compacted = DataOf<'context_compacted'>
 
-/** The text that a model reads in place of a result. If the result was cut, the text begins with its kept part. */
-export function resultReference({ call_id, tool_name, chars, kept_chars: kept }: Compacted['results'][number], content = ''): string {
+/**
+ * The text that a model reads in place of a result. If the result was cut, the text begins with its kept part. The result of a team is read again
+ * by its reference, because the same call again would run the whole team again.
+ */
+export function resultReference({ call_id, tool_name, chars, kept_chars: kept, team }: Compacted['results'][number], content = ''): string {
+  const read = team === true ? `; read it with ${teamOutputReference(call_id)}` : ''
   if (kept !== undefined)
-    return `${content.slice(0, kept).toWellFormed()}\n[cut: ${chars - kept} of the ${chars} characters of ${tool_name}, call ${call_id}, left out because the conversation was too long]`
-  return `[result of ${tool_name}, call ${call_id}: ${chars} characters, left out because the conversation was too long; call the tool again if you need it]`
+    return `${content.slice(0, kept).toWellFormed()}\n[cut: ${chars - kept} of the ${chars} characters of ${tool_name}, call ${call_id}, left out because the conversation was too long${read}]`
+  const again = team === true ? read : '; call the tool again if you need it'
+  return `[result of ${tool_name}, call ${call_id}: ${chars} characters, left out because the conversation was too long${again}]`
+}
+
+/** The tool that reads what an ended team wrote. */
+export const teamOutputTool = 'team_output'
+
+/**
+ * How a model reads what the team of a call wrote, without running the team again: the tool and its arguments.
+ *
+ * @example
+ * teamOutputReference('c1') // => 'team_output {"call_id":"c1"}'
+ * teamOutputReference('c1', { node_id: 'writer', offset: 500 }) // => 'team_output {"call_id":"c1","node_id":"writer","offset":500}'
+ */
+export function teamOutputReference(callId: string, part: { readonly node_id?: string; readonly offset?: number } = {}): string {
+  return `${teamOutputTool} ${JSON.stringify({ call_id: callId, ...part })}`
 }
 
 /**
@@ -40,14 +59,11 @@ export function compacted(run: RunState, { results, history_messages_dropped: dr
 
 export function summarized(run: RunState, { content, messages_dropped, usage }: DataOf<'context_summarized'>): RunState {
   const from = run.historyIndex + 1
-  const dropped = run.messages.slice(from, from + messages_dropped)
-  const callIds = dropped.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []).map((call) => call.id) : []))
   const summary: ChatMessage = { role: 'user', content: `<summary_of_earlier_work>\n${content}\n</summary_of_earlier_work>` }
   return {
     ...run,
     messages: [...run.messages.slice(0, from), summary, ...run.messages.slice(from + messages_dropped)],
     summaries: run.summaries + 1,
-    summarizedCallIds: [...run.summarizedCallIds, ...callIds],
     usage: addUsage(run.usage, usage),
     tries: 0,
     due: nothingFailed,

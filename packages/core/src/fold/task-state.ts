@@ -152,6 +152,7 @@ export function evolveTask(task: TaskState, event: RecordedEvent): TaskState {
     case 'node_cancelled':
     case 'graph_extended':
     case 'shared_state_changed':
+    case 'team_diagnostic_recorded':
     case 'task_team_run_completed':
     case 'task_team_run_failed': {
       const team = task.teams.get(event.data.team_run_id)

@@ -23,6 +23,9 @@ export interface TeamNodeState extends NodeState {
   readonly cancelReason: string | null
 }
 
+/** A remark of a team, with the node that it is about. */
+export type TeamDiagnostic = Omit<DataOf<'team_diagnostic_recorded'>, 'team_run_id'>
+
 /** The state of a team run. */
 export interface TeamState {
   readonly start: DataOf<'task_team_run_started'>
@@ -33,6 +36,8 @@ export interface TeamState {
   sharedState: JsonObject
   /** The labels of everything that was put into the shared state. */
   sharedTaint: Taint
+  /** What deviated from the plan and failed nothing, such as a fallback. */
+  readonly diagnostics: TeamDiagnostic[]
   outcome: 'complete' | 'incomplete' | 'cancelled' | null
   /** Why the team is not complete. */
   message: string | null
@@ -57,6 +62,7 @@ export function startTeam(start: DataOf<'task_team_run_started'>, atMs: number):
     nodes: new Map(nodes),
     sharedState: start.graph.shared_state ?? {},
     sharedTaint: start.taint ?? cleanTaint,
+    diagnostics: [],
     outcome: null,
     message: null,
   }
@@ -81,7 +87,9 @@ export function evolveTeam(team: TeamState, event: DomainEvent, { clockMs }: Pic
     case 'node_completed':
       return setNode(team, event.data.node_id, { status: 'completed' })
     case 'node_skipped':
-      return setNode(team, event.data.node_id, { status: 'skipped' })
+      // A node that runs is skipped if its program dismisses it. Its run must stop.
+      if (team.nodes.get(event.data.node_id)?.status !== 'running') return setNode(team, event.data.node_id, { status: 'skipped' })
+      return setNode(team, event.data.node_id, { status: 'skipped', cancelReason: event.data.reason })
     case 'node_failed':
       return setNode(team, event.data.node_id, { status: 'failed', failure: event.data.failure })
     case 'node_blocked':
@@ -98,6 +106,11 @@ export function evolveTeam(team: TeamState, event: DomainEvent, { clockMs }: Pic
       const changed = changeSharedState(team.sharedState, event.data.change)
       if (changed.ok) team.sharedState = changed.state
       if (changed.ok && event.data.taint !== undefined) team.sharedTaint = joinTaints([team.sharedTaint, event.data.taint])
+      return team
+    }
+    case 'team_diagnostic_recorded': {
+      const { team_run_id: _, ...diagnostic } = event.data
+      team.diagnostics.push(diagnostic)
       return team
     }
     case 'task_team_run_completed':

@@ -60,6 +60,9 @@ export type CodeNode = z.infer<typeof codeNode>
 export const executionNode = z.discriminatedUnion('kind', [agentNode, toolNode, codeNode])
 export type ExecutionNode = z.infer<typeof executionNode>
 
+/** The prefix of a definition's id in the name of its tool (CT-03), and in the `workflow` of its graphs. */
+export const definitionPrefix = 'workflow:'
+
 /** A graph of nodes. `graphFault` checks its invariants, which the schema cannot express. */
 export const executionGraph = z.object({
   workflow: z.string(),
@@ -69,6 +72,8 @@ export const executionGraph = z.object({
   outputs: z.array(z.string()).min(1),
   /** The node whose text is the `final_output` of the team; `null` if several outputs are combined. */
   output: z.string().nullable(),
+  /** `user`: the final output of the complete team is the answer of the task, word for word (D-61). Default: the root agent goes on with it. */
+  deliver: z.literal('user').optional(),
   /** How long the whole team may take. Default: the configured limit. */
   deadline_ms: z.number().int().positive().optional(),
   /** Settings for the workflow's program. */

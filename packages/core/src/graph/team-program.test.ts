@@ -341,3 +341,28 @@ describe("a program's result", () => {
     expect(teamOutput(of, new Map([['a', 'A']]), program)).toEqual({ final_output: '## a\n\nA', outputs: [{ node_id: 'a', output: 'A' }] })
   })
 })
+
+describe('nodes that a program dismisses', () => {
+  const program: TeamProgram = {
+    after: (_, each) => (each.node_id === 'a' ? { kind: 'go_on', dismiss: { nodes: ['a', 'b', 'c', 'nobody'], reason: 'It is decided.' } } : { kind: 'go_on' }),
+  }
+  const of = (): TeamState => started(graph(node('a'), node('b'), node('c'), quorum(1, 'join', 'a', 'b', 'c')), program, 2)
+
+  it('are skipped, running or waiting, and what depends on them goes on', () => {
+    const begun = of()
+    expect(step(begun, [completed('a')], { program })).toEqual(['node_completed a', 'node_skipped b', 'node_skipped c', 'node_started join'])
+    expect(begun.nodes.get('b')).toMatchObject({ status: 'skipped', runId: expect.any(String) as string, cancelReason: 'It is decided.' })
+    expect(begun.nodes.get('c')).toMatchObject({ status: 'skipped', runId: null, cancelReason: null })
+  })
+
+  it('count nothing when their runs end, and the team ends after these runs', () => {
+    const begun = of()
+    step(begun, [completed('a')], { program })
+    expect(step(begun, [completed('join')], { program, runsOpen: true })).toEqual(['node_completed join'])
+    expect(step(begun, [failed('b')], { program })).toEqual(['task_team_run_completed complete'])
+  })
+
+  it('keep the result that ends in the same step', () => {
+    expect(step(of(), [completed('a'), completed('b')], { program })).toEqual(['node_completed a', 'node_skipped c', 'node_completed b', 'node_started join'])
+  })
+})

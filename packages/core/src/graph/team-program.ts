@@ -49,6 +49,11 @@ export type NodeSequel =
       readonly diagnostics?: readonly Diagnostic[]
       /** Changes of the shared state. A change that does not fit is left out and recorded as a diagnostic. */
       readonly stateChanges?: readonly SharedStateChange[]
+      /**
+       * Nodes whose results are not needed any more, and why. They are skipped: one that waits never starts, and the run of one that runs is
+       * cancelled. A node that has ended stays as it is.
+       */
+      readonly dismiss?: { readonly nodes: readonly string[]; readonly reason: string }
     }
   /** The answer cannot be used, so the node fails although its run completed. */
   | { readonly kind: 'fail'; readonly failure: Failure; readonly diagnostics?: readonly Diagnostic[] }

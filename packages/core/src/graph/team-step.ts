@@ -3,7 +3,7 @@
 // E2. A node completes only if the evidence gate lets its result pass and its program, if there is one, accepts the result.
 // E3. Outcomes come before the starts that they make possible. Code nodes are computed in the same step.
 // E4. The step that ends the last node also ends the team.
-import { type DataOf, type DomainEvent, event } from '../events/catalog.ts'
+import { type DataOf, type DomainEvent, event, type NodeOutput } from '../events/catalog.ts'
 import { evaluateNode } from '../evidence/evaluate.ts'
 import type { RunFacts } from '../evidence/run-facts.ts'
 import type { Failure } from '../failure/failure-class.ts'
@@ -33,6 +33,8 @@ export interface StepOptions {
   readonly program: TeamProgram | null
   /** How far a graph may grow (D-39). Default: there is no limit. */
   readonly graphMax?: { readonly agents: number; readonly edges: number }
+  /** Whether runs of nodes have not ended yet. The team ends after them: a run that was dismissed ends soon. Default: false. */
+  readonly runsOpen?: boolean
   /** The texts of the nodes that completed before this step. */
   readonly outputs: ReadonlyMap<string, string>
 }
@@ -66,6 +68,8 @@ class Step implements TeamView {
   readonly #options: StepOptions
   readonly #nodes: Map<string, NodeState & { readonly failure?: Failure | null }>
   readonly #outputs = new Map<string, string>()
+  /** The nodes whose runs ended before this step. */
+  readonly #ending = new Set<string>()
 
   constructor(team: TeamState, options: StepOptions) {
     this.#team = team
@@ -94,6 +98,7 @@ class Step implements TeamView {
   settleEnds(ended: readonly NodeEnd[]): void {
     const places = new Map(ended.length > 1 ? this.graph.nodes.map((node, place): [string, number] => [node.node_id, place]) : [])
     const placeOf = (end: NodeEnd): number => places.get(end.nodeId) ?? 0
+    for (const { nodeId } of ended) this.#ending.add(nodeId)
     for (const end of ended.toSorted((a, b) => placeOf(a) - placeOf(b))) this.#settleEnd(end)
   }
 
@@ -126,7 +131,7 @@ class Step implements TeamView {
 
   endTeam(): void {
     const decision = decideTeam(this.graph, this.#nodes, { concurrentNodesMax: this.#team.start.concurrent_nodes_max })
-    if (!decision.done) return
+    if (!decision.done || this.#options.runsOpen === true) return
     const { team_run_id } = this.#team.start
     const outcome = teamOutcome(this.graph, this.#nodes, this.#options.cancelReason !== null)
     const fault = outcome === 'complete' ? this.#resultFault() : summary(this.graph, (id) => this.statusOf(id))
@@ -147,6 +152,8 @@ class Step implements TeamView {
   }
 
   #settleEnd(end: NodeEnd): void {
+    // The node was dismissed while its run went on.
+    if (this.statusOf(end.nodeId) === 'skipped') return
     const run_id = end.runId as never
     if (end.status === 'cancelled') {
       this.#record('node_cancelled', end.nodeId, { reason: end.failure?.message ?? 'cancelled' })
@@ -171,6 +178,15 @@ class Step implements TeamView {
     this.#settle(end.nodeId, { status: 'completed' })
     for (const change of sequel?.stateChanges ?? []) this.#changeState(end.nodeId, change)
     this.#grow(end.nodeId, sequel?.growth)
+    this.#dismiss(sequel?.dismiss)
+  }
+
+  #dismiss(dismissed: Extract<NodeSequel, { kind: 'go_on' }>['dismiss']): void {
+    for (const id of dismissed?.nodes ?? []) {
+      const node = this.graph.nodes.find((each) => each.node_id === id)
+      const status = this.statusOf(id)
+      if (node !== undefined && (status === 'waiting' || (status === 'running' && !this.#ending.has(id)))) this.#skip(node, dismissed?.reason ?? '')
+    }
   }
 
   /** The facts of a run, and what its node was given. */
@@ -338,7 +354,17 @@ export function teamOutput(
   if (program?.result !== undefined && team.outcome === 'complete') return { ...program.result(viewOf(team, outputs)), outputs: kept }
   if (graph.output !== null) return { final_output: outputs.get(graph.output) ?? '', outputs: kept }
   const only = graph.outputs.length === 1 ? kept[0] : undefined
-  return { final_output: only?.output ?? kept.map(({ node_id, output }) => `## ${node_id}\n\n${output}`).join('\n\n'), outputs: kept }
+  return { final_output: only?.output ?? joinedOutputs(kept), outputs: kept }
+}
+
+/**
+ * Several outputs as one text: a section for each (D-31).
+ *
+ * @example
+ * joinedOutputs([{ node_id: 'a', output: 'one' }, { node_id: 'b', output: 'two' }]) // => '## a\n\none\n\n## b\n\ntwo'
+ */
+export function joinedOutputs(outputs: readonly NodeOutput[]): string {
+  return outputs.map(({ node_id, output }) => `## ${node_id}\n\n${output}`).join('\n\n')
 }
 
 /** The partial outputs of an incomplete team (D-34): the outputs that exist, and for each missing output the last results on the way to it. */

@@ -18,6 +18,8 @@ const files = {
   'labels-2026-11.ndjson': 'c8e87ccac59474b6a15b9dbecb56d9854e2ebafcea8891e4cd4566ba0fdeb68b',
   // What a person is shown about a call.
   'journal-2026-11-shown.ndjson': '604bf65c8816e1dad597b396697a4089fb3ec9b998af3dd4e9dd49f8f28172f3',
+  // A team's text that became the answer of the task.
+  'delivered-2026-11.ndjson': '4162bd24bca3189080f7114b69b412539bb6d17e9fb4a69b31605003ff3cf4fd',
 }
 
 type Line = { readonly blob: string; readonly text: string } | { readonly log: LogId; readonly entry: readonly WireRecord[] }
@@ -104,5 +106,6 @@ it('folds the tasks to the recorded states', async () => {
     ['task-labels-failed', 'failed', '', ''],
     ['task-labels-cancelled', 'cancelled', '', ''],
     ['task-approvals-shown', 'completed', 'root completed', ''],
+    ['task-delivered', 'completed', 'root completed, writer completed', 'writer completed'],
   ])
 })

@@ -116,7 +116,9 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
       group: 'context',
       metadata: { messages_dropped, model: excerpt(model), ...tokensOf(usage) },
     }),
-  assistant_message_added({ content, tool_calls, usage, model, provider_name, duration_ms }, around) {
+  assistant_message_added({ content, tool_calls, usage, model, provider_name, duration_ms, delivered_from }, around) {
+    if (delivered_from !== undefined)
+      return ofAgent(around, `delivered the team's text: ${excerpt(content ?? '')}`, { status: 'done', group: 'message', metadata: { delivered_from } })
     const what = tool_calls.length > 0 ? `called ${excerpt(tool_calls.map((call) => call.name).join(', '))}.` : `answered: ${excerpt(content ?? '')}`
     return ofAgent(around, what, {
       status: 'done',

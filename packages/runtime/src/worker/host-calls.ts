@@ -31,6 +31,8 @@ function hostCall({ host, open }: Asking, call: number, ask: HostCall): Promise<
       return Promise.resolve(host.stillOurs?.()).then(() => null)
     case 'team':
       return host.runTeam(ask.callId, ask.graph, ask.taint)
+    case 'team_of':
+      return host.teamOf(ask.callId)
     case 'shared_state':
       return host.sharedState(ask.access, ask.taint)
     case 'approval':

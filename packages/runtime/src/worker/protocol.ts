@@ -44,6 +44,7 @@ export type HostCall =
   | { readonly of: 'append'; readonly drafts: readonly Draft[]; readonly end: LoopEnd | null }
   | { readonly of: 'still_ours' }
   | { readonly of: 'team'; readonly callId: string; readonly graph: ExecutionGraph; readonly taint: Taint }
+  | { readonly of: 'team_of'; readonly callId: string }
   | { readonly of: 'shared_state'; readonly access: SharedStateAccess; readonly taint: Taint }
   | { readonly of: 'approval'; readonly callId: string }
   | { readonly of: 'memory'; readonly change: MemoryChange }

@@ -12,6 +12,15 @@ import { batchedPost, type FromShard, type HostAnswer, type HostCall, type Shard
 import { guardThread } from './thread-guard.ts'
 import { writeVitals } from './thread-vitals.ts'
 
+type Ask = <Value extends HostAnswer>(what: HostCall, signal?: AbortSignal) => Promise<Value>
+
+/** The teams of a loop are in the main thread. */
+const teamsOf = (ask: Ask): Pick<LoopHost, 'runTeam' | 'teamOf' | 'sharedState'> => ({
+  runTeam: (callId, graph, taint) => ask({ of: 'team', callId, graph, taint }),
+  teamOf: (callId) => ask({ of: 'team_of', callId }),
+  sharedState: (access, taint) => ask({ of: 'shared_state', access, taint }),
+})
+
 /** Serves loops until the port closes. */
 export function serveShard({ port, vitals }: ShardPlace, services: Omit<LoopServices, 'suspectTools' | 'logger'>): Promise<void> {
   guardThread()
@@ -28,13 +37,12 @@ export function serveShard({ port, vitals }: ShardPlace, services: Omit<LoopServ
     const cancel = new AbortController()
     cancels.set(loop, cancel)
     calls.begin(loop)
-    const ask = <Value extends HostAnswer>(what: HostCall, signal?: AbortSignal): Promise<Value> => calls.ask(loop, what, signal)
+    const ask: Ask = (what, signal) => calls.ask(loop, what, signal)
     const { told, stillOurs } = ownership(ask)
     const host: LoopHost = {
       append: (drafts, end) => told({ of: 'append', drafts, end }),
       stillOurs,
-      runTeam: (callId, graph, taint) => ask({ of: 'team', callId, graph, taint }),
-      sharedState: (access, taint) => ask({ of: 'shared_state', access, taint }),
+      ...teamsOf(ask),
       approval: (callId) => ask({ of: 'approval', callId }),
       memory: (change) => ask({ of: 'memory', change }),
       searchSessions: (request) => ask({ of: 'search', request }),

@@ -141,7 +141,6 @@ describe('leader_worker', () => {
       '"Writer" -> "Reviewer" -> "Writer"',
     ],
     ['a task without a text', plan({ member: 'Writer', task: '' }), '"plan.0.task": is blank'],
-    ['an unknown field', plan({ member: 'Writer', task: 'x', order: 1 }), 'order'],
   ])('asks once more after %s; after that everybody gets the message', (_, wrong, part) => {
     const repaired = run('leader_worker', {}, { 'Coordinator #plan': wrong, 'Coordinator #plan again': good })
     expect(repaired.told.get('Coordinator #plan again')?.instruction).toContain(part)
@@ -149,6 +148,26 @@ describe('leader_worker', () => {
     const fallen = run('leader_worker', {}, { 'Coordinator #plan': wrong, 'Coordinator #plan again': wrong })
     expect(fallen.ran).toEqual(['Coordinator #plan', 'Coordinator #plan again', 'Researcher #1', 'Writer #2', 'Reviewer #3', 'Coordinator #synthesis'])
     expect([fallen.diagnostics, fallen.team.outcome]).toEqual([['plan_unusable', 'plan_unusable', 'plan_fallback'], 'complete'])
+  })
+
+  it.each([
+    ['an extra key', { plan: [{ member: 'Writer', task: 'Write it.', reason: 'Writes well.' }] }],
+    ['analysis and synthesis around it (S4)', { analysis: 'x', plan: [{ member: 'Writer', task: 'Write it.' }], final_synthesis: 'y' }],
+    ['other names', { assignments: [{ agent: 'Writer', sub_task: 'Write it.', Dependencies: null }] }],
+    ['a bare list', [{ assigned_to: 'Writer', instruction: 'Write it.', depends_on: '' }]],
+  ])('reads a plan with %s', (_, answer) => {
+    const played = run('leader_worker', {}, { 'Coordinator #plan': `Here it is:\n${JSON.stringify(answer)}` })
+    expect([played.ran, played.diagnostics]).toEqual([['Coordinator #plan', 'Writer #1', 'Coordinator #synthesis'], []])
+    expect(played.told.get('Writer #1')?.instruction).toContain('Write it.')
+  })
+
+  it('reads dependencies by their usual name', () => {
+    const tasks = [{ id: 1, member: 'Researcher', task: 'a' }, { member: 'Writer', task: 'b', dependencies: [1] }, { member: 'Reviewer', task: 'c', after: 'Writer, 1' }] // prettier-ignore
+    expect(structure(run('leader_worker', {}, { 'Coordinator #plan': JSON.stringify({ tasks }) })).slice(1, -1)).toEqual([
+      ['Researcher #1', []],
+      ['Writer #2', ['Researcher #1']],
+      ['Reviewer #3', ['Writer #2', 'Researcher #1']],
+    ])
   })
 
   it('names a task by its id, or all other tasks of a member by its name', () => {
@@ -228,14 +247,20 @@ describe('a shared state', () => {
         { node_id: 'Researcher #1', member: 'Researcher', task: 'Find out.', depends_on: [] },
         { node_id: 'Writer #2', member: 'Writer', task: 'Write it.', depends_on: ['Researcher #1'] },
       ],
-      member_outputs: { Researcher: 'Researcher #1 says', Writer: 'Writer #2 says' },
+      member_outputs: { Researcher: ['Researcher #1 says'], Writer: ['Writer #2 says'] },
     })
     expect(run('sequential', {}, {}).team.sharedState).toEqual({})
   })
 
+  it('keeps every output of a member that works several times', () => {
+    const twice = plan({ member: 'Writer', task: '1' }, { member: 'Writer', task: '2' })
+    const played = run('leader_worker', { shared_state: {} }, { 'Coordinator #plan': twice })
+    expect(played.team.sharedState['member_outputs']).toEqual({ Writer: ['Writer #1 says', 'Writer #2 says'] })
+  })
+
   it('takes the name of a member with dots in it as one key', () => {
     const played = play(graphOf(agentTeam.plan({ strategy: 'broadcast', members: ['v1.2'], shared_state: {}, message: 'x' })), scripted({}))
-    expect(played.team.sharedState['member_outputs']).toEqual({ 'v1.2': 'v1.2 says' })
+    expect(played.team.sharedState['member_outputs']).toEqual({ 'v1.2': ['v1.2 says'] })
   })
 
   it('is within reach of a member with a list of tools, but not of one that may use none', () => {

@@ -38,7 +38,7 @@ const program: TeamProgram = {
     const settings = teamSettings.parse(team.graph.settings)
     if (partOf(node) === 'plan') return withPlan(settings, planned(team, settings, node, output))
     if (!settings.shares_state || node.kind !== 'agent' || partOf(node) !== null) return { kind: 'go_on' }
-    return { kind: 'go_on', stateChanges: [{ action: 'set', path: ['member_outputs', node.agent.name], value: output }] }
+    return { kind: 'go_on', stateChanges: [{ action: 'append', path: ['member_outputs', node.agent.name], value: output }] }
   },
 }
 
@@ -59,6 +59,7 @@ const defined = workflowOf({
   input: teamConfiguration,
   build: buildTeam,
   program,
+  delivers: false,
 })
 
 /** The workflow `AgentTeam`. Only a task can be one; it is no tool of a model. */
@@ -90,6 +91,7 @@ function buildTeam(configuration: TeamConfiguration, limits: WorkflowLimits, tur
     max_steps = Math.min(50, limits.agentsMax),
     share_interactions = false,
     shared_state,
+    enable_logging,
   } = configuration
   const given = coordinatorOf(configuration)
   const settings: TeamSettings = {
@@ -99,6 +101,7 @@ function buildTeam(configuration: TeamConfiguration, limits: WorkflowLimits, tur
     coordinator: given,
     share_interactions,
     shares_state: shared_state !== undefined,
+    ...(enable_logging === undefined ? {} : { enable_logging }),
     max_steps,
     edges_max: limits.edgesMax,
   }

@@ -60,6 +60,19 @@ describe('a profile of a member', () => {
     expect(built.nodes[1]).toMatchObject({ agent: { system_prompt: 'Mine.' }, allowed_tool_names: ['read_file'] })
   })
 
+  it('is meant by a name alone, of a member and of the coordinator', () => {
+    const named = { message: 'm', name: 'analyst', members: ['analyst', { name: 'b' }, { name: 'analyst 2', instruction: 'x' }], coordinator: 'analyst' }
+    expect(withMemberProfiles(named, (name) => (name === 'analyst' ? analyst : null))).toEqual({
+      ok: true,
+      args: {
+        message: 'm',
+        name: 'analyst',
+        members: [{ name: 'analyst', ...analyst }, { name: 'b' }, { name: 'analyst 2', instruction: 'x' }],
+        coordinator: { name: 'analyst', ...analyst },
+      },
+    })
+  })
+
   it('that does not exist is refused with its place', () => {
     const fault = { path: 'members.1.profile', message: expect.stringContaining('"analyst"') as string }
     expect(withMemberProfiles(args, () => null)).toMatchObject({ ok: false, error: fault })

@@ -1,5 +1,5 @@
 // Reads the configuration of an AgentTeam: the content of a team file, and the arguments of a task that runs a team (S4, D-17).
-// F1. A member is a configuration, or its name alone. There are no roles.
+// F1. A member is a configuration, or its name alone. There are no roles. A name alone that is the name of a loaded profile is that profile.
 // F2. `coordinator_role` is another name of `coordinator`.
 // F3. Settings that conflict are refused. A coordinator that the strategy does not use is accepted.
 import { canonicalJson, type JsonObject, jsonObject, sharedStateBytesMax } from '@beaver/core'
@@ -45,7 +45,7 @@ export const teamConfiguration = z.strictObject({
     .optional()
     .describe('Whether each member receives the tasks and answers of the members before it. If so, they work one after the other. Default: false.'),
   max_steps: countField(1, stepsMax, `How many times the members and the coordinator may work in all, 1 to ${stepsMax}. Default: 50.`).optional(),
-  enable_logging: z.boolean().optional().describe('Accepted for compatibility: the journal records everything.'),
+  enable_logging: z.boolean().optional().describe('Whether the report of the team has a log. The journal records everything in any case. Default: true.'),
 })
 /** The configuration of an AgentTeam, validated, with its defaults. */
 export type TeamConfiguration = z.output<typeof teamConfiguration>
@@ -82,7 +82,8 @@ export interface MemberProfile {
 }
 
 /**
- * Replaces each `profile` of a member in the arguments of an AgentTeam with the profile's content. The member's own fields win.
+ * Replaces each `profile` of a member in the arguments of an AgentTeam with the profile's content. The member's own fields win. A member that is a
+ * name alone gets the content of the profile with this name, if there is one.
  * Call it where profiles are known, before the arguments are kept: a team with a profile in it is not built.
  *
  * @example
@@ -99,12 +100,17 @@ export function withMemberProfiles(args: unknown, profileOf: (name: string) => M
       return refuse('invalid_arguments', path, `There is no profile ${quote(holder.profile)}. Name one that is loaded, or write the member in full.`)
   }
   const resolved = (value: unknown): unknown => {
+    if (isNameAlone(value)) return { ...value, ...profileOf(value.name) }
     if (!namesProfile(value)) return value
     const { profile, ...member } = value
     return { ...profileOf(profile), ...member }
   }
   if (!isRecord(spelled)) return { ok: true, args: spelled }
-  const entries = Object.entries(spelled).map(([key, value]) => [key, key === 'members' && Array.isArray(value) ? value.map(resolved) : resolved(value)])
+  const people = new Set(['coordinator', 'coordinator_role'])
+  const entries = Object.entries(spelled).map(([key, value]) => [
+    key,
+    key === 'members' && Array.isArray(value) ? value.map(resolved) : people.has(key) ? resolved(value) : value,
+  ])
   return { ok: true, args: Object.fromEntries(entries) as unknown }
 }
 
@@ -117,6 +123,7 @@ export function profilesIn(args: unknown): { holder: { profile: string }; path: 
   return places.flatMap(([path, holder]) => (namesProfile(holder) ? [{ holder, path }] : []))
 }
 
+const isNameAlone = (value: unknown): value is { name: string } => isRecord(value) && typeof value['name'] === 'string' && Object.keys(value).length === 1
 const namesProfile = (value: unknown): value is { profile: string } => isRecord(value) && typeof value['profile'] === 'string'
 
 /** What is in conflict in a configuration. */

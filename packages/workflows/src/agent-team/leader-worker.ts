@@ -1,13 +1,15 @@
 // leader_worker (D-49): the coordinator plans, members work, and the coordinator writes the result.
 // L1. If a plan cannot be used, the coordinator is asked once more. After that every member gets the message, with a diagnostic.
-// L2. An assignment to an unknown member is dropped, and so is a dependency on an unknown item, both with a diagnostic.
-// L3. There are at most `max_steps` nodes, including the coordinator's. Further items are dropped, with a diagnostic, but never an item that
+// L2. A plan is read by the usual names of its fields, and further fields are ignored (known-names.ts).
+// L3. An assignment to an unknown member is dropped, and so is a dependency on an unknown item, both with a diagnostic.
+// L4. There are at most `max_steps` nodes, including the coordinator's. Further items are dropped, with a diagnostic, but never an item that
 // another one needs.
 import type { AgentNode, Diagnostic, ExecutionGraph, ExecutionNode, Growth, NodeSequel, TeamView } from '@beaver/core'
 import { z } from 'zod'
 import { cycleOf, inOrderOfNeed } from '../growing/assignments.ts'
 import { excerpt, stepId } from '../growing/growing-team.ts'
 import { readJsonAnswer } from '../growing/json-answer.ts'
+import { assigneeNames, dependencyNames, listNames, namedFields, namesField, workNames } from '../growing/known-names.ts'
 import { didYouMean, quote, quoteAll } from '../arguments/wording.ts'
 import type { Member } from './configuration.ts'
 import { edgesOf, interactionsNode, isWork, memberNode, type TeamSettings } from './member-nodes.ts'
@@ -17,9 +19,15 @@ import type { TeamPlan } from './strategies.ts'
 export const leaderStepsMin = 3
 
 const filled = z.string().refine((text) => text.trim() !== '', 'is blank')
-const assignment = z.strictObject({ id: filled.optional(), member: z.string(), task: filled, depends_on: z.array(z.string()).max(64).nullish() })
+/** Models number their tasks. */
+const idField = z.preprocess((id) => (typeof id === 'number' ? String(id) : (id ?? undefined)), filled.optional())
+const assignment = namedFields(
+  { id: idField, member: z.string(), task: filled, depends_on: namesField(64) },
+  { member: assigneeNames, task: workNames, depends_on: dependencyNames },
+)
 const list = z.array(assignment).min(1, 'is empty').max(1000)
-const planAnswer = z.union([z.strictObject({ plan: list }).transform(({ plan }) => plan), list])
+const planObject = namedFields({ plan: list }, { plan: listNames })
+const planAnswer = z.union([planObject.transform(({ plan }) => plan), list])
 const form = '{"plan": [{"member": "<name>", "task": "<in full>", "depends_on": []}]}'
 
 export function leaderWorker(team: TeamSettings, text: string): TeamPlan {
@@ -87,7 +95,7 @@ interface Plan {
 function readPlan(team: TeamSettings, output: string): Plan | { readonly fault: string } {
   const read = readJsonAnswer(output, planAnswer)
   if (!read.ok) {
-    const near = readJsonAnswer(output, z.strictObject({ plan: list }))
+    const near = readJsonAnswer(output, planObject)
     return { fault: `${near.ok ? read.fault : near.fault} Answer with ${form}, and nothing else.` }
   }
   const names = team.members.map((member) => member.name)

@@ -15,6 +15,8 @@ export const teamSettings = z.object({
   coordinator: teamConfiguration.shape.coordinator,
   share_interactions: z.boolean(),
   shares_state: z.boolean(),
+  /** Whether the report has a log. Default: true. */
+  enable_logging: z.boolean().optional(),
   max_steps: z.number(),
   edges_max: z.number(),
 })

@@ -3,10 +3,12 @@
 import {
   type DomainEvent,
   evolveTeam,
+  type Failure,
   isTerminalTaskEvent,
   type NodeOutput,
   startTeam,
   type TaskResult,
+  type TeamNodeState,
   type TeamProgram,
   type TeamState,
   teamOutput,
@@ -81,6 +83,29 @@ function ofTeam(journal: TeamJournal, event: DomainEvent, time: string): void {
 /** The result of the team so far. */
 export function resultOf({ team, outputs }: TeamJournal, { program = null }: TeamFollowOptions): { final_output: string; outputs: NodeOutput[] } {
   return team === null ? { final_output: '', outputs: [] } : teamOutput(team, outputs, program)
+}
+
+/** A member that has no result, and why. */
+export interface MemberFailure {
+  readonly node_id: string
+  /** `null` for a node that is no agent. */
+  readonly member_name: string | null
+  readonly failure: Failure
+}
+
+/** The members that failed, were cancelled or could not work, in the order of the graph. */
+export function failuresIn({ team }: TeamJournal): MemberFailure[] {
+  return (team?.graph.nodes ?? []).flatMap((of): MemberFailure[] => {
+    const node = team?.nodes.get(of.node_id)
+    const failure = node === undefined ? null : failureOf(node)
+    return failure === null ? [] : [{ node_id: of.node_id, member_name: of.kind === 'agent' ? of.agent.name : null, failure }]
+  })
+}
+
+function failureOf({ status, failure, causeNodeId, cancelReason }: TeamNodeState): Failure | null {
+  if (status === 'failed') return failure
+  if (status === 'blocked') return { class: 'cancelled', message: `It never started: ${causeNodeId ?? 'what it depends on'} has no result.` }
+  return status === 'cancelled' ? { class: 'cancelled', message: cancelReason ?? 'It was cancelled.' } : null
 }
 
 function isToolRun(team: TeamState | null, runId: string): boolean {

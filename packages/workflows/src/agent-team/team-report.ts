@@ -1,7 +1,8 @@
 // Reports a team run from the journal: the answer of `run` and of the API (API-02). Pure.
 import type { DomainEvent } from '@beaver/core'
 import { type Interaction, interactionsOf, isWork } from './member-nodes.ts'
-import { type TeamFollowOptions, newTeamJournal, resultOf, takeEvent } from './team-journal.ts'
+import { failuresIn, type MemberFailure, type TeamFollowOptions, newTeamJournal, resultOf, takeEvent } from './team-journal.ts'
+import { TeamLog, type TeamLogLine } from './team-log.ts'
 
 /** The report of one team run. */
 export interface TeamReport {
@@ -11,6 +12,10 @@ export interface TeamReport {
   readonly member_outputs: Readonly<Record<string, string>>
   /** In the order of the graph. `timestamp`: when the answer was accepted. */
   readonly interactions: readonly (Interaction & { readonly timestamp: string })[]
+  /** The members that failed, were cancelled or could not work, in the order of the graph, and why. */
+  readonly failures: readonly MemberFailure[]
+  /** What happened, one line for each event. Empty if the team has `enable_logging: false`. */
+  readonly logs: readonly TeamLogLine[]
   /** How many times a member or the coordinator worked. */
   readonly steps: number
   readonly diagnostics: readonly { readonly code: string; readonly message: string }[]
@@ -30,7 +35,11 @@ export interface TeamReport {
  */
 export function teamReport(events: Iterable<DomainEvent & { readonly time: string }>, options: TeamFollowOptions = {}): TeamReport {
   const journal = newTeamJournal()
-  for (const event of events) takeEvent(journal, event, event.time, options)
+  const log = new TeamLog()
+  for (const event of events) {
+    takeEvent(journal, event, event.time, options)
+    log.take(journal, event, event.time)
+  }
   const { team, outputs, completedAt, diagnostics, end } = journal
   const view = team === null ? null : { graph: team.graph, outputOf: (id: string) => outputs.get(id) ?? null }
   const interactions = view === null ? [] : interactionsOf(view)
@@ -45,6 +54,8 @@ export function teamReport(events: Iterable<DomainEvent & { readonly time: strin
     final_output: resultOf(journal, options).final_output,
     member_outputs: Object.fromEntries(memberOutputs),
     interactions: interactions.map(({ metadata, ...interaction }) => ({ ...interaction, timestamp: completedAt.get(metadata.node_id) ?? '', metadata })),
+    failures: failuresIn(journal),
+    logs: log.lines(journal),
     steps: works.filter((node) => (team?.nodes.get(node.node_id)?.runId ?? null) !== null).length,
     diagnostics,
     message: team?.message ?? (team?.outcome === 'complete' ? null : (end?.failure?.message ?? null)),

@@ -152,7 +152,9 @@ describe('the report of a team', () => {
 
   it('holds the result, the outputs and interactions of the members, and how many steps it took', () => {
     const answers = scripted({ 'Coordinator #plan': '{"plan": [{"member": "a", "task": "1"}, {"member": "a", "task": "2"}, {"member": "c", "task": "3"}]}' })
-    expect(teamReport(timed(eventsOf({}, answers)))).toEqual({
+    const { logs, ...report } = teamReport(timed(eventsOf({}, answers)))
+    expect(logs.length).toBeGreaterThan(5)
+    expect(report).toEqual({
       success: true,
       final_output: 'Coordinator #synthesis says',
       member_outputs: { a: 'a #1 says\n\na #2 says' },
@@ -160,6 +162,7 @@ describe('the report of a team', () => {
         { member_name: 'a', input: '1', output: 'a #1 says', timestamp: '2026-01-01T00:00:10.000Z', metadata: { node_id: 'a #1' } },
         { member_name: 'a', input: '2', output: 'a #2 says', timestamp: '2026-01-01T00:00:12.000Z', metadata: { node_id: 'a #2' } },
       ],
+      failures: [],
       steps: 4,
       diagnostics: [{ code: 'unknown_member', message: 'The plan names "c", who is not a member. That task is left out.' }],
       message: null,
@@ -180,6 +183,31 @@ describe('the report of a team', () => {
       message: expect.stringContaining('failed: a') as string,
       member_outputs: { b: 'b says' },
     })
+  })
+
+  it('says why each member has no result', () => {
+    const { failures } = teamReport(timed(eventsOf({ strategy: 'sequential' }, scripted({ a: null }))))
+    expect(failures).toEqual([
+      { node_id: 'a', member_name: 'a', failure: { class: 'tool_crash', message: 'secret of the failure' } },
+      { node_id: 'b', member_name: 'b', failure: { class: 'cancelled', message: 'It never started: a has no result.' } },
+    ])
+  })
+
+  it('has a log of what happened, in words, unless the team has none', () => {
+    const log = (more: object) => teamReport(timed(eventsOf({ strategy: 'sequential', ...more }, scripted({ a: null })))).logs
+    expect(log({}).map(({ who, what }) => `${who} ${what}`)).toEqual(
+      expect.arrayContaining([expect.stringContaining('team started: AgentTeam with 2 nodes'), expect.stringMatching(/^a failed.*secret of the failure/)]),
+    )
+    expect(log({})[0]).toMatchObject({ timestamp: '2026-01-01T00:00:00.000Z', who: 'task' })
+    expect(log({ enable_logging: true }).length).toBe(log({}).length)
+    expect(log({ enable_logging: false })).toEqual([])
+  })
+
+  it('has a bounded log, which says what it leaves out', () => {
+    const [first, ...rest] = eventsOf({ strategy: 'sequential' }, scripted({}))
+    const many = Array.from({ length: 3_000 }, () => event('task_cancel_requested', { reason: 'x' }))
+    const { logs } = teamReport(timed([first as DomainEvent, ...many, ...rest]))
+    expect([logs.length, logs.at(-1)?.what]).toEqual([2_001, expect.stringMatching(/^\d+ more lines are left out/)])
   })
 
   it('is no success without a final output', () => {

@@ -7,7 +7,7 @@
 import type { AgentNode, DomainEvent, Failure, LiveDelta, NodeOutput } from '@beaver/core'
 import { teamSettings } from './member-nodes.ts'
 import { type Piece, type SaidText, saidText } from './said-text.ts'
-import { type TeamFollowOptions, newTeamJournal, resultOf, takeEvent, type TeamJournal } from './team-journal.ts'
+import { failuresIn, type TeamFollowOptions, newTeamJournal, resultOf, takeEvent, type TeamJournal } from './team-journal.ts'
 
 interface Ids {
   readonly task_id: string | null
@@ -151,22 +151,26 @@ function terminalEvent(journal: TeamJournal, event: DomainEvent, options: TeamFo
   const ids = idsOf(journal)
   if (team?.outcome === 'complete') return { type: 'team_run_completed', ...ids, ...resultOf(journal, options) }
   if (team !== null && team.outcome !== null) {
-    return { type: 'team_run_failed', ...ids, outcome: team.outcome, message: team.message ?? '', ...resultOf(journal, options), failures: failuresOf(journal) }
+    return {
+      type: 'team_run_failed',
+      ...ids,
+      outcome: team.outcome,
+      message: team.message ?? '',
+      ...resultOf(journal, options),
+      failures: failuresIn(journal).map(({ node_id, failure }) => ({ node_id, failure })),
+    }
   }
   if (end === null) return null
   const outcome = event.type === 'task_cancelled' ? 'cancelled' : 'incomplete'
   const message = end.failure?.message ?? (team === null ? 'The task ended without a team.' : 'The task ended before its team.')
-  return { type: 'team_run_failed', ...ids, outcome, message, ...resultOf(journal, options), failures: failuresOf(journal) }
-}
-
-function failuresOf({ team }: TeamJournal): { node_id: string; failure: Failure }[] {
-  return (team?.graph.nodes ?? []).flatMap(({ node_id }) => {
-    const node = team?.nodes.get(node_id)
-    if (node?.status === 'failed' && node.failure !== null) return [{ node_id, failure: node.failure }]
-    return node?.status === 'blocked'
-      ? [{ node_id, failure: { class: 'cancelled', message: `It never started: ${node.causeNodeId ?? 'what it depends on'} has no result.` } }]
-      : []
-  })
+  return {
+    type: 'team_run_failed',
+    ...ids,
+    outcome,
+    message,
+    ...resultOf(journal, options),
+    failures: failuresIn(journal).map(({ node_id, failure }) => ({ node_id, failure })),
+  }
 }
 
 const idsOf = ({ taskId, team }: TeamJournal): Ids => ({ task_id: taskId, team_run_id: team?.start.team_run_id ?? null, run_id: team?.start.run_id ?? null })

@@ -1,7 +1,7 @@
 // Turns a definition into a Workflow: the tool `workflow:<id>` of S1 §2, planned into an ExecutionGraph like any other.
 // W1. `plan` reads the definition and never changes it, so parallel calls share nothing that changes.
 // W2. The graph contains all that its program needs, including the definitions that its maps may call.
-import { type ExecutionGraph, graphFault, invariant, type JsonObject } from '@beaver/core'
+import { definitionPrefix, type ExecutionGraph, graphFault, invariant, type JsonObject } from '@beaver/core'
 import { z } from 'zod'
 import { defaultWorkflowLimits, type PlanResult, type Workflow, type WorkflowLimits } from '../workflow.ts'
 import { evidenceFault } from '../evidence-fault.ts'
@@ -12,9 +12,6 @@ import { parametersOf, readInputs } from './interface-schema.ts'
 import { type DefinitionLibrary, libraryFault, reachableFrom } from './library.ts'
 import { definitionProgram, edgesFault, sizeFault } from './program.ts'
 import { copied, type GraphSettings, outputsId } from './settings.ts'
-
-/** The prefix of a definition's id in the name of its tool (CT-03). */
-export const definitionPrefix = 'workflow:'
 
 /**
  * The tool of a definition. `library` contains the definitions that it may call.

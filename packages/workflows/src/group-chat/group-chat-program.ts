@@ -1,10 +1,13 @@
 // Decides in an open GroupChat whether it continues after a turn (`floor`), and who has the next turn (`choice`).
 // G1. A name from the moderator is checked. After a second answer without a speaker, the order of the agents decides, with a diagnostic.
-// G2. The highest bid speaks. Of equal bids, the first in declared order wins.
-// G3. The result is the last completed turn, and it is set from the first turn on, so that a chat that is stopped keeps it.
+// G2. The highest bid speaks. Of equal bids, the first in declared order wins. An agent whose answer is no bid is asked once more.
+// G3. What models say is read in the form that they are asked for (group-chat-answers.ts). A mention within a sentence decides nothing.
+// G4. The result is the last completed turn, and it is set from the first turn on, so that a chat that is stopped keeps it.
 import { type AgentNode, compilePattern, type Diagnostic, type ExecutionNode, type Growth, type NodeEntry, type TeamProgram, type TeamView } from '@beaver/core'
 import { z } from 'zod'
 import {
+  bidId,
+  bidNode,
   chatSettings,
   type Chat,
   choiceNode,
@@ -17,6 +20,7 @@ import {
   turnStage,
 } from './group-chat-turns.ts'
 import type { WorkflowAgentSpec } from '../agent-spec.ts'
+import { bidIn, endsWithLine, folded } from './group-chat-answers.ts'
 import { readJsonAnswer } from '../growing/json-answer.ts'
 import { didYouMean, quote, quoteAll } from '../arguments/wording.ts'
 
@@ -54,6 +58,7 @@ function floor(team: TeamView, chat: Chat, turn: number): NodeEntry {
   const nodes = stageNodes(chat, turn, said)
   return {
     kind: 'output',
+    diagnostics: mentionOf(chat, newest, team.outputOf(newest.node_id) ?? ''),
     output: `Turn ${turn} of at most ${chat.turns_max}.`,
     growth: last === undefined ? { nodes } : { nodes, outputs: [last], output: last },
   }
@@ -61,7 +66,7 @@ function floor(team: TeamView, chat: Chat, turn: number): NodeEntry {
 
 function choice(team: TeamView, chat: Chat, { node, turn }: { node: ExecutionNode; turn: number }): NodeEntry {
   const said = saidIn(team)
-  if (chat.speaker === 'bids') return spoken(chat, turn, said, highestBid(team, chat, node, turn))
+  if (chat.speaker === 'bids') return bidding(team, chat, { node, turn, said })
   const asked = node.depends_on[0] ?? ''
   const answer = team.outputOf(asked)
   if (answer === null) return spoken(chat, turn, said, inOrder(chat, turn, `${quote(asked)} ended without an answer`))
@@ -105,51 +110,68 @@ function closing(chat: Chat, said: readonly string[]): Growth {
 
 /** Why the chat ends after a text. `null` if it continues. */
 function stopOf({ stop_phrase, stop_pattern }: Chat, text: string): string | null {
-  if (stop_phrase !== undefined && folded(text).includes(folded(stop_phrase))) return `the phrase ${quote(stop_phrase)} was said.`
+  if (stop_phrase !== undefined && endsWithLine(text, stop_phrase)) return `the phrase ${quote(stop_phrase)} was said.`
   const compiled = stop_pattern === undefined ? null : compilePattern(stop_pattern)
   return compiled !== null && 'test' in compiled && compiled.test(text) ? `a turn matched /${stop_pattern}/.` : null
 }
 
-const folded = (text: string): string => text.normalize('NFKC').toLowerCase()
+/** For the record: a turn has the stop phrase within a sentence, so the chat continues. */
+function mentionOf({ stop_phrase }: Chat, turn: AgentNode, text: string): Diagnostic[] {
+  if (stop_phrase === undefined || !folded(text).includes(folded(stop_phrase))) return []
+  const message = `${quote(turn.node_id)} wrote ${quote(stop_phrase)} within a text. Only a last line with nothing else ends the chat.`
+  return [{ code: 'stop_phrase_mentioned', message }]
+}
 
 const named = z.union([z.object({ next: z.string() }).transform(({ next }) => next), z.object({ speaker: z.string() }).transform(({ speaker }) => speaker)])
 
-/** The agent that a moderator means: by JSON, by an answer that is a name, or as the only agent that the answer mentions. */
+/** The agent that a moderator names: by JSON, or by an answer that is a name. */
 function namedIn(answer: string, agents: readonly WorkflowAgentSpec[]): { speaker: WorkflowAgentSpec } | { fault: string } {
   const json = readJsonAnswer(answer, named)
   const written = (json.ok ? json.value : answer).trim().replace(/^[\s"'`*@]+|[\s"'`*.!]+$/gu, '')
   const speaker = agents.find((agent) => agent.name === written) ?? only(agents.filter((agent) => folded(agent.name) === folded(written)))
-  const mentioned = speaker ?? (json.ok ? undefined : only(agents.filter((agent) => mentions(answer, agent.name))))
-  if (mentioned !== undefined) return { speaker: mentioned }
+  if (speaker !== undefined) return { speaker }
   const known = agents.map((agent) => agent.name)
   return { fault: `${quote(written)} does not name one of the speakers.${didYouMean(written, known)} They are ${quoteAll(known)}.` }
 }
 
 const only = <Value>(values: readonly Value[]): Value | undefined => (values.length === 1 ? values[0] : undefined)
 
-/** The only character of a name with a meaning in a pattern is the dot. */
-function mentions(text: string, name: string): boolean {
-  const letter = String.raw`[\p{L}\p{N}\p{M}_]`
-  return new RegExp(`(?<!${letter})${name.replaceAll('.', String.raw`\.`)}(?!${letter})`, 'u').test(text)
+interface Bid {
+  readonly speaker: WorkflowAgentSpec
+  /** `null`: the agent gave no answer. */
+  readonly answer: string | null
+  /** `null`: the answer is no bid. */
+  readonly bid: number | null
 }
 
-function highestBid(team: TeamView, chat: Chat, node: ExecutionNode, turn: number): Choice {
-  let best: { speaker: WorkflowAgentSpec; bid: number } | null = null
-  const diagnostics: Diagnostic[] = []
-  for (const [index, speaker] of chat.agents.entries()) {
-    const answer = team.outputOf(node.depends_on[index] ?? '')
-    const bid = answer === null ? null : bidIn(answer)
-    if (answer !== null && bid === null)
-      diagnostics.push({ code: 'invalid_bid', message: `${quote(speaker.name)} bid ${quote(answer)}, which is no number from 0 to 100.` })
-    if (bid !== null && bid > (best?.bid ?? -1)) best = { speaker, bid }
+/** The answer of an agent: the second one if it was asked again. */
+function bidOf(team: TeamView, speaker: WorkflowAgentSpec, turn: number): Bid {
+  const answer = team.outputOf(bidId(speaker, turn, true)) ?? team.outputOf(bidId(speaker, turn, false))
+  return { speaker, answer, bid: answer === null ? null : bidIn(answer) }
+}
+
+function bidding(team: TeamView, chat: Chat, { node, turn, said }: { node: ExecutionNode; turn: number; said: readonly string[] }): NodeEntry {
+  const bids = chat.agents.map((agent) => bidOf(team, agent, turn))
+  const invalid = bids.filter(({ answer, bid }) => answer !== null && bid === null)
+  const diagnostics = invalid.map(({ speaker, answer }): Diagnostic => ({
+    code: 'invalid_bid',
+    message: `${quote(speaker.name)} bid ${quote(answer)}, which is no number from 0 to 100.`,
+  }))
+  if (invalid.length > 0 && node.settings?.['again'] !== true) {
+    const again = invalid.map(({ speaker }) => bidNode(chat, speaker, turn, said, true))
+    return {
+      kind: 'output',
+      output: `Asked again: ${again.map(({ agent }) => agent.name).join(', ')}.`,
+      growth: { nodes: [...again, choiceNode(turn, again, true)] },
+      diagnostics,
+    }
   }
-  if (best !== null) return { speaker: best.speaker, diagnostics }
-  const fallback = inOrder(chat, turn, 'nobody made a valid bid')
-  return { speaker: fallback.speaker, diagnostics: [...diagnostics, ...fallback.diagnostics] }
+  const highest = highestBid(bids) ?? inOrder(chat, turn, 'nobody made a valid bid')
+  return spoken(chat, turn, said, { ...highest, diagnostics: [...diagnostics, ...highest.diagnostics] })
 }
 
-function bidIn(answer: string): number | null {
-  const written = /-?\d+(?:\.\d+)?/.exec(answer.slice(0, 2000))
-  const bid = written === null ? NaN : Number(written[0])
-  return bid >= 0 && bid <= 100 ? bid : null
+function highestBid(bids: readonly Bid[]): Choice | null {
+  let best: { speaker: WorkflowAgentSpec; bid: number } | null = null
+  for (const { speaker, bid } of bids) if (bid !== null && bid > (best?.bid ?? -1)) best = { speaker, bid }
+  return best === null ? null : { speaker: best.speaker, diagnostics: [] }
 }

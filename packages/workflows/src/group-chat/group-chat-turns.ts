@@ -38,7 +38,7 @@ export function turnStage(chat: Chat, speaker: WorkflowAgentSpec, turn: number, 
 /** The nodes that find the speaker of a turn, or the turn itself if the speaker is fixed. */
 export function stageNodes(chat: Chat, turn: number, heard: readonly string[]): ExecutionNode[] {
   if (chat.speaker === 'round_robin') return turnStage(chat, speakerInTurn(chat, turn), turn, heard)
-  const asked = chat.speaker === 'model' ? [moderatorNode(chat, turn, heard)] : chat.agents.map((agent) => bidNode(chat, agent, turn, heard))
+  const asked = chat.speaker === 'model' ? [moderatorNode(chat, turn, heard)] : chat.agents.map((agent) => bidNode(chat, agent, turn, heard, false))
   return [...asked, choiceNode(turn, asked, false)]
 }
 
@@ -49,7 +49,9 @@ export function choiceNode(turn: number, asked: readonly ExecutionNode[], again:
 
 export function turnNode(chat: Chat, speaker: WorkflowAgentSpec, turn: number, heard: readonly string[]): AgentNode {
   const stop =
-    chat.stop_phrase === undefined ? '' : ` Write ${JSON.stringify(chat.stop_phrase)} only when the discussion has reached its goal: it ends the discussion.`
+    chat.stop_phrase === undefined
+      ? ''
+      : ` When the discussion has reached its goal, and only then, let your last line be ${JSON.stringify(chat.stop_phrase)} and nothing else: it ends the discussion.`
   return stepNode(speaker, {
     workflow: 'GroupChat',
     id: stepId(speaker.name, turn),
@@ -72,11 +74,15 @@ export function moderatorNode(chat: Chat, turn: number, heard: readonly string[]
   })
 }
 
-function bidNode(chat: Chat, agent: WorkflowAgentSpec, turn: number, heard: readonly string[]): AgentNode {
+export const bidId = (agent: WorkflowAgentSpec, turn: number, again: boolean): string => stepId(agent.name, `${turn} bid${again ? ' again' : ''}`)
+
+/** @param again the first answer was no bid */
+export function bidNode(chat: Chat, agent: WorkflowAgentSpec, turn: number, heard: readonly string[], again: boolean): AgentNode {
+  const fault = again ? '\n\nYour first answer was no bid. Answer with {"bid": <number>} and nothing else.' : ''
   return stepNode(bare(agent), {
     workflow: 'GroupChat',
-    id: stepId(agent.name, `${turn} bid`),
-    instruction: `${agent.instruction}\n\n${scene(chat, agent, turn, heard)} Do not speak yet. Bid for this turn: answer with one whole number from 0 (nothing to add) to 100 (must speak now), and nothing else.`,
+    id: bidId(agent, turn, again),
+    instruction: `${agent.instruction}\n\n${scene(chat, agent, turn, heard)} Do not speak yet. Bid for this turn with a number from 0 (nothing to add) to 100 (must speak now): answer with {"bid": <number>} and nothing else.${fault}`,
     dependsOn: heard,
     settings: { of: turn },
   })

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { agents, dependencies, graphOf, refuses } from '../../test/kit.ts'
 import { play, scripted, statusOf, structure } from '../../test/team-driver.ts'
 import { groupChat } from '../index.ts'
+import { bidIn } from './group-chat-answers.ts'
 
 const args = { task: 'Agree on a name', agents: agents('alice', 'bob') }
 const moderator = { name: 'chair', instruction: 'Lead the discussion.' }
@@ -46,10 +47,19 @@ describe('GroupChat in a fixed order', () => {
 
 describe('GroupChat with a stop rule', () => {
   it('grows turn by turn, and ends when the phrase is said', () => {
-    const played = play(chat(open), scripted({ 'bob #2': 'Fine, AGREED.' }))
+    const played = play(chat(open), scripted({ 'bob #2': 'Fine.\n\n**AGREED.**' }))
     expect(played.ran).toEqual(['alice #1', 'bob #2'])
-    expect([played.result.final_output, played.team.outcome]).toEqual(['Fine, AGREED.', 'complete'])
+    expect([played.result.final_output, played.team.outcome]).toEqual(['Fine.\n\n**AGREED.**', 'complete'])
     expect(played.events.filter((event) => event.type === 'graph_extended').length).toBe(2)
+  })
+
+  it('does not end when the phrase is part of a sentence, and says so', () => {
+    const played = play(
+      chat({ ...open, stop_phrase: 'we agree' }),
+      scripted({ 'alice #1': 'I do not think we agree yet.', 'bob #2': 'Nobody said:\n> we agree' }),
+    )
+    expect(played.ran).toEqual(['alice #1', 'bob #2', 'alice #3'])
+    expect(played.diagnostics).toEqual(['stop_phrase_mentioned', 'stop_phrase_mentioned'])
   })
 
   it('ends when a turn matches the pattern', () => {
@@ -84,7 +94,7 @@ describe('GroupChat with a moderator', () => {
 
   it('gives the turn to the one the moderator names', () => {
     expect(speakers({ 'chair #1': '{"next": "bob"}', 'chair #2': 'I think **Bob** has more to say: {"next": "bob"}' })).toEqual(['bob #1', 'bob #2'])
-    expect(speakers({ 'chair #1': '"Bob".', 'chair #2': 'It is time for bob to speak.' })).toEqual(['bob #1', 'bob #2'])
+    expect(speakers({ 'chair #1': '"Bob".', 'chair #2': '**bob**' })).toEqual(['bob #1', 'bob #2'])
   })
 
   it('asks once more for a name it does not know, with the fault', () => {
@@ -94,11 +104,14 @@ describe('GroupChat with a moderator', () => {
     expect(played.told.get('chair #1 again')?.instruction).toContain('"bobb" does not name one of the speakers. Did you mean "bob"?')
   })
 
-  it.each([['carol'], ['Either alice or bob.']])('falls back to the declared order, with a diagnostic, when the second answer is %j too', (answer) => {
-    const played = play(chat(moderated), scripted({ 'chair #1': answer, 'chair #1 again': answer, 'chair #2': 'bob' }))
-    expect(played.ran).toEqual(['chair #1', 'chair #1 again', 'alice #1', 'chair #2', 'bob #2'])
-    expect(played.diagnostics).toEqual(['unknown_speaker', 'speaker_in_order'])
-  })
+  it.each([['carol'], ['Either alice or bob.'], ['Anybody but bob.']])(
+    'falls back to the declared order, with a diagnostic, when the second answer is %j too',
+    (answer) => {
+      const played = play(chat(moderated), scripted({ 'chair #1': answer, 'chair #1 again': answer, 'chair #2': 'bob' }))
+      expect(played.ran).toEqual(['chair #1', 'chair #1 again', 'alice #1', 'chair #2', 'bob #2'])
+      expect(played.diagnostics).toEqual(['unknown_speaker', 'speaker_in_order'])
+    },
+  )
 
   it('falls back to the declared order when the moderator fails', () => {
     const played = play(chat(moderated), scripted({ 'chair #1': null, 'chair #2': null }))
@@ -122,14 +135,39 @@ describe('GroupChat with bids', () => {
     expect(played.told.get('alice #2')?.from).toEqual(['bob #1'])
   })
 
+  it.each([
+    ['from 0 to 100 I bid 75', null],
+    ['75', 75],
+    ['**75/100**', 75],
+    ['I have much to add.\nBID: 80', 80],
+    ['My bid: 70.', 70],
+    ['```json\n{"bid": "65"}\n```', 65],
+    ['{"bid": 101}', null],
+    ['-5', null],
+    ['50 or 60', null],
+    ['bid: 10 to 20', null],
+    ['٧٥', null],
+    ['1e2', null],
+  ])('reads %j as %j', (answer, bid) => expect(bidIn(answer)).toBe(bid))
+
+  it('asks once more for a bid that code cannot read', () => {
+    const played = play(
+      chat({ ...bidding, turns_max: 1 }),
+      scripted({ 'alice #1 bid': '40', 'bob #1 bid': 'from 0 to 100 I bid 75', 'bob #1 bid again': '{"bid": 75}' }),
+    )
+    expect(played.ran).toEqual(['alice #1 bid', 'bob #1 bid', 'bob #1 bid again', 'bob #1'])
+    expect(played.told.get('bob #1 bid again')?.instruction).toContain('Your first answer was no bid')
+    expect([played.diagnostics, played.team.outcome]).toEqual([['invalid_bid'], 'complete'])
+  })
+
   it('leaves out what is no bid, with a diagnostic', () => {
-    const played = play(chat({ ...bidding, turns_max: 1 }), scripted({ 'alice #1 bid': '250', 'bob #1 bid': '0' }))
-    expect([played.ran.at(-1), played.diagnostics]).toEqual(['bob #1', ['invalid_bid']])
+    const played = play(chat({ ...bidding, turns_max: 1 }), scripted({ 'alice #1 bid': '250', 'alice #1 bid again': '250', 'bob #1 bid': '0' }))
+    expect([played.ran.at(-1), played.diagnostics]).toEqual(['bob #1', ['invalid_bid', 'invalid_bid']])
   })
 
   it('goes by the declared order when nobody bids', () => {
     const played = play(chat({ ...bidding, turns_max: 1 }), scripted({ 'alice #1 bid': null, 'bob #1 bid': 'much' }))
-    expect([played.ran.at(-1), played.diagnostics]).toEqual(['alice #1', ['invalid_bid', 'speaker_in_order']])
+    expect([played.ran.at(-1), played.diagnostics]).toEqual(['alice #1', ['invalid_bid', 'invalid_bid', 'speaker_in_order']])
   })
 })
 
@@ -155,6 +193,6 @@ describe('GroupChat refuses', () => {
   it('a chat that may need more runs or edges than the limits allow', () => {
     const many = { ...bidding, turns_max: 100 }
     refuses(groupChat, many, { code: 'too_many_edges', path: 'turns_max', parts: ['edgesMax is 8192', 'Lower turns_max'] })
-    refuses(groupChat, many, { code: 'too_many_agents', path: 'turns_max', parts: ['300 agent runs', 'agentsMax is 299'] }, { limits: { agentsMax: 299 } })
+    refuses(groupChat, many, { code: 'too_many_agents', path: 'turns_max', parts: ['500 agent runs', 'agentsMax is 499'] }, { limits: { agentsMax: 499 } })
   })
 })

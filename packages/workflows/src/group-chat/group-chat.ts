@@ -23,7 +23,7 @@ const input = z.strictObject({
     .describe('Who speaks next: round_robin (default), model (the moderator names one) or bids (all bid, the highest speaks).'),
   moderator: workflowAgentSpec.optional().describe('With speaker "model": the agent that names the next speaker. It must not be in agents.'),
   turns_max: countField(1, turnsMax, `How many turns at most, 1 to ${turnsMax}. Left out: two for each agent.`).optional(),
-  stop_phrase: z.string().min(1).max(200).optional().describe('The chat ends when a turn contains this text, in capitals or not.'),
+  stop_phrase: z.string().min(1).max(200).optional().describe('The chat ends when the last line of a turn is this text, in capitals or not.'),
   stop_pattern: z.string().min(1).max(200).optional().describe('The chat ends when a turn matches this regular expression (RE2).'),
   summarizer: workflowAgentSpec.optional().describe('An agent that hears all turns and writes the result. Default: the last turn is the result.'),
 })
@@ -82,9 +82,9 @@ function choiceFault({ speaker = 'round_robin', moderator, stop_pattern }: Args)
   )
 }
 
-/** The most that a chat may need: every turn is taken, and every moderator is asked twice. */
+/** The most that a chat may need: every turn is taken, and every moderator and bidder is asked twice. */
 function sizeOf({ agents, speaker, turns_max: turns, summarizer }: Chat): { runs: number; edges: number } {
-  const asked = speaker === 'bids' ? agents.length : speaker === 'model' ? 2 : 0
+  const asked = speaker === 'bids' ? agents.length * 2 : speaker === 'model' ? 2 : 0
   const heard = (turns * (turns - 1)) / 2
   return { runs: turns * (1 + asked) + (summarizer === undefined ? 0 : 1), edges: heard * (1 + asked) + turns * (asked + 3) }
 }

@@ -127,7 +127,7 @@ function graphsOf(first: ExecutionGraph, { events }: Played): ExecutionGraph[] {
 
 const runsMax: Record<string, (args: Record<string, unknown>, graph: ExecutionGraph) => number> = {
   GroupChat: (args) =>
-    Number(args['turns_max']) * (args['speaker'] === 'model' ? 3 : args['speaker'] === 'bids' ? 1 + (args['agents'] as object[]).length : 1) + 1,
+    Number(args['turns_max']) * (args['speaker'] === 'model' ? 3 : args['speaker'] === 'bids' ? 1 + 2 * (args['agents'] as object[]).length : 1) + 1,
   HierarchicalWorkflow: (args) => 2 * (Number(args['rounds_max']) + 1) + Number(args['rounds_max']) * Number(args['delegations_max']),
   MajorityVote: (_, graph) => graph.nodes.length,
   AgentTeam: (args) => Number(args['max_steps']),

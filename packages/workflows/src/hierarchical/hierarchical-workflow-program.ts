@@ -6,9 +6,11 @@ import { cycleOf, referenceOf } from '../growing/assignments.ts'
 import { codeStep, edgeCountOf, excerpt } from '../growing/growing-team.ts'
 import {
   decision,
-  type Delegation,
   delegatedId,
+  delegating,
+  type Delegation,
   dependenciesMax,
+  finalAnswer,
   type Hierarchy,
   hierarchySettings,
   isDelegation,
@@ -37,14 +39,24 @@ export const hierarchicalProgram: TeamProgram = {
 const roundOf = (node: ExecutionNode): number | null => (typeof node.settings?.['round'] === 'number' ? node.settings['round'] : null)
 
 function answerOf(team: TeamView, node: ExecutionNode): NodeEntry {
-  const read = readJsonAnswer(team.outputOf(node.depends_on[0] ?? '') ?? '', decision)
-  return read.ok && 'final' in read.value ? { kind: 'output', output: read.value.final } : { kind: 'fail', failure: malformed('The answer holds no result.') }
+  const [manager = ''] = node.depends_on
+  const asked = team.graph.nodes.find((each) => each.node_id === manager)
+  const final = finalIn(readJsonAnswer(team.outputOf(manager) ?? '', decision), roundsOf(team), asked === undefined ? null : roundOf(asked))
+  return final === null ? { kind: 'fail', failure: malformed('The answer holds no result.') } : { kind: 'output', output: final }
 }
+
+/** The result in a manager's answer. If the answer delegates, too, the work goes on, unless there is no round left. */
+function finalIn(read: ReturnType<typeof readJsonAnswer<typeof decision>>, roundsMax: number, round: number | null): string | null {
+  if (!read.ok || read.value.final === undefined) return null
+  return 'delegations' in read.value && (round ?? 0) <= roundsMax ? null : read.value.final
+}
+
+const roundsOf = (team: TeamView): number => hierarchySettings.parse(team.graph.settings).rounds_max
 
 function decided(team: TeamView, { node, round, output }: { node: ExecutionNode; round: number; output: string }): NodeSequel {
   const hierarchy = hierarchySettings.parse(team.graph.settings)
   const read = readJsonAnswer(output, decision)
-  if (read.ok && 'final' in read.value) {
+  if (finalIn(read, hierarchy.rounds_max, round) !== null) {
     return { kind: 'go_on', growth: { nodes: [codeStep('#answer', 'answer', [node.node_id])], outputs: ['#answer'], output: '#answer' } }
   }
   const next =
@@ -116,7 +128,7 @@ function faultOf(output: string, read: ReturnType<typeof readJsonAnswer<typeof d
   if (read.ok) return ''
   const form = 'Answer with {"delegations": [{"worker": "…", "instruction": "…", "depends_on": []}]} or {"final": "…"}, and nothing else.'
   const delegates = jsonIn(output).some((value) => isRecord(value) && 'delegations' in value)
-  const near = readJsonAnswer(output, decision.options[delegates ? 1 : 0])
+  const near = readJsonAnswer(output, delegates ? delegating : finalAnswer)
   return `${near.ok ? read.fault : near.fault} ${form} Each depends_on holds at most ${dependenciesMax} names.`
 }
 

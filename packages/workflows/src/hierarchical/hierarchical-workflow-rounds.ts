@@ -4,6 +4,7 @@ import type { AgentNode, ExecutionNode } from '@beaver/core'
 import { z } from 'zod'
 import { workflowAgentSpec } from '../agent-spec.ts'
 import { excerpt, stepId, stepNode } from '../growing/growing-team.ts'
+import { assigneeNames, dependencyNames, listNames, namedFields, namesField, workNames } from '../growing/known-names.ts'
 
 /** What the program needs to know: the graph's `settings`. */
 export const hierarchySettings = z.object({
@@ -16,26 +17,37 @@ export const hierarchySettings = z.object({
 export type Hierarchy = z.output<typeof hierarchySettings>
 
 export const dependenciesMax = 32
+const finalNames = ['final_answer', 'final_result', 'final_output', 'final_synthesis']
 
 const filled = z.string().refine((text) => text.trim() !== '', 'is blank')
 
-const delegation = z.strictObject({
-  id: filled.optional(),
-  worker: z.string(),
-  instruction: filled,
-  depends_on: z.array(z.string()).max(dependenciesMax).optional(),
-})
+const delegation = namedFields(
+  {
+    id: z.preprocess((id) => (typeof id === 'number' ? String(id) : (id ?? undefined)), filled.optional()),
+    worker: z.string(),
+    instruction: filled,
+    depends_on: namesField(dependenciesMax),
+  },
+  { worker: assigneeNames, instruction: workNames, depends_on: dependencyNames },
+)
 export type Delegation = z.output<typeof delegation>
 
+const delegations = z.array(delegation).min(1, 'is empty')
+/** Models fill both fields, and mean one of them. */
+const noneOf = (value: unknown): unknown => (Array.isArray(value) && value.length === 0 ? undefined : (value ?? undefined))
+const noText = (value: unknown): unknown => (typeof value === 'string' && value.trim() === '' ? undefined : (value ?? undefined))
+
+/** An answer with a result and without delegations. */
+export const finalAnswer = namedFields(
+  { final: filled, delegations: z.preprocess(noneOf, z.undefined({ error: 'is there beside "final"' }).optional()) },
+  { final: finalNames, delegations: listNames },
+).transform(({ final }) => ({ final }))
+
+/** An answer with delegations. If it has a result, too, it is not over: the work decides. `final` is kept for the last round. */
+export const delegating = namedFields({ delegations, final: z.preprocess(noText, z.string().optional()) }, { final: finalNames, delegations: listNames })
+
 /** What a manager may answer. A bare list is a round of delegations. */
-export const decision = z.union([
-  z.strictObject({ final: filled }),
-  z.strictObject({ delegations: z.array(delegation).min(1, 'is empty') }),
-  z
-    .array(delegation)
-    .min(1, 'is empty')
-    .transform((delegations) => ({ delegations })),
-])
+export const decision = z.union([finalAnswer, delegating, delegations.transform((each) => ({ delegations: each, final: undefined }))])
 
 export interface ManagerTurn {
   readonly round: number

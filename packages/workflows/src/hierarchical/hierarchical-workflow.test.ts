@@ -69,7 +69,6 @@ describe('HierarchicalWorkflow', () => {
     ['no delegations', round(), '"delegations": is empty'],
     ['no instruction', round({ worker: 'reader' }), '"delegations.0.instruction"'],
     ['a blank instruction', round({ worker: 'reader', instruction: ' ' }), '"delegations.0.instruction": is blank'],
-    ['an unknown field', round({ worker: 'reader', instruction: 'x', tools: [] }), 'tools'],
     ['a dependency on nothing', round({ worker: 'reader', instruction: 'x', depends_on: ['nobody'] }), 'depends_on names "nobody"'],
     [
       'a cycle',
@@ -93,6 +92,39 @@ describe('HierarchicalWorkflow', () => {
     expect([corrected.diagnostics, corrected.result.final_output, corrected.team.outcome]).toEqual([['malformed_answer'], 'ok', 'complete'])
     const failed = run({ '*': wrong })
     expect([failed.ran, failed.team.nodes.get('boss #1 again')?.failure?.class]).toEqual([['boss #1', 'boss #1 again'], 'malformed_output'])
+  })
+
+  it.each([
+    ['a result beside no delegations', '{"delegations": [], "final": "The pump."}'],
+    ['a result beside a reason', '{"reason": "It is clear.", "final": "The pump."}'],
+    ['a result by another name', '{"delegations": null, "final_answer": "The pump."}'],
+  ])('takes %s as the result', (_, answer) => {
+    const played = run({ 'boss #1': answer })
+    expect([played.result.final_output, played.team.outcome, played.diagnostics]).toEqual(['The pump.', 'complete', []])
+  })
+
+  it('ignores further fields of a round, and knows the usual names', () => {
+    const answer = JSON.stringify({
+      analysis: 'Two parts.',
+      delegations: [
+        { id: 1, agent: 'reader', task: 'Read the log.', reason: 'It knows logs.' },
+        { worker: 'tester', instruction: 'Try it.', dependencies: '1' },
+      ],
+      final: '',
+    })
+    const played = run({ 'boss #1': answer, 'boss #2': final('ok') })
+    expect(structure(played).slice(1, 3)).toEqual([
+      ['reader #1.1', []],
+      ['tester #1.2', ['reader #1.1']],
+    ])
+    expect([played.result.final_output, played.diagnostics]).toEqual(['ok', []])
+  })
+
+  it('a round that has a result, too, goes on, and in the last round its result counts', () => {
+    const both = JSON.stringify({ delegations: [{ worker: 'reader', instruction: 'Read on.' }], final: 'So far: a leak.' })
+    const played = run({ 'boss #1': both, 'boss #2': both, 'boss #3': both })
+    expect(played.ran).toEqual(['boss #1', 'reader #1.1', 'boss #2', 'reader #2.1', 'boss #3'])
+    expect([played.result.final_output, played.team.outcome]).toEqual(['So far: a leak.', 'complete'])
   })
 
   it('refuses a part that waits for one that ended without a result', () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { agents, dependencies, graphOf, refuses } from '../../test/kit.ts'
 import { play, scripted, statusOf } from '../../test/team-driver.ts'
 import { majorityVote } from '../index.ts'
-import { sameAnswer, votedIn } from './majority-vote-tally.ts'
+import { decidedAnswer, sameAnswer, tallyOf, votedIn } from './majority-vote-tally.ts'
 
 const consensus = { name: 'judge', instruction: 'Write the result.' }
 const free = { task: 'How many legs?', agents: agents('a', 'b', 'c'), consensus }
@@ -26,7 +26,7 @@ describe('MajorityVote with a consensus agent', () => {
       ['#tally', ['a', 'b', 'c']],
       ['judge', ['a', 'b', 'c', '#tally']],
     ])
-    expect(graph).toMatchObject({ outputs: ['judge'], output: 'judge' })
+    expect(graph).toMatchObject({ outputs: ['judge', '#tally'], output: 'judge' })
   })
 
   it('counts answers that differ in writing only as the same', () => {
@@ -54,6 +54,7 @@ describe('MajorityVote with a consensus agent', () => {
   it('tells of a tie and leaves it to the consensus', () => {
     const played = run({ ...free, agents: agents('a', 'b') }, { a: 'six', b: 'eight' })
     expect([tallied(played).tied, played.diagnostics]).toEqual([['six', 'eight'], ['tie']])
+    expect(tallied(played)).toMatchObject({ decision: null, tie_broken_by: 'consensus' })
   })
 
   it('has no result when no answer can be counted, whatever else completed', () => {
@@ -75,8 +76,78 @@ describe('MajorityVote with options', () => {
   })
 
   it('does not guess what an answer means: what is no option is not counted, with a diagnostic', () => {
-    const played = run(chosen, { 'v #1': 'It is not a yes.', 'v #2': 'maybe', 'v #3': 'no', 'v #4': null })
+    const played = run({ ...chosen, quorum: 1 }, { 'v #1': 'It is not a yes.', 'v #2': 'maybe', 'v #3': 'no', 'v #4': null })
     expect([played.result.final_output, tallied(played).invalid, played.diagnostics]).toEqual(['no', ['v #1', 'v #2'], ['invalid_vote', 'invalid_vote']])
+  })
+
+  it('counts only valid votes for the quorum', () => {
+    const five = { ...chosen, votes: 5 }
+    const unclear = { 'v #1': 'VOTE: yes', '*': 'VOTE: unclear' }
+    const played = run(five, unclear)
+    expect([played.team.outcome, played.result.final_output, statusOf(played, '#tally')]).toEqual(['incomplete', '', 'failed'])
+    expect(played.team.nodes.get('#tally')?.failure?.message).toBe(
+      'Only 1 vote is valid; the quorum is 3. "v #2", "v #3", "v #4", "v #5" name none of the options "yes", "no".',
+    )
+    expect(run({ ...five, quorum: 1 }, unclear).result.final_output).toBe('yes')
+  })
+
+  it('does not wait for answers that cannot change the result', () => {
+    const five = { ...chosen, votes: 5 }
+    const played = play(graphOf(majorityVote.plan(five)), scripted({ '*': 'VOTE: no' }))
+    expect(played.ran).toHaveLength(5)
+    expect(['v #3', 'v #4', 'v #5'].map((voter) => statusOf(played, voter))).toEqual(['completed', 'skipped', 'skipped'])
+    expect([played.result.final_output, played.team.outcome, played.diagnostics]).toEqual(['no', 'complete', ['vote_decided']])
+    expect(tallied(played)).toMatchObject({ decision: 'no', valid: 3, missing: [], not_awaited: ['v #4', 'v #5'] })
+  })
+
+  it('waits for answers that may change the result, by a tie, too', () => {
+    const four = (answers: Record<string, string>) => play(graphOf(majorityVote.plan({ ...chosen, quorum: 1 })), scripted(answers))
+    const no = four({ 'v #1': 'no', 'v #2': 'no', 'v #3': 'yes', 'v #4': 'yes' })
+    expect([no.result.final_output, statusOf(no, 'v #4')]).toEqual(['yes', 'completed'])
+    const yes = four({ 'v #1': 'yes', 'v #2': 'yes', 'v #3': 'no', 'v #4': 'no' })
+    expect([yes.result.final_output, statusOf(yes, 'v #2'), statusOf(yes, 'v #3')]).toEqual(['yes', 'completed', 'skipped'])
+  })
+
+  it('waits for all with a consensus, which reads every answer', () => {
+    expect(statusOf(run(free, { '*': 'eight' }), 'c')).toBe('completed')
+  })
+
+  it.each([
+    [[2, 0], 1, 1, 'yes'],
+    [[1, 0], 1, 1, 'yes'],
+    [[0, 1], 1, 1, null],
+    [[0, 2], 1, 1, 'no'],
+    [[2, 0], 1, 3, null],
+    [[0, 0], 4, 1, null],
+  ])('with the votes %j, %i open and a quorum of %i: %j', ([yes = 0, no = 0], open, quorum, winner) => {
+    const votes = [...Array.from({ length: yes }, () => 'yes'), ...Array.from({ length: no }, () => 'no')].map((answer, i) => ({ voter: `v${i}`, answer }))
+    expect(decidedAnswer(tallyOf(votes, ['yes', 'no']), ['yes', 'no'], { open, quorum })).toBe(winner)
+  })
+
+  it('has the tally in its result: each vote, the invalid ones, a tie and how it was broken', () => {
+    const played = run({ ...chosen, votes: 5 }, { 'v #1': 'no', 'v #2': 'no', 'v #3': 'VOTE: yes', 'v #4': 'yes', 'v #5': 'VOTE: it depends' })
+    expect(played.result.outputs.map(({ node_id }) => node_id)).toEqual(['#winner', '#tally'])
+    expect(JSON.parse(played.result.outputs[1]?.output ?? '')).toEqual({
+      decision: 'yes',
+      quorum: 3,
+      valid: 4,
+      counts: [
+        { answer: 'yes', votes: 2, voters: ['v #3', 'v #4'] },
+        { answer: 'no', votes: 2, voters: ['v #1', 'v #2'] },
+      ],
+      votes: [
+        { voter: 'v #1', vote: 'no' },
+        { voter: 'v #2', vote: 'no' },
+        { voter: 'v #3', vote: 'yes' },
+        { voter: 'v #4', vote: 'yes' },
+        { voter: 'v #5', vote: null, said: 'it depends' },
+      ],
+      invalid: ['v #5'],
+      tied: ['yes', 'no'],
+      missing: [],
+      not_awaited: [],
+      tie_broken_by: 'order_of_options',
+    })
   })
 
   it('has no result when no answer names an option', () => {

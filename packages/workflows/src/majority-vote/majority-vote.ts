@@ -26,7 +26,7 @@ const input = z.strictObject({
     .optional()
     .describe('The answers to choose from: the count alone decides; of equal ones the first in this list. Or give consensus.'),
   consensus: workflowAgentSpec.optional().describe('The agent that writes the result from the answers and the count. Or give options.'),
-  quorum: countField(1, 512, 'How many answers must be there for a result. Left out: more than half.').optional(),
+  quorum: countField(1, 512, 'How many valid votes a result needs. Left out: more than half of the voters.').optional(),
 })
 type Args = z.output<typeof input>
 
@@ -59,7 +59,7 @@ export const majorityVote = workflowOf({
     const last = consensus === undefined ? codeStep('#winner', 'winner', ['#tally']) : consensusNode(consensus, ids, quorum)
     const nodes: ExecutionNode[] = [...votes, codeStep('#tally', 'tally', ids, { quorum }), last]
     const settings = asSettings({ options: options ?? null })
-    return builtGraph({ workflow: 'MajorityVote', task, nodes, outputs: [last.node_id], output: last.node_id, settings })
+    return builtGraph({ workflow: 'MajorityVote', task, nodes, outputs: [last.node_id, '#tally'], output: last.node_id, settings })
   },
   program: majorityVoteProgram,
 })

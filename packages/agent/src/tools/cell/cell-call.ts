@@ -6,7 +6,7 @@ export interface CellCall {
   readonly module: string
   readonly tool: string
   readonly args: unknown
-  readonly at: Pick<ToolContext, 'workspace' | 'taskId' | 'sessionId' | 'runId' | 'callId'>
+  readonly at: Pick<ToolContext, 'workspace' | 'taskId' | 'sessionId' | 'runId' | 'callId' | 'teamContext'>
 }
 
 export type CellAnswer =

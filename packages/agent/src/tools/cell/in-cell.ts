@@ -71,8 +71,9 @@ function refuseChanged(accepted: AcceptedFiles): void {
 }
 
 function callOf(tool: string, module: string, args: unknown, context: ToolContext): CellCall {
-  const { workspace, taskId, sessionId, runId, callId } = context
-  return { module, tool, args, at: { workspace: resolve(workspace), taskId, sessionId, runId, callId } }
+  const { workspace, taskId, sessionId, runId, callId, teamContext } = context
+  const team = teamContext === undefined ? {} : { teamContext }
+  return { module, tool, args, at: { workspace: resolve(workspace), taskId, sessionId, runId, callId, ...team } }
 }
 
 async function inSlot(signal: AbortSignal, run: () => ReturnType<typeof runInThread>): Promise<string> {
