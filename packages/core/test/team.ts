@@ -14,6 +14,7 @@ export const cancelled = (nodeId: string): NodeEnd => ended(nodeId, { status: 'c
 
 export interface Stepping {
   readonly cancelReason?: string | null
+  readonly runsOpen?: boolean
   readonly program?: TeamProgram | null
   readonly outputs?: ReadonlyMap<string, string>
   readonly graphMax?: { readonly agents: number; readonly edges: number }
