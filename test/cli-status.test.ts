@@ -1,4 +1,5 @@
 // The real command beside a real system: what it says of one that works, and of each part that is taken away.
+import { join } from 'node:path'
 import { lineOf } from '@beaver/nats'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { until } from '@beaver/testing'
@@ -33,7 +34,8 @@ it('says what works, what waits and what failed, and of each part that is taken 
   const wrong = ({ findings }: Answer): string[] => findings.map(({ status: how, name }) => `${how} ${name}`)
 
   const daemon = await system.daemon()
-  const projector = await projectorProcess({ url: server.url, namespace })
+  const keysOfOperator = { BEAVER_KEYS: join(system.workspace, '.beaver', 'keys') }
+  const projector = await projectorProcess({ url: server.url, namespace, env: keysOfOperator })
   system.provider.answerBy(({ text }) =>
     text.includes('please write') ? use(['write_file', { path: 'a.txt', content: 'a' }]) : text.includes('fail') ? refuse(401, 'no such key') : say('42'),
   )

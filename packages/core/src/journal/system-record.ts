@@ -72,8 +72,8 @@ export function readSystemEntries(name: SystemLogName, entries: readonly Entry[]
  *
  * @throws {BeaverError} `unreachable`
  * @example
- * const ring = await readKeyRing(keyPorts)
- * await readTrustedEvents('redactions', systemLog, ring) // => []
+ * const { ring } = await joinJournal('daemon', keyPorts)
+ * await readTrustedEvents('redactions', keyPorts.log, ring) // => []
  */
 export async function readTrustedEvents(name: SystemLogName, log: Pick<SystemLog, 'read'>, ring: KeyRing): Promise<readonly RecordedSystemEvent[]> {
   const { events } = readSystemEntries(name, await log.read(name))
