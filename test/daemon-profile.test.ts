@@ -50,7 +50,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-const isWorker = ({ text }: SeenRequest): boolean => text.includes('<instruction>')
+const isWorker = ({ text }: SeenRequest): boolean => text.includes('<instruction ')
 
 describe('a root with a profile', () => {
   it('calls its workflow: tool, whose output comes back bare; the model only ever sees the encoded name', async () => {

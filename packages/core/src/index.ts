@@ -61,6 +61,7 @@ export {
   retryTimeMsMax,
   waitMsDefault,
 } from './failure/failure-policy.ts'
+export { framed, type FramedText, frameMark, type FrameOf, unmarked } from './fold/frame.ts'
 export { evolveRun, type FilesFact, type OpenCall, type RunState, type RunStatus, runEnded, skillMessage, startRun, type ToolFact } from './fold/run-state.ts'
 export { noSuspects, type OwnerLosses, ownerLosses, type SuspectTools } from './fold/suspects.ts'
 export { retryCopy } from './fold/retry-copy.ts'

@@ -3,7 +3,9 @@ import {
   type AgentNode,
   type ChatMessage,
   emptyMemory,
+  type FramedText,
   type JsonObject,
+  type JsonValue,
   type LogId,
   type RecordedEvent,
   isUnlabelled,
@@ -93,11 +95,11 @@ export function nodeSpec(log: LogId, request: TaskRequest, of: NodeSpecOf): Loop
 }
 
 function agentPart(node: AgentNode, of: NodeSpecOf): LoopSpec['part'] {
-  const instruction = of.input?.['instruction']
+  const instruction = of.input === null ? null : instructionIn(of.input)
   return {
     kind: 'worker',
     task: of.task,
-    instruction: typeof instruction === 'string' ? instruction : node.instruction,
+    instruction: instruction ?? node.instruction,
     dependencies: of.dependencies,
     requiredEvidence: node.required_evidence,
     validationRules: node.validation_rules ?? [],
@@ -107,8 +109,15 @@ function agentPart(node: AgentNode, of: NodeSpecOf): LoopSpec['part'] {
     allowedToolNames: node.allowed_tool_names,
     systemPrompt: node.agent.system_prompt,
     sharedState: of.sharedState,
-    trustedText: trustedText(of, typeof instruction === 'string' ? null : node.instruction),
+    trustedText: trustedText(of, instruction === null ? node.instruction : null),
   }
+}
+
+/** The instruction that the graph's program gave. `null`: none. */
+function instructionIn({ instruction }: JsonObject): FramedText | null {
+  if (typeof instruction === 'string') return instruction
+  if (!Array.isArray(instruction)) return null
+  return instruction.map((part: JsonValue) => (typeof part === 'string' ? part : { value: valueOf(part) }))
 }
 
 /** A program may put what other members wrote into an instruction. */
@@ -121,4 +130,9 @@ const labels = (taint: Taint): { taint?: Taint } => (isUnlabelled(taint) && tain
 
 function objectOf(value: JsonObject[string] | undefined): JsonObject | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null
+}
+
+function valueOf(part: JsonValue): string {
+  const value = objectOf(part)?.['value']
+  return typeof value === 'string' ? value : ''
 }

@@ -26,7 +26,7 @@ function model(of: { root: (turn: number) => ChatAnswer; node: (name: string, tu
     model: 'm',
     async chat({ messages, signal }) {
       const turn = messages.filter((message) => message.role === 'assistant').length
-      const node = /<instruction>\ndo (.+)\n/.exec(messages.findLast((message) => message.role === 'user')?.content ?? '')?.[1]
+      const node = /<instruction [^>]*>\ndo (.+)\n/.exec(messages.findLast((message) => message.role === 'user')?.content ?? '')?.[1]
       if (node === undefined) return of.root(turn)
       const stopped = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true }))
       return Promise.race([of.node(node, turn), stopped])

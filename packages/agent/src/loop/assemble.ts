@@ -1,7 +1,7 @@
 // Begins a run: it gathers what the run is given, once, and records it in one entry in the order of AL-10.
 // B1. Before a model or an endpoint is asked for skills, the run's start is durable in an entry of its own, and with it the task's claim.
 // B2. From then on the run has what is recorded: its skills, its prompt, its memory (ME-03, ME-04).
-import { type DomainEvent, event, startRun } from '@beaver/core'
+import { type DomainEvent, event, frameMark, startRun } from '@beaver/core'
 import { contextCosts } from '../context/context-costs.ts'
 import { joinSections, promptSections, workerMessage } from '../context/context-builder.ts'
 import { type Activation, activate, routingSkills } from './activation.ts'
@@ -31,11 +31,12 @@ function startEvents({ start, assembly }: LoopWork): DomainEvent[] {
 }
 
 /** A run that is cancelled meanwhile begins without skills and ends in its first turn. */
-async function activated({ services, assembly, signal }: LoopWork, part: AgentPart, beforeAsking: () => Promise<void>): Promise<Activation> {
+async function activated({ services, start, assembly, signal }: LoopWork, part: AgentPart, beforeAsking: () => Promise<void>): Promise<Activation> {
   const none: Activation = { skills: [], selection: null }
-  if (assembly.profileMissing !== null || signal.aborted) return part.skill === null ? none : activate(part, services, { signal, beforeAsking })
+  const asking = { signal, mark: frameMark(start.run_id), beforeAsking }
+  if (assembly.profileMissing !== null || signal.aborted) return part.skill === null ? none : activate(part, services, asking)
   try {
-    return await activate(part, services, { signal, beforeAsking })
+    return await activate(part, services, asking)
   } catch (error) {
     if (signal.aborted) return none
     throw error
@@ -44,7 +45,9 @@ async function activated({ services, assembly, signal }: LoopWork, part: AgentPa
 
 function beginning({ spec, start, assembly }: LoopWork, part: AgentPart, { skills, selection }: Activation): DomainEvent[] {
   const runId = start.run_id
+  const mark = frameMark(runId)
   const sections = promptSections({
+    mark,
     agentName: start.agent_name,
     sessionId: spec.sessionId,
     taskId: spec.taskId,
@@ -57,8 +60,8 @@ function beginning({ spec, start, assembly }: LoopWork, part: AgentPart, { skill
     routing: assembly.teams ? routingSkills(skills) : [],
   })
   const activations = skills.map(({ name, sha256, body }) => ({ name, sha256, content: body }))
-  const content = part.kind === 'root' ? part.text : workerMessage(part)
-  const context = contextCosts({ sections, skills: activations, history: spec.history, message: content, toolsTokens: assembly.toolsTokens })
+  const content = part.kind === 'root' ? part.text : workerMessage(part, mark)
+  const context = contextCosts({ sections, skills: activations, history: spec.history, message: content, mark, toolsTokens: assembly.toolsTokens })
   return [
     ...(selection === null ? [] : [event('skill_selection_recorded', selection, runId)]),
     ...(activations.length === 0 ? [] : [event('skill_activation_snapshotted', { skills: activations }, runId)]),

@@ -7,6 +7,7 @@ import {
   type EvidenceRequirement,
   type ExecutionGraph,
   type Failure,
+  type FramedText,
   factsOf,
   type JsonObject,
   type LiveDelta,
@@ -33,7 +34,7 @@ export type LoopPart =
   | {
       readonly kind: 'worker'
       readonly task: string
-      readonly instruction: string
+      readonly instruction: FramedText
       readonly dependencies: readonly { readonly node_id: string; readonly output: string }[]
       readonly requiredEvidence: readonly EvidenceRequirement[]
       readonly validationRules?: readonly EvidenceRequirement[]

@@ -5,6 +5,7 @@
 import { addUsage, type ChatMessage } from '../chat.ts'
 import type { DataOf } from '../events/catalog.ts'
 import { nothingFailed } from './due-call.ts'
+import { framed, frameMark } from './frame.ts'
 import type { RunState } from './run-state.ts'
 
 type Compacted = DataOf<'context_compacted'>
@@ -42,7 +43,7 @@ export function summarized(run: RunState, { content, messages_dropped, usage }: 
   const from = run.historyIndex + 1
   const dropped = run.messages.slice(from, from + messages_dropped)
   const callIds = dropped.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []).map((call) => call.id) : []))
-  const summary: ChatMessage = { role: 'user', content: `<summary_of_earlier_work>\n${content}\n</summary_of_earlier_work>` }
+  const summary: ChatMessage = { role: 'user', content: framed(content, { name: 'summary_of_earlier_work', mark: frameMark(run.start.run_id) }) }
   return {
     ...run,
     messages: [...run.messages.slice(0, from), summary, ...run.messages.slice(from + messages_dropped)],

@@ -25,7 +25,7 @@ import {
   operations,
   outputsId,
 } from './settings.ts'
-import { evaluateText, onlyExpression, renderedCharsMax, renderText, renderValue } from './template.ts'
+import { evaluateText, onlyExpression, renderedCharsMax, renderParts, renderValue } from './template.ts'
 import { jsonOf, valueText } from './text.ts'
 
 export const definitionProgram: TeamProgram = {
@@ -48,7 +48,7 @@ function begin(team: TeamView, node: ExecutionNode, bound: Binding): NodeEntry {
   switch (node.kind) {
     case 'agent':
       // Its instruction contains what it needs of other nodes.
-      return { kind: 'run', input: { instruction: renderText(node.instruction, scope), dependency_outputs: [] } }
+      return { kind: 'run', input: { instruction: instructionOf(node.instruction, bound, scope), dependency_outputs: [] } }
     case 'tool':
       return { kind: 'run', input: { arguments: renderValue(node.arguments, scope) } }
     case 'code':
@@ -56,6 +56,13 @@ function begin(team: TeamView, node: ExecutionNode, bound: Binding): NodeEntry {
     default:
       return node satisfies never
   }
+}
+
+/** The inputs of a called workflow may have come from nodes of its caller. */
+function instructionOf(template: string, bound: Binding, scope: Scope): JsonValue {
+  const parts = renderParts(template, scope, bound.scope !== '')
+  const [only = '', ...more] = parts
+  return more.length === 0 && typeof only === 'string' ? only : parts
 }
 
 function compute(team: TeamView, node: CodeNode, bound: Binding, scope: Scope): NodeEntry {
