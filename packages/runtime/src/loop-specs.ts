@@ -85,7 +85,8 @@ export function nodeSpec(log: LogId, request: TaskRequest, of: NodeSpecOf): Loop
     taskId: log.task,
     sessionId: log.session,
     workspace: request.workspace,
-    part: node.kind === 'agent' ? agentPart(node, of) : { kind: 'tool', tool: node.tool, arguments: objectOf(of.input?.['arguments']) ?? node.arguments },
+    part:
+      node.kind === 'agent' ? agentPart(node, request, of) : { kind: 'tool', tool: node.tool, arguments: objectOf(of.input?.['arguments']) ?? node.arguments },
     history: [],
     memory: emptyMemory,
     stream: request.stream ?? false,
@@ -94,7 +95,7 @@ export function nodeSpec(log: LogId, request: TaskRequest, of: NodeSpecOf): Loop
   }
 }
 
-function agentPart(node: AgentNode, of: NodeSpecOf): LoopSpec['part'] {
+function agentPart(node: AgentNode, request: TaskRequest, of: NodeSpecOf): LoopSpec['part'] {
   const instruction = of.input === null ? null : instructionIn(of.input)
   return {
     kind: 'worker',
@@ -107,6 +108,7 @@ function agentPart(node: AgentNode, of: NodeSpecOf): LoopSpec['part'] {
     skill: node.use_skill ?? null,
     skillQuery: node.skill_query ?? null,
     allowedToolNames: node.allowed_tool_names,
+    ...(request.workflow === undefined ? { profile: request.profile ?? null } : {}),
     systemPrompt: node.agent.system_prompt,
     sharedState: of.sharedState,
     trustedText: trustedText(of, instruction === null ? node.instruction : null),

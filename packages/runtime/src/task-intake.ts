@@ -147,9 +147,18 @@ async function acceptOnly(log: LogId, record: SealedRecord, tail: SessionTail, p
   return outcome
 }
 
+/** D-68: the source of a run that the runtime started for a team begins like this. */
+const workerSource = 'team:'
+
 type Requested = RequestRead<'task.submit'>
 
 async function validated(request: Requested, ports: IntakePorts): Promise<TaskRequest> {
+  if (request.source?.startsWith(workerSource) === true)
+    throw refuse(
+      'invalid_arguments',
+      'source',
+      `The source ${JSON.stringify(request.source)} begins with "${workerSource}", which marks what Beaver itself starts. Give another one.`,
+    )
   const work = request.workflow === undefined ? agentWork(request, ports) : workflowWork(request, request.workflow, ports)
   const workspace = request.workspace ?? ports.workspaceDefault
   if (!isAbsolute(workspace)) throw refuse('workspace_missing', 'workspace', `The workspace ${JSON.stringify(workspace)} must be an absolute path.`)

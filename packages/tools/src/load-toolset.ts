@@ -118,12 +118,22 @@ export function taskWorkflows(toolset: Toolset): TaskWorkflows {
   }
 }
 
-/** What a profile gives to a member, which has no workflow tools. */
+/**
+ * What a profile gives to a member. Tools of MCP servers are known only where the member runs. Every id is therefore kept, and the run of the member
+ * records the names that are no tool of it (D-65).
+ */
 function memberProfile(name: string, toolset: Toolset): MemberProfile | null {
   const profile = toolset.profiles.get(name)
   if (profile === undefined) return null
   return {
     ...(profile.systemPrompt === null ? {} : { system_prompt: profile.systemPrompt }),
-    ...(profile.toolIds === null ? {} : { allowed_tool_names: resolveInventory(profile.toolIds, toolset).tools.map((tool) => tool.name) }),
+    ...(profile.toolIds === null ? {} : { allowed_tool_names: profile.toolIds.flatMap(memberToolName) }),
   }
+}
+
+/** An id without a prefix names nothing: loading the profile has told so. */
+function memberToolName(id: string): string[] {
+  if (!id.includes(':')) return []
+  const name = id.replace(/^system:/, '')
+  return name === '' ? [] : [name]
 }

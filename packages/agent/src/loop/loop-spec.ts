@@ -41,6 +41,8 @@ export type LoopPart =
       readonly evidenceContract?: string | null
       readonly skill: string | null
       readonly allowedToolNames: readonly string[] | null
+      /** The profile of the task's root, whose inventory is a ceiling (D-65). `null`: the default profile. Absent: the task has no root. */
+      readonly profile?: string | null
       /** The kind of skill that the worker needs if none is named (D-40). */
       readonly skillQuery: string | null
       /** What the graph adds to the agent's system prompt. Empty: nothing. */
