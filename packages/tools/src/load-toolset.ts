@@ -11,7 +11,6 @@ import {
   type LoadDiagnostic,
   loadProfiles,
   loadTools,
-  resolveInventory,
   type ToolCatalog,
   toolNameAtProvider,
   toolNameCollision,

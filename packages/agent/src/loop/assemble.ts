@@ -4,8 +4,10 @@
 import { type DomainEvent, event, frameMark, startRun } from '@beaver/core'
 import { contextCosts } from '../context/context-costs.ts'
 import { joinSections, promptSections, workerMessage } from '../context/context-builder.ts'
+import { outputCuts, outputsCharsMaxDefault } from '../context/output-cuts.ts'
 import { type Activation, activate, routingSkills } from './activation.ts'
 import { authorisationEvents, authorise, authorityOf } from './authorise.ts'
+import { describedWork } from './described-work.ts'
 import type { LoopWork } from './loop-work.ts'
 import type { LoopPart } from './loop-spec.ts'
 import { withPureResults } from './pure-calls.ts'
@@ -43,7 +45,7 @@ async function activated({ services, start, assembly, signal }: LoopWork, part: 
   }
 }
 
-function beginning({ spec, start, assembly }: LoopWork, part: AgentPart, { skills, selection }: Activation): DomainEvent[] {
+function beginning({ spec, start, assembly, services }: LoopWork, part: AgentPart, { skills, selection }: Activation): DomainEvent[] {
   const runId = start.run_id
   const mark = frameMark(runId)
   const sections = promptSections({
@@ -61,12 +63,14 @@ function beginning({ spec, start, assembly }: LoopWork, part: AgentPart, { skill
   })
   const activations = skills.map(({ name, sha256, body }) => ({ name, sha256, content: body }))
   const content = part.kind === 'root' ? part.text : workerMessage(part, mark)
+  const outputs = part.kind === 'root' ? [] : outputCuts(content, mark, services.outputsCharsMax ?? outputsCharsMaxDefault)
   const context = contextCosts({ sections, skills: activations, history: spec.history, message: content, mark, toolsTokens: assembly.toolsTokens })
   return [
     ...(selection === null ? [] : [event('skill_selection_recorded', selection, runId)]),
     ...(activations.length === 0 ? [] : [event('skill_activation_snapshotted', { skills: activations }, runId)]),
     event('system_prompt_snapshotted', { content: joinSections(sections), context }, runId),
     event('user_message_added', { content }, runId),
+    ...(outputs.length === 0 ? [] : [event('context_compacted', { results: [], outputs: [...outputs] }, runId)]),
   ]
 }
 
@@ -74,6 +78,7 @@ function beginning({ spec, start, assembly }: LoopWork, part: AgentPart, { skill
 async function toolNodeEvents(work: LoopWork, { tool, arguments: args }: Extract<LoopPart, { kind: 'tool' }>): Promise<DomainEvent[]> {
   const { start } = work
   const call = { id: `${start.run_id}-call`, name: tool, arguments: JSON.stringify(args) }
-  const given = await showCall(work, call, authorise(call, authorityOf(startRun(start), work)))
+  const described = await describedWork(work, call)
+  const given = await showCall(described, call, authorise(call, authorityOf(startRun(start), described)))
   return [event('run_started', start, start.run_id), event('tool_call_requested', { call }, start.run_id), ...authorisationEvents(start.run_id, call, given)]
 }

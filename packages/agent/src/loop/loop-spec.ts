@@ -25,7 +25,7 @@ import {
   type Taint,
   type Usage,
 } from '@beaver/core'
-import type { ExternalCall, ExternalResult } from '../tools/external-tools.ts'
+import type { CallDescription, ExternalCall, ExternalResult } from '../tools/external-tools.ts'
 
 /** `root`: the whole task. `worker`: one agent node of a team, which never sees a workflow tool (D-09). `tool`: a tool node. */
 export type LoopPart =
@@ -157,6 +157,8 @@ export interface LoopHost {
   memory(change: MemoryChange): Promise<MemoryAnswer>
   /** @throws an Error that gives the reason to the model */
   searchSessions(request: SessionSearchRequest): Promise<readonly SessionSearchHit[]>
+  /** Describes a call of a tool of the daemon's process before it runs. `null`: the process cannot. Absent: no tool can be described. */
+  readonly describeExternal?: (call: ExternalCall) => Promise<CallDescription | null>
   /** Calls a tool of the daemon's process. Aborting `signal` ends the call there. */
   callExternal(call: ExternalCall, signal: AbortSignal): Promise<ExternalResult>
   /**

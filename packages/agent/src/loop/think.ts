@@ -9,6 +9,8 @@ import { routingOf } from './activation.ts'
 import { askProvider, type Asked } from './ask-provider.ts'
 import { authorise, type Authorisation, authorityOf } from './authorise.ts'
 import { afterAnswer, afterForcedAnswer } from './decide.ts'
+import { callKind } from './call-order.ts'
+import { describedWork } from './described-work.ts'
 import type { LoopWork } from './loop-work.ts'
 import { withPureResults } from './pure-calls.ts'
 import { afterToolNode, profileMissing, providerFailed, runCancelled } from './run-ends.ts'
@@ -63,8 +65,10 @@ async function answered(work: LoopWork, run: RunState, { answer, provider, durat
   const keyOf = ({ name, arguments: args }: ToolCall): string => `${name} ${args}`
   const shown = new Map<string, Authorisation>()
   for (const call of answer.toolCalls) {
-    const given = authorise(call, authority)
-    if (given.kind === 'ask') shown.set(keyOf(call), await showCall(work, call, given))
+    const asked = describedWork(work, call)
+    const described = asked instanceof Promise ? await asked : asked
+    const given = authorise(call, described === work ? authority : authorityOf(run, described))
+    if (given.kind === 'ask' || described !== work) shown.set(keyOf(call), await showCall(described, call, given))
   }
   return afterAnswer(run, answer, {
     taskId: spec.taskId,
@@ -72,6 +76,7 @@ async function answered(work: LoopWork, run: RunState, { answer, provider, durat
     durationMs,
     routing: routingOf(run, assembly.teams, services.skills),
     authorise: (call: ToolCall): Authorisation => shown.get(keyOf(call)) ?? authorise(call, authority),
+    kindOf: (name) => callKind(assembly, name),
     isTool: work.isTool,
     completesLater: work.files.length > 0,
   })

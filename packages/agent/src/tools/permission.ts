@@ -53,6 +53,8 @@ export function permissionOf(tool: Tool, args: unknown, rules: readonly Permissi
  * Judges a subject that is known only while the call runs: where a link leads, for example.
  *
  * @param subject in the form of `tool.subject`
+ * @example
+ * permissionOnSubject({ name: 'open' }, 'https://a.example', [{ tool: 'open', decision: 'deny' }]).decision // => 'deny'
  */
 export function permissionOnSubject(tool: Pick<Tool, 'name' | 'permission'>, subject: string, rules: readonly PermissionRule[]): SubjectPermission {
   const rule = ruleFor(tool, subject, rules)

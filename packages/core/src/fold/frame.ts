@@ -2,6 +2,7 @@
 // F1. A frame opens with `<name mark="…">` and closes with `</name mark="…">`. A tag without the mark of the run is ordinary text.
 // F2. The mark follows from the id of the run, which is random and made after the text that the run is given. A replay gives the same prompt.
 // F3. A framed text never contains the mark: each occurrence of it is broken. All other characters stay as they are.
+// F4. The text of a node can be cut in its frame afterwards. The cut says how much it left out.
 import { createHash } from 'node:crypto'
 
 /** No vowels and no digits: neither a word nor a figure is ever taken for a mark. */
@@ -55,4 +56,58 @@ export function framed(text: FramedText, { name, mark, attributes = {} }: FrameO
     typeof part === 'string' ? unmarked(part, mark) : `<value mark="${mark}">${unmarked(part.value, mark)}</value mark="${mark}">`,
   )
   return `<${name}${told.join('')} mark="${mark}">\n${parts.join('')}\n</${name} mark="${mark}">`
+}
+
+/** The text of a node in a message. */
+export interface FramedOutput {
+  /** The place among the texts of nodes in the message, from 0. */
+  readonly index: number
+  /** The node, if the frame names it. */
+  readonly node_id?: string | undefined
+  readonly chars: number
+}
+
+/** How much of the text of a node stays in its message. */
+export interface OutputCut extends FramedOutput {
+  readonly kept_chars: number
+}
+
+/**
+ * The texts of other nodes in a message: dependency outputs, and values in an instruction.
+ *
+ * @example
+ * framedOutputs(framed('Twice a day.', { name: 'dependency_output', mark: 'bcdfghjk' }), 'bcdfghjk') // => [{ index: 0, chars: 12 }]
+ */
+export function framedOutputs(message: string, mark: string): readonly FramedOutput[] {
+  return [...message.matchAll(outputFrames(mark))].map(([, , , from, text = ''], index) => {
+    const name = from === undefined ? undefined : (JSON.parse(from) as string)
+    return { index, ...(name === undefined ? {} : { node_id: name }), chars: text.length }
+  })
+}
+
+/**
+ * The message with the texts of nodes cut. A cut text keeps its beginning and its end.
+ *
+ * @example
+ * const message = framed('0123456789', { name: 'value', mark: 'bcdfghjk' })
+ * withOutputsCut(message, 'bcdfghjk', [{ index: 0, chars: 10, kept_chars: 3 }]).includes('[cut: 7 of the 10 characters') // => true
+ */
+export function withOutputsCut(message: string, mark: string, cuts: readonly OutputCut[]): string {
+  const byIndex = new Map(cuts.map((cut) => [cut.index, cut]))
+  let index = -1
+  return message.replaceAll(outputFrames(mark), (whole, open: string, _name: string, _from: string | undefined, text: string, close: string) => {
+    index++
+    const cut = byIndex.get(index)
+    return cut === undefined || text.length <= cut.kept_chars ? whole : `${open}${cutText(text, cut.kept_chars)}${close}`
+  })
+}
+
+/** A framed text cannot contain the mark, so the first closing tag with the mark ends the frame. */
+const outputFrames = (mark: string): RegExp =>
+  new RegExp(`(<(dependency_output|value)(?: from=("(?:[^"\\\\]|\\\\.)*"))? mark="${mark}">\\n?)([^]*?)(\\n?</\\2 mark="${mark}">)`, 'g')
+
+function cutText(text: string, kept: number): string {
+  const end = Math.floor(kept / 3)
+  const note = `[cut: ${text.length - kept} of the ${text.length} characters of this output, left out because the conversation was too long]`
+  return `${text.slice(0, kept - end).toWellFormed()}\n${note}\n${text.slice(text.length - end).toWellFormed()}`
 }

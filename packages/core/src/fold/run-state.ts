@@ -92,6 +92,8 @@ export interface RunState {
   readonly failure: Failure | null
   /** The labels of everything that the run was given and has read. */
   readonly taint: Taint
+  /** The labels at the last answer. Its calls are judged by them, also those that begin later. */
+  readonly askedTaint: Taint
 }
 
 /**
@@ -129,6 +131,7 @@ export function startRun(start: DataOf<'run_started'>): RunState {
     executionMode: null,
     failure: null,
     taint: start.taint ?? cleanTaint,
+    askedTaint: start.taint ?? cleanTaint,
   }
 }
 
@@ -240,6 +243,7 @@ function answered(run: RunState, answer: DataOf<'assistant_message_added'>, task
     messages: [...run.messages, message],
     calls: calls.map(openCall),
     answers: run.answers + 1,
+    askedTaint: run.taint,
     toolIterations: run.toolIterations + (calls.length > 0 ? 1 : 0),
     tries: 0,
     due: nothingFailed,

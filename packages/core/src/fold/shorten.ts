@@ -5,7 +5,7 @@
 import { addUsage, type ChatMessage } from '../chat.ts'
 import type { DataOf } from '../events/catalog.ts'
 import { nothingFailed } from './due-call.ts'
-import { framed, frameMark } from './frame.ts'
+import { framed, frameMark, withOutputsCut } from './frame.ts'
 import type { RunState } from './run-state.ts'
 
 type Compacted = DataOf<'context_compacted'>
@@ -29,9 +29,11 @@ export function newestExchange(messages: readonly ChatMessage[]): number {
   return index === -1 ? messages.length : index
 }
 
-export function compacted(run: RunState, { results, history_messages_dropped: dropped }: Compacted): RunState {
+export function compacted(run: RunState, { results, history_messages_dropped: dropped, outputs }: Compacted): RunState {
   const shortened = new Map(results.map((each) => [each.call_id, each]))
-  const messages = run.messages.map((message): ChatMessage => {
+  const messages = run.messages.map((message, i): ChatMessage => {
+    if (outputs !== undefined && i === run.historyIndex && message.role === 'user')
+      return { ...message, content: withOutputsCut(message.content, frameMark(run.start.run_id), outputs) }
     if (message.role !== 'tool') return message
     const result = shortened.get(message.tool_call_id)
     return result === undefined ? message : { ...message, content: resultReference(result, message.content) }
