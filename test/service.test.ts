@@ -271,10 +271,7 @@ describe('what a program brings', () => {
     description: 'Runs a command.',
     input: z.strictObject({ line: z.string() }),
     subject: ({ line }) => line,
-    run: ({ line }) => {
-      seen.push(line)
-      return 'ran'
-    },
+    run: ({ line }) => (seen.push(line), 'ran'),
   })
   let service: AgentService
   beforeAll(() => {

@@ -1,6 +1,6 @@
 export { workerMessage } from './context/context-builder.ts'
 export { loadDefinitions } from './definitions/load-definitions.ts'
-export type { LoadDiagnostic } from './load-diagnostic.ts'
+export { brokenFile, type LoadDiagnostic } from './load-diagnostic.ts'
 export { runAgentLoop } from './loop/agent-loop.ts'
 export type { LoopServices } from './loop/loop-services.ts'
 export { type LoopEvent } from './loop/loop-machine.ts'

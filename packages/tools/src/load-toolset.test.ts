@@ -101,6 +101,18 @@ it('no id of a member’s profile is lost: what is known only later, and what a 
   expect(resolved).toMatchObject({ args: { members: [{ allowed_tool_names: ['mcp_search', 'workflow:hello', 'read_file'] }] } })
 })
 
+it('a profile that lists a workflow whose file is broken is told so (issue 16, item 15)', async () => {
+  await mkdir(join(root, 'bad'), { recursive: true })
+  await writeFile(join(root, 'bad', 'report.json'), '{"nodes": ')
+  await writeFile(join(root, 'lists.json'), JSON.stringify({ name: 'lists', tool_ids_inventory: ['workflow:report', 'workflow:gone'] }))
+  const { diagnostics } = await load({ profiles: ['lists.json'], workflows: ['bad'] })
+  const told = diagnostics.filter(({ file }) => file.endsWith('lists.json')).map(({ message }) => message)
+  expect(told).toEqual([
+    expect.stringContaining(`names a workflow whose file is broken. ${join(root, 'bad', 'report.json')}: `),
+    expect.stringContaining('"workflow:gone" does not name a tool'),
+  ])
+})
+
 it('a task may be a workflow tool, AgentTeam or a definition, by the names that are listed', async () => {
   const { find, names } = taskWorkflows(await load({}))
   expect(names).toEqual(expect.arrayContaining(['SequentialWorkflow', 'GroupChat', 'AgentTeam', 'workflow:hello']))

@@ -67,8 +67,8 @@ export async function loadToolset(places: ToolsetPlaces): Promise<Toolset> {
       `There are two tools ${JSON.stringify(twice.name)}: one of the program and one of its modules or built in. Rename one.`,
     )
   const tools = [...loaded, ...external.map(externalTool)]
-  const { definitions, diagnostics: ofDefinitions } = await loadDefinitions(places.workflows)
-  const { profiles, diagnostics: ofProfiles } = await loadProfiles(places.profiles, { tools, definitions })
+  const { definitions, diagnostics: ofDefinitions } = await loadDefinitions(places.workflows, tools)
+  const { profiles, diagnostics: ofProfiles } = await loadProfiles(places.profiles, { tools, definitions, diagnostics: ofDefinitions })
   checkNames({ tools, definitions })
   if (places.profileDefault !== null && !profiles.has(places.profileDefault)) {
     const broken = ofProfiles.find(({ severity }) => severity === 'error')

@@ -10,6 +10,7 @@ export { definitionPrefix, definitionWorkflow } from './definitions/definition-w
 export { checkLibrary, type DefinitionLibrary } from './definitions/library.ts'
 export { readDefinition } from './definitions/read-definition.ts'
 export { graphWorkflow } from './graphs/graph-workflow.ts'
+export { growthOf } from './growing/growth.ts'
 export { skillsOf } from './growing/growing-team.ts'
 export { groupChat } from './group-chat/group-chat.ts'
 export { hierarchicalWorkflow } from './hierarchical/hierarchical-workflow.ts'

@@ -75,6 +75,16 @@ describe('the tools of a root', () => {
     expect(scopes).toMatchObject([{ allowed: ['add'], dropped: [] }, { dropped: ['write_file'] }, undefined, undefined] as object)
   })
 
+  it('whose skill is not loaded fails with that, and no model is asked (D-69)', async () => {
+    const loops = [
+      begin({ replies: [], spec: rootSpec({ part: { skill: 'gone' } }) }),
+      begin({ replies: [], skills: [guided], spec: workerSpec({ part: { skill: 'gone' } }) }),
+    ]
+    const ends = await Promise.all(loops.map(({ end }) => end))
+    for (const end of ends)
+      expect(end).toMatchObject({ status: 'failed', failure: { message: expect.stringMatching(/^The skill "gone" is not loaded by/) as string } })
+  })
+
   it('that are missing fail a worker as they fail a root', async () => {
     const loop = begin({ replies: [says('x')], spec: workerSpec({ part: { profile: 'gone' } }) })
     expect(await loop.end).toMatchObject({ status: 'failed', failure: { message: expect.stringContaining('"gone"') as string } })

@@ -32,6 +32,8 @@ export interface Assembly extends Toolbox {
   readonly profile: AgentProfile | null
   /** The profile that the run names and that this process has not loaded. */
   readonly profileMissing: string | null
+  /** The skill that the run must use and that this process has not loaded. */
+  readonly skillMissing: string | null
 }
 
 export function assemblyOf(spec: LoopSpec, services: LoopServices): Assembly {
@@ -44,14 +46,16 @@ export function assemblyOf(spec: LoopSpec, services: LoopServices): Assembly {
     services,
     root ? { kind: 'root', profile: profileName } : { kind: 'worker', allowed: part.allowedToolNames, shared: part.sharedState, profile: profileName },
   )
-  return { ...toolbox, profile: root ? profile : null, profileMissing: profile === null ? profileName : null }
+  const { skill } = part
+  const skillMissing = skill === null || services.skills.some(({ name }) => name === skill) ? null : skill
+  return { ...toolbox, profile: root ? profile : null, profileMissing: profile === null ? profileName : null, skillMissing }
 }
 
 /** The run of a tool node has that tool and no model. */
 function toolAssembly(name: string, services: LoopServices): Assembly {
   const tools = services.tools.filter((tool) => tool.name === name)
   const none = { workflows: new Map(), schemas: [], lockedSchemas: [], toolsTokens: 0, teams: false, scope: null }
-  return { ...none, profile: null, profileMissing: null, tools: new Map(tools.map((tool) => [tool.name, tool])) }
+  return { ...none, profile: null, profileMissing: null, skillMissing: null, tools: new Map(tools.map((tool) => [tool.name, tool])) }
 }
 
 const toolboxesMax = 100

@@ -13,7 +13,7 @@ import { callKind } from './call-order.ts'
 import { describedWork } from './described-work.ts'
 import type { LoopWork } from './loop-work.ts'
 import { withPureResults } from './pure-calls.ts'
-import { afterToolNode, profileMissing, providerFailed, runCancelled } from './run-ends.ts'
+import { afterToolNode, notLoaded, providerFailed, runCancelled } from './run-ends.ts'
 import { cancelReason } from './cancel-reason.ts'
 import { showCall } from './show-call.ts'
 import { shortenConversation } from './shorten-conversation.ts'
@@ -26,7 +26,10 @@ const forcedMessage: ChatMessage = {
 export async function think(work: LoopWork, entered: RunState): Promise<void> {
   if (work.signal.aborted) return cancel(work)
   if (work.spec.part.kind === 'tool') return work.record(afterToolNode(entered, resultOfToolNode(work)))
-  if (work.assembly.profileMissing !== null) return work.record(profileMissing(entered, work.assembly.profileMissing))
+  const { profileMissing, skillMissing } = work.assembly
+  if (profileMissing !== null) return work.record(notLoaded(entered, 'profile', profileMissing))
+  // A run that is resumed has the skill that it began with.
+  if (skillMissing !== null && entered.skills.length === 0) return work.record(notLoaded(entered, 'skill', skillMissing))
   const forced = entered.toolIterations >= entered.start.max_tool_iterations
   for (let run = entered; ; run = work.run()) {
     const asked = await ask(work, run, forced)

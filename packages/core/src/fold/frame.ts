@@ -78,8 +78,8 @@ export interface OutputCut extends FramedOutput {
  * @example
  * framedOutputs(framed('Twice a day.', { name: 'dependency_output', mark: 'bcdfghjk' }), 'bcdfghjk') // => [{ index: 0, chars: 12 }]
  */
-export function framedOutputs(message: string, mark: string): readonly FramedOutput[] {
-  return [...message.matchAll(outputFrames(mark))].map(([, , , from, text = ''], index) => {
+export function framedOutputs(prompt: string, mark: string): readonly FramedOutput[] {
+  return [...prompt.matchAll(outputFrames(mark))].map(([, , , from, text = ''], index) => {
     const name = from === undefined ? undefined : (JSON.parse(from) as string)
     return { index, ...(name === undefined ? {} : { node_id: name }), chars: text.length }
   })
@@ -92,10 +92,10 @@ export function framedOutputs(message: string, mark: string): readonly FramedOut
  * const message = framed('0123456789', { name: 'value', mark: 'bcdfghjk' })
  * withOutputsCut(message, 'bcdfghjk', [{ index: 0, chars: 10, kept_chars: 3 }]).includes('[cut: 7 of the 10 characters') // => true
  */
-export function withOutputsCut(message: string, mark: string, cuts: readonly OutputCut[]): string {
+export function withOutputsCut(prompt: string, mark: string, cuts: readonly OutputCut[]): string {
   const byIndex = new Map(cuts.map((cut) => [cut.index, cut]))
   let index = -1
-  return message.replaceAll(outputFrames(mark), (whole, open: string, _name: string, _from: string | undefined, text: string, close: string) => {
+  return prompt.replaceAll(outputFrames(mark), (whole, open: string, _name: string, _from: string | undefined, text: string, close: string) => {
     index++
     const cut = byIndex.get(index)
     return cut === undefined || text.length <= cut.kept_chars ? whole : `${open}${cutText(text, cut.kept_chars)}${close}`

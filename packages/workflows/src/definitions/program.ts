@@ -170,14 +170,19 @@ export function sizeFault({ nodes, runs }: Size, limits: GraphSettings['limits']
   if (runs > limits.agents_max)
     return { code: 'too_many_agents', message: `the graph has ${runs} agents and tools; the limit agentsMax is ${limits.agents_max}.` }
   // Nearly every node has an edge.
-  return nodes > limits.edges_max ? { code: 'too_many_edges', message: `the graph has ${nodes} nodes; the limit edgesMax is ${limits.edges_max}.` } : null
+  return nodes > limits.edges_max ? tooManyEdges(`${nodes} nodes and nearly as many`, limits) : null
 }
 
 /** @param more edges that are not in the nodes yet */
 export function edgesFault(nodes: readonly ExecutionNode[], more: number, limits: GraphSettings['limits']): SizeFault | null {
   const edges = nodes.reduce((sum, node) => sum + node.depends_on.length, more)
-  return edges > limits.edges_max ? { code: 'too_many_edges', message: `the graph has ${edges} edges; the limit edgesMax is ${limits.edges_max}.` } : null
+  return edges > limits.edges_max ? tooManyEdges(String(edges), limits) : null
 }
+
+const tooManyEdges = (edges: string, limits: GraphSettings['limits']): SizeFault => ({
+  code: 'too_many_edges',
+  message: `the graph has ${edges} edges; the limit edgesMax is ${limits.edges_max}.`,
+})
 
 function itemValue(text: string | null, reading: ItemReading): JsonValue {
   if (text === null || reading === 'text') return text
