@@ -38,7 +38,7 @@ function serve(latencyMs: number): void {
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
       const sent = Buffer.concat(chunks)
-      const body = sent.includes('<instruction>') || sent.includes('"role":"tool"') ? final : rootCall(sent.toString())
+      const body = sent.includes('<instruction ') || sent.includes('"role":"tool"') ? final : rootCall(sent.toString())
       const answer = (): void => {
         response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
         response.end(body)

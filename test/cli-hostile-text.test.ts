@@ -33,7 +33,7 @@ afterAll(async () => {
 /** Two tasks: one has ended, one waits for a person. */
 async function plant(): Promise<void> {
   system.provider.answerBy(({ text, results }) => {
-    if (text.includes('<instruction>')) return say(hostile('worker'))
+    if (text.includes('<instruction ')) return say(hostile('worker'))
     if (results.length === 0 && text.includes('waits')) return use(['echo', { text: hostile('argument') }])
     if (results.length === 0)
       return use(

@@ -65,6 +65,20 @@ describe('beaver plan', () => {
     expect(out).not.toContain('\u001B')
   })
 
+  test('keeps within the limits of the configuration, both ways (issue 16, item 15)', async () => {
+    const configured = (team: object): string => {
+      const file = join(folder, `limits-${JSON.stringify(team).length}.json`)
+      writeFileSync(file, JSON.stringify({ team }))
+      return file
+    }
+    const few = await beaver(['--config', configured({ agents_max: 2 }), 'plan', 'SequentialWorkflow', '-f', 'chain.json'])
+    expect([few.exit, few.err]).toEqual([2, expect.stringContaining('There are 3 agents; the limit agentsMax is 2')])
+    const agents = Array.from({ length: 2_000 }, (_, i) => ({ name: `n${i}`, instruction: 'i' }))
+    const stdin = JSON.stringify({ task: 't', agents })
+    const many = await beaver(['--config', configured({ agents_max: 2_500 }), 'plan', 'ConcurrentWorkflow', '-f', '-', '--json'], { stdin })
+    expect(many.exit).toBe(0)
+  })
+
   test('reads stdin and draws a diagram', async () => {
     const stdin = JSON.stringify({
       task: 't',

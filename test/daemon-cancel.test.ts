@@ -64,9 +64,9 @@ describe('cancel', () => {
   it('of a team: every node under way is stopped, what waits is cancelled, and every request is closed', async () => {
     const system = shared()
     const agents = ['a', 'b', 'c'].map((name) => ({ name, instruction: `do ${name}` }))
-    system.provider.answerBy(({ text }) => (text.includes('<instruction>') ? never() : use(['AgentRearrange', { task: 't', agents, flow: 'a, b -> c' }])))
+    system.provider.answerBy(({ text }) => (text.includes('<instruction ') ? never() : use(['AgentRearrange', { task: 't', agents, flow: 'a, b -> c' }])))
     const { task_id } = await system.client.submit({ task: 'have a team do it' })
-    await until('two nodes are under way', () => system.provider.about('<instruction>').length === 2, { everyMs: 5 })
+    await until('two nodes are under way', () => system.provider.about('<instruction ').length === 2, { everyMs: 5 })
     await system.client.cancel(task_id, 'enough')
     const events = await system.ended(task_id)
     expect(
@@ -75,7 +75,7 @@ describe('cancel', () => {
         .toSorted(),
     ).toEqual(['a', 'b', 'c'])
     expect(events.at(-1)?.type).toBe('task_cancelled')
-    await until('the requests are closed', () => system.provider.about('<instruction>').every((request) => request.abandoned), { withinMs: 1_000, everyMs: 5 })
+    await until('the requests are closed', () => system.provider.about('<instruction ').every((request) => request.abandoned), { withinMs: 1_000, everyMs: 5 })
   })
 
   it('of one node: its request is closed, what depends on it is blocked, the others go on, and the task is incomplete with what they made', async () => {
@@ -88,7 +88,7 @@ describe('cancel', () => {
     const ofRoot: string[] = []
     system.provider.answerBy(({ text }) => {
       if (text.includes('do a')) return never()
-      if (text.includes('<instruction>')) return say('made by b or d')
+      if (text.includes('<instruction ')) return say('made by b or d')
       return ofRoot.push(text) > 1
         ? say('The team was stopped in part.')
         : use(['GraphWorkflow', { task: 't', agents, edges, output_agent: 'd', allow_disconnected: true }])

@@ -84,7 +84,7 @@ describe('kill -9 of the daemon', () => {
     const slow = held<FakeReply>()
     const agents = ['a', 'b', 'c'].map((name) => ({ name, instruction: `do ${name}` }))
     system.provider.answerBy(({ text, results }) => {
-      if (!text.includes('<instruction>')) return results.length === 0 ? use(['ConcurrentWorkflow', { task: 'the whole', agents }]) : say('as the team says')
+      if (!text.includes('<instruction ')) return results.length === 0 ? use(['ConcurrentWorkflow', { task: 'the whole', agents }]) : say('as the team says')
       return text.includes('do c') ? slow.promise : say(`result of ${text.includes('do a') ? 'a' : 'b'}`)
     })
     const one = await system.daemon()

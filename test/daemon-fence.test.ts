@@ -68,7 +68,7 @@ describe('a stalled owner', () => {
     const agents = ['a', 'b', 'c', 'd'].map((name) => ({ name, instruction: `do ${name}` }))
     let nodes = 0
     system.provider.answerBy(({ text, results }) => {
-      if (!text.includes('<instruction>')) return results.length === 0 ? use(['ConcurrentWorkflow', { task: 'the whole', agents }]) : say('as the team says')
+      if (!text.includes('<instruction ')) return results.length === 0 ? use(['ConcurrentWorkflow', { task: 'the whole', agents }]) : say('as the team says')
       return ++nodes <= 4 ? late.promise : say('of the owner')
     })
     const stalled = await system.daemon()

@@ -50,7 +50,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-const isWorker = ({ text }: SeenRequest): boolean => text.includes('<instruction>')
+const isWorker = ({ text }: SeenRequest): boolean => text.includes('<instruction ')
 
 describe('a root with a profile', () => {
   it('calls its workflow: tool, whose output comes back bare; the model only ever sees the encoded name', async () => {
@@ -105,6 +105,7 @@ describe('a request', () => {
   it.each<[object, string, string, string]>([
     [{ task: 'x', profile: 'nobody' }, 'unknown_profile', 'profile', 'bare, analyst'],
     [{ workflow: { name: 'workflow:broken', arguments: {} } }, 'unknown_workflow', 'workflow.name', 'workflow:summarize-text'],
+    [{ workflow: { name: 'workflow:broken', arguments: {} } }, 'unknown_workflow', 'workflow.name', 'workflows/broken.json: '],
     [{ workflow: { name: 'workflow:summarize-text', arguments: {} } }, 'invalid_arguments', 'workflow.arguments.text', '"text"'],
     [{ profile: 'bare' }, 'invalid_arguments', 'task', 'workflow'],
   ])('%j is refused', async (request, code, path, says) => {

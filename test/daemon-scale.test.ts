@@ -18,7 +18,7 @@ beforeAll(async () => {
   system.provider.answerBy(({ text, results }) => {
     const call = calls.get(text)
     if (call !== undefined) return results.length === 0 ? use(call) : say('as the team says')
-    const part = /<instruction>\n(\S*) (\S+)/.exec(text)
+    const part = /<instruction [^>]*>\n(\S*) (\S+)/.exec(text)
     return part?.[1] === 'fail' ? refuse(401) : say(`did ${part?.[2]}`)
   })
   await system.daemon()
@@ -52,7 +52,7 @@ it('a chain of 300 runs in order, each node with the output of the one before it
   expect([outcome.status, outcome.outputs]).toEqual(['completed', [{ node_id: 'n299', output: 'did 299' }]])
   expect(only(events, 'node_completed').map((event) => event.data.node_id)).toEqual(numbers(300).map((i) => `n${i}`))
   const told = only(events, 'user_message_added').map((event) => event.data.content)
-  expect(told.at(-1)).toContain('<dependency_output from="n298">\ndid 298\n</dependency_output>')
+  expect(told.at(-1)).toMatch(/<dependency_output from="n298" mark="(\w+)">\ndid 298\n<\/dependency_output mark="\1">/)
 })
 
 it('500 nodes into one: it gets the outputs of all, in declared order', async () => {
@@ -61,7 +61,7 @@ it('500 nodes into one: it gets the outputs of all, in declared order', async ()
   const { outcome, events } = await run('fan-in', 'GraphWorkflow', { agents: [...agents(500), sink], edges, output_agent: 'sink' })
   expect([outcome.status, outcome.outputs]).toEqual(['completed', [{ node_id: 'sink', output: 'did sink' }]])
   const told = only(events, 'user_message_added').at(-1)?.data.content ?? ''
-  expect([...told.matchAll(/<dependency_output from="(\w+)">\n(.*)\n/g)].map(([, from, output]) => `${from}: ${output}`)).toEqual(
+  expect([...told.matchAll(/<dependency_output from="(\w+)" mark="\w+">\n(.*)\n/g)].map(([, from, output]) => `${from}: ${output}`)).toEqual(
     numbers(500).map((i) => `n${i}: did ${i}`),
   )
 })

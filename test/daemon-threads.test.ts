@@ -22,14 +22,14 @@ it('a provider whose answer fills the heap kills the thread, not the daemon: eve
   let floods = 0
   system.provider.answerBy(({ text, results }) => {
     if (text === 'flood') return floods++ === 0 ? heapFilling() : say('survived')
-    if (text.includes('<instruction>')) return node.promise
+    if (text.includes('<instruction ')) return node.promise
     if (text === 'team')
       return results.length === 0 ? use(['SequentialWorkflow', { task: 't', agents: [{ name: 'a', instruction: 'do a' }] }]) : say('as the team says')
     return results.length === 0 ? use(['echo', { text: 'a' }]) : gate.promise
   })
   const daemon = await system.daemon({ BEAVER_WORKER_THREADS: '1' })
   const [beside, team] = [await system.client.submit({ task: 'beside' }), await system.client.submit({ task: 'team' })]
-  await until('the loops beside it wait', () => system.provider.about('beside').length === 2 && system.provider.about('<instruction>').length === 1, {
+  await until('the loops beside it wait', () => system.provider.about('beside').length === 2 && system.provider.about('<instruction ').length === 1, {
     everyMs: 5,
   })
   const flood = await system.client.submit({ task: 'flood' })

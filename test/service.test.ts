@@ -266,11 +266,27 @@ describe('what a program brings', () => {
     permission: 'ask',
     run: () => ({ sent: seen.push('letter') > 0 }),
   })
+  const shell = defineTool({
+    name: 'shell',
+    description: 'Runs a command.',
+    input: z.strictObject({ line: z.string() }),
+    subject: ({ line }) => line,
+    run: ({ line }) => (seen.push(line), 'ran'),
+  })
   let service: AgentService
   beforeAll(() => {
     service = kit.service({
-      config: { namespace: `brings${process.pid}` },
-      tools: [stock, letter],
+      config: {
+        namespace: `brings${process.pid}`,
+        permissions: {
+          rules: [
+            { tool: 'shell', pattern: 'rm *', decision: 'deny' },
+            { tool: 'shell', pattern: 'ls*', decision: 'allow' },
+            { tool: 'shell', decision: 'ask' },
+          ],
+        },
+      },
+      tools: [stock, letter, shell],
       onApproval: (request) => {
         asked.push(request)
         return decision
@@ -284,9 +300,39 @@ describe('what a program brings', () => {
           nodes: [{ id: 'greeting', kind: 'template', template: 'Hello {{ inputs.name }}.' }],
         }),
       ],
-      profiles: [defineProfile({ name: 'clerk', system_prompt: 'You are a clerk.', tool_ids_inventory: ['system:stock', 'system:letter', 'workflow:greet'] })],
+      profiles: [
+        defineProfile({
+          name: 'clerk',
+          system_prompt: 'You are a clerk.',
+          tool_ids_inventory: ['system:stock', 'system:letter', 'system:shell', 'workflow:greet'],
+        }),
+      ],
       profile: 'clerk',
     })
+  })
+
+  it('whose subject the rules of the configuration see; nobody is asked about arguments that do not fit (issue 16, item 14)', async () => {
+    kit.provider.answerBy(({ results }) =>
+      results.length === 0
+        ? use(['shell', { line: 'rm -rf /' }], ['shell', { line: 'ls' }], ['shell', { wrong: 1 }], ['shell', { line: 'make' }])
+        : say('done'),
+    )
+    const { task_id } = await service.processDirect('Clean up.', { profile: 'clerk' })
+    const results: unknown[] = []
+    for await (const event of service.client.watch(task_id))
+      if (event.type === 'tool_result_recorded') results.push([event.data.call_id, event.data.error, event.data.content])
+    expect(results).toEqual(
+      expect.arrayContaining([
+        [expect.anything(), 'permission_denied', expect.stringContaining('on rm -rf /: this rule forbids it: deny shell rm *')],
+        [expect.anything(), null, 'ran'],
+        [expect.anything(), 'invalid_arguments', expect.stringContaining('line')],
+        [expect.anything(), null, 'ran'],
+      ]),
+    )
+    expect(asked).toMatchObject([{ tool_name: 'shell', subject: 'make' }])
+    expect(seen).toEqual(['ls', 'make'])
+    asked.length = 0
+    seen.length = 0
   })
 
   it('is used: a tool that sees its variables, a profile, a workflow as a tool', async () => {
@@ -295,7 +341,7 @@ describe('what a program brings', () => {
     expect(result).toMatchObject({ status: 'completed', output_text: '{"pieces":7}', tool_iterations: 1 })
     expect(seen).toEqual([`A-1 stock-one ${kit.workspace}`])
     const [request] = kit.provider.about('How many?')
-    expect(request?.tools.toSorted()).toEqual(['letter', 'stock', expect.stringContaining('greet')])
+    expect(request?.tools.toSorted()).toEqual(['letter', 'shell', 'stock', expect.stringContaining('greet')])
     expect(request?.messages[0]?.content).toContain('You are a clerk.')
   })
 

@@ -80,7 +80,7 @@ function answerOf(request: SeenRequest, responseId: string): FakeReply {
   const script = scriptOf(request.text)
   const about = request.messages.findLastIndex(({ role }) => role === 'user')
   const results = request.messages.slice(about).filter(({ role }) => role === 'tool')
-  const part = /<instruction>\s*Do part (\S+)\.\s*<\/instruction>/.exec(request.text)?.[1] ?? 'root'
+  const part = /<instruction [^>]*>\s*Do part (\S+)\.\s*<\/instruction /.exec(request.text)?.[1] ?? 'root'
   const turns = request.messages.slice(about).filter(({ role, tool_calls }) => role === 'assistant' && (tool_calls?.length ?? 0) > 0).length
   const tools = script.workflow !== undefined && part === 'root' ? [script.workflow] : script.tools
   const next = tools[turns]

@@ -41,7 +41,7 @@ const plan = { plan: [{ member: 'worker', task: 'first' }, { member: 'checker', 
 function answerTo({ text, results, messages }: SeenRequest, slow: Promise<FakeReply>): FakeReply | Promise<FakeReply> {
   const agent = /^- agent: (.+)$/m.exec(messages[0]?.content ?? '')?.[1]
   if (agent === 'Coordinator') return say(text.includes('worker #1') || /second|worked/.test(text) ? 'all done' : JSON.stringify(plan))
-  if (text.includes('<instruction>')) return say('worked')
+  if (text.includes('<instruction ')) return say('worked')
   switch (text) {
     case 'loop':
       return results.length < 2 ? use(['echo', { text: `step ${results.length}` }]) : say('looped')

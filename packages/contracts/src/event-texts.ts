@@ -150,7 +150,7 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
     },
   },
   context_compacted: {
-    says: 'The conversation was too long for the model, so references replace older tool results from here on.',
+    says: 'The conversation was too long for the model, so references replace older tool results, or outputs of other nodes are cut, from here on.',
     fields: {
       results: [
         'The tool results that the model no longer receives.',
@@ -163,6 +163,15 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
         },
       ],
       history_messages_dropped: "How many of the oldest messages of the session's history the model no longer receives. Absent: as many as before.",
+      outputs: [
+        "The outputs of other nodes in the run's own message that were cut. Absent: none.",
+        {
+          index: 'The place of the output among those in the message, from 0.',
+          node_id: 'The node. Absent: the output is part of an instruction, which does not name it.',
+          chars: 'The number of characters (UTF-16 units) of the output.',
+          kept_chars: 'How many of these characters the model still receives.',
+        },
+      ],
     },
   },
   context_summarized: {

@@ -34,6 +34,7 @@ export {
   systemLogOf,
 } from './events/system-catalog.ts'
 export { evaluateEvidence } from './evidence/evaluate.ts'
+export { schemaFault, schemaMismatch } from './evidence/output-schema.ts'
 export { withoutFence } from './evidence/output-schema.ts'
 export { compilePattern } from './evidence/pattern.ts'
 export {
@@ -62,6 +63,7 @@ export {
   waitMsDefault,
 } from './failure/failure-policy.ts'
 export { type CalledTeam, judgedTeams } from './fold/judged-teams.ts'
+export { framed, type FramedOutput, framedOutputs, type FramedText, frameMark, type FrameOf, type OutputCut, unmarked, withOutputsCut } from './fold/frame.ts'
 export { evolveRun, type FilesFact, type OpenCall, type RunState, type RunStatus, runEnded, skillMessage, startRun, type ToolFact } from './fold/run-state.ts'
 export { noSuspects, type OwnerLosses, ownerLosses, type SuspectTools } from './fold/suspects.ts'
 export { retryCopy } from './fold/retry-copy.ts'

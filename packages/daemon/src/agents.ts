@@ -1,5 +1,5 @@
 // Loads the agents of a daemon as its configuration has them: tools, profiles, workflows and skills.
-import { type ExternalTools, type LoadDiagnostic, loadSkills, type RuleFault, skillPlaces } from '@beaver/agent'
+import { brokenFile, type ExternalTools, type LoadDiagnostic, loadSkills, type RuleFault, skillPlaces } from '@beaver/agent'
 import { type Logger, systemFacts } from '@beaver/core'
 import type { Config } from '@beaver/platform'
 import { builtinToolOptions, configuredRuleFaults, loadToolset, ruleFaultText, taskWorkflows, type ToolsetPlaces } from '@beaver/tools'
@@ -13,6 +13,8 @@ export interface Agents {
   /** A workflow whose plans obey the limits of the configuration, or `null` if there is none of that name. */
   findWorkflow(name: string): Workflow | null
   readonly profileNames: readonly string[]
+  /** What is wrong with a definition or profile file of this name. `null`: no such file is broken. */
+  brokenFile(name: string): string | null
   /** Names that no MCP server may give to a tool. */
   readonly toolNames: readonly string[]
 }
@@ -51,6 +53,7 @@ export async function loadAgents(config: Config, embedded: ExternalTools | null,
     workflowLimits: limits,
     findWorkflow,
     profileNames: [...toolset.profiles.keys()],
+    brokenFile: (name) => brokenFile(name, toolset.diagnostics),
     toolNames,
   }
 }

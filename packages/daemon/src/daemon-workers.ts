@@ -28,6 +28,7 @@ export async function startWorkers(
     toolset: agents.places,
     toolTimeoutMs: config.agent.tool_timeout_ms,
     workflowLimits: agents.workflowLimits,
+    outputsCharsMax: config.team.outputs_chars_max,
     permissions: config.permissions.rules,
     egress: egressRules(config),
     skillSelection: config.agent.skill_selection,

@@ -43,6 +43,7 @@ const owned = (from: ExternalTools, close: () => Promise<void>): OwnedExternalTo
     return from.tools
   },
   onChange: (listener) => from.onChange(listener),
+  ...(from.describe === undefined ? {} : { describe: from.describe.bind(from) }),
   call: (call, signal) => from.call(call, signal),
   close,
 })

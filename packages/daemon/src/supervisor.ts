@@ -153,6 +153,7 @@ class RunningSupervisor implements Supervisor {
       skillNames: skills.map((skill) => skill.name),
       profileNames: [...profileNames],
       workflowNames: workflows.names,
+      brokenFile: agents.brokenFile,
       resolveArguments: workflows.resolve,
       open: this.#daemon.open,
       enqueue: this.#daemon.enqueue,

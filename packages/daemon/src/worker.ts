@@ -15,6 +15,7 @@ export interface WorkerData {
   readonly failurePolicies: FailurePolicies
   readonly toolTimeoutMs: number
   readonly workflowLimits: WorkflowLimits
+  readonly outputsCharsMax: number
   readonly permissions: readonly PermissionRule[]
   readonly egress: EgressRules
   readonly skillSelection: 'model' | 'off'
@@ -44,5 +45,6 @@ export async function shard({ data, ...place }: ShardPlace & { readonly data: Wo
     random: Math.random,
     toolTimeoutMs: data.toolTimeoutMs,
     workflowLimits: data.workflowLimits,
+    outputsCharsMax: data.outputsCharsMax,
   })
 }

@@ -189,7 +189,7 @@ describe('threads that die', () => {
       chat({ messages }) {
         const text = messages.findLast((message) => message.role === 'user')?.content ?? ''
         if (messages.some((message) => message.role === 'tool')) return Promise.resolve(answers('as the team says'))
-        if (!text.includes('<instruction>')) return Promise.resolve({ ...answers(''), ...team })
+        if (!text.includes('<instruction ')) return Promise.resolve({ ...answers(''), ...team })
         return ++asked > 2 ? Promise.resolve(answers('again')) : (nodes[asked - 1] as { promise: Promise<ChatAnswer> }).promise
       },
     }
@@ -225,7 +225,7 @@ describe('cancel', () => {
       name: 'p',
       model: 'm',
       chat: ({ messages, signal }) =>
-        messages.at(-1)?.content?.includes('<instruction>') === true
+        messages.at(-1)?.content?.includes('<instruction ') === true
           ? (asked++, new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))))
           : Promise.resolve({
               ...answers(''),

@@ -133,7 +133,7 @@ describe('the deadline of a node', () => {
       name: 'p',
       model: 'm',
       async chat({ messages }) {
-        const isNode = messages.some((message) => message.role === 'user' && (message.content ?? '').includes('<instruction>'))
+        const isNode = messages.some((message) => message.role === 'user' && (message.content ?? '').includes('<instruction '))
         if (messages.some((message) => message.role === 'tool')) return answer('done')
         return isNode ? answer('', [{ id: 'c1', name: 'remove', arguments: '{}' }]) : answer('', [team])
       },

@@ -26,7 +26,7 @@ function model(scripts: Readonly<Record<string, readonly ChatAnswer[]>>): ChatPr
     model: 'm',
     chat: ({ messages }) => {
       const asked = messages.findLast((message) => message.role === 'user')?.content ?? ''
-      const agent = /<instruction>\ndo (.+)\n/.exec(asked)?.[1] ?? (asked in scripts ? asked : 'root')
+      const agent = /<instruction [^>]*>\ndo (.+)\n/.exec(asked)?.[1] ?? (asked in scripts ? asked : 'root')
       const turn = messages.slice(messages.findLastIndex((message) => message.role === 'user')).filter((message) => message.role === 'assistant').length
       return Promise.resolve(scripts[agent]?.[turn] ?? says(`${agent} is done`))
     },

@@ -31,6 +31,7 @@ export function loopHost(log: LogId, { start }: LoopSpec, own: OwnHost, of: OfTa
     memory: async (change) =>
       memory === null ? { ok: false, code: 'memory_unavailable', message: 'This daemon has no memory.' } : await memory.change(log.tenant, maskedData(change)),
     searchSessions: (request) => (sessions === null ? Promise.reject(new Error('This daemon cannot search sessions.')) : sessions.search(log.tenant, request)),
+    describeExternal: async (call) => (await external?.describe?.(call)) ?? null,
     callExternal: async (call, signal) =>
       external === null
         ? { success: false, error: 'tool_not_available', content: `There is no tool ${call.name} any more.` }

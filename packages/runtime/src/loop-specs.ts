@@ -3,7 +3,9 @@ import {
   type AgentNode,
   type ChatMessage,
   emptyMemory,
+  type FramedText,
   type JsonObject,
+  type JsonValue,
   type LogId,
   type RecordedEvent,
   isUnlabelled,
@@ -85,7 +87,8 @@ export function nodeSpec(log: LogId, request: TaskRequest, of: NodeSpecOf): Loop
     taskId: log.task,
     sessionId: log.session,
     workspace: request.workspace,
-    part: node.kind === 'agent' ? agentPart(node, of) : { kind: 'tool', tool: node.tool, arguments: objectOf(of.input?.['arguments']) ?? node.arguments },
+    part:
+      node.kind === 'agent' ? agentPart(node, request, of) : { kind: 'tool', tool: node.tool, arguments: objectOf(of.input?.['arguments']) ?? node.arguments },
     teamContext: of.teamContext,
     history: [],
     memory: emptyMemory,
@@ -95,12 +98,12 @@ export function nodeSpec(log: LogId, request: TaskRequest, of: NodeSpecOf): Loop
   }
 }
 
-function agentPart(node: AgentNode, of: NodeSpecOf): LoopSpec['part'] {
-  const instruction = of.input?.['instruction']
+function agentPart(node: AgentNode, request: TaskRequest, of: NodeSpecOf): LoopSpec['part'] {
+  const instruction = of.input === null ? null : instructionIn(of.input)
   return {
     kind: 'worker',
     task: of.task,
-    instruction: typeof instruction === 'string' ? instruction : node.instruction,
+    instruction: instruction ?? node.instruction,
     dependencies: of.dependencies,
     requiredEvidence: node.required_evidence,
     validationRules: node.validation_rules ?? [],
@@ -108,10 +111,18 @@ function agentPart(node: AgentNode, of: NodeSpecOf): LoopSpec['part'] {
     skill: node.use_skill ?? null,
     skillQuery: node.skill_query ?? null,
     allowedToolNames: node.allowed_tool_names,
+    ...(request.workflow === undefined ? { profile: request.profile ?? null } : {}),
     systemPrompt: node.agent.system_prompt,
     sharedState: of.sharedState,
-    trustedText: trustedText(of, typeof instruction === 'string' ? null : node.instruction),
+    trustedText: trustedText(of, instruction === null ? node.instruction : null),
   }
+}
+
+/** The instruction that the graph's program gave. `null`: none. */
+function instructionIn({ instruction }: JsonObject): FramedText | null {
+  if (typeof instruction === 'string') return instruction
+  if (!Array.isArray(instruction)) return null
+  return instruction.map((part: JsonValue) => (typeof part === 'string' ? part : { value: valueOf(part) }))
 }
 
 /** A program may put what other members wrote into an instruction. */
@@ -124,4 +135,9 @@ const labels = (taint: Taint): { taint?: Taint } => (isUnlabelled(taint) && tain
 
 function objectOf(value: JsonObject[string] | undefined): JsonObject | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null
+}
+
+function valueOf(part: JsonValue): string {
+  const value = objectOf(part)?.['value']
+  return typeof value === 'string' ? value : ''
 }

@@ -45,5 +45,8 @@ function onlyWaits({ asked, teams, pause }: LoopActivity, run: RunState | undefi
   if (pause !== null) return true
   const open = run?.calls.filter((call) => call.result === null) ?? []
   const waiting = new Set([...asked.map(({ callId }) => callId), ...teams])
-  return open.length > 0 && open.every((call) => waiting.has(call.id))
+  // A call that has not begun behind one that waits is held by it (D-66).
+  const held = ({ started, approval }: (typeof open)[number], i: number): boolean =>
+    !started && approval === null && open.slice(0, i).some((before) => waiting.has(before.id))
+  return open.some((call) => waiting.has(call.id)) && open.every((call, i) => waiting.has(call.id) || held(call, i))
 }

@@ -281,6 +281,7 @@ describe('a request whose ids were made up just now', () => {
 
 describe('a request that is refused stores nothing', () => {
   test.each<[string, SubmitRequest, string, string]>([
+    ['a source of the runtime (D-68)', { task: 'x', source: 'team:team_1' }, 'invalid_arguments', 'source'],
     ['an empty task', { task: '' }, 'invalid_arguments', 'task'],
     ['a task of spaces', { task: ' \n\t ' }, 'invalid_arguments', 'task'],
     ['a folder that does not exist', { task: 'x', workspace: '/nowhere/at/all' }, 'workspace_missing', 'workspace'],

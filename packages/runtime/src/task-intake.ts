@@ -54,6 +54,8 @@ export interface IntakePorts {
   readonly profileNames: readonly string[]
   /** A workflow that a task may be, by its name. */
   readonly findWorkflow: (name: string) => Workflow | null
+  /** What is wrong with the file of a workflow or profile that is not loaded. `null`: there is no such file. Absent: nobody knows. */
+  readonly brokenFile?: (name: string) => string | null
   /** For whoever asked for one that is not there. */
   readonly workflowNames: readonly string[]
   /** The arguments a task keeps for those it was given; absent: the same. */
@@ -147,9 +149,18 @@ async function acceptOnly(log: LogId, record: SealedRecord, tail: SessionTail, p
   return outcome
 }
 
+/** D-68: the source of a run that the runtime started for a team begins like this. */
+const workerSource = 'team:'
+
 type Requested = RequestRead<'task.submit'>
 
 async function validated(request: Requested, ports: IntakePorts): Promise<TaskRequest> {
+  if (request.source?.startsWith(workerSource) === true)
+    throw refuse(
+      'invalid_arguments',
+      'source',
+      `The source ${JSON.stringify(request.source)} begins with "${workerSource}", which marks what Beaver itself starts. Give another one.`,
+    )
   const work = request.workflow === undefined ? agentWork(request, ports) : workflowWork(request, request.workflow, ports)
   const workspace = request.workspace ?? ports.workspaceDefault
   if (!isAbsolute(workspace)) throw refuse('workspace_missing', 'workspace', `The workspace ${JSON.stringify(workspace)} must be an absolute path.`)
@@ -184,7 +195,12 @@ type Work = Omit<TaskRequest, 'workspace' | 'source' | 'stream' | 'approvals' | 
 function agentWork({ task = '', skill, profile }: Requested, ports: IntakePorts): Work {
   if (task.trim() === '') throw refuse('invalid_arguments', 'task', 'The task is empty. Say what to do.')
   if (skill !== undefined) named('skill', skill, ports.skillNames)
-  if (profile !== undefined) named('profile', profile, ports.profileNames)
+  if (profile !== undefined) {
+    const broken = ports.profileNames.includes(profile) ? null : (ports.brokenFile?.(profile) ?? null)
+    if (broken !== null)
+      throw refuse('unknown_profile', 'profile', `The profile ${JSON.stringify(profile)} cannot be used, because its file is broken. ${broken} Correct it.`)
+    named('profile', profile, ports.profileNames)
+  }
   return { text: task, skill: skill ?? null, ...(profile === undefined ? {} : { profile }) }
 }
 
@@ -198,7 +214,11 @@ function workflowWork(request: Requested, { name, arguments: args }: NonNullable
       )
   const workflow = ports.findWorkflow(name)
   if (workflow === null) {
-    const message = `There is no workflow ${JSON.stringify(name)}. Workflows: ${ports.workflowNames.join(', ')}.`
+    const broken = name.startsWith('workflow:') ? (ports.brokenFile?.(name.slice('workflow:'.length)) ?? null) : null
+    const message =
+      broken === null
+        ? `There is no workflow ${JSON.stringify(name)}. Workflows: ${ports.workflowNames.join(', ')}.`
+        : `The workflow ${JSON.stringify(name)} cannot be used, because its file is broken. ${broken} Correct it. Other workflows: ${ports.workflowNames.join(', ')}.`
     throw refuse('unknown_workflow', 'workflow.name', message)
   }
   const resolved = ports.resolveArguments?.(workflow.name, args as JsonObject) ?? { ok: true, args: args as JsonObject }

@@ -31,7 +31,7 @@ function model(of: {
     async chat({ messages, signal }) {
       const turn = messages.filter((message) => message.role === 'assistant').length
       const text = messages.findLast((message) => message.role === 'user')?.content ?? ''
-      const node = /<instruction>\ndo (.+)\n/.exec(text)?.[1]
+      const node = /<instruction [^>]*>\ndo (.+)\n/.exec(text)?.[1]
       const stopped = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true }))
       return Promise.race([node === undefined ? of.root(turn) : of.node(node, turn, text), stopped])
     },

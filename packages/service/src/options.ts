@@ -121,7 +121,10 @@ export function readOptions(options: AgentServiceOptions): Settings {
     },
     profiles: profiles.filter((each): each is AgentProfileInput => !isPlace(each)).map(defineProfile),
     workflows: workflows.filter((each): each is WorkflowInput => !isPlace(each)).map(defineWorkflow),
-    tools: ownTools(tools.filter((each): each is Tool => !isPlace(each))),
+    tools: ownTools(
+      tools.filter((each): each is Tool => !isPlace(each)),
+      config.permissions.rules,
+    ),
     onApproval: options.onApproval ?? null,
     projector: options.projector ?? true,
     path: env['PATH'],

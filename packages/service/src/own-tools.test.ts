@@ -1,10 +1,42 @@
-import { defineTool, ToolFailure, z } from '@beaver/agent'
+import { defineTool, type Tool, ToolFailure, z } from '@beaver/agent'
+import type { JsonObject } from '@beaver/core'
 import { describe, expect, it, test } from 'vitest'
 import { ownTools } from './own-tools.ts'
 
 const echoName = (name: string, run: () => unknown = () => 'done') => defineTool({ name, description: 'd', input: z.strictObject({ a: z.number() }), run })
 const call = { name: 'own', callId: 'c1', arguments: { a: 1 }, run: { workspace: '/w', taskId: 't', sessionId: 's', runId: 'r' } }
 const live = (): AbortSignal => new AbortController().signal
+
+describe('what a tool of a program says about a call (issue 16, item 14)', () => {
+  const shell = (over: Partial<Tool> = {}): Tool => ({
+    ...defineTool({ name: 'shell', description: 'd', input: z.strictObject({ line: z.string() }), subject: ({ line }) => line, run: () => 'ran' }),
+    ...over,
+  })
+  const described = (tool: Tool, args: JsonObject = { line: 'rm -rf /' }) => ownTools([tool]).describe?.({ ...call, name: 'shell', arguments: args })
+
+  it('is its subject, what does not fit, and its preview', async () => {
+    expect(ownTools([shell()]).tools[0]?.describes).toBe(true)
+    expect(await described(shell())).toEqual({ subject: 'rm -rf /', unreadable: null, inputFault: null, preview: null, refused: null })
+    expect(await described(shell(), { line: 7 })).toMatchObject({ subject: null, inputFault: expect.stringContaining('line') as string })
+    const preview = { effect: 'changes' as const, path: 'a', sha256: null, before: null, diff: '' }
+    expect(await described(shell({ preview: async () => preview as never }))).toMatchObject({ preview })
+  })
+
+  it('is unreadable if it throws or is no text, and then no rule can decide', async () => {
+    const throwing = () => {
+      throw new Error('no path')
+    }
+    expect(await described(shell({ subject: throwing }))).toMatchObject({ subject: null, unreadable: 'no path' })
+    expect(await described(shell({ subject: () => 7 as never }))).toMatchObject({ unreadable: 'its subject is a number, not text' })
+    expect(await described(shell({ preview: () => Promise.reject(new ToolFailure('gone', 'It is gone.')) }))).toMatchObject({ refused: { code: 'gone' } })
+    expect(await ownTools([]).describe?.(call)).toMatchObject({ unreadable: 'there is no tool own here' })
+  })
+
+  it('and what it asks while it runs, obeys the rules of the configuration', async () => {
+    const asking = defineTool({ name: 'own', description: 'd', input: z.looseObject({}), run: (_, { permission }) => permission('/etc/passwd').decision })
+    expect((await ownTools([asking], [{ tool: 'own', pattern: '/etc/*', decision: 'deny' }]).call(call, live())).content).toBe('deny')
+  })
+})
 
 describe('a tool of a program', () => {
   it('is offered as plain data, with its schema and its permission', () => {

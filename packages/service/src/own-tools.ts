@@ -1,12 +1,17 @@
 // The tools of the embedding program. They run in its process, so that they may use what is there, such as a connection or a cache.
 // O1. A call never rejects. A failure is a result that the model reads.
 // O2. A call ends when its signal aborts, whatever the tool does.
-// O3. Names are checked when the service is made. They are unique, have only allowed characters, and differ from built-in tools and workflows.
+// O3. What a tool says about a call (its subject, what does not fit, its preview) is told to the loop in a worker thread before the call is
+// judged, so that a rule holds for it as for any other tool.
+// O4. Names are checked when the service is made. They are unique, have only allowed characters, and differ from built-in tools and workflows.
 import {
+  type CallDescription,
   type ExternalCall,
   type ExternalResult,
   type ExternalTool,
   type ExternalTools,
+  permissionOnSubject,
+  type PermissionRule,
   type Tool,
   type ToolContext,
   ToolFailure,
@@ -16,8 +21,11 @@ import { BeaverError, messageOf } from '@beaver/core'
 import { builtinTools } from '@beaver/tools'
 import { findWorkflow } from '@beaver/workflows'
 
-/** @throws {BeaverError} `invalid_configuration` */
-export function ownTools(tools: readonly Tool[]): ExternalTools {
+/**
+ * @param rules of the configuration, for tools that ask about a subject while they run
+ * @throws {BeaverError} `invalid_configuration`
+ */
+export function ownTools(tools: readonly Tool[], rules: readonly PermissionRule[] = []): ExternalTools {
   const byName = new Map<string, Tool>()
   for (const tool of tools) {
     const fault = nameFault(tool.name, byName) ?? placeFault(tool)
@@ -27,12 +35,18 @@ export function ownTools(tools: readonly Tool[]): ExternalTools {
   return {
     tools: tools.map(offered),
     onChange: () => () => {},
+    async describe(call) {
+      const tool = byName.get(call.name)
+      return tool === undefined
+        ? { ...nothingKnown, unreadable: `there is no tool ${call.name} here` }
+        : await describe(tool, call.arguments, contextOf(call, AbortSignal.timeout(previewMsMax), tool, rules))
+    },
     async call(call, signal) {
       const tool = byName.get(call.name)
       if (tool === undefined) return failed('tool_not_available', `There is no tool ${call.name} here.`)
       const aborted = whenAborted(signal)
       try {
-        return { success: true, error: null, content: await Promise.race([tool.invoke(call.arguments, contextOf(call, signal)), aborted.promise]) }
+        return { success: true, error: null, content: await Promise.race([tool.invoke(call.arguments, contextOf(call, signal, tool, rules)), aborted.promise]) }
       } catch (error) {
         if (error instanceof ToolInputError) return failed('invalid_arguments', error.message)
         if (error instanceof ToolFailure) return failed(error.code, error.message)
@@ -52,11 +66,43 @@ function offered(tool: Tool): ExternalTool {
     parameters,
     idempotent,
     permission,
+    describes: true,
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(effects === undefined ? {} : { effects }),
     ...(sink === undefined ? {} : { sink }),
     // A function cannot be sent to a thread, so nobody there could tell.
     ...(reads === undefined ? {} : { reads: typeof reads === 'function' ? 'untrusted' : reads }),
+  }
+}
+
+/** A tool that shows a call slower than this shows nothing. */
+const previewMsMax = 10_000
+const nothingKnown: CallDescription = { subject: null, unreadable: null, inputFault: null, preview: null, refused: null }
+
+/** A subject that cannot be told leaves the call without one, and no rule can be evaluated. */
+async function describe(tool: Tool, args: unknown, context: ToolContext): Promise<CallDescription> {
+  const inputFault = told(() => tool.inputFault?.(args) ?? null)
+  const subject = told((): unknown => tool.subject?.(args) ?? null)
+  const known = { ...nothingKnown, inputFault: 'value' in inputFault ? inputFault.value : null }
+  if (!('value' in subject)) return { ...known, unreadable: subject.error }
+  if (subject.value !== null && typeof subject.value !== 'string') return { ...known, unreadable: `its subject is a ${typeof subject.value}, not text` }
+  const described = { ...known, subject: subject.value }
+  if (tool.preview === undefined) return described
+  const late = whenAborted(context.signal)
+  try {
+    return { ...described, preview: await Promise.race([tool.preview(args, context), late.promise]) }
+  } catch (error) {
+    return error instanceof ToolFailure ? { ...described, refused: { code: error.code, message: error.message } } : described
+  } finally {
+    late.release()
+  }
+}
+
+function told<Value>(say: () => Value): { readonly value: Value } | { readonly error: string } {
+  try {
+    return { value: say() }
+  } catch (error) {
+    return { error: messageOf(error) }
   }
 }
 
@@ -76,7 +122,7 @@ function placeFault({ name, isolation }: Tool): string | null {
 }
 
 /** What a tool gets besides what its program can reach anyway. */
-function contextOf({ callId, run }: ExternalCall, signal: AbortSignal): ToolContext {
+function contextOf({ callId, run }: ExternalCall, signal: AbortSignal, tool: Tool, rules: readonly PermissionRule[]): ToolContext {
   const nothing = (what: string): Promise<never> => Promise.reject(new ToolFailure('tool_not_available', `A tool of a program has no ${what}.`))
   return {
     workspace: run?.workspace ?? '',
@@ -89,7 +135,7 @@ function contextOf({ callId, run }: ExternalCall, signal: AbortSignal): ToolCont
     memory: () => nothing('memory'),
     searchSessions: () => nothing('session search'),
     callExternal: () => nothing('other tools'),
-    permission: () => ({ decision: 'deny', explicit: false }),
+    permission: (subject) => permissionOnSubject(tool, subject, rules),
     signal,
   }
 }

@@ -11,8 +11,8 @@ const shareMin = 0.4
 export function chooseSkill(messages: readonly ChatMessage[]): SimulatedReply | null {
   if (messages[0]?.role !== 'system' || !messages[0].content.startsWith('Choose the skills')) return null
   const text = messages.findLast((message) => message.role === 'user')?.content ?? ''
-  const start = text.indexOf('<task>')
-  const task = text.slice(start < 0 ? text.length : start).replaceAll(/<\/?task>/g, ' ')
+  const start = text.search(/<task[ >]/)
+  const task = text.slice(start < 0 ? text.length : start).replaceAll(/<\/?task(?: mark="\w+")?>/g, ' ')
   const offered = [...text.slice(0, start < 0 ? text.length : start).matchAll(/^- ([^:\n]{1,100}): (.*)$/gm)]
   const wanted = wordsOf(task)
   const [best, next] = offered

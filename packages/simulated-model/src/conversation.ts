@@ -37,18 +37,18 @@ export function readConversation(messages: readonly ChatMessage[], tools: readon
 const ownIn = (prompt: string): string => /(?:^|\n)# You\n([\s\S]*?)(?=\n\n# |$)/.exec(prompt)?.[1]?.trim() ?? ''
 
 function readSkill(text: string): { name: string; body: string } | null {
-  const match = /^<activated_skill name=("(?:[^"\\]|\\.)*")>\n([\s\S]*)\n<\/activated_skill>\s*$/.exec(text)
-  return match === null ? null : { name: stringOf(parseJson(match[1] ?? '')), body: match[2] ?? '' }
+  const match = /^<activated_skill name=("(?:[^"\\]|\\.)*")( mark="\w+")?>\n([\s\S]*)\n<\/activated_skill\2>\s*$/.exec(text)
+  return match === null ? null : { name: stringOf(parseJson(match[1] ?? '')), body: match[3] ?? '' }
 }
 
 /** The sections of a worker's message. `null` for any other message. */
 function readWorkOrder(text: string): WorkOrder | null {
   const dependencies: { from: string; text: string }[] = []
   const sections = new Map<string, string>()
-  let open: { tag: string; from: string; lines: string[] } | null = null
+  let open: { tag: string; mark: string; from: string; lines: string[] } | null = null
   for (const line of text.split('\n')) {
     if (open !== null) {
-      if (line !== `</${open.tag}>`) {
+      if (line !== `</${open.tag}${open.mark}>`) {
         open.lines.push(line)
         continue
       }
@@ -58,12 +58,17 @@ function readWorkOrder(text: string): WorkOrder | null {
       open = null
       continue
     }
-    const start = /^<(task|instruction|dependency_output|required_evidence)(?: from=("(?:[^"\\]|\\.)*"))?>$/.exec(line)
-    if (start !== null) open = { tag: start[1] ?? '', from: stringOf(parseJson(start[2] ?? '""')), lines: [] }
+    const start = /^<(task|instruction|dependency_output|required_evidence)(?: from=("(?:[^"\\]|\\.)*"))?( mark="\w+")?>$/.exec(line)
+    if (start !== null) open = { tag: start[1] ?? '', mark: start[3] ?? '', from: stringOf(parseJson(start[2] ?? '""')), lines: [] }
   }
   const instruction = sections.get('instruction')
   if (instruction === undefined) return null
-  return { task: sections.get('task') ?? '', instruction, dependencies, evidence: sections.get('required_evidence') ?? '' }
+  return {
+    task: sections.get('task') ?? '',
+    instruction: instruction.replaceAll(/<\/?value mark="\w+">/g, ''),
+    dependencies,
+    evidence: sections.get('required_evidence') ?? '',
+  }
 }
 
 /** The value of a JSON text. `undefined` if it is not JSON. */

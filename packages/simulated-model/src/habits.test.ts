@@ -13,7 +13,7 @@ interface Asked {
 
 const ordered = ({ instruction, task = 'the task', dependencies = [], evidence = [] }: Asked): ChatMessage => ({
   role: 'user',
-  content: workerMessage({ task, instruction, dependencies, requiredEvidence: evidence }),
+  content: workerMessage({ task, instruction, dependencies, requiredEvidence: evidence }, 'bcdfghjk'),
 })
 const tool = (name: string, parameters: Record<string, unknown> = {}): ToolSchema => ({ name, description: '', parameters: { type: 'object', ...parameters } })
 const fetcher = tool('web_fetch', { properties: { url: { type: 'string' } }, required: ['url'] })
@@ -109,7 +109,7 @@ describe('a root agent', () => {
       flow: 'a -> b',
       output_boundary: { allow: [] },
     }
-    const skill = skillMessage({ name: 's', content: `\`\`\`beaver-team-workflow\n${JSON.stringify(block)}\n\`\`\`\n` })
+    const skill = skillMessage({ name: 's', content: `\`\`\`beaver-team-workflow\n${JSON.stringify(block)}\n\`\`\`\n` }, 'bcdfghjk')
     const graph = tool('GraphWorkflow', { properties: { task: {}, agents: {}, edges: {}, output_agent: {}, allow_disconnected: {} } })
     const [call] = answer({ messages: [skill, user('do it')], tools: [graph] }).toolCalls
     expect(JSON.parse(call?.arguments ?? '')).toEqual({ task: 'do it', agents, edges: [['a', 'b']], output_agent: 'b' })

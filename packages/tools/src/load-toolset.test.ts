@@ -94,10 +94,32 @@ it('members of an AgentTeam get what the profile they name holds, and keep what 
   const { find, resolve } = taskWorkflows(await load({ tools: ['mine.mjs'], profiles: ['profile.json'] }))
   const team = { message: 'm', strategy: 'sequential', members: [{ name: 'a', profile: 'greeter' }, 'b'] }
   const resolved = resolve('AgentTeam', team)
-  expect(resolved).toMatchObject({ ok: true, args: { members: [{ name: 'a', system_prompt: 'Greet.', allowed_tool_names: ['mine'] }, { name: 'b' }] } })
+  expect(resolved).toMatchObject({
+    ok: true,
+    args: { members: [{ name: 'a', system_prompt: 'Greet.', allowed_tool_names: ['workflow:hello', 'mine'] }, { name: 'b' }] },
+  })
   expect(resolved.ok && find('AgentTeam')?.plan(resolved.args)).toMatchObject({ ok: true })
   expect(resolve('AgentTeam', { ...team, members: [{ name: 'a', profile: 'nobody' }] })).toMatchObject({ ok: false, error: { path: 'members.0.profile' } })
   expect(resolve('SequentialWorkflow', team)).toEqual({ ok: true, args: team })
+})
+
+it('no id of a member’s profile is lost: what is known only later, and what a member never has, is judged where it runs (D-65)', async () => {
+  await writeFile(join(root, 'later.json'), JSON.stringify({ name: 'later', tool_ids_inventory: ['system:mcp_search', 'workflow:hello', 'system:read_file'] }))
+  const { resolve } = taskWorkflows(await load({ profiles: ['later.json'] }))
+  const resolved = resolve('AgentTeam', { message: 'm', members: [{ name: 'a', profile: 'later' }] })
+  expect(resolved).toMatchObject({ args: { members: [{ allowed_tool_names: ['mcp_search', 'workflow:hello', 'read_file'] }] } })
+})
+
+it('a profile that lists a workflow whose file is broken is told so (issue 16, item 15)', async () => {
+  await mkdir(join(root, 'bad'), { recursive: true })
+  await writeFile(join(root, 'bad', 'report.json'), '{"nodes": ')
+  await writeFile(join(root, 'lists.json'), JSON.stringify({ name: 'lists', tool_ids_inventory: ['workflow:report', 'workflow:gone'] }))
+  const { diagnostics } = await load({ profiles: ['lists.json'], workflows: ['bad'] })
+  const told = diagnostics.filter(({ file }) => file.endsWith('lists.json')).map(({ message }) => message)
+  expect(told).toEqual([
+    expect.stringContaining(`names a workflow whose file is broken. ${join(root, 'bad', 'report.json')}: `),
+    expect.stringContaining('"workflow:gone" does not name a tool'),
+  ])
 })
 
 it('a task may be a workflow tool, AgentTeam or a definition, by the names that are listed', async () => {

@@ -11,7 +11,6 @@ import {
   type LoadDiagnostic,
   loadProfiles,
   loadTools,
-  resolveInventory,
   type ToolCatalog,
   toolNameAtProvider,
   toolNameCollision,
@@ -68,8 +67,8 @@ export async function loadToolset(places: ToolsetPlaces): Promise<Toolset> {
       `There are two tools ${JSON.stringify(twice.name)}: one of the program and one of its modules or built in. Rename one.`,
     )
   const tools = [...loaded, ...external.map(externalTool)]
-  const { definitions, diagnostics: ofDefinitions } = await loadDefinitions(places.workflows)
-  const { profiles, diagnostics: ofProfiles } = await loadProfiles(places.profiles, { tools, definitions })
+  const { definitions, diagnostics: ofDefinitions } = await loadDefinitions(places.workflows, tools)
+  const { profiles, diagnostics: ofProfiles } = await loadProfiles(places.profiles, { tools, definitions, diagnostics: ofDefinitions })
   checkNames({ tools, definitions })
   if (places.profileDefault !== null && !profiles.has(places.profileDefault)) {
     const broken = ofProfiles.find(({ severity }) => severity === 'error')
@@ -118,12 +117,22 @@ export function taskWorkflows(toolset: Toolset): TaskWorkflows {
   }
 }
 
-/** What a profile gives to a member, which has no workflow tools. */
+/**
+ * What a profile gives to a member. Tools of MCP servers are known only where the member runs. Every id is therefore kept, and the run of the member
+ * records the names that are no tool of it (D-65).
+ */
 function memberProfile(name: string, toolset: Toolset): MemberProfile | null {
   const profile = toolset.profiles.get(name)
   if (profile === undefined) return null
   return {
     ...(profile.systemPrompt === null ? {} : { system_prompt: profile.systemPrompt }),
-    ...(profile.toolIds === null ? {} : { allowed_tool_names: resolveInventory(profile.toolIds, toolset).tools.map((tool) => tool.name) }),
+    ...(profile.toolIds === null ? {} : { allowed_tool_names: profile.toolIds.flatMap(memberToolName) }),
   }
+}
+
+/** An id without a prefix names nothing: loading the profile has told so. */
+function memberToolName(id: string): string[] {
+  if (!id.includes(':')) return []
+  const name = id.replace(/^system:/, '')
+  return name === '' ? [] : [name]
 }

@@ -5,6 +5,7 @@ import {
   canonicalJson,
   type DomainEvent,
   type ExecutionGraph,
+  type JsonValue,
   evolveTeam,
   type NodeEnd,
   startTeam,
@@ -55,7 +56,7 @@ export function play(graph: ExecutionGraph, answers: Answers, order: (running: n
       if (event.type !== 'node_started') continue
       const node = team.graph.nodes.find((each) => each.node_id === event.data.node_id)
       const given = event.data.input?.['instruction']
-      const instruction = typeof given === 'string' ? given : node?.kind === 'agent' ? node.instruction : ''
+      const instruction = typeof given === 'string' ? given : Array.isArray(given) ? joined(given) : node?.kind === 'agent' ? node.instruction : ''
       told.set(event.data.node_id, { instruction, from: (node?.depends_on ?? []).filter((id) => team.nodes.get(id)?.status === 'completed') })
       ran.push(event.data.node_id)
       running.push({ nodeId: event.data.node_id, runId: event.data.run_id })
@@ -69,6 +70,10 @@ export function play(graph: ExecutionGraph, answers: Answers, order: (running: n
   const result = teamOutput(team, outputs, program)
   return { team, events, ran, told, outputs, result, diagnostics: events.flatMap((each) => (each.type === 'team_diagnostic_recorded' ? [each.data.code] : [])) }
 }
+
+/** An instruction in parts, without its frames. */
+const joined = (parts: readonly JsonValue[]): string =>
+  parts.map((part) => (typeof part === 'string' ? part : String((part as { value?: unknown }).value))).join('')
 
 function refolded(graph: ExecutionGraph, start: Parameters<typeof startTeam>[0], events: readonly DomainEvent[]): TeamState {
   const again = startTeam({ ...start, graph: structuredClone(graph) }, 0)

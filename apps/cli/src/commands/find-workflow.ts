@@ -2,26 +2,29 @@
 import { taskWorkflows } from '@beaver/tools'
 import { BeaverError, type JsonObject } from '@beaver/core'
 import { agentTeam, findTaskWorkflow, knownTools, type PlanOptions, type PlanResult, type Workflow } from '@beaver/workflows'
-import { contextOf, type GlobalOptions } from '../context.ts'
+import { configOf, contextOf, type GlobalOptions } from '../context.ts'
 import { toolsetOf } from '../toolset.ts'
 
 export interface NamedWorkflow {
   readonly name: string
-  readonly plan: (args: unknown, options?: PlanOptions) => PlanResult
+  /** Within the limits of the configuration. */
+  readonly plan: (args: unknown, options?: Pick<PlanOptions, 'tools'>) => PlanResult
 }
 
 /**
- * Reads the configuration only if it matters, which it does not for a workflow tool.
+ * Loads the tools of the configuration only if they matter, which they do not for a workflow tool.
  *
  * @throws {BeaverError} `unknown_workflow`, `invalid_configuration`
  */
 export async function workflowNamed(name: string, globals: GlobalOptions): Promise<NamedWorkflow> {
   const tool = findTaskWorkflow(name)
-  if (tool !== null && tool !== agentTeam) return tool
+  const { team } = configOf(globals)
+  const limits = { agentsMax: team.agents_max, edgesMax: team.edges_max }
+  if (tool !== null && tool !== agentTeam) return { name: tool.name, plan: (args, options) => tool.plan(args, { limits, ...options }) }
   const toolset = await toolsetOf(contextOf(globals, 'tools').config)
   const { find, names, resolve } = taskWorkflows(toolset)
   const found = find(name)
-  if (found !== null) return { name: found.name, plan: (args, options) => planOf(found, args, { resolve, options }) }
+  if (found !== null) return { name: found.name, plan: (args, options) => planOf(found, args, { resolve, options: { limits, ...options } }) }
   const broken = toolset.diagnostics.find(
     ({ file, severity }) => severity === 'error' && name.startsWith('workflow:') && file.endsWith(`/${name.slice(9)}.json`),
   )
@@ -37,7 +40,7 @@ export async function workflowNamed(name: string, globals: GlobalOptions): Promi
 function planOf(
   workflow: Workflow,
   args: unknown,
-  { resolve, options }: { resolve: ReturnType<typeof taskWorkflows>['resolve']; options: PlanOptions | undefined },
+  { resolve, options }: { resolve: ReturnType<typeof taskWorkflows>['resolve']; options: PlanOptions },
 ): PlanResult {
   const resolved = resolve(workflow.name, args as JsonObject)
   return resolved.ok ? workflow.plan(resolved.args, options) : resolved

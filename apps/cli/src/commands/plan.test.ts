@@ -38,6 +38,17 @@ describe('a plan', () => {
     ])
   })
 
+  test('tells which nodes run only if a condition is true, and how far the graph grows (issue 16, item 15)', () => {
+    const nodes = [log.agentNode('a'), { ...log.agentNode('b', ['a']), settings: { scope: '', when: '{{ nodes.a.output != "" }}' } }]
+    const planned = lines({ workflow: 'workflow:w', task: 't', nodes, outputs: ['b'], output: 'b' }, 160)
+    expect(planned).toContain('Skips   1 node if its condition is false')
+    expect(planned.at(-1)).toContain('when {{ nodes.a.output != "" }}: Do b.')
+    const settings = { rounds_max: 1, delegations_max: 2 }
+    expect(lines({ workflow: 'HierarchicalWorkflow', task: 't', nodes: [log.agentNode('a')], outputs: ['a'], output: 'a', settings })).toContain(
+      'Grows   while it runs, to at most 6 agents and tools',
+    )
+  })
+
   test('of agents alone has no kinds', () => {
     const [head, , , , titles] = lines({ workflow: 'W', task: 't', nodes: [log.agentNode('a')], outputs: ['a'], output: 'a' })
     expect(head).toBe('W: 1 agent, 0 edges, 1 step')

@@ -1,7 +1,7 @@
 // `beaver plan`: prints the ExecutionGraph of a workflow call without running it. It needs no running system.
 import { BeaverError, type ExecutionGraph, type ExecutionNode, type JsonObject, requirementsOf } from '@beaver/core'
 import { type ToolKind, toolKindOf } from '@beaver/agent'
-import { graphToMermaid } from '@beaver/workflows'
+import { graphToMermaid, growthOf } from '@beaver/workflows'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { type Screen, screenOf } from '../screen.ts'
 import { counted, duration } from '../text/figures.ts'
@@ -76,11 +76,15 @@ export function planLines(
   const last = Math.max(...steps.values())
   const rows = graph.nodes.map((node): PlannedNode => ({ step: steps.get(node.node_id) ?? 1, node }))
   const mixed = graph.nodes.some((node) => node.kind !== 'agent')
+  const most = growthOf(graph)
+  const perhaps = graph.nodes.filter((node) => conditionOf(node) !== null).length
   const skilled = graph.nodes.some((node) => skillOf(node) !== '')
   return [
     `${style.bold(graph.workflow)}: ${kindsOf(graph.nodes)}, ${counted(edges, 'edge')}, ${counted(last, 'step')}`,
     `${style.dim('Task')}    ${oneLine(graph.task)}`,
     `${style.dim('Output')}  ${graph.output ?? `${graph.outputs.join(', ')} (put together)`}`,
+    ...(most === null ? [] : [`${style.dim('Grows')}   while it runs, to at most ${most} agents and tools`]),
+    ...(perhaps === 0 ? [] : [`${style.dim('Skips')}   ${counted(perhaps, 'node')} if ${perhaps === 1 ? 'its condition is' : 'their conditions are'} false`]),
     ...(graph.deadline_ms === undefined ? [] : [`${style.dim('Bound')}   ${duration(graph.deadline_ms)} for all of it`]),
     ...(graph.shared_state === undefined ? [] : [`${style.dim('Shared')}  ${oneLine(JSON.stringify(graph.shared_state), 400)}`]),
     '',
@@ -93,7 +97,7 @@ export function planLines(
         { title: 'TOOLS', cell: ({ node }) => oneLine(scopeOf(node, kinds)).slice(0, 30), optional: 2 },
         { title: 'CHECKS', cell: ({ node }) => checksOf(node), align: 'right', optional: 3 },
         ...(skilled ? [{ title: 'SKILL', cell: ({ node }: PlannedNode) => oneLine(skillOf(node)).slice(0, 24), optional: 1 }] : []),
-        { title: mixed ? 'WHAT' : 'INSTRUCTION', cell: ({ node }) => oneLine(whatOf(node), 400), flexible: true },
+        { title: mixed ? 'WHAT' : 'INSTRUCTION', cell: ({ node }) => oneLine(onCondition(node) + whatOf(node), 400), flexible: true },
       ],
       rows,
       { width: columns === Infinity ? 160 : columns, title: style.dim },
@@ -137,6 +141,17 @@ const checksOf = (node: ExecutionNode): string => (node.kind === 'agent' ? Strin
 function skillOf(node: ExecutionNode): string {
   if (node.kind !== 'agent') return ''
   return node.use_skill ?? (node.skill_query === undefined ? '' : `search: ${node.skill_query}`)
+}
+
+/** The condition of a node of a definition file. `null`: it always runs. */
+function conditionOf({ settings }: ExecutionNode): string | null {
+  const when = settings?.['when']
+  return typeof when === 'string' ? when : null
+}
+
+function onCondition(node: ExecutionNode): string {
+  const when = conditionOf(node)
+  return when === null ? '' : `when ${when}: `
 }
 
 const argumentsOf = (given: JsonObject = {}): string => (Object.keys(given).length === 0 ? '' : ` ${JSON.stringify(given)}`)

@@ -8,12 +8,13 @@ export function contextCosts(of: {
   readonly skills: readonly { readonly name: string; readonly content: string }[]
   readonly history: readonly ChatMessage[]
   readonly message: string
+  readonly mark: string
   readonly toolsTokens: number
 }): ContextPart[] {
   const sum = (messages: readonly ChatMessage[]): number => messages.reduce((tokens, { content }) => tokens + estimateTokens(content ?? ''), 0)
   const costs: [ContextPart['part'], number][] = [
     ...of.sections.map(({ part, text }): [ContextPart['part'], number] => [part, estimateTokens(text)]),
-    ['skills', of.skills.length === 0 ? 0 : sum(of.skills.map(skillMessage))],
+    ['skills', of.skills.length === 0 ? 0 : sum(of.skills.map((skill) => skillMessage(skill, of.mark)))],
     ['history', sum(of.history)],
     ['message', estimateTokens(of.message)],
     ['tools', of.toolsTokens],

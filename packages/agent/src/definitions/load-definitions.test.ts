@@ -2,6 +2,8 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { defineTool, type Tool } from '../tools/tool.ts'
 import { loadDefinitions } from './load-definitions.ts'
 
 let root = ''
@@ -11,13 +13,16 @@ afterEach(() => rm(root, { recursive: true, force: true }))
 type Files = Readonly<Record<string, unknown>>
 
 /** Folders and their files; text is written as it is. */
-async function load(folders: Readonly<Record<string, Files>>) {
+async function load(folders: Readonly<Record<string, Files>>, tools?: readonly Tool[]) {
   for (const [folder, files] of Object.entries(folders)) {
     await mkdir(join(root, folder), { recursive: true })
     for (const [name, content] of Object.entries(files))
       await writeFile(join(root, folder, name), typeof content === 'string' ? content : JSON.stringify(content))
   }
-  const { definitions, diagnostics } = await loadDefinitions(Object.keys(folders).map((folder) => join(root, folder)))
+  const { definitions, diagnostics } = await loadDefinitions(
+    Object.keys(folders).map((folder) => join(root, folder)),
+    tools,
+  )
   return {
     definitions,
     names: definitions.map(({ name }) => name),
@@ -121,5 +126,44 @@ describe('a definition that calls another', () => {
     const { names, told } = await load({ a: { 'a.json': calling('b', {}), 'b.json': calling('a', {}), 'upper.json': upper() } })
     expect(names).toEqual(['workflow:upper'])
     expect(told.map(([file]) => file)).toEqual(['a/a.json', 'a/b.json'])
+  })
+})
+
+describe('what a definition says about tools (issue 16, item 15)', () => {
+  const fetch = defineTool({ name: 'fetch', description: 'd', input: z.strictObject({ url: z.string(), max: z.number().optional() }), run: () => '' })
+  const step = (node: object) => ({ ...upper(), nodes: [{ id: 'out', ...node }] })
+  const call = (args: object, tool = 'fetch') => step({ kind: 'tool', tool, arguments: args })
+  const agent = (more: object) => step({ kind: 'agent', instruction: 'i', ...more })
+  const evidence = [{ kind: 'tool_succeeded', tool: 'fetch' }]
+
+  it.each<[string, object, 'error' | 'warning' | null, string]>([
+    ['arguments that fit', call({ url: 'u' }), null, ''],
+    ['arguments that are computed', call({ url: '{{ inputs.text }}', max: 3 }), null, ''],
+    ['an unknown tool', call({}, 'fetsch'), 'warning', 'nodes.0.tool: There is no tool "fetsch" now.'],
+    ['a missing argument', call({ max: 3 }), 'error', 'nodes.0.arguments: The arguments of fetch do not fit: '],
+    ['a missing argument beside a computed one', call({ max: '{{ 1 }}' }), 'error', '"url" is missing'],
+    ['an unknown argument beside a computed one', call({ url: '{{ inputs.text }}', uri: 'x' }), 'error', '"uri" is not one of url, max'],
+    ['a wrong type beside a computed one', call({ url: '{{ inputs.text }}', max: 'three' }), 'error', '"max" does not fit'],
+    ['the body of a map', step({ kind: 'map', items: '{{ [1] }}', body: { kind: 'tool', tool: 'fetch', arguments: {} } }), 'error', 'nodes.0.body.arguments'],
+    ['evidence within its scope', agent({ allowedToolNames: ['fetch'], requiredEvidence: evidence }), null, ''],
+    ['evidence without a scope', agent({ requiredEvidence: evidence }), null, ''],
+    [
+      'evidence that its scope excludes',
+      agent({ allowedToolNames: ['read'], requiredEvidence: evidence }),
+      'error',
+      'nodes.0.requiredEvidence.0: It needs a call of fetch',
+    ],
+    ['rules that its scope excludes', agent({ allowedToolNames: [], validationRules: evidence }), 'error', 'may only call no tool'],
+  ])('%s', async (_, file, severity, says) => {
+    const { names, told } = await load({ a: { 'it.json': file } }, [fetch])
+    expect(told).toEqual(severity === null ? [] : [[join('a', 'it.json'), severity, expect.stringContaining(says)]])
+    expect(names).toEqual(severity === 'error' ? [] : ['workflow:it'])
+  })
+
+  it('a call of a workflow whose file is broken says so', async () => {
+    const { told } = await load({ a: { 'upper.json': '{', 'call.json': calling('upper'), 'other.json': calling('gone') } })
+    const of = (file: string) => told.find(([each]) => each === join('a', file))?.[2]
+    expect(of('call.json')).toContain(`Its file is broken: ${join(root, 'a', 'upper.json')}.`)
+    expect(of('other.json')).not.toContain('broken')
   })
 })

@@ -1,11 +1,14 @@
 // Loads workflow definitions from disk: `<folder>/*.json`, one level. The file name without its extension is the definition's id (S1 §2.2).
 // W1. A broken definition does not keep another from loading. What is wrong with it is a diagnostic.
 // W2. If two folders have the same id, the folder that is given first wins.
-// W3. A definition that calls something missing is not offered, and neither is a definition that calls such a definition.
+// W3. What a definition says about tools is checked against the tools that are loaded.
+// W4. A definition that calls something missing is not offered, and neither is a definition that calls such a definition.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { messageOf } from '@beaver/core'
 import { checkLibrary, definitionWorkflow, readDefinition, type Workflow, type WorkflowDefinitionFile } from '@beaver/workflows'
+import { toolUseFaults } from './check-tools.ts'
+import type { Tool } from '../tools/tool.ts'
 import type { LoadDiagnostic } from '../load-diagnostic.ts'
 import { readJsonFile } from '../read-json-file.ts'
 
@@ -20,26 +23,36 @@ const extension = '.json'
 /**
  * Loads the workflow definitions of several folders. A faulty definition gives diagnostics and is left out.
  *
+ * @param tools what tool nodes may call. Default: this is not checked
  * @example
  * const { definitions, diagnostics } = await loadDefinitions(['./workflows'])
  * definitions.map(({ name }) => name) // => ['workflow:sum_up']
  * diagnostics // => []
  */
-export async function loadDefinitions(folders: readonly string[]): Promise<LoadedDefinitions> {
+export async function loadDefinitions(folders: readonly string[], tools: readonly Tool[] | null = null): Promise<LoadedDefinitions> {
   const library = new Map<string, WorkflowDefinitionFile>()
   const fileOf = new Map<string, string>()
+  const broken = new Map<string, string>()
   const diagnostics: LoadDiagnostic[] = []
   for (const folder of folders) {
     for (const name of await jsonFiles(folder, diagnostics)) {
       const file = join(folder, name)
       const tell = (severity: LoadDiagnostic['severity'], message: string): void => void diagnostics.push({ file, severity, message })
       const json = await readJsonFile(file, diagnostics)
-      if (json === undefined) continue
       // File systems spell the same name in different ways, and a profile uses one spelling.
       const id = name.slice(0, -extension.length).normalize('NFC')
+      if (json === undefined) {
+        broken.set(id, file)
+        continue
+      }
       const { definition, diagnostics: told } = readDefinition(id, json)
       for (const { severity, path, message } of told) tell(severity, path === '' ? message : `${path}: ${message}`)
-      if (definition === null) continue
+      const misuses = definition === null || tools === null ? [] : toolUseFaults(definition, tools)
+      for (const { severity, path, message } of misuses) tell(severity, `${path}: ${message}`)
+      if (definition === null || misuses.some(({ severity }) => severity === 'error')) {
+        broken.set(id, file)
+        continue
+      }
       const other = fileOf.get(id)
       if (other !== undefined) tell('warning', `The workflow ${JSON.stringify(id)} is already loaded from ${other}. This one is left out.`)
       else {
@@ -48,7 +61,11 @@ export async function loadDefinitions(folders: readonly string[]): Promise<Loade
       }
     }
   }
-  const sound = soundOf(library, (id, severity, message) => void diagnostics.push({ file: fileOf.get(id) ?? '', severity, message }))
+  const tellOf = (id: string, severity: LoadDiagnostic['severity'], message: string, called?: string): void => {
+    const cause = called === undefined || library.has(called) ? undefined : broken.get(called)
+    diagnostics.push({ file: fileOf.get(id) ?? '', severity, message: cause === undefined ? message : `${message} Its file is broken: ${cause}.` })
+  }
+  const sound = soundOf(library, tellOf)
   const definitions = [...sound.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((definition) => definitionWorkflow(definition, sound))
   return { definitions, diagnostics }
 }
@@ -56,15 +73,15 @@ export async function loadDefinitions(folders: readonly string[]): Promise<Loade
 /** The definitions that remain when those that call something missing are removed, and then those that call the removed ones. */
 function soundOf(
   library: ReadonlyMap<string, WorkflowDefinitionFile>,
-  tell: (id: string, severity: LoadDiagnostic['severity'], message: string) => void,
+  tell: (id: string, severity: LoadDiagnostic['severity'], message: string, called?: string) => void,
 ): ReadonlyMap<string, WorkflowDefinitionFile> {
   let sound = library
   for (let first = true; ; first = false) {
     const found = checkLibrary(sound)
     const faults = found.filter(({ severity }) => severity === 'error')
-    for (const { workflow, severity, code, path, message } of first ? found : faults) {
+    for (const { workflow, severity, code, path, message, called } of first ? found : faults) {
       const leftOut = !first && code === 'unknown_workflow' ? ' (It was left out for what is wrong with it.)' : ''
-      tell(workflow, severity, (path === '' ? message : `${path}: ${message}`) + leftOut)
+      tell(workflow, severity, (path === '' ? message : `${path}: ${message}`) + leftOut, called)
     }
     if (faults.length === 0) return sound
     const broken = new Set(faults.map(({ workflow }) => workflow))

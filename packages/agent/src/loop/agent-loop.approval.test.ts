@@ -4,7 +4,7 @@ import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { begin, type Given, type Loop, probe, results, resumed, sequential, teamResult, toolMessages, turns } from '../../test/loop-kit.ts'
 import type { PermissionRule } from '../tools/permission.ts'
-import { defineTool } from '../tools/tool.ts'
+import { defineTool, type Tool } from '../tools/tool.ts'
 
 const ask: PermissionRule = { tool: 'write', decision: 'ask' }
 const writes = () => probe('write', ({ n }) => `wrote ${n ?? ''}`)
@@ -16,6 +16,8 @@ const given = (over: Partial<Given> = {}): Given & { replies: readonly ScriptedR
 const asked = (loop: Loop) => loop.host.events.flatMap((event) => (event.type === 'approval_requested' ? [event.data] : []))
 const about = (loop: Loop) => loop.host.types.filter((type) => /approval|tool_call|tool_result/.test(type))
 const waits = (loop: Loop, ...ids: string[]) => until('it waits for the approval', () => loop.host.undecided.join() === ids.join())
+
+const reading = <Kind extends Tool>(tool: Kind): Kind => ({ ...tool, effects: 'reads' as const })
 
 describe('a call that needs an approval', () => {
   it('is asked for with what it would act on and the rule that asks, in one entry with the answer, and is executed once approved', async () => {
@@ -64,8 +66,8 @@ describe('a call that needs an approval', () => {
     expect(toolMessages(loop.provider)[0]?.[1]).toMatch(/write was not called: ann denied it \(not on a Friday\)/)
   })
 
-  it('keeps no other call waiting: those of the same answer run meanwhile', async () => {
-    const [write, read] = [writes(), probe('read', () => 'text', true)]
+  it('keeps no other call that reads waiting: those of the same answer run meanwhile', async () => {
+    const [write, read] = [reading(writes()), reading(probe('read', () => 'text', true))]
     const replies = [calls(['write', { n: 1 }], ['read', {}], ['write', { n: 2 }]), says('done')]
     const loop = begin(given({ tools: [write, read], replies }))
     await until('the other call has its result', () => results(loop.host).length === 1)

@@ -1,5 +1,5 @@
 import { type ChatMessage, foldTask, type RecordedEvent } from '@beaver/core'
-import { calls, rootSpec, says, type ScriptedReply } from '@beaver/testing'
+import { calls, rootSpec, says, type ScriptedReply, workerSpec } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { advanceUntilSettled, begin, lastMessages, type Loop, probe, resumed } from '../../test/loop-kit.ts'
 import { ProviderError } from '../provider/chat-provider.ts'
@@ -38,13 +38,13 @@ describe('a conversation that is too long', () => {
     ])
     expect(told(loop).slice(1)).toEqual([
       'user: do it',
-      'user: <summary_of_earlier_work>\nr1 and r2 were read.\n</summary_of_',
+      expect.stringMatching(/^user: <summary_of_earlier_work mark="[a-z]{8}">\nr1 and r2 were rea/),
       'assistant: ',
       `tool: 3:${'x'.repeat(58)}`,
     ])
     const request = loop.provider.requests.at(-2)
     expect([request?.tools, request?.messages.length]).toEqual([[], 2])
-    expect(request?.messages[1]?.content).toMatch(/<task>\ndo it\n<\/task>[^]*calls read \(r1\)/)
+    expect(request?.messages[1]?.content).toMatch(/<task mark="(\w+)">\ndo it\n<\/task mark="\1">[^]*calls read \(r1\)/)
   })
 
   it('is summarised by the auxiliary provider where there is one, else by main when that fails', async () => {
@@ -167,3 +167,40 @@ function renamed(reply: ScriptedReply): ScriptedReply {
 function interleaved(replies: ScriptedReply[]): ScriptedReply[] {
   return replies.flatMap((reply): ScriptedReply[] => (reply instanceof Error ? [reply, reply, says('short')] : [reply]))
 }
+
+describe('a node whose dependency outputs are too long (issue 16, item 8)', () => {
+  const dependencies = [
+    { node_id: 'short', output: 'brief' },
+    { node_id: 'long', output: `${'x'.repeat(40_000)} the end` },
+  ]
+  const asked = (loop: Loop): string[] => loop.provider.requests.map(({ messages }) => messages.at(-1)?.content ?? '')
+
+  it('for the model gets them cut, the longest first, and the journal says so', async () => {
+    const loop = begin({ replies: [tooLong(), tooLong(), says('done')], spec: workerSpec({ part: { dependencies } }) })
+    expect((await loop.end).status).toBe('completed')
+    expect(asked(loop).map(({ length }) => Math.round(length / 1_000))).toEqual([40, 10, 3])
+    expect(asked(loop).at(-1)).toMatch(/>\nbrief\n<[^]*\[cut: \d+ of the \d+ characters of this output, left out[^]* the end\n</)
+    expect(typed(loop, 'context_compacted')).toMatchObject([
+      { results: [], outputs: [{ index: 1, node_id: 'long', chars: 40_008, kept_chars: 9_998 }] },
+      { outputs: [{ index: 1, node_id: 'long' }] },
+    ])
+    // A run that is resumed is told the same.
+    const entries = loop.host.entries.slice(0, 1 + loop.host.entries.findLastIndex(([first]) => first?.type === 'context_compacted'))
+    const again = resumed(entries, { spec: workerSpec({ part: { dependencies } }), replies: [says('done')] })
+    await again.end
+    expect(asked(again)).toEqual(asked(loop).slice(-1))
+  })
+
+  it('by the policy gets them cut before the model is asked', async () => {
+    const part = { dependencies: [...dependencies, { node_id: 'huge', output: 'y'.repeat(1_000_000) }] }
+    const loop = begin({ replies: [says('done')], spec: workerSpec({ part }) })
+    await loop.end
+    expect(asked(loop)[0]?.length).toBeLessThan(401_500)
+    expect(typed(loop, 'context_compacted')).toMatchObject([{ outputs: [{ node_id: 'huge', chars: 1_000_000, kept_chars: 359_987 }] }])
+  })
+
+  it('fails if there is nothing more to cut', async () => {
+    const loop = begin({ replies: [tooLong()], spec: workerSpec({ part: { dependencies: dependencies.slice(0, 1) } }) })
+    expect(await loop.end).toMatchObject({ status: 'failed', failure: { class: 'context_overflow' } })
+  })
+})

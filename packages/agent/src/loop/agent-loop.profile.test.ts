@@ -55,6 +55,41 @@ describe('the tools of a root', () => {
     expect(results(loop.host).map(({ error }) => error)).toEqual(['tool_not_available', 'tool_not_available', 'tool_not_available'])
   })
 
+  it('are a ceiling for the workers of its teams, whatever their scope lists (D-65)', async () => {
+    const worker = (part: { profile?: string; allowedToolNames: string[] | null }) =>
+      begin({
+        replies: [says('x')],
+        tools: [add, { ...add, name: 'write_file' }],
+        profiles: [profile(), profile({ name: 'all', toolIds: null })],
+        spec: workerSpec({ part }),
+      })
+    const loops = [
+      worker({ profile: 'analyst', allowedToolNames: null }),
+      worker({ profile: 'analyst', allowedToolNames: ['write_file', 'add'] }),
+      worker({ profile: 'all', allowedToolNames: null }),
+      worker({ allowedToolNames: null }),
+    ]
+    await Promise.all(loops.map(({ end }) => end))
+    expect(loops.map((loop) => offered(loop)[0])).toEqual([['add'], ['add'], ['add', 'write_file'], ['add', 'write_file']])
+    const scopes = loops.map(({ host }) => host.events.find((event) => event.type === 'tool_scope_applied')?.data)
+    expect(scopes).toMatchObject([{ allowed: ['add'], dropped: [] }, { dropped: ['write_file'] }, undefined, undefined] as object)
+  })
+
+  it('whose skill is not loaded fails with that, and no model is asked (D-69)', async () => {
+    const loops = [
+      begin({ replies: [], spec: rootSpec({ part: { skill: 'gone' } }) }),
+      begin({ replies: [], skills: [guided], spec: workerSpec({ part: { skill: 'gone' } }) }),
+    ]
+    const ends = await Promise.all(loops.map(({ end }) => end))
+    for (const end of ends)
+      expect(end).toMatchObject({ status: 'failed', failure: { message: expect.stringMatching(/^The skill "gone" is not loaded by/) as string } })
+  })
+
+  it('that are missing fail a worker as they fail a root', async () => {
+    const loop = begin({ replies: [says('x')], spec: workerSpec({ part: { profile: 'gone' } }) })
+    expect(await loop.end).toMatchObject({ status: 'failed', failure: { message: expect.stringContaining('"gone"') as string } })
+  })
+
   it('never come to a worker, whatever the default profile and its scope list', async () => {
     const spec = workerSpec({ part: { allowedToolNames: ['add', 'workflow:summarize', 'SequentialWorkflow'] } })
     const loop = begin({

@@ -40,8 +40,8 @@ describe('taken up again (L2, L3)', () => {
   })
 
   it('a call that had begun is run again only if its tool is idempotent; else it is in doubt', async () => {
-    const once = probe('once', () => 'side effect')
-    const safe = probe('safe', () => 'read', true)
+    const once = { ...probe('once', () => 'side effect'), effects: 'reads' as const }
+    const safe = { ...probe('safe', () => 'read', true), effects: 'reads' as const }
     const host = memoryHost()
     const first = begin({ replies: [calls(['once', {}], ['safe', {}], ['nowhere', {}])], tools: [once, safe], host })
     host.hold('assistant_message_added') // its process dies with the tools under way: no result is ever durable

@@ -23,8 +23,8 @@ describe('a run', () => {
 
   it('of two tools calls them, records them, and gives the results back in the order of the calls', async () => {
     const slow = held<string>()
-    const first = probe('first', () => slow.promise)
-    const second = probe('second', () => 'two')
+    const first = { ...probe('first', () => slow.promise), effects: 'reads' as const }
+    const second = { ...probe('second', () => 'two'), effects: 'reads' as const }
     const loop = begin({ replies: [calls(['first', {}], ['second', {}]), says('done')], tools: [first, second] })
     await until('the second tool has its result', () => results(loop.host).length === 1)
     expect(results(loop.host)[0]?.tool_name).toBe('second')
@@ -93,7 +93,7 @@ describe('durable before effect (L1)', () => {
   })
 
   it('no tool starts before the answer that calls it, and its own start, are durable', async () => {
-    const tool = probe('tool', () => 'x')
+    const tool = { ...probe('tool', () => 'x'), effects: 'reads' as const }
     const host = memoryHost()
     const loop = begin({ replies: [calls(['tool', { n: 1 }], ['tool', { n: 2 }]), says('x')], tools: [tool], host })
     host.hold('assistant_message_added')

@@ -187,3 +187,67 @@ describe('a worker (D-09)', () => {
     expect(host.types).toContain('skill_activation_snapshotted')
   })
 })
+
+describe('calls of one answer (D-66)', () => {
+  const effects = (tool: Tool, kind: 'none' | 'reads' | 'writes'): Tool => ({ ...tool, effects: kind })
+
+  it('that write wait for those before them and hold those after them', async () => {
+    let content = 'old'
+    const gate = Promise.withResolvers<void>()
+    const read = effects(
+      probe('read', () => content),
+      'reads',
+    )
+    const write = effects(
+      probe('write', async () => {
+        await gate.promise
+        content = 'new'
+        return 'written'
+      }),
+      'writes',
+    )
+    const loop = begin({ replies: [calls(['read', {}], ['write', {}], ['read', {}], ['read', {}]), says('ok')], tools: [read, write] })
+    await until('the first read is recorded', () => loop.host.types.includes('tool_result_recorded'))
+    await turns()
+    const begun = loop.host.events.flatMap((event) => (event.type === 'tool_call_started' ? [event.data.call_id] : []))
+    expect(begun).toEqual(['c1', 'c2'])
+    gate.resolve()
+    await loop.end
+    expect(toolMessages(loop.provider).map(([, text]) => text)).toEqual(['old', 'written', 'new', 'new'])
+  })
+
+  it('that only read run together, and one that computes is not held', async () => {
+    const [first, second] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()]
+    const tools = [
+      effects(
+        probe('one', () => (second.resolve('b'), first.promise)),
+        'reads',
+      ),
+      effects(
+        probe('two', () => second.promise),
+        'reads',
+      ),
+      effects(
+        probe('sum', () => (first.resolve('a'), 'c')),
+        'none',
+      ),
+      probe('write', () => 'd'),
+    ]
+    const loop = begin({ replies: [calls(['one', {}], ['two', {}], ['write', {}], ['sum', {}]), says('ok')], tools })
+    await loop.end
+    expect(toolMessages(loop.provider).map(([, text]) => text)).toEqual(['a', 'b', 'd', 'c'])
+  })
+
+  it('that are held begin after a failed write, and end with a cancelled run', async () => {
+    const stop = Promise.withResolvers<void>()
+    const bad = probe('bad', () => Promise.reject(new Error('boom')))
+    const hang = probe('hang', () => (stop.resolve(), new Promise(() => {})))
+    const never = probe('never', () => 'x')
+    const loop = begin({ replies: [calls(['bad', {}], ['hang', {}], ['never', {}]), says('ok')], tools: [bad, hang, never] })
+    await stop.promise
+    loop.cancel('enough')
+    expect(await loop.end).toMatchObject({ status: 'cancelled' })
+    expect(never.calls).toEqual([])
+    expect(results(loop.host).map(({ error }) => error)).toEqual(['tool_crash', 'cancelled', 'cancelled'])
+  })
+})

@@ -1,11 +1,13 @@
 // Begins a run: it gathers what the run is given, once, and records it in one entry in the order of AL-10.
 // B1. Before a model or an endpoint is asked for skills, the run's start is durable in an entry of its own, and with it the task's claim.
 // B2. From then on the run has what is recorded: its skills, its prompt, its memory (ME-03, ME-04).
-import { type DomainEvent, event, startRun } from '@beaver/core'
+import { type DomainEvent, event, frameMark, startRun } from '@beaver/core'
 import { contextCosts } from '../context/context-costs.ts'
 import { joinSections, promptSections, workerMessage } from '../context/context-builder.ts'
+import { outputCuts, outputsCharsMaxDefault } from '../context/output-cuts.ts'
 import { type Activation, activate, routingSkills } from './activation.ts'
 import { authorisationEvents, authorise, authorityOf } from './authorise.ts'
+import { describedWork } from './described-work.ts'
 import type { LoopWork } from './loop-work.ts'
 import type { LoopPart } from './loop-spec.ts'
 import { withPureResults } from './pure-calls.ts'
@@ -31,20 +33,23 @@ function startEvents({ start, assembly }: LoopWork): DomainEvent[] {
 }
 
 /** A run that is cancelled meanwhile begins without skills and ends in its first turn. */
-async function activated({ services, assembly, signal }: LoopWork, part: AgentPart, beforeAsking: () => Promise<void>): Promise<Activation> {
+async function activated({ services, start, assembly, signal }: LoopWork, part: AgentPart, beforeAsking: () => Promise<void>): Promise<Activation> {
   const none: Activation = { skills: [], selection: null }
-  if (assembly.profileMissing !== null || signal.aborted) return part.skill === null ? none : activate(part, services, { signal, beforeAsking })
+  const asking = { signal, mark: frameMark(start.run_id), beforeAsking }
+  if (assembly.profileMissing !== null || signal.aborted) return part.skill === null ? none : activate(part, services, asking)
   try {
-    return await activate(part, services, { signal, beforeAsking })
+    return await activate(part, services, asking)
   } catch (error) {
     if (signal.aborted) return none
     throw error
   }
 }
 
-function beginning({ spec, start, assembly }: LoopWork, part: AgentPart, { skills, selection }: Activation): DomainEvent[] {
+function beginning({ spec, start, assembly, services }: LoopWork, part: AgentPart, { skills, selection }: Activation): DomainEvent[] {
   const runId = start.run_id
+  const mark = frameMark(runId)
   const sections = promptSections({
+    mark,
     agentName: start.agent_name,
     sessionId: spec.sessionId,
     taskId: spec.taskId,
@@ -59,13 +64,15 @@ function beginning({ spec, start, assembly }: LoopWork, part: AgentPart, { skill
     routing: routingSkills(skills, assembly),
   })
   const activations = skills.map(({ name, sha256, body }) => ({ name, sha256, content: body }))
-  const content = part.kind === 'root' ? part.text : workerMessage(part)
-  const context = contextCosts({ sections, skills: activations, history: spec.history, message: content, toolsTokens: assembly.toolsTokens })
+  const content = part.kind === 'root' ? part.text : workerMessage(part, mark)
+  const outputs = part.kind === 'root' ? [] : outputCuts(content, mark, services.outputsCharsMax ?? outputsCharsMaxDefault)
+  const context = contextCosts({ sections, skills: activations, history: spec.history, message: content, mark, toolsTokens: assembly.toolsTokens })
   return [
     ...(selection === null ? [] : [event('skill_selection_recorded', selection, runId)]),
     ...(activations.length === 0 ? [] : [event('skill_activation_snapshotted', { skills: activations }, runId)]),
     event('system_prompt_snapshotted', { content: joinSections(sections), context }, runId),
     event('user_message_added', { content }, runId),
+    ...(outputs.length === 0 ? [] : [event('context_compacted', { results: [], outputs: [...outputs] }, runId)]),
   ]
 }
 
@@ -73,6 +80,7 @@ function beginning({ spec, start, assembly }: LoopWork, part: AgentPart, { skill
 async function toolNodeEvents(work: LoopWork, { tool, arguments: args }: Extract<LoopPart, { kind: 'tool' }>): Promise<DomainEvent[]> {
   const { start } = work
   const call = { id: `${start.run_id}-call`, name: tool, arguments: JSON.stringify(args) }
-  const given = await showCall(work, call, authorise(call, authorityOf(startRun(start), work)))
+  const described = await describedWork(work, call)
+  const given = await showCall(described, call, authorise(call, authorityOf(startRun(start), described)))
   return [event('run_started', start, start.run_id), event('tool_call_requested', { call }, start.run_id), ...authorisationEvents(start.run_id, call, given)]
 }

@@ -1,7 +1,8 @@
 // Assembles what a run works with: its tools within its scope, its workflows, its profile.
 // A1. A worker has no workflow tool of either kind, whatever its scope lists (D-09).
 // A2. The scope only takes tools away; it never adds one.
-// A3. A root has the inventory of its profile. A profile that is not loaded adds nothing.
+// A3. A root has the inventory of its profile, and no worker of its teams has a tool that this inventory does not list (D-65). A profile that is
+// not loaded adds nothing.
 import { applyToolScope, estimateTokens } from '@beaver/core'
 import { findWorkflow, type Workflow, workflowToolSchemas } from '@beaver/workflows'
 import type { AgentProfile } from '../profile/agent-profile.ts'
@@ -31,26 +32,30 @@ export interface Assembly extends Toolbox {
   readonly profile: AgentProfile | null
   /** The profile that the run names and that this process has not loaded. */
   readonly profileMissing: string | null
+  /** The skill that the run must use and that this process has not loaded. */
+  readonly skillMissing: string | null
 }
 
 export function assemblyOf(spec: LoopSpec, services: LoopServices): Assembly {
   const { part } = spec
   if (part.kind === 'tool') return toolAssembly(part.tool, services)
   const root = part.kind === 'root'
-  const profileName = root ? (part.profile ?? services.profileDefault) : null
+  const profileName = part.profile === undefined ? null : (part.profile ?? services.profileDefault)
   const profile = profileName === null ? null : (services.profiles.get(profileName) ?? null)
   const toolbox = toolboxOf(
     services,
-    root ? { kind: 'root', profile: profileName } : { kind: 'worker', allowed: part.allowedToolNames, shared: part.sharedState },
+    root ? { kind: 'root', profile: profileName } : { kind: 'worker', allowed: part.allowedToolNames, shared: part.sharedState, profile: profileName },
   )
-  return { ...toolbox, profile, profileMissing: profile === null ? profileName : null }
+  const { skill } = part
+  const skillMissing = skill === null || services.skills.some(({ name }) => name === skill) ? null : skill
+  return { ...toolbox, profile: root ? profile : null, profileMissing: profile === null ? profileName : null, skillMissing }
 }
 
 /** The run of a tool node has that tool and no model. */
 function toolAssembly(name: string, services: LoopServices): Assembly {
   const tools = services.tools.filter((tool) => tool.name === name)
   const none = { workflows: new Map(), schemas: [], lockedSchemas: [], toolsTokens: 0, teams: false, scope: null }
-  return { ...none, profile: null, profileMissing: null, tools: new Map(tools.map((tool) => [tool.name, tool])) }
+  return { ...none, profile: null, profileMissing: null, skillMissing: null, tools: new Map(tools.map((tool) => [tool.name, tool])) }
 }
 
 const toolboxesMax = 100
@@ -58,8 +63,8 @@ const toolboxes = new WeakMap<LoopServices, Map<string, Toolbox>>()
 
 type ToolboxOf =
   | { readonly kind: 'root'; readonly profile: string | null }
-  /** `shared`: the worker has `team_shared_state`. */
-  | { readonly kind: 'worker'; readonly allowed: readonly string[] | null; readonly shared: boolean }
+  /** `shared`: the worker has `team_shared_state`. `profile`: of its root. */
+  | { readonly kind: 'worker'; readonly allowed: readonly string[] | null; readonly shared: boolean; readonly profile: string | null }
 
 function toolboxOf(services: LoopServices, of: ToolboxOf): Toolbox {
   const known = toolboxes.get(services) ?? new Map<string, Toolbox>()
@@ -76,7 +81,7 @@ function makeToolbox(services: LoopServices, of: ToolboxOf): Toolbox {
 }
 
 function rootToolbox(services: LoopServices, profileName: string | null): Toolbox {
-  const toolIds = profileName === null ? null : (services.profiles.get(profileName) ?? { toolIds: [] }).toolIds
+  const toolIds = inventoryOf(services, profileName)
   const { tools, teamWorkflows, definitions } = toolIds === null ? defaultInventory(services) : resolveInventory(toolIds, services)
   const lockedSchemas = [...tools, ...definitions].map(schemaOf)
   const schemas = teamWorkflows.length === 0 ? lockedSchemas : [...lockedSchemas, ...workflowToolSchemas(teamWorkflows)]
@@ -91,8 +96,16 @@ function rootToolbox(services: LoopServices, profileName: string | null): Toolbo
   }
 }
 
-function workerToolbox(services: LoopServices, { allowed, shared }: Extract<ToolboxOf, { kind: 'worker' }>): Toolbox {
-  const assembled = shared ? [...services.tools, teamSharedState] : services.tools
+/** The ids of a profile. `null`: no limit. */
+function inventoryOf({ profiles }: LoopServices, profile: string | null): readonly string[] | null {
+  return profile === null ? null : (profiles.get(profile) ?? { toolIds: [] }).toolIds
+}
+
+function workerToolbox(services: LoopServices, { allowed: listed, shared, profile }: Extract<ToolboxOf, { kind: 'worker' }>): Toolbox {
+  const ceiling = inventoryOf(services, profile)
+  const open = ceiling === null ? services.tools : resolveInventory(ceiling, services).tools
+  const assembled = shared ? [...open, teamSharedState] : open
+  const allowed = listed ?? (ceiling === null ? null : assembled.map(({ name }) => name))
   const scope = applyToolScope(
     assembled.map((tool) => tool.name),
     allowed,

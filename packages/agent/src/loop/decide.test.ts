@@ -29,6 +29,7 @@ const decide = (run: RunState, given: Partial<ChatAnswer>, over: Partial<Paramet
     durationMs: 4,
     routing,
     authorise: ({ name }): Authorisation => (name === 'nowhere' ? { kind: 'unknown' } : { kind: 'start', idempotent: name === 'echo' }),
+    kindOf: () => 'reads',
     isTool: (name) => name === 'echo',
     completesLater: false,
     ...over,

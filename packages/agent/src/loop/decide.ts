@@ -2,15 +2,16 @@
 // D1. The first answer of a routed root run is classified once (D-03), whichever provider gave it.
 // D2. In team mode, only the first workflow call of a mixed first answer is kept (D-04).
 // D3. After `single`, a workflow call is refused, recorded and never executed (D-05).
-// D4. The authorisation of each call is recorded in one entry with the answer: the call starts, waits for an approval, or is refused.
+// D4. The authorisation of each call is recorded in one entry with the answer: the call starts, waits for an approval, or is refused. A call that
+// must wait for other calls of the answer starts when its turn comes (D-66), because nobody could tell later whether it had begun.
 import type { DataOf, DomainEvent, RunState, ToolCall } from '@beaver/core'
 import { event } from '@beaver/core'
 import { isWorkflowTool } from '@beaver/workflows'
 import type { ChatAnswer } from '../provider/chat-provider.ts'
 import { failedResult, type ToolResult } from '../tools/execute-tool.ts'
 import { type Authorisation, authorisationEvents } from './authorise.ts'
+import { type CallKind, callPhases } from './call-order.ts'
 import { rawToolCall } from './raw-tool-call.ts'
-import { resultEvent } from './result-event.ts'
 import { finalEvents, forcedFinish, iterationsExhausted } from './run-ends.ts'
 
 export interface Routing {
@@ -27,6 +28,8 @@ export interface AnswerOf {
   /** `null` for a run without routing (D-02). */
   readonly routing: Routing | null
   readonly authorise: (call: ToolCall) => Authorisation
+  /** What the call may do to the others of its answer. */
+  readonly kindOf: (name: string) => CallKind
   /** Whether a tool of this name exists at all, even if this run does not have it. */
   readonly isTool: (name: string) => boolean
   /** Whether facts are gathered before the run may complete. */
@@ -62,10 +65,15 @@ export function afterAnswer(run: RunState, answer: ChatAnswer, call: AnswerOf): 
   }
   events.push(answerEvent(run, { ...answer, toolCalls }, call))
   const refusals = kept.map((each) => refusal(run, each, { mixed, firstWorkflowCall }))
-  for (const [i, each] of toolCalls.entries()) {
+  const given = toolCalls.map((each, i): Authorisation => {
     const refused = refusals[i] ?? null
-    if (refused !== null) events.push(resultEvent(runId, each.id, refused, 0))
-    else events.push(...authorisationEvents(runId, each, call.authorise(each)))
+    return refused === null ? call.authorise(each) : { kind: 'refuse', result: refused }
+  })
+  const phases = callPhases(toolCalls.map((each, i) => (given[i]?.kind === 'refuse' ? 'computes' : call.kindOf(each.name))))
+  for (const [i, each] of toolCalls.entries()) {
+    const authorisation = given[i] as Authorisation
+    const held = (phases[i] ?? 0) > 0
+    if (!held || authorisation.kind !== 'start') events.push(...authorisationEvents(runId, each, authorisation))
   }
   if (kept.length > 0) return events
   const final = finalEvents(run, answer, call.isTool)

@@ -35,6 +35,8 @@ export interface LoopServices {
   readonly suspectTools?: ReadonlySet<string>
   /** Limits of the graph that a workflow call asks for. Default: `defaultWorkflowLimits`. */
   readonly workflowLimits?: Partial<WorkflowLimits>
+  /** How many characters of other nodes' outputs a message may have; longer ones are cut. Default: `outputsCharsMaxDefault`. */
+  readonly outputsCharsMax?: number
   /** Receives what tools print in cells or throw too late. Default: nobody does. */
   readonly logger?: Logger
 }

@@ -7,6 +7,7 @@ import {
   type EvidenceRequirement,
   type ExecutionGraph,
   type Failure,
+  type FramedText,
   factsOf,
   type JsonObject,
   type LiveDelta,
@@ -26,7 +27,7 @@ import {
   type Usage,
 } from '@beaver/core'
 import type { TeamContext } from '@beaver/workflows'
-import type { ExternalCall, ExternalResult } from '../tools/external-tools.ts'
+import type { CallDescription, ExternalCall, ExternalResult } from '../tools/external-tools.ts'
 
 /** `root`: the whole task. `worker`: one agent node of a team, which never sees a workflow tool (D-09). `tool`: a tool node. */
 export type LoopPart =
@@ -35,13 +36,15 @@ export type LoopPart =
   | {
       readonly kind: 'worker'
       readonly task: string
-      readonly instruction: string
+      readonly instruction: FramedText
       readonly dependencies: readonly { readonly node_id: string; readonly output: string }[]
       readonly requiredEvidence: readonly EvidenceRequirement[]
       readonly validationRules?: readonly EvidenceRequirement[]
       readonly evidenceContract?: string | null
       readonly skill: string | null
       readonly allowedToolNames: readonly string[] | null
+      /** The profile of the task's root, whose inventory is a ceiling (D-65). `null`: the default profile. Absent: the task has no root. */
+      readonly profile?: string | null
       /** The kind of skill that the worker needs if none is named (D-40). */
       readonly skillQuery: string | null
       /** What the graph adds to the agent's system prompt. Empty: nothing. */
@@ -164,6 +167,8 @@ export interface LoopHost {
   memory(change: MemoryChange): Promise<MemoryAnswer>
   /** @throws an Error that gives the reason to the model */
   searchSessions(request: SessionSearchRequest): Promise<readonly SessionSearchHit[]>
+  /** Describes a call of a tool of the daemon's process before it runs. `null`: the process cannot. Absent: no tool can be described. */
+  readonly describeExternal?: (call: ExternalCall) => Promise<CallDescription | null>
   /** Calls a tool of the daemon's process. Aborting `signal` ends the call there. */
   callExternal(call: ExternalCall, signal: AbortSignal): Promise<ExternalResult>
   /**

@@ -74,9 +74,10 @@ function waitedFor(ms: number): string {
   return ms < 120_000 ? ` in ${Math.round(ms / 1_000)} s` : ` in ${Math.round(ms / 60_000)} minutes`
 }
 
-/** The daemon that accepted the task may have other profiles than this one. */
-export function profileMissing(run: RunState, name: string): DomainEvent[] {
-  const message = `The profile ${JSON.stringify(name)} is not loaded by the daemon that runs this task. Name its file in "profiles" of that daemon's configuration.`
+/** The daemon that accepted the task may have other profiles and skills than this one. */
+export function notLoaded(run: RunState, what: 'profile' | 'skill', name: string): DomainEvent[] {
+  const named = what === 'profile' ? 'its file' : 'the folder that contains it'
+  const message = `The ${what} ${JSON.stringify(name)} is not loaded by the daemon that runs this task. Name ${named} in "${what}s" of that daemon's configuration.`
   return failWith(run, { class: 'internal', message })
 }
 

@@ -1,12 +1,15 @@
-// Takes a call of the model to its result: authorise, begin, execute, record. Calls of one answer are settled in parallel.
+// Takes a call of the model to its result: authorise, begin, execute, record. Calls of one answer are settled in parallel, as far as their effects
+// allow (call-order.ts).
 // C1. A call is executed after its `tool_call_started` is durable, and this comes after its approval if it needs one. The result of a pure
 // tool exists before that (pure-calls.ts).
 // C2. An approval is requested once per call, also after a crash. A recorded request is waited for, and a recorded decision is obeyed.
 // C3. A call that had begun before a crash is executed again only if it is idempotent, by its record and by its tool. Otherwise its outcome is in
-// doubt. The rules of permissions are judged again, because the record says what was allowed then.
+// doubt. A call that waits for others has not begun. The rules of permissions are judged again, because the record says what was allowed then.
 import { event, type OpenCall, type RunState } from '@beaver/core'
 import { failedResult, type ToolResult } from '../tools/execute-tool.ts'
 import { approvalDenied, type Authorisation, authorisationEvents, authorise, authorityOf } from './authorise.ts'
+import { callKind, callPhases } from './call-order.ts'
+import { describedWork } from './described-work.ts'
 import type { LoopWork } from './loop-work.ts'
 import { makeCall } from './make-call.ts'
 import { resultEvent } from './result-event.ts'
@@ -19,28 +22,47 @@ export function callSettler(work: LoopWork, begunBefore: ReadonlySet<string>): (
   return async (run) => {
     const due = run.calls.filter((call) => call.result === null && !underWay.has(call.id))
     for (const { id } of due) underWay.add(id)
-    await Promise.all(due.map(settle))
+    const phases = callPhases(due.map(({ name }) => callKind(work.assembly, name)))
+    let [phase, now, before]: [number, Promise<void>[], Promise<unknown>] = [0, [], Promise.resolve()]
+    const settled = due.map((call, i) => {
+      const own = phases[i] ?? null
+      if (own === null) return settle(call, Promise.resolve())
+      if (own > phase) [phase, now, before] = [own, [], Promise.allSettled([before, ...now])]
+      const ending = settle(call, before)
+      now.push(ending)
+      return ending
+    })
+    await Promise.all(settled)
   }
 
-  async function settle(call: OpenCall): Promise<void> {
-    const refused = await beginOrRefuse(work, call, begunBefore.has(call.id))
+  /** @param turn resolves when the call may begin */
+  async function settle(call: OpenCall, turn: Promise<unknown>): Promise<void> {
+    const described = describedWork(work, call)
+    const refused = await beginOrRefuse(described instanceof Promise ? await described : described, call, { begunBefore: begunBefore.has(call.id), turn })
     const made = refused === null ? (work.madeAhead.get(call.id) ?? makeCall(work, call)) : [resultEvent(work.start.run_id, call.id, refused, 0)]
     await work.record(await made)
   }
 }
 
+interface Begin {
+  readonly begunBefore: boolean
+  /** Resolves when the call may begin. */
+  readonly turn: Promise<unknown>
+}
+
 /** Returns `null` if the call may be executed, otherwise the result that it has instead. */
-async function beginOrRefuse(work: LoopWork, call: OpenCall, begunBefore: boolean): Promise<ToolResult | null> {
+async function beginOrRefuse(work: LoopWork, call: OpenCall, { begunBefore, turn }: Begin): Promise<ToolResult | null> {
   if (work.signal.aborted) return cancelled(call)
-  if (call.started) return begunBefore ? beginAgain(work, call) : null
+  if (call.started) return begunBefore ? beginAgain(work, call, turn) : null
   switch (call.approval) {
     case 'requested':
-      return approvedOrRefused(work, call)
+      return approvedOrRefused(work, call, turn)
     case 'granted':
-      return forbidden(work, call) ?? begin(work, call)
+      return forbidden(work, call) ?? begin(work, call, turn)
     case 'denied':
       return approvalDenied(call)
     case null:
+      await turn
       return judgeAgain(work, call)
     default:
       return call.approval satisfies never
@@ -48,7 +70,8 @@ async function beginOrRefuse(work: LoopWork, call: OpenCall, begunBefore: boolea
 }
 
 /** A call that had begun in another process. */
-async function beginAgain(work: LoopWork, call: OpenCall): Promise<ToolResult | null> {
+async function beginAgain(work: LoopWork, call: OpenCall, turn: Promise<unknown>): Promise<ToolResult | null> {
+  await turn
   const given = judge(work, call)
   if (given.kind === 'refuse') return given.result
   if (!call.idempotent || work.assembly.tools.get(call.name)?.idempotent === false) return inDoubt(call)
@@ -58,7 +81,7 @@ async function beginAgain(work: LoopWork, call: OpenCall): Promise<ToolResult | 
     if (shown.kind === 'refuse') return shown.result
     await work.record(authorisationEvents(work.start.run_id, call, shown))
   }
-  return approvedOrRefused(work, call)
+  return approvedOrRefused(work, call, turn)
 }
 
 /** The result that a call has instead if the rules forbid it now, whatever a person decided before. */
@@ -68,28 +91,31 @@ function forbidden(work: LoopWork, call: OpenCall): ToolResult | null {
 }
 
 function judge(work: LoopWork, call: OpenCall): Authorisation {
-  return authorise(call, authorityOf(work.run(), work))
+  const run = work.run()
+  return authorise(call, authorityOf({ ...run, taint: run.askedTaint }, work))
 }
 
 /** No tool had this name when the model called it. There may be one now, if another process with that tool has resumed the run. */
 async function judgeAgain(work: LoopWork, call: OpenCall): Promise<ToolResult | null> {
+  if (work.signal.aborted) return cancelled(call)
   const given = await showCall(work, call, judge(work, call))
   if (given.kind === 'refuse') return given.result
   if (given.kind === 'unknown') return null
   await work.record(authorisationEvents(work.start.run_id, call, given))
-  return given.kind === 'ask' ? approvedOrRefused(work, call) : null
+  return given.kind === 'ask' ? approvedOrRefused(work, call, Promise.resolve()) : null
 }
 
-async function approvedOrRefused(work: LoopWork, call: OpenCall): Promise<ToolResult | null> {
+async function approvedOrRefused(work: LoopWork, call: OpenCall, turn: Promise<unknown>): Promise<ToolResult | null> {
   const decision = await unlessAborted(work.host.approval(call.id), work.signal)
   if (decision === null) return cancelled(call)
   work.receive(decision.event, decision.taskseq)
   const asked = work.run().calls.find((each) => each.id === call.id) ?? call
   if (decision.event.type === 'approval_denied') return approvalDenied({ ...call, denial: decision.event.data })
-  return begin(work, asked)
+  return begin(work, asked, turn)
 }
 
-async function begin(work: LoopWork, call: OpenCall): Promise<ToolResult | null> {
+async function begin(work: LoopWork, call: OpenCall, turn: Promise<unknown>): Promise<ToolResult | null> {
+  await turn
   if (work.signal.aborted) return cancelled(call)
   const tool = work.assembly.tools.get(call.name)
   if (tool === undefined) return null

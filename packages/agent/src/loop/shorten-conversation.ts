@@ -1,9 +1,10 @@
 // Shortens the conversation when the model says that it is too long. First references replace old results, then a summary replaces old
-// exchanges, and last the newest results are cut. What was left out is recorded, and a run that is resumed continues without it.
+// exchanges, and last the outputs of other nodes or the newest results are cut, whichever are longer. What was left out is recorded, and a run that is resumed continues without it.
 // O1. Each measure is used at most `timesMax` times between two answers; then the run fails.
 // O2. Every measure makes the conversation shorter, or it is not taken.
-import { event } from '@beaver/core'
+import { type DataOf, event, type RunState } from '@beaver/core'
 import { compaction, newestCut } from '../context/compaction.ts'
+import { outputChars, overflowCuts } from '../context/output-cuts.ts'
 import { boundedSummary, summaryRequest } from '../context/summary-request.ts'
 import { askProvider, tryFailed } from './ask-provider.ts'
 import type { LoopWork } from './loop-work.ts'
@@ -17,7 +18,7 @@ export async function shortenConversation(work: LoopWork): Promise<boolean> {
   const mayCompact = run.compactions < timesMax
   const left = mayCompact ? compaction(run, work.spec.history) : null
   const request = left === null && run.summaries < timesMax ? summaryRequest(run) : null
-  const compacted = left ?? (request === null && mayCompact ? newestCut(run) : null)
+  const compacted = left ?? (request === null && mayCompact ? lastCut(run) : null)
   if (compacted !== null) {
     await work.record([event('context_compacted', compacted, runId)])
     return true
@@ -34,4 +35,11 @@ export async function shortenConversation(work: LoopWork): Promise<boolean> {
   const { usage, model } = answer
   await work.record([event('context_summarized', { content, messages_dropped: request.dropped, usage, provider_name: provider, model }, runId)])
   return true
+}
+
+function lastCut(run: RunState): DataOf<'context_compacted'> | null {
+  const newest = newestCut(run)
+  const chars = newest?.results.reduce((sum, each) => sum + each.chars, 0) ?? 0
+  const outputs = chars > outputChars(run) ? null : overflowCuts(run)
+  return outputs === null ? newest : { results: [], outputs: [...outputs] }
 }

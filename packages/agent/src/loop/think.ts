@@ -10,9 +10,11 @@ import { routingOf } from './activation.ts'
 import { askProvider, type Asked } from './ask-provider.ts'
 import { authorise, type Authorisation, authorityOf } from './authorise.ts'
 import { afterAnswer, afterForcedAnswer } from './decide.ts'
+import { callKind } from './call-order.ts'
+import { describedWork } from './described-work.ts'
 import type { LoopWork } from './loop-work.ts'
 import { withPureResults } from './pure-calls.ts'
-import { afterToolNode, profileMissing, providerFailed, runCancelled } from './run-ends.ts'
+import { afterToolNode, notLoaded, providerFailed, runCancelled } from './run-ends.ts'
 import { cancelReason } from './cancel-reason.ts'
 import { showCall } from './show-call.ts'
 import { shortenConversation } from './shorten-conversation.ts'
@@ -25,7 +27,10 @@ const forcedMessage: ChatMessage = {
 export async function think(work: LoopWork, entered: RunState): Promise<void> {
   if (work.signal.aborted) return cancel(work)
   if (work.spec.part.kind === 'tool') return work.record(afterToolNode(entered, resultOfToolNode(work)))
-  if (work.assembly.profileMissing !== null) return work.record(profileMissing(entered, work.assembly.profileMissing))
+  const { profileMissing, skillMissing } = work.assembly
+  if (profileMissing !== null) return work.record(notLoaded(entered, 'profile', profileMissing))
+  // A run that is resumed has the skill that it began with.
+  if (skillMissing !== null && entered.skills.length === 0) return work.record(notLoaded(entered, 'skill', skillMissing))
   const forced = entered.toolIterations >= entered.start.max_tool_iterations
   for (let run = entered; ; run = work.run()) {
     const asked = await ask(work, run, forced)
@@ -65,8 +70,10 @@ async function answered(work: LoopWork, run: RunState, { answer, provider, durat
   const keyOf = ({ name, arguments: args }: ToolCall): string => `${name} ${args}`
   const shown = new Map<string, Authorisation>()
   for (const call of answer.toolCalls) {
-    const given = authorise(call, authority)
-    if (given.kind === 'ask') shown.set(keyOf(call), await showCall(work, call, given))
+    const asked = describedWork(work, call)
+    const described = asked instanceof Promise ? await asked : asked
+    const given = authorise(call, described === work ? authority : authorityOf(run, described))
+    if (given.kind === 'ask' || described !== work) shown.set(keyOf(call), await showCall(described, call, given))
   }
   return afterAnswer(run, answer, {
     taskId: spec.taskId,
@@ -74,6 +81,7 @@ async function answered(work: LoopWork, run: RunState, { answer, provider, durat
     durationMs,
     routing: routingOf(run, assembly, services.skills),
     authorise: (call: ToolCall): Authorisation => shown.get(keyOf(call)) ?? authorise(call, authority),
+    kindOf: (name) => callKind(assembly, name),
     isTool: work.isTool,
     completesLater: work.files.length > 0,
   })

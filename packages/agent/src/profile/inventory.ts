@@ -3,6 +3,7 @@
 // V2. Tools have the order of the inventory, and each occurs once.
 // V3. AgentTeam is a way to submit a task. It is never a model's tool, even if an inventory lists it.
 import { agentTeam, createTeamWorkflowTools, findWorkflow, moreWorkflowTools, type Workflow } from '@beaver/workflows'
+import { brokenFile, type LoadDiagnostic } from '../load-diagnostic.ts'
 import type { ToolSchema } from '../provider/chat-provider.ts'
 import { type ToolKind, toolKindOf } from '../taint/tool-kind.ts'
 import type { Tool } from '../tools/tool.ts'
@@ -12,6 +13,8 @@ export interface ToolCatalog {
   readonly tools: readonly Tool[]
   /** The workflows of the loaded definition files. */
   readonly definitions: readonly Workflow[]
+  /** What was wrong with the files of definitions, so that a broken one is named as broken. Default: nothing. */
+  readonly diagnostics?: readonly LoadDiagnostic[]
 }
 
 /** What the ids of an inventory name. */
@@ -102,6 +105,8 @@ export function resolveInventory(ids: readonly string[], catalog: ToolCatalog): 
   }
 
   function missing(id: string): Omit<InventoryDiagnostic, 'index'> {
+    const broken = id.startsWith('workflow:') ? brokenFile(id.slice('workflow:'.length), catalog.diagnostics ?? []) : null
+    if (broken !== null) return { code: 'unknown_tool', message: `The tool id ${JSON.stringify(id)} names a workflow whose file is broken. ${broken}` }
     const why = id === `system:${agentTeam.name}` ? 'A model cannot call AgentTeam. Submit it as a task.' : (meant(id, catalog) ?? known(id, catalog))
     return { code: 'unknown_tool', message: `The tool id ${JSON.stringify(id)} does not name a tool. ${why}` }
   }

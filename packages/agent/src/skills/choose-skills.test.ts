@@ -1,8 +1,10 @@
+import { framed } from '@beaver/core'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { skill } from '../../test/skill-kit.ts'
 import { choiceMessages, chosenMax, parseChoice } from './choose-skills.ts'
 
+const mark = 'bcdfghjk'
 const offered = ['a', 'b', 'c', 'd']
 
 describe('what an answer chooses', () => {
@@ -50,15 +52,18 @@ describe('what an answer chooses', () => {
 
 describe('the question', () => {
   it('begins with "Choose the skills", lists each candidate in one line and holds the task', () => {
-    const [system, user] = choiceMessages('Make a table', [skill('a', 'First.\nAnd more.'), skill('b', 'Second.')])
+    const [system, user] = choiceMessages('Make a table', [skill('a', 'First.\nAnd more.'), skill('b', 'Second.')], mark)
     expect(system).toMatchObject({ role: 'system', content: expect.stringMatching(/^Choose the skills[\s\S]*\{"skills": \["name"\]\}/) as string })
-    expect(user).toEqual({ role: 'user', content: '<skills>\n- a: First. And more.\n- b: Second.\n</skills>\n\n<task>\nMake a table\n</task>' })
+    expect(user).toEqual({
+      role: 'user',
+      content: framed('- a: First. And more.\n- b: Second.', { name: 'skills', mark }) + '\n\n' + framed('Make a table', { name: 'task', mark }),
+    })
   })
 
   it('cuts a long task, never within a character', () => {
-    const content = choiceMessages(`${'x'.repeat(3_999)}😀${'y'.repeat(9_000)}`, [skill('a', 'd')])[1]?.content ?? ''
-    expect(content.length).toBeLessThan(4_100)
+    const content = choiceMessages(`${'x'.repeat(3_999)}😀${'y'.repeat(9_000)}`, [skill('a', 'd')], mark)[1]?.content ?? ''
+    expect(content.length).toBeLessThan(4_200)
     expect(content.isWellFormed()).toBe(true)
-    expect(content).toContain('…\n</task>')
+    expect(content).toContain('…\n</task ')
   })
 })

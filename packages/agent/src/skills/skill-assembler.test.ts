@@ -33,7 +33,7 @@ function ask(
   const auxiliary = given.auxiliary === undefined ? null : scriptedProvider(given.auxiliary, 'auxiliary')
   const stop = new AbortController()
   const providers = { main, fallback, auxiliary, embeddings: given.embeddings ?? null }
-  const selection = assembleSkills(query, { skills: given.skills ?? all, providers, signal: stop.signal })
+  const selection = assembleSkills(query, { skills: given.skills ?? all, providers, signal: stop.signal, mark: 'bcdfghjk' })
   selection.catch(() => {})
   return { selection, main, auxiliary, stop }
 }
@@ -125,7 +125,7 @@ describe('the skills of a task', () => {
     const before = new AbortController()
     before.abort(new Error('enough'))
     const providers = { main: scriptedProvider([]), fallback: null, auxiliary: null, embeddings: null }
-    await expect(assembleSkills('Make Markdown tables', { skills: all, providers, signal: before.signal })).rejects.toThrow('enough')
+    await expect(assembleSkills('Make Markdown tables', { skills: all, providers, signal: before.signal, mark: 'bcdfghjk' })).rejects.toThrow('enough')
     const { selection, stop } = ask('Make Markdown tables', { main: [new Promise(() => {})] })
     stop.abort(new Error('enough'))
     await expect(selection).rejects.toThrow('enough')
@@ -136,7 +136,7 @@ describe('recall by embeddings', () => {
   it('finds what words do not, and asks once for what each skill is', async () => {
     const embeddings = wordCounts(['table', 'rain', 'umbrella'])
     const providers = { main: scriptedProvider([chose('weather'), chose()]), fallback: null, auxiliary: null, embeddings }
-    const options = { skills: all, providers, signal: new AbortController().signal }
+    const options = { skills: all, providers, signal: new AbortController().signal, mark: 'bcdfghjk' }
     expect(await assembleSkills('Rain?', options)).toMatchObject({ recall: 'embedding', candidates: [{ name: 'weather', score: 1 }], chosen: [weather] })
     await assembleSkills('A table', { ...options, skills: [...all, skill('umbrella', 'Sells one.')] })
     expect(embeddings.asked).toEqual([

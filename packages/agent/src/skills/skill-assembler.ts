@@ -35,6 +35,8 @@ export interface AssembleOptions {
   readonly skills: readonly Skill[]
   readonly providers: Pick<ProviderBundle, 'main' | 'fallback' | 'auxiliary' | 'embeddings'>
   readonly signal: AbortSignal
+  /** The mark of the frames in the question, from `frameMark`. */
+  readonly mark: string
   /** Awaited before an endpoint is asked for anything. An error that it throws ends the search. */
   readonly beforeAsking?: () => Promise<void>
 }
@@ -44,7 +46,8 @@ export interface AssembleOptions {
  *
  * @throws the abort of `signal`, and what `beforeAsking` throws
  */
-export async function assembleSkills(query: string, { skills, providers, signal, beforeAsking }: AssembleOptions): Promise<SkillSelection | null> {
+export async function assembleSkills(query: string, options: AssembleOptions): Promise<SkillSelection | null> {
+  const { skills, providers, signal, beforeAsking } = options
   signal.throwIfAborted()
   const invocable = skills.filter((skill) => skill.modelInvocable)
   if (invocable.length === 0 || query.trim() === '') return null
@@ -53,7 +56,7 @@ export async function assembleSkills(query: string, { skills, providers, signal,
   if (recalled.length === 0) return null
   const candidates = recalled.map(({ skill, score }) => ({ name: skill.name, score }))
   await beforeAsking?.()
-  const choice = await choose(query, recalled, choosers(providers), signal)
+  const choice = await choose(query, recalled, options)
   return { recall, candidates, ...choice }
 }
 
@@ -79,9 +82,9 @@ function choosers({ auxiliary, main, fallback }: AssembleOptions['providers']): 
   return others.length === 1 ? [main, main] : others
 }
 
-async function choose(query: string, recalled: readonly Recalled[], providers: readonly ChatProvider[], signal: AbortSignal): Promise<Choice> {
+async function choose(query: string, recalled: readonly Recalled[], { providers, signal, mark }: AssembleOptions): Promise<Choice> {
   const offered = recalled.map(({ skill }) => skill)
-  const asked = await askFirst(providers, { messages: choiceMessages(query, offered), tools: [], signal })
+  const asked = await askFirst(choosers(providers), { messages: choiceMessages(query, offered, mark), tools: [], signal })
   if ('failure' in asked) return { chosen: [], usage: noUsage, provider: null, model: null, failure: asked.failure }
   const { answer, provider } = asked
   const told = { usage: answer.usage, provider: provider.name, model: answer.model }

@@ -1,9 +1,9 @@
 // Tools that live in the daemon's process and not in a worker thread: those of MCP servers. They are connected once per process, and the loops
 // call them through their host.
-import type { JsonObject, Sink } from '@beaver/core'
+import { type JsonObject, schemaFault as jsonSchemaFault, schemaMismatch as jsonSchemaMismatch, type Sink } from '@beaver/core'
 import type { Effects, Reads } from '../taint/tool-kind.ts'
 import type { Permission } from './permission.ts'
-import { type Tool, type ToolContext, ToolFailure } from './tool.ts'
+import { type CallPreview, type Tool, type ToolContext, ToolFailure } from './tool.ts'
 
 /** Plain data: it is sent to every worker thread. */
 export interface ExternalTool {
@@ -22,6 +22,22 @@ export interface ExternalTool {
   readonly reads?: Reads
   /** How long a call may take, in milliseconds. Default: the configured bound. */
   readonly timeoutMs?: number
+  /** Whether the process that has the tool can describe a call before it runs. Default: `false`. */
+  readonly describes?: boolean
+}
+
+/** What a call of an external tool would do, from the process that has the tool. */
+export interface CallDescription {
+  /** What the call acts on. `null`: its arguments as JSON. */
+  readonly subject: string | null
+  /** Why `subject` is not known, so that no rule can be evaluated and the call is denied. `null`: it is known. */
+  readonly unreadable: string | null
+  /** Why the tool would refuse the arguments. `null`: it would not. */
+  readonly inputFault: string | null
+  /** What the call would change. `null`: the tool cannot say it. */
+  readonly preview: CallPreview | null
+  /** What the tool refuses the call with before it runs. `null`: it does not. */
+  readonly refused: { readonly code: string; readonly message: string } | null
 }
 
 /** A call of an external tool. */
@@ -47,6 +63,8 @@ export interface ExternalTools {
   readonly tools: readonly ExternalTool[]
   /** Calls `listener` when `tools` has changed. The returned function ends this. */
   onChange(listener: () => void): () => void
+  /** Describes a call of a tool that has `describes`. Never rejects. Absent: no tool has it. */
+  describe?(call: ExternalCall): Promise<CallDescription>
   /** Never rejects: a failure is a result that the model can read. Ends soon after `signal` aborts. */
   call(call: ExternalCall, signal: AbortSignal): Promise<ExternalResult>
 }
@@ -68,6 +86,7 @@ export function externalTool(external: ExternalTool): Tool {
   return {
     ...external,
     inHost: true,
+    inputFault: (args) => argumentsMismatch(external, args),
     async invoke(args, context) {
       const { workspace, taskId, sessionId, runId } = context
       const call = { name: external.name, arguments: args as JsonObject, run: { workspace, taskId, sessionId, runId } }
@@ -76,4 +95,30 @@ export function externalTool(external: ExternalTool): Tool {
       return result.content
     },
   }
+}
+
+/**
+ * The tool as it is for one call: with the subject, the fault and the preview that its process told. From here on it is like any other tool.
+ */
+export function describedTool(tool: Tool, { subject, unreadable, inputFault, preview, refused }: CallDescription): Tool {
+  return {
+    ...tool,
+    subject() {
+      if (unreadable !== null) throw new Error(unreadable)
+      return subject
+    },
+    inputFault: () => inputFault,
+    async preview() {
+      if (refused !== null) throw new ToolFailure(refused.code, refused.message)
+      return preview
+    },
+  }
+}
+
+/** A schema that is not supported proves nothing. */
+function argumentsMismatch({ name, parameters }: ExternalTool, args: unknown): string | null {
+  const schema = parameters as JsonObject
+  if (jsonSchemaFault(schema) !== null) return null
+  const mismatch = jsonSchemaMismatch(schema, JSON.stringify(args))
+  return mismatch === null ? null : `The arguments of ${name} do not fit: the value ${mismatch}.`
 }

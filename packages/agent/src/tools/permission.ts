@@ -64,6 +64,8 @@ export const ruleText = ({ decision, tool, pattern }: PermissionRule): string =>
  * Judges a subject that is known only while the call runs: where a link leads, for example.
  *
  * @param subject in the form of `tool.subject`
+ * @example
+ * permissionOnSubject({ name: 'open' }, 'https://a.example', [{ tool: 'open', decision: 'deny' }]).decision // => 'deny'
  */
 export function permissionOnSubject(
   tool: Pick<Tool, 'name' | 'permission' | 'subjectKind'>,

@@ -99,6 +99,8 @@ export interface Tool {
   readonly isolation?: Isolation
   /** Whether its calls only wait for the daemon's process: nothing of them runs in the thread. */
   readonly inHost?: true
+  /** Whether the daemon's process describes a call before it is judged (loop/described-work.ts). */
+  readonly describes?: boolean
   /** The URL of the module that exports the tool, for its cells. `loadTools` sets it. Built-in tools have none. */
   readonly module?: string
   /** The content of its module that was accepted, for its cells. `loadTools` sets it. */

@@ -194,6 +194,7 @@ export const eventData = {
       z.object({ call_id: z.string(), tool_name: z.string(), chars: count, kept_chars: count.optional(), team: z.boolean().optional() }),
     ),
     history_messages_dropped: count.optional(),
+    outputs: z.array(z.object({ index: count, node_id: z.string().optional(), chars: count, kept_chars: count })).optional(),
   }),
   /**
    * The conversation was still too long. From here on, this summary replaces the `messages_dropped` messages that follow the run's own first message.

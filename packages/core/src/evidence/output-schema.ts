@@ -6,7 +6,13 @@ import { messageOf } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
 import type { RequirementFault } from './requirement-fault.ts'
 
-/** What does not match, in words; `null` if the output matches. */
+/**
+ * What does not match, in words; `null` if the output matches.
+ *
+ * @param output JSON text, or one fenced block of it
+ * @example
+ * schemaMismatch({ type: 'object', required: ['total'] }, '{"total": 3}') // => null
+ */
 export function schemaMismatch(schema: Schema, output: string): string | null {
   let value: unknown
   try {
@@ -25,7 +31,12 @@ export function schemaMismatch(schema: Schema, output: string): string | null {
   }
 }
 
-/** Why a schema cannot be checked, with the place in the schema; `null` if it can be checked. */
+/**
+ * Why a schema cannot be checked, with the place in the schema; `null` if it can be checked.
+ *
+ * @example
+ * schemaFault({ type: 'object' }) // => null
+ */
 export function schemaFault(schema: Schema): RequirementFault | null {
   const chars = canonicalJson(schema).length
   if (chars > schemaCharsMax) return { path: [], message: `has ${chars} characters; at most ${schemaCharsMax} are checked` }

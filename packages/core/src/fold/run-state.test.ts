@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { answer, plain, recorded, result, runStarted } from '../../test/log.ts'
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
+import { frameMark } from './frame.ts'
 import { evolveRun, type RunState, runEnded, startRun } from './run-state.ts'
 
 const started = runStarted('r1')
@@ -46,9 +47,10 @@ describe('the messages of a run', () => {
       result('r1', 'c1', 'read', 'text'),
       answer('r1', 'done'),
     )
+    const mark = frameMark('r1')
     expect(run.messages).toEqual([
       { role: 'system', content: 'You are Beaver.' },
-      { role: 'user', content: '<activated_skill name="a\\"b">\nBody\n</activated_skill>' },
+      { role: 'user', content: `<activated_skill name="a\\"b" mark="${mark}">\nBody\n</activated_skill mark="${mark}">` },
       { role: 'user', content: 'hi' },
       { role: 'assistant', content: 'let me see', tool_calls: [{ id: 'c1', name: 'read', arguments: '{}' }] },
       { role: 'tool', tool_call_id: 'c1', content: 'text' },

@@ -10,6 +10,7 @@ import type { Failure } from '../failure/failure-class.ts'
 import { statusOfCalls } from './call-status.ts'
 import { type DueCall, failedOnce, nothingFailed } from './due-call.ts'
 import type { EventPlace } from './event-place.ts'
+import { framed, frameMark, unmarked } from './frame.ts'
 import { compacted, summarized } from './shorten.ts'
 import { cleanTaint, type Taint, taintAfterResult } from '../taint/taint.ts'
 
@@ -91,6 +92,8 @@ export interface RunState {
   readonly failure: Failure | null
   /** The labels of everything that the run was given and has read. */
   readonly taint: Taint
+  /** The labels at the last answer. Its calls are judged by them, also those that begin later. */
+  readonly askedTaint: Taint
 }
 
 /**
@@ -128,6 +131,7 @@ export function startRun(start: DataOf<'run_started'>): RunState {
     executionMode: null,
     failure: null,
     taint: start.taint ?? cleanTaint,
+    askedTaint: start.taint ?? cleanTaint,
   }
 }
 
@@ -141,13 +145,13 @@ export function startRun(start: DataOf<'run_started'>): RunState {
 export const runEnded = (run: RunState): boolean => run.status === 'completed' || run.status === 'failed' || run.status === 'cancelled'
 
 /**
- * The message that activates a skill. It contains the body of the skill.
+ * The message that activates a skill. It contains the body of the skill, in a frame with the mark of the run.
  *
  * @example
- * skillMessage({ name: 'tides', content: 'Name the harbour.' }).content // => '<activated_skill name="tides">\nName the harbour.\n</activated_skill>'
+ * skillMessage({ name: 'tides', content: 'Name the harbour.' }, 'bcdfghjk').content?.includes('Name the harbour.') // => true
  */
-export function skillMessage(skill: { name: string; content: string }): ChatMessage {
-  return { role: 'user', content: `<activated_skill name=${JSON.stringify(skill.name)}>\n${skill.content}\n</activated_skill>` }
+export function skillMessage(skill: { name: string; content: string }, mark: string): ChatMessage {
+  return { role: 'user', content: framed(skill.content, { name: 'activated_skill', attributes: { name: skill.name }, mark }) }
 }
 
 /**
@@ -165,7 +169,11 @@ export function evolveRun(run: RunState, event: DomainEvent, { taskseq }: Pick<E
     case 'system_prompt_snapshotted':
       return { ...run, messages: [{ role: 'system', content: event.data.content }, ...run.messages] }
     case 'skill_activation_snapshotted':
-      return { ...run, skills: event.data.skills, messages: [...run.messages, ...event.data.skills.map(skillMessage)] }
+      return {
+        ...run,
+        skills: event.data.skills,
+        messages: [...run.messages, ...event.data.skills.map((skill) => skillMessage(skill, frameMark(run.start.run_id)))],
+      }
     case 'skill_selection_recorded':
       return { ...run, usage: addUsage(run.usage, event.data.usage) }
     case 'user_message_added':
@@ -236,6 +244,7 @@ function answered(run: RunState, answer: DataOf<'assistant_message_added'>, task
     calls: calls.map(openCall),
     callsOfAnswers: calls.length > 0 ? [...run.callsOfAnswers, calls.map((call) => call.id)] : run.callsOfAnswers,
     answers: run.answers + (answer.delivered_from === undefined ? 1 : 0),
+    askedTaint: run.taint,
     toolIterations: run.toolIterations + (calls.length > 0 ? 1 : 0),
     tries: 0,
     due: nothingFailed,
@@ -259,7 +268,8 @@ function resultRecorded(run: RunState, result: DataOf<'tool_result_recorded'>, t
   const status = statusOfCalls(calls)
   const taint = taintAfterResult(run.taint, result)
   if (status !== 'thinking') return { ...run, calls, facts, status, taint }
-  const results = calls.map((call): ChatMessage => ({ role: 'tool', tool_call_id: call.id, content: call.result ?? '' }))
+  const mark = frameMark(run.start.run_id)
+  const results = calls.map((call): ChatMessage => ({ role: 'tool', tool_call_id: call.id, content: unmarked(call.result ?? '', mark) }))
   // The result of a tool node's call is the output of the node.
   const output = run.messages.length === 0 && result.success ? { outputText: result.content, outputSeq: taskseq } : {}
   return { ...run, ...output, status, taint, calls: [], facts, messages: [...run.messages, ...results] }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { answer, plain, recorded, result, runStarted } from '../../test/log.ts'
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
+import { framed, frameMark } from './frame.ts'
 import { evolveRun, type RunState, startRun } from './run-state.ts'
 import { newestExchange, resultReference } from './shorten.ts'
 
@@ -36,24 +37,19 @@ it('a result of a team that was left out says how to read it again, never to cal
     expect(reference).not.toContain('call the tool again')
   }
 })
+const summary = framed('short', { name: 'summary_of_earlier_work', mark: frameMark('r1') })
 
 describe('context_summarized', () => {
   const run = folded(...begun, ...exchange('a'), ...exchange('b'), ...exchange('c'), summarized(4))
 
   it('replaces the messages after the run’s own message, and its usage counts', () => {
-    expect(contents(run)).toEqual([
-      'system: prompt',
-      'user: hi',
-      'user: <summary_of_earlier_work>\nshort\n</summary_of_earlier_work>',
-      'assistant: null',
-      'tool: text of c',
-    ])
+    expect(contents(run)).toEqual(['system: prompt', 'user: hi', `user: ${summary}`, 'assistant: null', 'tool: text of c'])
     expect([run.summaries, run.usage.calls, run.callsOfAnswers]).toEqual([1, 4, [['a'], ['b'], ['c']]])
   })
 
   it('may be summarised itself, together with the messages after it', () => {
     const next = [...exchange('d'), summarized(3)].reduce((state, event, i) => evolveRun(state, event, { taskseq: 20 + i }), run)
-    expect(contents(next).slice(2)).toEqual(['user: <summary_of_earlier_work>\nshort\n</summary_of_earlier_work>', 'assistant: null', 'tool: text of d'])
+    expect(contents(next).slice(2)).toEqual([`user: ${summary}`, 'assistant: null', 'tool: text of d'])
     expect(next.callsOfAnswers).toEqual([['a'], ['b'], ['c'], ['d']])
   })
 })

@@ -5,6 +5,7 @@
 import { addUsage, type ChatMessage } from '../chat.ts'
 import type { DataOf } from '../events/catalog.ts'
 import { nothingFailed } from './due-call.ts'
+import { framed, frameMark, withOutputsCut } from './frame.ts'
 import type { RunState } from './run-state.ts'
 
 type Compacted = DataOf<'context_compacted'>
@@ -47,9 +48,11 @@ export function newestExchange(messages: readonly ChatMessage[]): number {
   return index === -1 ? messages.length : index
 }
 
-export function compacted(run: RunState, { results, history_messages_dropped: dropped }: Compacted): RunState {
+export function compacted(run: RunState, { results, history_messages_dropped: dropped, outputs }: Compacted): RunState {
   const shortened = new Map(results.map((each) => [each.call_id, each]))
-  const messages = run.messages.map((message): ChatMessage => {
+  const messages = run.messages.map((message, i): ChatMessage => {
+    if (outputs !== undefined && i === run.historyIndex && message.role === 'user')
+      return { ...message, content: withOutputsCut(message.content, frameMark(run.start.run_id), outputs) }
     if (message.role !== 'tool') return message
     const result = shortened.get(message.tool_call_id)
     return result === undefined ? message : { ...message, content: resultReference(result, message.content) }
@@ -59,7 +62,7 @@ export function compacted(run: RunState, { results, history_messages_dropped: dr
 
 export function summarized(run: RunState, { content, messages_dropped, usage }: DataOf<'context_summarized'>): RunState {
   const from = run.historyIndex + 1
-  const summary: ChatMessage = { role: 'user', content: `<summary_of_earlier_work>\n${content}\n</summary_of_earlier_work>` }
+  const summary: ChatMessage = { role: 'user', content: framed(content, { name: 'summary_of_earlier_work', mark: frameMark(run.start.run_id) }) }
   return {
     ...run,
     messages: [...run.messages.slice(0, from), summary, ...run.messages.slice(from + messages_dropped)],

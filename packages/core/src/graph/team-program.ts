@@ -23,6 +23,7 @@ export interface TeamView {
 export type NodeEntry =
   /**
    * The node runs. `input` replaces fields of the same name in the node: `instruction` of an agent, `arguments` of a tool.
+   * `instruction` takes the place of the agent's: a text, or a list of its parts, in which `{ "value": "…" }` is text of other nodes.
    * `dependency_outputs`, a list of node ids, selects the outputs that an agent is shown. Default: those of all its dependencies.
    */
   | { readonly kind: 'run'; readonly input: JsonObject | null }

@@ -14,9 +14,13 @@ export function joinExternalTools(suppliers: readonly [ExternalTools, ...Externa
         for (const end of ends) end()
       }
     },
-    call(call, signal) {
-      const supplier = suppliers.find(({ tools }) => tools.some(({ name }) => name === call.name)) ?? suppliers.at(-1) ?? suppliers[0]
-      return supplier.call(call, signal)
+    async describe(call) {
+      return (await supplierOf(call.name).describe?.(call)) ?? { subject: null, unreadable: null, inputFault: null, preview: null, refused: null }
     },
+    call: (call, signal) => supplierOf(call.name).call(call, signal),
+  }
+
+  function supplierOf(tool: string): ExternalTools {
+    return suppliers.find(({ tools }) => tools.some(({ name }) => name === tool)) ?? suppliers.at(-1) ?? suppliers[0]
   }
 }

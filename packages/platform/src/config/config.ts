@@ -96,6 +96,8 @@ export const configFile = z.strictObject({
       /** Bounds of the graph that a workflow call asks for (D-39). */
       agents_max: z.number().int().min(1).max(10_000).default(512),
       edges_max: z.number().int().min(0).max(1_000_000).default(8_192),
+      /** How many characters of other nodes' outputs one node gets. Longer ones are cut. */
+      outputs_chars_max: z.number().int().min(1_000).max(20_000_000).default(400_000),
       /** The number of teams that a root agent may start in one task. */
       runs_max: z.number().int().min(1).max(100).default(4),
       /** A team or a node that runs longer is stopped. 0: no bound. */

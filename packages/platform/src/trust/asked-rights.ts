@@ -89,6 +89,7 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
   'agent.skill_selection': null,
   'team.concurrent_nodes_max': null,
   'team.agents_max': null,
+  'team.outputs_chars_max': null,
   'team.edges_max': null,
   'team.runs_max': null,
   'team.deadline_ms': null,

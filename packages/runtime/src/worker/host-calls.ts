@@ -43,6 +43,8 @@ function hostCall({ host, open }: Asking, call: number, ask: HostCall): Promise<
       return host.searchSessions(ask.request)
     case 'pause':
       return abandonable((signal) => host.pause(ask.request, signal).then(() => null))
+    case 'describe':
+      return host.describeExternal?.(ask.external) ?? Promise.resolve(null)
     case 'external':
       return abandonable((signal) => host.callExternal(ask.external, signal))
     default:

@@ -16,6 +16,7 @@ import type {
 } from '@beaver/core'
 import type {
   ApprovalDecision,
+  CallDescription,
   ExternalCall,
   ExternalResult,
   ExternalTool,
@@ -38,6 +39,7 @@ export type HostAnswer =
   | MemoryAnswer
   | readonly SessionSearchHit[]
   | ExternalResult
+  | CallDescription
 
 /** A call of the host that has an answer. */
 export type HostCall =
@@ -51,6 +53,7 @@ export type HostCall =
   | { readonly of: 'search'; readonly request: SessionSearchRequest }
   | { readonly of: 'pause'; readonly request: PauseRequest }
   | { readonly of: 'external'; readonly external: ExternalCall }
+  | { readonly of: 'describe'; readonly external: ExternalCall }
 
 /** Where a shard's two sides meet: messages go through the port, vitals are read without the thread's help. */
 export interface ShardPlace {

@@ -47,6 +47,7 @@ export function serveShard({ port, vitals }: ShardPlace, services: Omit<LoopServ
       memory: (change) => ask({ of: 'memory', change }),
       searchSessions: (request) => ask({ of: 'search', request }),
       pause: async (request, signal) => void (await ask<null>({ of: 'pause', request }, signal)),
+      describeExternal: (external) => ask({ of: 'describe', external }),
       callExternal: (external, signal) => ask({ of: 'external', external }, signal),
       delta: (delta) => post({ kind: 'delta', loop, delta }),
       works: (work) => watched.begin(loop, work),

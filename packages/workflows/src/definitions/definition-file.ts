@@ -129,4 +129,6 @@ export interface DefinitionDiagnostic {
   /** The dotted path in the file (`nodes.2.instruction`). Empty for the whole file. */
   readonly path: string
   readonly message: string
+  /** The id of the workflow that a node calls and that does not exist. */
+  readonly called?: string
 }

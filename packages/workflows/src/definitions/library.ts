@@ -36,6 +36,7 @@ interface Fault {
   readonly code: DefinitionCode & ('workflow_recursion' | 'workflow_too_deep' | 'unknown_workflow' | 'unknown_workflow_input' | 'missing_workflow_input')
   readonly path: string
   readonly message: string
+  readonly called?: string
 }
 
 /** The first fault of a definition, or of one that it calls directly or indirectly. `null` if it can run. */
@@ -57,7 +58,7 @@ function callFaults(definition: WorkflowDefinitionFile, library: DefinitionLibra
     const called = library.get(call.workflow)
     if (called !== undefined) return inputFaults(node.id, call.inputs, called, path)
     const message = `The node ${quote(node.id)} calls the workflow ${quote(call.workflow)}, which does not exist.${didYouMean(call.workflow, library.keys())}`
-    return [{ code: 'unknown_workflow' as const, path: `${path}workflow`, message }]
+    return [{ code: 'unknown_workflow' as const, path: `${path}workflow`, message, called: call.workflow }]
   })
 }
 

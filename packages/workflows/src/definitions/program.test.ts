@@ -25,7 +25,7 @@ describe('agents and tools', () => {
       { args: { text: 'beavers', n: 7, list: [1, 'a'] }, answers: scripted({ look: '{"hits":[{"title":"Dam"}]}', write: 'A report.' }) },
     )
     expect(inputOf(played, 'look')).toEqual({ arguments: { query: 'beavers', deep: { n: 7, both: '7/7', list: [[1, 'a']] } } })
-    expect(inputOf(played, 'write')).toEqual({ instruction: 'Found 1: Dam', dependency_outputs: [] })
+    expect(inputOf(played, 'write')).toEqual({ instruction: ['Found 1: ', { value: 'Dam' }], dependency_outputs: [] })
     expect(final(played)).toBe('A report.')
   })
 

@@ -25,7 +25,7 @@ import {
   operations,
   outputsId,
 } from './settings.ts'
-import { evaluateText, onlyExpression, renderedCharsMax, renderText, renderValue } from './template.ts'
+import { evaluateText, onlyExpression, renderedCharsMax, renderParts, renderValue } from './template.ts'
 import { jsonOf, valueText } from './text.ts'
 
 export const definitionProgram: TeamProgram = {
@@ -48,7 +48,7 @@ function begin(team: TeamView, node: ExecutionNode, bound: Binding): NodeEntry {
   switch (node.kind) {
     case 'agent':
       // Its instruction contains what it needs of other nodes.
-      return { kind: 'run', input: { instruction: renderText(node.instruction, scope), dependency_outputs: [] } }
+      return { kind: 'run', input: { instruction: instructionOf(node.instruction, bound, scope), dependency_outputs: [] } }
     case 'tool':
       return { kind: 'run', input: { arguments: renderValue(node.arguments, scope) } }
     case 'code':
@@ -56,6 +56,13 @@ function begin(team: TeamView, node: ExecutionNode, bound: Binding): NodeEntry {
     default:
       return node satisfies never
   }
+}
+
+/** The inputs of a called workflow may have come from nodes of its caller. */
+function instructionOf(template: string, bound: Binding, scope: Scope): JsonValue {
+  const parts = renderParts(template, scope, bound.scope !== '')
+  const [only = '', ...more] = parts
+  return more.length === 0 && typeof only === 'string' ? only : parts
 }
 
 function compute(team: TeamView, node: CodeNode, bound: Binding, scope: Scope): NodeEntry {
@@ -163,14 +170,19 @@ export function sizeFault({ nodes, runs }: Size, limits: GraphSettings['limits']
   if (runs > limits.agents_max)
     return { code: 'too_many_agents', message: `the graph has ${runs} agents and tools; the limit agentsMax is ${limits.agents_max}.` }
   // Nearly every node has an edge.
-  return nodes > limits.edges_max ? { code: 'too_many_edges', message: `the graph has ${nodes} nodes; the limit edgesMax is ${limits.edges_max}.` } : null
+  return nodes > limits.edges_max ? tooManyEdges(`${nodes} nodes and nearly as many`, limits) : null
 }
 
 /** @param more edges that are not in the nodes yet */
 export function edgesFault(nodes: readonly ExecutionNode[], more: number, limits: GraphSettings['limits']): SizeFault | null {
   const edges = nodes.reduce((sum, node) => sum + node.depends_on.length, more)
-  return edges > limits.edges_max ? { code: 'too_many_edges', message: `the graph has ${edges} edges; the limit edgesMax is ${limits.edges_max}.` } : null
+  return edges > limits.edges_max ? tooManyEdges(String(edges), limits) : null
 }
+
+const tooManyEdges = (edges: string, limits: GraphSettings['limits']): SizeFault => ({
+  code: 'too_many_edges',
+  message: `the graph has ${edges} edges; the limit edgesMax is ${limits.edges_max}.`,
+})
 
 function itemValue(text: string | null, reading: ItemReading): JsonValue {
   if (text === null || reading === 'text') return text

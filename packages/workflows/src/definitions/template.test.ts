@@ -1,9 +1,14 @@
 import type { JsonValue } from '@beaver/core'
 import { describe, expect, it } from 'vitest'
 import type { Scope } from './expression.ts'
-import { evaluateText, expressionsOf, renderedCharsMax, renderText, renderValue } from './template.ts'
+import { evaluateText, expressionsOf, renderedCharsMax, renderParts, renderValue } from './template.ts'
 
 const scope: Scope = { inputs: { name: 'Ada', n: 2, o: { b: 1, a: [true] }, none: null, evil: '{{ inputs.name }}' }, nodeField: () => null }
+
+const renderText = (template: string, of: Scope): string =>
+  renderParts(template, of, false)
+    .map((part) => (typeof part === 'string' ? part : part.value))
+    .join('')
 
 describe('a template', () => {
   it.each<[JsonValue, JsonValue]>([

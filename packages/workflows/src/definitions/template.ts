@@ -35,13 +35,32 @@ export function renderValue(template: JsonValue, scope: Scope): JsonValue {
 }
 
 /**
- * The text of a template.
+ * The text of a template in its parts: a `value` came from other nodes. A template that is one expression is one part, because its author gave it
+ * the place of the whole text. Numbers and truth values are parts of the text.
  *
+ * @param foreign whether the inputs of the scope came from other nodes, too
  * @throws {ExpressionFault} that names the expression
  */
-export function renderText(template: string, scope: Scope): string {
-  return joinedText(partsOf(template, { inMap: scope.item !== undefined }), scope)
+export function renderParts(template: string, scope: Scope, foreign: boolean): (string | { value: string })[] {
+  const parts = partsOf(template, { inMap: scope.item !== undefined })
+  if (parts.length === 1) return [joinedText(parts, scope)]
+  const rendered: (string | { value: string })[] = []
+  let chars = 0
+  for (const part of parts) {
+    const value = typeof part === 'string' ? part : evaluated(part, scope)
+    const text = textOf(value)
+    const given = typeof part !== 'string' && (foreign || scope.item !== undefined || part.references.nodes.size > 0)
+    const last = rendered.at(-1)
+    if (given && (typeof value === 'string' || (typeof value === 'object' && value !== null))) rendered.push({ value: text })
+    else if (typeof last === 'string') rendered[rendered.length - 1] = last + text
+    else rendered.push(text)
+    chars += text.length
+    if (chars > renderedCharsMax) throw tooLong()
+  }
+  return rendered
 }
+
+const tooLong = (): ExpressionFault => new ExpressionFault(`the text would be longer than ${renderedCharsMax} characters`)
 
 /**
  * The value of a text that is one expression.
@@ -77,7 +96,7 @@ function joinedText(parts: readonly Part[], scope: Scope): string {
   let text = ''
   for (const part of parts) {
     text += typeof part === 'string' ? part : textOf(evaluated(part, scope))
-    if (text.length > renderedCharsMax) throw new ExpressionFault(`the text would be longer than ${renderedCharsMax} characters`)
+    if (text.length > renderedCharsMax) throw tooLong()
   }
   return text
 }

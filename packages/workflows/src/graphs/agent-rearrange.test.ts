@@ -92,8 +92,16 @@ describe('AgentRearrange refuses', () => {
     ['a -&gt; b; c', '-&gt; ;', '"a -> b, c"'],
     ['a -\\u003e b, c', '-\\u003e', '"a -> b, c"'],
     ['a－＞b，c', '－＞ ，', '"a -> b, c"'],
+    ['a - > b, c', '- >', '"a -> b, c"'],
+    ['a >> b, c', '>', '"a -> b, c"'],
+    ['a -->> b -> -> c', '--> >', '"a -> b -> c"'],
   ])('invalid_arguments: the separators of %j, with the flow rewritten', (flow, marks, corrected) => {
     refused(flow, 'invalid_arguments', [`holds ${marks} too`, `write ${corrected}.`])
+  })
+
+  it.each(['a - > x', 'a → x, c', 'a → b', '-> - > a', '→', '>>>>', 'a →→ , b c'])('%j: advises no flow that would be refused', (flow) => {
+    const planned = agentRearrange.plan(of(flow, 'a', 'b', 'c'))
+    expect(planned.ok || planned.error.message).not.toMatch(/write "(?!edges)/)
   })
 
   it('invalid_arguments: a rewritten flow of 300 agents is shown whole', () => {

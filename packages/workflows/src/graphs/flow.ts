@@ -9,10 +9,16 @@ import { copiedCharsMax, didYouMean, quote, quoteAll } from '../arguments/wordin
 /** The steps of a flow over the agents in `names`, each step in written order. */
 export function parseFlow(flow: string, names: readonly string[]): { readonly ok: true; readonly steps: readonly (readonly string[])[] } | Refusal {
   if (flow.trim() === '') return refuse('empty_flow', 'flow', `"flow" is empty. Write the steps, for example ${quote(names.join(' -> '))}.`)
-  const steps = flow.split('->').map((step) => step.split(',').map((name) => name.trim()))
-  const fault = emptyFault(steps) ?? agentFault(flow, steps.flat(), names)
-  return fault ?? { ok: true, steps }
+  const steps = stepsIn(flow)
+  const fault = stepsFault(flow, steps, names)
+  if (fault === null) return { ok: true, steps }
+  return markFault(flow, names) ?? fault
 }
+
+const stepsIn = (flow: string): string[][] => flow.split('->').map((step) => step.split(',').map((name) => name.trim()))
+
+const stepsFault = (flow: string, steps: readonly (readonly string[])[], names: readonly string[]): Refusal | null =>
+  emptyFault(steps) ?? agentFault(flow, steps.flat(), names)
 
 function emptyFault(steps: readonly (readonly string[])[]): Refusal | null {
   for (const [index, step] of steps.entries()) {
@@ -31,14 +37,9 @@ function agentFault(flow: string, written: readonly string[], names: readonly st
   const known = new Set(names)
   const unknown = written.find((name) => !known.has(name))
   if (unknown !== undefined) {
-    const corrected = rewritten(flow)
-    if (corrected !== flow) {
-      return refuse(
-        'invalid_arguments',
-        'flow',
-        `Only "->" separates the steps of "flow", and only "," the agents of a step, but it holds ${wrongMarks(flow)} too: write ${quote(tidy(corrected), copiedCharsMax)}.`,
-      )
-    }
+    const marks = wrongMarks(flow)
+    if (marks !== '')
+      return refuse('invalid_arguments', 'flow', `${onlyMarks}, but it holds ${marks} too. Write the steps again with the names ${quoteAll(names)}.`)
     const advice = 'Use the exact name of an agent, or add an agent of that name.'
     return refuse('unknown_agent', 'flow', `"flow" names ${quote(unknown)}, but the agents are ${quoteAll(names)}.${didYouMean(unknown, names)} ${advice}`)
   }
@@ -61,10 +62,23 @@ function agentFault(flow: string, written: readonly string[], names: readonly st
   )
 }
 
-/** The flow with every mark that models use as a separator corrected. */
-function rewritten(flow: string): string {
-  return flow.replaceAll(arrows, '->').replaceAll(commas, ',').replaceAll(wrappers, '')
+const onlyMarks = 'Only "->" separates the steps of "flow", and only "," the agents of a step'
+
+/** The corrected flow, if other marks are all that is wrong with it. It is advised only if it is accepted. */
+function markFault(flow: string, names: readonly string[]): Refusal | null {
+  const marks = wrongMarks(flow)
+  const corrected = tidy(rewritten(flow))
+  if (marks === '' || stepsFault(corrected, stepsIn(corrected), names) !== null) return null
+  return refuse('invalid_arguments', 'flow', `${onlyMarks}, but it holds ${marks} too: write ${quote(corrected, copiedCharsMax)}.`)
 }
+
+/** The flow with every mark that models use as a separator corrected, also the marks with spaces in them (`- >`) and the doubled ones (`>>`). */
+function rewritten(flow: string): string {
+  return flow.replaceAll(brokenArrows, '->').replaceAll(arrows, '->').replaceAll(doubledArrows, '->').replaceAll(commas, ',').replaceAll(wrappers, '')
+}
+
+const brokenArrows = /[-=]{1,16}[ \t]{1,16}>/g
+const doubledArrows = /->(?:[ \t]{0,16}->)+/g
 
 const tidy = (flow: string): string =>
   flow
@@ -78,7 +92,9 @@ const tidy = (flow: string): string =>
     .join(' -> ')
 
 function wrongMarks(flow: string): string {
-  const others = flow.replaceAll(arrows, ' ')
-  const marks = [...(flow.match(arrows) ?? []), ...(others.match(commas) ?? []), ...(others.match(wrappers) ?? [])]
+  const others = flow.replaceAll(brokenArrows, ' ').replaceAll(arrows, ' ')
+  const broken = flow.match(brokenArrows) ?? []
+  const rest = flow.replaceAll(brokenArrows, ' ')
+  const marks = [...broken, ...(rest.match(arrows) ?? []), ...(others.match(commas) ?? []), ...(others.match(wrappers) ?? [])]
   return [...new Set(marks)].filter((mark) => mark !== '->').join(' ')
 }

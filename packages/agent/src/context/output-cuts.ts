@@ -1,0 +1,38 @@
+// Decides how much of the outputs of other nodes a run's message keeps. Pure.
+// U1. The outputs together have at most `charsMax` characters. Short outputs stay whole; the longest are cut to the same length.
+import { frameMark, framedOutputs, type OutputCut, type RunState } from '@beaver/core'
+
+/** The default of `team.outputs_chars_max`: about 100,000 tokens of English text. */
+export const outputsCharsMaxDefault = 400_000
+
+/** A message whose outputs have fewer characters than this is not made shorter. */
+const cutCharsMin = 2_000
+/** Each measure against an overflow keeps one part in this many. */
+const keptPart = 4
+
+/** The cuts of a message. Empty: its outputs are within the bound. */
+export function outputCuts(message: string, mark: string, charsMax: number): readonly OutputCut[] {
+  const outputs = framedOutputs(message, mark)
+  let left = charsMax
+  let open = outputs.length
+  let share = Infinity
+  for (const { chars } of outputs.toSorted((a, b) => a.chars - b.chars)) {
+    share = Math.max(0, Math.floor(left / open))
+    if (chars > share) break
+    left -= chars
+    open--
+    share = Infinity
+  }
+  return outputs.flatMap((output) => (output.chars > share ? [{ ...output, kept_chars: share }] : []))
+}
+
+/** The characters of the outputs in the message with which the run began. */
+export const outputChars = (run: RunState): number =>
+  framedOutputs(run.messages[run.historyIndex]?.content ?? '', frameMark(run.start.run_id)).reduce((sum, { chars }) => sum + chars, 0)
+
+/** Cuts of the outputs to a part of what they are. `null` if they are short. */
+export function overflowCuts(run: RunState): readonly OutputCut[] | null {
+  const chars = outputChars(run)
+  if (chars < cutCharsMin) return null
+  return outputCuts(run.messages[run.historyIndex]?.content ?? '', frameMark(run.start.run_id), Math.floor(chars / keptPart))
+}

@@ -1,0 +1,20 @@
+import { type OpenCall, type RunState, startRun } from '@beaver/core'
+import { rootSpec } from '@beaver/testing'
+import { expect, test } from 'vitest'
+import { suspensionOf } from './suspension.ts'
+
+const call = (id: string, over: Partial<OpenCall> = {}): OpenCall => ({
+  ...{ id, name: 'write', arguments: '{}', started: false, idempotent: false, approval: null, callHash: null, denial: null, result: null },
+  ...over,
+})
+const run = (...calls: OpenCall[]): RunState => ({ ...startRun({ ...rootSpec().start, tools: [] }), calls })
+const waitsFor = (...ids: string[]) => [{ runId: 'r', asked: ids.map((callId) => ({ callId, leftMs: 60_000 })), teams: [], pause: null }]
+const suspended = (state: RunState, ...ids: string[]): boolean => suspensionOf(waitsFor(...ids), new Map([['r', state]]), 1_000) !== null
+
+test('a call that has not begun behind one that waits for a person holds no task (D-66)', () => {
+  const asked = call('a', { approval: 'requested' })
+  expect(suspended(run(asked, call('b')), 'a')).toBe(true)
+  expect(suspended(run(call('b'), asked), 'a')).toBe(false)
+  expect(suspended(run(asked, call('b', { started: true })), 'a')).toBe(false)
+  expect(suspended(run(call('b')))).toBe(false)
+})
