@@ -2,7 +2,7 @@
 // `pnpm mutations` makes each edit in a copy and asks which test notices; test/mutations.test.ts keeps the table true.
 import type { WorkflowErrorCode } from '@beaver/workflows'
 
-/** The codes of D-38, and that of the second limit of D-39. Definition files have codes of their own. */
+/** The codes of D-38, and that of the second limit of D-39, and that of D-62. Definition files have codes of their own. */
 export const rules: readonly WorkflowErrorCode[] = [
   'invalid_arguments',
   'agents_empty',
@@ -22,6 +22,7 @@ export const rules: readonly WorkflowErrorCode[] = [
   'unknown_output_agent',
   'unreachable_output_agent',
   'unknown_skill',
+  'impossible_evidence',
   'too_many_agents',
   'too_many_edges',
 ]
@@ -132,6 +133,27 @@ export const mutations: readonly Mutation[] = [
     'graphs/graph-workflow.ts',
     'if (component.length > 1 && topology.dependenciesOf.get(output)?.length === 0) {',
     'if (component.length > 1 && topology.dependenciesOf.get(output)?.length === -1) {',
+  ),
+  inWorkflows(
+    'impossible_evidence',
+    'checks for tools that are not there',
+    'evidence-fault.ts',
+    'const missing = named.find(({ name }) => tools?.has(name) === false)',
+    'const missing = named.find(() => false)',
+  ),
+  inWorkflows(
+    'impossible_evidence',
+    'checks for tools out of scope',
+    'evidence-fault.ts',
+    'if (limits === null || outside === undefined ||',
+    'if (limits !== undefined || outside === undefined ||',
+  ),
+  inWorkflows(
+    'impossible_evidence',
+    'quotations of an agent that receives nothing',
+    'evidence-fault.ts',
+    "if (node.kind !== 'agent' || node.depends_on.length > 0) continue",
+    "if (node.kind !== 'agent' || node.depends_on.length >= 0) continue",
   ),
   inWorkflows('too_many_agents', 'the limit of agents', 'agent-spec.ts', 'if (agents.length > limits.agentsMax) {', 'if (agents.length === Infinity) {'),
   inWorkflows(

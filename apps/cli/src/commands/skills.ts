@@ -115,8 +115,8 @@ const titleColumns = 11
 async function surroundings(config: Config): Promise<SkillSurroundings | undefined> {
   try {
     const toolset = await toolsetOf(config)
-    const profile = toolset.profileDefault === null ? null : (toolset.profiles.get(toolset.profileDefault) ?? null)
-    const { teamWorkflows } = profile?.toolIds == null ? defaultInventory(toolset) : resolveInventory(profile.toolIds, toolset)
+    const toolIds = toolset.profileDefault === null ? null : (toolset.profiles.get(toolset.profileDefault)?.toolIds ?? null)
+    const { teamWorkflows } = toolIds === null ? defaultInventory(toolset) : resolveInventory(toolIds, toolset)
     return {
       tools: knownTools(
         toolset.tools.map(({ name }) => name),
