@@ -38,6 +38,8 @@ export interface SearchOptions {
   readonly limit?: number
   /** A session that is left out. Default: none. */
   readonly exceptSession?: string
+  /** Only sessions of this user; `null`: only sessions without a user. Default: all sessions of the tenant. */
+  readonly userId?: string | null
 }
 
 /**
@@ -128,8 +130,8 @@ export function sessionsOn(nc: NatsConnection, subjects: Subjects, tenant: strin
         { task_id: task, role: 'assistant', content: answered, at: answeredAt },
       ])
     },
-    search: (query, { limit = 10, exceptSession = '' } = {}) =>
-      natsSessionSearch(nc, subjects).search(tenant, { query, limit, session: exceptSession, includeCurrent: exceptSession === '' }),
+    search: (query, { limit = 10, exceptSession = '', userId } = {}) =>
+      natsSessionSearch(nc, subjects).search({ tenant, user: userId }, { query, limit, session: exceptSession, includeCurrent: exceptSession === '' }),
   }
 }
 

@@ -38,6 +38,7 @@ import { type Refusal, skillsOf, type Workflow } from '@beaver/workflows'
 import type { Daemon } from './daemon-ports.ts'
 import { loadTask } from './load-task.ts'
 import { openedAcceptance, type Opening } from './opened-task.ts'
+import { mustOwnSession } from './session-owner.ts'
 import type { WorkspaceFolders } from './workspace-folders.ts'
 
 export interface IntakePorts {
@@ -66,7 +67,7 @@ export interface IntakePorts {
 
 const tailTriesMax = 20
 
-/** @throws {BeaverError} `invalid_arguments`, `workspace_missing`, `workspace_refused`, `unknown_skill`, `unknown_profile`, `unknown_workflow`, `conflict` */
+/** @throws {BeaverError} `invalid_arguments`, `workspace_missing`, `workspace_refused`, `unknown_skill`, `unknown_profile`, `unknown_workflow`, `conflict`, `not_allowed` */
 export async function submitTask(request: RequestRead<'task.submit'>, ports: IntakePorts, { by }: Pick<Asker, 'by'> = {}): Promise<SubmittedTask> {
   const { journal, tenant } = ports
   for (const id of ['task_id', 'session_id'] as const)
@@ -90,7 +91,7 @@ export type AcceptPorts = Pick<IntakePorts, 'journal' | 'blobs' | 'clock' | 'log
  *
  * @param of.newSession the session was made up just now
  * @param of.by who asked
- * @throws {BeaverError} `conflict`
+ * @throws {BeaverError} `conflict`; `not_allowed` if the session belongs to somebody else
  */
 export async function acceptTask(
   log: LogId,
@@ -103,6 +104,7 @@ export async function acceptTask(
   for (let tries = 0; tries < tailTriesMax; tries++) {
     // A session that was made up just now has no tail.
     const tail = newSession && tries === 0 ? { task: null, revision: 0 } : await journal.sessionTail(tenant, log.session)
+    if (tail.task !== null) await mustOwnSession({ ...log, task: tail.task }, task, ports)
     const who = by === undefined ? {} : { by }
     const submitted = draft(event('task_submitted', { task_id: log.task, session_id: log.session, tenant, previous_task_id: tail.task, request: task, ...who }))
     const written = { epoch: 0, source: ports.source, subject: log.task, time: new Date(ports.clock.now()).toISOString() }

@@ -27,9 +27,16 @@ export const sessionSearch: Query<'session_search'> = (sql, input) => {
   const words = wordsOf(input.query)
   if (words.all.length === 0) return { hits: [] }
   const without = input.include_current ? null : (input.session_id ?? null)
-  const best = candidates(sql, words, { tenant: input.tenant, without }).slice(0, limit)
+  const best = candidates(sql, words, { tenant: input.tenant, user: input.user_id, without }).slice(0, limit)
   const { items } = page(best, limit, { item: (found) => hitView(sql, found, words.all), cursor: (found) => found.position })
   return { hits: items }
+}
+
+interface SearchedSessions {
+  readonly tenant: string
+  /** `null`: only sessions without a user; `undefined`: any. */
+  readonly user: string | null | undefined
+  readonly without: string | null
 }
 
 interface Candidate {
@@ -39,7 +46,7 @@ interface Candidate {
 }
 
 /** Where the words occur: the best first, and the newest first among equals. */
-function candidates(sql: Sql, { all, long, short }: Words, of: { tenant: string; without: string | null }): Candidate[] {
+function candidates(sql: Sql, { all, long, short }: Words, of: SearchedSessions): Candidate[] {
   // Texts that are not indexed yet, and searches without a word for the index, are read one by one.
   const indexed = long.length > 0 ? indexedTo(sql) : 0
   const oldest = Math.max(indexed, lastText(sql) - scannedRowsMax)
@@ -74,11 +81,7 @@ function timesIn(text: string, word: string): number {
 const newestByIndex = `select rowid from transcript_fts where transcript_fts match ? order by rowid desc limit ${indexedRowsMax}`
 
 /** The newest texts that contain the words. The index finds `long`; `short` is looked for in each text. */
-function found(
-  sql: Sql,
-  { long, short, oldest }: { long: readonly string[]; short: readonly string[]; oldest: number },
-  of: { tenant: string; without: string | null },
-): Candidate[] {
+function found(sql: Sql, { long, short, oldest }: { long: readonly string[]; short: readonly string[]; oldest: number }, of: SearchedSessions): Candidate[] {
   const indexed = long.length > 0
   return sql.all<Candidate>(
     `select transcript.position, substr(transcript.text, 1, ${rankedCharsMax}) as text, length(transcript.text) as chars
@@ -87,11 +90,20 @@ function found(
      left join runs on runs.task_key = transcript.task_key and runs.run_id = transcript.run_id
      where transcript.position > ?
        ${short.map(() => "and transcript.text like ? escape '\\'").join(' ')}
-       and tasks.tenant = ? and (? is null or tasks.session_id <> ?)
+       and tasks.tenant = ? and (? is null or tasks.session_id <> ?) ${of.user === undefined ? '' : 'and tasks.user_id is ?'}
        and coalesce(transcript.name, '') <> 'session_search'
        and (runs.run_id is null or runs.parent_run_id is null and substr(runs.source, 1, 5) <> 'team:')
      order by ${indexed ? 'listed.rowid' : 'transcript.position'} desc limit ?`,
-    [...(indexed ? [matching(long)] : []), oldest, ...short.map(pattern), of.tenant, of.without, of.without, rankedMax],
+    [
+      ...(indexed ? [matching(long)] : []),
+      oldest,
+      ...short.map(pattern),
+      of.tenant,
+      of.without,
+      of.without,
+      ...(of.user === undefined ? [] : [of.user]),
+      rankedMax,
+    ],
   )
 }
 
