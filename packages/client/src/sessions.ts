@@ -77,7 +77,7 @@ export interface Sessions {
    */
   getVisibleHistory(sessionId: string, options?: { tasksMax?: number; charsMax?: number }): Promise<readonly SessionMessage[]>
   /**
-   * Searches all sessions of the tenant. The best hit is first.
+   * Searches all sessions of the tenant. The newest hit is first.
    *
    * @throws {BeaverError} `no_daemon` if no projector runs; `timeout`
    */

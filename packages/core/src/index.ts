@@ -110,6 +110,7 @@ export {
   readPastTask,
   visibleHistory,
 } from './journal/past-task.ts'
+export { visibleAnswer } from './fold/visible-answer.ts'
 export {
   blobNameOf,
   headBefore,

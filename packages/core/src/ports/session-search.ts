@@ -35,7 +35,7 @@ export interface SessionScope {
 /** A search in the sessions of a tenant. */
 export interface SessionSearch {
   /**
-   * The hits, best first.
+   * The hits, newest first.
    *
    * @throws {BeaverError} if the projector does not answer
    */
