@@ -4,7 +4,7 @@
 // C3. A daemon that dies or restarts costs time, not the answer: harmless requests are repeated, and a repeated task is the same task.
 import { join } from 'node:path'
 import { BeaverError, type BlobStore, isTerminalTaskEvent, type LiveDelta, LogReader, type RecordedEvent } from '@beaver/core'
-import type { DaemonStatus, QueryInput, QueryName, QueryOutput, RetriedTask, SubmittedTask, SubmitTask, TaskOutcome } from '@beaver/contracts'
+import type { DaemonStatus, MemoryReport, QueryInput, QueryName, QueryOutput, RetriedTask, SubmittedTask, SubmitTask, TaskOutcome } from '@beaver/contracts'
 import { callerName, connectNats, embeddedLogin, followLog, lineOf, natsBlobReader, type NatsLogin, type Subjects, subjectsOf } from '@beaver/nats'
 import { readSystemFile } from '@beaver/platform'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -87,6 +87,16 @@ export interface BeaverClient extends AsyncDisposable {
    * @throws {BeaverError} `no_daemon`
    */
   status(options?: { timeoutMs?: number }): Promise<DaemonStatus>
+  /**
+   * What agents keep for later runs, as a run that began now would see it.
+   *
+   * @param options `userId`: whose list `user` is meant. Default: that of tasks without a user
+   * @throws {BeaverError} `memory_corrupt`; `not_allowed` if this identity may not ask for that user; `no_daemon`
+   * @example
+   * const { user } = await beaver.memory()
+   * user.chars_max // => 2000
+   */
+  memory(options?: { userId?: string | undefined }): Promise<MemoryReport>
   /** Reads sessions from the journal. */
   readonly sessions: Sessions
   /**
@@ -166,6 +176,7 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, patience: Patie
     deltas: (taskId, { signal }) => followLive(nc, subjects.liveAnySession(tenant, taskId), signal),
     watch: (taskId, { signal = new AbortController().signal } = {}) => watch(followLog(nc, subjects, { tenant, task: taskId, signal }), blobs),
     status: ({ timeoutMs } = {}) => asks.status(timeoutMs),
+    memory: ({ userId } = {}) => asks.memory(userId),
     sessions: sessionsOn(nc, subjects, tenant, blobs),
     query: <Name extends QueryName>(name: Name, input?: QueryInput<Name>) => asks.query(name, input),
     close,

@@ -3,7 +3,18 @@
 // P1. A command is made once, unless nobody was there to carry it out. A submission, a run and a retry are harmless to repeat.
 // P2. A repeated submission or run is not fresh: the task may exist by now, so the daemon looks for it.
 import { BeaverError } from '@beaver/core'
-import type { DaemonStatus, QueryInput, QueryName, QueryOutput, RequestInput, RetriedTask, SubmittedTask, SubmitTask, TaskOutcome } from '@beaver/contracts'
+import type {
+  DaemonStatus,
+  MemoryReport,
+  QueryInput,
+  QueryName,
+  QueryOutput,
+  RequestInput,
+  RetriedTask,
+  SubmittedTask,
+  SubmitTask,
+  TaskOutcome,
+} from '@beaver/contracts'
 import { type AskAt, askDaemon, askProjector, lineOf, presentDaemons, streamPulse, type Subjects } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { askAgain, type Asking } from './ask-again.ts'
@@ -66,6 +77,10 @@ export class PatientRequests {
 
   retry(taskId: string): Promise<RetriedTask> {
     return askAgain((_, leftMs) => askDaemon(this.#at(Math.min(answerMsMax, leftMs)), 'task.retry', { task_id: taskId }), this.#repeated)
+  }
+
+  memory(userId: string | undefined): Promise<MemoryReport> {
+    return askAgain((_, leftMs) => askDaemon(this.#at(Math.min(answerMsMax, leftMs)), 'memory', { user_id: userId }), this.#repeated)
   }
 
   /** Asks one time: the caller wants to know how things are now. */
