@@ -86,3 +86,42 @@ it('a task that takes longer than anybody waits for goes on, and its id is told'
   expect(await client.run({ task: 'x', task_id })).toMatchObject({ task_id, status: 'completed', final_output: '42' })
   expect(await acceptedIn(system)).toBe(1)
 })
+
+it('a cancel that the dying daemon still got is asked again, and journaled', async () => {
+  await using system = await testSystem(server)
+  const answer = held<FakeReply>()
+  system.provider.answerBy(() => answer.promise)
+  const client = clientOn(system.nc, system.subjects, { daemonMs: 20_000 })
+  const first = await system.daemon()
+  const { task_id } = await client.submit({ task: 'x' })
+  await asked(system)
+  first.kill('SIGSTOP')
+  const cancelled = client.cancel(task_id, 'no longer needed')
+  await system.nc.flush()
+  await system.kill(first)
+  await system.daemon()
+  await cancelled
+  const events = await system.ended(task_id)
+  expect(events.at(-1)?.type).toBe('task_cancelled')
+  expect(events.some((event) => event.type === 'task_cancel_requested' && event.data.reason === 'no longer needed')).toBe(true)
+})
+
+it('a cancel that was carried out without an answer counts as carried out, and another one is refused', async () => {
+  await using system = await testSystem(server)
+  const answer = held<FakeReply>()
+  system.provider.answerBy(() => answer.promise)
+  await system.daemon()
+  const { task_id } = await system.client.submit({ task: 'x' })
+  await asked(system)
+  // The first request is answered by nobody: another program takes it, and passes it on without its answer.
+  const taken = system.nc.subscribe(system.subjects.service('task.cancel'), { queue: 'beaver' })
+  const client = clientOn(system.nc, system.subjects, { daemonMs: 20_000 })
+  const passing = (async () => {
+    for await (const message of taken) system.nc.publish(system.subjects.service('task.cancel'), message.data)
+  })()
+  await client.cancel(task_id, 'mine')
+  await system.ended(task_id)
+  await expect(system.client.cancel(task_id, 'of somebody else')).rejects.toMatchObject({ code: 'conflict' })
+  taken.unsubscribe()
+  await passing
+})

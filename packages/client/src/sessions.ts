@@ -5,6 +5,7 @@
 import {
   type BlobStore,
   exchangeOf,
+  type HistoryBound,
   historyBound,
   type LogId,
   LogReader,
@@ -19,6 +20,7 @@ import {
 } from '@beaver/core'
 import { type JournalReader, journalReader, natsSessionSearch, parseRequest, type Subjects } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
+import { whilePresent } from './present-nats.ts'
 
 /** An event of a session. `hidden` events are for the record only: no prompt and no transcript contains them (SE-07). */
 export type SessionEvent = RecordedEvent & { readonly task_id: string; readonly hidden: boolean }
@@ -86,10 +88,17 @@ export interface Sessions {
 
 const historyTasksMax = 1_000
 
-export function sessionsOn(nc: NatsConnection, subjects: Subjects, tenant: string, store: Pick<BlobStore, 'get'>): Sessions {
+export function sessionsOn(
+  nc: NatsConnection,
+  subjects: Subjects,
+  { tenant, store, watchMs }: { tenant: string; store: Pick<BlobStore, 'get'>; watchMs: number },
+): Sessions {
+  const present = <Item>(read: () => AsyncGenerator<Item>): AsyncGenerator<Item> => whilePresent(nc, watchMs, new AbortController().signal, read)
   const parsed = (id: string): SessionId => parseRequest(sessionId, id, 'session id')
 
-  async function* eventsOfSession(id: string): AsyncGenerator<SessionEvent> {
+  const eventsOfSession = (id: string): AsyncGenerator<SessionEvent> => present(() => readSession(id))
+
+  async function* readSession(id: string): AsyncGenerator<SessionEvent> {
     const session = parsed(id)
     const reader = await journalReader(nc, subjects)
     for await (const task of reader.tasks(tenant, session)) {
@@ -100,6 +109,23 @@ export function sessionsOn(nc: NatsConnection, subjects: Subjects, tenant: strin
   async function* eventsOf(log: LogId, reader: JournalReader): AsyncGenerator<RecordedEvent> {
     const records = new LogReader(log, store)
     for await (const entry of reader.entries(log)) yield* records.events(entry)
+  }
+
+  async function* readHistory(session: SessionId, { tasksMax, charsMax }: HistoryBound): AsyncGenerator<readonly SessionMessage[]> {
+    const reader = await journalReader(nc, subjects)
+    const source: LogSource = { first: (log) => reader.first(log), last: (log) => reader.last(log), read: (log) => reader.entries(log) }
+    const exchanges = await visibleHistory(
+      await reader.newest(tenant, session),
+      async (task) => {
+        const past = await readPastTask({ tenant, session, task }, source, store)
+        return past === null ? null : exchangeOf(past)
+      },
+      { tasksMax: Math.min(tasksMax, historyTasksMax), charsMax },
+    )
+    yield exchanges.flatMap(({ task, said, saidAt, answered, answeredAt }): SessionMessage[] => [
+      { task_id: task, role: 'user', content: said, at: saidAt },
+      { task_id: task, role: 'assistant', content: answered, at: answeredAt },
+    ])
   }
 
   return {
@@ -115,20 +141,8 @@ export function sessionsOn(nc: NatsConnection, subjects: Subjects, tenant: strin
     },
     async getVisibleHistory(id, { tasksMax = historyBound.tasksMax, charsMax = historyBound.charsMax } = {}) {
       const session = parsed(id)
-      const reader = await journalReader(nc, subjects)
-      const source: LogSource = { first: (log) => reader.first(log), last: (log) => reader.last(log), read: (log) => reader.entries(log) }
-      const exchanges = await visibleHistory(
-        await reader.newest(tenant, session),
-        async (task) => {
-          const past = await readPastTask({ tenant, session, task }, source, store)
-          return past === null ? null : exchangeOf(past)
-        },
-        { tasksMax: Math.min(tasksMax, historyTasksMax), charsMax },
-      )
-      return exchanges.flatMap(({ task, said, saidAt, answered, answeredAt }): SessionMessage[] => [
-        { task_id: task, role: 'user', content: said, at: saidAt },
-        { task_id: task, role: 'assistant', content: answered, at: answeredAt },
-      ])
+      for await (const messages of present(() => readHistory(session, { tasksMax, charsMax }))) return messages
+      return []
     },
     search: (query, { limit = 10, exceptSession = '', userId } = {}) =>
       natsSessionSearch(nc, subjects).search({ tenant, user: userId }, { query, limit, session: exceptSession, includeCurrent: exceptSession === '' }),
