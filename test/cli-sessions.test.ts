@@ -22,10 +22,7 @@ beforeAll(async () => {
   await system.daemon()
   system.provider.answerBy(({ text, results }) => {
     if (text !== 'Remember me' || results.length > 0) return say(`answer to ${text.slice(0, 20)}`)
-    return use(
-      ['memory', { action: 'add', target: 'user', content: 'Ada likes\ntea' }],
-      ['memory', { action: 'add', target: 'memory', content: 'due in May' }],
-    )
+    return use(['memory', { action: 'add', target: 'user', content: 'Ada likes\ntea' }], ['memory', { action: 'add', target: 'memory', content: 'due in May' }])
   })
   const { client } = system
   await client.run({ task: 'Remember me', task_id: 'a1', session_id: 'talk', user_id: 'Ada', title: 'Tea' })
