@@ -11,6 +11,7 @@ const parts: SystemPromptParts = {
   workspace: '/w',
   worker: false,
   teams: true,
+  offers: () => true,
   own: '',
   memory: emptyMemory,
   routing: [],
@@ -63,6 +64,16 @@ describe('systemPrompt', () => {
       '{"skill_name":"first","template":{"version":1,',
     ])
       expect(text).toContain(words)
+  })
+
+  it('with routing names the preferred workflow tool only if the agent has it', () => {
+    const [with_, without] = [true, false].map((has) => systemPrompt({ ...parts, offers: () => has, routing: [skill('first')] })) as [string, string]
+    expect([with_.includes('SequentialWorkflow'), without.includes('SequentialWorkflow')]).toEqual([true, false])
+    expect(without).toContain('- Call the one of your workflow tools that fits now for staged collection,')
+    expect(JSON.parse(without.split('\n').at(-1) as string)).toEqual({
+      skill_name: 'first',
+      template: { version: 1, agents: [{ name: 'a', instruction: 'do "a"' }] },
+    })
   })
 
   it('holds no body of a skill (SK-13)', () => expect(systemPrompt({ ...parts, routing: [skill('first')] })).not.toContain('SECRET BODY'))

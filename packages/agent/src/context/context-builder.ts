@@ -18,6 +18,8 @@ export interface SystemPromptParts {
   readonly worker: boolean
   /** Whether the agent has workflow tools. Only a root has them. */
   readonly teams: boolean
+  /** Whether the agent has a tool of this name. The routing names the workflow tool that the guidance prefers only then. */
+  readonly offers: (tool: string) => boolean
   /** What the agent's own configuration says. Empty: nothing. */
   readonly own: string
   readonly memory: MemorySnapshot | { readonly unreadable: string }
@@ -47,7 +49,7 @@ export function promptSections(parts: SystemPromptParts): readonly PromptSection
     { part: 'execution', text: work },
     { part: 'profile', text: parts.own === '' ? '' : `# You\n${parts.own}` },
     { part: 'memory', text: memorySection(parts.memory) },
-    { part: 'routing', text: routingSection(parts.routing) },
+    { part: 'routing', text: routingSection(parts.routing, parts.offers) },
   ]
 }
 
@@ -63,13 +65,15 @@ function entriesOf(target: string, entries: readonly string[]): string {
   return entries.length === 0 ? '' : `\n## ${target}\n${entries.map((entry) => `- ${entry.replaceAll('\n', '\n  ')}`).join('\n')}`
 }
 
-function routingSection(skills: readonly Skill[]): string {
+function routingSection(skills: readonly Skill[], offers: SystemPromptParts['offers']): string {
   const primary = skills[0]
   if (primary?.guidance === null || primary === undefined) return ''
-  const template = JSON.stringify({ skill_name: primary.name, template: primary.guidance })
+  const { preferred_tool, ...rest } = primary.guidance
+  const offered = offers(preferred_tool)
+  const template = JSON.stringify({ skill_name: primary.name, template: offered ? primary.guidance : rest })
   return `# Task Agent Team Routing
 The activated skill below gives guidance for a team. Before anything else, choose one execution path in this first response:
-- Call the workflow tool it prefers now for staged collection, extraction, validation, comparison, research or reporting. Fill the agents from the guidance.
+- Call ${offered ? 'the workflow tool it prefers' : 'the one of your workflow tools that fits'} now for staged collection, extraction, validation, comparison, research or reporting. Fill the agents from the guidance.
 - Work alone only if the task is plainly a single step, if the user asked not to delegate, or if the guidance does not fit.
 Call no ordinary tool before this choice. If you work alone, do not explain the choice.
 ${template}`

@@ -51,6 +51,7 @@ function beginning({ spec, start, assembly }: LoopWork, part: AgentPart, { skill
     workspace: spec.workspace,
     worker: part.kind === 'worker',
     teams: assembly.teams,
+    offers: (tool) => assembly.workflows.has(tool),
     own: part.kind === 'worker' ? part.systemPrompt : (assembly.profile?.systemPrompt ?? ''),
     memory: spec.memory,
     // A run without a workflow tool has nothing to route to (D-02).
