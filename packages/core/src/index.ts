@@ -111,6 +111,7 @@ export {
   visibleHistory,
 } from './journal/past-task.ts'
 export { visibleAnswer } from './fold/visible-answer.ts'
+export { isTimeZone, type LocalTime, localTime } from './context/time-zone.ts'
 export {
   blobNameOf,
   headBefore,

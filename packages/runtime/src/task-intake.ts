@@ -167,6 +167,7 @@ async function validated(request: Requested, ports: IntakePorts): Promise<TaskRe
     ...(request.approvals === undefined ? {} : { approvals: request.approvals }),
     ...(request.title === undefined ? {} : { title: request.title }),
     ...(request.user_id === undefined ? {} : { user_id: request.user_id }),
+    ...(request.time_zone === undefined ? {} : { time_zone: request.time_zone }),
   }
 }
 
@@ -175,13 +176,13 @@ export const refusedWorkspace = (workspace: string, why: 'outside' | 'system'): 
     ? `Agents do not work in ${workspace}: it is a folder of the operating system or of Beaver, or it holds keys. Name another folder.`
     : `Agents may not work in ${workspace}: it is outside the workspace roots of this system. Name a folder in one of them, or add it to "workspace_roots" of the configuration of the daemon.`
 
-/** Whether one asks for what the other asked for. Who looks on, and whether somebody does, is no part of it. */
+/** Whether one asks for what the other asked for. Who looks on, whether somebody does, and from which time zone, is no part of it. */
 function same(one: TaskRequest, other: TaskRequest): boolean {
-  const asked = (request: TaskRequest): string => canonicalJson({ ...request, stream: false })
+  const asked = (request: TaskRequest): string => canonicalJson({ ...request, stream: false, time_zone: '' })
   return asked(one) === asked(other)
 }
 
-type Work = Omit<TaskRequest, 'workspace' | 'source' | 'stream' | 'approvals' | 'title' | 'user_id'>
+type Work = Omit<TaskRequest, 'workspace' | 'source' | 'stream' | 'approvals' | 'title' | 'user_id' | 'time_zone'>
 
 function agentWork({ task = '', skill, profile }: Requested, ports: IntakePorts): Work {
   if (task.trim() === '') throw refuse('invalid_arguments', 'task', 'The task is empty. Say what to do.')

@@ -248,7 +248,9 @@ export class TaskRun {
       stillOurs: () => taskLog.stillOurs(),
     })
     const { suspects } = this.#task
-    const guarded = suspects.pure || suspects.names.length > 0 ? { ...spec, suspectTools: suspects } : spec
+    const { time_zone: timeZone } = this.#request
+    const zoned = timeZone === undefined ? spec : { ...spec, timeZone }
+    const guarded = suspects.pure || suspects.names.length > 0 ? { ...zoned, suspectTools: suspects } : zoned
     const loop = superviseLoop(guarded, host, {
       pool: this.#ports.pool,
       log: taskLog,

@@ -32,9 +32,12 @@ export interface TaskOptions extends FollowOptions {
   readonly profile?: string
   /** The origin of the task, for the record. Default: `program`. */
   readonly source?: string
-  /** For the record only: a name of the task, and the user for whom it is. */
+  /** A name of the task, for the record and for screens. */
   readonly title?: string
+  /** The user for whom the task is. A session belongs to one user, and each user has a memory (D-67). Default: no user in particular. */
   readonly userId?: string
+  /** The time zone of the user, such as `Europe/Zurich`, in which agents are told the date. Default: not known; they are told the date in UTC. */
+  readonly timeZone?: string
   /** What happens to calls that need an approval. Default: `wait` if the service has `onApproval`, otherwise `refuse`. */
   readonly approvals?: 'wait' | 'refuse'
 }
@@ -279,7 +282,7 @@ export class AgentService implements AsyncDisposable {
   }
 
   #run(task: TaskInput, options: TaskOptions): Promise<AgentRunResult> {
-    const { sessionId, taskId, workspace, skill, profile, source = 'program', title, userId, onDelta } = options
+    const { sessionId, taskId, workspace, skill, profile, source = 'program', title, userId, timeZone, onDelta } = options
     const request: SubmitTask = {
       ...(typeof task === 'string' ? { task } : { workflow: { name: task.workflow, arguments: task.arguments } }),
       workspace,
@@ -288,6 +291,7 @@ export class AgentService implements AsyncDisposable {
       source,
       title,
       user_id: userId,
+      time_zone: timeZone,
       stream: onDelta === undefined ? undefined : true,
       approvals: options.approvals ?? (this.#settings.onApproval === null ? 'refuse' : 'wait'),
     }

@@ -9,6 +9,7 @@ const parts: SystemPromptParts = {
   sessionId: 'web:会话',
   taskId: 't1',
   workspace: '/w',
+  at: { ms: Date.parse('2026-12-31T23:30:00.000Z'), timeZone: null },
   worker: false,
   teams: true,
   offers: () => true,
@@ -33,6 +34,13 @@ const skill = (name: string, over: Partial<Skill> = {}): Skill => ({
 describe('systemPrompt', () => {
   it('names the session, the task, the agent and the workspace', () => {
     for (const line of ['- session: web:会话', '- task: t1', '- agent: root', '- workspace: /w']) expect(systemPrompt(parts)).toContain(line)
+  })
+
+  it('says the date in the time zone of the user, and the same for a whole day (D-71)', () => {
+    expect(systemPrompt(parts)).toContain('- date: Thursday, 2026-12-31 (UTC; the time zone of the user is not known)')
+    const inTokyo = (time: string): string => systemPrompt({ ...parts, at: { ms: Date.parse(time), timeZone: 'Asia/Tokyo' } })
+    expect(inTokyo('2026-12-31T23:30:00.000Z')).toContain('- date: Friday, 2027-01-01 (time zone Asia/Tokyo)')
+    expect(inTokyo('2026-12-31T23:30:00.000Z')).toBe(inTokyo('2027-01-01T14:59:59.999Z'))
   })
 
   it('is the same for the same parts', () => expect(systemPrompt({ ...parts })).toBe(systemPrompt(parts)))

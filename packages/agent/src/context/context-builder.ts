@@ -2,7 +2,7 @@
 // X1. The conversation has this order: system prompt, activated skills, the session's visible history, this run's message (CB-02).
 // X2. The system prompt contains no skill's body. Skills are messages of their own (SK-13).
 // X3. The system prompt contains the memory as it was when the run began (ME-03, ME-07).
-import type { ChatMessage, ContextPart, EvidenceRequirement, MemorySnapshot, RunState } from '@beaver/core'
+import { type ChatMessage, type ContextPart, type EvidenceRequirement, localTime, type MemorySnapshot, type RunState } from '@beaver/core'
 import type { Skill } from '../skills/skill.ts'
 import { describeRequirement } from './describe-requirement.ts'
 
@@ -15,6 +15,8 @@ export interface SystemPromptParts {
   readonly sessionId: string
   readonly taskId: string
   readonly workspace: string
+  /** When the run begins, in milliseconds since 1970, and the time zone of the user; `null` if it is not known. */
+  readonly at: { readonly ms: number; readonly timeZone: string | null }
   readonly worker: boolean
   /** Whether the agent has workflow tools. Only a root has them. */
   readonly teams: boolean
@@ -39,7 +41,7 @@ export function systemPrompt(parts: SystemPromptParts): string {
 
 /** The system prompt in its parts, in order (CB-01). */
 export function promptSections(parts: SystemPromptParts): readonly PromptSection[] {
-  const session = `# Session\n- session: ${parts.sessionId}\n- task: ${parts.taskId}\n- agent: ${parts.agentName}\n- workspace: ${parts.workspace}`
+  const session = `# Session\n- session: ${parts.sessionId}\n- task: ${parts.taskId}\n- agent: ${parts.agentName}\n- workspace: ${parts.workspace}\n- date: ${dateText(parts.at)}`
   const work = parts.worker
     ? '# Your part\nYou are one node of a team. Do only what <instruction> asks; other nodes do the rest. What they found is in <dependency_output>. Your final answer is handed on as it is.'
     : `# Your part\nYou have the whole task. Do it yourself${parts.teams ? ', or call one workflow tool to have a team do it' : ''}.`
@@ -51,6 +53,12 @@ export function promptSections(parts: SystemPromptParts): readonly PromptSection
     { part: 'memory', text: memorySection(parts.memory) },
     { part: 'routing', text: routingSection(parts.routing, parts.offers) },
   ]
+}
+
+/** The day, not the time: the prompt then stays the same for a day, so that providers find it in their caches. */
+function dateText({ ms, timeZone }: SystemPromptParts['at']): string {
+  const { date, weekday } = localTime(ms, timeZone ?? 'UTC')
+  return `${weekday}, ${date} (${timeZone === null ? 'UTC; the time zone of the user is not known' : `time zone ${timeZone}`})`
 }
 
 export const joinSections = (sections: readonly PromptSection[]): string => sections.flatMap(({ text }) => (text === '' ? [] : [text])).join('\n\n')

@@ -42,13 +42,14 @@ async function activated({ services, assembly, signal }: LoopWork, part: AgentPa
   }
 }
 
-function beginning({ spec, start, assembly }: LoopWork, part: AgentPart, { skills, selection }: Activation): DomainEvent[] {
+function beginning({ spec, start, assembly, services }: LoopWork, part: AgentPart, { skills, selection }: Activation): DomainEvent[] {
   const runId = start.run_id
   const sections = promptSections({
     agentName: start.agent_name,
     sessionId: spec.sessionId,
     taskId: spec.taskId,
     workspace: spec.workspace,
+    at: { ms: services.clock.now(), timeZone: spec.timeZone ?? null },
     worker: part.kind === 'worker',
     teams: assembly.teams,
     offers: (tool) => assembly.workflows.has(tool),

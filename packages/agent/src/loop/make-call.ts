@@ -52,7 +52,14 @@ export function suspicionsOf({ spec, run, services }: LoopWork, tool: Tool | und
 type OfHost = Pick<ToolContext, 'sharedState' | 'skills' | 'memory' | 'searchSessions' | 'callExternal'>
 
 function placeOf({ spec, start }: LoopWork, call: ToolCall): Omit<ToolContext, 'signal' | 'permission' | keyof OfHost> {
-  return { workspace: spec.workspace, taskId: spec.taskId, sessionId: spec.sessionId, runId: start.run_id, callId: call.id }
+  return {
+    workspace: spec.workspace,
+    taskId: spec.taskId,
+    sessionId: spec.sessionId,
+    runId: start.run_id,
+    callId: call.id,
+    ...(spec.timeZone === undefined ? {} : { timeZone: spec.timeZone }),
+  }
 }
 
 function nothingOfHost({ name }: Tool): OfHost {

@@ -33,6 +33,8 @@ export interface ToolContext {
   readonly sessionId: string
   readonly runId: string
   readonly callId: string
+  /** The time zone of the user. Absent: it is not known. */
+  readonly timeZone?: string
   /** Reads or changes the state that the run's team shares. `null` if there is none. */
   readonly sharedState: ((access: SharedStateAccess) => Promise<SharedStateResult>) | null
   /** The loaded skills. */
