@@ -36,10 +36,10 @@ export async function* whilePresent<Item>(
   try {
     for (;;) {
       waiting = true
-      const { done, value } = await Promise.race([items.next(), away.promise])
+      const next = await Promise.race([items.next(), away.promise])
       waiting = false
-      if (done === true) return
-      yield value
+      if (next.done === true) return
+      yield next.value
     }
   } catch (error) {
     throw natsFault(error)
