@@ -103,7 +103,7 @@ describe('what a service waits for', () => {
 
   it('takes as long as the grace of its shutdown, not longer', async () => {
     const held = hold('Never ends.')
-    const service = kit.service({ config: { daemon: { worker_threads: 1, lease_ms: 1_000, drain_ms: 60_000 } } })
+    const service = kit.service({ config: { namespace: `s${process.pid}_grace`, daemon: { worker_threads: 1, lease_ms: 1_000, drain_ms: 60_000 } } })
     const outcome = service.processDirect('Never ends.').catch((error: BeaverError) => error.code)
     await held.asked
     await service.shutdown({ graceMs: 50 })

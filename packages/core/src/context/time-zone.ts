@@ -1,6 +1,12 @@
 // The date and the time of a moment in a time zone, for people and models.
 
-/** Whether the text names a time zone, such as `Europe/Zurich` or `UTC`. */
+/**
+ * Whether the text names a time zone.
+ *
+ * @example
+ * isTimeZone('Europe/Zurich') // => true
+ * isTimeZone('Mars/Olympus') // => false
+ */
 export function isTimeZone(name: string): boolean {
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== ''
