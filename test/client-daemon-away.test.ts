@@ -86,3 +86,46 @@ it('a task that takes longer than anybody waits for goes on, and its id is told'
   expect(await client.run({ task: 'x', task_id })).toMatchObject({ task_id, status: 'completed', final_output: '42' })
   expect(await acceptedIn(system)).toBe(1)
 })
+
+it('a cancel that the dying daemon still got is asked again, and journaled', async () => {
+  await using system = await testSystem(server)
+  const answer = held<FakeReply>()
+  system.provider.answerBy(() => answer.promise)
+  const client = clientOn(system.nc, system.subjects, { daemonMs: 20_000 })
+  const first = await system.daemon()
+  const { task_id } = await client.submit({ task: 'x' })
+  await asked(system)
+  first.kill('SIGSTOP')
+  const cancelled = client.cancel(task_id, 'no longer needed')
+  await system.nc.flush()
+  await system.kill(first)
+  await system.daemon()
+  await cancelled
+  const events = await system.ended(task_id)
+  expect(events.at(-1)?.type).toBe('task_cancelled')
+  expect(events.some((event) => event.type === 'task_cancel_requested' && event.data.reason === 'no longer needed')).toBe(true)
+})
+
+it('a cancel that was carried out without an answer counts as carried out, and another one is refused', async () => {
+  await using system = await testSystem(server)
+  const answer = held<FakeReply>()
+  system.provider.answerBy(() => answer.promise)
+  await system.daemon()
+  const { task_id } = await system.client.submit({ task: 'x' })
+  await asked(system)
+  // The answer to the first request is lost on the way. All others come.
+  const service = (name: Parameters<TestSystem['subjects']['service']>[0]): string => `lossy.${name}`
+  let seen = 0
+  const lossy = system.nc.subscribe('lossy.task.cancel', {
+    callback: (_, message) =>
+      void system.nc
+        .request(system.subjects.service('task.cancel'), message.data, { timeout: 10_000 })
+        .then((answer) => (seen++ === 0 ? null : message.respond(answer.data))),
+  })
+  const client = clientOn(system.nc, { ...system.subjects, service }, { daemonMs: 20_000 })
+  await client.cancel(task_id, 'mine')
+  await system.ended(task_id)
+  expect(seen).toBeGreaterThan(1)
+  await expect(client.cancel(task_id, 'of somebody else')).rejects.toMatchObject({ code: 'conflict' })
+  lossy.unsubscribe()
+})

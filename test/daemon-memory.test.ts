@@ -43,6 +43,26 @@ describe('memory', () => {
     expect(promptOf(system.provider.about('another day')[0])).toContain('prefers tables, 中文也行')
   })
 
+  it('about a user is told to this user alone, and what is of the work to all (D-67)', async () => {
+    await using system = await testSystem(server)
+    await system.daemon()
+    const remember = once('memory', { action: 'add', target: 'user', content: 'Ada is deaf' })
+    const note = once('memory', { action: 'add', target: 'memory', content: 'due in May' })
+    system.provider.answerBy((request) => (request.text === 'remember me' ? remember(request) : request.text === 'note it' ? note(request) : say('ok')))
+    const asked = async (task: string, user_id?: string): Promise<void> => {
+      const { status } = await system.client.run({ task, ...(user_id === undefined ? {} : { user_id }) })
+      expect(status).toBe('completed')
+    }
+    await asked('remember me', 'Ada')
+    await asked('note it', 'Bob')
+    await asked('I am Ada', 'Ada')
+    await asked('I am Bob', 'Bob')
+    await asked('I am nobody')
+    const prompts = ['I am Ada', 'I am Bob', 'I am nobody'].map((text) => promptOf(system.provider.about(text)[0]))
+    expect(prompts.map((prompt) => prompt.includes('Ada is deaf'))).toEqual([true, false, false])
+    expect(prompts.map((prompt) => prompt.includes('due in May'))).toEqual([true, true, true])
+  })
+
   it('is changed by workers too: the next worker sees it, the one that changed it sees what it began with', async () => {
     await using system = await testSystem(server)
     await system.daemon()
@@ -69,12 +89,13 @@ describe('session_search', () => {
     system.provider.answerBy((request) => (request.text.startsWith('find') ? search(request) : say('季度销售额共计四十二万元。')))
     await system.ended((await system.client.submit({ task: '请统计季度销售额', session_id: '会话' })).task_id)
     await until('it is projected', async () => (await system.client.sessions.search('四十二')).length > 0, { everyMs: 10 })
-    const found = async (session: string): Promise<{ role: string }[]> => {
-      const { task_id } = await system.client.submit({ task: `find for ${session}`, session_id: session })
+    const found = async (session: string, user_id?: string): Promise<{ role: string }[]> => {
+      const { task_id } = await system.client.submit({ task: `find for ${session}`, session_id: session, user_id })
       const result = only(await system.ended(task_id), 'tool_result_recorded')[0]?.data.content ?? ''
       return (JSON.parse(result) as { matches: { role: string }[] }).matches
     }
     expect((await found('other')).map(({ role }) => role).toSorted()).toEqual(['assistant', 'user'])
     expect(await found('会话')).toEqual([])
+    expect(await found('of Ada', 'Ada'), 'a session of nobody in particular').toEqual([])
   })
 })

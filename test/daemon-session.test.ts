@@ -85,3 +85,17 @@ describe('a session on two daemons', () => {
     expect(told).toEqual(['first', expect.stringMatching(/^\[No answer: .*401/), 'second'])
   })
 })
+
+it('the next task of a session is told what getVisibleHistory gives, also where that is bounded', async () => {
+  await using system = await testSystem(server)
+  await system.daemon()
+  system.provider.answerBy(({ text }) => say(text === 'long' ? '好'.repeat(120_000) : `answer to ${text.slice(0, 20)}`))
+  const { client } = system
+  const ask = (task: string) => client.run({ task, session_id: 'long' })
+  for (const task of ['first', 'y'.repeat(60_000), 'second', 'long', 'third']) expect((await ask(task)).status).toBe('completed')
+  const given = (await client.sessions.getVisibleHistory('long')).map(({ role, content }) => ({ role, content }))
+  await ask('what was said?')
+  const told = system.provider.about('what was said?')[0]?.messages.slice(1, -1)
+  expect(told?.map(({ role, content }) => ({ role, content }))).toEqual(given)
+  expect(given.map(({ content }) => content.length)).toEqual([6, 16, 4, 49_996, 5, 15])
+}, 60_000)

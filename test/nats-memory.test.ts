@@ -59,23 +59,26 @@ describe('the memory of a daemon', () => {
     const subjects = subjectsOf('again')
     const nc = await connected()
     const first = await opened(nc, subjects)
-    for (let i = 0; i < 50; i++) await first.change(`tenant ${i}`, add(`fact ${i}`))
+    for (let i = 0; i < 50; i++) await first.change({ tenant: `tenant ${i}`, user: null }, add(`fact ${i}`))
     await first.close()
     const second = await opened(nc, subjects)
-    for (let i = 0; i < 50; i++) expect((await second.read(`tenant ${i}`)).memory).toEqual([`fact ${i}`])
+    for (let i = 0; i < 50; i++) expect((await second.read({ tenant: `tenant ${i}`, user: null })).memory).toEqual([`fact ${i}`])
   })
 
   it('outlives the death of the server; changes made meanwhile wait for it, and the watch goes on', async () => {
     const subjects = subjectsOf('crash')
     const [one, other] = [await opened(await connected(), subjects), await opened(await connected(), subjects)]
-    await one.change('local', add('before'))
+    await one.change({ tenant: 'local', user: null }, add('before'))
     const down = server.crash()
-    const during = one.change('local', add('during'))
+    const during = one.change({ tenant: 'local', user: null }, add('during'))
     await down
     expect(await during).toMatchObject({ ok: true, changed: true, entries: ['before', 'during'] })
-    expect(await other.change('local', add('after'))).toMatchObject({ ok: true, entries: ['before', 'during', 'after'] })
-    await until('the watch brings what the other wrote', async () => (await one.read('local')).memory.length === 3, { withinMs: 20_000, everyMs: 20 })
-    expect((await one.read('local')).memory).toEqual(['before', 'during', 'after'])
+    expect(await other.change({ tenant: 'local', user: null }, add('after'))).toMatchObject({ ok: true, entries: ['before', 'during', 'after'] })
+    await until('the watch brings what the other wrote', async () => (await one.read({ tenant: 'local', user: null })).memory.length === 3, {
+      withinMs: 20_000,
+      everyMs: 20,
+    })
+    expect((await one.read({ tenant: 'local', user: null })).memory).toEqual(['before', 'during', 'after'])
   }, 30_000)
 
   it.each(['', 'null', '[]', '{"version":2,"memory":[],"user":[]}', '{"version":1,"memory":[1],"user":[]}', '{"version":1,"memory":[]}', '\u00ff{'])(
@@ -88,11 +91,12 @@ describe('the memory of a daemon', () => {
       await key.put(value)
       const written = await key.stored()
       const store = await opened(nc, subjects)
-      await expect(store.read('a.b')).rejects.toMatchObject({
+      await expect(store.read({ tenant: 'a.b', user: null })).rejects.toMatchObject({
         code: 'memory_corrupt',
         message: expect.stringMatching(/a=2Eb.*BEAVER_corrupt_MEMORY/) as string,
       })
-      for (const each of [before, store]) expect(await each.change('a.b', add('x'))).toMatchObject({ ok: false, code: 'memory_corrupt' })
+      for (const each of [before, store])
+        expect(await each.change({ tenant: 'a.b', user: null }, add('x'))).toMatchObject({ ok: false, code: 'memory_corrupt' })
       expect(await key.stored()).toBe(written)
     },
   )
@@ -101,20 +105,20 @@ describe('the memory of a daemon', () => {
     const subjects = subjectsOf('deleted')
     const nc = await connected()
     const store = await opened(nc, subjects)
-    await store.change('local', add('old'))
+    await store.change({ tenant: 'local', user: null }, add('old'))
     await keyOf(nc, subjects, 'local').remove()
-    await until('the watch tells it', async () => (await store.read('local')).memory.length === 0)
-    expect(await store.change('local', add('new'))).toMatchObject({ ok: true, entries: ['new'] })
+    await until('the watch tells it', async () => (await store.read({ tenant: 'local', user: null })).memory.length === 0)
+    expect(await store.change({ tenant: 'local', user: null }, add('new'))).toMatchObject({ ok: true, entries: ['new'] })
   })
 
   it('says that it is not to be changed when the server is gone, and keeps being read', async () => {
     const subjects = subjectsOf('gone')
     const nc = await connected()
     const store = await opened(nc, subjects)
-    await store.change('local', add('kept'))
+    await store.change({ tenant: 'local', user: null }, add('kept'))
     await nc.close()
     await store.close()
-    expect(await store.change('local', add('lost'))).toMatchObject({ ok: false, code: 'memory_unavailable' })
-    expect((await store.read('local')).memory).toEqual(['kept'])
+    expect(await store.change({ tenant: 'local', user: null }, add('lost'))).toMatchObject({ ok: false, code: 'memory_unavailable' })
+    expect((await store.read({ tenant: 'local', user: null })).memory).toEqual(['kept'])
   })
 })

@@ -313,8 +313,8 @@ describe('the memory of a daemon', () => {
     const [one, other] = stores as [(typeof stores)[number], (typeof stores)[number]]
     const stream = `KV_${system.subjects.memoryBucket}`
     for await (const { name } of system.jsm.consumers.list(stream)) await system.jsm.consumers.delete(stream, name)
-    await other.change('local', { action: 'add', target: 'memory', content: 'new' })
-    await until('the watch has begun again', async () => (await one.read('local')).memory.length === 1)
+    await other.change({ tenant: 'local', user: null }, { action: 'add', target: 'memory', content: 'new' })
+    await until('the watch has begun again', async () => (await one.read({ tenant: 'local', user: null })).memory.length === 1)
     await Promise.all(stores.map((store) => store.close()))
     expect(await consumersOf(system)).toMatchObject({ [stream]: 0 })
   })

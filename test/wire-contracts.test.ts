@@ -58,6 +58,10 @@ it('a daemon answers status as its contract says', async () => {
   expect((await ask('status', {})).workflows).toContain('GraphWorkflow')
 })
 
+it('a daemon answers memory as its contract says', async () => {
+  expect((await ask('memory', {})).user.entries).toEqual([])
+})
+
 it('a daemon answers another daemon as the contract says', async () => {
   const { daemon } = await ask('status', {})
   const sent = await call(system.nc, system.subjects.daemon(daemon), { command: 'ping' }, { timeoutMs: 5_000, whom: 'daemon' })

@@ -18,6 +18,10 @@ export interface TeamRunOptions {
   readonly sessionId?: string
   /** The id of the task. The same id with the same run names the same task. Default: a new id. */
   readonly taskId?: string
+  /** A name of the run, for the record and for screens. */
+  readonly title?: string
+  /** The user for whom the run is. A session belongs to one user (D-67). Default: no user in particular. */
+  readonly userId?: string
   /** If it aborts, this program stops waiting. The run continues. */
   readonly signal?: AbortSignal
 }
@@ -78,12 +82,14 @@ export class AgentTeam {
   }
 
   /** The task that a run submits. */
-  task(message?: string, { workspaceDir, sessionId, taskId }: Omit<TeamRunOptions, 'signal'> = {}): SubmitTask {
+  task(message?: string, { workspaceDir, sessionId, taskId, title, userId }: Omit<TeamRunOptions, 'signal'> = {}): SubmitTask {
     return {
       workflow: { name: 'AgentTeam', arguments: { ...this.configuration, ...(message === undefined ? {} : { message }) } },
       workspace: workspaceDir,
       session_id: sessionId,
       task_id: taskId,
+      title,
+      user_id: userId,
     }
   }
 }

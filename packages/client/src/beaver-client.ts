@@ -1,15 +1,17 @@
 // A typed client of a running Beaver. It contains what a program does over NATS, and nothing that needs the inside of a daemon.
-// C1. Every call ends with an answer or a BeaverError.
+// C1. Every call ends with an answer or a BeaverError, also if NATS goes away and never comes back (present-nats.ts).
 // C2. A watch that stops does not cancel the task.
 // C3. A daemon that dies or restarts costs time, not the answer: harmless requests are repeated, and a repeated task is the same task.
 import { join } from 'node:path'
-import { BeaverError, type BlobStore, isTerminalTaskEvent, type LiveDelta, LogReader, type RecordedEvent, type SignatureJudge } from '@beaver/core'
-import type { DaemonStatus, QueryInput, QueryName, QueryOutput, RetriedTask, SubmittedTask, SubmitTask, TaskOutcome } from '@beaver/contracts'
-import { callerName, connectNats, embeddedLogin, followLog, lineOf, natsBlobReader, type NatsLogin, type Subjects, subjectsOf, readerTrust } from '@beaver/nats'
+import { BeaverError, isTerminalTaskEvent, type LiveDelta, LogReader, type RecordedEvent } from '@beaver/core'
+import type { DaemonStatus, MemoryReport, QueryInput, QueryName, QueryOutput, RetriedTask, SubmittedTask, SubmitTask, TaskOutcome } from '@beaver/contracts'
+import { callerName, connectNats, embeddedLogin, followLog, lineOf, natsBlobReader, type NatsLogin, readerTrust, type Subjects, subjectsOf } from '@beaver/nats'
 import { homeKeys, readSystemFile } from '@beaver/platform'
 import type { NatsConnection } from '@nats-io/nats-core'
+import { cancelled, carriedOutIn, decided, type JudgedReading } from './carried-out.ts'
 import { followLive } from './live.ts'
 import { type Patience, PatientRequests } from './patient-requests.ts'
+import { whilePresent } from './present-nats.ts'
 import { type Sessions, sessionsOn } from './sessions.ts'
 
 /** The decision of a person about a call that waits for an approval. */
@@ -48,7 +50,9 @@ export interface BeaverClient extends AsyncDisposable {
   /**
    * Requests the cancellation of a task, or of one node of its running team. Resolves when the request is journaled.
    *
-   * @throws {BeaverError} `not_found`; `conflict` if it has ended; `no_daemon`
+   * The request is repeated for up to 30 s if no answer comes.
+   *
+   * @throws {BeaverError} `not_found`; `conflict` if it has ended; `no_daemon`; `timeout`, `unreachable`: the request may be journaled
    */
   cancel(taskId: string, reason: string, options?: { nodeId?: string | undefined }): Promise<void>
   /**
@@ -61,7 +65,9 @@ export interface BeaverClient extends AsyncDisposable {
   /**
    * Decides about a call that waits for an approval. Resolves when the decision is journaled.
    *
-   * @throws {BeaverError} `not_found`; `conflict` if the call was decided already; `no_daemon`
+   * The request is repeated for up to 30 s if no answer comes.
+   *
+   * @throws {BeaverError} `not_found`; `conflict` if the call was decided already; `no_daemon`; `timeout`, `unreachable`: the decision may be journaled
    */
   decide(taskId: string, decision: CallDecision): Promise<void>
   /**
@@ -74,7 +80,8 @@ export interface BeaverClient extends AsyncDisposable {
    * does not exist yet, so bound it with `signal`.
    *
    * @throws {BeaverError} `corrupt_journal`, `blob_missing`, `blob_corrupt`; `untrusted_record` before an entry that no key which the operator trusts
-   *   signed; `operator_changed` if the journal has another operator than the one that this client knows
+   *   signed; `operator_changed` if the journal has another operator than the one that this client knows; `stream_missing`, `stream_recreated`;
+   *   `unreachable` if NATS was away for longer than `watchMs`
    * @example
    * let last = ''
    * for await (const event of beaver.watch(task_id)) last = event.type
@@ -88,12 +95,24 @@ export interface BeaverClient extends AsyncDisposable {
    * @throws {BeaverError} `no_daemon`
    */
   status(options?: { timeoutMs?: number }): Promise<DaemonStatus>
+  /**
+   * What agents keep for later runs, as a run that began now would see it.
+   *
+   * @param options `userId`: whose list `user` is meant. Default: that of tasks without a user
+   * @throws {BeaverError} `memory_corrupt`; `not_allowed` if this identity may not ask for that user; `no_daemon`
+   * @example
+   * const { user } = await beaver.memory()
+   * user.chars_max // => 2000
+   */
+  memory(options?: { userId?: string | undefined }): Promise<MemoryReport>
   /** Reads sessions from the journal. */
   readonly sessions: Sessions
   /**
    * Asks the projector. `docs/reference/wire.md` lists the queries with their inputs and answers.
    *
-   * @throws {BeaverError} `no_daemon` if no projector runs; `not_found`; `invalid_arguments`; `internal` if the answer has another shape
+   * The request is repeated for up to 20 s if no answer comes.
+   *
+   * @throws {BeaverError} `no_daemon` if no projector runs; `timeout`; `not_found`; `invalid_arguments`; `internal` if the answer has another shape
    * @example
    * const { tasks } = await beaver.query('tasks', { status: 'failed' })
    * tasks // => []
@@ -110,6 +129,7 @@ type QueryWithoutInput = { [Name in QueryName]: Record<string, never> extends Qu
 /** A server that does not answer is noticed within three of these intervals. */
 const pingMs = 2_000
 const runMsMax = 600_000
+const watchMsMax = 30_000
 
 /** Which Beaver to connect to. */
 export type BeaverPlace =
@@ -170,20 +190,26 @@ const pinnedIn =
 export function clientOn(nc: NatsConnection, subjects: Subjects, options: Patience & { readonly operator?: () => string | null } = {}): BeaverClient {
   const { tenant } = subjects
   const asks = new PatientRequests(nc, subjects, options)
-  const blobs = natsBlobReader(nc, subjects)
-  const judge = readerTrust(nc, subjects, options.operator ?? (() => null))
+  const { watchMs = watchMsMax } = options
+  const judged = { blobs: natsBlobReader(nc, subjects), judge: readerTrust(nc, subjects, options.operator ?? (() => null)), watchMs }
+  const journal = carriedOutIn(nc, subjects, judged)
   const close = (): Promise<void> => closeGently(nc)
   return {
     submit: (task) => asks.submit(task),
     run: (task, { timeoutMs = runMsMax } = {}) => asks.run(task, timeoutMs),
-    cancel: (taskId, reason, { nodeId } = {}) => asks.command('task.cancel', { task_id: taskId, reason, node_id: nodeId }),
+    cancel: (taskId, reason, { nodeId } = {}) =>
+      asks.command('task.cancel', { task_id: taskId, reason, node_id: nodeId }, () => journal.has(taskId, cancelled({ reason, nodeId }))),
     retry: (taskId) => asks.retry(taskId),
     decide: (taskId, { callId, callHash, approved, reason, userId }) =>
-      asks.command('task.decide', { task_id: taskId, call_id: callId, call_hash: callHash, approved, reason, user_id: userId }),
+      asks.command('task.decide', { task_id: taskId, call_id: callId, call_hash: callHash, approved, reason, user_id: userId }, () =>
+        journal.has(taskId, decided({ callId, approved })),
+      ),
     deltas: (taskId, { signal }) => followLive(nc, subjects.liveAnySession(tenant, taskId), signal),
-    watch: (taskId, { signal = new AbortController().signal } = {}) => watch(followLog(nc, subjects, { tenant, task: taskId, signal }), blobs, judge),
+    watch: (taskId, { signal = new AbortController().signal } = {}) =>
+      whilePresent(nc, watchMs, signal, (within) => watch(followLog(nc, subjects, { tenant, task: taskId, signal: within }), judged)),
     status: ({ timeoutMs } = {}) => asks.status(timeoutMs),
-    sessions: sessionsOn(nc, subjects, { blobs, judge }),
+    memory: ({ userId } = {}) => asks.memory(userId),
+    sessions: sessionsOn(nc, subjects, judged),
     query: <Name extends QueryName>(name: Name, input?: QueryInput<Name>) => asks.query(name, input),
     close,
     [Symbol.asyncDispose]: close,
@@ -191,7 +217,7 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, options: Patien
 }
 
 /** The events in the messages of one task, up to its terminal event. */
-async function* watch(batches: ReturnType<typeof followLog>, blobs: Pick<BlobStore, 'get'>, judge: SignatureJudge): AsyncGenerator<RecordedEvent> {
+async function* watch(batches: ReturnType<typeof followLog>, { blobs, judge }: Omit<JudgedReading, 'watchMs'>): AsyncGenerator<RecordedEvent> {
   let reader: LogReader | null = null
   for await (const { messages } of batches) {
     for (const message of messages) {

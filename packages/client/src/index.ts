@@ -3,4 +3,4 @@ export { type BeaverClient, type CallDecision, clientOn, connectBeaver } from '.
 export type { Patience } from './patient-requests.ts'
 export { followTask, type Followed } from './follow-task.ts'
 export type { SearchOptions, SessionEvent, SessionMessage, Sessions } from './sessions.ts'
-export type { DaemonStatus, QueryInput, QueryName, QueryOutput, RetriedTask, SubmittedTask, SubmitTask, TaskOutcome } from '@beaver/contracts'
+export type { DaemonStatus, MemoryReport, QueryInput, QueryName, QueryOutput, RetriedTask, SubmittedTask, SubmitTask, TaskOutcome } from '@beaver/contracts'

@@ -1,9 +1,21 @@
 // The requests of a client to daemons and to the projector, with the time that each may take and what is repeated.
 // ask-again.ts repeats; here is decided which requests may be repeated, and for how long.
-// P1. A command is made once, unless nobody was there to carry it out. A submission, a run and a retry are harmless to repeat.
+// P1. Every request is harmless to repeat: the same submission, run or retry names the same task, and a query changes nothing. A command that was
+//     carried out without an answer is refused the second time, and the journal then says that it was carried out (carried-out.ts).
 // P2. A repeated submission or run is not fresh: the task may exist by now, so the daemon looks for it.
 import { BeaverError } from '@beaver/core'
-import type { DaemonStatus, QueryInput, QueryName, QueryOutput, RequestInput, RetriedTask, SubmittedTask, SubmitTask, TaskOutcome } from '@beaver/contracts'
+import type {
+  DaemonStatus,
+  MemoryReport,
+  QueryInput,
+  QueryName,
+  QueryOutput,
+  RequestInput,
+  RetriedTask,
+  SubmittedTask,
+  SubmitTask,
+  TaskOutcome,
+} from '@beaver/contracts'
 import { type AskAt, askDaemon, askProjector, lineOf, presentDaemons, streamPulse, type Subjects } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { askAgain, type Asking } from './ask-again.ts'
@@ -15,10 +27,15 @@ export interface Patience {
   readonly daemonMs?: number
   /** How long `run` waits before it repeats its request for the first time. Default: 15,000. */
   readonly askAgainMs?: number
+  /** How long NATS may be away while a task is watched or a session is read, before `unreachable` is thrown. Default: 30,000. */
+  readonly watchMs?: number
 }
 
 const answerMsMax = 10_000
 const submitMsMax = 30_000
+/** How long a command waits before it is repeated for the first time. */
+const commandMs = 3_000
+const queryMsMax = 20_000
 /** How long daemons have to report that they are there. */
 const presenceMs = 250
 
@@ -26,7 +43,6 @@ export class PatientRequests {
   readonly #nc: NatsConnection
   readonly #subjects: Subjects
   readonly #askAgainMs: number
-  readonly #once: Asking
   readonly #repeated: Asking
 
   constructor(nc: NatsConnection, subjects: Subjects, { daemonMs = 5_000, askAgainMs = 15_000 }: Patience) {
@@ -35,7 +51,6 @@ export class PatientRequests {
     this.#nc = nc
     this.#subjects = subjects
     this.#askAgainMs = askAgainMs
-    this.#once = { repeatable: false, daemonMs, withinMs: answerMsMax, closed }
     this.#repeated = { repeatable: true, daemonMs, withinMs: submitMsMax, closed }
   }
 
@@ -60,12 +75,25 @@ export class PatientRequests {
     }
   }
 
-  async command<Name extends 'task.cancel' | 'task.decide'>(name: Name, asked: RequestInput<Name>): Promise<void> {
-    await askAgain(() => askDaemon(this.#at(answerMsMax), name, asked), { ...this.#once, why: this.#why })
+  /** @param carriedOut whether the journal has the command; it is asked if a repeated command is refused */
+  async command<Name extends 'task.cancel' | 'task.decide'>(name: Name, asked: RequestInput<Name>, carriedOut: () => Promise<boolean>): Promise<void> {
+    const ask = async (unanswered: number, leftMs: number): Promise<void> => {
+      try {
+        await askDaemon(this.#at(Math.min(commandMs * 2 ** unanswered, leftMs)), name, asked)
+      } catch (error) {
+        const refused = error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found')
+        if (!(unanswered > 0 && refused && (await carriedOut()))) throw error
+      }
+    }
+    await askAgain(ask, { ...this.#repeated, why: this.#why })
   }
 
   retry(taskId: string): Promise<RetriedTask> {
     return askAgain((_, leftMs) => askDaemon(this.#at(Math.min(answerMsMax, leftMs)), 'task.retry', { task_id: taskId }), this.#repeated)
+  }
+
+  memory(userId: string | undefined): Promise<MemoryReport> {
+    return askAgain((_, leftMs) => askDaemon(this.#at(Math.min(answerMsMax, leftMs)), 'memory', { user_id: userId }), this.#repeated)
   }
 
   /** Asks one time: the caller wants to know how things are now. */
@@ -74,7 +102,7 @@ export class PatientRequests {
   }
 
   query<Name extends QueryName>(name: Name, input: QueryInput<Name> | undefined): Promise<QueryOutput<Name>> {
-    return askAgain(() => askProjector(this.#at(answerMsMax), name, input), this.#once)
+    return askAgain((_, leftMs) => askProjector(this.#at(Math.min(answerMsMax, leftMs)), name, input), { ...this.#repeated, withinMs: queryMsMax })
   }
 
   #at(timeoutMs: number): AskAt {

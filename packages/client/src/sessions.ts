@@ -3,8 +3,8 @@
 // S2. A session is read while its reader asks for more: one page of the journal is in memory, never the session.
 // S3. A session without tasks is empty; it is not an error.
 import {
-  type BlobStore,
   exchangeOf,
+  type HistoryBound,
   historyBound,
   type LogId,
   LogReader,
@@ -14,12 +14,13 @@ import {
   type SessionId,
   sessionId,
   type SessionSearchHit,
-  type SignatureJudge,
   visibleEventTypes,
   visibleHistory,
 } from '@beaver/core'
 import { type JournalReader, journalReader, natsSessionSearch, parseRequest, type Subjects } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
+import type { JudgedReading } from './carried-out.ts'
+import { whilePresent } from './present-nats.ts'
 
 /** An event of a session. `hidden` events are for the record only: no prompt and no transcript contains them (SE-07). */
 export type SessionEvent = RecordedEvent & { readonly task_id: string; readonly hidden: boolean }
@@ -39,6 +40,8 @@ export interface SearchOptions {
   readonly limit?: number
   /** A session that is left out. Default: none. */
   readonly exceptSession?: string
+  /** Only sessions of this user; `null`: only sessions without a user. Default: all sessions of the tenant. */
+  readonly userId?: string | null
 }
 
 /**
@@ -76,7 +79,7 @@ export interface Sessions {
    */
   getVisibleHistory(sessionId: string, options?: { tasksMax?: number; charsMax?: number }): Promise<readonly SessionMessage[]>
   /**
-   * Searches all sessions of the tenant. The best hit is first.
+   * Searches all sessions of the tenant. The newest hit is first.
    *
    * @throws {BeaverError} `no_daemon` if no projector runs; `timeout`
    */
@@ -85,17 +88,14 @@ export interface Sessions {
 
 const historyTasksMax = 1_000
 
-/** Where sessions are read from, and who judges the signatures. */
-interface SessionStores {
-  readonly blobs: Pick<BlobStore, 'get'>
-  readonly judge: SignatureJudge
-}
-
-export function sessionsOn(nc: NatsConnection, subjects: Subjects, { blobs, judge }: SessionStores): Sessions {
+export function sessionsOn(nc: NatsConnection, subjects: Subjects, { blobs, judge, watchMs }: JudgedReading): Sessions {
   const { tenant } = subjects
+  const present = <Item>(read: () => AsyncGenerator<Item>): AsyncGenerator<Item> => whilePresent(nc, watchMs, new AbortController().signal, read)
   const parsed = (id: string): SessionId => parseRequest(sessionId, id, 'session id')
 
-  async function* eventsOfSession(id: string): AsyncGenerator<SessionEvent> {
+  const eventsOfSession = (id: string): AsyncGenerator<SessionEvent> => present(() => readSession(id))
+
+  async function* readSession(id: string): AsyncGenerator<SessionEvent> {
     const session = parsed(id)
     const reader = await journalReader(nc, subjects)
     for await (const task of reader.tasks(tenant, session)) {
@@ -106,6 +106,23 @@ export function sessionsOn(nc: NatsConnection, subjects: Subjects, { blobs, judg
   async function* eventsOf(log: LogId, reader: JournalReader): AsyncGenerator<RecordedEvent> {
     const records = new LogReader(log, blobs, { judge })
     for await (const entry of reader.entries(log)) yield* records.events(entry)
+  }
+
+  async function* readHistory(session: SessionId, { tasksMax, charsMax }: HistoryBound): AsyncGenerator<readonly SessionMessage[]> {
+    const reader = await journalReader(nc, subjects)
+    const source: LogSource = { ...judge, first: (log) => reader.first(log), last: (log) => reader.last(log), read: (log) => reader.entries(log) }
+    const exchanges = await visibleHistory(
+      await reader.newest(tenant, session),
+      async (task) => {
+        const past = await readPastTask({ tenant, session, task }, source, blobs)
+        return past === null ? null : exchangeOf(past)
+      },
+      { tasksMax: Math.min(tasksMax, historyTasksMax), charsMax },
+    )
+    yield exchanges.flatMap(({ task, said, saidAt, answered, answeredAt }): SessionMessage[] => [
+      { task_id: task, role: 'user', content: said, at: saidAt },
+      { task_id: task, role: 'assistant', content: answered, at: answeredAt },
+    ])
   }
 
   return {
@@ -121,23 +138,11 @@ export function sessionsOn(nc: NatsConnection, subjects: Subjects, { blobs, judg
     },
     async getVisibleHistory(id, { tasksMax = historyBound.tasksMax, charsMax = historyBound.charsMax } = {}) {
       const session = parsed(id)
-      const reader = await journalReader(nc, subjects)
-      const source: LogSource = { ...judge, first: (log) => reader.first(log), last: (log) => reader.last(log), read: (log) => reader.entries(log) }
-      const exchanges = await visibleHistory(
-        await reader.newest(tenant, session),
-        async (task) => {
-          const past = await readPastTask({ tenant, session, task }, source, blobs)
-          return past === null ? null : exchangeOf(past)
-        },
-        { tasksMax: Math.min(tasksMax, historyTasksMax), charsMax },
-      )
-      return exchanges.flatMap(({ task, said, saidAt, answered, answeredAt }): SessionMessage[] => [
-        { task_id: task, role: 'user', content: said, at: saidAt },
-        { task_id: task, role: 'assistant', content: answered, at: answeredAt },
-      ])
+      for await (const messages of present(() => readHistory(session, { tasksMax, charsMax }))) return messages
+      return []
     },
-    search: (query, { limit = 10, exceptSession = '' } = {}) =>
-      natsSessionSearch(nc, subjects).search(tenant, { query, limit, session: exceptSession, includeCurrent: exceptSession === '' }),
+    search: (query, { limit = 10, exceptSession = '', userId } = {}) =>
+      natsSessionSearch(nc, subjects).search({ tenant, user: userId }, { query, limit, session: exceptSession, includeCurrent: exceptSession === '' }),
   }
 }
 

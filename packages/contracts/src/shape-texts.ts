@@ -82,6 +82,7 @@ const ofTaskRequest: TextsOf<TaskRequest> = {
   approvals: 'What happens to calls that need an approval. refuse: nobody can answer. Absent: what the daemon is configured to do.',
   title: 'The name that the client gave the task.',
   user_id: 'The user for whom the task is.',
+  time_zone: 'The time zone of the user, such as Europe/Zurich. Absent: it is not known.',
   retry_of: 'The ended task that this task retries. Absent: it is no retry.',
 }
 

@@ -114,6 +114,8 @@ export {
   readPastTask,
   visibleHistory,
 } from './journal/past-task.ts'
+export { visibleAnswer } from './fold/visible-answer.ts'
+export { isTimeZone, type LocalTime, localTime } from './context/time-zone.ts'
 export {
   blobNameOf,
   headBefore,
@@ -185,12 +187,13 @@ export {
   type MemoryAnswer,
   type MemoryChange,
   type MemorySnapshot,
+  type MemoryOwner,
   type MemoryStore,
   type MemoryTarget,
   memoryTarget,
 } from './ports/memory-store.ts'
 export { type LogFields, type Logger, loggerOver, type LogLevel, type LogLine, logLevels, silentLogger } from './ports/logger.ts'
-export type { SessionSearch, SessionSearchHit, SessionSearchRequest } from './ports/session-search.ts'
+export type { SessionScope, SessionSearch, SessionSearchHit, SessionSearchRequest } from './ports/session-search.ts'
 export { type Clock, pause, steadyClock, systemClock } from './ports/clock.ts'
 export { type Ids, ulidIds } from './ports/ids.ts'
 export { afterDeath, type AfterDeath, type Backoff, type Intensity, isExceeded, pauseBefore, recentDeaths } from './supervision/restart-intensity.ts'

@@ -1,6 +1,6 @@
-// Serves the requests by which tasks come in, and the request for the daemon's status.
+// Serves the requests by which tasks come in, and the requests for the daemon's status and for the memory of agents.
 import type { RequestOutput } from '@beaver/contracts'
-import type { LogId } from '@beaver/core'
+import type { LogId, MemoryLimits, MemorySnapshot, MemoryStore, MemoryTarget } from '@beaver/core'
 import { type IntakePorts, retryTask, submitTask } from '@beaver/runtime'
 import type { Endings } from './endings.ts'
 import type { ServeRequest } from './serve-requests.ts'
@@ -14,10 +14,11 @@ export interface IntakeRequestsOf {
   readonly intake: IntakePorts
   readonly endings: Pick<Endings, 'wait'>
   readonly status: () => RequestOutput<'status'>
+  readonly memory: { readonly store: Pick<MemoryStore, 'read'>; readonly limits: MemoryLimits }
 }
 
 /** Serves the requests until `stop`. */
-export function serveIntake({ serveRequest, intake, endings, status }: IntakeRequestsOf): { stop(): Promise<unknown> } {
+export function serveIntake({ serveRequest, intake, endings, status, memory }: IntakeRequestsOf): { stop(): Promise<unknown> } {
   const served = [
     serveRequest('task.submit', (task, { by }) => submitTask(task, intake, { by })),
     serveRequest(
@@ -31,7 +32,17 @@ export function serveIntake({ serveRequest, intake, endings, status }: IntakeReq
       { openMax: runsMax },
     ),
     serveRequest('task.retry', (asked, { by }) => retryTask(asked, intake, { by })),
+    serveRequest('memory', async ({ user_id: user = null }) => memoryReport(await memory.store.read({ tenant: intake.tenant, user }), memory.limits)),
     serveRequest('status', async () => status()),
   ]
   return { stop: () => Promise.all(served.map((each) => each.stop())) }
+}
+
+function memoryReport(snapshot: MemorySnapshot, limits: MemoryLimits): RequestOutput<'memory'> {
+  const list = (target: MemoryTarget) => ({
+    entries: [...snapshot[target]],
+    chars: snapshot[target].reduce((sum, entry) => sum + entry.length, 0),
+    chars_max: limits[target],
+  })
+  return { memory: list('memory'), user: list('user') }
 }

@@ -15,6 +15,7 @@ const calledAs: Readonly<Record<RequestName, string>> = {
   'task.cancel': 'cancel request',
   'task.decide': 'decision',
   'task.retry': 'retry request',
+  memory: 'memory request',
   status: 'status request',
 }
 
@@ -33,7 +34,7 @@ export function serveRequests(serving: GatedService, subjects: Subjects, gate: (
           const by = callerOf(at)
           const asked = parseRequest(requestContracts[name].input, request, calledAs[name])
           if (!forOthers) mayAskFor(asked, by)
-          if (name !== 'status') await gate()
+          if (name !== 'status' && name !== 'memory') await gate()
           return handle(asked, { by })
         },
         options,

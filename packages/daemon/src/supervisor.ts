@@ -162,6 +162,7 @@ class RunningSupervisor implements Supervisor {
       serveRequest: serveRequests(this.#health.serving, subjects, () => stores.watch.gate()),
       intake,
       endings: this.#endings,
+      memory: { store: stores.memory, limits: { memory: config.memory.memory_chars_max, user: config.memory.user_chars_max } },
       status: () => ({
         daemon: daemonId,
         provider: model.choice.provider,

@@ -4,6 +4,7 @@ import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { readLast } from './direct-read.ts'
 import { findLog } from './journal-reader.ts'
+import { natsFault } from './nats-fault.ts'
 import type { Subjects } from './subjects.ts'
 
 /** The log of a task, or `null` if there is none. The answer is never stale. */
@@ -24,6 +25,9 @@ export async function findTaskNear(nc: NatsConnection, subjects: Subjects, tenan
   if (claim === null && accepted === null) return null
   // The first message of each subject decides, and these reads give the last one. If there are both, or if a stranger's message may be
   // the last one, the leader is asked.
-  if (claim !== null) return findTask(nc, subjects, tenant, task)
+  if (claim !== null)
+    return findTask(nc, subjects, tenant, task).catch((error: unknown) => {
+      throw natsFault(error)
+    })
   return own
 }

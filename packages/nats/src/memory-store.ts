@@ -1,4 +1,5 @@
-// The MemoryStore port on a JetStream key-value bucket. Each tenant has one key, and its whole memory is one JSON value (memory-value.ts).
+// The MemoryStore port on a JetStream key-value bucket. A value is one JSON document (memory-value.ts). Each tenant has one key,
+// and each user of it has one more for the list `user` of this user (D-67).
 // M1. A change is written only over the revision from which it was decided. Changes that one process makes to one memory follow one another.
 // M2. A value that cannot be read is reported, and never overwritten.
 // M3. `read` is answered from the known values (known-memories.ts).
@@ -11,8 +12,10 @@ import {
   type MemoryAnswer,
   type MemoryChange,
   type MemoryLimits,
+  type MemoryOwner,
   type MemorySnapshot,
   type MemoryStore,
+  type MemoryTarget,
   messageOf,
   pause,
   systemClock,
@@ -86,17 +89,13 @@ class KvMemoryStore implements NatsMemoryStore {
     this.#parts = parts
   }
 
-  async read(tenant: string): Promise<MemorySnapshot> {
-    const { known, bucket } = this.#parts
-    const key = encodeToken(tenant)
-    const { snapshot } = known.get(key) ?? noMemory
-    if (snapshot === null) throw new BeaverError('memory_corrupt', corrupt(bucket, key).message)
-    return snapshot
+  async read(owner: MemoryOwner): Promise<MemorySnapshot> {
+    return { memory: this.#known(keyOf(owner, 'memory')).memory, user: this.#known(keyOf(owner, 'user')).user }
   }
 
-  async change(tenant: string, change: MemoryChange): Promise<MemoryAnswer> {
+  async change(owner: MemoryOwner, change: MemoryChange): Promise<MemoryAnswer> {
     if (this.#waiting >= waitingMax) return unavailable(new Error(`${waitingMax} changes wait already`))
-    const key = encodeToken(tenant)
+    const key = keyOf(owner, change.target)
     this.#waiting++
     const turn = (this.#turns.get(key) ?? Promise.resolve()).then(() => this.#write(key, change)).catch(unavailable)
     this.#turns.set(key, turn)
@@ -109,6 +108,13 @@ class KvMemoryStore implements NatsMemoryStore {
   async close(): Promise<void> {
     this.#closing.abort()
     await Promise.all([this.#parts.unfollow(), ...this.#turns.values()])
+  }
+
+  #known(key: string): MemorySnapshot {
+    const { known, bucket } = this.#parts
+    const { snapshot } = known.get(key) ?? noMemory
+    if (snapshot === null) throw new BeaverError('memory_corrupt', corrupt(bucket, key).message)
+    return snapshot
   }
 
   async #write(key: string, change: MemoryChange): Promise<MemoryAnswer> {
@@ -154,6 +160,10 @@ class KvMemoryStore implements NatsMemoryStore {
     return held
   }
 }
+
+/** The key under which a list of an owner is. */
+const keyOf = ({ tenant, user }: MemoryOwner, target: MemoryTarget): string =>
+  user === null || target === 'memory' ? encodeToken(tenant) : `${encodeToken(tenant)}.${encodeToken(user)}`
 
 const same = (a: MemorySnapshot, b: MemorySnapshot): boolean => JSON.stringify([a.memory, a.user]) === JSON.stringify([b.memory, b.user])
 

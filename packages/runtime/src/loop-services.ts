@@ -1,6 +1,16 @@
 // What the loops of a task ask of the daemon's process, besides their log, their teams and the shared state of their team.
 // V1. If a service is unavailable, the model is told so; the run does not fail.
-import { emptyMemory, type FailurePolicies, type LiveDelta, type LogId, maskedData, type MemoryStore, messageOf, type SessionSearch } from '@beaver/core'
+import {
+  emptyMemory,
+  type FailurePolicies,
+  type LiveDelta,
+  type LogId,
+  maskedData,
+  type MemoryOwner,
+  type MemoryStore,
+  messageOf,
+  type SessionSearch,
+} from '@beaver/core'
 import type { ExternalTools, LoopHost, LoopSpec } from '@beaver/agent'
 
 /** Of the daemon; `null`: there is none. */
@@ -18,19 +28,22 @@ export type OwnHost = Pick<LoopHost, 'append' | 'runTeam' | 'teamOf' | 'sharedSt
 
 /** What the task itself answers. */
 interface OfTask extends Required<Pick<LoopHost, 'approval' | 'pause' | 'stillOurs'>> {
+  /** Whose memory and sessions its runs have. */
+  readonly owner: MemoryOwner
   readonly ports: LoopServicePorts
 }
 
 export function loopHost(log: LogId, { start }: LoopSpec, own: OwnHost, of: OfTask): LoopHost {
   const { memory, sessions, external, live } = of.ports
+  const { owner } = of
   return {
     ...own,
     approval: of.approval,
     pause: of.pause,
     stillOurs: of.stillOurs,
     memory: async (change) =>
-      memory === null ? { ok: false, code: 'memory_unavailable', message: 'This daemon has no memory.' } : await memory.change(log.tenant, maskedData(change)),
-    searchSessions: (request) => (sessions === null ? Promise.reject(new Error('This daemon cannot search sessions.')) : sessions.search(log.tenant, request)),
+      memory === null ? { ok: false, code: 'memory_unavailable', message: 'This daemon has no memory.' } : await memory.change(owner, maskedData(change)),
+    searchSessions: (request) => (sessions === null ? Promise.reject(new Error('This daemon cannot search sessions.')) : sessions.search(owner, request)),
     describeExternal: async (call) => (await external?.describe?.(call)) ?? null,
     callExternal: async (call, signal) =>
       external === null
@@ -40,9 +53,9 @@ export function loopHost(log: LogId, { start }: LoopSpec, own: OwnHost, of: OfTa
   }
 }
 
-export async function memoryOf(log: LogId, memory: MemoryStore | null): Promise<LoopSpec['memory']> {
+export async function memoryOf(owner: MemoryOwner, memory: MemoryStore | null): Promise<LoopSpec['memory']> {
   try {
-    return memory === null ? emptyMemory : await memory.read(log.tenant)
+    return memory === null ? emptyMemory : await memory.read(owner)
   } catch (error) {
     return { unreadable: messageOf(error) }
   }

@@ -75,8 +75,9 @@ function keptOf(past: PastTask, { findWorkflow }: PastTaskPorts): KeptTask {
   const workflow = asked === undefined ? null : findWorkflow(asked.name)
   const key = workflow?.turnKey?.(asked?.arguments) ?? null
   const turn = workflow === null || key === null ? null : turnOf(workflow.name, key)
-  // No history shows so much, so that it need not be kept.
-  return exchange.chars > historyBound.charsMax ? { ...exchange, said: '', answered: '', turn } : { ...exchange, turn }
+  // No history shows more of a text, so that the rest need not be kept. `chars` says that it was longer.
+  const { charsMax } = historyBound
+  return { ...exchange, said: exchange.said.slice(0, charsMax), answered: exchange.answered.slice(0, charsMax), turn }
 }
 
 export const turnOf = (workflow: string, key: string): string => `${workflow}\u0000${key}`

@@ -22,7 +22,8 @@ import { describe, expect, it } from 'vitest'
 import { pastTasks } from './past-tasks.ts'
 import { earlierTurns, sessionHistory } from './session-history.ts'
 
-const messagesOf = async (...given: Parameters<typeof sessionHistory>) => (await sessionHistory(...given)).messages
+const messagesOf = async (log: LogId, previous: TaskId | null, past: Parameters<typeof sessionHistory>[2], user: string | null = null) =>
+  (await sessionHistory(log, { previous, user }, past)).messages
 
 const result = (final_output: string, failure: TaskResult['failure'] = null): TaskResult => ({
   final_output,
@@ -63,11 +64,26 @@ function session() {
 
   /** A task: its request, some work, and how it ended. */
   async function task(
-    of: { text?: string; answer?: string | null; failed?: string; workflow?: TaskRequest['workflow']; events?: number; after?: DomainEvent[] } = {},
+    of: {
+      text?: string
+      user?: string
+      answer?: string | null
+      failed?: string
+      workflow?: TaskRequest['workflow']
+      events?: number
+      after?: DomainEvent[]
+    } = {},
   ) {
     const { text = 'ask', answer = 'answer', events = 3, workflow } = of
     const log = logOf(`task ${++tasks}`)
-    const request: TaskRequest = { text, workspace: '/w', skill: null, source: 'cli', ...(workflow === undefined ? {} : { workflow }) }
+    const request: TaskRequest = {
+      text,
+      workspace: '/w',
+      skill: null,
+      source: 'cli',
+      ...(workflow === undefined ? {} : { workflow }),
+      ...(of.user === undefined ? {} : { user_id: of.user }),
+    }
     const submitted = { task_id: log.task, session_id: log.session, tenant: log.tenant, previous_task_id: newest, request }
     let head = await write(log, emptyHead, [event('task_submitted', submitted)])
     for (let i = 0; i < events; i++) head = await write(log, head, [daemon(`d${i}`)])
@@ -123,8 +139,31 @@ describe('the history of a session', () => {
     expect((await messagesOf(of.log, of.newest(), of.past())).length).toBe(40)
     await of.task({ answer: 'z'.repeat(20_000) })
     expect((await messagesOf(of.log, of.newest(), of.past())).map(({ content }) => content?.length)).toEqual([30_000, 6, 3, 20_000])
-    await of.task({ text: 'w'.repeat(100_001) })
-    expect(await messagesOf(of.log, of.newest(), of.past())).toEqual([])
+  })
+
+  it('shortens what is longer than a whole history, and leaves room for what was said before', async () => {
+    const of = session()
+    await of.task({ text: 'x'.repeat(60_000) })
+    await of.task({ text: 'small' })
+    await of.task({ text: 'long?', answer: '好'.repeat(250_000) })
+    await of.task({ text: 'y'.repeat(40_000) })
+    await of.task({ text: 'w'.repeat(100_001), answer: 'z'.repeat(100_001) })
+    for (const past of [of.past(), of.past()]) {
+      const history = await messagesOf(of.log, of.newest(), past)
+      expect(history.map(({ content }) => content?.length)).toEqual([5, 9_989, 40_000, 6, 25_000, 25_000])
+      expect(history[1]?.content).toMatch(/^好+ \[…\] \[The rest is left out here, because it is too long\.\]$/)
+    }
+  })
+
+  it('ends where another user asked (D-67)', async () => {
+    const of = session()
+    await of.task({ text: 'of Ada', user: 'Ada' })
+    await of.task({ text: 'of Bob', user: 'Bob' })
+    await of.task({ text: 'of Ada again', user: 'Ada' })
+    const asked = async (user: string | null) => (await messagesOf(of.log, of.newest(), of.past(), user)).map(({ content }) => content)
+    expect(await asked('Ada')).toEqual(['of Ada again', 'answer'])
+    expect(await asked('Bob')).toEqual([])
+    expect(await asked(null)).toEqual([])
   })
 
   it('costs one more task two reads, in the two hundredth as in the second, however long the logs are', async () => {

@@ -11,9 +11,13 @@ export interface SessionHistory {
   readonly taint: Taint
 }
 
-/** @param previous the newest of the earlier tasks */
-export async function sessionHistory(log: LogId, previous: TaskId | null, past: PastTasks): Promise<SessionHistory> {
-  const exchanges = await visibleHistory(previous, (task) => past.read({ ...log, task }))
+/** @param of `previous`: the newest of the earlier tasks; `user`: for whom the task is */
+export async function sessionHistory(
+  log: LogId,
+  { previous, user }: { readonly previous: TaskId | null; readonly user: string | null },
+  past: PastTasks,
+): Promise<SessionHistory> {
+  const exchanges = await visibleHistory(previous, (task) => past.read({ ...log, task }), { user })
   const messages = exchanges.flatMap(({ said, answered }): ChatMessage[] => [
     { role: 'user', content: said },
     { role: 'assistant', content: answered },

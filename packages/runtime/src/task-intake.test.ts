@@ -353,3 +353,32 @@ describe('a session is a chain (I2)', () => {
     expect(tries).toBe(20)
   })
 })
+
+describe('a session', () => {
+  it('belongs to the user of its first task: nobody else continues it (D-67)', async () => {
+    const { submit } = intake()
+    const refused = ['not_allowed', ['session_id']]
+    await submit({ task: 'x', session_id: 'of Ada', user_id: 'Ada' })
+    await submit({ task: 'x', session_id: "the tenant's" })
+    expect(await submit({ task: 'y', session_id: 'of Ada', user_id: 'Ada' })).toMatchObject({ session_id: 'of Ada' })
+    expect(await submit({ task: 'y', session_id: "the tenant's" })).toMatchObject({ session_id: "the tenant's" })
+    for (const other of [{ user_id: 'Bob' }, { user_id: 'ada' }, {}])
+      expect(await refusal(submit({ task: 'y', session_id: 'of Ada', ...other }))).toEqual(refused)
+    expect(await refusal(submit({ task: 'y', session_id: "the tenant's", user_id: 'Ada' }))).toEqual(refused)
+    expect(await refusal(submit({ task: 'y', task_id: 't', session_id: 'of Ada', fresh: 'session', user_id: 'Bob' }))).toEqual(refused)
+  })
+
+  it('that two users begin at the same moment belongs to one of them', async () => {
+    const { submit } = intake()
+    const users = Array.from({ length: 8 }, (_, i) => `user ${i}`)
+    const ends = await Promise.all(users.map((user_id) => refusal(submit({ task: 'x', session_id: 's', user_id }))))
+    expect(ends.filter((end) => typeof end === 'string')).toHaveLength(1)
+    expect(new Set(ends.filter((end) => typeof end !== 'string').map((end) => (end as string[])[0]))).toEqual(new Set(['not_allowed']))
+  })
+
+  it('is never named to whom it does not belong', async () => {
+    const { submit } = intake()
+    await submit({ task: 'x', session_id: 's', user_id: 'Ada Lovelace' })
+    await expect(submit({ task: 'y', session_id: 's', user_id: 'Bob' })).rejects.toThrow('The session s belongs to a user, and only that user continues it.')
+  })
+})

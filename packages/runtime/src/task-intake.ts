@@ -38,6 +38,7 @@ import { type Refusal, skillsOf, type Workflow } from '@beaver/workflows'
 import type { Daemon } from './daemon-ports.ts'
 import { loadTask } from './load-task.ts'
 import { openedAcceptance, type Opening } from './opened-task.ts'
+import { mustOwnSession } from './session-owner.ts'
 import type { WorkspaceFolders } from './workspace-folders.ts'
 
 export interface IntakePorts {
@@ -68,7 +69,7 @@ export interface IntakePorts {
 
 const tailTriesMax = 20
 
-/** @throws {BeaverError} `invalid_arguments`, `workspace_missing`, `workspace_refused`, `unknown_skill`, `unknown_profile`, `unknown_workflow`, `conflict` */
+/** @throws {BeaverError} `invalid_arguments`, `workspace_missing`, `workspace_refused`, `unknown_skill`, `unknown_profile`, `unknown_workflow`, `conflict`, `not_allowed` */
 export async function submitTask(request: RequestRead<'task.submit'>, ports: IntakePorts, { by }: Pick<Asker, 'by'> = {}): Promise<SubmittedTask> {
   const { journal, tenant } = ports
   for (const id of ['task_id', 'session_id'] as const)
@@ -92,7 +93,7 @@ export type AcceptPorts = Pick<IntakePorts, 'journal' | 'blobs' | 'clock' | 'log
  *
  * @param of.newSession the session was made up just now
  * @param of.by who asked
- * @throws {BeaverError} `conflict`
+ * @throws {BeaverError} `conflict`; `not_allowed` if the session belongs to somebody else
  */
 export async function acceptTask(
   log: LogId,
@@ -105,6 +106,7 @@ export async function acceptTask(
   for (let tries = 0; tries < tailTriesMax; tries++) {
     // A session that was made up just now has no tail.
     const tail = newSession && tries === 0 ? { task: null, revision: 0 } : await journal.sessionTail(tenant, log.session)
+    if (tail.task !== null) await mustOwnSession({ ...log, task: tail.task }, task, ports)
     const who = by === undefined ? {} : { by }
     const submitted = draft(event('task_submitted', { task_id: log.task, session_id: log.session, tenant, previous_task_id: tail.task, request: task, ...who }))
     const written = { epoch: 0, source: ports.source, subject: log.task, time: new Date(ports.clock.now()).toISOString() }
@@ -176,6 +178,7 @@ async function validated(request: Requested, ports: IntakePorts): Promise<TaskRe
     ...(request.approvals === undefined ? {} : { approvals: request.approvals }),
     ...(request.title === undefined ? {} : { title: request.title }),
     ...(request.user_id === undefined ? {} : { user_id: request.user_id }),
+    ...(request.time_zone === undefined ? {} : { time_zone: request.time_zone }),
   }
 }
 
@@ -184,13 +187,13 @@ export const refusedWorkspace = (workspace: string, why: 'outside' | 'system'): 
     ? `Agents do not work in ${workspace}: it is a folder of the operating system or of Beaver, or it holds keys. Name another folder.`
     : `Agents may not work in ${workspace}: it is outside the workspace roots of this system. Name a folder in one of them, or add it to "workspace_roots" of the configuration of the daemon.`
 
-/** Whether one asks for what the other asked for. Who looks on, and whether somebody does, is no part of it. */
+/** Whether one asks for what the other asked for. Who looks on, whether somebody does, and from which time zone, is no part of it. */
 function same(one: TaskRequest, other: TaskRequest): boolean {
-  const asked = (request: TaskRequest): string => canonicalJson({ ...request, stream: false })
+  const asked = (request: TaskRequest): string => canonicalJson({ ...request, stream: false, time_zone: '' })
   return asked(one) === asked(other)
 }
 
-type Work = Omit<TaskRequest, 'workspace' | 'source' | 'stream' | 'approvals' | 'title' | 'user_id'>
+type Work = Omit<TaskRequest, 'workspace' | 'source' | 'stream' | 'approvals' | 'title' | 'user_id' | 'time_zone'>
 
 function agentWork({ task = '', skill, profile }: Requested, ports: IntakePorts): Work {
   if (task.trim() === '') throw refuse('invalid_arguments', 'task', 'The task is empty. Say what to do.')

@@ -173,7 +173,7 @@ export class TaskRun {
     const { state, events } = loaded
     const known = state.rootRunId === null ? undefined : state.runs.get(state.rootRunId)
     if (known !== undefined && runEnded(known)) return loopEndOf(known)
-    const history = await sessionHistory(log, historyOf(state), this.#ports.past)
+    const history = await sessionHistory(log, { previous: historyOf(state), user: this.#request.user_id ?? null }, this.#ports.past)
     const runId = known?.start.run_id ?? (this.#ports.ids.next('run') as RunId)
     const spec = rootSpec(log, this.#request, {
       runId,
@@ -235,7 +235,9 @@ export class TaskRun {
     const runId = spec.start.run_id as string
     const teamRunId = spec.start.team_run_id as string | null
     const { personWaits } = loaded.state
+    const owner = { tenant: log.tenant, user: this.#request.user_id ?? null }
     const host = loopHost(log, spec, own, {
+      owner,
       ports: this.#ports,
       approval: (callId) => {
         const of = { runId, teamRunId, callId }
@@ -247,8 +249,15 @@ export class TaskRun {
       stillOurs: () => taskLog.stillOurs(),
     })
     const { suspects } = this.#task
-    const guarded = suspects.pure || suspects.names.length > 0 ? { ...spec, suspectTools: suspects } : spec
-    const loop = superviseLoop(guarded, host, { pool: this.#ports.pool, log: taskLog, ports: this.#ports, readMemory: () => memoryOf(log, this.#ports.memory) })
+    const { time_zone: timeZone } = this.#request
+    const zoned = timeZone === undefined ? spec : { ...spec, timeZone }
+    const guarded = suspects.pure || suspects.names.length > 0 ? { ...zoned, suspectTools: suspects } : zoned
+    const loop = superviseLoop(guarded, host, {
+      pool: this.#ports.pool,
+      log: taskLog,
+      ports: this.#ports,
+      readMemory: () => memoryOf(owner, this.#ports.memory),
+    })
     const live: LiveLoop = { loop, teamRunId, teams: new Set(), pause: null }
     this.#loops.set(runId, live)
     if (this.#cancelReason !== null) loop.cancel(this.#cancelReason)

@@ -1,7 +1,7 @@
 // AgentService: Beaver inside another program (requirements.md §18). It combines the same parts as the apps. The daemon makes a loop for each run;
 // the service itself is not an agent.
 // A1. Which operation is allowed in which state is defined in lifecycle.ts.
-// A2. `stop` affects only the tasks of this instance.
+// A2. `stop` affects only the tasks that this instance started. A task whose result it only waits for continues.
 // A3. Tasks of one session are accepted in the order of the calls.
 // A4. `stop` loses no task. `shutdown` always ends: a task that has not ended by then stays in the journal, and the next service with this home
 //     continues it.
@@ -11,6 +11,7 @@ import { type Operation, mustAllow, type ServiceState } from './lifecycle.ts'
 import { type FollowOptions, type OpenTask, openTask, type Submission } from './open-task.ts'
 import { type AgentServiceOptions, readOptions, type Settings } from './options.ts'
 import type { AgentRunResult } from './run-result.ts'
+import { programClient, type TaskKeeper } from './program-client.ts'
 import { type Runtime, type ServiceInfo, startRuntime } from './runtime.ts'
 import { type ShutdownHook, shutdownHooks } from './shutdown-hooks.ts'
 
@@ -31,9 +32,12 @@ export interface TaskOptions extends FollowOptions {
   readonly profile?: string
   /** The origin of the task, for the record. Default: `program`. */
   readonly source?: string
-  /** For the record only: a name of the task, and the user for whom it is. */
+  /** A name of the task, for the record and for screens. */
   readonly title?: string
+  /** The user for whom the task is. A session belongs to one user, and each user has a memory (D-67). Default: no user in particular. */
   readonly userId?: string
+  /** The time zone of the user, such as `Europe/Zurich`, in which agents are told the date. Default: not known; they are told the date in UTC. */
+  readonly timeZone?: string
   /** What happens to calls that need an approval. Default: `wait` if the service has `onApproval`, otherwise `refuse`. */
   readonly approvals?: 'wait' | 'refuse'
 }
@@ -70,7 +74,7 @@ export class AgentService implements AsyncDisposable {
   readonly #lanes = new Map<string, Promise<unknown>>()
   #state: ServiceState = 'idle'
   #runtime: Promise<Runtime> | null = null
-  #booted: Runtime | null = null
+  #booted: { readonly client: BeaverClient } | null = null
   #failure: unknown = null
   #closing: Promise<void> | null = null
 
@@ -90,7 +94,8 @@ export class AgentService implements AsyncDisposable {
   }
 
   /**
-   * The client of this service, for queries and for other tasks.
+   * The client of this service, for queries, for an `AgentTeam` and for other tasks. A task that it submits is a task of this service: `onApproval` is
+   * asked about its calls, and `stop` waits for it. In a service that stops or has stopped, it is refused with `wrong_state`.
    *
    * @throws {BeaverError} `wrong_state` before the first task or `boot()`, and after the service was closed
    */
@@ -169,7 +174,7 @@ export class AgentService implements AsyncDisposable {
     const { client, find } = await this.#up()
     const log = await find(taskId)
     if (log === null) throw new BeaverError('not_found', `There is no task ${taskId} in this home.`)
-    return this.#follow(async () => ({ client, submitted: { task_id: log.task, session_id: log.session } }), options)
+    return this.#follow(async () => ({ client, submitted: { task_id: log.task, session_id: log.session } }), { ...options, ours: false })
   }
 
   /**
@@ -183,7 +188,7 @@ export class AgentService implements AsyncDisposable {
     if (this.#state === 'stopped') return
     this.#state = 'stopping'
     if (!(await this.#drain(graceMs, force))) {
-      const open = [...this.#open].map((each) => each.taskId ?? 'one not submitted yet')
+      const open = [...this.#ours()].map((each) => each.taskId ?? 'one not submitted yet')
       const shown = `${open.slice(0, 5).join(', ')}${open.length > 5 ? `, and ${open.length - 5} more` : ''}`
       throw new BeaverError(
         'timeout',
@@ -246,15 +251,16 @@ export class AgentService implements AsyncDisposable {
   }
 
   #mustHaveNoOpenTask(operation: 'start' | 'close'): void {
-    if (this.#open.size === 0) return
-    throw new BeaverError('wrong_state', `${operation}() is refused: ${this.#open.size} direct tasks have not ended. Await them first, or call shutdown().`)
+    const open = this.#ours().length
+    if (open === 0) return
+    throw new BeaverError('wrong_state', `${operation}() is refused: ${open} direct tasks have not ended. Await them first, or call shutdown().`)
   }
 
   /** The runtime. A start that failed may be tried again. */
   #up(): Promise<Runtime> {
     this.#runtime ??= startRuntime(this.#settings).then(
       (runtime) => {
-        this.#booted = runtime
+        this.#booted = { client: programClient(runtime.client, this.#keeperOf(runtime.client)) }
         runtime.failed.catch((error: unknown) => this.#fail(error))
         return runtime
       },
@@ -276,7 +282,7 @@ export class AgentService implements AsyncDisposable {
   }
 
   #run(task: TaskInput, options: TaskOptions): Promise<AgentRunResult> {
-    const { sessionId, taskId, workspace, skill, profile, source = 'program', title, userId, onDelta } = options
+    const { sessionId, taskId, workspace, skill, profile, source = 'program', title, userId, timeZone, onDelta } = options
     const request: SubmitTask = {
       ...(typeof task === 'string' ? { task } : { workflow: { name: task.workflow, arguments: task.arguments } }),
       workspace,
@@ -285,6 +291,7 @@ export class AgentService implements AsyncDisposable {
       source,
       title,
       user_id: userId,
+      time_zone: timeZone,
       stream: onDelta === undefined ? undefined : true,
       approvals: options.approvals ?? (this.#settings.onApproval === null ? 'refuse' : 'wait'),
     }
@@ -294,11 +301,19 @@ export class AgentService implements AsyncDisposable {
           const { client } = await this.#up()
           return { client, submitted: await client.submit({ ...request, task_id: taskId, session_id: sessionId }) }
         }),
-      options,
+      { ...options, ours: true },
     )
   }
 
-  #follow(submit: () => Promise<Submission>, options: FollowOptions): Promise<AgentRunResult> {
+  #keeperOf(client: BeaverClient): TaskKeeper {
+    return {
+      mustTakeTasks: (operation) => this.#must(operation),
+      keep: (submit) => this.#follow(async () => ({ client, submitted: await submit() }), { ours: true }),
+    }
+  }
+
+  /** @param options `ours`: whether this service started the task */
+  #follow(submit: () => Promise<Submission>, options: FollowOptions & { readonly ours: boolean }): Promise<AgentRunResult> {
     if (this.#open.size >= openTasksMax)
       return Promise.reject(new BeaverError('timeout', `This AgentService waits for ${openTasksMax} tasks already. Try again when some have ended.`))
     const { onApproval, tell } = this.#settings
@@ -318,21 +333,26 @@ export class AgentService implements AsyncDisposable {
     return mine
   }
 
-  /** Waits until no task is open. Returns whether that is so. */
+  /** The open tasks that this service started. */
+  #ours(): OpenTask[] {
+    return [...this.#open].filter(({ ours }) => ours)
+  }
+
+  /** Waits until no task of this service is open. Returns whether that is so. */
   async #drain(graceMs: number, force: boolean): Promise<boolean> {
     if (await this.#settled(graceMs)) return true
     if (!force) return false
-    for (const each of this.#open) each.cancel('The program stopped.')
+    for (const each of this.#ours()) each.cancel('The program stopped.')
     return this.#settled(cancelMsMax)
   }
 
   async #settled(withinMs: number): Promise<boolean> {
     const { promise: late, resolve } = Promise.withResolvers<void>()
     const timer = setTimeout(resolve, withinMs)
-    await Promise.race([Promise.allSettled([...this.#open].map(({ result }) => result)), late])
+    await Promise.race([Promise.allSettled(this.#ours().map(({ result }) => result)), late])
     clearTimeout(timer)
     await Promise.resolve() // tasks that have ended remove themselves first
-    return this.#open.size === 0
+    return this.#ours().length === 0
   }
 
   #close(): Promise<void> {

@@ -1,5 +1,6 @@
 // Asks the program about the calls of one task that wait for an approval.
 // A1. The program is asked once about each call, and only if the journal contains no decision: replayed events are read first.
+// A2. Several runs of a task may have a call with the same id, so a call is known by its run and its id.
 import type { BeaverClient } from '@beaver/client'
 import { BeaverError, messageOf, type RecordedEvent } from '@beaver/core'
 import type { ApprovalRequest, OnApproval } from './options.ts'
@@ -38,8 +39,9 @@ export function askApprovals(taskId: string, client: Pick<BeaverClient, 'decide'
 
   return {
     saw(event) {
-      if (event.type === 'approval_requested') waiting.set(event.data.call_id, { task_id: taskId, run_id: event.runId ?? '', ...event.data })
-      else if (event.type === 'approval_granted' || event.type === 'approval_denied') waiting.delete(event.data.call_id)
+      if (event.type === 'approval_requested')
+        waiting.set(`${event.runId}/${event.data.call_id}`, { task_id: taskId, run_id: event.runId ?? '', ...event.data })
+      else if (event.type === 'approval_granted' || event.type === 'approval_denied') waiting.delete(`${event.runId}/${event.data.call_id}`)
       if (timer !== null) clearTimeout(timer)
       timer = waiting.size === 0 ? null : setTimeout(putAll, settleMs)
     },

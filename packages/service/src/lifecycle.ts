@@ -12,7 +12,7 @@ import { BeaverError } from '@beaver/core'
  */
 export type ServiceState = 'idle' | 'starting' | 'running' | 'stopping' | 'stopped' | 'closed'
 
-export type Operation = 'boot' | 'processDirect' | 'start' | 'submitDirect' | 'stop' | 'close' | 'result'
+export type Operation = 'boot' | 'processDirect' | 'start' | 'submitDirect' | 'client.submit' | 'client.run' | 'client.retry' | 'stop' | 'close' | 'result'
 
 const allowed = null
 const gone = 'It is closed. Make a new AgentService.'
@@ -20,6 +20,9 @@ const inRunningMode = 'In running mode tasks go through submitDirect().'
 const isStarting = 'Await start() first.'
 const isStopping = 'It takes no new tasks. Await stop(), then start() it again, or make a new AgentService.'
 const hasStopped = 'It takes no new tasks. Call start() to take tasks again, or make a new AgentService.'
+
+/** A task by the client of the service is allowed in running mode and outside of it. */
+const byClient = { idle: allowed, starting: allowed, running: allowed, stopping: isStopping, stopped: hasStopped, closed: gone }
 
 const table: Readonly<Record<Operation, Readonly<Record<ServiceState, string | null>>>> = {
   boot: { idle: allowed, starting: allowed, running: allowed, stopping: allowed, stopped: allowed, closed: gone },
@@ -33,6 +36,9 @@ const table: Readonly<Record<Operation, Readonly<Record<ServiceState, string | n
     stopped: hasStopped,
     closed: gone,
   },
+  'client.submit': byClient,
+  'client.run': byClient,
+  'client.retry': byClient,
   stop: { idle: 'It has not been started. Call close().', starting: isStarting, running: allowed, stopping: allowed, stopped: allowed, closed: gone },
   close: {
     idle: allowed,

@@ -28,6 +28,8 @@ export interface OpenTask {
   readonly result: Promise<AgentRunResult>
   /** The id of the task; `null` until the task is submitted. */
   readonly taskId: string | null
+  /** Whether this service started the task. It only waits for the others. */
+  readonly ours: boolean
   cancel(reason: string): void
   /** Rejects the promise, because the service closes or failed. */
   letGo(error: BeaverError): void
@@ -41,6 +43,7 @@ export interface Submission {
 export interface OpenTaskOptions extends FollowOptions {
   readonly onApproval: OnApproval | null
   readonly tell: (message: string) => void
+  readonly ours: boolean
 }
 
 export function openTask(submit: () => Promise<Submission>, options: OpenTaskOptions): OpenTask {
@@ -49,6 +52,7 @@ export function openTask(submit: () => Promise<Submission>, options: OpenTaskOpt
 
 class TaskInProgram implements OpenTask {
   readonly result: Promise<AgentRunResult>
+  readonly ours: boolean
   readonly #options: OpenTaskOptions
   readonly #over = new AbortController()
   readonly #broken = Promise.withResolvers<never>()
@@ -57,6 +61,7 @@ class TaskInProgram implements OpenTask {
 
   constructor(submit: () => Promise<Submission>, options: OpenTaskOptions) {
     this.#options = options
+    this.ours = options.ours
     this.#broken.promise.catch(() => {})
     this.result = Promise.race([this.#run(submit), this.#broken.promise]).finally(() => {
       options.signal?.removeEventListener('abort', this.#onAbort)

@@ -63,7 +63,11 @@ export async function startRuntime(settings: Settings): Promise<Runtime> {
   const places = writeDefinitions(config.home, settings)
   const whole = { ...config, profiles: [...places.profiles, ...config.profiles], workflows: [...places.workflows, ...config.workflows] }
   const [supervisor, projector] = await bothOrNone(
-    startSupervisor({ ...whole, natsLogin: loginOf('daemon') }, url, { external: settings.tools, logger: settings.logger }),
+    // The service has waited for its tasks already, for as long as its program wants. What is open now is handed over at once.
+    startSupervisor({ ...whole, daemon: { ...whole.daemon, drain_ms: 0 }, natsLogin: loginOf('daemon') }, url, {
+      external: settings.tools,
+      logger: settings.logger,
+    }),
     settings.projector ? startProjector({ ...whole, natsLogin: loginOf('projector') }, url, { logger: settings.logger }) : Promise.resolve(null),
   )
   if (projector !== null) undo.defer(() => inTime('projector', projector.stop()))

@@ -324,6 +324,7 @@ describe('the tools that are offered', () => {
       ['recount_files', true, 'allow'],
       ['web_fetch', true, 'allow'],
       ['echo', true, 'allow'],
+      ['get_current_time', true, 'allow'],
       ['memory', false, 'allow'],
       ['session_search', true, 'allow'],
       ['skill_view', true, 'allow'],

@@ -2,6 +2,7 @@
 import { readFile } from './files/read-file.ts'
 import type { Tool } from '@beaver/agent/tool-kit'
 import { echo } from './echo.ts'
+import { getCurrentTime } from './get-current-time.ts'
 import { fileStats } from './files/file-stats.ts'
 import { listFiles } from './files/list-files.ts'
 import { memory } from './memory.ts'
@@ -27,6 +28,7 @@ export function builtinTools(options: BuiltinToolOptions = defaultBuiltinToolOpt
     ...(search === null ? [] : [webSearch(search)]),
     ...(command.enabled ? [runCommand(command, sandbox)] : []),
     echo,
+    getCurrentTime(),
     memory,
     sessionSearch,
     skillView,

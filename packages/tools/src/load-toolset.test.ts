@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findWorkflow } from '@beaver/workflows'
 import { defaultBuiltinToolOptions } from './options.ts'
 import { loadToolset, taskWorkflows, type ToolsetPlaces } from './load-toolset.ts'
 
@@ -70,8 +71,13 @@ describe('a toolset', () => {
     await expect(load({ tools: ['encoded.mjs'], workflows: [] })).resolves.toBeDefined()
   })
 
-  it.each(['team.mjs', 'prefixed.mjs'])('with a tool that is called like a workflow tool is refused: %s', async (file) => {
-    await expect(load({ tools: [file] })).rejects.toMatchObject({ code: 'invalid_configuration', message: expect.stringContaining('workflow tool') as string })
+  it.each(['team.mjs', 'prefixed.mjs'])('leaves out a tool that is called like a workflow tool, names its file, and has the others: %s', async (file) => {
+    const { tools, diagnostics } = await load({ tools: [file, 'mine.mjs'] })
+    expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['mine', 'read_file']))
+    expect(tools.filter(({ name }) => findWorkflow(name) !== null)).toEqual([])
+    expect(diagnostics).toEqual([
+      { file: join(root, file), severity: 'error', message: expect.stringMatching(/^The tool \w+ has the name of a workflow tool/) },
+    ])
   })
 
   it('gives a profile to a member of an AgentTeam that has its name', async () => {

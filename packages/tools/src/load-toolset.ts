@@ -57,7 +57,8 @@ export interface Toolset extends ToolCatalog {
 
 /** @throws {BeaverError} `invalid_configuration` */
 export async function loadToolset(places: ToolsetPlaces): Promise<Toolset> {
-  const cells = { sandbox: places.builtin?.sandbox, accepted: places.accepted }
+  const reserved = (name: string): string | null => (findWorkflow(name) === null ? null : 'has the name of a workflow tool')
+  const cells = { sandbox: places.builtin?.sandbox, accepted: places.accepted, reserved }
   const { tools: loaded, diagnostics: ofTools } = await loadTools(builtinTools(places.builtin), places.tools, cells)
   const external = places.external ?? []
   const twice = external.find(({ name }) => loaded.some((tool) => tool.name === name))

@@ -38,7 +38,10 @@ describe('session_search', () => {
     [50, 50],
     [51, 50],
     [1e300, 50],
-  ])('a limit of %d is one of %d', async (limit, expected) => expect(await asked({ query: 'a', limit })).toMatchObject({ limit: expected }))
+    ['3', 3],
+    ['-1', 1],
+    ['1e9', 50],
+  ])('a limit of %j is one of %d', async (limit, expected) => expect(await asked({ query: 'a', limit })).toMatchObject({ limit: expected }))
 
   it('says that it could not search when nobody answers', async () => {
     const result = await call({ query: 'a' }, () => Promise.reject(new BeaverError('no_daemon', 'No projector answers.')))

@@ -1,4 +1,5 @@
 // session_search: finds what was said in earlier sessions (D-46). The projector searches; this tool only asks.
+// Models send numbers as text, too.
 import { defineTool, ToolFailure } from '@beaver/agent/tool-kit'
 import { messageOf } from '@beaver/core'
 import { z } from 'zod'
@@ -10,10 +11,10 @@ export const sessionSearch = defineTool({
   name: 'session_search',
   description:
     'Searches what was said in earlier sessions: requests, answers and tool results. Give words that occur in the text, in its language; all of them must occur. ' +
-    'Returns the best matches first, each with its session, task, who said it, when, and the text around the match. An empty list: nothing was found; try fewer or other words.',
+    'Returns the newest matches first, each with its session, task, who said it, when, and the text around the match. An empty list: nothing was found; try fewer or other words.',
   input: z.strictObject({
     query: z.string().max(1_000),
-    limit: z.number().optional().describe(`At most this many matches, 1 to ${limitMax}. Default ${limitDefault}.`),
+    limit: z.coerce.number().optional().describe(`At most this many matches, 1 to ${limitMax}. Default ${limitDefault}.`),
     include_current: z.boolean().default(false).describe('Search the session of this run too. Default false.'),
   }),
   idempotent: true,

@@ -25,6 +25,7 @@ export const lookCommands: readonly CommandSpec[] = [
           ]),
         )
         .option('--session <id>', 'only tasks of this session (default: all)')
+        .option('--user <id>', 'only tasks of this user (default: all)')
         .addOption(limit('tasks (default 20)', 200))
         .addOption(json('print the answer as JSON'))
         .action((options: object) => run(async (globals) => (await import('../commands/tasks.ts')).tasks(options, globals))),
@@ -68,6 +69,46 @@ export const lookCommands: readonly CommandSpec[] = [
         .addOption(limit('events (default: all)'))
         .addOption(json('print one line of JSON for each event, with its data'))
         .action((task: string, options: object) => run(async (globals) => (await import('../commands/events.ts')).events(task, options, globals))),
+  },
+  {
+    name: 'sessions',
+    usage: 'sessions',
+    group: 'Look',
+    says: 'List the sessions, the one with the newest task first',
+    example: 'beaver sessions --user ada',
+    build: (command, run) =>
+      command
+        .option('--user <id>', 'only sessions of this user (default: all)')
+        .addOption(limit('sessions (default 20)', 200))
+        .addOption(json('print the answer as JSON'))
+        .action((options: object) => run(async (globals) => (await import('../commands/sessions.ts')).sessions(options, globals))),
+  },
+  {
+    name: 'session',
+    usage: 'session <id>',
+    group: 'Look',
+    says: 'Read one session: what was asked and answered',
+    example: 'beaver session web:42',
+    more: 'The newest tasks are shown, the oldest of them first.',
+    build: (command, run) =>
+      command
+        .argument('<id>', 'the id of the session, or a unique beginning of it')
+        .addOption(limit('tasks (default 50)', 10_000))
+        .addOption(json('print the answer as JSON'))
+        .action((id: string, options: object) => run(async (globals) => (await import('../commands/session.ts')).session(id, options, globals))),
+  },
+  {
+    name: 'memory',
+    usage: 'memory',
+    group: 'Look',
+    says: 'Show what agents remember for later runs',
+    example: 'beaver memory --user ada',
+    more: 'The list "memory" belongs to the tenant, the list "user" to one user.',
+    build: (command, run) =>
+      command
+        .option('--user <id>', 'whose list "user" is shown (default: that of tasks without a user)')
+        .addOption(json('print the answer as JSON'))
+        .action((options: object) => run(async (globals) => (await import('../commands/memory.ts')).memory(options, globals))),
   },
   {
     name: 'search',

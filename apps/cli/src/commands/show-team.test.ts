@@ -116,6 +116,7 @@ const answer: TaskAnswer = {
   task: {
     task_id: 't1',
     session_id: 's',
+    title: null,
     tenant: 'local',
     status: 'incomplete',
     wait: null,

@@ -71,6 +71,7 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
   return [
     field('Task', style.bold(task.task_id)),
     field('Status', statusText(task, style) + (task.cancel_reason === null ? '' : ` (cancel requested: ${oneLine(task.cancel_reason)})`)),
+    ...(task.title === null ? [] : [field('Title', oneLine(task.title))]),
     field('Request', plainText(task.text ?? '').trim()),
     field('Session', oneLine(task.session_id)),
     ...(task.workspace === null ? [] : [field('Workspace', oneLine(task.workspace))]),

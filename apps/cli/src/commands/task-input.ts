@@ -30,7 +30,14 @@ export async function readTask(task: string | undefined, options: TaskOptions, a
     const what = found === null ? `The folder ${workspace} does not exist.` : `${workspace} is a file, not a folder.`
     throw new BeaverError('workspace_missing', `${what} Name a folder that exists with --workspace.`, { problems: [{ path: 'workspace', message: what }] })
   }
-  return { ...work, workspace, session_id: options.session, task_id: options.taskId, source: 'cli' }
+  return {
+    ...work,
+    workspace,
+    session_id: options.session,
+    task_id: options.taskId,
+    source: 'cli',
+    time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+  }
 }
 
 /** @param args the arguments of `workflow`, if they are known already */

@@ -14,16 +14,17 @@ import { ask, asking } from './query.ts'
 interface TasksOptions {
   readonly status?: TaskStatusFilter
   readonly session?: string
+  readonly user?: string
   readonly limit?: number
   readonly json?: true
 }
 
-export function tasks({ json, status, session, limit }: TasksOptions, globals: GlobalOptions): Promise<number> {
+export function tasks({ json, status, session, user, limit }: TasksOptions, globals: GlobalOptions): Promise<number> {
   return asking(globals, async ({ config, screen }, connection) => {
-    const answer = await ask(connection, 'tasks', { status, session_id: session, limit })
+    const answer = await ask(connection, 'tasks', { status, session_id: session, user_id: user, limit })
     if (json === true) return screen.json(answer)
     if (answer.tasks.length === 0)
-      return screen.print(status === undefined && session === undefined ? 'No tasks yet. Submit one: beaver run "…"' : 'No such tasks.')
+      return screen.print(status === undefined && session === undefined && user === undefined ? 'No tasks yet. Submit one: beaver run "…"' : 'No such tasks.')
     screen.print(...tasksTable(answer.tasks, screen, { now: Date.now(), prices: config.prices }), ...waitingLines(answer.tasks, screen, commandName()))
     if (answer.more) screen.print(screen.style.dim(`There are more tasks. Show them with --limit ${Math.min(200, answer.tasks.length * 5)}.`))
   })
@@ -45,7 +46,10 @@ export function tasksTable(
       { title: 'TOKENS', cell: (task) => count(task.input_tokens + task.output_tokens), align: 'right', optional: 4 },
       { title: 'COST', cell: (task) => costCell(costOfAll(task.usage_by_model, prices)), align: 'right', optional: 5 },
       { title: 'MODEL', cell: (task) => (task.simulated === true ? 'simulated' : (task.model ?? '')), optional: 6 },
-      { title: 'REQUEST', cell: (task) => oneLine(task.text ?? ''), flexible: true },
+      ...(rows.some(({ user_id: user }) => user !== null)
+        ? [{ title: 'USER', cell: (task: TaskSummary) => oneLine(task.user_id ?? '').slice(0, 24), optional: 7 }]
+        : []),
+      { title: 'REQUEST', cell: (task) => oneLine(task.title ?? task.text ?? ''), flexible: true },
     ],
     rows,
     { width: screen.columns, title: style.dim },

@@ -11,8 +11,10 @@ const parts: SystemPromptParts = {
   sessionId: 'web:会话',
   taskId: 't1',
   workspace: '/w',
+  at: { ms: Date.parse('2026-12-31T23:30:00.000Z'), timeZone: null },
   worker: false,
   teams: true,
+  offers: () => true,
   own: '',
   memory: emptyMemory,
   routing: [],
@@ -44,6 +46,13 @@ describe('systemPrompt', () => {
     for (const line of ['- session: web:会话', '- task: t1', '- agent: root', '- workspace: /w']) expect(systemPrompt(parts)).toContain(line)
   })
 
+  it('says the date in the time zone of the user, and the same for a whole day (D-71)', () => {
+    expect(systemPrompt(parts)).toContain('- date: Thursday, 2026-12-31 (UTC; the time zone of the user is not known)')
+    const inTokyo = (time: string): string => systemPrompt({ ...parts, at: { ms: Date.parse(time), timeZone: 'Asia/Tokyo' } })
+    expect(inTokyo('2026-12-31T23:30:00.000Z')).toContain('- date: Friday, 2027-01-01 (time zone Asia/Tokyo)')
+    expect(inTokyo('2026-12-31T23:30:00.000Z')).toBe(inTokyo('2027-01-01T14:59:59.999Z'))
+  })
+
   it('is the same for the same parts', () => expect(systemPrompt({ ...parts })).toBe(systemPrompt(parts)))
 
   it('tells a worker that it is one node, and a root that it may call a workflow', () => {
@@ -73,6 +82,16 @@ describe('systemPrompt', () => {
       '{"skill_name":"first","template":{"version":1,',
     ])
       expect(text).toContain(words)
+  })
+
+  it('with routing names the preferred workflow tool only if the agent has it', () => {
+    const [with_, without] = [true, false].map((has) => systemPrompt({ ...parts, offers: () => has, routing: [skill('first')] })) as [string, string]
+    expect([with_.includes('SequentialWorkflow'), without.includes('SequentialWorkflow')]).toEqual([true, false])
+    expect(without).toContain('- Call the one of your workflow tools that fits now for staged collection,')
+    expect(JSON.parse(without.split('\n').at(-1) as string)).toEqual({
+      skill_name: 'first',
+      template: { version: 1, agents: [{ name: 'a', instruction: 'do "a"' }] },
+    })
   })
 
   it('holds no body of a skill (SK-13)', () => expect(systemPrompt({ ...parts, routing: [skill('first')] })).not.toContain('SECRET BODY'))

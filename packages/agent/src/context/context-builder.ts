@@ -9,6 +9,7 @@ import {
   type EvidenceRequirement,
   framed,
   type FramedText,
+  localTime,
   type MemorySnapshot,
   type RunState,
   unmarked,
@@ -31,11 +32,15 @@ export interface SystemPromptParts {
   readonly sessionId: string
   readonly taskId: string
   readonly workspace: string
+  /** When the run begins, in milliseconds since 1970, and the time zone of the user; `null` if it is not known. */
+  readonly at: { readonly ms: number; readonly timeZone: string | null }
   readonly worker: boolean
   /** The AgentTeam of a member. Absent: the agent is no member of one. */
   readonly team?: TeamContext | undefined
   /** Whether the agent has workflow tools. Only a root has them. */
   readonly teams: boolean
+  /** Whether the agent has a tool of this name. The routing names the workflow tool that the guidance prefers only then. */
+  readonly offers: (tool: string) => boolean
   /** What the agent's own configuration says. Empty: nothing. */
   readonly own: string
   readonly memory: MemorySnapshot | { readonly unreadable: string }
@@ -61,6 +66,7 @@ export function promptSections(parts: SystemPromptParts): readonly PromptSection
     ['task', parts.taskId],
     ['agent', parts.agentName],
     ['workspace', parts.workspace],
+    ['date', dateText(parts.at)],
     ['mark', mark],
   ]
   const session = `# Session${named.map(([name, value]) => `\n- ${name}: ${visible(value)}`).join('')}`
@@ -73,7 +79,7 @@ export function promptSections(parts: SystemPromptParts): readonly PromptSection
     { part: 'execution', text: parts.team === undefined ? work : `${work}\n${teamSection(parts.team)}` },
     { part: 'profile', text: parts.own === '' ? '' : `# You\n${parts.own}` },
     { part: 'memory', text: memorySection(parts.memory, mark) },
-    { part: 'routing', text: unmarked(routingSection(parts.routing), mark) },
+    { part: 'routing', text: unmarked(routingSection(parts.routing, parts.offers), mark) },
   ]
 }
 
@@ -84,6 +90,12 @@ function teamSection({ team, strategy, member_name, members, coordinator }: Team
   const more = members.length > membersShownMax ? ` and ${members.length - membersShownMax} more` : ''
   const led = coordinator === null ? '' : ` Its coordinator is ${coordinator}.`
   return `You are ${member_name ?? 'a member'} of the team ${JSON.stringify(team)}, which works by the strategy ${strategy ?? 'of its graph'}. Its members are ${shown}${more}.${led}`
+}
+
+/** The day, not the time: the prompt then stays the same for a day, so that providers find it in their caches. */
+function dateText({ ms, timeZone }: SystemPromptParts['at']): string {
+  const { date, weekday } = localTime(ms, timeZone ?? 'UTC')
+  return `${weekday}, ${date} (${timeZone === null ? 'UTC; the time zone of the user is not known' : `time zone ${timeZone}`})`
 }
 
 export const joinSections = (sections: readonly PromptSection[]): string => sections.flatMap(({ text }) => (text === '' ? [] : [text])).join('\n\n')
@@ -99,13 +111,15 @@ function entriesOf(target: string, entries: readonly string[]): string[] {
   return entries.length === 0 ? [] : [`## ${target}`, ...entries.map((entry) => `- ${entry.replaceAll('\n', '\n  ')}`)]
 }
 
-function routingSection(skills: readonly Skill[]): string {
+function routingSection(skills: readonly Skill[], offers: SystemPromptParts['offers']): string {
   const primary = skills[0]
   if (primary?.guidance === null || primary === undefined) return ''
-  const template = JSON.stringify({ skill_name: primary.name, template: primary.guidance })
+  const { preferred_tool, ...rest } = primary.guidance
+  const offered = offers(preferred_tool)
+  const template = JSON.stringify({ skill_name: primary.name, template: offered ? primary.guidance : rest })
   return `# Task Agent Team Routing
 The activated skill below gives guidance for a team. Before anything else, choose one execution path in this first response:
-- Call the workflow tool it prefers now for staged collection, extraction, validation, comparison, research or reporting. Fill the agents from the guidance.
+- Call ${offered ? 'the workflow tool it prefers' : 'the one of your workflow tools that fits'} now for staged collection, extraction, validation, comparison, research or reporting. Fill the agents from the guidance.
 - Work alone only if the task is plainly a single step, if the user asked not to delegate, or if the guidance does not fit.
 Call no ordinary tool before this choice. If you work alone, do not explain the choice.
 ${template}`

@@ -54,10 +54,12 @@ function beginning({ spec, start, assembly, services }: LoopWork, part: AgentPar
     sessionId: spec.sessionId,
     taskId: spec.taskId,
     workspace: spec.workspace,
+    at: { ms: services.clock.now(), timeZone: spec.timeZone ?? null },
     worker: part.kind === 'worker',
     // The nodes of other workflows work alone: they are not told of each other.
     team: spec.teamContext?.workflow === 'AgentTeam' ? spec.teamContext : undefined,
     teams: assembly.teams,
+    offers: (tool) => assembly.workflows.has(tool),
     own: part.kind === 'worker' ? part.systemPrompt : (assembly.profile?.systemPrompt ?? ''),
     memory: spec.memory,
     // A run without a workflow tool has nothing to route to (D-02).

@@ -69,6 +69,8 @@ export interface LoopSpec {
   readonly history: readonly ChatMessage[]
   /** The memory as it was when the run began. `unreadable`: why it cannot be used. */
   readonly memory: MemorySnapshot | { readonly unreadable: string }
+  /** The time zone of the user. Absent: it is not known. */
+  readonly timeZone?: string
   /** Whether somebody follows. If so, answers are streamed. */
   readonly stream: boolean
   /** The run's earlier events if it is resumed. `null` for a new run. */

@@ -70,9 +70,15 @@ export function suspicionsOf({ spec, run, services }: LoopWork, tool: Tool | und
 type OfHost = Pick<ToolContext, 'sharedState' | 'skills' | 'memory' | 'searchSessions' | 'callExternal'>
 
 function placeOf({ spec, start }: LoopWork, call: ToolCall): Omit<ToolContext, 'signal' | 'permission' | keyof OfHost> {
-  const { teamContext } = spec
-  const place = { workspace: spec.workspace, taskId: spec.taskId, sessionId: spec.sessionId, runId: start.run_id, callId: call.id }
-  return teamContext === undefined ? place : { ...place, teamContext }
+  return {
+    workspace: spec.workspace,
+    taskId: spec.taskId,
+    sessionId: spec.sessionId,
+    runId: start.run_id,
+    callId: call.id,
+    ...(spec.timeZone === undefined ? {} : { timeZone: spec.timeZone }),
+    ...(spec.teamContext === undefined ? {} : { teamContext: spec.teamContext }),
+  }
 }
 
 function nothingOfHost({ name }: Tool): OfHost {

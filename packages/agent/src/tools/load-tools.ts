@@ -3,7 +3,8 @@
 // U2. A user's tool replaces a built-in one of the same name, and a diagnostic says so.
 // U3. Loading a module runs it, so only files that the operator named are loaded.
 // U4. A tool that asks for a cell runs in one. The cell loads the module again.
-// U5. A module that was accepted by its content is loaded only while it has this content.
+// U5. A tool with a name that is reserved is left out. The other tools of its module are loaded.
+// U6. A module that was accepted by its content is loaded only while it has this content.
 import { messageOf } from '@beaver/core'
 import type { LoadDiagnostic } from '../load-diagnostic.ts'
 import { changedFile } from './accepted-files.ts'
@@ -11,6 +12,12 @@ import { type CellOptions, inCell } from './cell/in-cell.ts'
 import { toolNamePattern } from './definition-fault.ts'
 import { exportedTools, moduleUrl } from './exported-tools.ts'
 import type { Tool } from './tool.ts'
+
+/** How tools are loaded. */
+export interface LoadToolsOptions extends CellOptions {
+  /** Why a tool may not have a name; `null` if it may. Default: it may have any. */
+  readonly reserved?: (name: string) => string | null
+}
 
 /** The tools, and what was wrong with modules. */
 export interface LoadedTools {
@@ -21,15 +28,15 @@ export interface LoadedTools {
 /**
  * Returns `builtin` and then the tools of the modules. The tools of a module are its exports by name, including lists of tools.
  *
- * @param options the sandbox of tools that ask for a process, and the content of the modules and of their files that was accepted. Default: no
- *   sandbox, and any content
+ * @param options the sandbox of tools that ask for a process, the content of the modules and of their files that was accepted, and the names that are
+ *   reserved. Default: no sandbox, any content, and no names
  * @example
  * const { tools, diagnostics } = await loadTools([], ['./tools.ts'])
  * tools.map(({ name }) => name) // => ['days_between']
  * diagnostics // => []
  */
-export async function loadTools(builtin: readonly Tool[], files: readonly string[], options: CellOptions = {}): Promise<LoadedTools> {
-  const { accepted = {} } = options
+export async function loadTools(builtin: readonly Tool[], files: readonly string[], options: LoadToolsOptions = {}): Promise<LoadedTools> {
+  const { accepted = {}, reserved = () => null } = options
   const tools = new Map(builtin.map((tool) => [tool.name, tool]))
   const own = new Map<string, string>()
   const diagnostics: LoadDiagnostic[] = []
@@ -52,6 +59,11 @@ export async function loadTools(builtin: readonly Tool[], files: readonly string
       const before = own.get(tool.name)
       if (!toolNamePattern.test(tool.name)) {
         tell('error', `The tool name ${JSON.stringify(tool.name)} is not valid: use 1 to 64 of a-z A-Z 0-9 _ -.`)
+        continue
+      }
+      const why = reserved(tool.name)
+      if (why !== null) {
+        tell('error', `The tool ${tool.name} ${why}. It is not used. Give it another name.`)
         continue
       }
       if (before !== undefined) {

@@ -37,6 +37,8 @@ export interface ToolContext {
   readonly callId: string
   /** The team in which the run works. Absent: it works in none. */
   readonly teamContext?: TeamContext
+  /** The time zone of the user. Absent: it is not known. */
+  readonly timeZone?: string
   /** Reads or changes the state that the run's team shares. `null` if there is none. */
   readonly sharedState: ((access: SharedStateAccess) => Promise<SharedStateResult>) | null
   /** The loaded skills. */

@@ -9,6 +9,7 @@ import { proof } from './proof.ts'
 import { quarantine } from './quarantine.ts'
 import { search } from './search.ts'
 import { sessionSearch } from './session-search.ts'
+import { oneSession, sessions } from './sessions.ts'
 import { status } from './status.ts'
 import { task } from './task.ts'
 import { tasks } from './tasks.ts'
@@ -22,6 +23,8 @@ const table = {
   events,
   search,
   session_search: sessionSearch,
+  sessions,
+  session: oneSession,
   audit,
   status,
   open_tasks: openTasks,

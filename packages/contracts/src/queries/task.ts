@@ -14,7 +14,6 @@ const detail = z
     workspace: textOrNull.describe('The absolute path of the folder in which the agents may work. null: not known.'),
     source: textOrNull.describe('The program that submitted the task, as it says. null: not known.'),
     submitted_by: textOrNull.describe('Who submitted the task, by the name under which the NATS server let the request pass. null: not known.'),
-    user_id: textOrNull.describe('The user on whose behalf the task was submitted. null: none was named.'),
     workflow: textOrNull.describe('The workflow that the task runs. null: a root agent works on the task.'),
     profile: textOrNull.describe('The profile of the root agent. null: the default profile.'),
     previous_task_id: taskIdField.nullable().describe('The task that was accepted before this one in its session. null: this is the first task.'),

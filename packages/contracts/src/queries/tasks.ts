@@ -50,6 +50,8 @@ export const summaryFields = {
     ),
   wait: wait.nullable().describe('What a suspended task waits for. null: the task is not suspended.'),
   text: textOrNull.describe('What the client asked for. It may be cut. null: not known.'),
+  title: textOrNull.describe('The name that the client gave the task. null: none.'),
+  user_id: textOrNull.describe('The user on whose behalf the task was submitted. null: none was named.'),
   skill: textOrNull.describe('The skill that the request names. null: none.'),
   retry_of: taskIdField.nullable().describe('The task that this one retries. null: it is no retry.'),
   submitted_at: timeOrNull,
@@ -73,6 +75,7 @@ export const tasks = contract('Lists the tasks, newest first.', {
   input: z.strictObject({
     tenant: z.string().max(128).optional().describe('Only tasks of this tenant. Absent: any tenant.'),
     session_id: z.string().max(128).optional().describe('Only tasks of this session. Absent: any session.'),
+    user_id: z.string().max(128).nullable().optional().describe('Only tasks of this user. null: only tasks without a user. Absent: any task.'),
     status: taskStatus
       .optional()
       .describe(

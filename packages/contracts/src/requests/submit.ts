@@ -1,5 +1,5 @@
 // `task.submit` and `task.run`: the same request; the second is answered when the task has ended.
-import { foreignId, taskResult } from '@beaver/core'
+import { foreignId, isTimeZone, taskResult } from '@beaver/core'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
 import { onBehalfOf, sessionIdField, taskIdField } from '../fields.ts'
@@ -41,6 +41,12 @@ const fields = z.strictObject({
     .describe('What happens to calls that need an approval. refuse: nobody can answer. Absent: what the daemon is configured to do.'),
   title: z.string().min(1).max(200).optional().describe('A name for the task. The journal keeps it.'),
   user_id: onBehalfOf,
+  time_zone: z
+    .string()
+    .max(64)
+    .refine(isTimeZone, { message: 'is no time zone. Use a name such as Europe/Zurich or UTC' })
+    .optional()
+    .describe('The time zone of the user, such as Europe/Zurich, in which agents are told the date. Absent: they are told the date in UTC.'),
 })
 
 export const submitRequest = fields

@@ -31,6 +31,8 @@ export const taskRequest = z.object({
   /** For the record only: the client's name for the task, and the user for whom the task is. */
   title: z.string().optional(),
   user_id: z.string().optional(),
+  /** The time zone of the user, such as `Europe/Zurich`. Default: not known. */
+  time_zone: z.string().optional(),
   /** The ended task that this task retries, with the results that are kept of it. */
   retry_of: taskId.optional(),
 })

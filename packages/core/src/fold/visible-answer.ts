@@ -5,7 +5,14 @@ import type { TaskResult } from '../events/catalog.ts'
 
 const reasonCharsMax = 1_000
 
-/** The answer of a task. It is empty if there is nothing to show. */
+/**
+ * The answer of a task. It is empty if there is nothing to show.
+ *
+ * @example
+ * visibleAnswer({ final_output: '42', failure: null }) // => '42'
+ * const failure = { class: 'provider_refused', message: 'The key was refused.' } as const
+ * visibleAnswer({ final_output: '', failure }) // => '[No answer: The key was refused.]'
+ */
 export function visibleAnswer({ final_output, failure }: Pick<TaskResult, 'final_output' | 'failure'>): string {
   if (final_output !== '' || failure === null) return final_output
   const { message } = failure

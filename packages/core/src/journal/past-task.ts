@@ -4,6 +4,9 @@
 // P2. The history is what was said: the request, and the final answer or the reason why there is none (AL-12). It contains the newest tasks that fit
 //     the bound, oldest first.
 // P3. A task that was retried is represented by its retry alone.
+// P4. An exchange that is longer than the whole bound is shortened, not left out with its question.
+// P5. What one user asked and was answered is never told to another (D-67). Today a session has one user. In an older session with several, the
+//     history begins after the newest task of somebody else.
 import { BeaverError } from '../errors.ts'
 import type { DataOf, TaskResult } from '../events/catalog.ts'
 import { isTerminalTaskEvent } from '../events/catalog.ts'
@@ -83,6 +86,8 @@ export interface PastExchange extends Exchange {
   /** The task before this one in the session. */
   readonly previous: TaskId | null
   readonly retryOf: TaskId | null
+  /** For whom the task is; `null`: for no user in particular. */
+  readonly user: string | null
   /** The length of both texts. A cache may leave out texts that exceed every bound; `chars` stays the full length. */
   readonly chars: number
 }
@@ -99,7 +104,7 @@ export function exchangeOf({ submitted, submittedAt, end }: PastTask): PastExcha
   const answered = end === null ? '' : visibleAnswer(end.result)
   const chars = request.text.length + answered.length
   const taint = end?.result.taint
-  const place = { previous, retryOf: request.retry_of ?? null, chars, ...(taint === undefined ? {} : { taint }) }
+  const place = { previous, retryOf: request.retry_of ?? null, user: request.user_id ?? null, chars, ...(taint === undefined ? {} : { taint }) }
   return { task, said: request.text, answered, saidAt: submittedAt, answeredAt: end?.at ?? '', ...place }
 }
 
@@ -118,6 +123,7 @@ export const historyBound: HistoryBound = { tasksMax: 20, charsMax: 100_000 }
  * The exchanges of a session, oldest first. A task without an answer is left out.
  *
  * @param newest the newest task of the session that belongs to the history
+ * @param of the limits, by default `historyBound`; `user`: for whom the history is, by default the user of the newest task
  * @param read resolves with `null` if there is no such task; then the history begins after it
  * @example
  * const told = await visibleHistory(log.task, async (task) => {
@@ -129,21 +135,37 @@ export const historyBound: HistoryBound = { tasksMax: 20, charsMax: 100_000 }
 export async function visibleHistory(
   newest: TaskId | null,
   read: (task: TaskId) => Promise<PastExchange | null>,
-  { tasksMax, charsMax }: HistoryBound = historyBound,
+  { tasksMax = historyBound.tasksMax, charsMax = historyBound.charsMax, user }: Partial<HistoryBound> & { readonly user?: string | null } = {},
 ): Promise<Exchange[]> {
   const exchanges: Exchange[] = []
   const retried = new Set<TaskId>()
   let chars = 0
+  let whose = user === undefined ? null : { user }
   for (let task = newest, looked = 0; task !== null && looked < tasksMax; looked++) {
     const past = await read(task)
     if (past === null) break
+    whose ??= { user: past.user }
+    if (past.user !== whose.user) break
     if (past.retryOf !== null) retried.add(past.retryOf)
     const toldByRetry = retried.has(task)
     task = past.previous
     if (toldByRetry) continue
-    chars += past.chars
+    const fitting = past.chars > charsMax ? shortened(past, Math.min(Math.trunc(charsMax / 2), charsMax - chars)) : past
+    chars += fitting.chars
     if (chars > charsMax) break
-    if (past.answered !== '') exchanges.unshift(past)
+    if (fitting.answered !== '') exchanges.unshift(fitting)
   }
   return exchanges
 }
+
+const leftOut = ' […] [The rest is left out here, because it is too long.]'
+
+/** The exchange in `charsMax` characters, or in a few more if these are very few. The question may take half of them. */
+function shortened(past: PastExchange, charsMax: number): PastExchange {
+  const said = beginning(past.said, Math.trunc(charsMax / 2))
+  const answered = beginning(past.answered, charsMax - said.length)
+  return { ...past, said, answered, chars: said.length + answered.length }
+}
+
+const beginning = (text: string, charsMax: number): string =>
+  text.length <= charsMax ? text : `${text.slice(0, Math.max(0, charsMax - leftOut.length)).toWellFormed()}${leftOut}`

@@ -1,6 +1,7 @@
 // The MemoryStore port: durable facts that the agents of a tenant keep for later runs (D-45). A memory is curated and small; it is not a transcript.
-// M1. A change is atomic, and concurrent writers lose no change.
-// M2. A memory that cannot be read is reported and never overwritten.
+// M1. The list `memory` belongs to the tenant. The list `user` belongs to the user for whom the task is; no other user's run sees it (D-67).
+// M2. A change is atomic, and concurrent writers lose no change.
+// M3. A memory that cannot be read is reported and never overwritten.
 import { z } from 'zod'
 
 /** `memory`: facts about the work; `user`: facts about the user. */
@@ -25,14 +26,21 @@ export type MemoryAnswer =
   /** `code`: `invalid_arguments`, `no_match`, `ambiguous_match`, `memory_full`, `memory_corrupt`, `memory_unavailable`. */
   | { readonly ok: false; readonly code: string; readonly message: string }
 
-/** The memories of all tenants. */
+/** Whose memory is meant. */
+export interface MemoryOwner {
+  readonly tenant: string
+  /** The user to whom the list `user` belongs; `null` for a task that names no user: the list is the tenant's then. */
+  readonly user: string | null
+}
+
+/** The memories of all tenants and their users. */
 export interface MemoryStore {
   /**
-   * The memory of a tenant.
+   * The memory that a run for this owner sees.
    *
    * @throws {BeaverError} `memory_corrupt` if the stored memory cannot be read; `unreachable`
    */
-  read(tenant: string): Promise<MemorySnapshot>
+  read(owner: MemoryOwner): Promise<MemorySnapshot>
   /** The change is durable when it resolves with `ok`. It never rejects because of the stored memory: that is an answer. */
-  change(tenant: string, change: MemoryChange): Promise<MemoryAnswer>
+  change(owner: MemoryOwner, change: MemoryChange): Promise<MemoryAnswer>
 }

@@ -1,6 +1,7 @@
 // The SessionSearch port: searches the visible transcript of a tenant's sessions (D-46).
 // S1. Hidden events, prompts, skills and the runs of workers are never found.
-// S2. Any query text is safe. Substrings of Chinese, Japanese and Korean text match.
+// S2. A run searches only the sessions of the user for whom it works (D-67).
+// S3. Any query text is safe. Substrings of Chinese, Japanese and Korean text match.
 
 /** What is searched for. */
 export interface SessionSearchRequest {
@@ -24,12 +25,19 @@ export interface SessionSearchHit {
   readonly at: string
 }
 
+/** The sessions in which a search looks. */
+export interface SessionScope {
+  readonly tenant: string
+  /** Only sessions of this user; `null`: only sessions without a user. Absent: all sessions of the tenant. */
+  readonly user?: string | null | undefined
+}
+
 /** A search in the sessions of a tenant. */
 export interface SessionSearch {
   /**
-   * The hits, best first.
+   * The hits, newest first.
    *
    * @throws {BeaverError} if the projector does not answer
    */
-  search(tenant: string, request: SessionSearchRequest): Promise<readonly SessionSearchHit[]>
+  search(scope: SessionScope, request: SessionSearchRequest): Promise<readonly SessionSearchHit[]>
 }

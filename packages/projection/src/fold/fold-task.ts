@@ -4,6 +4,7 @@ import type { DataOf, TerminalTaskEvent } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
 import type { Place } from './fold.ts'
 import { bit } from '../store/sql.ts'
+import { taskAnswered, workflowAsked } from './transcript.ts'
 
 export function submitted(task: HeldTask, at: Place, { request, previous_task_id, by }: DataOf<'task_submitted'>): void {
   const row = task.change()
@@ -13,11 +14,13 @@ export function submitted(task: HeldTask, at: Place, { request, previous_task_id
   row.source = request.source
   row.submitted_by = by ?? null
   row.user_id = request.user_id ?? null
+  row.title = request.title ?? null
   row.workflow = request.workflow?.name ?? null
   row.profile = request.profile ?? null
   row.previous_task_id = previous_task_id
   row.retry_of = request.retry_of ?? null
   row.submitted_at = at.time
+  if (request.workflow !== undefined) workflowAsked(task, at, request.text)
 }
 
 export function claimed(task: HeldTask, at: Place, { daemon }: DataOf<'task_claimed'>): void {
@@ -70,6 +73,7 @@ export function ended(task: HeldTask, at: Place, type: TerminalTaskEvent, result
   row.model = result.model ?? row.model
   row.failure_class = result.failure?.class ?? null
   row.failure_message = result.failure?.message ?? null
+  taskAnswered(task, at, result)
 }
 
 export function endedUnread(task: HeldTask, at: Place, type: TerminalTaskEvent): void {

@@ -43,6 +43,7 @@ describe('every query', () => {
       search: { query: 'report' },
       session_search: { query: 'report', tenant: 'local' },
       open_tasks: { tenant: 'local' },
+      session: { session_id: 'web:test' },
     }
     for (const name of Object.keys(queryContracts).filter(isQueryName)) {
       const given = answer(model.sql, name, inputs[name] ?? {})

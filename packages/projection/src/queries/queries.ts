@@ -16,6 +16,7 @@ import { proof } from './query-proof.ts'
 import { quarantine } from './query-quarantine.ts'
 import { search } from './query-search.ts'
 import { sessionSearch } from './query-session-search.ts'
+import { session, sessions } from './query-sessions.ts'
 import { status } from './query-status.ts'
 import { task } from './query-task.ts'
 import { tasks } from './query-tasks.ts'
@@ -30,6 +31,8 @@ const queries: { readonly [Name in QueryName]: Query<Name> } = {
   events,
   search,
   session_search: sessionSearch,
+  sessions,
+  session,
   audit,
   status,
   open_tasks: openTasks,

@@ -1,6 +1,6 @@
 // `search`: full text over the visible transcript, newest first.
 // S1. Any query string is safe: it contains words to find, never a query language.
-// S2. Words are separated by white space. All of them must occur, anywhere in the text and in any case, so a part of a Chinese sentence is a
+// S2. Words are separated by white space. All of them must occur, anywhere in the text, in any case and with or without accents, so a part of a Chinese sentence is a
 // word too.
 // S3. The trigram index finds words of three characters and more. If it cannot decide alone (a shorter word, a tenant, a session, texts that
 // are not indexed yet), one answer reads at most `looksMax` texts, so its time does not grow with the read model. An answer that
@@ -76,7 +76,7 @@ function matches(sql: Sql, wanted: Wanted): Iterable<HitRow> {
      join events on events.task_key = transcript.task_key and events.taskseq = transcript.taskseq
      left join runs on runs.task_key = transcript.task_key and runs.run_id = transcript.run_id
      where ${listed ? 'true' : 'transcript.position > ? and transcript.position < ?'}
-       ${wanted.words.map(() => "and transcript.text like ? escape '\\'").join(' ')}
+       ${wanted.words.map(() => "and coalesce(transcript.folded, transcript.text) like ? escape '\\'").join(' ')}
        and (? is null or tasks.tenant = ?) and (? is null or tasks.session_id = ?)
      order by ${listed ? 'listed.key' : 'transcript.position desc'} limit ?`,
     [

@@ -1,8 +1,19 @@
 import type { QueryOutput } from '@beaver/contracts'
-import type { JsonObject } from '@beaver/core'
+import { type DataOf, event, type JsonObject } from '@beaver/core'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { answer as said, newStream, runStarted, singleTask, submitted, teamTask, toolResult, userMessage } from '../../test/journal-fixture.ts'
+import {
+  answer as said,
+  newStream,
+  result,
+  runStarted,
+  singleTask,
+  submitted,
+  teamTask,
+  toolResult,
+  userMessage,
+  workflowTask,
+} from '../../test/journal-fixture.ts'
 import { answer } from '../../test/checked-answer.ts'
 import { openReadModel, type ReadModel } from '../read-model.ts'
 
@@ -59,14 +70,57 @@ describe('session_search finds', () => {
     expect(tasksOf(find(query))).toEqual(['odd']),
   )
 
-  test('the best first: a text that is the word before one that drowns it', () => {
-    expect(find('needle').map((hit) => hit.role)).toEqual(['user', 'assistant'])
-    const [, drowned] = find('needle')
+  test('the newest first, however often an older text has the word', () => {
+    expect(find('needle').map((hit) => hit.role)).toEqual(['assistant', 'user'])
+    const [drowned] = find('needle')
     expect(drowned?.excerpt.length).toBeLessThan(330)
     expect(drowned?.excerpt).toMatch(/^….*needle.*…$/)
   })
 
-  test('of equals the newest first', () => expect(find('haystack', { limit: 2 }).map((hit) => hit.task_id)).toEqual(['many-59', 'many-58']))
+  test('the newest of many', () => expect(find('haystack', { limit: 2 }).map((hit) => hit.task_id)).toEqual(['many-59', 'many-58']))
+})
+
+test.each(['Zurich', 'ZÜRICH', 'Zu\u0308rich', 'un', 'ca va', 'Ça'])('session_search finds %s with and without accents', async (query) => {
+  const accents = newStream()
+  using own = openReadModel(':memory:', { readBlob: accents.readBlob })
+  const writer = accents.log('wrote')
+  writer.write(submitted(writer.log), runStarted('z'), said('z', 'Ça va à Zürich? Cün.'))
+  own.begin('S@1')
+  await own.apply(accents.messages)
+  expect(answer(own.sql, 'session_search', { query, tenant: 'local' }).hits.map(({ excerpt }) => excerpt)).toEqual(['Ça va à Zürich? Cün.'])
+  expect(answer(own.sql, 'search', { query }).hits.map(({ snippet }) => snippet)).toEqual(['Ça va à Zürich? Cün.'])
+})
+
+test('session_search and search find what was asked of a workflow, what it answered, and why a task failed', async () => {
+  const made = newStream()
+  using own = openReadModel(':memory:', { readBlob: made.readBlob })
+  workflowTask(made.log('flow', { session: 'flows' }))
+  const failed = made.log('failed', { session: 'failures' })
+  const failure = { class: 'provider_refused', message: 'The key was refused.' } as const
+  failed.write(submitted(failed.log), runStarted('f'), userMessage('f', 'try'), event('task_failed', result({ final_output: '', failure })))
+  own.begin('S@1')
+  await own.apply(made.messages)
+  const hits = (query: string): Hit[] => answer(own.sql, 'session_search', { query, tenant: 'local' }).hits
+  expect(hits('Map the list').map(({ task_id, role }) => [task_id, role])).toEqual([['flow', 'user']])
+  expect(hits('item-2 done').map(({ task_id, role }) => [task_id, role])).toEqual([['flow', 'assistant']])
+  expect(hits('key refused').map(({ task_id, excerpt }) => [task_id, excerpt])).toEqual([['failed', '[No answer: The key was refused.]']])
+  expect(answer(own.sql, 'search', { query: 'Map the list' }).hits.map(({ task_id }) => task_id)).toEqual(['flow'])
+})
+
+test('session_search finds only the sessions of a user, or those of nobody (D-67)', async () => {
+  const made = newStream()
+  using own = openReadModel(':memory:', { readBlob: made.readBlob })
+  for (const user_id of ['Ada', 'Bob', undefined]) {
+    const writer = made.log(`of-${user_id}`, { session: `of-${user_id}` })
+    const given = submitted(writer.log).data as DataOf<'task_submitted'>
+    writer.write(event('task_submitted', { ...given, request: { ...given.request, ...(user_id === undefined ? {} : { user_id }) } }))
+    writer.write(runStarted('u'), userMessage('u', 'a secret'))
+  }
+  own.begin('S@1')
+  await own.apply(made.messages)
+  const found = (more: object): string[] => tasksOf(answer(own.sql, 'session_search', { query: 'secret', tenant: 'local', ...more }).hits)
+  expect([found({ user_id: 'Ada' }), found({ user_id: 'ada' }), found({ user_id: null })]).toEqual([['of-Ada'], [], ['of-undefined']])
+  expect(found({})).toEqual(['of-undefined', 'of-Bob', 'of-Ada'])
 })
 
 describe('session_search leaves out', () => {

@@ -60,7 +60,6 @@ function taskDetail(sql: Sql, row: TaskRow): TaskAnswer['task'] {
     workspace: row.workspace,
     source: row.source,
     submitted_by: row.submitted_by,
-    user_id: row.user_id,
     workflow: row.workflow,
     profile: row.profile,
     previous_task_id: row.previous_task_id,

@@ -12,7 +12,7 @@ import { usageOfTask } from './usage.ts'
 /** Newest first. `before` is the `next` of the page before. */
 export const tasks: Query<'tasks'> = (
   sql,
-  { tenant = null, session_id: session = null, status = null, ended_since: since = null, retried = null, limit, before = null },
+  { tenant = null, session_id: session = null, user_id: user, status = null, ended_since: since = null, retried = null, limit, before = null },
 ) => {
   const where: string[] = []
   const values: (string | number)[] = []
@@ -23,6 +23,8 @@ export const tasks: Query<'tasks'> = (
   }
   only('tenant = ?', tenant)
   only('session_id = ?', session)
+  if (user === null) where.push('user_id is null')
+  else only('user_id = ?', user ?? null)
   if (status === 'waiting_for_approval') where.push(somethingWaits)
   else if (status === 'waiting') where.push('waits_for is not null')
   else only(status === 'running' ? 'waits_for is null and status = ?' : 'status = ?', status)
@@ -52,6 +54,8 @@ export function taskSummary(sql: Sql, row: TaskRow, charsMax: number = textChars
     status: statusOf(row),
     wait: row.waits_for === null ? null : { for: row.waits_for, until: row.wake_at, reason: clip(row.wait_reason ?? '', failureCharsMax) },
     text: row.text === null ? null : clip(row.text, charsMax),
+    title: row.title,
+    user_id: row.user_id,
     skill: row.skill,
     retry_of: row.retry_of,
     submitted_at: row.submitted_at,
@@ -74,7 +78,8 @@ export function taskSummary(sql: Sql, row: TaskRow, charsMax: number = textChars
 }
 
 /** The status shows what a task without a daemon waits for, such as `waiting_for_provider`. */
-const statusOf = (row: TaskRow): string => (row.ended_at === null && row.chain_ok === 1 && row.waits_for !== null ? `waiting_for_${row.waits_for}` : row.status)
+export const statusOf = (row: TaskRow): string =>
+  row.ended_at === null && row.chain_ok === 1 && row.waits_for !== null ? `waiting_for_${row.waits_for}` : row.status
 
 export function failureView(row: Pick<TaskRow, 'failure_class' | 'failure_message'>): Failure | null {
   return row.failure_class === null ? null : { class: row.failure_class, message: failureMessage(row) }

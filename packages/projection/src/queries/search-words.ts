@@ -1,5 +1,6 @@
-// Splits a search text into words, and says how each is looked for. The text is never a query language: every character means itself.
+// Splits a search text into words without accents, and says how each is looked for. The text is never a query language: every character means itself.
 import { clip } from '@beaver/core'
+import { foldedText, unfoldedPlace } from '../store/folded-text.ts'
 
 const wordsMax = 16
 
@@ -13,7 +14,7 @@ export interface Words {
 
 /** The first 16 different words. Control characters end a full-text query, and lone surrogates are no characters. */
 export function wordsOf(text: string): Words {
-  const words = [...new Set(text.toWellFormed().split(/[\s\p{Cc}]+/u))].filter((word) => word !== '').slice(0, wordsMax)
+  const words = [...new Set(foldedText(text.toWellFormed()).split(/[\s\p{Cc}]+/u))].filter((word) => word !== '').slice(0, wordsMax)
   const isLong = (word: string): boolean => [...word].length >= 3
   return { all: words, long: words.filter(isLong), short: words.filter((word) => !isLong(word)) }
 }
@@ -26,9 +27,11 @@ export const pattern = (word: string): string => `%${word.replace(/[\\%_]/g, '\\
 
 /** The text around the first word that occurs. */
 export function snippet(text: string, words: readonly string[], charsMax: number): string {
-  const lower = text.toLowerCase()
+  const folded = foldedText(text)
+  const lower = folded.toLowerCase()
   const places = words.map((word) => lower.indexOf(word.toLowerCase())).filter((place) => place >= 0)
-  const from = Math.max(0, Math.min(...places, text.length) - Math.trunc(charsMax / 3))
+  const first = unfoldedPlace(text, folded, Math.min(...places, folded.length))
+  const from = Math.max(0, first - Math.trunc(charsMax / 3))
   const cut = clip(text.slice(from), charsMax).toWellFormed().replace(/\s+/g, ' ')
   return `${from > 0 ? '…' : ''}${cut}${from + charsMax < text.length ? '…' : ''}`
 }

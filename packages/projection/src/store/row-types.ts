@@ -16,6 +16,7 @@ export interface TaskRow {
   source: string | null
   submitted_by: string | null
   user_id: string | null
+  title: string | null
   workflow: string | null
   profile: string | null
   previous_task_id: string | null
@@ -140,6 +141,7 @@ export const taskColumns = [
   'source',
   'submitted_by',
   'user_id',
+  'title',
   'workflow',
   'profile',
   'previous_task_id',
@@ -245,6 +247,7 @@ const emptyTask = {
   source: null,
   submitted_by: null,
   user_id: null,
+  title: null,
   workflow: null,
   profile: null,
   previous_task_id: null,

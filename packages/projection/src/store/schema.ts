@@ -33,6 +33,7 @@ create table tasks (
   source text,
   submitted_by text,
   user_id text,
+  title text,
   workflow text,
   profile text,
   previous_task_id text,
@@ -303,7 +304,8 @@ create table audit_findings (
 create index audit_findings_by_task on audit_findings (task_key, finding_id);
 
 ${systemTables}
--- The visible transcript: what people and the model said, and what tools answered.
+-- The visible transcript: what people and the model said, and what tools answered. \`folded\` is the text without accents; null where it is the
+-- same.
 create table transcript (
   position integer primary key,
   task_key integer not null,
@@ -311,9 +313,12 @@ create table transcript (
   run_id text,
   role text not null,
   name text,
-  text text not null
+  text text not null,
+  folded text
 ) strict;
-create virtual table transcript_fts using fts5(text, content='transcript', content_rowid='position', tokenize='trigram');
+drop view if exists searched_texts;
+create view searched_texts as select position, coalesce(folded, text) as text from transcript;
+create virtual table transcript_fts using fts5(text, content='searched_texts', content_rowid='position', tokenize='trigram');
 
 -- How far the full-text index goes: one row. Not a function of the journal alone (text-index.ts), and so no part of a dump.
 create table text_index (

@@ -18,7 +18,7 @@ export function lastText(sql: Sql): number {
 export function indexTexts(sql: Sql, textsMax: number): number {
   const from = indexedTo(sql)
   // Not `insert … select … returning`: with such a statement, SQLite writes the whole index for each text.
-  const rows = sql.all<{ position: number; text: string }>('select position, text from transcript where position > ? order by position limit ?', [
+  const rows = sql.all<{ position: number; text: string }>('select position, text from searched_texts where position > ? order by position limit ?', [
     from,
     textsMax,
   ])

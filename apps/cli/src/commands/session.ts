@@ -1,0 +1,95 @@
+// `beaver session <id>`: reads one session as a conversation. The newest tasks are shown, the oldest of them first.
+import type { SessionAnswer, SessionSummary, SessionTurn } from '@beaver/contracts'
+import { BeaverError } from '@beaver/core'
+import { commandName } from '../command-name.ts'
+import type { Connection } from '../connection.ts'
+import type { GlobalOptions } from '../context.ts'
+import type { Screen } from '../screen.ts'
+import { count, counted, moment } from '../text/figures.ts'
+import { oneLine, plainText } from '../text/plain-text.ts'
+import { paintReport } from '../text/report.ts'
+import { statusPaint } from '../text/status-paint.ts'
+import { padEnd } from '../text/width.ts'
+import { ask, asking } from './query.ts'
+
+const shownTasks = 50
+const pageTasks = 200
+
+export function session(id: string, { json, limit = shownTasks }: { readonly limit?: number; readonly json?: true }, globals: GlobalOptions): Promise<number> {
+  return asking(globals, async ({ screen }, connection) => {
+    const answer = await readSession(connection, id, limit)
+    if (json === true) return screen.json(answer)
+    screen.print(...sessionLines(answer, screen, { now: Date.now(), command: commandName() }))
+  })
+}
+
+async function readSession(connection: Connection, session_id: string, limit: number): Promise<SessionAnswer> {
+  const tasks: SessionTurn[] = []
+  for (let before: number | undefined; ;) {
+    const answer = await askSession(connection, { session_id, limit: Math.min(pageTasks, limit - tasks.length), before })
+    tasks.push(...answer.tasks)
+    if (!answer.more || answer.next === null || tasks.length >= limit) return { ...answer, tasks }
+    before = answer.next
+  }
+}
+
+async function askSession(connection: Connection, input: { session_id: string; limit: number; before: number | undefined }): Promise<SessionAnswer> {
+  try {
+    return await ask(connection, 'session', input)
+  } catch (error) {
+    if (!(error instanceof BeaverError && error.code === 'not_found')) throw error
+    const message = `There is no session ${JSON.stringify(input.session_id)}. "beaver sessions" lists the sessions. A new session appears after a moment.`
+    throw new BeaverError('not_found', message, { cause: error })
+  }
+}
+
+export function sessionLines(
+  { session: of, tasks, more }: SessionAnswer,
+  screen: Pick<Screen, 'style' | 'interactive'>,
+  { now, command }: { readonly now: number; readonly command: string },
+): string[] {
+  const { style } = screen
+  const left = of.tasks - tasks.length
+  return [
+    ...headLines(of, screen, now),
+    ...(more && left > 0
+      ? ['', style.dim(`${counted(left, 'earlier task')} left out. Show more with --limit ${count(Math.min(10_000, tasks.length * 5))}.`)]
+      : []),
+    ...tasks.toReversed().flatMap((turn) => ['', ...turnLines(turn, screen, { now, command })]),
+  ]
+}
+
+function headLines(of: SessionSummary, { style }: Pick<Screen, 'style'>, now: number): string[] {
+  const field = (name: string, value: string): string => `${style.dim(padEnd(name, 11))}${value}`
+  return [
+    field('Session', style.bold(oneLine(of.session_id))),
+    ...(of.title === null ? [] : [field('Title', oneLine(of.title))]),
+    ...(of.user_id === null ? [] : [field('User', oneLine(of.user_id))]),
+    field('Tasks', `${count(of.tasks)}${of.open === 0 ? '' : `, ${count(of.open)} open`}${of.began_at === null ? '' : `, since ${moment(of.began_at, now)}`}`),
+  ]
+}
+
+function turnLines(turn: SessionTurn, { style, interactive }: Pick<Screen, 'style' | 'interactive'>, of: { now: number; command: string }): string[] {
+  const when = turn.submitted_at === null ? '' : moment(turn.submitted_at, of.now)
+  const about = [turn.workflow, turn.retry_of === null ? null : `retry of ${turn.retry_of}`, turn.title].filter((each) => each !== null)
+  const head = [when, turn.task_id, ...about.map((each) => oneLine(each))].filter((each) => each !== '').join('  ')
+  const cut = (chars: number, text: string | null): string[] =>
+    chars > (text?.length ?? 0) ? [style.dim(`(cut after ${count(text?.length ?? 0)} of ${count(chars)} characters: ${of.command} show ${turn.task_id})`)] : []
+  const said = turn.answer ?? ''
+  return [
+    style.dim(head),
+    `${style.bold('You')}     ${plainText(turn.text ?? '').trim()}`,
+    ...cut(turn.text_chars, turn.text),
+    ...(said === ''
+      ? []
+      : [`${style.bold('Beaver')}  ${(interactive ? paintReport(said, style) : plainText(said)).trim()}`, ...cut(turn.answer_chars, turn.answer)]),
+    ...endLines(turn, style),
+  ]
+}
+
+/** How a task ended, if the answer does not say it. */
+function endLines({ status, answer, failure, simulated }: SessionTurn, style: Screen['style']): string[] {
+  const why = failure === null ? '' : `: ${oneLine(failure.message)}`
+  if (status !== 'completed' || answer === '') return [`${statusPaint(status, style)(`[${status}]`)}${why}`]
+  return simulated === true ? [style.dim('[the simulated model answered]')] : []
+}

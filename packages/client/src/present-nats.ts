@@ -1,0 +1,54 @@
+// Bounds what reads from NATS for as long as it likes: a watch of a task, the events of a session.
+// N1. If NATS is away for longer than `awayMs`, the read ends with `unreachable`. A shorter absence costs time only.
+// N2. What NATS says about its own failures reaches the caller as a BeaverError.
+import { BeaverError } from '@beaver/core'
+import { lineOf, natsFault } from '@beaver/nats'
+import type { NatsConnection } from '@nats-io/nats-core'
+
+/**
+ * What `read` gives, while NATS is present.
+ *
+ * @param read gets a signal that aborts with `signal`, and when NATS has been away for too long
+ * @throws {BeaverError} `unreachable`, `timeout`; and what `read` throws
+ */
+export async function* whilePresent<Item>(
+  nc: NatsConnection,
+  awayMs: number,
+  signal: AbortSignal,
+  read: (within: AbortSignal) => AsyncGenerator<Item>,
+): AsyncGenerator<Item> {
+  const line = lineOf(nc)
+  const away = Promise.withResolvers<never>()
+  away.promise.catch(() => {})
+  const over = new AbortController()
+  let timer: NodeJS.Timeout | null = null
+  const cut = (): void => {
+    timer ??= setTimeout(() => away.reject(new BeaverError('unreachable', `NATS has been away for more than ${awayMs / 1000} s.`)), awayMs)
+  }
+  const back = (): void => {
+    if (timer !== null) clearTimeout(timer)
+    timer = null
+  }
+  const undo = [line.onCut(cut), line.onUp(back)]
+  if (line.downMs > 0) cut()
+  const items = read(AbortSignal.any([signal, over.signal]))
+  let waiting = false
+  try {
+    for (;;) {
+      waiting = true
+      const next = await Promise.race([items.next(), away.promise])
+      waiting = false
+      if (next.done === true) return
+      yield next.value
+    }
+  } catch (error) {
+    throw natsFault(error)
+  } finally {
+    back()
+    for (const each of undo) each()
+    over.abort()
+    const ended = items.return(undefined).catch(() => {})
+    // Without NATS the read may hang until its own timeout. Nobody waits for it.
+    if (!waiting) await ended
+  }
+}

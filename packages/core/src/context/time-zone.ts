@@ -1,0 +1,42 @@
+// The date and the time of a moment in a time zone, for people and models.
+
+/**
+ * Whether the text names a time zone.
+ *
+ * @example
+ * isTimeZone('Europe/Zurich') // => true
+ * isTimeZone('Mars/Olympus') // => false
+ */
+export function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== ''
+  } catch {
+    return false
+  }
+}
+
+/** A moment as the clocks of a time zone show it. */
+export interface LocalTime {
+  /** `2026-11-23`. */
+  readonly date: string
+  /** `18:05:09`. */
+  readonly time: string
+  /** `Monday`. */
+  readonly weekday: string
+}
+
+/**
+ * The date and the time of a moment in a time zone.
+ *
+ * @param atMs milliseconds since 1970
+ * @throws {RangeError} if there is no such time zone
+ * @example
+ * localTime(0, 'Asia/Tokyo') // => { date: '1970-01-01', time: '09:00:00', weekday: 'Thursday' }
+ */
+export function localTime(atMs: number, timeZone: string): LocalTime {
+  const two = '2-digit'
+  const options = { timeZone, year: 'numeric', month: two, day: two, hour: two, minute: two, second: two, hourCycle: 'h23', weekday: 'long' } as const
+  const parts = new Map(new Intl.DateTimeFormat('en', options).formatToParts(atMs).map(({ type, value }) => [type, value]))
+  const of = (type: Intl.DateTimeFormatPartTypes): string => parts.get(type) ?? ''
+  return { date: `${of('year')}-${of('month')}-${of('day')}`, time: `${of('hour')}:${of('minute')}:${of('second')}`, weekday: of('weekday') }
+}
