@@ -3,6 +3,7 @@
 import type { DataOf, TerminalTaskEvent } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
 import type { Place } from './fold.ts'
+import { taskFailure } from './transcript.ts'
 import { bit } from '../store/sql.ts'
 
 export function submitted(task: HeldTask, at: Place, { request, previous_task_id, by }: DataOf<'task_submitted'>): void {
@@ -70,6 +71,7 @@ export function ended(task: HeldTask, at: Place, type: TerminalTaskEvent, result
   row.model = result.model ?? row.model
   row.failure_class = result.failure?.class ?? null
   row.failure_message = result.failure?.message ?? null
+  if (result.failure !== null) taskFailure(task, at, result.failure)
 }
 
 export function endedUnread(task: HeldTask, at: Place, type: TerminalTaskEvent): void {

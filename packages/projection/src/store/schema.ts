@@ -5,7 +5,7 @@
 
 import { systemTables } from './system-tables.ts'
 
-export const schemaVersion = 8
+export const schemaVersion = 9
 
 /** The `application_id` of a Beaver read model ("BVRM"). A file of another program is never taken for a read model. */
 export const applicationId = 0x4256524d
@@ -303,7 +303,7 @@ create table audit_findings (
 create index audit_findings_by_task on audit_findings (task_key, finding_id);
 
 ${systemTables}
--- The visible transcript: what people and the model said, and what tools answered.
+-- The visible transcript: what people and the model said, and what tools answered. And what failed (the role failure).
 create table transcript (
   position integer primary key,
   task_key integer not null,
