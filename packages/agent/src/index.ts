@@ -48,6 +48,7 @@ export { defineTool, type Isolation, type Tool, type ToolContext, type ToolDefin
 export { type CallArguments } from './tools/call-arguments.ts'
 export { type LoadedTools, loadTools } from './tools/load-tools.ts'
 export { type ExternalCall, type ExternalResult, type ExternalTool, externalTool, type ExternalTools } from './tools/external-tools.ts'
+export { furtherToolNames } from './tools/further-tools.ts'
 export { type Permission, type PermissionDecision, type PermissionRule } from './tools/permission.ts'
 // Tools use this zod for `defineTool`, because a schema of another major version does not work.
 export { z } from 'zod'

@@ -1,6 +1,7 @@
 // Builds what a model reads: the system prompt and the first user message. Pure: the same inputs give the same text.
 // X1. The conversation has this order: system prompt, activated skills, the session's visible history, this run's message (CB-02).
 // X2. The system prompt contains no skill's body. Skills are messages of their own (SK-13).
+// X4. What differs between runs of one profile comes last, so that their requests begin with the same text and a provider's cache works.
 // X3. The system prompt contains the memory as it was when the run began (ME-03, ME-07).
 import type { ChatMessage, ContextPart, EvidenceRequirement, MemorySnapshot, RunState } from '@beaver/core'
 import type { Skill } from '../skills/skill.ts'
@@ -43,11 +44,11 @@ export function promptSections(parts: SystemPromptParts): readonly PromptSection
     : `# Your part\nYou have the whole task. Do it yourself${parts.teams ? ', or call one workflow tool to have a team do it' : ''}.`
   return [
     { part: 'base', text: base },
-    { part: 'session', text: session },
     { part: 'execution', text: work },
     { part: 'profile', text: parts.own === '' ? '' : `# You\n${parts.own}` },
     { part: 'memory', text: memorySection(parts.memory) },
     { part: 'routing', text: routingSection(parts.routing) },
+    { part: 'session', text: session },
   ]
 }
 

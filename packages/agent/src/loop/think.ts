@@ -9,6 +9,7 @@ import { routingOf } from './activation.ts'
 import { askProvider, type Asked } from './ask-provider.ts'
 import { authorise, type Authorisation, authorityOf } from './authorise.ts'
 import { afterAnswer, afterForcedAnswer } from './decide.ts'
+import { meantCall, throughUseTool } from '../tools/further-tools.ts'
 import type { LoopWork } from './loop-work.ts'
 import { withPureResults } from './pure-calls.ts'
 import { afterToolNode, profileMissing, providerFailed, runCancelled } from './run-ends.ts'
@@ -51,20 +52,21 @@ function ask(work: LoopWork, run: RunState, forced: boolean): Promise<Asked> {
   const tools = run.executionMode === 'single' ? assembly.lockedSchemas : assembly.schemas
   return askProvider(work, {
     providers: services.providers,
-    messages: forced ? [...messages, forcedMessage] : messages,
+    messages: throughUseTool(forced ? [...messages, forcedMessage] : messages, assembly.further),
     tools: forced ? [] : tools,
     live: true,
   })
 }
 
-async function answered(work: LoopWork, run: RunState, { answer, provider, durationMs }: Extract<Asked, { kind: 'answered' }>) {
+async function answered(work: LoopWork, run: RunState, { answer: given, provider, durationMs }: Extract<Asked, { kind: 'answered' }>) {
   const { assembly, services, spec } = work
+  const answer = { ...given, toolCalls: given.toolCalls.map((call) => meantCall(call, assembly.further)) }
   const authority = authorityOf(run, work)
   const keyOf = ({ name, arguments: args }: ToolCall): string => `${name} ${args}`
   const shown = new Map<string, Authorisation>()
   for (const call of answer.toolCalls) {
-    const given = authorise(call, authority)
-    if (given.kind === 'ask') shown.set(keyOf(call), await showCall(work, call, given))
+    const decided = authorise(call, authority)
+    if (decided.kind === 'ask') shown.set(keyOf(call), await showCall(work, call, decided))
   }
   return afterAnswer(run, answer, {
     taskId: spec.taskId,
