@@ -11,6 +11,7 @@ const benches: Readonly<Record<string, () => Promise<{ run(options: { json: bool
   recover: () => import('./recover/bench.ts'),
   idle: () => import('./idle/bench.ts'),
   injection: () => import('./injection/bench.ts'),
+  tokens: () => import('./tokens/bench.ts'),
 }
 
 const { values, positionals } = parseArgs({ allowPositionals: true, strict: false, options: { json: { type: 'boolean', default: false } } })

@@ -71,7 +71,7 @@ describe('beaver tools list', () => {
     const { exit, out } = await beaver('tools', 'list')
     expect(exit).toBe(0)
     expect(out).toMatch(/^ID +KIND +DOES +DESCRIPTION\n/)
-    expect(out).toMatch(/^system:web_fetch +tool +reads web \(fetch\) +Fetches one page/m)
+    expect(out).toMatch(/^system:web_fetch +tool +reads web \(fetch\) +Fetches a public web page/m)
     expect(out).toMatch(/^workflow:summarize_text +workflow +- +对提供的长文本/m)
   })
 

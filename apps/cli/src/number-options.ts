@@ -22,6 +22,17 @@ export function wholeNumber(max: number): (text: string) => number {
 }
 
 /**
+ * Reads `--before`: the place at which the page before ended.
+ *
+ * @throws {UsageError}
+ */
+export function place(text: string): number {
+  const n = Number(text)
+  if (!Number.isSafeInteger(n) || n < 0) throw new UsageError(`The option --before needs the place that the page before names, not ${JSON.stringify(text)}.`)
+  return n
+}
+
+/**
  * Reads `--port`: from 0 to 65535.
  *
  * @throws {UsageError}

@@ -28,6 +28,9 @@ export const taskName = {
   tenant: z.string().min(1).max(128).optional().describe('Only a task of this tenant. Absent: any tenant.'),
 }
 
+/** The input that narrows an answer to one node. */
+export const ofNode = z.string().min(1).max(128).optional().describe('Only what belongs to the node with this id, in any team of the task. Absent: everything.')
+
 /** How many rows; a page may hold fewer and still have `more`. */
 export const limitOf = (what: string, limits: { usual: number; max: number }): z.ZodDefault<z.ZodInt> =>
   z.int().min(1).max(limits.max).default(limits.usual).describe(`At most this many ${what}. A page may have fewer although more pages follow.`)

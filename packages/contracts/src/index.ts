@@ -1,6 +1,7 @@
 export { presenceAnswer, presenceMessage } from './presence.ts'
 export type { AskedCallAnswer } from './queries/approvals.ts'
 export type { EventItem } from './queries/events.ts'
+export type { NodeDetail } from './queries/node.ts'
 export { isQueryName, queryContracts, type QueryInput, type QueryName, type QueryOutput, type QueryRead } from './queries/queries.ts'
 export type { CheckAnswer, NodeAnswer, RunAnswer, TeamAnswer } from './queries/run-tree.ts'
 export type { SearchAnswer } from './queries/search.ts'

@@ -10,12 +10,13 @@ export interface AnswerForm {
 }
 
 /**
- * The body as JSON. What a run sends was masked when it was recorded. Descriptions of tools and skills are not recorded, and an older journal may
+ * The body as JSON: first what all requests of a loop share, at the end the messages, which grow. What begins alike is cheap for a provider that
+ * keeps a cache. What a run sends was masked when it was recorded. Descriptions of tools and skills are not recorded, and an older journal may
  * contain a key that this process knows by now.
  */
 export function requestBody(model: string, { messages, tools }: Pick<ChatRequest, 'messages' | 'tools'>, form: AnswerForm): string {
-  const plain = { model, messages: messages.map(wireMessage), ...form } satisfies OpenAI.ChatCompletionCreateParams
-  const body = tools.length === 0 ? plain : { ...plain, tools: wireTools(tools) }
+  const shared = { model, ...form, ...(tools.length === 0 ? {} : { tools: wireTools(tools) }) }
+  const body = { ...shared, messages: messages.map(wireMessage) } satisfies OpenAI.ChatCompletionCreateParams
   const text = JSON.stringify(body)
   return hasSecret(text) ? JSON.stringify(maskedData(body)) : text
 }

@@ -4,7 +4,7 @@ import { z } from 'zod'
 
 export const echo = defineTool({
   name: 'echo',
-  description: 'Returns the text it is given, unchanged.',
+  description: 'Returns its text.',
   input: z.strictObject({ text: z.string().max(100_000) }),
   pure: true,
   run: ({ text }) => ({ text }),

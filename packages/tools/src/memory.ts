@@ -9,16 +9,12 @@ const textCharsMax = 200_000
 
 export const memory = defineTool({
   name: 'memory',
-  description:
-    'Keeps durable facts for later runs: what will still be true and useful another day, such as preferences, conventions and lessons learned. ' +
-    'Not for the progress of this task, and nothing session_search can find. ' +
-    'add: stores a fact; replace: puts another in the place of the one "old_text" finds; remove: takes that one out. ' +
-    'The memory you were shown at the start of this run stays as it was; what you change here is seen by later runs. Returns the entries as they are now.',
+  description: "Keeps facts for later runs, not this task's progress.",
   input: z.strictObject({
     action: z.enum(['add', 'replace', 'remove']),
-    target: memoryTarget.describe('"memory": facts of the work; "user": facts of the person you work for.'),
-    content: z.string().max(textCharsMax).optional().describe('For add and replace: the fact, short and complete in itself.'),
-    old_text: z.string().max(textCharsMax).optional().describe('For replace and remove: the entry, or a part that only this entry has.'),
+    target: memoryTarget,
+    content: z.string().max(textCharsMax).optional(),
+    old_text: z.string().max(textCharsMax).optional().describe('A part of the old fact.'),
   }),
   // A second removal may find another entry.
   idempotent: false,

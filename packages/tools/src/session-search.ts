@@ -9,13 +9,11 @@ const limitMax = 50
 
 export const sessionSearch = defineTool({
   name: 'session_search',
-  description:
-    'Searches what was said in earlier sessions: requests, answers and tool results. Give words that occur in the text, in its language; all of them must occur. ' +
-    'Returns the newest matches first, each with its session, task, who said it, when, and the text around the match. An empty list: nothing was found; try fewer or other words.',
+  description: 'Searches earlier sessions, newest first. All words must occur.',
   input: z.strictObject({
     query: z.string().max(1_000),
-    limit: z.coerce.number().optional().describe(`At most this many matches, 1 to ${limitMax}. Default ${limitDefault}.`),
-    include_current: z.boolean().default(false).describe('Search the session of this run too. Default false.'),
+    limit: z.coerce.number().optional(),
+    include_current: z.boolean().default(false),
   }),
   idempotent: true,
   effects: 'reads',

@@ -30,14 +30,12 @@ export type SkillFileView = { readonly skill: string } & FilePart
 
 export const skillView = defineTool({
   name: 'skill_view',
-  description:
-    'Shows skills: guides for certain kinds of tasks. Without a name: the skills there are, with what each is for. With a name: its whole text and the files ' +
-    'that belong to it. With a name and a path: the text of that file; "next_offset" is where to go on, null at the end.',
+  description: 'Shows the skills, the skill "name", or its file "path".',
   input: z.strictObject({
-    name: z.string().optional().describe('Name of the skill.'),
-    path: z.string().optional().describe('A file of the skill, relative to its folder, such as "references/guide.md". Needs a name.'),
-    offset: z.int().min(0).default(0).describe('Byte of the file to begin at. Default 0.'),
-    bytes_max: z.int().min(1).max(bytesLimit).default(bytesDefault).describe(`At most this many bytes of the file. Default ${bytesDefault}.`),
+    name: z.string().optional(),
+    path: z.string().optional(),
+    offset: z.int().min(0).default(0),
+    bytes_max: z.int().min(1).max(bytesLimit).default(bytesDefault),
   }),
   idempotent: true,
   effects: 'reads',

@@ -21,14 +21,26 @@ export const workflowAgentSpec = z
     name: z
       .string()
       .meta({ minLength: 1, maxLength: agentNameCharsMax })
-      .describe('Unique; letters, digits, spaces, _ - . only. Other fields name the agent exactly so.'),
-    instruction: filled().describe('What it does, in full: it sees this, the task and the outputs of the agents it depends on, nothing else.'),
-    use_skill: filled().optional().describe('Exact name of a skill, if it needs one.'),
-    skill_query: filled().optional().describe('Or a few words to find a skill by.'),
-    allowed_tool_names: z.array(z.string().min(1)).nullable().optional().describe('Limits its tools to these; [] to none. It adds none. Default: no limit.'),
-    required_evidence: z.array(plannedRequirement).optional().describe('What its result must rest on: objects are checked by code, texts only shown to it.'),
-    validation_rules: z.array(plannedRequirement).optional().describe('Rules for its output, in the same form.'),
-    evidence_contract: filled().optional().describe('How it must give evidence, in words.'),
+      .describe('Unique; letters, digits, spaces, _ - . only. Other fields name the agent exactly so.')
+      .meta({ brief: '' }),
+    instruction: filled()
+      .describe('What it does, in full: it sees this, the task and the outputs of the agents it depends on, nothing else.')
+      .meta({ brief: 'In full: it sees no conversation.' }),
+    use_skill: filled().optional().describe('Exact name of a skill, if it needs one.').meta({ brief: '' }),
+    skill_query: filled().optional().describe('Or a few words to find a skill by.').meta({ brief: '' }),
+    allowed_tool_names: z
+      .array(z.string().min(1))
+      .nullable()
+      .optional()
+      .describe('Limits its tools to these; [] to none. It adds none. Default: no limit.')
+      .meta({ brief: 'Only these; []: none.' }),
+    required_evidence: z
+      .array(plannedRequirement)
+      .optional()
+      .describe('What its result must rest on: objects are checked by code, texts only shown to it.')
+      .meta({ brief: 'Code checks objects, not texts.' }),
+    validation_rules: z.array(plannedRequirement).optional().describe('Rules for its output, in the same form.').meta({ brief: '' }),
+    evidence_contract: filled().optional().describe('How it must give evidence, in words.').meta({ brief: '' }),
   })
   .describe(
     '{"name": "…", "instruction": "…"}, with optional skill_query, use_skill, allowed_tool_names, required_evidence, validation_rules, evidence_contract.',
@@ -37,10 +49,10 @@ export const workflowAgentSpec = z
 export type WorkflowAgentSpec = z.infer<typeof workflowAgentSpec>
 
 /** The `task` field, which every workflow has. */
-export const taskField = filled().describe('The task of the whole team, self-contained. Every agent sees it.')
+export const taskField = filled().describe('The task of the whole team, self-contained. Every agent sees it.').meta({ brief: '' })
 
-/** The `agents` field. `each` says what the agents are to the workflow. */
-export const agentsField = (each: string) => z.array(workflowAgentSpec).min(1).describe(each)
+/** The `agents` field. `each` says what the agents are to the workflow, `brief` says it to the model if it needs to know. */
+export const agentsField = (each: string, brief = '') => z.array(workflowAgentSpec).min(1).describe(each).meta({ brief })
 
 /** An agent and its place in the arguments. */
 export interface PlacedAgent {

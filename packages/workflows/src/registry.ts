@@ -10,7 +10,7 @@ import { hierarchicalWorkflow } from './hierarchical/hierarchical-workflow.ts'
 import { majorityVote } from './majority-vote/majority-vote.ts'
 import { mixtureOfAgents } from './graphs/mixture-of-agents.ts'
 import { sequentialWorkflow } from './graphs/sequential.ts'
-import { briefSchema, type Described, wholeSchema } from './arguments/tool-schema.ts'
+import { type Described, shortSchema, wholeSchema } from './arguments/tool-schema.ts'
 import type { Workflow } from './workflow.ts'
 
 /** What an MCP wrapper puts before the short name. */
@@ -48,7 +48,7 @@ export function workflowToolSchemas(
   workflows: readonly Workflow[],
 ): readonly { readonly name: string; readonly description: string; readonly parameters: JsonObject }[] {
   const described: Described = new Map()
-  return workflows.map(({ name, description, input }) => ({ name, description, parameters: briefSchema(wholeSchema(input), name, described) }))
+  return workflows.map(({ name, description, input }) => ({ name, description, parameters: shortSchema(wholeSchema(input), name, described) }))
 }
 
 /**

@@ -1,7 +1,7 @@
 // What a command is for the table: its place in the help, its options and what it runs. The code of a command is loaded when it runs.
 import { type Command, Option } from 'commander'
 import type { GlobalOptions } from '../context.ts'
-import { wholeNumber } from '../number-options.ts'
+import { place, wholeNumber } from '../number-options.ts'
 
 export type Run = (globals: GlobalOptions) => Promise<number>
 
@@ -17,4 +17,5 @@ export interface CommandSpec {
 }
 
 export const json = (what: string): Option => new Option('--json', what)
+export const before = (): Option => new Option('--before <place>', 'the next page: the place that the page before names (default: the newest)').argParser(place)
 export const limit = (what: string, max = 1_000_000): Option => new Option('--limit <n>', `at most this many ${what}`).argParser(wholeNumber(max))

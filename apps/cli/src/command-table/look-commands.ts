@@ -1,6 +1,6 @@
 // The commands that look at work.
 import { Argument, Option } from 'commander'
-import { type CommandSpec, json, limit } from './command-spec.ts'
+import { before, type CommandSpec, json, limit } from './command-spec.ts'
 
 export const lookCommands: readonly CommandSpec[] = [
   {
@@ -26,7 +26,8 @@ export const lookCommands: readonly CommandSpec[] = [
         )
         .option('--session <id>', 'only tasks of this session (default: all)')
         .option('--user <id>', 'only tasks of this user (default: all)')
-        .addOption(limit('tasks (default 20)', 200))
+        .addOption(limit('tasks (default 20)'))
+        .addOption(before())
         .addOption(json('print the answer as JSON'))
         .action((options: object) => run(async (globals) => (await import('../commands/tasks.ts')).tasks(options, globals))),
   },
@@ -39,7 +40,9 @@ export const lookCommands: readonly CommandSpec[] = [
     build: (command, run) =>
       command
         .argument('<task>', 'the id of the task, or a unique beginning of it')
-        .addOption(limit('agents (default 200)', 512))
+        .option('--node <id>', 'show one node: its input, its calls and its output')
+        .option('--team <id>', 'with --node: the team run, if several have such a node (default: the newest)')
+        .addOption(limit('agents, or calls of the node (default 200 agents, all calls)'))
         .option('--all', 'print every agent of a large team, also with its context')
         .addOption(json('print the answer as JSON'))
         .action((task: string, options: object) => run(async (globals) => (await import('../commands/show.ts')).show(task, options, globals))),
@@ -53,6 +56,7 @@ export const lookCommands: readonly CommandSpec[] = [
     build: (command, run) =>
       command
         .argument('<task>', 'the id of the task, or a unique beginning of it')
+        .option('--node <id>', 'only what belongs to this node (default: all)')
         .addOption(limit('steps (default: all)'))
         .addOption(json('print one line of JSON for each step'))
         .action((task: string, options: object) => run(async (globals) => (await import('../commands/timeline.ts')).timeline(task, options, globals))),
@@ -66,6 +70,7 @@ export const lookCommands: readonly CommandSpec[] = [
     build: (command, run) =>
       command
         .argument('<task>', 'the id of the task, or a unique beginning of it')
+        .option('--node <id>', 'only what belongs to this node (default: all)')
         .addOption(limit('events (default: all)'))
         .addOption(json('print one line of JSON for each event, with its data'))
         .action((task: string, options: object) => run(async (globals) => (await import('../commands/events.ts')).events(task, options, globals))),
@@ -120,7 +125,8 @@ export const lookCommands: readonly CommandSpec[] = [
       command
         .argument('<words...>', 'the words, all of which must occur; parts of words count, too')
         .option('--session <id>', 'search only this session (default: all)')
-        .addOption(limit('hits (default 20)', 100))
+        .addOption(limit('hits (default 20)'))
+        .addOption(before())
         .addOption(json('print the answer as JSON'))
         .action((words: string[], options: object) => run(async (globals) => (await import('../commands/search.ts')).search(words, options, globals))),
   },

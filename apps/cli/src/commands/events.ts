@@ -7,10 +7,14 @@ import { oneLine } from '../text/plain-text.ts'
 import { table } from '../text/table.ts'
 import { ask, asking, pages } from './query.ts'
 
-export function events(task: string, options: { readonly limit?: number; readonly json?: true }, globals: GlobalOptions): Promise<number> {
+export function events(
+  task: string,
+  options: { readonly node?: string; readonly limit?: number; readonly json?: true },
+  globals: GlobalOptions,
+): Promise<number> {
   return asking(globals, async ({ screen }, connection) => {
     const items: EventItem[] = []
-    for await (const page of pages((place) => ask(connection, 'events', { task_id: task, ...place }), options)) {
+    for await (const page of pages((place) => ask(connection, 'events', { task_id: task, node_id: options.node, ...place }), options)) {
       if (options.json === true) for (const item of page) screen.json(item)
       else items.push(...page)
     }

@@ -1,8 +1,11 @@
 // `beaver search`: finds words in the transcripts of all tasks.
 import type { SearchAnswer } from '@beaver/contracts'
+import { commandName } from '../command-name.ts'
 import type { GlobalOptions } from '../context.ts'
 import { oneLine } from '../text/plain-text.ts'
+import { shellWord } from '../text/shell-word.ts'
 import { table } from '../text/table.ts'
+import { around } from '../text/width.ts'
 import type { Connection } from '../connection.ts'
 import { ask, asking } from './query.ts'
 
@@ -10,11 +13,11 @@ type Hit = SearchAnswer['hits'][number]
 
 export function search(
   words: readonly string[],
-  { json, limit = 20, session }: { readonly session?: string; readonly limit?: number; readonly json?: true },
+  { json, limit = 20, session, before }: { readonly session?: string; readonly limit?: number; readonly before?: number; readonly json?: true },
   globals: GlobalOptions,
 ): Promise<number> {
   return asking(globals, async ({ screen }, connection) => {
-    const answer = await searched(connection, { query: words.join(' '), limit, session_id: session })
+    const answer = await searched(connection, { query: words.join(' '), limit, session_id: session, before })
     if (json === true) return screen.json(answer)
     if (answer.hits.length === 0) return screen.print(`No text contains ${words.map((word) => JSON.stringify(word)).join(' and ')}.`)
     const { style, columns } = screen
@@ -25,25 +28,44 @@ export function search(
           { title: '#', cell: (hit) => String(hit.taskseq), align: 'right', optional: 1, paint: style.dim },
           {
             title: 'WHO',
-            cell: (hit) => oneLine(hit.role === 'tool' ? (hit.name ?? 'tool') : hit.role === 'user' ? 'user' : (hit.agent_name ?? hit.role)).slice(0, 24),
+            cell: (hit) => oneLine(whoOf(hit)).slice(0, 24),
             optional: 2,
             paint: style.cyan,
           },
-          { title: 'TEXT', cell: (hit) => oneLine(hit.snippet), flexible: true },
+          { title: 'TEXT', cell: (hit) => oneLine(hit.snippet), fit: (hit, width) => around(oneLine(hit.snippet), words, width), flexible: true },
         ],
         answer.hits,
         { width: columns, title: style.dim },
       ),
     )
-    if (answer.more) screen.print(style.dim('There are more hits. Show them with --limit 100.'))
+    if (answer.more && answer.next !== null) screen.print(style.dim(moreLine(words, { limit, session }, answer.next)))
   })
 }
 
+/** Who said it: the tool, the person, the agent, or what failed. */
+function whoOf({ role, name, agent_name: agent }: Hit): string {
+  if (role === 'tool') return name ?? role
+  if (role === 'failure') return `${name ?? agent ?? 'task'} failed`
+  return role === 'user' ? role : (agent ?? role)
+}
+
+/** The command for the next page. */
+function moreLine(words: readonly string[], { limit, session }: { readonly limit: number; readonly session: string | undefined }, before: number): string {
+  const options = [...(session === undefined ? [] : ['--session', shellWord(session)]), '--limit', limit, '--before', before]
+  return `There are more hits. Show the next: ${commandName()} search ${words.map(shellWord).join(' ')} ${options.join(' ')}`
+}
+
+/** An answer has at most this many hits. */
+const pageHitsMax = 100
+
 /** Asks until there are enough hits or no texts are left, because one answer covers a limited number of texts. */
-async function searched(connection: Connection, input: { query: string; limit: number; session_id: string | undefined }): Promise<SearchAnswer> {
+async function searched(
+  connection: Connection,
+  input: { readonly query: string; readonly limit: number; readonly session_id: string | undefined; readonly before: number | undefined },
+): Promise<SearchAnswer> {
   const hits: Hit[] = []
-  for (let before: number | undefined; ;) {
-    const answer = await ask(connection, 'search', { ...input, limit: input.limit - hits.length, before })
+  for (let { before } = input; ;) {
+    const answer = await ask(connection, 'search', { ...input, limit: Math.min(pageHitsMax, input.limit - hits.length), before })
     hits.push(...answer.hits)
     if (!answer.more || answer.next === null || hits.length >= input.limit) return { ...answer, hits }
     before = answer.next

@@ -41,6 +41,7 @@ const run: RunAnswer = {
 }
 const node = (node_id: string, status: string, more: Partial<NodeAnswer> = {}): NodeAnswer => ({
   node_id,
+  declared_index: 0,
   status,
   kind: 'agent',
   depends_on: [],
@@ -78,6 +79,7 @@ const team: TeamAnswer = {
   message: null,
   node_count: 8,
   node_count_at_start: 7,
+  nodes_by_status: { blocked: 1, cancelled: 1, completed: 3, failed: 1, running: 1, skipped: 1 },
   diagnostics: [{ taskseq: 34, node_id: 'item', code: 'unknown_member', message: 'Nobody is called z.' }],
   shared_state: { seen: 2 },
   shared_state_changes: 2,
@@ -158,6 +160,7 @@ const answer: TaskAnswer = {
   runs: [],
   teams: [team],
   more: false,
+  next: null,
   approvals: [],
   outputs: [
     { node_id: 'item', output: 'what item made', output_chars: 14 },
@@ -166,6 +169,7 @@ const answer: TaskAnswer = {
   final_output: '',
   final_output_chars: 0,
   failures: [],
+  more_failures: false,
   chain_ok: true,
   unsigned: 0,
   findings: [],
@@ -197,6 +201,7 @@ describe('a task that is a workflow', () => {
       '├─ tail  blocked  by stop',
       '├─ note  item: Nobody is called z. (unknown_member, event 34)',
       '└─ shared state  2 changes: {"seen":2}',
+      'Show one node: beaver show t1 --node <id>',
     ])
     expect(lines).toContain('Workflow   workflow:map')
   })
@@ -217,13 +222,25 @@ describe('a task that is a workflow', () => {
 
 describe('a large team', () => {
   const nodes = Array.from({ length: 100 }, (_, n) => node(`n${n}`, n === 60 ? 'failed' : n > 90 ? 'blocked' : 'completed', { cause_node_id: 'n60', run }))
-  const large = { ...answer, teams: [{ ...team, nodes, node_count: 100, node_count_at_start: 100 }] }
+  const large = { ...answer, teams: [{ ...team, nodes, node_count: 100, node_count_at_start: 100, nodes_by_status: { blocked: 9, completed: 90, failed: 1 } }] }
 
   test('is folded: what failed, a few others, a count of the rest', () => {
     const shown = section('Agents', taskLines(large, screen(100), options))
-    expect(shown).toHaveLength(1 + 8 + 1 + 2)
+    expect(shown).toHaveLength(1 + 8 + 1 + 2 + 1)
     expect(shown.filter((line) => line.includes('n60  failed'))).toHaveLength(1)
     expect(shown[9]).toBe('├─ … 92 more agents: 90 completed, 2 blocked (--all shows them)')
+  })
+
+  test('is counted whole, whatever part of it the answer has', () => {
+    const part = {
+      ...large,
+      more: true,
+      next: 9,
+      teams: [{ ...large.teams[0]!, nodes: nodes.slice(0, 30), node_count: 300, nodes_by_status: { completed: 298, failed: 1, waiting: 1 } }],
+    }
+    const shown = section('Agents', taskLines(part, screen(100), options))
+    expect(shown[0]).toContain('298 of 300 nodes completed, 1 failed')
+    expect(shown[9]).toBe('├─ … 292 more nodes: 290 completed, 1 failed, 1 waiting (--all shows them)')
   })
 
   test('is printed whole with --all', () => {

@@ -1,28 +1,40 @@
 // `beaver show`: shows one whole task. What was requested, who did what, on what evidence, what failed and why, and what the result is.
-import type { TaskAnswer } from '@beaver/contracts'
+import type { TaskAnswer, TeamAnswer } from '@beaver/contracts'
 import { commandName } from '../command-name.ts'
 import type { Connection } from '../connection.ts'
 import type { GlobalOptions } from '../context.ts'
+import { UsageError } from '../failures.ts'
 import type { Screen } from '../screen.ts'
 import { costOfAll, costText, type Prices } from '../text/cost.ts'
 import { count, counted, duration, moment, tookMs } from '../text/figures.ts'
 import { oneLine, plainText } from '../text/plain-text.ts'
 import { paintReport } from '../text/report.ts'
+import { shellWord } from '../text/shell-word.ts'
 import { statusPaint } from '../text/status-paint.ts'
 import type { Style } from '../text/style.ts'
 import { padEnd } from '../text/width.ts'
+import { mergePages } from '../view/merge-pages.ts'
 import { keptLines } from '../view/render-kept.ts'
 import { recordLines, recordState, type RecordState } from '../view/record-state.ts'
-import { approvalLines, contextLines } from '../view/show-parts.ts'
+import { approvalLines, contextLines, teamsOf } from '../view/show-parts.ts'
 import { treeLines } from '../view/show-tree.ts'
 import { ask, asking } from './query.ts'
+import { showNode } from './show-node.ts'
 
-/** The projector answers with at most this many nodes. */
-const nodesMax = 512
+export interface ShowOptions {
+  readonly limit?: number
+  readonly all?: true
+  readonly node?: string
+  readonly team?: string
+  readonly json?: true
+}
 
-export function show(task: string, options: { readonly limit?: number; readonly all?: true; readonly json?: true }, globals: GlobalOptions): Promise<number> {
-  return asking(globals, async ({ config, screen }, connection) => {
-    const answer = await ask(connection, 'task', { task_id: task, limit: options.limit ?? (options.all === true ? nodesMax : undefined) })
+/** @throws {UsageError} for `--team` without `--node` */
+export async function show(task: string, options: ShowOptions, globals: GlobalOptions): Promise<number> {
+  if (options.node !== undefined) return await showNode(task, options.node, options, globals)
+  if (options.team !== undefined) throw new UsageError('The option --team needs --node: it says in which team run the node is.')
+  return await asking(globals, async ({ config, screen }, connection) => {
+    const answer = await nodesOf(connection, task, options.limit ?? (options.all === true ? Infinity : nodesUsual))
     const final_output = await wholeOutput(connection, answer)
     const record = await recordState(connection, answer)
     const chain_ok = answer.chain_ok && record.state !== 'changed'
@@ -30,6 +42,22 @@ export function show(task: string, options: { readonly limit?: number; readonly 
     const shown = { now: Date.now(), all: options.all === true, prices: config.prices, command: commandName(), record }
     screen.print(...taskLines({ ...answer, final_output }, screen, shown))
   })
+}
+
+/** How many nodes are asked for, if the person does not say it. More would be folded. */
+const nodesUsual = 200
+/** An answer has at most this many nodes. */
+const pageNodesMax = 512
+
+/** The task with its first `limit` nodes, of as many pages as this takes. */
+async function nodesOf(connection: Connection, task_id: string, limit: number): Promise<TaskAnswer> {
+  let answer = await ask(connection, 'task', { task_id, limit: Math.min(limit, pageNodesMax) })
+  const listed = (teams: readonly TeamAnswer[]): number => teams.reduce((sum, team) => sum + team.nodes.length, 0)
+  for (let seen = listed(teamsOf(answer)); answer.next !== null && seen < limit; seen = listed(teamsOf(answer))) {
+    const page = await ask(connection, 'task', { task_id: answer.task.task_id, after: answer.next, limit: Math.min(limit - seen, pageNodesMax) })
+    answer = mergePages(answer, page)
+  }
+  return answer
 }
 
 /** The answer contains a long output cut. The journal has the whole output. */
@@ -60,7 +88,7 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
   const { task } = answer
   const { now, all, prices } = options
   const failures = failuresOf(answer)
-  const work = treeLines(answer, { ...screen, all, prices })
+  const work = treeLines(answer, { ...screen, all, prices, model: task.model })
   const context = contextLines(answer, screen, all)
   const approvals = approvalLines(answer, screen, { command: options.command, all })
   const cost = costText(costOfAll(task.usage_by_model, prices))
@@ -93,7 +121,7 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
     ),
     ...answer.archives.map(({ file, sha256, by, at }) => field('Archive', `${oneLine(file)}, SHA-256 ${sha256.slice(0, 16)}, by ${oneLine(by)} on ${at}`)),
     ...(work.length === 0 ? [] : ['', style.bold('Agents'), ...work]),
-    ...(answer.more ? [style.dim(`There are more agents than one answer can have. Show more of them with --limit ${nodesMax}.`)] : []),
+    ...(all || nodesOfAll(answer) <= 1 ? [] : [style.dim(`Show one node: ${options.command} show ${shellWord(task.task_id)} --node <id>`)]),
     ...(approvals.length === 0 ? [] : ['', style.bold('Approvals'), ...approvals]),
     ...(context.length === 0 ? [] : ['', style.bold('Context') + style.dim(' (tokens of the first prompt)'), ...context]),
     ...(failures.length === 0
@@ -102,6 +130,7 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
           '',
           style.bold('Failures'),
           ...failures.map((failed) => `  ${failed.scope} ${oneLine(failed.name)}: ${style.red(failed.class)}: ${oneLine(failed.message)}`),
+          ...(answer.more_failures ? [style.dim('  There are more. The agents above are counted whole.')] : []),
         ]),
     ...keptLines({ ...answer, status: task.status }, screen),
     ...(answer.final_output === null || answer.final_output === ''
@@ -109,6 +138,9 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
       : ['', style.bold('Final output'), '', screen.interactive ? paintReport(answer.final_output, style).trimEnd() : answer.final_output.trimEnd()]),
   ]
 }
+
+/** How many nodes all teams have together. */
+const nodesOfAll = (answer: TaskAnswer): number => teamsOf(answer).reduce((sum, team) => sum + team.node_count, 0)
 
 function tookText(task: TaskAnswer['task'], now: number): string {
   const ms = tookMs(task, now)

@@ -1,11 +1,13 @@
 // `beaver tasks`: lists the submitted tasks, newest first.
-import type { TaskStatusFilter, TaskSummary } from '@beaver/contracts'
+import type { QueryOutput, TaskStatusFilter, TaskSummary } from '@beaver/contracts'
 import { commandName } from '../command-name.ts'
+import type { Connection } from '../connection.ts'
 import type { GlobalOptions } from '../context.ts'
 import type { Screen } from '../screen.ts'
 import { costCell, costOfAll, type Prices } from '../text/cost.ts'
 import { count, duration, moment, tookMs } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
+import { shellWord } from '../text/shell-word.ts'
 import { statusPaint } from '../text/status-paint.ts'
 import { table } from '../text/table.ts'
 import { answerLines, questionLines } from '../view/render-asked.ts'
@@ -16,18 +18,49 @@ interface TasksOptions {
   readonly session?: string
   readonly user?: string
   readonly limit?: number
+  readonly before?: number
   readonly json?: true
 }
 
-export function tasks({ json, status, session, user, limit }: TasksOptions, globals: GlobalOptions): Promise<number> {
+export function tasks(options: TasksOptions, globals: GlobalOptions): Promise<number> {
   return asking(globals, async ({ config, screen }, connection) => {
-    const answer = await ask(connection, 'tasks', { status, session_id: session, user_id: user, limit })
-    if (json === true) return screen.json(answer)
+    const { status, session, user } = options
+    const answer = await listed(connection, options)
+    if (options.json === true) return screen.json(answer)
     if (answer.tasks.length === 0)
       return screen.print(status === undefined && session === undefined && user === undefined ? 'No tasks yet. Submit one: beaver run "…"' : 'No such tasks.')
     screen.print(...tasksTable(answer.tasks, screen, { now: Date.now(), prices: config.prices }), ...waitingLines(answer.tasks, screen, commandName()))
-    if (answer.more) screen.print(screen.style.dim(`There are more tasks. Show them with --limit ${Math.min(200, answer.tasks.length * 5)}.`))
+    if (answer.next !== null) screen.print(screen.style.dim(`There are more tasks. Show the next: ${nextPage(options, answer.next)}`))
   })
+}
+
+const usual = 20
+/** An answer has at most this many tasks. */
+const pageTasksMax = 200
+
+/** Asks for pages until there are enough tasks or no more. */
+async function listed(connection: Connection, { status, session, user, limit = usual, before }: TasksOptions): Promise<QueryOutput<'tasks'>> {
+  const tasks: TaskSummary[] = []
+  for (let place = before; ;) {
+    const wanted = { status, session_id: session, user_id: user, limit: Math.min(pageTasksMax, limit - tasks.length), before: place }
+    const answer = await ask(connection, 'tasks', wanted)
+    tasks.push(...answer.tasks)
+    if (answer.next === null || tasks.length >= limit) return { ...answer, tasks }
+    place = answer.next
+  }
+}
+
+/** The command for the next page. */
+function nextPage({ status, session, user, limit }: TasksOptions, before: number): string {
+  const options = [
+    ...(status === undefined ? [] : ['--status', status]),
+    ...(session === undefined ? [] : ['--session', shellWord(session)]),
+    ...(user === undefined ? [] : ['--user', shellWord(user)]),
+    ...(limit === undefined ? [] : ['--limit', limit]),
+    '--before',
+    before,
+  ]
+  return `${commandName()} tasks ${options.join(' ')}`
 }
 
 export function tasksTable(
@@ -44,6 +77,7 @@ export function tasksTable(
       { title: 'TOOK', cell: (task) => tookText(task, now), align: 'right', optional: 1 },
       { title: 'AGENTS', cell: (task) => count(task.agents), align: 'right', optional: 3 },
       { title: 'TOKENS', cell: (task) => count(task.input_tokens + task.output_tokens), align: 'right', optional: 4 },
+      { title: 'CALLS', cell: (task) => count(task.calls), align: 'right', optional: 7 },
       { title: 'COST', cell: (task) => costCell(costOfAll(task.usage_by_model, prices)), align: 'right', optional: 5 },
       { title: 'MODEL', cell: (task) => (task.simulated === true ? 'simulated' : (task.model ?? '')), optional: 6 },
       ...(rows.some(({ user_id: user }) => user !== null)

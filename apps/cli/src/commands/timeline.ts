@@ -8,10 +8,14 @@ import { table } from '../text/table.ts'
 import { cutToWidth } from '../text/width.ts'
 import { ask, asking, pages } from './query.ts'
 
-export function timeline(task: string, options: { readonly limit?: number; readonly json?: true }, globals: GlobalOptions): Promise<number> {
+export function timeline(
+  task: string,
+  options: { readonly node?: string; readonly limit?: number; readonly json?: true },
+  globals: GlobalOptions,
+): Promise<number> {
   return asking(globals, async ({ screen }, connection) => {
     const items: TimelineItem[] = []
-    for await (const page of pages((place) => ask(connection, 'timeline', { task_id: task, ...place }), options)) {
+    for await (const page of pages((place) => ask(connection, 'timeline', { task_id: task, node_id: options.node, ...place }), options)) {
       if (options.json === true) for (const item of page) screen.json(item)
       else items.push(...page)
     }

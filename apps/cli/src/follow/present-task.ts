@@ -30,12 +30,13 @@ export interface Presentation {
 
 /** What `--json` prints: the lines of an event, and the last line. */
 export interface JsonLines {
-  ofEvent(event: RecordedEvent): readonly object[]
+  /** `node`: the node whose run wrote the event; `null`: it belongs to no node. */
+  ofEvent(event: RecordedEvent, node: string | null): readonly object[]
   result(end: TaskEnd): Record<string, unknown>
 }
 
 /** The task's events as they were written, then its result. */
-export const taskLines: JsonLines = { ofEvent: (event) => [{ event: eventJson(event) }], result: resultJson }
+export const taskLines: JsonLines = { ofEvent: (event, node) => [{ event: eventJson(event, node) }], result: resultJson }
 
 export interface PresentOptions {
   /** `null`: the output is for a person. */
@@ -75,7 +76,7 @@ export function presentTask(screen: Screen, options: PresentOptions): Presentati
       said.event(event)
       if (live !== null) live.notice = null
       if (json !== null) {
-        for (const line of json.ofEvent(event)) screen.json(line)
+        for (const line of json.ofEvent(event, nodeOf(event, view))) screen.json(line)
         return
       }
       if (live !== null) return
@@ -94,9 +95,17 @@ export function presentTask(screen: Screen, options: PresentOptions): Presentati
   }
 }
 
-function eventJson(event: RecordedEvent): Record<string, unknown> {
+/** The node that the event names, or whose run wrote it. */
+function nodeOf({ runId, data }: RecordedEvent, view: TaskView): string | null {
+  const named = (data as { readonly node_id?: unknown }).node_id
+  if (typeof named === 'string') return named
+  const agent = runId === undefined ? undefined : view.byRun.get(runId)
+  return agent?.isNode === true ? agent.name : null
+}
+
+function eventJson(event: RecordedEvent, node: string | null): Record<string, unknown> {
   const { taskseq, type, epoch, time, runId, data, hash } = event
-  return { taskseq, type, epoch, time, run_id: runId ?? null, data, hash }
+  return { taskseq, type, epoch, time, run_id: runId ?? null, node_id: node, data, hash }
 }
 
 /** The last line of `--json`. */

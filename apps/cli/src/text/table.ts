@@ -9,6 +9,8 @@ export interface Column<Row> {
   readonly align?: 'left' | 'right'
   /** This column takes the remaining room and is cut to it. A table has at most one such column. */
   readonly flexible?: true
+  /** For the flexible column: cuts the cell of a row to the width, instead of at its end. */
+  readonly fit?: (row: Row, width: number) => string
   /** For the flexible column: optional columns are left out before it becomes narrower than this. Default: 24. */
   readonly least?: number
   /** If there is no room, the column with the highest number is left out first. 0 or absent: never. */
@@ -49,7 +51,7 @@ export function table<Row>(
     ),
     ...rows.map((row, r) =>
       line(
-        (each) => each.cells[r] ?? '',
+        (each) => (each === flexible && each.column.fit !== undefined ? each.column.fit(row, each.width) : (each.cells[r] ?? '')),
         (text, each) => each.column.paint?.(text, row) ?? text,
       ),
     ),

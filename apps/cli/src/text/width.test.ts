@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { cutToWidth, padEnd, padStart, textWidth } from './width.ts'
+import { around, cutToWidth, padEnd, padStart, textWidth } from './width.ts'
 
 describe('the columns of a text', () => {
   test.each([
@@ -33,4 +33,22 @@ test('padding counts columns, not characters', () => {
   expect(padEnd('报', 4)).toBe('报  ')
   expect(padStart('报', 4)).toBe('  报')
   expect(padEnd('long', 2)).toBe('long')
+})
+
+describe('the part of a text around a word', () => {
+  const text = `${'before '.repeat(20)}the needle ${'after '.repeat(20)}`
+
+  test('has the word, however narrow the room', () => {
+    for (const columns of [8, 12, 30, 60, 200]) {
+      const part = around(text, ['NEEDLE'], columns)
+      expect(part).toContain('needle')
+      expect(textWidth(part)).toBeLessThanOrEqual(columns)
+    }
+    expect(around(`${'长'.repeat(40)}文件${'短'.repeat(40)}`, ['文件'], 12)).toBe('…长文件短短…')
+  })
+
+  test('begins at the beginning if no word occurs, and is whole if there is room', () => {
+    expect(around(text, ['nothing'], 10)).toBe('before be…')
+    expect(around('short', ['short'], 10)).toBe('short')
+  })
 })

@@ -1,7 +1,7 @@
 // The tree of a task's agents as people see it: what stands below what, in which order, what a long list leaves out, and how progress is counted.
 // The live view folds it from events, and `beaver show` reads it from an answer.
-// T1. A long list of nodes is folded into those at work or in trouble, a few others, and a count.
-// T2. A count says what it was counted on: a team of which only some nodes are known says so.
+// T1. A long list of nodes is folded into those that failed, those at work or in trouble, a few others, and a count.
+// T2. A count is of the whole team, also if only some of its nodes are known.
 import type { ExecutionNode, RunStatus } from '@beaver/core'
 import { count, counted } from '../text/figures.ts'
 import type { Symbols } from '../text/style.ts'
@@ -27,6 +27,8 @@ export interface TreeTeam<Agent> {
   /** How many nodes the team has, and how many it had when it started. */
   readonly nodeCount: number
   readonly nodesAtStart: number
+  /** How many nodes are in each state. Absent: all nodes are known, and counted. */
+  readonly counts?: Readonly<Record<string, number>>
   readonly notes: readonly TreeNote[]
 }
 
@@ -41,8 +43,8 @@ export type TreeRow<Agent, Team> =
   | { readonly kind: 'agent'; readonly prefix: string; readonly below: string; readonly agent: Agent; readonly team: Team | null }
   | { readonly kind: 'team'; readonly prefix: string; readonly team: Team }
   | { readonly kind: 'note'; readonly prefix: string; readonly note: TreeNote }
-  /** Nodes of a long list that are only counted. */
-  | { readonly kind: 'folded'; readonly prefix: string; readonly nodes: readonly Agent[] }
+  /** Nodes of a long list that are only counted. `nodes` are those of them that are known. */
+  | { readonly kind: 'folded'; readonly prefix: string; readonly nodes: readonly Agent[]; readonly tally: Tally }
 
 export interface TreeTop<Agent> {
   readonly agents: readonly Agent[]
@@ -75,10 +77,11 @@ export function treeRows<Agent extends TreeAgent<Agent>>(top: TreeTop<Agent>, sy
   const teamRows = (team: Agent['teams'][number], at: Place): void => {
     rows.push({ kind: 'team', prefix: at.prefix, team })
     const { listed, folded } = shown.all ? { listed: team.nodes, folded: [] } : foldedNodes(team.nodes)
+    const tally = without(tallyOf(team), tallyOf({ nodes: listed }))
     visitAll(
       [
         ...listed.map((node) => (place: Place) => agentRows(node, team, place)),
-        ...(folded.length === 0 ? [] : [({ prefix }: Place) => void rows.push({ kind: 'folded', prefix, nodes: folded })]),
+        ...(tally.size === 0 ? [] : [({ prefix }: Place) => void rows.push({ kind: 'folded', prefix, nodes: folded, tally })]),
         ...(shown.notes ? team.notes : []).map(
           (note) =>
             ({ prefix }: Place) =>
@@ -120,41 +123,53 @@ const shownMin = 8
 
 function foldedNodes<Agent extends TreeAgent<Agent>>(nodes: readonly Agent[]): { listed: readonly Agent[]; folded: readonly Agent[] } {
   if (nodes.length <= listMax) return { listed: nodes, folded: [] }
-  const orderOf = (node: Agent): number => (atWork.has(node.state) ? -1 : rankOf(node))
+  const orderOf = (node: Agent): number => (node.state === 'failed' ? -1 : rankOf(node))
   const byRank = nodes.toSorted((a, b) => orderOf(a) - orderOf(b))
   const important = byRank.findIndex((node) => rankOf(node) > 0)
   const chosen = new Set(byRank.slice(0, Math.max(shownMin, Math.min(importantMax, important === -1 ? byRank.length : important))))
-  return { listed: nodes.filter((node) => chosen.has(node)), folded: nodes.filter((node) => !chosen.has(node)) }
+  const listed = nodes.filter((node) => chosen.has(node)).toSorted((a, b) => Number(b.state === 'failed') - Number(a.state === 'failed'))
+  return { listed, folded: nodes.filter((node) => !chosen.has(node)) }
 }
 
 type Counted = Pick<TreeAgent<unknown>, 'kind' | 'state'>
 
+/** How many nodes are in each state, by the word for people. Nodes at work count together. */
+export type Tally = ReadonlyMap<string, number>
+
+const statusOrder = ['completed', 'skipped', 'failed', 'blocked', 'cancelled', 'running', 'waiting']
+
+function tallyOf({ nodes, counts }: Pick<TreeTeam<Counted>, 'nodes' | 'counts'>): Tally {
+  const tally = new Map<string, number>()
+  const add = (word: string, n: number): void => void tally.set(word, (tally.get(word) ?? 0) + n)
+  if (counts === undefined) for (const { state } of nodes) add(atWork.has(state) ? 'at work' : state, 1)
+  else for (const status of statusOrder) if (counts[status] !== undefined) add(status === 'running' ? 'at work' : status, counts[status])
+  return tally
+}
+
+const without = (all: Tally, listed: Tally): Tally =>
+  new Map([...all].map(([word, n]) => [word, n - (listed.get(word) ?? 0)] as const).filter(([, n]) => n > 0))
+
 /** For example `23 more agents: 20 completed, 3 waiting`. */
-export function countedOut(nodes: readonly Counted[]): string {
-  const states = new Map<string, number>()
-  for (const { state } of nodes) {
-    const named = state === 'waiting_for_approval' ? 'asking' : atWork.has(state) ? 'at work' : state
-    states.set(named, (states.get(named) ?? 0) + 1)
-  }
-  const list = [...states].map(([state, n]) => `${count(n)} ${state}`).join(', ')
-  return `${count(nodes.length)} more ${nounOf(nodes)}${nodes.length === 1 ? '' : 's'}: ${list}`
+export function countedOut(nodes: readonly Counted[], tally: Tally = tallyOf({ nodes })): string {
+  const asking = nodes.filter(({ state }) => state === 'waiting_for_approval').length
+  const parts = [...tally].flatMap(([word, n]) =>
+    word !== 'at work' || asking === 0 ? [`${count(n)} ${word}`] : [`${count(asking)} asking`, ...(n > asking ? [`${count(n - asking)} at work`] : [])],
+  )
+  const total = [...tally.values()].reduce((sum, n) => sum + n, 0)
+  return `${count(total)} more ${nodes.length === total ? nounOf(nodes) : 'node'}${total === 1 ? '' : 's'}: ${parts.join(', ')}`
 }
 
 const nounOf = (nodes: readonly Counted[]): string => (nodes.every((node) => node.kind === 'agent') ? 'agent' : 'node')
 
 /** For example `3 of 7 nodes completed, 2 skipped, 1 failed; grew by 4`. */
-export function teamProgress({ nodes, nodeCount, nodesAtStart }: TreeTeam<Counted>): string {
-  const of = (state: AgentState): number => nodes.filter((node) => node.state === state).length
-  const known = nodes.length === nodeCount
+export function teamProgress(team: TreeTeam<Counted>): string {
+  const { nodes, nodeCount, nodesAtStart } = team
+  const tally = tallyOf(team)
   const progress = [
-    `${count(of('completed'))} of ${known ? counted(nodeCount, nounOf(nodes)) : `${count(nodes.length)} listed nodes`} completed`,
-    ...(['skipped', 'failed', 'blocked', 'cancelled'] as const).flatMap((state) => (of(state) === 0 ? [] : [`${count(of(state))} ${state}`])),
+    `${count(tally.get('completed') ?? 0)} of ${counted(nodeCount, nodes.length === nodeCount ? nounOf(nodes) : 'node')} completed`,
+    ...['skipped', 'failed', 'blocked', 'cancelled'].flatMap((state) => (tally.has(state) ? [`${count(tally.get(state) ?? 0)} ${state}`] : [])),
   ].join(', ')
-  return [
-    progress,
-    ...(known ? [] : [`the team has ${count(nodeCount)}`]),
-    ...(nodeCount > nodesAtStart ? [`grew by ${count(nodeCount - nodesAtStart)}`] : []),
-  ].join('; ')
+  return nodeCount > nodesAtStart ? `${progress}; grew by ${count(nodeCount - nodesAtStart)}` : progress
 }
 
 /** What an agent did and what went wrong with it: `3 tool calls (1 failed)`, `1 restart`. */

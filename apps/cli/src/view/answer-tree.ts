@@ -49,13 +49,14 @@ const below = (run: RunAnswer | null): Pick<AnsweredAgent, 'teams' | 'others'> =
 })
 
 function ofTeam(team: TeamAnswer): AnsweredTeam {
-  const { workflow, status, nodes, node_count, node_count_at_start, diagnostics, shared_state, shared_state_changes: changes } = team
+  const { workflow, status, nodes, node_count, node_count_at_start, nodes_by_status, diagnostics, shared_state, shared_state_changes: changes } = team
   return {
     workflow,
     status,
     nodes: growthOrder(nodes, { id: (node) => node.node_id, addedAfter: (node) => node.added_after }).map(ofNode),
     nodeCount: node_count,
     nodesAtStart: node_count_at_start,
+    counts: nodes_by_status,
     notes: [
       ...diagnostics.map(({ node_id, message, code, taskseq }) => ({ kind: 'note' as const, text: `${node_id}: ${message} (${code}, event ${taskseq})` })),
       ...(changes === 0 ? [] : [{ kind: 'shared state' as const, text: `${changes} change${changes === 1 ? '' : 's'}: ${JSON.stringify(shared_state)}` }]),

@@ -3,12 +3,12 @@
 // L2. A frame is one write. Nothing is written if nothing changed.
 // L3. A narrower window wraps what was drawn. The view counts these lines and erases the whole frame.
 // L4. Nothing is drawn while the view is paused.
+// L5. What was drawn is erased line by line, and only the last frame may scroll. tmux and other terminals keep a screen that is erased from its
+// first row to its end in their history: a view that reaches this row would put a copy there ten times a second.
 import { writeSync } from 'node:fs'
-import { stripVTControlCharacters } from 'node:util'
 import type { Screen } from '../screen.ts'
-import { textWidth } from '../text/width.ts'
 import type { LiveText } from './live-text.ts'
-import { renderTask } from './render-task.ts'
+import { renderTask, rowsOf } from './render-task.ts'
 import type { TaskView } from './task-view.ts'
 
 export interface LiveView {
@@ -49,8 +49,9 @@ export function liveView(screen: Screen, view: TaskView, options: LiveOptions): 
   screen.control(hideCursor)
 
   const eraseDrawn = (): string => {
-    const up = drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(textWidth(stripVTControlCharacters(line)) / screen.columns)), 0)
-    return `${up === 0 ? '' : `\u001B[${up}A`}\r\u001B[J`
+    const rows = drawn.reduce((sum, line) => sum + rowsOf(line, screen.columns), 0)
+    const up = rows === 0 ? '' : `\u001B[${rows}A`
+    return `${up}\r${'\u001B[K\u001B[B'.repeat(rows)}\u001B[K${up}`
   }
   function draw(lines: readonly string[]): void {
     if (lines.length === drawn.length && lines.every((line, i) => line === drawn[i])) return

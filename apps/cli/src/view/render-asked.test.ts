@@ -33,12 +33,15 @@ describe('a call that waits', () => {
     expect(lines([call('x'), call("it's $(x)")])[3]).toContain(`beaver approve task_1 'it'\\''s $(x)'`)
   })
 
-  test('cannot move the cursor, and fits the terminal however long what it asks', () => {
+  test('cannot move the cursor, and fits the terminal however long what it asks, except for commands, which are whole', () => {
     const asked = [call('a', { subject: `\u001B[2J${'长'.repeat(900)}`, agent: 'ag\rent' }), call('b'), call('c'), call('d')]
     for (const columns of [20, 60, 80]) {
       const shown = lines(asked, columns)
       expect(shown.length).toBeLessThanOrEqual(3 * 6 + 1)
-      for (const line of shown) expect(textWidth(line)).toBeLessThanOrEqual(columns)
+      const [commands, others] = [shown.filter((line) => line.includes('beaver ')), shown.filter((line) => !line.includes('beaver '))]
+      for (const line of others) expect(textWidth(line)).toBeLessThanOrEqual(columns)
+      expect(commands.filter((line) => line.includes('allow:') && /beaver approve task_1 [abc]\b/.test(line))).toHaveLength(3)
+      expect(commands.at(-1)).toMatch(/beaver approve task_1$/)
       expect(plainText(shown.join(''))).toBe(shown.join(''))
     }
     expect(lines(asked).at(-1)).toContain('and 1 more')

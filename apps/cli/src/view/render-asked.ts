@@ -1,5 +1,5 @@
 // The calls of a task that wait for a person, and the commands that answer.
-// A1. A command is complete. If one call waits, the command needs no id; if several wait, it has the id; if ids are equal, it has the run too.
+// A1. A command is complete, and never cut: a terminal that is too narrow wraps it, and what is copied is still one line. If one call waits, the command needs no id; if several wait, it has the id; if ids are equal, it has the run too.
 // A2. A model writes what is asked, so it is shown as plain text, and a command quotes it.
 import { visible } from '@beaver/core'
 import { bytes, count } from '../text/figures.ts'
@@ -26,14 +26,12 @@ type Surface = Readonly<{ columns: number; style: Style; symbols: Symbols }>
 /** @param of `whole`: show all of what a call acts on, however many lines it takes */
 export function askedLines(asked: Asked, surface: Surface, of: { readonly whole?: boolean } = {}): string[] {
   const { taskId, command, calls } = asked
-  const { columns, style, symbols } = surface
+  const { style, symbols } = surface
   const lines = calls
     .slice(0, shownMax)
     .flatMap((call) => [...questionLines(call, surface, of), ...answerLines({ taskId, command, name: nameAmong(call, calls) }, surface)])
   const left = calls.length - shownMax
-  return left <= 0
-    ? lines
-    : [...lines, style.dim(cutToWidth(`  ${symbols.ellipsis} and ${left} more: ${command} approve ${shellWord(taskId)} lists them`, columns))]
+  return left <= 0 ? lines : [...lines, style.dim(`  ${symbols.ellipsis} and ${left} more: ${command} approve ${shellWord(taskId)}`)]
 }
 
 /** For example `? root asks to call run_command: rm -rf build`. */
@@ -70,11 +68,13 @@ const diffLine = (line: string, { green, red, dim }: Style): string => `  ${line
  *
  * @param name `null`: it is the only call
  */
-export function answerLines({ taskId, command, name }: { taskId: string; command: string; name: string | null }, { columns, symbols }: Surface): string[] {
+export function answerLines(
+  { taskId, command, name }: { taskId: string; command: string; name: string | null },
+  { columns }: Pick<Surface, 'columns'>,
+): string[] {
   const typed = `${shellWord(taskId)}${name === null ? '' : ` ${shellWord(name)}`}`
   const both = `  allow: ${command} approve ${typed}   refuse: ${command} deny ${typed}`
-  const lines = textWidth(both) <= columns ? [both] : [`  allow:  ${command} approve ${typed}`, `  refuse: ${command} deny ${typed}`]
-  return lines.map((line) => cutToWidth(line, columns, symbols.ellipsis))
+  return textWidth(both) <= columns ? [both] : [`  allow:  ${command} approve ${typed}`, `  refuse: ${command} deny ${typed}`]
 }
 
 /** For example `run_command: rm -rf build`. */

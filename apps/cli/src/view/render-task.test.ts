@@ -5,7 +5,7 @@ import { plainText } from '../text/plain-text.ts'
 import { styleOf, symbolsOf } from '../text/style.ts'
 import { textWidth } from '../text/width.ts'
 import { liveText } from './live-text.ts'
-import { renderTask, type TaskOptions } from './render-task.ts'
+import { renderTask, rowsOf, type TaskOptions } from './render-task.ts'
 import { foldView, type TaskView } from './task-view.ts'
 
 const options: TaskOptions = {
@@ -81,8 +81,8 @@ describe('the live view', () => {
     for (const columns of [10, 20, 35, 50, 79, 140]) {
       for (const rows of [1, 3, 8, 12, 40]) {
         const lines = draw(view, { columns, rows, said })
-        expect(lines.length).toBeLessThanOrEqual(rows)
-        for (const line of lines) expect(textWidth(line)).toBeLessThanOrEqual(columns)
+        expect(lines.reduce((sum, line) => sum + rowsOf(line, columns), 0)).toBeLessThanOrEqual(rows)
+        for (const line of lines.filter((each) => !each.includes('beaver '))) expect(textWidth(line)).toBeLessThanOrEqual(columns)
       }
     }
   })
@@ -123,8 +123,8 @@ describe('the live view', () => {
     expect(lines[4]).toBe('└─ ConcurrentWorkflow  10 of 101 agents completed, 1 failed')
     expect(lines.slice(5, -2).map((line) => line.slice(0, 22).trimEnd())).toEqual(
       [
-        ...[0, 1, 2].map((i) => `   ├─ ⠋ item ${i}   assembli`.slice(0, 22)),
         '   ├─ ✖ item 3   failed',
+        ...[0, 1, 2].map((i) => `   ├─ ⠋ item ${i}   assembli`.slice(0, 22)),
         ...[14, 15, 16, 17].map((i) => `   ├─ ⠋ item ${i}  assembl`.slice(0, 22)),
         '   └─ … 93 more agents: 1',
       ].map((line) => line.slice(0, 22).trimEnd()),
@@ -205,4 +205,18 @@ describe('the live view', () => {
   test('says what it waits for while nothing runs', () => {
     expect(draw(foldView(log.recorded([log.submitted()]))).join('\n')).toContain('Waiting for a supervisor daemon')
   })
+})
+
+test('a command that answers is whole on a narrow terminal, and the frame still fits it', () => {
+  const asked = event('approval_requested', { call_id: 'run_count.file_stats', tool_name: 'file_stats', subject: 'src', rule: null }, 'run_count')
+  const view = foldView(log.recorded([...log.teamAtWork, asked]))
+  for (const [columns, rows] of [
+    [30, 24],
+    [40, 12],
+    [60, 10],
+  ] as const) {
+    const lines = draw(view, { columns, rows, command: '../../some/where/beaver/bin/beaver' })
+    expect(lines.some((line) => line.includes('../../some/where/beaver/bin/beaver approve task_1'))).toBe(true)
+    expect(lines.reduce((sum, line) => sum + rowsOf(line, columns), 0)).toBeLessThanOrEqual(rows)
+  }
 })

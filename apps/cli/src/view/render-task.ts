@@ -1,7 +1,8 @@
 // Formats a task for the live view: head, tree, foot. Pure.
 import { counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
-import { cutToWidth } from '../text/width.ts'
+import { stripVTControlCharacters } from 'node:util'
+import { cutToWidth, textWidth } from '../text/width.ts'
 import { askedLines } from './render-asked.ts'
 import { renderTree, type TreeOptions } from './render-tree.ts'
 import { askedCalls, elapsedMs, type TaskView, totalsOf } from './task-view.ts'
@@ -17,7 +18,7 @@ export interface TaskOptions extends Omit<TreeOptions, 'rowsMax'> {
 
 const simulatedProvider = 'simulated'
 
-/** @param options `rows`: the most lines to return */
+/** @param options `rows`: the most rows of the terminal that the lines may take. A command may be wider than the terminal, and then takes several */
 export function renderTask(view: TaskView, options: TaskOptions): string[] {
   const { style, symbols, columns, rows } = options
   const dot = ` ${symbols.dot} `
@@ -43,11 +44,27 @@ export function renderTask(view: TaskView, options: TaskOptions): string[] {
         ? []
         : [style.dim(cut(options.foot))]),
   ]
-  const room = Math.max(1, rows - head.length - foot.length - (tight ? 0 : 2))
+  const footRows = foot.reduce((sum, line) => sum + rowsOf(line, columns), 0)
+  const room = Math.max(1, rows - head.length - footRows - (tight ? 0 : 2))
   const tree = renderTree(view, { ...options, rowsMax: room })
   const waiting = tree.length > 0 ? tree : [style.dim(cut(waitingText(view)))]
   const parts = tight ? [head.slice(0, 1), waiting, foot] : [head, [''], waiting, ...(foot.length === 0 ? [] : [[''], foot])]
-  return parts.flat().slice(0, Math.max(1, rows))
+  return withinRows(parts.flat(), Math.max(1, rows), columns)
+}
+
+/** How many rows of the terminal a line takes. */
+export const rowsOf = (line: string, columns: number): number => Math.max(1, Math.ceil(textWidth(stripVTControlCharacters(line)) / columns))
+
+/** The first lines that fit. */
+function withinRows(lines: readonly string[], rows: number, columns: number): string[] {
+  const kept: string[] = []
+  let left = rows
+  for (const line of lines) {
+    left -= rowsOf(line, columns)
+    if (left < 0) break
+    kept.push(line)
+  }
+  return kept
 }
 
 export function modelName(model: { provider: string; name: string }): string {

@@ -84,7 +84,9 @@ function lineOf(row: Row, layout: Layout, options: TreeOptions): string {
     case 'team':
       return teamLine(row.prefix, row.team, options)
     case 'folded':
-      return options.style.dim(cutToWidth(`${row.prefix}${options.symbols.ellipsis} ${countedOut(row.nodes)}`, options.columns, options.symbols.ellipsis))
+      return options.style.dim(
+        cutToWidth(`${row.prefix}${options.symbols.ellipsis} ${countedOut(row.nodes, row.tally)}`, options.columns, options.symbols.ellipsis),
+      )
     case 'note':
       return options.style.dim(cutToWidth(`${row.prefix}${row.note.text}`, options.columns, options.symbols.ellipsis))
     default:

@@ -21,7 +21,7 @@ interface ContextRow {
 }
 
 /** What each part of an agent's first prompt costs in tokens, largest first, and what the provider counted. */
-export function contextLines(answer: Pick<TaskAnswer, 'runs' | 'teams'>, surface: Surface, all: boolean): string[] {
+export function contextLines(answer: Pick<TaskAnswer, 'runs' | 'teams' | 'more'>, surface: Surface, all: boolean): string[] {
   const rows = allRuns(answer).flatMap(contextRow)
   if (rows.length === 0) return []
   const { style, columns, symbols } = surface
@@ -36,7 +36,8 @@ export function contextLines(answer: Pick<TaskAnswer, 'runs' | 'teams'>, surface
     return [line(row.agent, count(row.total), row.counted === null ? '' : count(row.counted), first), ...rest.map((more) => ' '.repeat(before) + more)]
   })
   const head = style.dim(line('AGENT', 'ESTIMATE', 'COUNTED', 'PARTS'))
-  return [head, ...lines, ...(left === 0 ? [] : [style.dim(`${symbols.ellipsis} and ${count(left)} more (--all shows them)`)])]
+  const more = left === 0 && !answer.more ? [] : [style.dim(`${symbols.ellipsis} and ${answer.more ? '' : `${count(left)} `}more (--all shows them)`)]
+  return [head, ...lines, ...more]
 }
 
 function contextRow(run: RunAnswer): ContextRow[] {
@@ -57,6 +58,13 @@ function allRuns({ runs, teams }: { readonly runs: readonly RunAnswer[]; readonl
   const ofNode = (node: NodeAnswer): RunAnswer[] => (node.run === null ? [] : ofRun(node.run))
   const ofTeam = (team: TeamAnswer): RunAnswer[] => team.nodes.flatMap(ofNode)
   const ofRun = (run: RunAnswer): RunAnswer[] => [run, ...run.teams.flatMap(ofTeam), ...(run.other_runs ?? []).flatMap(ofRun)]
+  return [...runs.flatMap(ofRun), ...teams.flatMap(ofTeam)]
+}
+
+/** Every team of the answer, from the outside in. */
+export function teamsOf({ runs, teams }: Pick<TaskAnswer, 'runs' | 'teams'>): TeamAnswer[] {
+  const ofTeam = (team: TeamAnswer): TeamAnswer[] => [team, ...team.nodes.flatMap(({ run }) => (run === null ? [] : ofRun(run)))]
+  const ofRun = (run: RunAnswer): TeamAnswer[] => [...run.teams.flatMap(ofTeam), ...(run.other_runs ?? []).flatMap(ofRun)]
   return [...runs.flatMap(ofRun), ...teams.flatMap(ofTeam)]
 }
 

@@ -14,6 +14,8 @@ import { type AnsweredAgent, type AnsweredTeam, answerTree } from './answer-tree
 export interface Surface extends Pick<Screen, 'columns' | 'style' | 'symbols'> {
   readonly all: boolean
   readonly prices: Prices
+  /** The model of the task, which the lines of agents do not repeat. */
+  readonly model: string | null
 }
 
 /** The lines of the whole tree. */
@@ -36,7 +38,7 @@ function linesOf(row: Row, surface: Surface): string[] {
     case 'note':
       return [noteLine(row.note, row.prefix, surface)]
     case 'folded': {
-      const text = `${symbols.ellipsis} ${countedOut(row.nodes)} (--all shows them)`
+      const text = `${symbols.ellipsis} ${countedOut(row.nodes, row.tally)} (--all shows them)`
       return [style.dim(row.prefix + cutToWidth(text, Math.max(20, columns - row.prefix.length), symbols.ellipsis))]
     }
     default:
@@ -108,9 +110,9 @@ const eventsShownMax = 5
 const listOf = (events: readonly number[]): string =>
   events.length <= eventsShownMax ? events.join(', ') : `${events.slice(0, eventsShownMax).join(', ')} and ${events.length - eventsShownMax} more`
 
-function agentLine(agent: AnsweredAgent, prefix: string, { style, columns, symbols, prices }: Surface): string {
+function agentLine(agent: AnsweredAgent, prefix: string, { style, columns, symbols, prices, model }: Surface): string {
   const { run, node } = agent
-  const facts = [...(node === null ? [] : factsOfNode(node)), ...(run === null ? [] : factsOfRun(run, prices))]
+  const facts = [...(node === null ? [] : factsOfNode(node)), ...(run === null ? [] : factsOfRun(run, { prices, model }))]
   const name = oneLine(agent.name)
   const state = stateWord(agent.state)
   // What went wrong matters more than what it used.
@@ -119,13 +121,14 @@ function agentLine(agent: AnsweredAgent, prefix: string, { style, columns, symbo
   return `${style.dim(prefix)}${name}  ${statusPaint(state, style)(state)}  ${style.dim(cutToWidth(detail, Math.max(20, room), symbols.ellipsis))}`.trimEnd()
 }
 
-function factsOfRun(run: RunAnswer, prices: Prices): string[] {
+function factsOfRun(run: RunAnswer, { prices, model }: Pick<Surface, 'prices' | 'model'>): string[] {
   const tokens = run.input_tokens + run.output_tokens
   return [
     ...skillFacts(run),
     ...(run.duration_ms === null ? [] : [duration(run.duration_ms)]),
     ...workFacts({ toolCalls: run.tool_calls, toolCallsFailed: run.tool_calls_failed, restarts: run.restarts }),
-    ...(tokens === 0 ? [] : [counted(tokens, 'token')]),
+    ...(tokens === 0 ? [] : [`${counted(tokens, 'token')}${run.calls > 1 ? ` in ${counted(run.calls, 'call')}` : ''}`]),
+    ...(run.model === null || run.model === model ? [] : [oneLine(run.model)]),
     ...costFact(run, prices),
     ...leftOut(run),
   ]

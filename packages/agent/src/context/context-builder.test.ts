@@ -65,8 +65,8 @@ describe('systemPrompt', () => {
 
   it('with routing holds the guidance of the first skill as JSON, and no other', () => {
     const text = systemPrompt({ ...parts, routing: [skill('first'), skill('second')] })
-    const last = text.split('\n').at(-1) as string
-    expect(JSON.parse(last)).toEqual({ skill_name: 'first', template: skill('first').guidance })
+    const template = text.split('\n').find((line) => line.startsWith('{')) as string
+    expect(JSON.parse(template)).toEqual({ skill_name: 'first', template: skill('first').guidance })
     expect(text).not.toContain('second')
   })
 
@@ -213,7 +213,15 @@ describe('the memory in the system prompt (ME-07)', () => {
   })
 
   it('that cannot be read is one line, without its cause', () => {
-    expect(withMemory({ unreadable: '/var/beaver/memory.json is not JSON' })).toMatch(/# Memory\nThe memory of earlier runs cannot be read now\.$/)
+    expect(withMemory({ unreadable: '/var/beaver/memory.json is not JSON' })).toMatch(/# Memory\nThe memory of earlier runs cannot be read now\.\n\n#/)
+  })
+
+  it('and everything else that runs of one profile share stands before what differs between them', () => {
+    const of = (taskId: string): string => systemPrompt({ ...parts, taskId, sessionId: taskId, own: 'You are careful.', routing: [skill('first')] })
+    const [one, other] = [of('task_1'), of('task_2')]
+    const shared = [...one].findIndex((character, i) => character !== other[i])
+    expect(one.slice(0, shared)).toContain(JSON.stringify(skill('first').guidance))
+    expect(one.length - shared).toBeLessThan(150)
   })
 
   it('stands before the routing', () => {

@@ -3,6 +3,7 @@
 // X2. The system prompt contains no skill's body. Skills are messages of their own (SK-13).
 // X3. The system prompt contains the memory as it was when the run began (ME-03, ME-07).
 // X4. A text that others wrote is in a frame that it cannot close, and the system prompt says what is data (core/src/fold/frame.ts).
+// X5. What differs between runs of one profile comes last. Their requests then begin with the same text, and a provider's cache works.
 import {
   type ChatMessage,
   type ContextPart,
@@ -75,11 +76,11 @@ export function promptSections(parts: SystemPromptParts): readonly PromptSection
     : `# Your part\nYou have the whole task. Do it yourself${parts.teams ? ', or call one workflow tool to have a team do it' : ''}.`
   return [
     { part: 'base', text: base },
-    { part: 'session', text: session },
     { part: 'execution', text: parts.team === undefined ? work : `${work}\n${teamSection(parts.team)}` },
     { part: 'profile', text: parts.own === '' ? '' : `# You\n${parts.own}` },
     { part: 'memory', text: memorySection(parts.memory, mark) },
     { part: 'routing', text: unmarked(routingSection(parts.routing, parts.offers), mark) },
+    { part: 'session', text: session },
   ]
 }
 

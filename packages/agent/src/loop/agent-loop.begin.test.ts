@@ -160,12 +160,12 @@ describe('what the first prompt costs', () => {
     const history = [{ role: 'user' as const, content: 'x'.repeat(400) }]
     const memory = { user: ['y'.repeat(40)], memory: [] }
     const all = await costs({ replies: [says('x')], skills: [guided], spec: rootSpec({ history, memory, part: { skill: 'guided', text: '比较两家' } }) })
-    expect(all.map(({ part }) => part)).toEqual(['base', 'session', 'execution', 'memory', 'routing', 'skills', 'history', 'message', 'tools'])
+    expect(all.map(({ part }) => part)).toEqual(['base', 'execution', 'memory', 'routing', 'session', 'skills', 'history', 'message', 'tools'])
     expect(all.filter(({ part }) => part === 'history' || part === 'message')).toEqual([
       { part: 'history', tokens_estimated: 100 },
       { part: 'message', tokens_estimated: 4 },
     ])
     const few = await costs({ replies: [says('x')], tools: [], spec: workerSpec() })
-    expect(few.map(({ part }) => part)).toEqual(['base', 'session', 'execution', 'message'])
+    expect(few.map(({ part }) => part)).toEqual(['base', 'execution', 'session', 'message'])
   })
 })

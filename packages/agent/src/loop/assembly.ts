@@ -3,11 +3,14 @@
 // A2. The scope only takes tools away; it never adds one.
 // A3. A root has the inventory of its profile, and no worker of its teams has a tool that this inventory does not list (D-65). A profile that is
 // not loaded adds nothing.
+// A4. Of many tools, only some are sent with each request (further-tools.ts).
 import { applyToolScope, estimateTokens } from '@beaver/core'
 import { findWorkflow, type Workflow, workflowToolSchemas } from '@beaver/workflows'
 import type { AgentProfile } from '../profile/agent-profile.ts'
 import { defaultInventory, resolveInventory } from '../profile/inventory.ts'
 import type { ToolSchema } from '../provider/chat-provider.ts'
+import { briefTool } from '../tools/brief-parameters.ts'
+import { type FurtherTools, offer } from '../tools/further-tools.ts'
 import { teamSharedState } from '../tools/team-shared-state.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { LoopServices } from './loop-services.ts'
@@ -19,6 +22,8 @@ export interface Toolbox {
   /** Team workflows and `workflow:` definitions, by name. */
   readonly workflows: ReadonlyMap<string, Workflow>
   readonly schemas: readonly ToolSchema[]
+  /** The names of the tools that are not sent, and that the model may find. */
+  readonly further: ReadonlySet<string>
   /** The schemas that remain under the mode lock: no team workflow (D-05). */
   readonly lockedSchemas: readonly ToolSchema[]
   /** The estimated tokens of the schemas in each request. */
@@ -54,7 +59,7 @@ export function assemblyOf(spec: LoopSpec, services: LoopServices): Assembly {
 /** The run of a tool node has that tool and no model. */
 function toolAssembly(name: string, services: LoopServices): Assembly {
   const tools = services.tools.filter((tool) => tool.name === name)
-  const none = { workflows: new Map(), schemas: [], lockedSchemas: [], toolsTokens: 0, teams: false, scope: null }
+  const none = { workflows: new Map(), schemas: [], lockedSchemas: [], further: new Set<string>(), toolsTokens: 0, teams: false, scope: null }
   return { ...none, profile: null, profileMissing: null, skillMissing: null, tools: new Map(tools.map((tool) => [tool.name, tool])) }
 }
 
@@ -83,10 +88,11 @@ function makeToolbox(services: LoopServices, of: ToolboxOf): Toolbox {
 function rootToolbox(services: LoopServices, profileName: string | null): Toolbox {
   const toolIds = inventoryOf(services, profileName)
   const { tools, teamWorkflows, definitions } = toolIds === null ? defaultInventory(services) : resolveInventory(toolIds, services)
-  const lockedSchemas = [...tools, ...definitions].map(schemaOf)
+  const { offered: lockedSchemas, further, helpers } = offered([...tools, ...definitions], tools)
   const schemas = teamWorkflows.length === 0 ? lockedSchemas : [...lockedSchemas, ...workflowToolSchemas(teamWorkflows)]
   return {
-    tools: byName(tools),
+    tools: byName([...tools, ...helpers]),
+    further,
     workflows: byName([...definitions, ...teamWorkflows]),
     schemas,
     lockedSchemas,
@@ -112,9 +118,10 @@ function workerToolbox(services: LoopServices, { allowed: listed, shared, profil
   )
   const effective = new Set(scope.effective)
   const tools = assembled.filter((tool) => effective.has(tool.name))
-  const schemas = tools.map(schemaOf)
+  const { offered: schemas, further, helpers } = offered(tools, tools)
   return {
-    tools: byName(tools),
+    tools: byName([...tools, ...helpers]),
+    further,
     workflows: new Map(),
     schemas,
     lockedSchemas: schemas,
@@ -124,7 +131,11 @@ function workerToolbox(services: LoopServices, { allowed: listed, shared, profil
   }
 }
 
-const schemaOf = ({ name, description, parameters }: ToolSchema): ToolSchema => ({ name, description, parameters })
+function offered(all: readonly ToolSchema[], tools: readonly Tool[]): FurtherTools {
+  const external = new Set(tools.flatMap(({ name, inHost }) => (inHost === true ? [name] : [])))
+  const { offered: sent, further, helpers } = offer(all, (name) => external.has(name))
+  return { offered: sent.map(briefTool), further, helpers }
+}
 
 const tokensOf = (schemas: readonly ToolSchema[]): number => (schemas.length === 0 ? 0 : estimateTokens(JSON.stringify(schemas)))
 

@@ -12,6 +12,7 @@ import { authorise, type Authorisation, authorityOf } from './authorise.ts'
 import { afterAnswer, afterForcedAnswer } from './decide.ts'
 import { callKind } from './call-order.ts'
 import { describedWork } from './described-work.ts'
+import { meantCall, throughUseTool } from '../tools/further-tools.ts'
 import type { LoopWork } from './loop-work.ts'
 import { withPureResults } from './pure-calls.ts'
 import { afterToolNode, notLoaded, providerFailed, runCancelled } from './run-ends.ts'
@@ -58,14 +59,15 @@ function ask(work: LoopWork, run: RunState, forced: boolean): Promise<Asked> {
   const tools = spec.part.kind === 'root' && refersToTeamOutput(run) ? [...assembled, teamOutputSchema] : assembled
   return askProvider(work, {
     providers: services.providers,
-    messages: forced ? [...messages, forcedMessage] : messages,
+    messages: throughUseTool(forced ? [...messages, forcedMessage] : messages, assembly.further),
     tools: forced ? [] : tools,
     live: true,
   })
 }
 
-async function answered(work: LoopWork, run: RunState, { answer, provider, durationMs }: Extract<Asked, { kind: 'answered' }>) {
+async function answered(work: LoopWork, run: RunState, { answer: given, provider, durationMs }: Extract<Asked, { kind: 'answered' }>) {
   const { assembly, services, spec } = work
+  const answer = { ...given, toolCalls: given.toolCalls.map((call) => meantCall(call, assembly.further)) }
   const authority = authorityOf(run, work)
   const keyOf = ({ name, arguments: args }: ToolCall): string => `${name} ${args}`
   const shown = new Map<string, Authorisation>()

@@ -4,6 +4,7 @@ import type { Contract } from '../contract.ts'
 import { approvals } from './approvals.ts'
 import { audit } from './audit.ts'
 import { events } from './events.ts'
+import { node } from './node.ts'
 import { openTasks } from './open-tasks.ts'
 import { proof } from './proof.ts'
 import { quarantine } from './quarantine.ts'
@@ -18,6 +19,7 @@ import { timeline } from './timeline.ts'
 const table = {
   tasks,
   task,
+  node,
   approvals,
   timeline,
   events,

@@ -88,6 +88,9 @@ const teamFields = z.object({
   output_nodes: z.array(z.string()).describe('The nodes whose outputs are the outputs of the team.'),
   node_count: count.describe('How many nodes the graph has.'),
   node_count_at_start: count.describe('How many nodes the graph had before it grew.'),
+  nodes_by_status: z
+    .record(z.string(), count)
+    .describe('How many nodes of the team are in each state. It counts every node, also those that the answer leaves out.'),
   diagnostics: z.array(diagnostic).describe('What is worth knowing although nothing failed.'),
   shared_state: jsonValue.describe('The state that the members share. null: there is none, or it is too large for this answer.'),
   shared_state_changes: count.describe('How often the shared state changed.'),
@@ -99,6 +102,7 @@ export interface TeamAnswer extends z.infer<typeof teamFields> {
 
 const nodeFields = z.object({
   node_id: z.string().describe('The id of the node.'),
+  declared_index: count.describe('The place of the node in its team, from 0.'),
   kind: z.string().describe('The kind of the node: agent, tool or code.'),
   depends_on: z.array(z.string()).describe('The nodes that must end before this node starts.'),
   quorum: count.nullable().describe('How many of the nodes in depends_on must complete. null: all.'),
@@ -139,12 +143,12 @@ export const run: z.ZodType<RunAnswer> = runFields
 export const team: z.ZodType<TeamAnswer> = teamFields
   .extend({
     get nodes() {
-      return z.array(node).describe('The nodes, in declared order.')
+      return z.array(node).describe('The nodes of this page, in declared order.')
     },
   })
   .meta({ id: 'team', description: 'One execution of a graph of nodes.' })
 
-const node: z.ZodType<NodeAnswer> = nodeFields
+export const node: z.ZodType<NodeAnswer> = nodeFields
   .extend({
     get run() {
       return run.nullable().describe('The run of the node. null: it has none, or the answer shows the run elsewhere.')

@@ -1,4 +1,4 @@
-// `search`: full text over the visible transcript, newest first.
+// `search`: full text over the visible transcript and over what failed, newest first.
 import { z } from 'zod'
 import { contract } from '../contract.ts'
 import { before, limitOf, paged, runIdField, sessionIdField, taskIdField, tenantField, textOrNull, time } from '../fields.ts'
@@ -10,13 +10,13 @@ const hit = z.object({
   taskseq: z.int().describe('The place of the event in the log of the task.'),
   run_id: runIdField.nullable().describe('The run that said it. null: none.'),
   agent_name: textOrNull.describe('The name of the agent. null: not known.'),
-  role: z.string().describe('Who said it: user, assistant or tool.'),
-  name: textOrNull.describe('The name of the tool. null: the role is not tool.'),
+  role: z.string().describe('Who said it: user, assistant or tool. failure: the text tells what failed.'),
+  name: textOrNull.describe('The name of the tool, or of the node that failed. null: neither.'),
   time,
   snippet: z.string().describe('The text around the first word that was found.'),
 })
 
-export const search = contract('Searches the texts of all tasks. The newest hit comes first.', {
+export const search = contract('Searches the texts and the failures of all tasks. The newest hit comes first.', {
   input: z.strictObject({
     query: z.string().max(1000).describe('Words, separated by white space. All of them must occur, anywhere in the text.'),
     tenant: z.string().max(128).optional().describe('Only tasks of this tenant. Absent: any tenant.'),

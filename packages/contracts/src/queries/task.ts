@@ -2,7 +2,7 @@
 import { failure } from '@beaver/core'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
-import { count, limitOf, runIdField, taskIdField, taskName, textOrNull } from '../fields.ts'
+import { after, count, limitOf, paged, runIdField, taskIdField, taskName, textOrNull } from '../fields.ts'
 import { askedCall } from './approvals.ts'
 import { finding } from './audit.ts'
 import { run, team } from './run-tree.ts'
@@ -29,12 +29,13 @@ const detail = z
   .meta({ id: 'task_detail', description: 'One task as a whole.' })
 
 export const task = contract('Everything about one task: its agents, evidence, failures, approvals, usage and result, and whether its record is intact.', {
-  input: z.strictObject({ ...taskName, limit: limitOf('nodes of all teams together', { usual: 200, max: 512 }) }),
+  input: z.strictObject({ ...taskName, after, limit: limitOf('nodes of all teams together', { usual: 200, max: 512 }) }),
   output: z.object({
     task: detail.describe('The task.'),
     runs: z.array(run).describe('The runs that belong to no team. Each has its teams and their runs in it.'),
     teams: z.array(team).describe('The team of a task that is a workflow.'),
-    more: z.boolean().describe('Whether the answer leaves out nodes or runs.'),
+    more: z.boolean().describe('Whether more pages of nodes follow. The first page also has the nodes that failed or are at work, wherever they are declared.'),
+    next: paged.next,
     approvals: z.array(askedCall).describe('Every call about which Beaver asked a person. Those that wait come first.'),
     final_output: textOrNull.describe('The answer. Beaver cuts it after 40,000 characters. null: the task has not ended.'),
     final_output_chars: count.describe('The number of characters (UTF-16 units) of the whole output.'),
@@ -57,7 +58,8 @@ export const task = contract('Everything about one task: its agents, evidence, f
           name: z.string().describe('The name of that run, node or task.'),
         }),
       )
-      .describe('What failed. The inner failures come first.'),
+      .describe('What failed. The inner failures come first, and the failure of the task comes last.'),
+    more_failures: z.boolean().describe('Whether the answer leaves out failures.'),
     chain_ok: z.boolean().describe('Whether the record of the task is intact: its chain and its signatures.'),
     unsigned: count.describe('How many of its records have no signature, because they are older than the keys of the journal.'),
     findings: z.array(finding).describe('What the audit found in the log of the task.'),

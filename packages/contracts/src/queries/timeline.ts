@@ -2,13 +2,14 @@
 import { jsonObject } from '@beaver/core'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
-import { after, limitOf, paged, runIdField, sessionIdField, taskIdField, taskName, tenantField, time } from '../fields.ts'
+import { after, limitOf, ofNode, paged, runIdField, sessionIdField, taskIdField, taskName, tenantField, textOrNull, time } from '../fields.ts'
 
 const item = z.object({
   event_id: z.string().describe('The id of the event: <task_id>.<taskseq>.'),
   taskseq: z.int().describe('The place of the event in the log of the task.'),
   run_id: runIdField.nullable().describe('The run to which the event belongs. null: it belongs to no run.'),
   parent_run_id: runIdField.nullable().describe('The run that called this run. null: none.'),
+  node_id: textOrNull.describe('The node to which the event belongs. null: it belongs to no node.'),
   kind: z.string().describe('The type of the event.'),
   actor_type: z.string().describe('Who did it: client, system, daemon, agent, team, node, tool or provider.'),
   actor_id: z.string().describe('The id of who did it.'),
@@ -22,7 +23,7 @@ const item = z.object({
 export type TimelineItem = z.infer<typeof item>
 
 export const timeline = contract('Tells what happened in one task, with one sentence for each event.', {
-  input: z.strictObject({ ...taskName, after, limit: limitOf('items', { usual: 500, max: 2000 }) }),
+  input: z.strictObject({ ...taskName, node_id: ofNode, after, limit: limitOf('items', { usual: 500, max: 2000 }) }),
   output: z.object({
     task_id: taskIdField,
     session_id: sessionIdField,

@@ -4,7 +4,7 @@ import type { DataOf, TerminalTaskEvent } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
 import type { Place } from './fold.ts'
 import { bit } from '../store/sql.ts'
-import { taskAnswered, workflowAsked } from './transcript.ts'
+import { taskAnswered, taskFailure, workflowAsked } from './transcript.ts'
 
 export function submitted(task: HeldTask, at: Place, { request, previous_task_id, by }: DataOf<'task_submitted'>): void {
   const row = task.change()
@@ -74,6 +74,7 @@ export function ended(task: HeldTask, at: Place, type: TerminalTaskEvent, result
   row.failure_class = result.failure?.class ?? null
   row.failure_message = result.failure?.message ?? null
   taskAnswered(task, at, result)
+  if (result.failure !== null) taskFailure(task, at, result.failure)
 }
 
 export function endedUnread(task: HeldTask, at: Place, type: TerminalTaskEvent): void {

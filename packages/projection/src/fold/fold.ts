@@ -26,7 +26,7 @@ import {
 import { contextCompacted, contextSummarized, promptFixed, skillSelected } from './fold-usage.ts'
 import type { Sql } from '../store/sql.ts'
 import type { HeldTask } from './batch.ts'
-import { userMessage } from './transcript.ts'
+import { nodeFailure, runFailure, userMessage } from './transcript.ts'
 
 /** The place of an event. */
 export interface Place {
@@ -83,7 +83,10 @@ const writers: { readonly [T in EventType]: Writer<T> } = {
   workspace_files_checked: noRows,
   run_completed: (task, at, { finish_reason: finishReason, tool_iterations: toolIterations }) =>
     runEnded(task, at, { status: 'completed', finishReason, toolIterations, failure: null }),
-  run_failed: (task, at, { tool_iterations: toolIterations, failure }) => runEnded(task, at, { status: 'failed', finishReason: null, toolIterations, failure }),
+  run_failed: (task, at, { tool_iterations: toolIterations, failure }) => {
+    runEnded(task, at, { status: 'failed', finishReason: null, toolIterations, failure })
+    runFailure(task, at, failure)
+  },
   run_cancelled: (task, at, { reason }) =>
     runEnded(task, at, { status: 'cancelled', finishReason: null, toolIterations: null, failure: { class: 'cancelled', message: reason } }),
   run_restarted: runRestarted,
@@ -94,7 +97,10 @@ const writers: { readonly [T in EventType]: Writer<T> } = {
   graph_extended: ofTeam(graphExtended),
   node_evidence_evaluated: ofTeam(evidenceEvaluated),
   node_completed: ofTeam(nodeCompleted),
-  node_failed: ofTeam(nodeFailed),
+  node_failed(task, at, data) {
+    nodeFailed(task.sql, at, data)
+    nodeFailure(task, at, data)
+  },
   node_blocked: ofTeam(nodeBlocked),
   node_cancel_requested: ofTeam(nodeCancelRequested),
   node_cancelled: ofTeam(nodeCancelled),

@@ -1,8 +1,9 @@
 // Writes the visible transcript. Its full-text index is in text-index.ts. Hidden events (prompts, skill bodies) are never part of it.
 // V1. A task that is a workflow has no root run that says what was asked and answered, so the task itself says it. The same holds for an answer
-//     that no model gave: the reason of a failure, or the text of a team.
-// V2. At most `indexedCharsMax` characters of a text are searchable. The whole text is in `events`.
-import { clip, type DataOf, type TaskResult, visibleAnswer } from '@beaver/core'
+//     that no model gave, such as the text of a team.
+// V2. It also has what failed, each failure once: `search` finds it, and agents do not read it (query-session-search.ts).
+// V3. At most `indexedCharsMax` characters of a text are searchable. The whole text is in `events`.
+import { clip, type DataOf, type Failure, type TaskResult } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
 import type { Place } from './fold.ts'
 import { foldedText } from '../store/folded-text.ts'
@@ -29,12 +30,30 @@ export function workflowAsked(task: HeldTask, at: Place, text: string): void {
 }
 
 /** The answer of a task, unless its root run said it already. */
-export function taskAnswered(task: HeldTask, at: Place, result: Pick<TaskResult, 'final_output' | 'failure'>): void {
-  const text = visibleAnswer(result)
+export function taskAnswered(task: HeldTask, at: Place, { final_output: text }: Pick<TaskResult, 'final_output'>): void {
   if (text !== task.run(task.row.root_run_id)?.output) add(task, at, { role: 'assistant', name: null, text })
 }
 
-function add({ sql, key }: HeldTask, at: Place, said: { role: 'user' | 'assistant' | 'tool'; name: string | null; text: string }): void {
+/** A failed run. The failure of a node's run is told by its node. */
+export function runFailure(task: HeldTask, at: Place, failure: Failure): void {
+  if ((task.run(at.runId)?.node_id ?? null) === null) addFailure(task, at, null, failure)
+}
+
+export function nodeFailure(task: HeldTask, at: Place, { node_id, failure, run_id }: DataOf<'node_failed'>): void {
+  addFailure(task, { ...at, runId: run_id ?? at.runId }, node_id, failure)
+}
+
+/** A task that failed for the reason for which its root run failed says nothing new. */
+export function taskFailure(task: HeldTask, at: Place, failure: Failure): void {
+  const root = task.row.root_run_id === null ? undefined : task.run(task.row.root_run_id)
+  if (root?.failure_message !== failure.message) addFailure(task, at, null, failure)
+}
+
+function addFailure(task: HeldTask, at: Place, name: string | null, failure: Failure): void {
+  if (failure.class !== 'cancelled') add(task, at, { role: 'failure', name, text: `${failure.class}: ${failure.message}` })
+}
+
+function add({ sql, key }: HeldTask, at: Place, said: { role: 'user' | 'assistant' | 'tool' | 'failure'; name: string | null; text: string }): void {
   // A NUL would end the text for SQLite's own string functions.
   const text = clip(said.text.replaceAll('\0', '\uFFFD'), indexedCharsMax)
   if (text.trim() === '') return

@@ -38,6 +38,7 @@ describe('every query', () => {
     const keys = new Set<string>()
     const inputs: Partial<Record<QueryName, JsonObject>> = {
       task: { task_id: 'task-1' },
+      node: { task_id: 'task-1', node_id: 'check' },
       timeline: { task_id: 'task-1' },
       events: { task_id: 'task-1' },
       search: { query: 'report' },

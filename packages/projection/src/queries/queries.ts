@@ -11,6 +11,7 @@ import type { Around, Query } from './query.ts'
 import { approvals } from './query-approvals.ts'
 import { audit } from './query-audit.ts'
 import { events } from './query-events.ts'
+import { node } from './query-node.ts'
 import { openTasks } from './query-open-tasks.ts'
 import { proof } from './query-proof.ts'
 import { quarantine } from './query-quarantine.ts'
@@ -26,6 +27,7 @@ import type { Sql } from '../store/sql.ts'
 const queries: { readonly [Name in QueryName]: Query<Name> } = {
   tasks,
   task,
+  node,
   approvals,
   timeline,
   events,

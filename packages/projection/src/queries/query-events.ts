@@ -2,6 +2,7 @@
 import type { EventItem } from '@beaver/contracts'
 import type { JsonValue } from '@beaver/core'
 import { findTask } from './find-task.ts'
+import { eventsOfNode, nodeOfEvent } from './of-node.ts'
 import { page } from './page.ts'
 import type { Query } from './query.ts'
 
@@ -13,6 +14,7 @@ interface EventRow {
   readonly epoch: number
   readonly type: string
   readonly run_id: string | null
+  readonly node_id: string | null
   readonly time: string
   readonly data: string | null
   readonly blob_sha256: string | null
@@ -23,11 +25,11 @@ interface EventRow {
 /** The events after the `taskseq` `after`, in order. */
 export const events: Query<'events'> = (sql, input) => {
   const found = findTask(sql, input)
-  const rows = sql.each<EventRow>('select * from events where task_key = ? and taskseq > ? order by taskseq limit ?', [
-    found.task_key,
-    input.after,
-    input.limit + 1,
-  ])
+  const only = eventsOfNode(sql, found, input.node_id)
+  const rows = sql.each<EventRow>(
+    `select events.*, ${nodeOfEvent} as node_id from events where task_key = ? and taskseq > ? ${only.where} order by taskseq limit ?`,
+    [found.task_key, input.after, ...only.values, input.limit + 1],
+  )
   const { items, more, next } = page(rows, input.limit, { item: eventView, cursor: (row) => row.taskseq })
   return { task_id: found.task_id, session_id: found.session_id, tenant: found.tenant, events: items, more, next }
 }
@@ -40,6 +42,7 @@ function eventView(row: EventRow): EventItem {
     epoch: row.epoch,
     time: row.time,
     run_id: row.run_id,
+    node_id: row.node_id,
     data: row.data === null || bytes > dataBytesMax ? null : (JSON.parse(row.data) as JsonValue),
     data_bytes: bytes,
     blob_sha256: row.blob_sha256,

@@ -153,3 +153,19 @@ describe('a search of more texts than one answer looks at', () => {
     })
   })
 })
+
+describe('a failure', () => {
+  test('is found by what it says and by its class, once for each thing that failed', async () => {
+    const stream = newStream()
+    teamTask(stream.log('task-1'))
+    using model = openReadModel(':memory:', { readBlob: stream.readBlob })
+    model.begin('S@1')
+    await model.apply(stream.messages)
+    const hits = answer(model.sql, 'search', { query: 'evidence_missing read_file was not called' }).hits
+    expect(hits.map(({ role, name, snippet }) => [role, name, snippet])).toEqual([
+      ['failure', null, 'evidence_missing: The tool read_file was not called.'],
+      ['failure', 'check', 'evidence_missing: The tool read_file was not called.'],
+    ])
+    expect(answer(model.sql, 'session_search', { query: 'evidence_missing', tenant: 'local' }).hits).toEqual([])
+  })
+})

@@ -1,4 +1,4 @@
-// `search`: full text over the visible transcript, newest first.
+// `search`: full text over the visible transcript and over what failed, newest first.
 // S1. Any query string is safe: it contains words to find, never a query language.
 // S2. Words are separated by white space. All of them must occur, anywhere in the text, in any case and with or without accents, so a part of a Chinese sentence is a
 // word too.

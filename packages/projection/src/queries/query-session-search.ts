@@ -1,5 +1,5 @@
 // `session_search`: what an agent finds in the earlier sessions of its user (D-46, D-67), newest first.
-// S1. It searches only the visible transcript of root runs. Workers' runs (with a parent run, or a source `team:…`; D-09) are left out. The
+// S1. It searches only the visible transcript of root runs, and no failures. Workers' runs (with a parent run, or a source `team:…`; D-09) are left out. The
 // results of earlier searches are left out too, because they only repeat what is found already.
 // S2. Any text is safe: it contains words, all of which must occur (search-words.ts).
 // S3. A limit outside 1 to 50 is moved to the nearest bound.
@@ -62,7 +62,7 @@ function found(
      where transcript.position > ?
        ${short.map(() => "and coalesce(transcript.folded, transcript.text) like ? escape '\\'").join(' ')}
        and tasks.tenant = ? and (? is null or tasks.session_id <> ?) ${of.user === undefined ? '' : 'and tasks.user_id is ?'}
-       and coalesce(transcript.name, '') <> 'session_search'
+       and coalesce(transcript.name, '') <> 'session_search' and transcript.role <> 'failure'
        and (runs.run_id is null or runs.parent_run_id is null and substr(runs.source, 1, 5) <> 'team:')
      order by ${indexed ? 'listed.rowid' : 'transcript.position'} desc limit ?`,
     [

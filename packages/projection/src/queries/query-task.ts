@@ -26,18 +26,19 @@ const runsBytesMax = 400 * 1024
 export const task: Query<'task'> = (sql, input) => {
   const { task_key: key } = findTask(sql, input)
   const row = sql.one<TaskRow>('select * from tasks where task_key = ?', [key])
-  const { runs, teams, more } = boundedTree(sql, key, input.limit)
+  const tree = boundedTree(sql, key, input)
   const findings = findingsOf(sql, { taskKey: key, after: 0, limit: findingsMax })
   return {
     task: taskDetail(sql, row),
-    runs,
-    teams,
-    more,
+    runs: tree.runs,
+    teams: tree.teams,
+    more: tree.more,
+    next: tree.next,
     approvals: approvalsOf(sql, key, approvalsMax),
     final_output: row.final_output === null ? null : clip(row.final_output, finalOutputCharsMax),
     final_output_chars: row.final_output?.length ?? 0,
     outputs: outputsOf(row),
-    failures: failuresOf(sql, row),
+    ...failuresOf(sql, row),
     chain_ok: row.chain_ok === 1,
     unsigned: row.unsigned,
     findings: findings.items,
@@ -47,9 +48,9 @@ export const task: Query<'task'> = (sql, input) => {
   }
 }
 
-function boundedTree(sql: Sql, key: number, limit: number): RunTree {
+function boundedTree(sql: Sql, key: number, { limit, after }: { readonly limit: number; readonly after: number }): RunTree {
   for (let nodesMax = limit; ; nodesMax = Math.ceil(nodesMax / 2)) {
-    const tree = runTree(sql, key, nodesMax)
+    const tree = runTree(sql, key, { nodesMax, after })
     if (nodesMax === 1 || Buffer.byteLength(JSON.stringify([tree.runs, tree.teams])) <= runsBytesMax) return tree
   }
 }
@@ -88,17 +89,24 @@ interface FailureRow {
   readonly failure_message: string | null
 }
 
-/** What failed, from the inside out: runs, nodes, the task. */
-function failuresOf(sql: Sql, row: TaskRow): TaskAnswer['failures'] {
+/** What failed, from the inside out: runs, nodes, the task. The failure of the task is never left out. */
+function failuresOf(sql: Sql, row: TaskRow): Pick<TaskAnswer, 'failures' | 'more_failures'> {
   const rows = sql.all<FailureRow>(
     `select 'run' as scope, run_id as id, agent_name as name, failure_class, failure_message, 0 as rank, started_taskseq as place
        from runs where task_key = ?1 and failure_class is not null
      union all
      select 'node', node_id, node_id, failure_class, failure_message, 1, declared_index from team_nodes where task_key = ?1 and failure_class is not null
-     union all
-     select 'task', task_id, task_id, failure_class, failure_message, 2, 0 from tasks where task_key = ?1 and failure_class is not null
      order by rank, place, id limit ?2`,
-    [row.task_key, failuresMax],
+    [row.task_key, failuresMax + 1],
   )
-  return rows.map((failed) => ({ scope: failed.scope, id: failed.id, name: failed.name, class: failed.failure_class, message: failureMessage(failed) }))
+  const ofTask = row.failure_class === null ? [] : [{ ...row, failure_class: row.failure_class, scope: 'task', id: row.task_id, name: row.task_id }]
+  const shown = rows.slice(0, failuresMax - ofTask.length)
+  const failures = [...shown, ...ofTask].map((failed) => ({
+    scope: failed.scope,
+    id: failed.id,
+    name: failed.name,
+    class: failed.failure_class,
+    message: failureMessage(failed),
+  }))
+  return { failures, more_failures: rows.length > shown.length }
 }

@@ -20,6 +20,7 @@ describe('the timeline', () => {
     const { events } = await timelineOf((stream) => teamTask(stream.log('t')))
     expect(events.find((item) => item['kind'] === 'execution_mode_selected')).toEqual({
       event_id: 't.6',
+      node_id: null,
       taskseq: 6,
       run_id: 'root-run',
       parent_run_id: null,

@@ -3,6 +3,7 @@
 import type { TimelineItem } from '@beaver/contracts'
 import { agentTitle, describeEvent, type DomainEvent, eventData, type EventType, type Surroundings, type Told } from '@beaver/core'
 import { findTask } from './find-task.ts'
+import { eventsOfNode, nodeOfEvent } from './of-node.ts'
 import { page } from './page.ts'
 import type { Query } from './query.ts'
 import type { Sql } from '../store/sql.ts'
@@ -12,6 +13,7 @@ interface EventRow {
   readonly taskseq: number
   readonly type: string
   readonly run_id: string | null
+  readonly node_id: string | null
   readonly time: string
   readonly data: string | null
 }
@@ -39,11 +41,11 @@ interface Context {
 export const timeline: Query<'timeline'> = (sql, input) => {
   const found = findTask(sql, input)
   const context = contextOf(sql, found)
-  const rows = sql.each<EventRow>('select taskseq, type, run_id, time, data from events where task_key = ? and taskseq > ? order by taskseq limit ?', [
-    found.task_key,
-    input.after,
-    input.limit + 1,
-  ])
+  const only = eventsOfNode(sql, found, input.node_id)
+  const rows = sql.each<EventRow>(
+    `select taskseq, type, run_id, time, data, ${nodeOfEvent} as node_id from events where task_key = ? and taskseq > ? ${only.where} order by taskseq limit ?`,
+    [found.task_key, input.after, ...only.values, input.limit + 1],
+  )
   const { items, more, next } = page(rows, input.limit, { item: (row) => itemOf(row, context), cursor: (row) => row.taskseq })
   return { task_id: found.task_id, session_id: found.session_id, tenant: found.tenant, events: items, more, next }
 }
@@ -71,6 +73,7 @@ function itemOf(row: EventRow, context: Context): TimelineItem {
     taskseq: row.taskseq,
     run_id: runId,
     parent_run_id: run?.parent_run_id ?? null,
+    node_id: row.node_id,
     kind: row.type,
     actor_type: actor.type,
     actor_id: actor.id,

@@ -2,100 +2,57 @@
 // team is at the top.
 // R1. Every run appears once: in its node, otherwise under its parent's `other_runs`, otherwise as a root. The last case is a run with an
 // unknown parent, or a circle of runs, which only a forged journal can contain.
-// R2. The tree has at most `nodesMax` nodes. `more` says that some were left out; runs without a place in the tree are then left out too.
-import type { CheckAnswer, NodeAnswer, RunAnswer, TeamAnswer } from '@beaver/contracts'
-import { clip, type FailureClass, type JsonValue } from '@beaver/core'
+// R2. A tree that has not all nodes of the task (read-tree.ts says which) leaves out runs without a place in it, too.
+import type { NodeAnswer, RunAnswer, TeamAnswer } from '@beaver/contracts'
+import { clip, type JsonValue } from '@beaver/core'
 import { failureView } from './query-tasks.ts'
-import type { RunRow } from '../store/row-types.ts'
+import {
+  type CheckRow,
+  checksMax,
+  type DiagnosticRow,
+  grouped,
+  type NodeRow,
+  type Parts,
+  partsOfNode,
+  partsOfPage,
+  type RunOfTree,
+  type TeamRow,
+} from './read-tree.ts'
 import { type Sql, truth } from '../store/sql.ts'
 import { millisBetween } from './millis-between.ts'
 import { firstCallTokens, parsedOrNull, usageOfRuns } from './usage.ts'
 
 const outputCharsMax = 300
-const checksMax = 20
-const diagnosticsMax = 50
 const sharedStateCharsMax = 10_000
 const textCharsMax = 200
 const requirementCharsMax = 2_010
-
-type RunOfTree = RunRow & { readonly tool_calls: number; readonly tool_calls_failed: number }
-
-interface TeamRow {
-  readonly team_run_id: string
-  readonly run_id: string | null
-  readonly call_id: string | null
-  readonly workflow: string
-  readonly task: string
-  readonly nodes: number
-  readonly nodes_at_start: number
-  readonly outputs: string
-  readonly shared_state: string | null
-  readonly shared_state_changes: number
-  readonly status: string
-  readonly message: string | null
-  readonly started_at: string
-  readonly ended_at: string | null
-}
-
-interface NodeRow {
-  readonly team_run_id: string
-  readonly node_id: string
-  readonly kind: string
-  readonly depends_on: string
-  readonly quorum: number | null
-  readonly added_after: string | null
-  readonly use_skill: string | null
-  readonly tool: string | null
-  readonly operation: string | null
-  readonly status: string
-  readonly output: string | null
-  readonly skip_reason: string | null
-  readonly cancel_reason: string | null
-  readonly run_id: string | null
-  readonly evidence_passed: number | null
-  readonly evidence_taskseq: number | null
-  readonly failure_class: FailureClass | null
-  readonly failure_message: string | null
-  readonly cause_node_id: string | null
-  readonly started_at: string | null
-  readonly ended_at: string | null
-}
-
-interface CheckRow {
-  readonly taskseq: number
-  readonly field: string
-  readonly requirement: string
-  readonly status: CheckAnswer['status']
-  readonly detail: string
-  readonly rests_on: string
-}
-
-interface DiagnosticRow {
-  readonly team_run_id: string
-  readonly taskseq: number
-  readonly node_id: string
-  readonly code: string
-  readonly message: string
-}
-
-interface Parts {
-  readonly runs: readonly RunOfTree[]
-  readonly teamsOf: ReadonlyMap<string | null, TeamRow[]>
-  readonly nodesOf: ReadonlyMap<string, NodeRow[]>
-  readonly checksAt: ReadonlyMap<number, CheckRow[]>
-  readonly diagnosticsOf: ReadonlyMap<string, DiagnosticRow[]>
-}
 
 export interface RunTree {
   readonly runs: RunAnswer[]
   /** The teams that no run called. */
   readonly teams: TeamAnswer[]
-  /** Whether some nodes were left out. */
+  /** Whether more nodes follow after this page, and the value for the next page. */
   readonly more: boolean
+  readonly next: number | null
 }
 
-export function runTree(sql: Sql, taskKey: number, nodesMax: number): RunTree {
-  const { parts, more } = read(sql, taskKey, nodesMax)
+/** @param of `after`: the `next` of the page before, or 0 */
+export function runTree(sql: Sql, taskKey: number, of: { readonly nodesMax: number; readonly after: number }): RunTree {
+  const { parts, next } = partsOfPage(sql, taskKey, of)
+  const partial = next !== null || of.after > 0
+  return { ...treeOf(sql, taskKey, parts, partial), more: next !== null, next }
+}
+
+/** One node with its run. The teams of the run have no nodes. */
+export function nodeOfTeam(sql: Sql, taskKey: number, of: { readonly team_run_id: string; readonly node_id: string }): NodeAnswer | undefined {
+  const parts = partsOfNode(sql, taskKey, of)
+  const { runs, teams } = treeOf(sql, taskKey, parts, true)
+  const teamsOf = (run: RunAnswer): TeamAnswer[] => [...run.teams, ...(run.other_runs ?? []).flatMap(teamsOf)]
+  const all = [...teams, ...runs.flatMap(teamsOf)]
+  return all.flatMap((team) => team.nodes).find((node) => node.node_id === of.node_id)
+}
+
+function treeOf(sql: Sql, taskKey: number, parts: Parts, partial: boolean): Pick<RunTree, 'runs' | 'teams'> {
   const byId = new Map(parts.runs.map((run) => [run.run_id, run]))
   const childrenOf = grouped(parts.runs, (run) => run.parent_run_id ?? '')
   const shown = new Set<string>()
@@ -104,7 +61,9 @@ export function runTree(sql: Sql, taskKey: number, nodesMax: number): RunTree {
   const viewOf = (run: RunOfTree): RunAnswer => {
     shown.add(run.run_id)
     const teams = (parts.teamsOf.get(run.run_id) ?? []).map(teamOf)
-    const others = (childrenOf.get(run.run_id) ?? []).flatMap((child) => (shown.has(child.run_id) || (more && child.node_id !== null) ? [] : [viewOf(child)]))
+    const others = (childrenOf.get(run.run_id) ?? []).flatMap((child) =>
+      shown.has(child.run_id) || (partial && child.node_id !== null) ? [] : [viewOf(child)],
+    )
     return { ...runView(run, used), teams, ...(others.length > 0 ? { other_runs: others } : {}) }
   }
   const nodeOf = (node: NodeRow): NodeAnswer => {
@@ -114,54 +73,15 @@ export function runTree(sql: Sql, taskKey: number, nodesMax: number): RunTree {
   }
 
   const teamOf = (team: TeamRow): TeamAnswer =>
-    teamView(team, (parts.nodesOf.get(team.team_run_id) ?? []).map(nodeOf), parts.diagnosticsOf.get(team.team_run_id) ?? [])
+    teamView(team, (parts.nodesOf.get(team.team_run_id) ?? []).map(nodeOf), {
+      diagnostics: parts.diagnosticsOf.get(team.team_run_id) ?? [],
+      byStatus: parts.byStatusOf.get(team.team_run_id) ?? {},
+    })
 
   const teams = (parts.teamsOf.get(null) ?? []).map(teamOf)
   const roots = parts.runs.flatMap((run) => (run.parent_run_id === null && run.team_run_id === null && !shown.has(run.run_id) ? [viewOf(run)] : []))
   const strays = parts.runs.flatMap((run) => (shown.has(run.run_id) ? [] : [viewOf(run)]))
-  return { runs: more ? roots : [...roots, ...strays], teams, more }
-}
-
-/** The rows of the tree. If there are more than `nodesMax` nodes, the first of them and their runs. */
-function read(sql: Sql, key: number, nodesMax: number): { parts: Parts; more: boolean } {
-  const runs = sql.all<RunOfTree>(
-    `select runs.*, count(tool_calls.call_id) as tool_calls, count(case when tool_calls.success = 0 then 1 end) as tool_calls_failed
-     from runs left join tool_calls on tool_calls.task_key = runs.task_key and tool_calls.run_id = runs.run_id
-     where runs.task_key = ? group by runs.run_id order by runs.started_taskseq limit ?`,
-    [key, nodesMax * 2 + 1],
-  )
-  const teams = sql.all<TeamRow>('select * from teams where task_key = ? order by started_taskseq limit ?', [key, nodesMax])
-  const nodes = sql.all<NodeRow>(
-    `select team_nodes.* from team_nodes join teams using (task_key, team_run_id) where task_key = ? order by teams.started_taskseq, declared_index limit ?`,
-    [key, nodesMax + 1],
-  )
-  const checks = sql.all<CheckRow>(
-    `select evidence_checks.* from evidence_checks join team_nodes using (task_key, team_run_id, node_id)
-     where task_key = ? and taskseq = evidence_taskseq and check_index < ? order by taskseq, check_index limit ?`,
-    [key, checksMax, nodesMax * checksMax],
-  )
-  const diagnostics = sql.all<DiagnosticRow>(
-    'select team_run_id, taskseq, node_id, code, message from team_diagnostics where task_key = ? order by taskseq limit ?',
-    [key, diagnosticsMax],
-  )
-  const parts = {
-    runs: runs.slice(0, nodesMax * 2),
-    teamsOf: grouped(teams, (team) => team.run_id),
-    nodesOf: grouped(nodes.slice(0, nodesMax), (node) => node.team_run_id),
-    checksAt: grouped(checks, (check) => check.taskseq),
-    diagnosticsOf: grouped(diagnostics, (diagnostic) => diagnostic.team_run_id),
-  }
-  return { parts, more: nodes.length > nodesMax || runs.length > nodesMax * 2 }
-}
-
-function grouped<K, T>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
-  const groups = new Map<K, T[]>()
-  for (const item of items) {
-    const group = groups.get(keyOf(item))
-    if (group === undefined) groups.set(keyOf(item), [item])
-    else group.push(item)
-  }
-  return groups
+  return { runs: partial ? roots : [...roots, ...strays], teams }
 }
 
 /** A long requirement, such as a JSON Schema, is in the journal. Here only its kind is given. */
@@ -213,7 +133,11 @@ function runView(run: RunOfTree, { usageOf, firstTokens }: Used): Omit<RunAnswer
   }
 }
 
-function teamView(team: TeamRow, nodes: NodeAnswer[], diagnostics: readonly DiagnosticRow[]): TeamAnswer {
+function teamView(
+  team: TeamRow,
+  nodes: NodeAnswer[],
+  { diagnostics, byStatus }: { diagnostics: readonly DiagnosticRow[]; byStatus: Readonly<Record<string, number>> },
+): TeamAnswer {
   return {
     team_run_id: team.team_run_id,
     run_id: team.run_id,
@@ -228,6 +152,7 @@ function teamView(team: TeamRow, nodes: NodeAnswer[], diagnostics: readonly Diag
     output_nodes: JSON.parse(team.outputs) as string[],
     node_count: team.nodes,
     node_count_at_start: team.nodes_at_start,
+    nodes_by_status: byStatus,
     nodes,
     diagnostics: diagnostics.map(({ taskseq, node_id, code, message }) => ({ taskseq, node_id, code, message: clip(message, textCharsMax) })),
     shared_state: team.shared_state === null || team.shared_state.length > sharedStateCharsMax ? null : (JSON.parse(team.shared_state) as JsonValue),
@@ -238,6 +163,7 @@ function teamView(team: TeamRow, nodes: NodeAnswer[], diagnostics: readonly Diag
 function nodeView(node: NodeRow, checks: readonly CheckRow[]): Omit<NodeAnswer, 'run'> {
   return {
     node_id: node.node_id,
+    declared_index: node.declared_index,
     kind: node.kind,
     depends_on: JSON.parse(node.depends_on) as string[],
     quorum: node.quorum,

@@ -304,7 +304,7 @@ create table audit_findings (
 create index audit_findings_by_task on audit_findings (task_key, finding_id);
 
 ${systemTables}
--- The visible transcript: what people and the model said, and what tools answered. \`folded\` is the text without accents; null where it is the
+-- The visible transcript: what people and the model said, what tools answered, and what failed (the role failure). \`folded\` is the text without accents; null where it is the
 -- same.
 create table transcript (
   position integer primary key,

@@ -3,7 +3,7 @@
 // F2. Memory is bounded, whatever the files are.
 // F3. The same files give the same result, whatever their order on the disk.
 import { extname } from 'node:path'
-import { defineTool, ignoredFolders, openFolderInside, walk, type WalkedEntry, workspaceRoot } from '@beaver/agent/tool-kit'
+import { defineTool, openFolderInside, walk, type WalkedEntry, workspaceRoot } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
 import { type BoundedList, boundedList } from './bounded-list.ts'
 import { addFigures, type Figures, noFigures } from './figures.ts'
@@ -47,10 +47,8 @@ export interface FileStats {
 
 export const fileStats = defineTool({
   name: 'file_stats',
-  description:
-    'Counts the regular files below a folder of the workspace: files, lines (as wc -l), words (as wc -w), bytes, per type (file extension) and in total, and the 5 largest files. ' +
-    `Folders named ${ignoredFolders.join(', ')} are skipped and named in "ignored"; symlinks are not followed. The figures are exact; copy them as they are.`,
-  input: z.strictObject({ path: z.string().default('.').describe('Folder, relative to the workspace. Default: the workspace itself.') }),
+  description: 'Counts files, lines, words and bytes below a folder. Copy the figures exactly.',
+  input: z.strictObject({ path: z.string().default('.') }),
   idempotent: true,
   effects: 'reads',
   subject: ({ path }) => shownPath(path),

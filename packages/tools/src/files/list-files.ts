@@ -1,5 +1,5 @@
 // list_files: lists what is in a folder, with sizes.
-import { defineTool, ignoredFolders, type OpenedFolder, openFolderInside, walk, type WalkedEntry, workspaceRoot } from '@beaver/agent/tool-kit'
+import { defineTool, type OpenedFolder, openFolderInside, walk, type WalkedEntry, workspaceRoot } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
 import { boundedList } from './bounded-list.ts'
 import { shownPath } from './new-path.ts'
@@ -27,13 +27,11 @@ export interface FileList {
 
 export const listFiles = defineTool({
   name: 'list_files',
-  description:
-    'Lists the files below a folder of the workspace with their size in bytes, nearest first. Symlinks are listed, not followed; ' +
-    `folders named ${ignoredFolders.join(', ')} are skipped and named in "ignored". "entries_left_out" says how many more there are.`,
+  description: 'Lists the files below a folder.',
   input: z.strictObject({
-    path: z.string().default('.').describe('Folder, relative to the workspace. Default: the workspace itself.'),
-    depth_max: z.int().min(1).max(1000).optional().describe('1 lists only the folder itself. Default: no limit.'),
-    entries_max: z.int().min(1).max(5000).default(entriesDefault).describe(`At most this many entries. Default ${entriesDefault}.`),
+    path: z.string().default('.'),
+    depth_max: z.int().min(1).max(1000).optional(),
+    entries_max: z.int().min(1).max(5000).default(entriesDefault),
   }),
   idempotent: true,
   effects: 'reads',

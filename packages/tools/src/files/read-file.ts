@@ -22,13 +22,11 @@ export const bytesLimit = 128 * 1024
 
 export const readFile = defineTool({
   name: 'read_file',
-  description:
-    'Reads a text file of the workspace. Returns its text from "offset" on, at most "bytes_max" bytes; "next_offset" is where to go on, null at the end. ' +
-    'A binary file is reported as such, without text.',
+  description: 'Reads a text file. "next_offset": where to go on.',
   input: z.strictObject({
-    path: z.string().describe('File, relative to the workspace.'),
-    offset: z.int().min(0).default(0).describe('Byte to begin at. Default 0.'),
-    bytes_max: z.int().min(1).max(bytesLimit).default(bytesDefault).describe(`At most this many bytes. Default ${bytesDefault}.`),
+    path: z.string(),
+    offset: z.int().min(0).default(0),
+    bytes_max: z.int().min(1).max(bytesLimit).default(bytesDefault),
   }),
   idempotent: true,
   effects: 'reads',

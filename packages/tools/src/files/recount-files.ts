@@ -30,12 +30,10 @@ export interface Recount {
 
 export const recountFiles = defineTool({
   name: 'recount_files',
-  description:
-    "Counts the files, lines, words and bytes below a folder again, independently of file_stats: with the system's own find and wc. " +
-    'Give the totals of file_stats as "expected": the result says figure by figure whether they agree, and gives a shell command with which a person can check.',
+  description: 'Counts again with find and wc, and compares with "expected", the totals of file_stats.',
   input: z.strictObject({
-    path: z.string().default('.').describe('Folder, relative to the workspace; the one file_stats was given.'),
-    expected: figures.partial().optional().describe('The "totals" object of the file_stats result, copied exactly.'),
+    path: z.string().default('.'),
+    expected: figures.partial().optional(),
   }),
   idempotent: true,
   effects: 'reads',

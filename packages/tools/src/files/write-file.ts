@@ -26,13 +26,11 @@ const fileBytesMax = 67_108_864
 export const writeFile = (guarded: BuiltinToolOptions['protected']): Tool =>
   defineTool({
     name: 'write_file',
-    description:
-      'Writes a text file of the workspace as UTF-8. "create" (the default) refuses a file that is there with other content, "overwrite" replaces it, "append" adds to its end. ' +
-      'Missing folders are made. Returns the path, the bytes of the file and what was done.',
+    description: 'Writes a text file. "create" (default) refuses a file that is there.',
     input: z.strictObject({
-      path: z.string().min(1).describe('File, relative to the workspace.'),
-      content: z.string().describe(`The text, at most ${contentBytesMax} bytes.`),
-      mode: z.enum(['create', 'overwrite', 'append']).default('create').describe('What to do if the file exists. Default "create": it is not changed.'),
+      path: z.string().min(1),
+      content: z.string(),
+      mode: z.enum(['create', 'overwrite', 'append']).default('create'),
     }),
     // Appending twice differs from appending once.
     idempotent: false,

@@ -34,18 +34,10 @@ const reserveMs = 1_000
 export function webFetch(options: BuiltinToolOptions['webFetch']): Tool {
   return defineTool({
     name: 'web_fetch',
-    description:
-      'Fetches one page of the public web by GET. Returns the final "url", the "status", the "content_type" and the "text": of HTML its readable text with the links, ' +
-      'of JSON and other text the text itself. "cut" says whether there is more. Of anything that is not text only the type and the size are told. ' +
-      'Hosts with private addresses are refused.',
+    description: 'Fetches a public web page: its text and links.',
     input: z.strictObject({
-      url: z.string().min(1).max(urlCharsMax).describe('Whole URL, http or https, without user name and password.'),
-      max_chars: z
-        .int()
-        .min(100)
-        .max(charsLimit)
-        .default(charsDefault)
-        .describe(`At most this many characters of text, 100 to ${charsLimit}. Default ${charsDefault}.`),
+      url: z.string().min(1).max(urlCharsMax),
+      max_chars: z.int().min(100).max(charsLimit).default(charsDefault),
     }),
     idempotent: true,
     effects: 'reads',

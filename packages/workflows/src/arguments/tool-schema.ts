@@ -6,6 +6,8 @@
 // endpoint for tools accepts. It has no `$ref`, because some endpoints refuse it and it cannot refer to another tool.
 // S3. Alternatives that are objects with one constant field become one open object with that field. Its description names the kinds and what
 // each needs.
+// S5. In a request with several tools, the schema is as short as possible: it names no field that may not be, and a repeated object has one
+// field. A schema may say with `brief` what the model is told there instead of its description; empty: nothing.
 // S4. An object that was described before, in this tool or in another of the same request, is repeated open, with its required fields and the
 // place of its description. A field's description that another tool has in the same words is not repeated.
 import { canonicalJson, type JsonObject, type JsonValue } from '@beaver/core'
@@ -21,14 +23,20 @@ export function wholeSchema(input: z.ZodType): JsonObject {
 /** What was described so far: objects, as canonical JSON, and texts, each with its place. */
 export type Described = Map<string, string>
 
-/** The schema that a provider gets for the tool of this name. Its descriptions are added to `described`. */
-export function briefSchema(whole: JsonObject, name: string, described: Described = new Map()): JsonObject {
-  return brief(whole, { described, place: name })
+/** The schema of the tool of this name, alone. */
+export function briefSchema(whole: JsonObject, name: string): JsonObject {
+  return brief(whole, { described: new Map(), place: name, short: false })
+}
+
+/** The schema that a provider gets for the tool of this name among others. Its descriptions are added to `described`. */
+export function shortSchema(whole: JsonObject, name: string, described: Described): JsonObject {
+  return brief(whole, { described, place: name, short: true })
 }
 
 interface Telling {
   readonly described: Described
   readonly place: string
+  readonly short: boolean
 }
 
 function brief(schema: JsonObject, telling: Telling): JsonObject {
@@ -37,7 +45,8 @@ function brief(schema: JsonObject, telling: Telling): JsonObject {
   const others = alternatives.filter((each) => !objects.includes(each)).map((each) => briefOne(each, telling))
   const all = [...others, ...(objects.length > 1 ? merge(objects, telling) : objects.map((each) => briefOne(each, telling)))]
   const one = all.length === 1 ? all[0] : { anyOf: all }
-  const own = typeof schema['description'] === 'string' && isNews(schema['description'], telling) ? schema['description'] : ''
+  const told = textOf(telling.short ? (schema['brief'] ?? schema['description']) : schema['description'])
+  const own = told !== '' && isNews(told, telling) ? told : ''
   const description = [own, textOf(one?.['description'])].filter((each) => each !== '').join(' ')
   return { ...one, ...(description === '' ? {} : { description }) }
 }
@@ -54,7 +63,7 @@ function briefOne(schema: JsonObject, telling: Telling): JsonObject {
   const values = constant === undefined ? schema['enum'] : [constant]
   if (isRecord(properties)) {
     const place = describedAt(schema, telling)
-    if (place !== null) return repeated(schema, place)
+    if (place !== null) return repeated(schema, place, telling)
   }
   return {
     ...(type === undefined ? {} : { type }),
@@ -67,15 +76,17 @@ function briefOne(schema: JsonObject, telling: Telling): JsonObject {
         }
       : {}),
     ...(isRecord(items) ? { items: briefItem(items as JsonObject, telling) } : {}),
-    ...(schema['minItems'] !== undefined && schema['minItems'] === schema['maxItems'] ? { minItems: schema['minItems'], maxItems: schema['maxItems'] } : {}),
+    ...(schema['minItems'] !== undefined && schema['minItems'] === schema['maxItems'] && !telling.short
+      ? { minItems: schema['minItems'], maxItems: schema['maxItems'] }
+      : {}),
     ...(Array.isArray(required) && required.length > 0 ? { required } : {}),
-    ...(additionalProperties === false ? { additionalProperties } : {}),
+    ...(additionalProperties === false && !telling.short ? { additionalProperties } : {}),
   }
 }
 
 /** The descriptions of the array and of the item's fields say what an item is. */
 function briefItem(items: JsonObject, telling: Telling): JsonObject {
-  const { description: _, ...item } = items
+  const { description: _, brief: __, ...item } = items
   return brief(item, telling)
 }
 
@@ -85,6 +96,13 @@ function merge(objects: readonly JsonObject[], telling: Telling): JsonObject[] {
   const key = Object.keys(fields[0] ?? {}).find((name) => fields.every((each) => each[name]?.['const'] !== undefined))
   if (key === undefined) return objects.map((each) => briefOne(each, telling))
   const place = describedAt({ anyOf: objects }, telling)
+  if (telling.short)
+    return [
+      {
+        type: 'object',
+        properties: { [key]: { type: 'string', ...(place === null ? { description: objects.map((each) => signature(each, key)).join(', ') } : {}) } },
+      },
+    ]
   const description = place === null ? objects.map((each) => signature(each, key)).join(', ') : `As in ${place}`
   return [{ type: 'object', properties: { [key]: { type: 'string', description } }, required: [key], additionalProperties: true }]
 }
@@ -96,11 +114,19 @@ function signature(object: JsonObject, key: string): string {
   return `${textOf(properties[key]?.['const'])}(${fields.map((name) => (required.includes(name) ? name : `${name}?`)).join(', ')})`
 }
 
-function repeated({ type, properties, required }: JsonObject, place: string): JsonObject {
+/** An object without fields would be refused by some endpoints, so it has at least one. */
+function repeated({ type, properties, required }: JsonObject, place: string, { short }: Telling): JsonObject {
   const needed = (required ?? []) as string[]
-  const bare = needed.map((name) => [name, { type: (properties as Record<string, JsonObject>)[name]?.['type'] ?? 'string' }])
-  const fields = { properties: Object.fromEntries(bare) as JsonObject, required: needed, additionalProperties: true }
-  return { ...(type === undefined ? {} : { type }), description: `Optional fields as in ${place}.`, ...fields }
+  const bare = needed.map((name) => [name, { type: (properties as Record<string, JsonObject>)[name]?.['type'] ?? 'string' }] as const)
+  const of = type === undefined ? {} : { type }
+  if (short) return { ...of, description: `As in ${place}.`, properties: Object.fromEntries(bare.slice(0, 1)) as JsonObject }
+  return {
+    ...of,
+    description: `Optional fields as in ${place}.`,
+    properties: Object.fromEntries(bare) as JsonObject,
+    required: needed,
+    additionalProperties: true,
+  }
 }
 
 /** Whether no other tool of the request has given this description of a field. */
@@ -113,7 +139,7 @@ function isNews(description: string, { described, place }: Telling): boolean {
 
 /** The place at which an object was described. `null` the first time. */
 function describedAt(schema: JsonObject, { described, place }: Telling): string | null {
-  const { description: _, ...object } = schema
+  const { description: _, brief: __, ...object } = schema
   const text = canonicalJson(object)
   const known = described.get(text)
   if (known === undefined) described.set(text, place)

@@ -14,10 +14,7 @@ import { copiedCharsMax, quote } from '../arguments/wording.ts'
 
 export const agentRearrange = workflowOf({
   name: 'AgentRearrange',
-  description:
-    'Runs agents in steps written as a flow text; the agents of a step run at the same time, and each gets the outputs of all agents of the step before. ' +
-    'Choose it for "collect, then several analyses, then one summary". Not when an agent needs only some of the step before: use GraphWorkflow. ' +
-    'For a plain chain use SequentialWorkflow.',
+  description: 'Runs agents in steps. Choose it for "collect, several analyses, one summary". Not if one needs part of a step.',
   input: z.strictObject({
     task: taskField,
     agents: agentsField('The agents the flow names, each exactly once.'),
@@ -25,7 +22,8 @@ export const agentRearrange = workflowOf({
       .string()
       .describe(
         'The steps: "->" between steps, "," between the agents of a step, for example "collector -> tactics, players -> synthesizer". Agent names only.',
-      ),
+      )
+      .meta({ brief: 'Such as "collector -> tactics, players -> writer".' }),
   }),
   shapeFault(args) {
     const { flow, agents } = args

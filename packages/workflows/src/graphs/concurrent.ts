@@ -7,9 +7,7 @@ import { workflowOf } from '../workflow.ts'
 export const concurrentWorkflow = workflowOf({
   name: 'ConcurrentWorkflow',
   description:
-    'Runs agents at the same time; none sees what another does, and the result holds the output of each. Choose it only for truly independent work: ' +
-    'the same topic from several sources that do not need each other. Not for "search for facts first, then analyse from the facts", ' +
-    'and not when one text must come out: use GraphWorkflow or MixtureOfAgents.',
+    'Runs agents apart. Choose it only for truly independent work. Not for "search for facts first, then analyse from the facts": use GraphWorkflow or MixtureOfAgents.',
   input: z.strictObject({
     task: taskField,
     agents: agentsField('The agents. None may need the output of another.'),

@@ -18,18 +18,16 @@ import { didYouMean, quote, quoteAll } from '../arguments/wording.ts'
 /** The workflow `GraphWorkflow`: agents and edges. */
 export const graphWorkflow = workflowOf({
   name: 'GraphWorkflow',
-  description:
-    'Runs agents along edges you give: an agent starts when all agents that lead to it have ended, and gets their outputs. ' +
-    'Choose it when branches differ in what they need, for example facts first, then several analyses of the facts, then one report. ' +
-    'Not when a simpler tool says it: SequentialWorkflow for a chain, MixtureOfAgents for experts and one aggregator, AgentRearrange for plain steps.',
+  description: 'Runs agents along edges. Choose it when agents need different outputs of others. Not when a simpler tool says it.',
   input: z.strictObject({
     task: taskField,
     agents: agentsField('The agents the edges connect.'),
     edges: z
       .array(z.array(z.string()).length(2))
-      .describe('[from, to] pairs of agent names: "to" needs the output of "from". No cycles. [] only for a single agent. Example: [["collector", "writer"]].'),
-    output_agent: z.string().describe('The name of the agent whose text is the result of the team.'),
-    allow_disconnected: z.boolean().optional().describe('true: agents may be unconnected with the output agent. Default false.'),
+      .describe('[from, to] pairs of agent names: "to" needs the output of "from". No cycles. [] only for a single agent. Example: [["collector", "writer"]].')
+      .meta({ brief: '[from, to] names. No cycles.' }),
+    output_agent: z.string().describe('The name of the agent whose text is the result of the team.').meta({ brief: 'Its text is the result.' }),
+    allow_disconnected: z.boolean().optional().describe('true: agents may be unconnected with the output agent. Default false.').meta({ brief: '' }),
   }),
   shapeFault: edgeListFault,
   build({ task, agents, edges, output_agent: output, allow_disconnected: allowDisconnected = false }, limits) {

@@ -14,15 +14,13 @@ import { example, quote } from '../arguments/wording.ts'
 export const mixtureOfAgents = workflowOf({
   name: 'MixtureOfAgents',
   description:
-    'Runs experts at the same time on the same task, then an aggregator that gets the outputs of all experts and writes one result. ' +
-    'Choose it for one question seen from several angles. Not when the experts need facts that must be collected first (GraphWorkflow or AgentRearrange), ' +
-    'and not when the outputs need not be merged (ConcurrentWorkflow).',
+    'Runs experts at the same time; an aggregator merges their outputs. Choose it for several views of one question. Not if facts must be found first.',
   input: z.strictObject({
     task: taskField,
     agents: agentsField('The experts, without the aggregator. None may need the output of another.'),
-    aggregator: workflowAgentSpec.describe(
-      'The agent that merges the outputs of all experts: {"name": "…", "instruction": "…"}. It must not be in agents too.',
-    ),
+    aggregator: workflowAgentSpec
+      .describe('The agent that merges the outputs of all experts: {"name": "…", "instruction": "…"}. It must not be in agents too.')
+      .meta({ brief: '' }),
   }),
   shapeFault(args) {
     const { aggregator, agents } = args

@@ -8,12 +8,10 @@ import { workflowOf } from '../workflow.ts'
 /** The workflow `SequentialWorkflow`: a chain of agents. */
 export const sequentialWorkflow = workflowOf({
   name: 'SequentialWorkflow',
-  description:
-    'Runs agents one after the other; each gets the output of the agent before it. Choose it when every step needs the step before: ' +
-    'collect, then extract, then check, then write. Not for steps that could run at the same time: use ConcurrentWorkflow, MixtureOfAgents or GraphWorkflow.',
+  description: 'Runs agents in a chain. Choose it when every step needs the one before. Not for independent steps.',
   input: z.strictObject({
     task: taskField,
-    agents: agentsField('The agents in the order in which they run. The last one writes the result of the team.'),
+    agents: agentsField('The agents in the order in which they run. The last one writes the result of the team.', 'In order; the last writes the result.'),
   }),
   build({ task, agents }, limits) {
     const edges = agents.slice(1).map((agent, index): Edge => [agents[index]?.name ?? '', agent.name])

@@ -1,0 +1,47 @@
+import { calls, rootSpec, says, workerSpec } from '@beaver/testing'
+import { describe, expect, it } from 'vitest'
+import { add, begin, probe, results } from '../../test/loop-kit.ts'
+
+const external = (n: number) => Array.from({ length: n }, (_, i) => ({ ...probe(`mcp_tool_${i}`, () => `result ${i}`), inHost: true as const }))
+
+describe('a root with 200 external tools', () => {
+  const tools = [add, ...external(200)]
+  const replies = [
+    calls(['find_tools', { query: 'mcp_tool_150' }]),
+    calls(['use_tool', { name: 'mcp_tool_150', arguments: { n: 1 } }]),
+    calls(['use_tool', { name: 'mcp_tool_999', arguments: {} }]),
+    says('done'),
+  ]
+
+  it('finds one and calls it; the journal has the call of the tool itself', async () => {
+    const { end, host } = begin({ replies, tools })
+    expect((await end).status).toBe('completed')
+    expect(results(host)).toMatchObject([
+      { tool_name: 'find_tools', success: true },
+      { tool_name: 'mcp_tool_150', success: true, content: 'result 150' },
+      { tool_name: 'use_tool', success: false, error: 'unknown_tool' },
+    ])
+  })
+
+  it('sends the same tools in each request, fewer than 128, and each request begins with the one before', async () => {
+    const { end, provider } = begin({ replies, tools, spec: rootSpec({ part: { text: 'Do it.' } }) })
+    await end
+    const sent = provider.requests.map(({ tools: each, messages }) => ({ tools: JSON.stringify(each), messages: JSON.stringify(messages).slice(0, -1) }))
+    expect(new Set(sent.map((each) => each.tools)).size).toBe(1)
+    expect(provider.requests[0]?.tools.length).toBeLessThan(20)
+    for (const [i, { messages }] of sent.slice(1).entries()) expect(messages.startsWith(sent[i]?.messages ?? '?')).toBe(true)
+    expect(sent.at(-1)?.messages).toContain('use_tool')
+  })
+
+  it('may be denied a further tool by a rule about that tool', async () => {
+    const { end, host } = begin({ replies, tools, permissions: [{ tool: 'mcp_tool_150', decision: 'deny' }] })
+    await end
+    expect(results(host)[1]).toMatchObject({ tool_name: 'mcp_tool_150', success: false })
+  })
+})
+
+it('a worker that is allowed few of many tools gets them directly', async () => {
+  const { end, provider } = begin({ replies: [says('done')], tools: external(200), spec: workerSpec({ part: { allowedToolNames: ['mcp_tool_7'] } }) })
+  await end
+  expect(provider.requests[0]?.tools.map(({ name }) => name)).toEqual(['mcp_tool_7'])
+})

@@ -1,0 +1,73 @@
+// `node`: one node of a team. What it was given, what it returned, and each call of a model or a tool on the way.
+import { failure, jsonValue } from '@beaver/core'
+import { z } from 'zod'
+import { contract } from '../contract.ts'
+import { after, count, limitOf, paged, sessionIdField, taskIdField, taskName, tenantField, textOrNull, time, timeOrNull } from '../fields.ts'
+import { node as nodeView } from './run-tree.ts'
+
+const taskseq = count.describe('The place of the event in the log of the task.')
+const durationMs = z.int().nullable().describe('How long it took, in milliseconds. null: not known.')
+
+const modelCall = z
+  .object({
+    kind: z.literal('model').describe('A call of a model.'),
+    taskseq,
+    purpose: z.string().describe('What the call was for: answer, skill_selection or summary.'),
+    at: time,
+    success: z.boolean().describe('Whether the model answered.'),
+    provider: textOrNull.describe('The provider. null: not known.'),
+    model: textOrNull.describe('The model. null: not known.'),
+    finish_reason: textOrNull.describe('Why the model stopped, as the provider says it. null: not known.'),
+    duration_ms: durationMs,
+    input_tokens: count.nullable().describe('The tokens that were sent. null: not known.'),
+    output_tokens: count.nullable().describe('The tokens that the model wrote. null: not known.'),
+    text: textOrNull.describe('What the model said. Beaver cuts it after 2,000 characters. null: it said nothing.'),
+    failure: failure.nullable().describe('Why the call failed. null: it did not fail.'),
+  })
+  .meta({ id: 'node_model_call', description: 'A call of a model by a node.' })
+
+const toolCall = z
+  .object({
+    kind: z.literal('tool').describe('A call of a tool.'),
+    taskseq,
+    call_id: z.string().describe("The provider's id of the call."),
+    tool: z.string().describe('The name of the tool.'),
+    arguments: textOrNull.describe('The arguments as the model wrote them. Beaver cuts them after 2,000 characters. null: they were not recorded.'),
+    started_at: timeOrNull.describe('When the call started. RFC 3339, UTC. null: it has not started.'),
+    duration_ms: durationMs,
+    success: z.boolean().nullable().describe('Whether the call succeeded. null: there is no result yet.'),
+    error: textOrNull.describe('The code of the error. null: there is none.'),
+    result: textOrNull.describe('The result. Beaver cuts it after 2,000 characters. null: there is none yet.'),
+    result_chars: count.describe('The number of characters (UTF-16 units) of the whole result.'),
+    result_taskseq: count.nullable().describe('The place of the event with the whole result. null: there is none yet.'),
+  })
+  .meta({ id: 'node_tool_call', description: 'A call of a tool by a node.' })
+
+export const node = contract('Everything about one node of a team: what it was given, what it returned, and its calls of models and tools.', {
+  input: z.strictObject({
+    ...taskName,
+    node_id: z.string().min(1).max(128).describe('The id of the node.'),
+    team_run_id: z.string().min(1).max(128).optional().describe('The team run. Absent: the newest one that has a node with this id.'),
+    after,
+    limit: limitOf('calls', { usual: 100, max: 500 }),
+  }),
+  output: z.object({
+    task_id: taskIdField,
+    session_id: sessionIdField,
+    tenant: tenantField,
+    team_run_id: z.string().describe('The team run to which the node belongs.'),
+    other_team_run_ids: z.array(z.string()).describe('Other team runs of the task that have a node with this id.'),
+    workflow: z.string().describe('The workflow of the team.'),
+    node: nodeView,
+    instruction: textOrNull.describe('The instruction of an agent, as the graph has it. It may be cut. null: the node has none.'),
+    arguments: jsonValue.describe('The arguments of a tool node, as the graph has them. null: there are none, or they are too large for this answer.'),
+    input: textOrNull.describe('The message that the agent was given. Beaver cuts it after 20,000 characters. null: the node was given none.'),
+    input_chars: count.describe('The number of characters (UTF-16 units) of the whole message.'),
+    output: textOrNull.describe('What the node returned. Beaver cuts it after 20,000 characters. null: it has returned nothing.'),
+    output_chars: count.describe('The number of characters (UTF-16 units) of the whole output.'),
+    calls: z.array(z.discriminatedUnion('kind', [modelCall, toolCall])).describe('The calls of models and tools, in the order of the log.'),
+    ...paged,
+  }),
+})
+/** One node of a team. */
+export type NodeDetail = z.infer<(typeof node)['output']>

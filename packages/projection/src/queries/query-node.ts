@@ -1,0 +1,162 @@
+// `node`: one node of a team. What it was given, what it returned, and its calls in the order of the log.
+// N1. Long texts are cut, and their full length is given beside them. The whole text is in `events`.
+import type { NodeDetail } from '@beaver/contracts'
+import { clip, type FailureClass, type JsonValue } from '@beaver/core'
+import { findTask, type FoundTask } from './find-task.ts'
+import { noSuchNode, refusal } from './of-node.ts'
+import { page } from './page.ts'
+import type { Query } from './query.ts'
+import { failureView } from './query-tasks.ts'
+import { nodeOfTeam } from './run-tree.ts'
+import { type Sql, truth } from '../store/sql.ts'
+
+const textCharsMax = 20_000
+const callCharsMax = 2_000
+const teamsNamedMax = 20
+
+export const node: Query<'node'> = (sql, input) => {
+  const found = findTask(sql, input)
+  const { chosen, others } = teamsWith(sql, found, input)
+  const view = nodeOfTeam(sql, found.task_key, chosen)
+  if (view === undefined) throw noSuchNode(sql, found.task_key, found.task_id, input.node_id)
+  const run = sql.get<{ output: string | null }>('select output from runs where task_key = ? and run_id = ?', [found.task_key, view.run_id])
+  const output = view.kind === 'code' ? chosen.output : (run?.output ?? null)
+  const given = view.run_id === null ? null : messageOf(sql, found.task_key, view.run_id)
+  const calls = callsOf(sql, found.task_key, view.run_id, input)
+  return {
+    task_id: found.task_id,
+    session_id: found.session_id,
+    tenant: found.tenant,
+    team_run_id: chosen.team_run_id,
+    other_team_run_ids: others,
+    workflow: chosen.workflow,
+    node: view,
+    instruction: cut(chosen.instruction, callCharsMax),
+    arguments: chosen.arguments === null || chosen.arguments.length > textCharsMax ? null : (JSON.parse(chosen.arguments) as JsonValue),
+    input: cut(given, textCharsMax),
+    input_chars: given?.length ?? 0,
+    output: cut(output, textCharsMax),
+    output_chars: output?.length ?? 0,
+    calls: calls.items,
+    more: calls.more,
+    next: calls.next,
+  }
+}
+
+const cut = (text: string | null, charsMax: number): string | null => (text === null ? null : clip(text, charsMax))
+
+interface ChosenRow {
+  readonly team_run_id: string
+  readonly node_id: string
+  readonly workflow: string
+  readonly instruction: string | null
+  readonly arguments: string | null
+  readonly output: string | null
+}
+
+/** The node in the named team run or in the newest one, and the other team runs that have a node with this id. */
+function teamsWith(
+  sql: Sql,
+  { task_key: key, task_id }: FoundTask,
+  { node_id, team_run_id: team }: { node_id: string; team_run_id?: string | undefined },
+): { chosen: ChosenRow; others: string[] } {
+  const rows = sql.all<ChosenRow>(
+    `select team_nodes.team_run_id, node_id, teams.workflow, instruction, arguments, team_nodes.output
+     from team_nodes join teams using (task_key, team_run_id) where task_key = ? and node_id = ? order by started_taskseq desc limit ?`,
+    [key, node_id, teamsNamedMax + 1],
+  )
+  const chosen = rows.find((row) => team === undefined || row.team_run_id === team)
+  if (rows.length === 0) throw noSuchNode(sql, key, task_id, node_id)
+  if (chosen === undefined) {
+    const known = rows.map((row) => row.team_run_id).join(', ')
+    throw refusal('team_run_id', `The team run ${JSON.stringify(team)} has no node ${JSON.stringify(node_id)}. These team runs have one: ${known}.`)
+  }
+  return { chosen, others: rows.filter((row) => row !== chosen).map((row) => row.team_run_id) }
+}
+
+/** The message that the run was given. */
+const messageOf = (sql: Sql, key: number, runId: string): string | null =>
+  sql.get<{ content: string | null }>(
+    `select json_extract(data, '$.content') as content from events where task_key = ? and run_id = ? and type = 'user_message_added' order by taskseq limit 1`,
+    [key, runId],
+  )?.content ?? null
+
+type CallOfNode = NodeDetail['calls'][number]
+
+interface CallRow {
+  readonly place: number
+  readonly taskseq: number
+  readonly tool: string | null
+  readonly call_id: string
+  readonly arguments: string | null
+  readonly result: string | null
+  readonly result_taskseq: number | null
+  readonly error: string | null
+  readonly success: number | null
+  readonly at: string | null
+  readonly duration_ms: number | null
+  readonly purpose: string
+  readonly provider: string | null
+  readonly model: string | null
+  readonly finish_reason: string | null
+  readonly input_tokens: number | null
+  readonly output_tokens: number | null
+  readonly text: string | null
+  readonly failure_class: FailureClass | null
+  readonly failure_message: string | null
+}
+
+/** An answer of a model comes before the calls that it requests: a place is the taskseq and the number of the call in its answer. */
+const placesPerEvent = 1_000
+
+function callsOf(sql: Sql, key: number, runId: string | null, { after, limit }: { readonly after: number; readonly limit: number }) {
+  const rows = sql.each<CallRow>(
+    `select * from (
+       select taskseq * ${placesPerEvent} as place, taskseq, null as tool, '' as call_id, null as arguments, null as result, null as result_taskseq, null as error,
+         success, time as at, duration_ms, purpose, provider, model, finish_reason, input_tokens, output_tokens,
+         (select json_extract(data, '$.content') from events where events.task_key = provider_calls.task_key and events.taskseq = provider_calls.taskseq) as text,
+         failure_class, failure_message
+       from provider_calls where task_key = ?1 and run_id = ?2
+       union all
+       select asked_taskseq * ${placesPerEvent} + min(call_index, ${placesPerEvent - 2}) + 1, asked_taskseq, tool, call_id, arguments, result, result_taskseq, error,
+         success, started_at, duration_ms, '', null, null, null, null, null, null, null, null
+       from tool_calls where task_key = ?1 and run_id = ?2)
+     where place > ?3 order by place limit ?4`,
+    [key, runId, after, limit + 1],
+  )
+  return page(rows, limit, { item: callView, cursor: (row) => row.place })
+}
+
+function callView(row: CallRow): CallOfNode {
+  if (row.tool === null) {
+    return {
+      kind: 'model',
+      taskseq: row.taskseq,
+      purpose: row.purpose,
+      at: row.at ?? '',
+      success: row.success === 1,
+      provider: row.provider,
+      model: row.model,
+      finish_reason: row.finish_reason,
+      duration_ms: row.duration_ms,
+      input_tokens: row.input_tokens,
+      output_tokens: row.output_tokens,
+      text: cut(row.text, callCharsMax),
+      failure: failureView(row),
+    }
+  }
+  return {
+    kind: 'tool',
+    taskseq: row.taskseq,
+    call_id: row.call_id,
+    tool: row.tool,
+    arguments: cut(row.arguments, callCharsMax),
+    started_at: row.at,
+    duration_ms: row.duration_ms,
+    success: truth(row.success),
+    error: row.error,
+    result: cut(row.result, callCharsMax),
+    result_chars: row.result?.length ?? 0,
+    result_taskseq: row.result_taskseq,
+  }
+}
