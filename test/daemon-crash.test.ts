@@ -97,14 +97,9 @@ describe('kill -9 of the daemon', () => {
     slow.settle(say('result of c'))
     const events = await system.ended(task_id)
     expect(events.at(-1)).toMatchObject({ type: 'task_completed' })
-    expect(JSON.parse(only(events, 'tool_result_recorded').at(-1)?.data.content as string)).toMatchObject({
-      outcome: 'complete',
-      outputs: [
-        { node_id: 'a', output: 'result of a' },
-        { node_id: 'b', output: 'result of b' },
-        { node_id: 'c', output: 'result of c' },
-      ],
-    })
+    const result = JSON.parse(only(events, 'tool_result_recorded').at(-1)?.data.content as string) as { outcome: string; final_output: string }
+    expect(result.outcome).toBe('complete')
+    for (const name of ['a', 'b', 'c']) expect(result.final_output).toContain(`result of ${name}`)
     expectTakenOver(events, [one.id, two.id])
     expect(told(events).filter((type) => type === 'node_started' || type === 'task_team_run_started')).toHaveLength(4)
     expect([system.provider.about('do a').length, system.provider.about('do b').length]).toEqual([1, 1])

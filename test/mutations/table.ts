@@ -73,7 +73,7 @@ export const mutations: readonly Mutation[] = [
   ),
   inWorkflows('invalid_arguments', 'unknown fields of the arguments', 'graphs/sequential.ts', 'input: z.strictObject({', 'input: z.object({'),
   inWorkflows('invalid_arguments', 'unknown fields of an agent', 'agent-spec.ts', '  .strictObject({', '  .object({'),
-  inWorkflows('invalid_arguments', 'separators of another kind in a flow', 'graphs/flow.ts', 'if (corrected !== flow) {', 'if (corrected === null) {'),
+  inWorkflows('invalid_arguments', 'separators of another kind in a flow', 'graphs/flow.ts', "if (marks === '' ||", "if (marks !== '' ||"),
   inWorkflows('agents_empty', 'an empty list of agents', 'agent-spec.ts', 'z.array(workflowAgentSpec).min(1)', 'z.array(workflowAgentSpec)'),
   inWorkflows('duplicate_agent', 'two agents of one name', 'agent-spec.ts', 'if (taken !== undefined) {', 'if (taken === null) {'),
   inWorkflows(

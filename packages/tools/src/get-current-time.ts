@@ -7,8 +7,8 @@ import { z } from 'zod'
 export const getCurrentTime = (clock: Pick<Clock, 'now'> = systemClock) =>
   defineTool({
     name: 'get_current_time',
-    description: 'Returns the date, the time and the weekday now, in the time zone of the user if it is known, otherwise in UTC.',
-    input: z.strictObject({ time_zone: z.string().max(64).optional().describe('Another time zone, such as Asia/Shanghai.') }),
+    description: 'Returns the date and time now.',
+    input: z.strictObject({ time_zone: z.string().max(64).optional() }),
     idempotent: true,
     effects: 'reads',
     run({ time_zone }, context) {

@@ -14,7 +14,7 @@ export const memory = defineTool({
     action: z.enum(['add', 'replace', 'remove']),
     target: memoryTarget,
     content: z.string().max(textCharsMax).optional(),
-    old_text: z.string().max(textCharsMax).optional().describe('A part of the old fact.'),
+    old_text: z.string().max(textCharsMax).optional(),
   }),
   // A second removal may find another entry.
   idempotent: false,

@@ -35,7 +35,7 @@ export const skillView = defineTool({
     name: z.string().optional(),
     path: z.string().optional(),
     offset: z.int().min(0).default(0),
-    bytes_max: z.int().min(1).max(bytesLimit).default(bytesDefault),
+    bytes_max: z.int().min(1).max(bytesLimit).default(bytesDefault).meta({ brief: null }),
   }),
   idempotent: true,
   effects: 'reads',

@@ -39,8 +39,8 @@ export const workflowAgentSpec = z
       .optional()
       .describe('What its result must rest on: objects are checked by code, texts only shown to it.')
       .meta({ brief: 'Code checks objects, not texts.' }),
-    validation_rules: z.array(plannedRequirement).optional().describe('Rules for its output, in the same form.').meta({ brief: '' }),
-    evidence_contract: filled().optional().describe('How it must give evidence, in words.').meta({ brief: '' }),
+    validation_rules: z.array(plannedRequirement).optional().describe('Rules for its output, in the same form.').meta({ brief: null }),
+    evidence_contract: filled().optional().describe('How it must give evidence, in words.').meta({ brief: null }),
   })
   .describe(
     '{"name": "…", "instruction": "…"}, with optional skill_query, use_skill, allowed_tool_names, required_evidence, validation_rules, evidence_contract.',

@@ -88,7 +88,7 @@ describe('systemPrompt', () => {
     const [with_, without] = [true, false].map((has) => systemPrompt({ ...parts, offers: () => has, routing: [skill('first')] })) as [string, string]
     expect([with_.includes('SequentialWorkflow'), without.includes('SequentialWorkflow')]).toEqual([true, false])
     expect(without).toContain('- Call the one of your workflow tools that fits now for staged collection,')
-    expect(JSON.parse(without.split('\n').at(-1) as string)).toEqual({
+    expect(JSON.parse(without.split('\n').find((line) => line.startsWith('{')) ?? '')).toEqual({
       skill_name: 'first',
       template: { version: 1, agents: [{ name: 'a', instruction: 'do "a"' }] },
     })

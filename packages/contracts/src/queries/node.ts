@@ -58,7 +58,7 @@ export const node = contract('Everything about one node of a team: what it was g
     team_run_id: z.string().describe('The team run to which the node belongs.'),
     other_team_run_ids: z.array(z.string()).describe('Other team runs of the task that have a node with this id.'),
     workflow: z.string().describe('The workflow of the team.'),
-    node: nodeView,
+    node: z.lazy(() => nodeView).describe('The node, as in the list of the nodes of its team.'),
     instruction: textOrNull.describe('The instruction of an agent, as the graph has it. It may be cut. null: the node has none.'),
     arguments: jsonValue.describe('The arguments of a tool node, as the graph has them. null: there are none, or they are too large for this answer.'),
     input: textOrNull.describe('The message that the agent was given. Beaver cuts it after 20,000 characters. null: the node was given none.'),

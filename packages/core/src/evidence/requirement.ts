@@ -6,11 +6,13 @@ import { z } from 'zod'
 const text = z.string().min(1).max(2000)
 const anyObject = z.record(z.string(), z.unknown())
 const times = z.number().int().min(1).max(1000)
+/** A field that may be given and that few need, so a request to a model does not name it (workflows/src/arguments/tool-schema.ts). */
+const rare = <Schema extends z.ZodType>(schema: Schema) => schema.optional().meta({ brief: null })
 
 /** A requirement that code checks. Each kind describes itself. */
 export const machineRequirement = z.discriminatedUnion('kind', [
   z
-    .strictObject({ kind: z.literal('tool_succeeded'), tool: z.string().min(1), times_min: times.optional(), arguments_match: anyObject.optional() })
+    .strictObject({ kind: z.literal('tool_succeeded'), tool: z.string().min(1), times_min: rare(times), arguments_match: anyObject.optional() })
     .describe('The named tool was called, with arguments that contain these, and succeeded, at least times_min times (default 1).'),
   z
     .strictObject({ kind: z.literal('output_length'), min: z.number().int().min(0).optional(), max: z.number().int().min(1).optional() })
@@ -23,8 +25,8 @@ export const machineRequirement = z.discriminatedUnion('kind', [
       kind: z.literal('output_cites'),
       sources: z.array(text).min(1).max(100).optional(),
       from_tool: z.string().min(1).optional(),
-      times_min: times.optional(),
-      only: z.boolean().optional(),
+      times_min: rare(times),
+      only: rare(z.boolean()),
     })
     .describe('The final output names each source; with from_tool, sources that tool really gave.'),
   z
@@ -32,18 +34,18 @@ export const machineRequirement = z.discriminatedUnion('kind', [
       kind: z.literal('numbers_from_tools'),
       tools: z.array(z.string().min(1)).min(1).max(20),
       allow: z.array(z.number()).max(100).optional(),
-      integers_below: z.number().int().min(0).max(10_000).optional(),
+      integers_below: rare(z.number().int().min(0).max(10_000)),
     })
     .describe('Every number of the final output occurs in a result of these tools.'),
   z
     .strictObject({
       kind: z.literal('numbers_from_dependencies'),
-      allow: z.array(z.number()).max(100).optional(),
-      integers_below: z.number().int().min(0).max(10_000).optional(),
+      allow: rare(z.array(z.number()).max(100)),
+      integers_below: rare(z.number().int().min(0).max(10_000)),
     })
     .describe('Every number of the final output occurs in what the agent was given.'),
   z
-    .strictObject({ kind: z.literal('quotes_from_dependencies'), times_min: times.optional(), chars_min: z.number().int().min(4).max(1000).optional() })
+    .strictObject({ kind: z.literal('quotes_from_dependencies'), times_min: rare(times), chars_min: rare(z.number().int().min(4).max(1000)) })
     .describe('Every quotation of the final output occurs in an output that the agent received.'),
   z
     .strictObject({ kind: z.literal('files_exist'), paths: z.array(z.string().min(1).max(1000)).min(1).max(100) })

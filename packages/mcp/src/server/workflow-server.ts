@@ -3,7 +3,7 @@
 // W2. Every failure is a result with `isError` and `structuredContent: {error: {code, message}}`.
 // W3. The factory is cheap, because each request gets its own server.
 import type { JsonObject } from '@beaver/core'
-import { createTeamWorkflowTools, type Workflow, workflowToolSchemas } from '@beaver/workflows'
+import { createTeamWorkflowTools, type Workflow } from '@beaver/workflows'
 import { type CallToolResult, McpServer, type ServerContext, type StandardSchemaWithJSON } from '@modelcontextprotocol/server'
 import { type McpCategoryId, mcpCategories } from './category.ts'
 import type { CallError, WorkflowCaller, WorkflowOutcome, WorkflowProgress } from './workflow-caller.ts'
@@ -18,13 +18,13 @@ export interface WorkflowServerOptions {
 export function workflowServers({ category, version, caller }: WorkflowServerOptions): () => McpServer {
   const { server, title, displayName, instructions } = mcpCategories[category]
   // Each tool has its own schema, because a client may offer its model only some of the tools.
-  const tools = createTeamWorkflowTools().map((workflow) => ({ workflow, schema: workflowToolSchemas([workflow])[0] }))
+  const tools = createTeamWorkflowTools()
   return () => {
     const made = new McpServer({ name: server, title, description: displayName, version }, { capabilities: { tools: {} }, instructions })
-    for (const { workflow, schema } of tools) {
+    for (const workflow of tools) {
       made.registerTool(
         workflow.name,
-        { title: workflow.name, description: workflow.description, inputSchema: unchecked(schema?.parameters ?? {}), annotations: { openWorldHint: true } },
+        { title: workflow.name, description: workflow.description, inputSchema: unchecked(workflow.parameters), annotations: { openWorldHint: true } },
         async (args, context) => callWorkflow(workflow, args, { caller, context }),
       )
     }

@@ -31,7 +31,7 @@ export const listFiles = defineTool({
   input: z.strictObject({
     path: z.string().default('.'),
     depth_max: z.int().min(1).max(1000).optional(),
-    entries_max: z.int().min(1).max(5000).default(entriesDefault),
+    entries_max: z.int().min(1).max(5000).default(entriesDefault).meta({ brief: null }),
   }),
   idempotent: true,
   effects: 'reads',

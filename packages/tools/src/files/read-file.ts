@@ -26,7 +26,7 @@ export const readFile = defineTool({
   input: z.strictObject({
     path: z.string(),
     offset: z.int().min(0).default(0),
-    bytes_max: z.int().min(1).max(bytesLimit).default(bytesDefault),
+    bytes_max: z.int().min(1).max(bytesLimit).default(bytesDefault).meta({ brief: null }),
   }),
   idempotent: true,
   effects: 'reads',

@@ -30,7 +30,7 @@ export interface Recount {
 
 export const recountFiles = defineTool({
   name: 'recount_files',
-  description: 'Counts again with find and wc, and compares with "expected", the totals of file_stats.',
+  description: 'Counts again. "expected": the totals of file_stats.',
   input: z.strictObject({
     path: z.string().default('.'),
     expected: figures.partial().optional(),

@@ -37,7 +37,7 @@ export function webFetch(options: BuiltinToolOptions['webFetch']): Tool {
     description: 'Fetches a public web page: its text and links.',
     input: z.strictObject({
       url: z.string().min(1).max(urlCharsMax),
-      max_chars: z.int().min(100).max(charsLimit).default(charsDefault),
+      max_chars: z.int().min(100).max(charsLimit).default(charsDefault).meta({ brief: null }),
     }),
     idempotent: true,
     effects: 'reads',

@@ -7,9 +7,10 @@
 // S3. Alternatives that are objects with one constant field become one open object with that field. Its description names the kinds and what
 // each needs.
 // S5. In a request with several tools, the schema is as short as possible: it names no field that may not be, and a repeated object has one
-// field. A schema may say with `brief` what the model is told there instead of its description; empty: nothing.
+// field. A schema may say with `brief` what the model is told there instead of its description; empty: no description; null: a field that few need
+// is left out, although it may be given.
 // S4. An object that was described before, in this tool or in another of the same request, is repeated open, with its required fields and the
-// place of its description. A field's description that another tool has in the same words is not repeated.
+// place of its description. A field's description that another tool has in the same words is not repeated, nor are its values in the short form.
 import { canonicalJson, type JsonObject, type JsonValue } from '@beaver/core'
 import { z } from 'zod'
 import { isRecord } from './json-text.ts'
@@ -47,6 +48,7 @@ function brief(schema: JsonObject, telling: Telling): JsonObject {
   const one = all.length === 1 ? all[0] : { anyOf: all }
   const told = textOf(telling.short ? (schema['brief'] ?? schema['description']) : schema['description'])
   const own = told !== '' && isNews(told, telling) ? told : ''
+  if (telling.short && own === '' && told !== '' && one?.['enum'] !== undefined) return { type: one['type'] ?? 'string' }
   const description = [own, textOf(one?.['description'])].filter((each) => each !== '').join(' ')
   return { ...one, ...(description === '' ? {} : { description }) }
 }
@@ -71,7 +73,7 @@ function briefOne(schema: JsonObject, telling: Telling): JsonObject {
     ...(isRecord(properties)
       ? {
           properties: Object.fromEntries(
-            Object.entries(properties).map(([name, each]) => [name, brief(each as JsonObject, { ...telling, place: `${telling.place}.${name}` })]),
+            fieldsOf(properties, telling).map(([name, each]) => [name, brief(each as JsonObject, { ...telling, place: `${telling.place}.${name}` })]),
           ),
         }
       : {}),
@@ -83,6 +85,9 @@ function briefOne(schema: JsonObject, telling: Telling): JsonObject {
     ...(additionalProperties === false && !telling.short ? { additionalProperties } : {}),
   }
 }
+
+const fieldsOf = (properties: JsonObject, { short }: Telling): [string, JsonValue][] =>
+  Object.entries(properties).filter(([, each]) => !(short && isRecord(each) && each['brief'] === null))
 
 /** The descriptions of the array and of the item's fields say what an item is. */
 function briefItem(items: JsonObject, telling: Telling): JsonObject {
@@ -100,7 +105,7 @@ function merge(objects: readonly JsonObject[], telling: Telling): JsonObject[] {
     return [
       {
         type: 'object',
-        properties: { [key]: { type: 'string', ...(place === null ? { description: objects.map((each) => signature(each, key)).join(', ') } : {}) } },
+        properties: { [key]: { type: 'string', ...(place === null ? { description: objects.map((each) => signature(each, key, true)).join(', ') } : {}) } },
       },
     ]
   const description = place === null ? objects.map((each) => signature(each, key)).join(', ') : `As in ${place}`
@@ -108,10 +113,11 @@ function merge(objects: readonly JsonObject[], telling: Telling): JsonObject[] {
 }
 
 /** For example `tool_succeeded(tool, times_min?)`. */
-function signature(object: JsonObject, key: string): string {
+function signature(object: JsonObject, key: string, short = false): string {
   const { properties, required = [] } = object as { properties: Record<string, JsonObject>; required?: string[] }
-  const fields = Object.keys(properties).filter((name) => name !== key)
-  return `${textOf(properties[key]?.['const'])}(${fields.map((name) => (required.includes(name) ? name : `${name}?`)).join(', ')})`
+  const fields = Object.keys(properties).filter((name) => name !== key && !(short && properties[name]?.['brief'] === null))
+  const listed = fields.map((name) => (required.includes(name) ? name : `${name}?`)).join(', ')
+  return `${textOf(properties[key]?.['const'])}${short && listed === '' ? '' : `(${listed})`}`
 }
 
 /** An object without fields would be refused by some endpoints, so it has at least one. */

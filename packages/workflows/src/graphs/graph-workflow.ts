@@ -26,7 +26,7 @@ export const graphWorkflow = workflowOf({
       .array(z.array(z.string()).length(2))
       .describe('[from, to] pairs of agent names: "to" needs the output of "from". No cycles. [] only for a single agent. Example: [["collector", "writer"]].')
       .meta({ brief: '[from, to] names. No cycles.' }),
-    output_agent: z.string().describe('The name of the agent whose text is the result of the team.').meta({ brief: 'Its text is the result.' }),
+    output_agent: z.string().describe('The name of the agent whose text is the result of the team.').meta({ brief: '' }),
     allow_disconnected: z.boolean().optional().describe('true: agents may be unconnected with the output agent. Default false.').meta({ brief: '' }),
   }),
   shapeFault: edgeListFault,
