@@ -244,7 +244,7 @@ describe('the match analysis', () => {
 describe('the workflow as a tool', () => {
   it('is called by the agent whose profile lists it, with arguments out of the words of the task', async () => {
     const events = await eventsOf('workflow-as-tool')
-    expect(only(events, 'run_started')[0]?.data.tools.toSorted()).toEqual(['list_files', 'workflow:incident_brief'])
+    expect(only(events, 'run_started')[0]?.data.tools.toSorted()).toEqual(['read_file', 'workflow:incident_brief'])
     const [call] = only(events, 'assistant_message_added').flatMap(({ data }) => data.tool_calls)
     expect([call?.name, JSON.parse(call?.arguments ?? '')]).toEqual([
       'workflow:incident_brief',

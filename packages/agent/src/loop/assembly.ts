@@ -30,6 +30,8 @@ export interface Toolbox {
   readonly toolsTokens: number
   /** Whether the tools include a team workflow. */
   readonly teams: boolean
+  /** The names of the tools that agents of its teams may have. A worker has no teams. */
+  readonly workerTools: readonly string[]
   readonly scope: { readonly allowed: string[]; readonly effective: string[]; readonly dropped: string[] } | null
 }
 
@@ -59,7 +61,7 @@ export function assemblyOf(spec: LoopSpec, services: LoopServices): Assembly {
 /** The run of a tool node has that tool and no model. */
 function toolAssembly(name: string, services: LoopServices): Assembly {
   const tools = services.tools.filter((tool) => tool.name === name)
-  const none = { workflows: new Map(), schemas: [], lockedSchemas: [], further: new Set<string>(), toolsTokens: 0, teams: false, scope: null }
+  const none = { workflows: new Map(), schemas: [], lockedSchemas: [], further: new Set<string>(), toolsTokens: 0, teams: false, workerTools: [], scope: null }
   return { ...none, profile: null, profileMissing: null, skillMissing: null, tools: new Map(tools.map((tool) => [tool.name, tool])) }
 }
 
@@ -98,6 +100,7 @@ function rootToolbox(services: LoopServices, profileName: string | null): Toolbo
     lockedSchemas,
     toolsTokens: tokensOf(schemas),
     teams: teamWorkflows.length > 0,
+    workerTools: (toolIds === null ? services.tools : tools).map(({ name }) => name),
     scope: null,
   }
 }
@@ -127,6 +130,7 @@ function workerToolbox(services: LoopServices, { allowed: listed, shared, profil
     lockedSchemas: schemas,
     toolsTokens: tokensOf(schemas),
     teams: false,
+    workerTools: [],
     scope: allowed === null ? null : { allowed: [...allowed], effective: [...scope.effective], dropped: [...scope.dropped] },
   }
 }

@@ -110,9 +110,9 @@ function ofHost({ spec, services, host, run }: LoopWork, call: ToolCall, heard: 
 }
 
 async function runWorkflow(work: LoopWork, workflow: Workflow, call: ToolCall, heard: Taint[]): Promise<MadeResult> {
-  const { services, host, run, isTool } = work
+  const { assembly, services, host, run, isTool } = work
   const args = readArgumentsText(call.arguments)
-  const plan = args.ok ? workflow.plan(args.value, { limits: services.workflowLimits ?? {}, tools: knownTools(services.tools.map((tool) => tool.name)) }) : args
+  const plan = args.ok ? workflow.plan(args.value, { limits: services.workflowLimits ?? {}, tools: knownTools(assembly.workerTools) }) : args
   if (!plan.ok) {
     const { code, message, path } = plan.error
     return { success: false, tool_name: call.name, error: code, content: JSON.stringify({ error: code, message, path }) }
