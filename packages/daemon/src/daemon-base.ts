@@ -1,6 +1,6 @@
 // What a daemon stands on before it has threads: its connection, its agents, its model, its stores, and the sweep.
 // B1. Whatever is opened here is also deferred in `undo`, so a start that fails leaves nothing behind.
-// B2. The sweep starts before the threads, so that the tasks of a dead daemon are woken while the threads start.
+// B2. The sweep starts as early as possible. The tasks of a dead daemon are then woken while this daemon loads its agents and starts its threads.
 import type { ExternalTools } from '@beaver/agent'
 import { type Clock, type Ids, type Logger, protectSecrets, steadyClock, ulidIds } from '@beaver/core'
 import { callerName, connectNats, natsOpenTasks, natsPeers, type NatsPeers, type Subjects, subjectsOf, watchConnection } from '@beaver/nats'
@@ -43,12 +43,9 @@ export async function openBase(
   const clock = steadyClock
   const daemonId = ids.next('daemon')
   const subjects = subjectsOf(config.namespace, { tenant: config.tenant, caller: callerName(natsUrl, config.natsLogin) })
-  const agents = await loadAgents(config, embedded, logger)
   const nc = await connectNats({ url: natsUrl, login: config.natsLogin, name: `beaver-supervisor ${daemonId}` })
   undo.defer(() => nc.close())
   watchConnection(nc, logger, subjects.stream)
-  const model = await chooseModel(config, { logger })
-  undo.defer(() => model.close())
   const stores = await openStores(nc, subjects, config, { clock, logger, undo })
   const peers = natsPeers(nc, subjects, logger)
   const driven = { has: (_key: string): boolean => false }
@@ -56,5 +53,8 @@ export async function openBase(
   const openTasks = natsOpenTasks(nc, subjects)
   const sweep = startSweep({ openTasks, peers, queue: stores.queue, clock, logger, tenant, daemonId, drives: (key) => driven.has(key) })
   undo.defer(() => sweep.stop())
+  const agents = await loadAgents(config, embedded, logger)
+  const model = await chooseModel(config, { logger })
+  undo.defer(() => model.close())
   return { config, logger, clock, ids, daemonId, nc, subjects, agents, model, stores, peers, sweep, driven, forgetSecrets }
 }

@@ -8,6 +8,7 @@ import { BeaverError, type Clock, type Delivery, type DomainEvent, draft, type L
 import { call, findTask, parseRequest, serve, type Subjects } from '@beaver/nats'
 import { type HandedOn, loadTask, type SupervisedTask, TaskLog, type TaskLogPorts } from '@beaver/runtime'
 import type { NatsConnection } from '@nats-io/nats-core'
+import { goneOwners } from './gone-owners.ts'
 import type { ServeRequest } from './serve-requests.ts'
 import { askerOf, cancelEvent } from './cancel-request.ts'
 import { decidedEvent, decisionOf } from './decision-request.ts'
@@ -100,13 +101,17 @@ export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held,
     await wake(log)
   }
 
+  const gone = goneOwners(ports.clock)
+
   async function handOn(owner: string, { log, deliveries, lease, cause }: Delivery): Promise<HandedOn> {
     const { tenant, session: session_id, task: task_id } = log
+    if (gone.has(owner)) return 'gone'
     const asked = { command: 'lease', tenant, session_id, task_id, deliveries, lease, cause }
     try {
       const answer = daemonContracts.lease.output.parse(await call(nc, subjects.daemon(owner), asked, { timeoutMs: leaseMsMax, whom: 'owner of the task' }))
       return answer.how
-    } catch {
+    } catch (error) {
+      if (error instanceof BeaverError && error.code === 'no_daemon') gone.add(owner)
       return 'gone' // The owner is gone or does not answer, so the task needs another owner.
     }
   }
