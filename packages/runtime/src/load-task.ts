@@ -3,15 +3,14 @@ import {
   BeaverError,
   type BlobStore,
   type Entry,
-  foreignFault,
   foldTask,
+  headBefore,
   type Journal,
   type LogHead,
   type LogId,
   LogReader,
   type RecordedEvent,
   revisionAfter,
-  splitBatch,
   type TaskState,
 } from '@beaver/core'
 
@@ -44,7 +43,11 @@ export async function loadTask(
 
 /** Whether an entry is the first one of its log. */
 function isWhole(entry: Entry): boolean {
-  return foreignFault(entry) === null && splitBatch(entry.payload)[0]?.taskseq === 1
+  try {
+    return headBefore(entry).taskseq === 0
+  } catch {
+    return false // A stranger's message is no entry of a task that is one entry.
+  }
 }
 
 /**
