@@ -34,9 +34,26 @@ export interface LocalTime {
  * localTime(0, 'Asia/Tokyo') // => { date: '1970-01-01', time: '09:00:00', weekday: 'Thursday' }
  */
 export function localTime(atMs: number, timeZone: string): LocalTime {
-  const two = '2-digit'
-  const options = { timeZone, year: 'numeric', month: two, day: two, hour: two, minute: two, second: two, hourCycle: 'h23', weekday: 'long' } as const
-  const parts = new Map(new Intl.DateTimeFormat('en', options).formatToParts(atMs).map(({ type, value }) => [type, value]))
+  const parts = new Map(
+    formatOf(timeZone)
+      .formatToParts(atMs)
+      .map(({ type, value }) => [type, value]),
+  )
   const of = (type: Intl.DateTimeFormatPartTypes): string => parts.get(type) ?? ''
   return { date: `${of('year')}-${of('month')}-${of('day')}`, time: `${of('hour')}:${of('minute')}:${of('second')}`, weekday: of('weekday') }
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>()
+const formatsMax = 100
+
+/** To make a format takes a hundred times as long as to use it, and every run says the date. */
+function formatOf(timeZone: string): Intl.DateTimeFormat {
+  const known = formats.get(timeZone)
+  if (known !== undefined) return known
+  const two = '2-digit'
+  const options = { timeZone, year: 'numeric', month: two, day: two, hour: two, minute: two, second: two, hourCycle: 'h23', weekday: 'long' } as const
+  const made = new Intl.DateTimeFormat('en', options)
+  if (formats.size >= formatsMax) formats.clear()
+  formats.set(timeZone, made)
+  return made
 }

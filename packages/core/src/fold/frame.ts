@@ -3,7 +3,7 @@
 // F2. The mark follows from the id of the run, which is random and made after the text that the run is given. A replay gives the same prompt.
 // F3. A framed text never contains the mark: each occurrence of it is broken. All other characters stay as they are.
 // F4. The text of a node can be cut in its frame afterwards. The cut says how much it left out.
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /** No vowels and no digits: neither a word nor a figure is ever taken for a mark. */
 const letters = 'bcdfghjklmnpqrst'
@@ -17,8 +17,10 @@ const markChars = 8
  * frameMark('run_01k') === frameMark('run_01m') // => false
  */
 export function frameMark(runId: string): string {
-  const bytes = createHash('sha256').update(`frame:${runId}`).digest()
-  return Array.from({ length: markChars }, (_, i) => letters.charAt((bytes[i] ?? 0) % letters.length)).join('')
+  const digits = hash('sha256', `frame:${runId}`)
+  let mark = ''
+  for (let i = 0; i < markChars; i++) mark += letters.charAt(Number.parseInt(digits.charAt(2 * i + 1), 16))
+  return mark
 }
 
 /**
