@@ -1,9 +1,9 @@
 // `beaver retry` as people and scripts use it: a program, on a real system, against a real endpoint.
 import { checkJournal, natsSource } from '@beaver/check'
-import { until } from '@beaver/testing'
+import { held, until } from '@beaver/testing'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { commandHost, placeIn, type Ran } from './support/cli.ts'
-import { refuse, say, use } from './support/fake-provider.ts'
+import { type FakeReply, refuse, say, use } from './support/fake-provider.ts'
 import { testServer, type TestServer } from './support/nats.ts'
 import { projectorProcess } from './support/projector.ts'
 import { only, type TestSystem, testSystem } from './support/system.ts'
@@ -93,12 +93,16 @@ it('shows and retries every task that failed, once; a completed one is refused',
 })
 
 it('keeps a count that had enough votes, and asks only the voter that failed', async () => {
-  wrongKey = ['vote c']
+  // The others vote after it has failed: a decided vote would not wait for it.
+  const others = held<FakeReply>()
+  system.provider.answerBy(({ text }) => (text.includes('vote c') ? refuse(401, 'Incorrect API key provided') : others.promise))
   const agents = ['a', 'b', 'c'].map((name) => ({ name, instruction: `vote ${name}` }))
   const workflow = { name: 'MajorityVote', arguments: { task: 'yes or no', agents, options: ['the report', 'no'] } }
   const { task_id: taskId } = await system.client.submit({ workflow })
+  await system.reached(taskId, 'one voter failed', (events) => only(events, 'node_failed').length === 1)
+  others.settle(say('the report'))
   expect((await system.ended(taskId)).at(-1)?.type).toBe('task_incomplete')
-  wrongKey = []
+  answerAll()
   system.provider.forget()
   const { task_id: retryId } = await system.client.retry(taskId)
   expect((await system.ended(retryId)).at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'the report' } })
