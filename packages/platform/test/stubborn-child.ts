@@ -15,9 +15,14 @@ function block(): void {
 await runAsChild('child', async () => {
   // What keeps a process alive.
   setInterval(() => undefined, 1_000)
+  if (way === 'a start that hangs') {
+    process.send?.('starting')
+    await never
+  }
   if (way === 'a stuck thread') {
-    const worker = new Worker(`require('node:child_process').execFileSync('sleep', ['60'])`, { eval: true })
-    await new Promise((resolve) => worker.once('online', resolve))
+    const stuck = `require('node:worker_threads').parentPort.postMessage('stuck'); require('node:child_process').execFileSync('sleep', ['60'])`
+    const worker = new Worker(stuck, { eval: true })
+    await new Promise((resolve) => worker.once('message', resolve))
   }
   if (way === 'a blocked main thread')
     setTimeout(() => {

@@ -72,6 +72,14 @@ it('a stop that hangs ends with a line that says what did not end', async () => 
   expect(performance.now() - begun).toBeLessThan(msMax)
 })
 
+it('a start that hangs does not keep a process that is told to end', async () => {
+  const child = await start('a start that hangs')
+  child.process.kill('SIGTERM')
+  const { code, stderr } = await child.ended
+  expect(code).toBe(1)
+  expect(JSON.parse(stderr.trim().split('\n').at(-1) ?? '')).toMatchObject({ event: 'process_stopped_late', process: 'child', still: 'the start' })
+})
+
 it.each(['a stop that blocks', 'a stuck thread'])('%s does not keep the process', async (way) => {
   const child = await start(way)
   const begun = performance.now()

@@ -4,6 +4,7 @@
 // E1. After the signal the process ends within `stopMsMax` and a moment, whatever `stop` waits for. One line says what did not end.
 // E2. A thread that cannot be ended does not keep the process: a guard kills what `process.exit` leaves.
 // E3. A main thread that is blocked cannot hear a signal. A watchdog thread ends the process after `blockedMsMax` of silence.
+// E4. A process that is told to end while it starts waits for its start for a moment, so that what was started is stopped in order.
 import { spawn } from 'node:child_process'
 import { flushCompileCache } from 'node:module'
 import { BeaverError, type LogFields, type Logger, messageOf, processFacts } from '@beaver/core'
@@ -13,6 +14,8 @@ import { startWatchdog } from './watchdog.ts'
 
 const stopMsMaxDefault = 10_000
 const blockedMsMaxDefault = 30_000
+/** The time that a start may still take after the signal. */
+const startMsMax = 2_000
 /** The time that the process may take to end after its work has ended. */
 const exitMsMax = 300
 
@@ -42,7 +45,7 @@ export async function runAsChild(name: string, start: () => Promise<StartedChild
   let watchdog: ReturnType<typeof startWatchdog> | null = null
   try {
     await scheduleAsBatch(process.pid) // This comes before `start` makes threads.
-    const started = await start()
+    const started = await startedUnlessEnded(start, ending, () => processFacts.stoppedLate(logger, { name, stopMsMax: startMsMax, still: 'the start' }))
     child = started
     logger = started.logger ?? logger
     watchdog = startWatchdog({ name, blockedMsMax: started.blockedMsMax ?? blockedMsMaxDefault, logger })
@@ -70,6 +73,24 @@ export async function runAsChild(name: string, start: () => Promise<StartedChild
   }, stopMsMax).unref()
   await child.stop((what) => (still = what)).catch((error: unknown) => processFacts.stopFailed(logger, { name, error }))
   exitForSure(code)
+}
+
+/** What was started. If the process is told to end and the start still hangs after a moment, the process ends. */
+async function startedUnlessEnded(start: () => Promise<StartedChild>, ending: Promise<number>, tellLate: () => void): Promise<StartedChild> {
+  let isOver = false
+  void ending.then(() => {
+    if (isOver) return
+    setTimeout(() => {
+      if (isOver) return
+      tellLate()
+      exitForSure(1)
+    }, startMsMax).unref()
+  })
+  try {
+    return await start()
+  } finally {
+    isOver = true
+  }
 }
 
 /** `process.exit` waits for every thread, even for one that is stuck in a system call and never ends. So a guard kills the process. */
