@@ -4,7 +4,7 @@ import { until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { say, use } from './support/fake-provider.ts'
 import { type TestServer, testServer } from './support/nats.ts'
-import { type TestServices, testServices } from './support/service.ts'
+import { hold, refused, type TestServices, testServices } from './support/service.ts'
 
 let server: TestServer
 let kit: TestServices
@@ -20,17 +20,6 @@ afterAll(async () => {
   await kit[Symbol.asyncDispose]()
   await server[Symbol.asyncDispose]()
 })
-
-/** Answers about `text` wait until they are released; all others come at once. */
-function hold(text: string): { readonly asked: Promise<unknown>; release(): void } {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  kit.provider.answerBy(async (request) => {
-    if (request.text.includes(text)) await promise
-    return say(`done: ${request.text}`)
-  })
-  return { asked: until(`the model is asked about ${text}`, () => kit.provider.about(text).length > 0, { everyMs: 5 }), release: resolve }
-}
-const refused = (code: string, message: string | RegExp = '') => ({ code, message: expect.stringMatching(message) as string })
 
 describe('what a service waits for', () => {
   it('is its own tasks, even if somebody waits for the result of another one meanwhile', async () => {
@@ -55,7 +44,7 @@ describe('what a service waits for', () => {
   })
 
   it('is not a task that another service started: it is neither waited for nor cancelled (A2)', async () => {
-    const held = hold('Of the other service.')
+    const held = hold(kit, 'Of the other service.')
     const service = kit.service()
     await service.start()
     const ofRunning = running.submitDirect('Of the other service.', { taskId: 'of-the-other' })
@@ -102,7 +91,7 @@ describe('what a service waits for', () => {
   })
 
   it('takes as long as the grace of its shutdown, not longer', async () => {
-    const held = hold('Never ends.')
+    const held = hold(kit, 'Never ends.')
     const service = kit.service({ config: { namespace: `s${process.pid}_grace`, daemon: { worker_threads: 1, lease_ms: 1_000, drain_ms: 60_000 } } })
     const outcome = service.processDirect('Never ends.').catch((error: BeaverError) => error.code)
     await held.asked

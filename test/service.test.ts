@@ -5,7 +5,7 @@ import { until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { say, use } from './support/fake-provider.ts'
 import { type TestServer, testServer } from './support/nats.ts'
-import { type TestServices, testServices } from './support/service.ts'
+import { hold, refused, type TestServices, testServices } from './support/service.ts'
 
 let server: TestServer
 let kit: TestServices
@@ -26,17 +26,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-/** Answers about `text` wait until they are let go; all others are at once `ok`. */
-function hold(text: string): { readonly asked: Promise<unknown>; release(): void } {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  kit.provider.answerBy(async (request) => {
-    if (request.text.includes(text)) await promise
-    return say(`done: ${request.text}`)
-  })
-  return { asked: until(`the model is asked about ${text}`, () => kit.provider.about(text).length > 0, { everyMs: 5 }), release: resolve }
-}
 const answerAll = (): void => kit.provider.answerBy(({ text }) => say(`done: ${text}`))
-const refused = (code: string, message: string | RegExp = '') => ({ code, message: expect.stringMatching(message) as string })
 describe('a service that was made', () => {
   it('refuses what running mode is for, and has no client before it is booted', async () => {
     await expect(second.submitDirect('x')).rejects.toMatchObject(refused('wrong_state', /is idle\. Call start\(\) first/))
@@ -91,7 +81,7 @@ describe('a direct task', () => {
   })
 
   it('holds up start and close while it runs', async () => {
-    const held = hold('Take long.')
+    const held = hold(kit, 'Take long.')
     const task = second.processDirect('Take long.')
     await held.asked
     await expect(second.start()).rejects.toMatchObject(refused('wrong_state', /1 direct tasks have not ended/))
@@ -103,7 +93,7 @@ describe('a direct task', () => {
 
 describe('tasks in running mode', () => {
   it('of one session run in the order of the calls, those of others at the same time', async () => {
-    const held = hold('first of the queue')
+    const held = hold(kit, 'first of the queue')
     const names = ['first', 'second', 'third', 'fourth', 'fifth']
     const ended: string[] = []
     const tasks = names.map((name) => running.submitDirect(`The ${name} of the queue`, { sessionId: 'queue' }).then(() => ended.push(name)))
@@ -153,7 +143,7 @@ describe('tasks in running mode', () => {
   })
 
   it('are cancelled by their signal, and resolve with that; aborted before, nothing is stored', async () => {
-    const held = hold('Be cancelled.')
+    const held = hold(kit, 'Be cancelled.')
     const stop = new AbortController()
     const task = running.submitDirect('Be cancelled.', { signal: stop.signal, taskId: 'cancelled-one' })
     await held.asked
@@ -185,7 +175,7 @@ describe('a service in running mode', () => {
   })
 
   it('that stops takes no new tasks and lets those there are finish, queued ones too', async () => {
-    const held = hold('one before the stop')
+    const held = hold(kit, 'one before the stop')
     const tasks = ['one', 'two'].map((name) => second.submitDirect(`The ${name} before the stop`, { sessionId: 's' }))
     await held.asked
     const stopping = second.stop()
@@ -201,7 +191,7 @@ describe('a service in running mode', () => {
   })
 
   it('starts again after a stop; says after its grace what is open, and with force cancels it, but nothing of another service', async () => {
-    const held = hold('Take very long.')
+    const held = hold(kit, 'Take very long.')
     await second.start()
     const task = second.submitDirect('Take very long.', { taskId: 'long-one' })
     const ofRunning = running.submitDirect('Take very long. For somebody else.')
@@ -218,7 +208,7 @@ describe('a service in running mode', () => {
 
 describe('a shutdown', () => {
   it('hands over what has not ended, and another service goes on with it', async () => {
-    const held = hold('Be handed over.')
+    const held = hold(kit, 'Be handed over.')
     second.onShutdown(() => hooksRan.push('registered first'))
     second.onShutdown(() => Promise.reject(new Error('the disk is full')))
     second.onShutdown(() => hooksRan.push(`registered last, ${second.state}`))

@@ -4,7 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { AgentService, type AgentServiceOptions } from '@beaver/service'
-import { type FakeProvider, fakeProvider } from './fake-provider.ts'
+import { until } from '@beaver/testing'
+import { expect } from 'vitest'
+import { type FakeProvider, fakeProvider, say } from './fake-provider.ts'
 
 export interface TestServices extends AsyncDisposable {
   readonly provider: FakeProvider
@@ -56,3 +58,16 @@ export async function testServices(natsUrl: string | null): Promise<TestServices
     },
   }
 }
+
+/** Answers about `text` wait until they are released. All others come at once. */
+export function hold({ provider }: Pick<TestServices, 'provider'>, text: string): { readonly asked: Promise<unknown>; release(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  provider.answerBy(async (request) => {
+    if (request.text.includes(text)) await promise
+    return say(`done: ${request.text}`)
+  })
+  return { asked: until(`the model is asked about ${text}`, () => provider.about(text).length > 0, { everyMs: 5 }), release: resolve }
+}
+
+/** What a refusal with this code looks like. */
+export const refused = (code: string, message: string | RegExp = '') => ({ code, message: expect.stringMatching(message) as string })

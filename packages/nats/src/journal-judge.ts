@@ -42,7 +42,8 @@ const finding = z.object({
 /** Something about the journal as a whole, or about the read model, that is not as it was. */
 export type JournalFinding = z.infer<typeof finding>
 
-export const journalMark = z.object({
+/** The state of a journal, as a process saw it or as a person accepted it. */
+const journalState = z.object({
   identity: z.string(),
   /** The last message that this process saw or wrote, and the hash of its subject and content. */
   sequence: z.int().nonnegative(),
@@ -55,6 +56,9 @@ export const journalMark = z.object({
   settings: z.array(z.string()),
   /** Settings that Beaver does not choose. They must stay as they were. */
   chosen: z.record(z.string(), z.string()),
+})
+
+export const journalMark = journalState.extend({
   /** Findings of other kinds, until somebody accepts them. */
   reported: z.array(finding.extend({ at: z.string() })),
   /** Findings of other kinds that somebody accepted, by their messages. */
@@ -65,18 +69,11 @@ export const journalMark = z.object({
 /** What a process keeps about the journal. */
 export type JournalMark = z.infer<typeof journalMark>
 
-export const journalAcceptance = z.object({
+export const journalAcceptance = journalState.extend({
   id: z.string(),
   at: z.string(),
   by: z.string(),
   reason: z.string(),
-  identity: z.string(),
-  sequence: z.int().nonnegative(),
-  hash: z.string(),
-  missing: z.int().nonnegative(),
-  lost: z.string().nullable(),
-  settings: z.array(z.string()),
-  chosen: z.record(z.string(), z.string()),
   findings: z.array(finding),
 })
 /** A person's decision that the journal is right as it is now. */

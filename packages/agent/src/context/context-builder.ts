@@ -93,7 +93,7 @@ function teamSection({ team, strategy, member_name, members, coordinator }: Team
   return `You are ${member_name ?? 'a member'} of the team ${JSON.stringify(team)}, which works by the strategy ${strategy ?? 'of its graph'}. Its members are ${shown}${more}.${led}`
 }
 
-/** The day, not the time: the prompt then stays the same for a day, so that providers find it in their caches. */
+/** The prompt says the day and not the time. It then stays the same for a day, and providers find it in their caches. */
 function dateText({ ms, timeZone }: SystemPromptParts['at']): string {
   const { date, weekday } = localTime(ms, timeZone ?? 'UTC')
   return `${weekday}, ${date} (${timeZone === null ? 'UTC; the time zone of the user is not known' : `time zone ${timeZone}`})`

@@ -31,6 +31,8 @@ const openingsMax = 50
 
 /** The kind of call with which the text begins or ends. A call with text on both sides is an example. */
 function openedCall(text: string, known: (name: string) => boolean): string | null {
+  // Every opening mark has one of these characters, and most answers have none.
+  if (!/[<[:]/.test(text)) return null
   const bare = withoutCode(text)
   const openings = protocols
     .flatMap((protocol) =>

@@ -2,17 +2,9 @@ import { type DomainEvent, event } from '@beaver/core'
 import { describe, expect, test } from 'vitest'
 import { approvalTask } from '../../test/approval-fixture.ts'
 import { answer as said, type LogWriter, newStream, runStarted, submitted, toolResult, toolStarted } from '../../test/journal-fixture.ts'
+import { modelOf } from '../../test/model-of.ts'
 import { answer } from '../../test/checked-answer.ts'
-import { openReadModel, type ReadModel } from '../read-model.ts'
-
-async function modelOf(write: (stream: ReturnType<typeof newStream>) => void): Promise<ReadModel> {
-  const stream = newStream()
-  write(stream)
-  const model = openReadModel(':memory:', { readBlob: stream.readBlob })
-  model.begin('S@1')
-  await model.apply(stream.messages)
-  return model
-}
+import { openReadModel } from '../read-model.ts'
 
 const call = (id: string): { id: string; name: string; arguments: string } => ({ id, name: 'run_command', arguments: '{}' })
 const asked = (id: string): DomainEvent => event('approval_requested', { call_id: id, tool_name: 'run_command', subject: id, rule: null }, 'r')

@@ -1,8 +1,8 @@
 import { type DataOf, type DomainEvent, event, type LogId } from '@beaver/core'
 import { describe, expect, test } from 'vitest'
-import { newStream, result, singleTask, submitted, workflowTask } from '../../test/journal-fixture.ts'
+import { result, singleTask, submitted, workflowTask } from '../../test/journal-fixture.ts'
+import { modelOf } from '../../test/model-of.ts'
 import { answer } from '../../test/checked-answer.ts'
-import { openReadModel, type ReadModel } from '../read-model.ts'
 
 const asked = (log: LogId, of: { text?: string; title?: string; user_id?: string }): DomainEvent => {
   const given = submitted(log, of.text).data as DataOf<'task_submitted'>
@@ -11,15 +11,6 @@ const asked = (log: LogId, of: { text?: string; title?: string; user_id?: string
     ...given,
     request: { ...given.request, ...(title === undefined ? {} : { title }), ...(user_id === undefined ? {} : { user_id }) },
   })
-}
-
-async function modelOf(write: (stream: ReturnType<typeof newStream>) => void): Promise<ReadModel> {
-  const stream = newStream()
-  write(stream)
-  const model = openReadModel(':memory:', { readBlob: stream.readBlob })
-  model.begin('S@1')
-  await model.apply(stream.messages)
-  return model
 }
 
 describe('sessions', () => {

@@ -1,18 +1,9 @@
 import { event } from '@beaver/core'
 import { expect, test } from 'vitest'
 import { approvalTask } from '../../test/approval-fixture.ts'
-import { answer as said, newStream, runStarted, submitted, teamTask } from '../../test/journal-fixture.ts'
+import { answer as said, runStarted, submitted, teamTask } from '../../test/journal-fixture.ts'
+import { modelOf } from '../../test/model-of.ts'
 import { answer } from '../../test/checked-answer.ts'
-import { openReadModel, type ReadModel } from '../read-model.ts'
-
-async function modelOf(write: (stream: ReturnType<typeof newStream>) => void): Promise<ReadModel> {
-  const stream = newStream()
-  write(stream)
-  const model = openReadModel(':memory:', { readBlob: stream.readBlob })
-  model.begin('S@1')
-  await model.apply(stream.messages)
-  return model
-}
 
 const byModel = [
   { provider: 'openai', model: 'cheap', input_tokens: 400, output_tokens: 2, calls: 2 },
