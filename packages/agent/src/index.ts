@@ -49,7 +49,7 @@ export { defineTool, type Isolation, type Tool, type ToolContext, type ToolDefin
 export { type CallArguments } from './tools/call-arguments.ts'
 export { type LoadedTools, loadTools } from './tools/load-tools.ts'
 export { type CallDescription, type ExternalCall, type ExternalResult, type ExternalTool, externalTool, type ExternalTools } from './tools/external-tools.ts'
-export { furtherToolNames } from './tools/further-tools.ts'
+export { addedToolNames } from './tools/further-tools.ts'
 export type { SubjectKind } from './tools/judge-subject.ts'
 export { permissionOnSubject, type Permission, type PermissionDecision, type PermissionRule, type SubjectPermission } from './tools/permission.ts'
 export { type RuledTools, type RuleFault, ruleFaults } from './tools/rule-faults.ts'

@@ -101,6 +101,7 @@ export interface Given {
   readonly spec?: LoopSpec
   readonly host?: MemoryHost
   readonly random?: number
+  readonly workflowLimits?: LoopServices['workflowLimits']
   /** Default: those of core. */
   readonly policies?: FailurePolicies
 }
@@ -121,6 +122,7 @@ export function begin(given: Given): Loop {
       embeddings: null,
     },
     permissions: given.permissions ?? [],
+    ...(given.workflowLimits === undefined ? {} : { workflowLimits: given.workflowLimits }),
     ...(given.egress === undefined ? {} : { egress: given.egress }),
     skillSelection: given.skillSelection ?? 'off',
     tools,

@@ -73,7 +73,8 @@ export interface TeamCall {
 }
 
 export interface TaskTeams {
-  run(call: TeamCall | null, graph: ExecutionGraph): Promise<TeamResult | TeamRefusal>
+  /** `graph`: `null` if the call cannot be planned any more; then it is refused, unless it has started a team. */
+  run(call: TeamCall | null, graph: ExecutionGraph | null): Promise<TeamResult | TeamRefusal>
   cancel(reason: string): void
   /** @throws {BeaverError} `not_found`, `conflict` */
   cancelNode(nodeId: string, reason: string, asker: Asker): Promise<void>
@@ -131,7 +132,7 @@ class TeamsOfTask implements TaskTeams {
     return [...this.#ended.values()]
   }
 
-  run(call: TeamCall | null, graph: ExecutionGraph): Promise<TeamResult | TeamRefusal> {
+  run(call: TeamCall | null, graph: ExecutionGraph | null): Promise<TeamResult | TeamRefusal> {
     // A root that was started again in another thread asks again for a team that runs, or has ended, already.
     const key = call === null ? '' : `${call.runId} ${call.callId}`
     const team = this.#asked.get(key) ?? this.#run(call, graph)
@@ -159,14 +160,19 @@ class TeamsOfTask implements TaskTeams {
     return [...this.#loaded.state.teams.values()]
   }
 
-  async #run(call: TeamCall | null, graph: ExecutionGraph): Promise<TeamResult | TeamRefusal> {
+  async #run(call: TeamCall | null, graph: ExecutionGraph | null): Promise<TeamResult | TeamRefusal> {
     const { teamRunsMax } = this.#ports.limits
     const known = this.#known.find(({ start }) => start.run_id === (call?.runId ?? null) && start.call_id === (call?.callId ?? null))
-    if (known === undefined && isWorkflowTool(graph.workflow)) {
+    if (known !== undefined) return this.#drivenToEnd(known)
+    if (graph === null) return { refused: { code: 'unknown_team', message: 'The call has started no team.' } }
+    if (isWorkflowTool(graph.workflow)) {
       if (this.#started >= teamRunsMax) return { refused: { code: 'team_limit_reached', message: limitMessage(teamRunsMax) } }
       this.#started++
     }
-    const team = known ?? this.#start(call, graph)
+    return this.#drivenToEnd(this.#start(call, graph))
+  }
+
+  async #drivenToEnd(team: TeamState): Promise<TeamResult> {
     const running = this.#drive(team)
     this.#live.set(team.start.team_run_id, { state: team, running })
     if (this.#cancelReason !== null) running.cancel(this.#cancelReason)

@@ -22,6 +22,10 @@ describe('what a tool of a program says about a call (issue 16, item 14)', () =>
     expect(await described(shell({ preview: async () => preview as never }))).toMatchObject({ preview })
   })
 
+  it('is compared with rules as what the tool says it is', () => {
+    expect(ownTools([shell({ subjectKind: 'command' })]).tools[0]?.subjectKind).toBe('command')
+  })
+
   it('is unreadable if it throws or is no text, and then no rule can decide', async () => {
     const throwing = () => {
       throw new Error('no path')

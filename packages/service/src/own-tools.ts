@@ -5,6 +5,7 @@
 // judged, so that a rule holds for it as for any other tool.
 // O4. Names are checked when the service is made. They are unique, have only allowed characters, and differ from built-in tools and workflows.
 import {
+  addedToolNames,
   type CallDescription,
   type ExternalCall,
   type ExternalResult,
@@ -59,7 +60,19 @@ export function ownTools(tools: readonly Tool[], rules: readonly PermissionRule[
 }
 
 function offered(tool: Tool): ExternalTool {
-  const { name, description, parameters, idempotent, permission = 'allow', timeoutMs, pure, effects = pure === true ? 'none' : undefined, sink, reads } = tool
+  const {
+    name,
+    description,
+    parameters,
+    idempotent,
+    permission = 'allow',
+    timeoutMs,
+    pure,
+    effects = pure === true ? 'none' : undefined,
+    sink,
+    reads,
+    subjectKind,
+  } = tool
   return {
     name,
     description,
@@ -68,6 +81,7 @@ function offered(tool: Tool): ExternalTool {
     permission,
     describes: true,
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(subjectKind === undefined ? {} : { subjectKind }),
     ...(effects === undefined ? {} : { effects }),
     ...(sink === undefined ? {} : { sink }),
     // A function cannot be sent to a thread, so nobody there could tell.
@@ -113,6 +127,7 @@ function nameFault(name: string, known: ReadonlyMap<string, Tool>): string | nul
   if (!/^[a-zA-Z0-9_-]{1,64}$/.test(name)) return `The tool name ${quoted} is not valid: use 1 to 64 of a-z A-Z 0-9 _ -.`
   if (known.has(name)) return `Two tools are called ${quoted}. Give one of them another name.`
   if (builtinTools().some((tool) => tool.name === name)) return `The tool ${quoted} has the name of a built-in tool. Give it another name.`
+  if (addedToolNames.has(name)) return `The tool ${quoted} has the name of a tool that Beaver adds where it is needed. Give it another name.`
   if (findWorkflow(name) !== null) return `The tool ${quoted} has the name of a workflow tool. Give it another name.`
   return null
 }

@@ -52,7 +52,9 @@ export interface MemoryHostOptions {
   /** The clock of pauses. Default: the system's clock. */
   readonly clock?: Clock
   readonly runTeam?: (callId: string, graph: ExecutionGraph) => Promise<TeamResult>
-  readonly services?: Partial<Pick<LoopHost, 'approval' | 'memory' | 'searchSessions' | 'callExternal' | 'delta' | 'pause'>>
+  /** The team of a call that cannot be planned any more. Default: it has none. */
+  readonly knownTeam?: (callId: string) => Promise<TeamResult>
+  readonly services?: Partial<Pick<LoopHost, 'approval' | 'memory' | 'searchSessions' | 'callExternal' | 'describeExternal' | 'delta' | 'pause'>>
 }
 
 const written = { epoch: 1, source: '/beaver/daemons/test', subject: 'task', time: '2026-01-01T00:00:00.000Z' }
@@ -131,8 +133,10 @@ export function memoryHost(options: MemoryHostOptions = {}): MemoryHost {
     teamOf: async (callId) => teams.get(callId) ?? null,
     sharedState: () => Promise.reject(new Error('No shared state was expected.')),
     async runTeam(callId, graph) {
-      if (options.runTeam === undefined) throw new Error(`No team was expected for call ${callId}.`)
-      const team = await options.runTeam(callId, graph)
+      if (graph === null && options.knownTeam === undefined) return { refused: { code: 'unknown_team', message: 'The call has started no team.' } }
+      const started = graph === null ? options.knownTeam?.(callId) : options.runTeam?.(callId, graph)
+      if (started === undefined) throw new Error(`No team was expected for call ${callId}.`)
+      const team = await started
       teams.set(callId, team)
       return team
     },

@@ -7,7 +7,7 @@ import {
   type AgentProfile,
   externalTool,
   type ExternalTool,
-  furtherToolNames,
+  addedToolNames,
   loadDefinitions,
   type LoadDiagnostic,
   loadProfiles,
@@ -87,11 +87,11 @@ function checkNames({ tools, definitions }: ToolCatalog): void {
   const taken = tools.find(({ name }) => findWorkflow(name) !== null)
   if (taken !== undefined)
     throw new BeaverError('invalid_configuration', `The tool ${JSON.stringify(taken.name)} has the name of a workflow tool. Give it another name.`)
-  const reserved = tools.find(({ name }) => furtherToolNames.has(name))
+  const reserved = tools.find(({ name }) => addedToolNames.has(name))
   if (reserved !== undefined)
     throw new BeaverError(
       'invalid_configuration',
-      `The tool ${JSON.stringify(reserved.name)} has the name of a tool that Beaver adds if there are many. Give it another name.`,
+      `The tool ${JSON.stringify(reserved.name)} has the name of a tool that Beaver adds where it is needed. Give it another name.`,
     )
   const workflows = [...createTeamWorkflowTools(), ...moreWorkflowTools].flatMap(({ name }) => [name, workflowToolPrefix + name])
   const collision = toolNameCollision([...tools, ...definitions].map(({ name }) => name).concat(workflows))

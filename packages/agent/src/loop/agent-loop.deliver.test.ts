@@ -113,6 +113,17 @@ describe('the text of a team', () => {
     expect(results(loop.host)[1]).toMatchObject({ success: false, error, content: expect.stringContaining(part) as string })
   })
 
+  it('obeys the rules as any tool', async () => {
+    const permissions = [{ tool: 'team_output', decision: 'deny' as const }]
+    const loop = begin({
+      replies: [calls(['SequentialWorkflow', sequential]), calls(['team_output', { call_id: 'c1' }]), says('x')],
+      host: team(),
+      permissions,
+    })
+    await loop.end
+    expect(results(loop.host)[1]).toMatchObject({ tool_name: 'team_output', success: false, error: 'permission_denied' })
+  })
+
   it('is within reach of no worker', async () => {
     const loop = begin({ replies: [calls(['team_output', { call_id: 'c1' }]), says('x')], spec: workerSpec() })
     await loop.end

@@ -40,6 +40,24 @@ describe('a root with 200 external tools', () => {
   })
 })
 
+it('a member of a team with shared state has its tool in each request, however many tools there are', async () => {
+  const tools = Array.from({ length: 41 }, (_, i) => probe(`tool_${i}`, () => 'x'))
+  const { end, provider } = begin({ replies: [says('done')], tools, spec: workerSpec({ part: { sharedState: true } }) })
+  await end
+  expect(provider.requests[0]?.tools.map(({ name }) => name)).toContain('team_shared_state')
+})
+
+it('what find_tools finds is as short as a tool that is sent', async () => {
+  const tools = external(50).map((tool) => ({
+    ...tool,
+    parameters: { type: 'object', title: 'inside', properties: { secretly: { type: 'string', brief: null } } },
+  }))
+  const { end, host } = begin({ replies: [calls(['find_tools', { query: 'mcp_tool_7' }]), says('done')], tools })
+  await end
+  expect(results(host)[0]?.content).toContain('mcp_tool_7')
+  expect(results(host)[0]?.content).not.toMatch(/inside|secretly/)
+})
+
 it('a worker that is allowed few of many tools gets them directly', async () => {
   const { end, provider } = begin({ replies: [says('done')], tools: external(200), spec: workerSpec({ part: { allowedToolNames: ['mcp_tool_7'] } }) })
   await end

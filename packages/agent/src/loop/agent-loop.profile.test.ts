@@ -28,7 +28,7 @@ describe('the tools of a root', () => {
     const loop = asAnalyst({ replies: [says('x')] })
     await loop.end
     expect(offered(loop)).toEqual([['add', 'workflow:summarize', 'SequentialWorkflow']])
-    expect(loop.host.events[0]).toMatchObject({ type: 'run_started', data: { tools: ['add', 'workflow:summarize', 'SequentialWorkflow'] } })
+    expect(loop.host.events[0]).toMatchObject({ type: 'run_started', data: { tools: ['add', 'team_output', 'workflow:summarize', 'SequentialWorkflow'] } })
   })
 
   it('without a profile are all tools and the five workflows, and no definition', async () => {

@@ -1,7 +1,7 @@
 import { type DomainEvent, foldTask, policiesWith, type RecordedEvent } from '@beaver/core'
 import { calls, memoryHost, rootSpec, says, type ScriptedReply, until } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
-import { advanceUntilSettled, begin, probe, results, sequential, teamResult, toolMessages } from '../../test/loop-kit.ts'
+import { add, advanceUntilSettled, begin, probe, results, sequential, teamResult, toolMessages } from '../../test/loop-kit.ts'
 import { ProviderError } from '../provider/chat-provider.ts'
 import type { LoopEnd, TeamResult } from './loop-spec.ts'
 
@@ -104,6 +104,21 @@ describe('taken up again (L2, L3)', () => {
     await again.end
     expect(asked).toEqual(['c1'])
     expect(results(host)).toMatchObject([{ call_id: 'c1', success: true }])
+  })
+
+  it('a workflow call that had begun keeps its team though it cannot be planned any more', async () => {
+    const asked: string[] = []
+    const call = { ...sequential, agents: [{ name: 'a', instruction: 'do a', allowed_tool_names: ['add'] }] }
+    const never = memoryHost({ runTeam: () => new Promise(() => {}) })
+    begin({ replies: [calls(['SequentialWorkflow', call])], host: never, tools: [add] })
+    await until('the call is journaled', () => never.types.includes('tool_call_started'))
+    const host = memoryHost({ entries: never.entries, knownTeam: (callId) => (asked.push(callId), Promise.resolve(teamResult)) })
+    await begin({ replies: [says('ok')], host, workflowLimits: { agentsMax: 0 }, spec: rootSpec({ resume: host.events }) }).end
+    expect(asked).toEqual(['c1'])
+    expect(results(host)).toMatchObject([{ call_id: 'c1', success: true }])
+    const without = memoryHost({ entries: never.entries })
+    await begin({ replies: [says('ok')], host: without, workflowLimits: { agentsMax: 0 }, spec: rootSpec({ resume: without.events }) }).end
+    expect(results(without)).toMatchObject([{ call_id: 'c1', success: false, error: 'too_many_agents' }])
   })
 
   it('the tries of the provider call go on counting where they stood', async () => {

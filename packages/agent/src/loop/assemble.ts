@@ -6,7 +6,7 @@ import { contextCosts } from '../context/context-costs.ts'
 import { joinSections, promptSections, workerMessage } from '../context/context-builder.ts'
 import { outputCuts, outputsCharsMaxDefault } from '../context/output-cuts.ts'
 import { type Activation, activate, routingSkills } from './activation.ts'
-import { authorisationEvents, authorise, authorityOf } from './authorise.ts'
+import { type Authorisation, authorisationEvents, authorise, authorityOf } from './authorise.ts'
 import { describedWork } from './described-work.ts'
 import type { LoopWork } from './loop-work.ts'
 import type { LoopPart } from './loop-spec.ts'
@@ -83,6 +83,8 @@ async function toolNodeEvents(work: LoopWork, { tool, arguments: args }: Extract
   const { start } = work
   const call = { id: `${start.run_id}-call`, name: tool, arguments: JSON.stringify(args) }
   const described = await describedWork(work, call)
-  const given = await showCall(described, call, authorise(call, authorityOf(startRun(start), described)))
+  const given: Authorisation =
+    // The run was cancelled meanwhile, and so is the call.
+    described === null ? { kind: 'unknown' } : await showCall(described, call, authorise(call, authorityOf(startRun(start), described)))
   return [event('run_started', start, start.run_id), event('tool_call_requested', { call }, start.run_id), ...authorisationEvents(start.run_id, call, given)]
 }

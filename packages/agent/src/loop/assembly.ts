@@ -11,6 +11,7 @@ import { defaultInventory, resolveInventory } from '../profile/inventory.ts'
 import type { ToolSchema } from '../provider/chat-provider.ts'
 import { briefTool } from '../tools/brief-parameters.ts'
 import { type FurtherTools, offer } from '../tools/further-tools.ts'
+import { rootTeamOutput } from '../tools/team-output.ts'
 import { teamSharedState } from '../tools/team-shared-state.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { LoopServices } from './loop-services.ts'
@@ -93,7 +94,7 @@ function rootToolbox(services: LoopServices, profileName: string | null): Toolbo
   const { offered: lockedSchemas, further, helpers } = offered([...tools, ...definitions], tools)
   const schemas = teamWorkflows.length === 0 ? lockedSchemas : [...lockedSchemas, ...workflowToolSchemas(teamWorkflows)]
   return {
-    tools: byName([...tools, ...helpers]),
+    tools: byName([...tools, ...helpers, ...(teamWorkflows.length === 0 ? [] : [rootTeamOutput])]),
     further,
     workflows: byName([...definitions, ...teamWorkflows]),
     schemas,
@@ -113,7 +114,8 @@ function inventoryOf({ profiles }: LoopServices, profile: string | null): readon
 function workerToolbox(services: LoopServices, { allowed: listed, shared, profile }: Extract<ToolboxOf, { kind: 'worker' }>): Toolbox {
   const ceiling = inventoryOf(services, profile)
   const open = ceiling === null ? services.tools : resolveInventory(ceiling, services).tools
-  const assembled = shared ? [...open, teamSharedState] : open
+  // It comes first, so that it is always sent, however many tools there are.
+  const assembled = shared ? [teamSharedState, ...open] : open
   const allowed = listed ?? (ceiling === null ? null : assembled.map(({ name }) => name))
   const scope = applyToolScope(
     assembled.map((tool) => tool.name),
@@ -137,8 +139,7 @@ function workerToolbox(services: LoopServices, { allowed: listed, shared, profil
 
 function offered(all: readonly ToolSchema[], tools: readonly Tool[]): FurtherTools {
   const external = new Set(tools.flatMap(({ name, inHost }) => (inHost === true ? [name] : [])))
-  const { offered: sent, further, helpers } = offer(all, (name) => external.has(name))
-  return { offered: sent.map(briefTool), further, helpers }
+  return offer(all.map(briefTool), (name) => external.has(name))
 }
 
 const tokensOf = (schemas: readonly ToolSchema[]): number => (schemas.length === 0 ? 0 : estimateTokens(JSON.stringify(schemas)))

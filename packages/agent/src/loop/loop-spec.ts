@@ -157,8 +157,11 @@ export interface LoopHost {
    * belongs to this daemon, and rejects if not. `null`: it belonged to this daemon a moment ago. Absent: no other daemon can own the task.
    */
   readonly stillOurs?: () => Promise<unknown> | null
-  /** Runs a team for a workflow call. The same call again gives the same team. `taint`: the labels of the run that calls. */
-  runTeam(callId: string, graph: ExecutionGraph, taint: Taint): Promise<TeamResult | TeamRefusal>
+  /**
+   * Runs a team for a workflow call. The same call again gives the same team. `graph`: `null` if the call cannot be planned (any more); then only a
+   * team that it has started goes on. `taint`: the labels of the run that calls.
+   */
+  runTeam(callId: string, graph: ExecutionGraph | null, taint: Taint): Promise<TeamResult | TeamRefusal>
   /** The result of the team that a call of this run started. `null` if there is none, or if it has not ended. */
   teamOf(callId: string): Promise<TeamResult | null>
   /** Reads or changes the state of the run's team. A change is durable when the promise resolves. `taint`: the labels of this run, and of the state. */

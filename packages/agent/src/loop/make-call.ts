@@ -3,7 +3,16 @@
 // R2. The result carries the labels of what the call read: of the tool, and of what the host gave it.
 // R3. If the text of a team is delivered to the user, the events of that come with the result (deliver.ts).
 // R4. A pure tool gets nothing of the host that it could change or read.
-import { type DomainEvent, joinTaints, noSuspects, type SessionSearchRequest, type Taint, teamOutputTool, type ToolCall } from '@beaver/core'
+import {
+  type DomainEvent,
+  type ExecutionGraph,
+  joinTaints,
+  noSuspects,
+  type SessionSearchRequest,
+  type Taint,
+  teamOutputTool,
+  type ToolCall,
+} from '@beaver/core'
 import { knownTools, readArgumentsText, skillsOf, type Workflow } from '@beaver/workflows'
 import { executeTool, failedResult, type ToolResult } from '../tools/execute-tool.ts'
 import { defaultEgressRules } from '../taint/egress-rules.ts'
@@ -41,16 +50,16 @@ function resultOf(work: LoopWork, call: ToolCall, heard: Taint[]): Promise<MadeR
   const { assembly, services, signal } = work
   const workflow = findIn(assembly.workflows, call.name)
   if (workflow !== undefined) return runWorkflow(work, workflow, call, heard)
-  const tool = assembly.tools.get(call.name) ?? ownTool(work, call, heard)
+  const own = assembly.tools.get(call.name)
+  const tool = own?.name === teamOutputTool ? teamReader(work, heard) : own
   const { toolTimeoutMs: timeoutMs, clock, logger } = services
   const limits = { timeoutMs, signal, clock, logger, suspicions: suspicionsOf(work, tool), works: work.host.works }
   const permission: ToolContext['permission'] = (subject) => permissionOnSubject(tool ?? { name: call.name }, subject, services.permissions)
   return executeTool(tool, call, { ...placeOf(work, call), permission, ...(tool?.pure === true ? nothingOfHost(tool) : ofHost(work, call, heard)) }, limits)
 }
 
-/** The tool that a root has without an inventory: it reads what its own teams wrote. */
-function ownTool({ spec, host }: LoopWork, call: ToolCall, heard: Taint[]): Tool | undefined {
-  if (spec.part.kind !== 'root' || call.name !== teamOutputTool) return undefined
+/** The tool of a root that reads what the teams of this run wrote. */
+function teamReader({ host }: LoopWork, heard: Taint[]): Tool {
   return teamOutput(async (callId) => {
     const team = await host.teamOf(callId)
     if (team?.taint !== undefined) heard.push(team.taint)
@@ -109,26 +118,32 @@ function ofHost({ spec, services, host, run }: LoopWork, call: ToolCall, heard: 
   }
 }
 
-async function runWorkflow(work: LoopWork, workflow: Workflow, call: ToolCall, heard: Taint[]): Promise<MadeResult> {
-  const { assembly, services, host, run, isTool } = work
+/**
+ * The graph of the call, or why there is none. A call that began before a crash may have a team although it cannot be planned any more: a tool or
+ * a skill is gone, for example. That team is not forsaken.
+ */
+function plannedGraph({ assembly, services }: LoopWork, workflow: Workflow, call: ToolCall): { graph: ExecutionGraph } | { refused: ToolResult } {
   const args = readArgumentsText(call.arguments)
   const plan = args.ok ? workflow.plan(args.value, { limits: services.workflowLimits ?? {}, tools: knownTools(assembly.workerTools) }) : args
   if (!plan.ok) {
     const { code, message, path } = plan.error
-    return { success: false, tool_name: call.name, error: code, content: JSON.stringify({ error: code, message, path }) }
+    return { refused: { success: false, tool_name: call.name, error: code, content: JSON.stringify({ error: code, message, path }) } }
   }
   const missing = skillsOf(plan.graph).find(({ skill }) => !services.skills.some((each) => each.name === skill))
-  if (missing !== undefined)
-    return failedResult(
-      call.name,
-      'unknown_skill',
-      `There is no skill ${JSON.stringify(missing.skill)}, which the agent ${JSON.stringify(missing.agent)} must use.`,
-    )
-  const team = await host.runTeam(call.id, plan.graph, run().taint)
-  if ('refused' in team) return failedResult(call.name, team.refused.code, team.refused.message)
+  if (missing === undefined) return { graph: plan.graph }
+  const message = `There is no skill ${JSON.stringify(missing.skill)}, which the agent ${JSON.stringify(missing.agent)} must use.`
+  return { refused: failedResult(call.name, 'unknown_skill', message) }
+}
+
+async function runWorkflow(work: LoopWork, workflow: Workflow, call: ToolCall, heard: Taint[]): Promise<MadeResult> {
+  const { host, run, isTool } = work
+  const planned = plannedGraph(work, workflow, call)
+  const graph = 'refused' in planned ? null : planned.graph
+  const team = await host.runTeam(call.id, graph, run().taint)
+  if ('refused' in team) return 'refused' in planned ? planned.refused : failedResult(call.name, team.refused.code, team.refused.message)
   const { taint, ...result } = team
   if (taint !== undefined) heard.push(taint)
-  if (plan.graph.deliver === undefined) return workflowResult(workflow, call, result)
+  if (graph?.deliver === undefined) return workflowResult(workflow, call, result)
   const fault = deliveryFault(run(), result, isTool)
   if (fault !== null) return workflowResult(workflow, call, result, fault)
   return { ...deliveredResult(call, result), delivery: deliveryEvents(run(), result, isTool) }

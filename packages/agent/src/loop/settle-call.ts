@@ -14,6 +14,7 @@ import type { LoopWork } from './loop-work.ts'
 import { makeCall } from './make-call.ts'
 import { resultEvent } from './result-event.ts'
 import { changedSinceShown, showCall } from './show-call.ts'
+import { unlessAborted } from './unless-aborted.ts'
 
 /** The effect of `acting` and `waiting_for_approval`: it takes every call to its result. A call under way is left alone. */
 export function callSettler(work: LoopWork, begunBefore: ReadonlySet<string>): (run: RunState) => Promise<void> {
@@ -37,8 +38,7 @@ export function callSettler(work: LoopWork, begunBefore: ReadonlySet<string>): (
 
   /** @param turn resolves when the call may begin */
   async function settle(call: OpenCall, turn: Promise<unknown>): Promise<void> {
-    const described = describedWork(work, call)
-    const refused = await beginOrRefuse(described instanceof Promise ? await described : described, call, { begunBefore: begunBefore.has(call.id), turn })
+    const refused = await beginOrRefuse(work, call, { begunBefore: begunBefore.has(call.id), turn })
     const made = refused === null ? (work.madeAhead.get(call.id) ?? makeCall(work, call)) : [resultEvent(work.start.run_id, call.id, refused, 0)]
     await work.record(await made)
   }
@@ -58,7 +58,7 @@ async function beginOrRefuse(work: LoopWork, call: OpenCall, { begunBefore, turn
     case 'requested':
       return approvedOrRefused(work, call, turn)
     case 'granted':
-      return forbidden(work, call) ?? begin(work, call, turn)
+      return begin(work, call, turn)
     case 'denied':
       return approvalDenied(call)
     case null:
@@ -71,38 +71,54 @@ async function beginOrRefuse(work: LoopWork, call: OpenCall, { begunBefore, turn
 
 /** A call that had begun in another process. */
 async function beginAgain(work: LoopWork, call: OpenCall, turn: Promise<unknown>): Promise<ToolResult | null> {
+  if (call.approval === 'denied') return approvalDenied(call)
   await turn
-  const given = judge(work, call)
-  if (given.kind === 'refuse') return given.result
+  const judged = await judge(work, call)
+  if (judged === null) return cancelled(call)
+  if (judged.given.kind === 'refuse') return judged.given.result
   if (!call.idempotent || work.assembly.tools.get(call.name)?.idempotent === false) return inDoubt(call)
-  if (given.kind !== 'ask' || call.approval === 'granted') return null
-  if (call.approval !== 'requested') {
-    const shown = await showCall(work, call, given)
-    if (shown.kind === 'refuse') return shown.result
-    await work.record(authorisationEvents(work.start.run_id, call, shown))
-  }
-  return approvedOrRefused(work, call, turn)
+  if (judged.given.kind !== 'ask' || call.approval === 'granted') return null
+  return call.approval === 'requested' ? approvedOrRefused(work, call, turn) : askFirst(work, call, judged)
 }
 
-/** The result that a call has instead if the rules forbid it now, whatever a person decided before. */
-function forbidden(work: LoopWork, call: OpenCall): ToolResult | null {
-  const given = judge(work, call)
-  return given.kind === 'refuse' ? given.result : null
-}
-
-function judge(work: LoopWork, call: OpenCall): Authorisation {
-  const run = work.run()
-  return authorise(call, authorityOf({ ...run, taint: run.askedTaint }, work))
-}
-
-/** No tool had this name when the model called it. There may be one now, if another process with that tool has resumed the run. */
+/** No tool had this name when the model called it, or the call waited for others. There may be a tool now, and its rules may be others. */
 async function judgeAgain(work: LoopWork, call: OpenCall): Promise<ToolResult | null> {
-  if (work.signal.aborted) return cancelled(call)
-  const given = await showCall(work, call, judge(work, call))
-  if (given.kind === 'refuse') return given.result
-  if (given.kind === 'unknown') return null
-  await work.record(authorisationEvents(work.start.run_id, call, given))
-  return given.kind === 'ask' ? approvedOrRefused(work, call, Promise.resolve()) : null
+  const judged = work.signal.aborted ? null : await judge(work, call)
+  if (judged === null) return cancelled(call)
+  switch (judged.given.kind) {
+    case 'refuse':
+      return judged.given.result
+    case 'unknown':
+      return null
+    case 'ask':
+      return askFirst(work, call, judged)
+    case 'start':
+      await work.record(authorisationEvents(work.start.run_id, call, judged.given))
+      return null
+    default:
+      return judged.given satisfies never
+  }
+}
+
+interface JudgedCall {
+  /** The work by which the call was judged. */
+  readonly work: LoopWork
+  readonly given: Authorisation
+}
+
+/** What the rules say now, about what the call acts on now. `null`: the run was cancelled. */
+async function judge(work: LoopWork, call: OpenCall): Promise<JudgedCall | null> {
+  const described = await describedWork(work, call)
+  if (described === null) return null
+  const run = work.run()
+  return { work: described, given: authorise(call, authorityOf({ ...run, taint: run.askedTaint }, described)) }
+}
+
+async function askFirst(work: LoopWork, call: OpenCall, judged: JudgedCall): Promise<ToolResult | null> {
+  const shown = await showCall(judged.work, call, judged.given)
+  if (shown.kind === 'refuse') return shown.result
+  await work.record(authorisationEvents(work.start.run_id, call, shown))
+  return approvedOrRefused(work, call, Promise.resolve())
 }
 
 async function approvedOrRefused(work: LoopWork, call: OpenCall, turn: Promise<unknown>): Promise<ToolResult | null> {
@@ -114,12 +130,15 @@ async function approvedOrRefused(work: LoopWork, call: OpenCall, turn: Promise<u
   return begin(work, asked, turn)
 }
 
+/** Begins a call that a person approved. The rules may forbid it by now, and what it acts on may have changed. */
 async function begin(work: LoopWork, call: OpenCall, turn: Promise<unknown>): Promise<ToolResult | null> {
   await turn
-  if (work.signal.aborted) return cancelled(call)
+  const judged = work.signal.aborted ? null : await judge(work, call)
+  if (judged === null) return cancelled(call)
+  if (judged.given.kind === 'refuse') return judged.given.result
   const tool = work.assembly.tools.get(call.name)
   if (tool === undefined) return null
-  const changed = await changedSinceShown(work, call)
+  const changed = await changedSinceShown(judged.work, call)
   if (changed !== null) return changed
   await work.record([event('tool_call_started', { call_id: call.id, tool_name: call.name, idempotent: tool.idempotent }, work.start.run_id)])
   return work.signal.aborted ? cancelled(call) : null
@@ -129,15 +148,3 @@ const cancelled = (call: OpenCall): ToolResult => failedResult(call.name, 'cance
 
 const inDoubt = (call: OpenCall): ToolResult =>
   failedResult(call.name, 'in_doubt', `${call.name} had begun when its process died. Nobody knows whether it took effect. Check before you call it again.`)
-
-/** Resolves with `null` as soon as `signal` aborts. */
-async function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value | null> {
-  const { promise: aborted, resolve } = Promise.withResolvers<null>()
-  const onAbort = (): void => resolve(null)
-  signal.addEventListener('abort', onAbort, { once: true })
-  try {
-    return await Promise.race([promise, aborted])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-  }
-}

@@ -1,14 +1,14 @@
 // Says what a person is shown about a call that asks, and binds the decision to it.
-// S1. The hash is over the tool, the arguments and what the call would change. A decision about another call has another hash.
+// S1. The hash is over the tool, the arguments, what the call acts on and what it would change. A decision about another call has another hash.
 // S2. Before an approved call begins, it is shown again. If the hash is another one, the call does not run: what it acts on changed.
 // S3. A call that its tool refuses already when it is shown fails at once, and nobody is asked.
 import { createHash } from 'node:crypto'
 import { canonicalJson, type JsonValue, type OpenCall, type ToolCall } from '@beaver/core'
 import { readCallArguments } from '../tools/call-arguments.ts'
 import { failedResult, type ToolResult } from '../tools/execute-tool.ts'
-import { permissionOnSubject } from '../tools/permission.ts'
+import { permissionOnSubject, subjectOf } from '../tools/permission.ts'
 import { ToolFailure } from '../tools/tool-failure.ts'
-import type { CallPreview } from '../tools/tool.ts'
+import type { CallPreview, Tool } from '../tools/tool.ts'
 import type { Authorisation } from './authorise.ts'
 import type { LoopWork } from './loop-work.ts'
 
@@ -52,13 +52,23 @@ async function lookAt({ assembly, services, spec, signal }: LoopWork, call: Aske
       if (error instanceof ToolFailure) return { refused: failedResult(call.name, error.code, error.message) }
     }
   }
-  return { callHash: hashOf(call.name, value as JsonValue, preview), preview }
+  return { callHash: hashOf({ tool: call.name, arguments: value as JsonValue, subject: ownSubject(tool, value) }, preview), preview }
+}
+
+/** `null`: the call acts on its arguments, or nobody can say on what. */
+function ownSubject(tool: Tool | undefined, args: unknown): string | null {
+  if (tool?.subject === undefined) return null
+  try {
+    return subjectOf(tool, args)
+  } catch {
+    return null
+  }
 }
 
 /** The diff is left out: it follows from the rest, and how it is cut is a matter of taste. */
-function hashOf(tool: string, args: JsonValue, preview: CallPreview | null): string {
+function hashOf(call: { readonly tool: string; readonly arguments: JsonValue; readonly subject: string | null }, preview: CallPreview | null): string {
   const state = preview === null ? null : { effect: preview.effect, path: preview.path, sha256: preview.sha256, before: preview.before }
   return createHash('sha256')
-    .update(canonicalJson({ tool, arguments: args, state } as JsonValue))
+    .update(canonicalJson({ ...call, state } as JsonValue))
     .digest('hex')
 }

@@ -5,13 +5,14 @@
 // T3. The request follows from the run's record alone, so a run that is resumed sends the same request.
 import { BeaverError, type ChatMessage, type DataOf, type RunState, type ToolCall } from '@beaver/core'
 import { conversation } from '../context/context-builder.ts'
-import { refersToTeamOutput, teamOutputSchema } from '../tools/team-output.ts'
+import { refersToTeamOutput, rootTeamOutput } from '../tools/team-output.ts'
 import { routingOf } from './activation.ts'
 import { askProvider, type Asked } from './ask-provider.ts'
 import { authorise, type Authorisation, authorityOf } from './authorise.ts'
 import { afterAnswer, afterForcedAnswer } from './decide.ts'
 import { callKind } from './call-order.ts'
 import { describedWork } from './described-work.ts'
+import { briefTool } from '../tools/brief-parameters.ts'
 import { meantCall, throughUseTool } from '../tools/further-tools.ts'
 import type { LoopWork } from './loop-work.ts'
 import { withPureResults } from './pure-calls.ts'
@@ -56,7 +57,7 @@ function ask(work: LoopWork, run: RunState, forced: boolean): Promise<Asked> {
   const { assembly, services, spec } = work
   const messages = conversation(run, spec.history)
   const assembled = run.executionMode === 'single' ? assembly.lockedSchemas : assembly.schemas
-  const tools = spec.part.kind === 'root' && refersToTeamOutput(run) ? [...assembled, teamOutputSchema] : assembled
+  const tools = spec.part.kind === 'root' && refersToTeamOutput(run) ? [...assembled, briefTool(rootTeamOutput)] : assembled
   return askProvider(work, {
     providers: services.providers,
     messages: throughUseTool(forced ? [...messages, forcedMessage] : messages, assembly.further),
@@ -71,12 +72,15 @@ async function answered(work: LoopWork, run: RunState, { answer: given, provider
   const authority = authorityOf(run, work)
   const keyOf = ({ name, arguments: args }: ToolCall): string => `${name} ${args}`
   const shown = new Map<string, Authorisation>()
-  for (const call of answer.toolCalls) {
-    const asked = describedWork(work, call)
-    const described = asked instanceof Promise ? await asked : asked
-    const given = authorise(call, described === work ? authority : authorityOf(run, described))
-    if (given.kind === 'ask' || described !== work) shown.set(keyOf(call), await showCall(described, call, given))
-  }
+  await Promise.all(
+    answer.toolCalls.map(async (call) => {
+      const described = await describedWork(work, call)
+      // The run was cancelled meanwhile, and so is the call.
+      if (described === null) return shown.set(keyOf(call), { kind: 'unknown' })
+      const given = authorise(call, described === work ? authority : authorityOf(run, described))
+      return given.kind === 'ask' || described !== work ? shown.set(keyOf(call), await showCall(described, call, given)) : shown
+    }),
+  )
   return afterAnswer(run, answer, {
     taskId: spec.taskId,
     provider,

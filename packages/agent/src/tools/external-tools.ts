@@ -2,6 +2,7 @@
 // call them through their host.
 import { type JsonObject, schemaFault as jsonSchemaFault, schemaMismatch as jsonSchemaMismatch, type Sink } from '@beaver/core'
 import type { Effects, Reads } from '../taint/tool-kind.ts'
+import type { SubjectKind } from './judge-subject.ts'
 import type { Permission } from './permission.ts'
 import { type CallPreview, type Tool, type ToolContext, ToolFailure } from './tool.ts'
 
@@ -14,6 +15,8 @@ export interface ExternalTool {
   readonly parameters: Record<string, unknown>
   readonly idempotent: boolean
   readonly permission: Permission
+  /** What the subject of a call is. Default: `text`. */
+  readonly subjectKind?: SubjectKind
   /** What a call does. Default: `writes`. */
   readonly effects?: Effects
   /** What a call does with its arguments. Default: as for any tool. */

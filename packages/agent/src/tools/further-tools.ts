@@ -3,9 +3,11 @@
 // F1. Up to `offeredMax` tools are all sent. Of more, the external ones become further tools first, then the last ones.
 // F2. The tools of a request are the same in every turn, whatever was found, so that a provider can keep the beginning of a request in its cache.
 // F3. Only the provider sees `use_tool`. In the journal and for every rule, the call is a call of the tool itself.
-import type { ChatMessage, JsonValue, ToolCall } from '@beaver/core'
+import { type ChatMessage, type JsonValue, teamOutputTool, type ToolCall } from '@beaver/core'
 import { z } from 'zod'
 import type { ToolSchema } from '../provider/chat-provider.ts'
+import { briefTool } from './brief-parameters.ts'
+import { teamSharedState } from './team-shared-state.ts'
 import { defineTool, type Tool, ToolFailure } from './tool.ts'
 
 /** How many tools are sent with each request. With the two tools of this file and the workflows, no request has 128, which some endpoints refuse. */
@@ -29,7 +31,7 @@ export function offer(schemas: readonly ToolSchema[], isExternal: (name: string)
   const offered = schemas.filter(({ name }) => !isExternal(name)).slice(0, offeredMax)
   const left = schemas.filter((schema) => !offered.includes(schema))
   const helpers = [findTools(left), useTool]
-  return { offered: [...offered, ...helpers], further: new Set(left.map(({ name }) => name)), helpers }
+  return { offered: [...offered, ...helpers.map(briefTool)], further: new Set(left.map(({ name }) => name)), helpers }
 }
 
 function findTools(further: readonly ToolSchema[]): Tool {
@@ -57,8 +59,8 @@ const useTool = defineTool({
   },
 })
 
-/** The names that no other tool may have. */
-export const furtherToolNames: ReadonlySet<string> = new Set(['find_tools', useTool.name])
+/** The names that no other tool may have, because Beaver adds tools with these names where they are needed. */
+export const addedToolNames: ReadonlySet<string> = new Set(['find_tools', useTool.name, teamOutputTool, teamSharedState.name])
 
 /** The tools that have the most of the words, in the name or in the description, best first. */
 function bestFor(query: string, tools: readonly ToolSchema[]): ToolSchema[] {

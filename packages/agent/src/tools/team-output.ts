@@ -29,9 +29,8 @@ export function teamOutput(teamOf: (callId: string) => Promise<TeamResult | null
   })
 }
 
-const schemaOnly = teamOutput(() => Promise.resolve(null))
-/** What a request sends of the tool. */
-export const teamOutputSchema = { name: schemaOnly.name, description: schemaOnly.description, parameters: schemaOnly.parameters }
+/** The tool as every root has it, for the rules and for the request. A call is made by the tool that knows the teams of its run. */
+export const rootTeamOutput: Tool = teamOutput(() => Promise.resolve(null))
 
 /** Whether a result in the conversation refers to the tool. It follows from the record of the run alone. */
 export function refersToTeamOutput({ messages }: RunState): boolean {

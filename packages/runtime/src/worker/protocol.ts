@@ -45,7 +45,7 @@ export type HostAnswer =
 export type HostCall =
   | { readonly of: 'append'; readonly drafts: readonly Draft[]; readonly end: LoopEnd | null }
   | { readonly of: 'still_ours' }
-  | { readonly of: 'team'; readonly callId: string; readonly graph: ExecutionGraph; readonly taint: Taint }
+  | { readonly of: 'team'; readonly callId: string; readonly graph: ExecutionGraph | null; readonly taint: Taint }
   | { readonly of: 'team_of'; readonly callId: string }
   | { readonly of: 'shared_state'; readonly access: SharedStateAccess; readonly taint: Taint }
   | { readonly of: 'approval'; readonly callId: string }
