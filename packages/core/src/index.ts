@@ -63,7 +63,19 @@ export {
   waitMsDefault,
 } from './failure/failure-policy.ts'
 export { type CalledTeam, judgedTeams } from './fold/judged-teams.ts'
-export { framed, type FramedOutput, framedOutputs, type FramedText, frameMark, type FrameOf, type OutputCut, unmarked, withOutputsCut } from './fold/frame.ts'
+export { givenInstruction } from './graph/given-instruction.ts'
+export {
+  framed,
+  type FramedOutput,
+  framedOutputs,
+  type FramedText,
+  frameMark,
+  type FrameOf,
+  isShorterCut,
+  type OutputCut,
+  unmarked,
+  withOutputsCut,
+} from './fold/frame.ts'
 export { evolveRun, type FilesFact, type OpenCall, type RunState, type RunStatus, runEnded, skillMessage, startRun, type ToolFact } from './fold/run-state.ts'
 export { noSuspects, type OwnerLosses, ownerLosses, type SuspectTools } from './fold/suspects.ts'
 export { retryCopy } from './fold/retry-copy.ts'

@@ -1,8 +1,7 @@
 // Looks at a task and says what is to be done with it. It writes nothing.
 // L1. A task starts after the task before it in its session has ended (D-47).
-//     A task whose log does not verify counts as ended for the tasks after it, because nobody drives it any more.
 // L2. A task that waits is left alone until its time has come, until somebody wakes it, or until something is written to its log (D-64).
-// L3. A task whose log does not verify never goes on, so it does not hold up the tasks behind it.
+// L3. A task whose log does not verify counts as ended for the tasks after it: nobody drives it any more.
 import { type BlobStore, type Delivery, headBefore, isTerminalTaskEvent, type Journal, type LogId, LogReader, newestRecord, type TaskId } from '@beaver/core'
 import { isUnverified } from './hopeless.ts'
 import { type LoadedTask, loadTask } from './load-task.ts'

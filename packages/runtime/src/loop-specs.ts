@@ -3,9 +3,8 @@ import {
   type AgentNode,
   type ChatMessage,
   emptyMemory,
-  type FramedText,
+  givenInstruction,
   type JsonObject,
-  type JsonValue,
   type LogId,
   type RecordedEvent,
   isUnlabelled,
@@ -59,9 +58,10 @@ export interface NodeSpecOf {
   readonly task: string
   readonly dependencies: readonly { readonly node_id: string; readonly output: string }[]
   readonly sharedState: boolean
-  /** The labels of who asked for the team, and of everything that the node is given. */
   readonly teamContext: TeamContext
+  /** The labels of who asked for the team. */
   readonly asked: Taint
+  /** The labels of everything that the node is given. */
   readonly given: Taint
   readonly toolIterationsMax: number
   readonly resume: readonly RecordedEvent[] | null
@@ -99,7 +99,7 @@ export function nodeSpec(log: LogId, request: TaskRequest, of: NodeSpecOf): Loop
 }
 
 function agentPart(node: AgentNode, request: TaskRequest, of: NodeSpecOf): LoopSpec['part'] {
-  const instruction = of.input === null ? null : instructionIn(of.input)
+  const instruction = givenInstruction(of.input)
   return {
     kind: 'worker',
     task: of.task,
@@ -118,13 +118,6 @@ function agentPart(node: AgentNode, request: TaskRequest, of: NodeSpecOf): LoopS
   }
 }
 
-/** The instruction that the graph's program gave. `null`: none. */
-function instructionIn({ instruction }: JsonObject): FramedText | null {
-  if (typeof instruction === 'string') return instruction
-  if (!Array.isArray(instruction)) return null
-  return instruction.map((part: JsonValue) => (typeof part === 'string' ? part : { value: valueOf(part) }))
-}
-
 /** A program may put what other members wrote into an instruction. */
 function trustedText({ asked, task }: NodeSpecOf, instruction: string | null): string {
   return asked.untrusted.length > 0 ? '' : `${task}\n${instruction ?? ''}`
@@ -135,9 +128,4 @@ const labels = (taint: Taint): { taint?: Taint } => (isUnlabelled(taint) && tain
 
 function objectOf(value: JsonObject[string] | undefined): JsonObject | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null
-}
-
-function valueOf(part: JsonValue): string {
-  const value = objectOf(part)?.['value']
-  return typeof value === 'string' ? value : ''
 }

@@ -14,6 +14,8 @@ const suspended = (state: RunState, ...ids: string[]): boolean => suspensionOf(w
 test('a call that has not begun behind one that waits for a person holds no task (D-66)', () => {
   const asked = call('a', { approval: 'requested' })
   expect(suspended(run(asked, call('b')), 'a')).toBe(true)
+  expect(suspended(run(asked, call('b', { approval: 'granted' })), 'a')).toBe(true)
+  expect(suspended(run(asked, call('b', { approval: 'requested' })), 'a')).toBe(false)
   expect(suspended(run(call('b'), asked), 'a')).toBe(false)
   expect(suspended(run(asked, call('b', { started: true })), 'a')).toBe(false)
   expect(suspended(run(call('b')))).toBe(false)

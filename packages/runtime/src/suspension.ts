@@ -47,6 +47,6 @@ function onlyWaits({ asked, teams, pause }: LoopActivity, run: RunState | undefi
   const waiting = new Set([...asked.map(({ callId }) => callId), ...teams])
   // A call that has not begun behind one that waits is held by it (D-66).
   const held = ({ started, approval }: (typeof open)[number], i: number): boolean =>
-    !started && approval === null && open.slice(0, i).some((before) => waiting.has(before.id))
+    !started && approval !== 'requested' && open.slice(0, i).some((before) => waiting.has(before.id))
   return open.some((call) => waiting.has(call.id)) && open.every((call, i) => waiting.has(call.id) || held(call, i))
 }

@@ -132,7 +132,6 @@ ${template}`
  * @param mark the mark of the run's frames, from `frameMark`
  * @example
  * import { frameMark } from '@beaver/core'
-import type { TeamContext } from '@beaver/workflows'
  *
  * const node = { task: 'Describe the tides.', instruction: 'Write one paragraph.', requiredEvidence: [] }
  * const message = workerMessage({ ...node, dependencies: [{ node_id: 'researcher', output: 'Twice a day.' }] }, frameMark('run_01k'))

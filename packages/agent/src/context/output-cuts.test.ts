@@ -18,18 +18,27 @@ it('keeps short outputs whole and cuts the longest to the same length', () => {
   expect(kept([], 0)).toEqual([])
 })
 
-it('never keeps more than the bound, nor less of an output than of a shorter one', () => {
+it('keeps the bound, except for outputs that a note about the cut would not make shorter, and keeps as much of each that it cuts', () => {
+  const noteCharsMax = 130
   fc.assert(
-    fc.property(fc.array(fc.nat(300), { maxLength: 20 }), fc.nat(2_000), (lengths, charsMax) => {
+    fc.property(fc.array(fc.nat(900), { maxLength: 20 }), fc.nat(6_000), (lengths, charsMax) => {
       const all = kept(lengths, charsMax)
-      expect(all.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(charsMax)
-      const byLength = lengths.map((length, i) => [length, all[i] ?? 0] as const).toSorted(([a], [b]) => a - b)
-      for (const [i, [, chars]] of byLength.entries()) expect(chars).toBeGreaterThanOrEqual(byLength[i - 1]?.[1] ?? 0)
-      // What is cut leaves nothing over but what cannot be shared.
-      if (all.some((chars, i) => chars < (lengths[i] ?? 0)))
-        expect(charsMax - all.reduce((sum, each) => sum + each, 0)).toBeLessThan(Math.max(1, lengths.length))
+      const isCut = (i: number): boolean => (all[i] ?? 0) < (lengths[i] ?? 0)
+      const saved = all.reduce((sum, each) => sum + each, 0) - charsMax
+      expect(saved).toBeLessThanOrEqual(noteCharsMax * lengths.filter((_, i) => !isCut(i)).length)
+      const cut = lengths.map((length, i) => [length, all[i] ?? 0] as const).filter((_, i) => isCut(i))
+      const byLength = cut.toSorted(([one], [other]) => one - other)
+      for (const [length, chars] of byLength) {
+        expect(chars).toBe(byLength[0]?.[1])
+        expect(length - chars).toBeGreaterThan(90)
+      }
     }),
   )
+})
+
+it('leaves an output whole that a cut would not make shorter', () => {
+  expect(kept([200], 150)).toEqual([200])
+  expect(withOutputsCut(messageOf([400]), mark, outputCuts(messageOf([400]), mark, 150)).length).toBeLessThan(messageOf([400]).length)
 })
 
 it('and the message with the cuts has the same frames', () => {

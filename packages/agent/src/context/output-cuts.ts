@@ -1,6 +1,7 @@
 // Decides how much of the outputs of other nodes a run's message keeps. Pure.
 // U1. The outputs together have at most `charsMax` characters. Short outputs stay whole; the longest are cut to the same length.
-import { frameMark, framedOutputs, type OutputCut, type RunState } from '@beaver/core'
+// U2. An output that a cut would not make shorter stays whole.
+import { frameMark, framedOutputs, isShorterCut, type OutputCut, type RunState } from '@beaver/core'
 
 /** The default of `team.outputs_chars_max`: about 100,000 tokens of English text. */
 export const outputsCharsMaxDefault = 400_000
@@ -23,16 +24,17 @@ export function outputCuts(message: string, mark: string, charsMax: number): rea
     open--
     share = Infinity
   }
-  return outputs.flatMap((output) => (output.chars > share ? [{ ...output, kept_chars: share }] : []))
+  return outputs.flatMap((output) => (output.chars > share && isShorterCut(output.chars, share) ? [{ ...output, kept_chars: share }] : []))
 }
 
 /** The characters of the outputs in the message with which the run began. */
 export const outputChars = (run: RunState): number =>
   framedOutputs(run.messages[run.historyIndex]?.content ?? '', frameMark(run.start.run_id)).reduce((sum, { chars }) => sum + chars, 0)
 
-/** Cuts of the outputs to a part of what they are. `null` if they are short. */
+/** Cuts of the outputs to a part of what they are. `null` if they are short, or if nothing would become shorter. */
 export function overflowCuts(run: RunState): readonly OutputCut[] | null {
   const chars = outputChars(run)
   if (chars < cutCharsMin) return null
-  return outputCuts(run.messages[run.historyIndex]?.content ?? '', frameMark(run.start.run_id), Math.floor(chars / keptPart))
+  const cuts = outputCuts(run.messages[run.historyIndex]?.content ?? '', frameMark(run.start.run_id), Math.floor(chars / keptPart))
+  return cuts.length === 0 ? null : cuts
 }

@@ -110,6 +110,21 @@ const outputFrames = (mark: string): RegExp =>
 
 function cutText(text: string, kept: number): string {
   const end = Math.floor(kept / 3)
-  const note = `[cut: ${text.length - kept} of the ${text.length} characters of this output, left out because the conversation was too long]`
-  return `${text.slice(0, kept - end).toWellFormed()}\n${note}\n${text.slice(text.length - end).toWellFormed()}`
+  return `${text.slice(0, kept - end).toWellFormed()}${cutNote(text.length, kept)}${text.slice(text.length - end).toWellFormed()}`
+}
+
+/** What stands in a cut text in place of what was left out. */
+function cutNote(chars: number, kept: number): string {
+  return `\n[cut: ${chars - kept} of the ${chars} characters of this output, left out because the conversation was too long]\n`
+}
+
+/**
+ * Whether a text becomes shorter by a cut: the note about it has some characters too.
+ *
+ * @example
+ * isShorterCut(1_000, 100) // => true
+ * isShorterCut(1_000, 950) // => false
+ */
+export function isShorterCut(chars: number, kept: number): boolean {
+  return kept + cutNote(chars, kept).length < chars
 }

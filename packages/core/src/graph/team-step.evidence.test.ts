@@ -29,6 +29,18 @@ it('compares figures with what the node was given: outputs, the task and its ins
   expect(after('3 points: HK$1.3bn')[0]).toBe('node_evidence_evaluated b refused')
 })
 
+it('compares figures with the instruction that the program gave, and not with the one of the graph', () => {
+  const check = { required_evidence: [{ kind: 'numbers_from_dependencies' as const }] }
+  const instruction = ['Sum up 40 pages: ', { value: 'Revenue: HK$7 million' }]
+  const after = (output: string): string | undefined => {
+    const gated = team(graph({ ...node('b'), ...check, instruction: 'Sum up {{ count }} of 12 pages.' }))
+    step(gated, [], { program: { enter: () => ({ kind: 'run', input: { instruction } }) } })
+    return step(gated, [completed('b', facts(output))])[0]
+  }
+  expect(after('On 40 pages: HK$7m.')).toBe('node_evidence_evaluated b passed')
+  expect(after('On 12 pages.')).toBe('node_evidence_evaluated b refused')
+})
+
 it('records a contract, which fails nothing', () => {
   const gated = team(graph(demanding({ evidence_contract: 'Name each file.' })))
   const [verdict] = eventsOf(gated, [completed('a')])

@@ -11,6 +11,7 @@ import type { TeamNodeState, TeamState } from '../fold/team-state.ts'
 import { messageOf } from '../errors.ts'
 import type { RunId } from '../ids.ts'
 import type { AgentNode, ExecutionGraph, ExecutionNode } from './execution-graph.ts'
+import { givenInstruction } from './given-instruction.ts'
 import { decideTeam, type NodeState, type NodeStatus, teamOutcome } from './schedule.ts'
 import { grow, type Growth, type NodeEntry, type NodeSequel, type TeamProgram, type TeamView } from './team-program.ts'
 import { changeSharedState, type SharedStateChange } from '../team/shared-state.ts'
@@ -190,12 +191,14 @@ class Step implements TeamView {
   }
 
   /** The facts of a run, and what its node was given. */
-  #factsOf({ depends_on, instruction }: AgentNode, { facts }: NodeEnd): RunFacts {
+  #factsOf({ node_id, depends_on, instruction }: AgentNode, { facts }: NodeEnd): RunFacts {
     const outputs = depends_on.flatMap((node_id) => {
       const output = this.outputOf(node_id)
       return output === null ? [] : [{ node_id, output }]
     })
-    return { ...facts, given: { outputs, texts: [this.graph.task, instruction] } }
+    const given = givenInstruction(this.#team.nodes.get(node_id)?.input ?? null) ?? instruction
+    const texts = typeof given === 'string' ? [given] : given.map((part) => (typeof part === 'string' ? part : part.value))
+    return { ...facts, given: { outputs, texts: [this.graph.task, ...texts] } }
   }
 
   #changeState(nodeId: string, change: SharedStateChange): void {

@@ -39,7 +39,7 @@ export const groupChat = workflowOf({
   input,
   build(args, limits) {
     const chat = chatOf(args)
-    const fault = agentsFault(everyone(args), limits) ?? choiceFault(args) ?? sizeFault(sizeOf(chat), 'turns_max', 'Lower turns_max.', limits)
+    const fault = agentsFault(everyone(args), limits) ?? choiceFault(args) ?? sizeFault(chatSize(chat), 'turns_max', 'Lower turns_max.', limits)
     if (fault !== null) return fault
     const nodes = isOpenEnded(chat) ? stageNodes(chat, 1, []) : wholeChat(chat)
     const last = nodes.at(-1)?.node_id ?? ''
@@ -82,8 +82,15 @@ function choiceFault({ speaker = 'round_robin', moderator, stop_pattern }: Args)
   )
 }
 
+interface ChatSize {
+  readonly agents: readonly unknown[]
+  readonly speaker: string
+  readonly turns_max: number
+  readonly summarizer?: unknown
+}
+
 /** The most that a chat may need: every turn is taken, and every moderator and bidder is asked twice. */
-function sizeOf({ agents, speaker, turns_max: turns, summarizer }: Chat): { runs: number; edges: number } {
+export function chatSize({ agents, speaker, turns_max: turns, summarizer }: ChatSize): { runs: number; edges: number } {
   const asked = speaker === 'bids' ? agents.length * 2 : speaker === 'model' ? 2 : 0
   const heard = (turns * (turns - 1)) / 2
   return { runs: turns * (1 + asked) + (summarizer === undefined ? 0 : 1), edges: heard * (1 + asked) + turns * (asked + 3) }

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { bodySize } from '../definitions/compile.ts'
 import { mapItemsMax } from '../definitions/definition-file.ts'
 import { graphSettings, operations } from '../definitions/settings.ts'
+import { chatSize } from '../group-chat/group-chat.ts'
 
 const hierarchy = z.object({ rounds_max: z.number(), delegations_max: z.number() })
 const chat = z.object({ agents: z.array(z.unknown()), speaker: z.string(), turns_max: z.number(), summarizer: z.unknown().optional() })
@@ -31,10 +32,7 @@ function programMost({ workflow, settings }: ExecutionGraph): number | null {
     }
     case 'GroupChat': {
       const read = chat.safeParse(settings)
-      if (!read.success) return null
-      const { agents, speaker, turns_max, summarizer } = read.data
-      const asked = speaker === 'bids' ? agents.length : speaker === 'model' ? 2 : 0
-      return turns_max * (1 + asked) + (summarizer === undefined ? 0 : 1)
+      return read.success ? chatSize(read.data).runs : null
     }
     case 'AgentTeam': {
       const read = team.safeParse(settings)
