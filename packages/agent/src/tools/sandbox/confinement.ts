@@ -5,8 +5,10 @@
 // C3. It has no network, unless it is given one.
 // C4. What is hidden stays hidden inside of what is given: a later mount lies over an earlier one.
 // C5. Each of its processes has bounds for memory, open files and the size of files; all together have a bound of processes.
+// C6. It cannot make the system calls that no ordinary program needs (system-calls.ts).
 import { existsSync, lstatSync, readlinkSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
+import { filteredCommand } from './system-calls.ts'
 
 /** What a program may see and do. All paths are absolute. Those that do not exist are left out. */
 export interface Confinement {
@@ -22,9 +24,12 @@ export interface Confinement {
 }
 
 /** The programs of a backend. */
-export type SandboxPrograms =
-  | { readonly backend: 'bubblewrap'; readonly bwrap: string; readonly prlimit: string | null }
-  | { readonly backend: 'unshare'; readonly unshare: string; readonly prlimit: string | null }
+export type SandboxPrograms = ({ readonly backend: 'bubblewrap'; readonly bwrap: string } | { readonly backend: 'unshare'; readonly unshare: string }) & {
+  /** Sets the bounds. `null`: there are none. */
+  readonly prlimit: string | null
+  /** Puts the filter of system calls on. `null`: there is none. */
+  readonly perl: string | null
+}
 
 export type Mount =
   | { readonly kind: 'read' | 'write' | 'empty' | 'mask'; readonly path: string }
@@ -61,7 +66,8 @@ export function confinedCommand(
   places: Places = machine,
 ): { readonly program: string; readonly args: string[] } {
   const mounts = mountsOf(of, places)
-  const bounded = programs.prlimit === null ? [...command] : [programs.prlimit, ...bounds, '--', ...command]
+  const filtered = programs.perl === null ? command : filteredCommand(programs.perl, command)
+  const bounded = programs.prlimit === null ? filtered : [programs.prlimit, ...bounds, '--', ...filtered]
   if (programs.backend === 'bubblewrap') return { program: programs.bwrap, args: [...bubblewrapArgs(mounts, of), '--', ...bounded] }
   const network = of.network ? [] : ['--net']
   const spaces = ['--user', '--map-root-user', '--mount', '--pid', '--fork', '--kill-child=SIGKILL', '--ipc', '--uts', ...network]

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { confinedCommand, mountsOf, type Places } from './confinement.ts'
 import { confined, probe } from './sandbox.ts'
@@ -49,7 +49,7 @@ describe('the command of a backend', () => {
   const of = { cwd: '/w', writable: ['/w'], network: false }
 
   it('is bubblewrap with its own namespaces, no capability and the bounds', () => {
-    const { program, args } = confinedCommand({ backend: 'bubblewrap', bwrap: '/b/bwrap', prlimit: '/b/prlimit' }, of, ['git', 'status'], debian)
+    const { program, args } = confinedCommand({ backend: 'bubblewrap', bwrap: '/b/bwrap', prlimit: '/b/prlimit', perl: null }, of, ['git', 'status'], debian)
     expect(program).toBe('/b/bwrap')
     const text = args.join(' ')
     for (const part of [
@@ -64,12 +64,14 @@ describe('the command of a backend', () => {
     ])
       expect(text).toContain(part)
     expect(text).toMatch(/--remount-ro \/ --chdir \/w -- \/b\/prlimit --core=0 .*--nproc=512 .* -- git status$/)
-    expect(confinedCommand({ backend: 'bubblewrap', bwrap: 'b', prlimit: null }, { ...of, network: true }, ['x'], debian).args).not.toContain('--unshare-net')
+    expect(confinedCommand({ backend: 'bubblewrap', bwrap: 'b', prlimit: null, perl: null }, { ...of, network: true }, ['x'], debian).args).not.toContain(
+      '--unshare-net',
+    )
   })
 
   it('is unshare with a shell that builds the root; what the command contains is an argument and never a part of the script', () => {
     const evil = '"; rm -rf /; "'
-    const { program, args } = confinedCommand({ backend: 'unshare', unshare: '/b/unshare', prlimit: null }, { ...of, cwd: evil }, [evil], debian)
+    const { program, args } = confinedCommand({ backend: 'unshare', unshare: '/b/unshare', prlimit: null, perl: null }, { ...of, cwd: evil }, [evil], debian)
     expect(program).toBe('/b/unshare')
     const script = args.findIndex((each) => each.includes('pivot_root'))
     expect(args[script]).not.toContain(evil)
@@ -96,7 +98,8 @@ describe('the sandbox of this machine', () => {
   }
 
   it('is that of util-linux where there is no bubblewrap, and none where there is neither', async () => {
-    expect(await probe(await only('unshare', 'setpriv', 'prlimit'))).toMatchObject({ backend: 'unshare' })
+    expect(await probe(await only('unshare', 'setpriv', 'prlimit'))).toMatchObject({ backend: 'unshare', perl: null })
+    expect(await probe(await only('unshare', 'setpriv', 'perl'))).toMatchObject({ backend: 'unshare', perl: expect.stringContaining('perl') as string })
     expect(await probe(await only('prlimit'))).toBeNull()
     expect(await probe('')).toBeNull()
   })
@@ -123,6 +126,32 @@ describe('the sandbox of this machine', () => {
     expect(stdout).toMatch(/1\nCapEff:\t0000000000000000\ndone\n$/)
     expect(code).toBe(9)
     delete process.env['BEAVER_TEST_KEY']
+  })
+
+  it('filters system calls: no new namespace, no kernel keys, no io_uring, no typing into a terminal, no strange socket; the usual ones work', async () => {
+    const programs = await probe(await only('unshare', 'setpriv', 'prlimit', 'perl'))
+    if (programs === null || programs.perl === null) throw new Error('This machine has no filter.')
+    const [unshare, keyctl, clone, ioctl, socket] = process.arch === 'x64' ? [272, 250, 56, 16, 41] : [97, 219, 220, 29, 198]
+    const numbers = [
+      [unshare, 0x10000000],
+      [keyctl, 0],
+      [clone, 0x10000000],
+      [425, 1],
+      [ioctl, 0, 0x5412, 0],
+      [socket, 38, 5, 0],
+      [socket, 2, 1, 0],
+      [socket, 16, 3, 0],
+    ]
+    const script = numbers.map((each) => `$! = 0; syscall(${each.join(', ')}); print $! + 0, " ";`).join(' ')
+    const of = { cwd: folder, writable: [folder], readable: [dirname(process.execPath)], network: false, path: process.env['PATH'] }
+    const made = async (...command: [string, ...string[]]) => {
+      const { program, args } = confinedCommand(programs, of, command)
+      return run(program, args)
+    }
+    expect((await made('perl', '-e', script)).stdout).toBe('1 1 1 38 1 97 0 0 ')
+    const threads = 'const { Worker } = require("worker_threads"); new Worker("console.log(6 * 7)", { eval: true })'
+    expect(await made(process.execPath, '-e', threads)).toEqual({ stdout: '42\n', code: 0 })
+    expect((await made('/no/such/program')).code).toBe(127)
   })
 
   it('runs a program as it is with "off"', async () => {

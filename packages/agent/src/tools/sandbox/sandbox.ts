@@ -8,6 +8,7 @@ import { basename, delimiter, isAbsolute, join } from 'node:path'
 import { ToolFailure } from '../tool-failure.ts'
 import { wholeEnvironment } from '../process/child-environment.ts'
 import { confinedCommand, type Confinement, type SandboxPrograms } from './confinement.ts'
+import { callFilter } from './system-calls.ts'
 
 /** - `auto`: confine programs if the machine can. - `required`: refuse to run them otherwise. - `off`: do not confine them. */
 export type SandboxMode = 'auto' | 'required' | 'off'
@@ -49,12 +50,16 @@ export async function probe(path: string): Promise<SandboxPrograms | null> {
     const real = realpathSync(file) // A link may lie where the sandbox shows nothing. A link to a program of another name needs its own name.
     return basename(real) === name ? real : file
   }
-  const [bwrap, unshare, prlimit] = ['bwrap', 'unshare', 'prlimit'].map(at)
-  const candidates: SandboxPrograms[] = [
-    ...(bwrap === null || bwrap === undefined ? [] : [{ backend: 'bubblewrap' as const, bwrap, prlimit: prlimit ?? null }]),
-    ...(unshare === null || unshare === undefined || at('setpriv') === null ? [] : [{ backend: 'unshare' as const, unshare, prlimit: prlimit ?? null }]),
+  const [bwrap, unshare, prlimit, perl] = [at('bwrap'), at('unshare'), at('prlimit'), at('perl')]
+  const backends = [
+    ...(bwrap === null ? [] : [{ backend: 'bubblewrap' as const, bwrap }]),
+    ...(unshare === null || at('setpriv') === null ? [] : [{ backend: 'unshare' as const, unshare }]),
   ]
-  for (const each of candidates) if (await works(each)) return each
+  for (const backend of backends)
+    for (const each of perl === null || callFilter(process.arch) === null ? [null] : [perl, null]) {
+      const programs = { ...backend, prlimit, perl: each }
+      if (await works(programs)) return programs
+    }
   return null
 }
 
