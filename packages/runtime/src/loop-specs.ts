@@ -39,7 +39,7 @@ export function rootSpec(
     workspace: request.workspace,
     part: { kind: 'root', text: request.text, skill: request.skill, profile: request.profile ?? null },
     history: of.history,
-    memory: emptyMemory, // whoever starts the run puts in what it is then
+    memory: emptyMemory, // the start of the run puts in what it is then
     stream: request.stream ?? false,
     resume: of.resume,
     admitted: of.admitted ?? false,

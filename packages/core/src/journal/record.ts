@@ -62,7 +62,7 @@ export interface DraftOf<T extends string> {
 export const draft = (event: DomainEvent): Draft => drafted(event).draft
 
 /**
- * The draft of an event, and the event as it is recorded. Whoever keeps an event in memory keeps this one, so that a state in memory equals the state
+ * The draft of an event, and the event as it is recorded. Code that keeps an event in memory keeps this one, so that a state in memory equals the state
  * that is folded from the journal.
  *
  * @throws {BeaverError} `invalid_arguments` if the data is nested too deeply

@@ -1,7 +1,7 @@
 // The secrets of this thread's process, and the one place where they are removed from what Beaver records, sends and says.
 // S1. A process names its secrets once, before its first task (`protectSecrets`). Worker threads get them from their main thread. The registry is
 //     one for each thread, because a secret of the process must not get into any journal, whichever part of the program writes.
-// S2. `draft` masks the data of every event before it is hashed. Whoever keeps the event in memory keeps the masked one (`drafted`), so that a run
+// S2. `draft` masks the data of every event before it is hashed. Code that keeps the event in memory keeps the masked one (`drafted`), so that a run
 //     that goes on in memory equals one that is folded from the journal.
 import { type SecretMasker, secretMasker } from './secret-masker.ts'
 import type { KnownSecret } from './secret-spellings.ts'
