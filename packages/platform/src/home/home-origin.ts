@@ -1,5 +1,5 @@
 // Whether the data of a home was made here. A folder of a stranger can bring a `.beaver` with tasks that a daemon would go on with, with keys of the
-// stranger's, and with the address of a server that commands would log in at.
+// stranger's, with the index of documents that do not say what it says, and with the address of a server that commands would log in at.
 // O1. A home that the user or a program named is theirs. A home that was only found in the current folder must be marked.
 // O2. The mark names the inode of the home, so it is not valid in a copy, and nobody can make it before a clone exists.
 // O3. A home without a journal and without a running system brings nothing, so it needs no mark.
@@ -10,7 +10,7 @@ import { isBesideCode } from '../trust/folder-trust.ts'
 
 const mark = 'made-here.json'
 /** What a stranger's home could use. */
-const dangerous = ['nats/jetstream', 'nats/keys', 'nats/nats-server.conf', 'run/system.json']
+const dangerous = ['nats/jetstream', 'nats/keys', 'nats/nats-server.conf', 'run/system.json', 'knowledge']
 
 /** Marks a home as made here. A home on a file system that cannot be written stays unmarked. */
 export function markHome(home: string): void {
