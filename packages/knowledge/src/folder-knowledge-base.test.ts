@@ -40,7 +40,7 @@ describe('a folder', () => {
     expect(passages[0]?.text).toContain('a needle & thread')
     expect(passages[0]?.text).not.toContain('needle()')
     expect(told).toHaveLength(1)
-    for (const says of ['1 binary', '2 links', '1 named like']) expect(told[0]).toContain(says)
+    for (const says of ['binary: 1', 'links: 2', 'passwords: 1']) expect(told[0]).toContain(says)
   })
 
   it('that does not exist is an error that says where it is configured, and counts when it exists', async () => {
@@ -93,7 +93,7 @@ describe('a folder', () => {
     const told: string[] = []
     const base = opened(places, { bounds: { documentsMax: 2 }, tell: (message) => told.push(message) })
     expect(await found(base, 'needle')).toEqual(['a.txt', 'b.txt'])
-    expect(told[0]).toContain('2 beyond the bounds')
+    expect(told[0]).toContain('beyond the bounds of a knowledge base: 2')
     expect(await found(opened(places, { bounds: { bytesMax: 8 } }), 'needle')).toEqual(['a.txt'])
   })
 

@@ -282,7 +282,7 @@ class SearchedFolder implements FolderKnowledgeBase {
     delete counts.other_format
     for (const { leftOut } of index.documents().values()) if (leftOut !== null) counts[leftOut] = (counts[leftOut] ?? 0) + 1
     const reasons = Object.entries(counts) as [LeftOutReason, number][]
-    if (reasons.length > 0) this.#tell(`Some files are left out: ${reasons.map(([reason, count]) => `${count} ${leftOutReasons[reason]}`).join(', ')}.`)
+    if (reasons.length > 0) this.#tell(`Some files are left out. ${reasons.map(([reason, count]) => `${leftOutReasons[reason]}: ${count}`).join('; ')}`)
   }
 
   #tell(message: string): void {

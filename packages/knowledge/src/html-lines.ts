@@ -25,11 +25,12 @@ export function htmlLines(html: string): string {
 
 /** Where the markup ends that begins at `open`, or `null` if it is no markup. */
 function endOfMarkup(html: string, open: number, ends: (from: number) => number | null): number | null {
+  // Most of these characters in a text are no markup, so this comes first.
+  if (!/[/!?a-z]/i.test(html[open + 1] ?? '')) return null
   if (html.startsWith('<!--', open)) return after(html, '-->', open + 4) ?? html.length
   const start = html.slice(open, open + 12)
   const [, element] = withoutText.exec(start) ?? []
   if (element !== undefined) return closing(html, element, open)
-  if (!/^<[/!?a-z]/i.test(start)) return null
   const end = ends(open)
   return end === null ? null : end + 1
 }

@@ -1,10 +1,10 @@
 import { silentLogger } from '@beaver/core'
 import { gateBuffer, type ProviderChoices } from '@beaver/providers'
 import { until } from '@beaver/testing'
-import { truncate } from 'node:fs/promises'
-import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { expect, it, onTestFinished } from 'vitest'
 import { type KnowledgePlaces, knowledgePlaces, never } from '../test/kit.ts'
+import { indexFile } from './index-file.ts'
 import { type Knowledge, startKnowledge } from './knowledge-thread.ts'
 
 const limits = { requestsPerMinuteMax: null, tokensPerMinuteMax: null, circuitFailuresMax: 8, circuitOpenMs: 1_000, turnMsMax: 1_000 }
@@ -40,15 +40,33 @@ it('ends a search at once when its signal aborts, and answers the next one', asy
   expect((await knowledge.search('handbook', { query: 'needle', limit: 5 }, never)).passages).toHaveLength(5)
 })
 
-it('fails its searches when it is closed, and is gone', async () => {
+it('fails its searches when it is closed in the middle of its work, is gone, and leaves no lease', async () => {
   const places = await knowledgePlaces()
-  await places.write('huge.txt', 'a')
-  await truncate(join(places.folder, 'huge.txt'), 9_000_000)
+  for (let i = 0; i < 500; i++) await places.write(`${i}.txt`, 'needle '.repeat(1_000))
   const knowledge = started(places)
   const search = knowledge.search('handbook', { query: 'a', limit: 5 }, never)
   search.catch(() => {})
-  await until('it runs', async () => true)
+  const file = indexFile(places.home, { id: 'handbook', folder: places.folder })
+  const rows = (table: string): unknown => {
+    using db = new DatabaseSync(file, { timeout: 1_000 })
+    return db.prepare(`select count(*) as count from ${table}`).get()?.['count']
+  }
+  await until('it indexes', async () => {
+    try {
+      return Number(rows('documents')) > 0
+    } catch {
+      return false
+    }
+  })
   await knowledge.close()
-  await search.catch((error: unknown) => expect(error).toMatchObject({ code: 'unreachable' }))
+  await expect(search.then(() => 'answered')).rejects.toThrow()
   await expect(knowledge.search('handbook', { query: 'a', limit: 5 }, never)).rejects.toMatchObject({ code: 'unreachable' })
+  expect(rows('lease')).toBe(0)
+})
+
+it('that cannot start fails its searches and does not hang', async () => {
+  const places = await knowledgePlaces()
+  const knowledge = startKnowledge({ folders: null as never, home: places.home, model, secrets: [] }, silentLogger)
+  onTestFinished(() => knowledge.close())
+  await expect(knowledge.search('handbook', { query: 'x', limit: 5 }, never)).rejects.toMatchObject({ code: 'unreachable' })
 })

@@ -1,6 +1,7 @@
 // The knowledge bases of a process, in a thread of their own: indexing keeps a core busy for seconds, and SQLite blocks its thread.
 // T1. A search ends soon after its signal aborts, whatever the thread does.
-// T2. If the thread dies, its searches fail, and the thread is started again as the row `knowledge` of core's table `supervisors` says.
+// T2. A thread that is asked to end gives back its leases, so that the next process need not wait for their end. It has `endMsMax` for this.
+// T3. If the thread dies, its searches fail, and the thread is started again as the row `knowledge` of core's table `supervisors` says.
 import {
   BeaverError,
   type ErrorCode,
@@ -10,10 +11,12 @@ import {
   type KnownSecret,
   type Logger,
   messageOf,
+  pause,
   type RunningChild,
   startSupervision,
   type Supervision,
   supervisors,
+  systemClock,
   systemFacts,
 } from '@beaver/core'
 import type { ProviderChoices } from '@beaver/providers'
@@ -34,6 +37,7 @@ export interface KnowledgeThreadData {
 export type ToKnowledge =
   | { readonly kind: 'search'; readonly call: number; readonly id: string; readonly request: KnowledgeRequest }
   | { readonly kind: 'abort'; readonly call: number }
+  | { readonly kind: 'end' }
 
 /** From the thread. */
 export type FromKnowledge =
@@ -55,13 +59,17 @@ export interface Knowledge {
 
 const entry = new URL(import.meta.url.endsWith('.ts') ? './thread-entry.ts' : './thread-entry.js', import.meta.url)
 const heapMbMax = 1_024
+const endMsMax = 1_000
 
 /** Starts the thread. It begins to index at once, and nobody waits for it. */
 export function startKnowledge(data: KnowledgeThreadData, logger: Logger): Knowledge {
   return new KnowledgeThread(data, logger)
 }
 
-type RunningThread = RunningChild & { readonly post: (message: ToKnowledge) => void }
+interface RunningThread extends RunningChild {
+  readonly alive: () => boolean
+  readonly post: (message: ToKnowledge) => void
+}
 
 class KnowledgeThread implements Knowledge {
   readonly #data: KnowledgeThreadData
@@ -83,7 +91,7 @@ class KnowledgeThread implements Knowledge {
     await this.#first
     signal.throwIfAborted()
     const thread = this.#supervision.get(id)
-    if (thread === null) throw new BeaverError('unreachable', 'The search of documents is being started again. Try again later.')
+    if (thread?.alive() !== true) throw new BeaverError('unreachable', 'The search of documents is being started again. Try again later.')
     const call = ++this.#lastCall
     const answer = Promise.withResolvers<KnowledgeAnswer>()
     const onAbort = (): void => {
@@ -109,16 +117,25 @@ class KnowledgeThread implements Knowledge {
     const worker = new Worker(entry, { workerData: this.#data, name: 'knowledge', execArgv: [], resourceLimits: { maxOldGenerationSizeMb: heapMbMax } })
     const { promise: gone, resolve } = Promise.withResolvers<{ reason: string; normal: boolean }>()
     let reason: string | null = null
+    let alive = true
     worker.on('message', (message: FromKnowledge) => this.#hear(message))
     worker.on('error', (error: unknown) => (reason = messageOf(error)))
     worker.once('exit', (code) => {
+      alive = false
       for (const { reject } of this.#calls.values()) reject(new BeaverError('unreachable', 'The search of documents ended. Try again later.'))
       resolve({ reason: reason ?? `exit code ${code}`, normal: false })
     })
     return {
       gone,
+      alive: () => alive,
       post: (message) => worker.postMessage(message, []),
-      stop: async () => void (await worker.terminate()),
+      async stop() {
+        worker.postMessage({ kind: 'end' } satisfies ToKnowledge, [])
+        const ended = new AbortController()
+        await Promise.race([gone, pause(systemClock, endMsMax, ended.signal)])
+        ended.abort()
+        await worker.terminate()
+      },
       kill: () => void worker.terminate(),
     }
   }

@@ -19,10 +19,24 @@ const bases = new Map(
 const calls = new Map<number, AbortController>()
 
 parentPort?.on('message', (message: ToKnowledge) => {
-  if (message.kind === 'abort') calls.get(message.call)?.abort()
-  else void search(message)
+  switch (message.kind) {
+    case 'search':
+      return void search(message)
+    case 'abort':
+      return calls.get(message.call)?.abort()
+    case 'end':
+      return void end()
+    default:
+      return message satisfies never
+  }
 })
 for (const base of bases.values()) void base.refresh().catch(() => {}) // It has told why.
+
+/** Nothing keeps the thread after this. */
+async function end(): Promise<void> {
+  parentPort?.close()
+  await Promise.all([...bases.values()].map((base) => base[Symbol.asyncDispose]()))
+}
 
 async function search({ call, id, request }: Extract<ToKnowledge, { kind: 'search' }>): Promise<void> {
   const abort = new AbortController()

@@ -59,9 +59,10 @@ export function knowledgeBaseContract(name: string, open: () => Promise<Knowledg
         '{vacation}',
       ])
         expect((await places(under, query))[0]).toMatch(/^leave\.md:5/)
-      for (let code = 0; code < 0x180; code++)
-        for (const query of [String.fromCodePoint(code), `vacation${String.fromCodePoint(code)}`, `"${String.fromCodePoint(code)} *`])
-          expect((await ask(under, query)).complete).toBe(true)
+      for (let code = 0; code < 0x100; code++) {
+        const character = String.fromCodePoint(code)
+        expect((await ask(under, `${character} vacation${character} "${character}* ${character}`)).complete).toBe(true)
+      }
       for (const query of ['\ud800', '\udfff vacation', '😀'.repeat(5_000), 'vacation '.repeat(5_000), '年'.repeat(5_000)]) await ask(under, query)
     })
 

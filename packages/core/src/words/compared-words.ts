@@ -13,8 +13,8 @@ const joining = new Set('的了这那吗吧呢啊请我你他她它们个是は�
  * The words of a text, in their order, as often as they occur. A word has only letters, marks and digits.
  *
  * @example
- * [...comparedWords('Vacation days: 30')] // => ['vacation', 'day', '30']
- * [...comparedWords('年假天数')] // => ['年假', '假天', '天数']
+ * Array.from(comparedWords('Vacation days: 30')) // => ['vacation', 'day', '30']
+ * Array.from(comparedWords('年假天数')) // => ['年假', '假天', '天数']
  */
 export function* comparedWords(text: string): Generator<string> {
   for (const [run] of text

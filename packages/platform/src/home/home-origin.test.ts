@@ -22,7 +22,7 @@ function madeWith(file: string): void {
 const isForeign = (env: Record<string, string> = {}, cwd = folder): boolean => loadConfig({}, env, cwd).foreignHome
 
 describe('data that came with a folder', () => {
-  test.each(['nats/jetstream', 'nats/keys', 'run/system.json'])('%s is not used: no system starts with it', (file) => {
+  test.each(['nats/jetstream', 'nats/keys', 'run/system.json', 'knowledge'])('%s is not used: no system starts with it', (file) => {
     madeWith(file)
     const config = loadConfig({}, {}, folder)
     expect(config.foreignHome).toBe(true)
