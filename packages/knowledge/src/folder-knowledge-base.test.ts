@@ -1,11 +1,12 @@
-import { execFileSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { link, mkdir, readdir, readFile, rename, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import type { EmbeddingProvider } from '@beaver/agent'
 import { systemClock } from '@beaver/core'
 import { knowledgeBaseContract, until } from '@beaver/testing'
 import { describe, expect, it, test } from 'vitest'
-import { knowledgePlaces, never, opened } from '../test/kit.ts'
+import { type KnowledgePlaces, knowledgePlaces, never, opened } from '../test/kit.ts'
 import { indexFile } from './index-file.ts'
 
 knowledgeBaseContract('folderKnowledgeBase', async () => {
@@ -141,6 +142,12 @@ describe('a folder', () => {
   })
 })
 
+/** Another process takes the lease, and never gives it back. */
+function lease({ folder, home }: KnowledgePlaces, owner: string): void {
+  using db = new DatabaseSync(indexFile(home, { id: 'handbook', folder }), { timeout: 1_000 })
+  db.prepare("insert into lease (work, owner, until_ms) values ('words', ?, ?)").run(owner, Date.now() + 30_000)
+}
+
 describe('the index', () => {
   it('is in the home, for its owner only, and outlives the process', async () => {
     const places = await knowledgePlaces()
@@ -189,16 +196,20 @@ describe('the index', () => {
     await using before = opened(places)
     await before.refresh()
     await places.write('b.txt', 'needle')
-    // Another process holds the lease and has died.
-    execFileSync(process.execPath, [
-      '-e',
-      `const { DatabaseSync } = require('node:sqlite'); const db = new DatabaseSync(process.argv[1]);
-       db.exec("insert into lease values ('words', 'dead', " + (Date.now() + 30000) + ")")`,
-      indexFile(places.home, { id: 'handbook', folder: places.folder }),
-    ])
+    lease(places, 'elsewhere')
     const base = opened(places, { bounds: { waitMs: 300 } })
     const answer = await base.search({ query: 'needle', limit: 5 }, never)
     expect(answer).toMatchObject({ complete: false, passages: [{ file: 'a.txt' }] })
+  })
+
+  it('does not wait for a process that is gone', async () => {
+    const places = await knowledgePlaces()
+    await places.write('a.txt', 'needle')
+    await using before = opened(places)
+    await before.refresh()
+    await places.write('b.txt', 'needle')
+    lease(places, `${spawnSync(process.execPath, ['-e', '']).pid} gone`)
+    expect(await opened(places, { bounds: { waitMs: 5_000 } }).search({ query: 'needle', limit: 5 }, never)).toMatchObject({ complete: true })
   })
 
   it('is stopped in the middle, and is complete afterwards', async () => {

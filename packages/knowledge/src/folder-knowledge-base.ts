@@ -20,7 +20,7 @@ import {
 } from '@beaver/core'
 import { openIndexFile } from './index-file.ts'
 import { type KnowledgeBounds, knowledgeBounds, type KnowledgeFolder } from './knowledge-folder.ts'
-import { type DocumentContent, PassageIndex, unitVector } from './passage-index.ts'
+import { type DocumentContent, PassageIndex } from './passage-index.ts'
 import { readDocument } from './read-document.ts'
 import { type FoundDocument, type LeftOutReason, leftOutReasons, type Survey, surveyFolder } from './survey-folder.ts'
 
@@ -31,7 +31,7 @@ export interface KnowledgePorts {
   /** `null`: words only. */
   readonly embeddings: EmbeddingProvider | null
   readonly clock: Clock
-  /** Names this process and thread among all that share the home. */
+  /** The id of this process, a space, and what tells this thread from all others that share the home. */
   readonly owner: string
   /** Receives one sentence about the folder when something is left out or fails, once for each sentence. Default: nobody does. */
   readonly tell?: (message: string) => void
@@ -244,7 +244,7 @@ class SearchedFolder implements FolderKnowledgeBase {
         const vectors = await provider.embed(texts, this.#closing.signal)
         this.#closing.signal.throwIfAborted()
         if (vectors.length !== texts.length) throw new Error(`${name} answered with ${vectors.length} vectors for ${texts.length} texts.`)
-        const pairs = missing.map(({ sha256 }, at) => ({ sha256, vector: unitVector(vectors[at] ?? []) }))
+        const pairs = missing.map(({ sha256 }, at) => ({ sha256, vector: vectors[at] ?? [] }))
         index.putVectors(model, pairs)
         after = missing.at(-1)?.sha256 ?? after
       }
@@ -258,7 +258,7 @@ class SearchedFolder implements FolderKnowledgeBase {
     if (provider === null || query.trim() === '' || this.#ports.clock.now() < this.#embedAgainAt) return null
     try {
       const [vector] = await provider.embed([query.toWellFormed()], signal)
-      return vector === undefined ? null : this.#opened().byVector(provider.model, unitVector(vector), rankedMax)
+      return vector === undefined ? null : this.#opened().byVector(provider.model, vector, rankedMax)
     } catch (error) {
       signal.throwIfAborted()
       this.#embeddingFailed(error)

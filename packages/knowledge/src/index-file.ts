@@ -14,6 +14,7 @@ const version = 1
 /**
  * `words` has the compared words of each passage, separated by spaces. The tokenizer `ascii` leaves every other character as it is, so core decides
  * what a word is. It has no texts: `passages` has them.
+ * A vector has one byte for each number, and `length` is the length of these bytes: a search reads all of them.
  */
 const tables = `
 create table documents (
@@ -37,11 +38,13 @@ create index passages_by_sha256 on passages (sha256);
 create virtual table passage_words using fts5(words, content='', contentless_delete=1, tokenize='ascii');
 create virtual table words_known using fts5vocab('passage_words', 'row');
 create table vectors (
-  sha256 blob not null,
+  id integer primary key,
   model text not null,
+  sha256 blob not null,
+  length real not null,
   vector blob not null,
-  primary key (sha256, model)
-) strict, without rowid;
+  unique (sha256, model)
+) strict;
 create table lease (
   work text primary key,
   owner text not null,

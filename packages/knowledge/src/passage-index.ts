@@ -1,6 +1,6 @@
 // The index of a knowledge base: which documents it has, their passages, the words and the vectors of each.
 // X1. What is stored of a document changes in one transaction. Several processes may use the file.
-// X2. One process at a time indexes: the one that holds the lease. A lease that is not renewed ends by itself.
+// X2. One process at a time indexes: the one that holds the lease. A lease that is not renewed ends by itself, or with its process.
 // X3. A query is a list of words. Every character of a word means itself.
 import type { DocumentPassage, KnowledgePassage } from '@beaver/core'
 import { comparedWords, foldedText } from '@beaver/core'
@@ -62,13 +62,15 @@ export class PassageIndex implements Disposable {
     return new Map(rows.map(({ file, left_out: leftOut, ...row }) => [file, { ...row, leftOut }]))
   }
 
-  /** Takes the lease for a work, or renews it. */
+  /** Takes the lease for a work, or renews it. The lease of a process of this machine that is gone is taken at once. */
   takeLease(work: LeasedWork, owner: string, now: number): boolean {
     try {
+      const [held] = this.#all<{ owner: string }>('select owner from lease where work = ?', [work])
       const { changes } = this.#run(
         `insert into lease (work, owner, until_ms) values (?1, ?2, ?3 + ${leaseMs})
-         on conflict (work) do update set owner = ?2, until_ms = ?3 + ${leaseMs} where owner = ?2 or until_ms < ?3 or until_ms > ?3 + 2 * ${leaseMs}`,
-        [work, owner, now],
+         on conflict (work) do update set owner = ?2, until_ms = ?3 + ${leaseMs}
+         where owner = ?2 or owner = ?4 or until_ms < ?3 or until_ms > ?3 + 2 * ${leaseMs}`,
+        [work, owner, now, held !== undefined && isGone(held.owner) ? held.owner : owner],
       )
       return changes === 1n
     } catch (error) {
@@ -161,19 +163,20 @@ export class PassageIndex implements Disposable {
   }
 
   /** The passages whose vectors are nearest, best first. */
-  byVector(model: string, query: Float32Array, max: number): number[] {
-    const best: { readonly id: number; readonly similarity: number }[] = []
-    const rows = this.#statement(
-      'select passages.id, vectors.vector from passages join vectors on vectors.sha256 = passages.sha256 and vectors.model = ?',
-    ).iterate(model) as Iterable<{ id: number; vector: Uint8Array }>
-    for (const { id, vector } of rows) {
-      const similarity = dot(query, vectorOf(vector))
+  byVector(model: string, query: readonly number[], max: number): number[] {
+    const wanted = packed(query)
+    const best: { readonly sha256: Uint8Array; readonly similarity: number }[] = []
+    // In the order of the table: an index would read all of it in another order.
+    const rows = this.#statement('select sha256, length, vector from vectors where +model = ?').iterate(model) as Iterable<VectorRow>
+    for (const { sha256, length, vector } of rows) {
+      if (vector.length !== wanted.vector.length) continue
+      const similarity = dot(wanted.vector, new Int8Array(vector.buffer, vector.byteOffset, vector.length)) / (wanted.length * length || 1)
       if (similarity < similarityMin || (best.length === max && similarity <= (best.at(-1)?.similarity ?? 0))) continue
       const place = best.findIndex((each) => each.similarity < similarity)
-      best.splice(place < 0 ? best.length : place, 0, { id, similarity })
+      best.splice(place < 0 ? best.length : place, 0, { sha256, similarity })
       if (best.length > max) best.pop()
     }
-    return best.map(({ id }) => id)
+    return best.flatMap(({ sha256 }) => this.#all<{ id: number }>('select id from passages where sha256 = ?', [sha256]).map(({ id }) => id)).slice(0, max)
   }
 
   /** The passages with these ids, in this order. Those that are gone are left out. */
@@ -193,14 +196,12 @@ export class PassageIndex implements Disposable {
     return rows.map(({ sha256, file, heading, text }) => ({ sha256, text: embeddedText(file, heading, text) }))
   }
 
-  putVectors(model: string, vectors: readonly { readonly sha256: Uint8Array; readonly vector: Float32Array }[]): void {
+  putVectors(model: string, vectors: readonly { readonly sha256: Uint8Array; readonly vector: readonly number[] }[]): void {
     this.#transaction(() => {
-      for (const { sha256, vector } of vectors)
-        this.#run('insert or replace into vectors (sha256, model, vector) values (?, ?, ?)', [
-          sha256,
-          model,
-          new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength),
-        ])
+      for (const { sha256, vector: numbers } of vectors) {
+        const { length, vector } = packed(numbers)
+        this.#run('insert or replace into vectors (model, sha256, length, vector) values (?, ?, ?, ?)', [model, sha256, length, new Uint8Array(vector.buffer)])
+      }
     })
   }
 
@@ -233,6 +234,18 @@ export class PassageIndex implements Disposable {
   }
 }
 
+/** An owner begins with the id of its process. A process elsewhere that shares the home may have an id that is free here: both index then, which does no harm. */
+function isGone(owner: string): boolean {
+  const pid = Number(owner.split(' ', 1)[0])
+  if (!Number.isInteger(pid) || pid <= 0) return false
+  try {
+    process.kill(pid, 0)
+    return false
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH'
+  }
+}
+
 /** SQLITE_BUSY */
 const isBusy = (error: unknown): boolean => (error as { readonly errcode?: number }).errcode === 5
 
@@ -241,18 +254,20 @@ const wordsOf = (text: string): Generator<string> => comparedWords(foldedText(te
 /** A passage alone often does not say what it is about. */
 const embeddedText = (file: string, heading: string | null, text: string): string => `${file}${heading === null ? '' : ` > ${heading}`}\n${text}`.toWellFormed()
 
-/** The vector with the length 1, so that a product is the similarity. */
-export function unitVector(numbers: readonly number[]): Float32Array {
-  const length = Math.hypot(...numbers) || 1
-  return Float32Array.from(numbers, (each) => each / length)
+interface VectorRow {
+  readonly sha256: Uint8Array
+  readonly length: number
+  readonly vector: Uint8Array
 }
 
-/** SQLite gives bytes at any place of a buffer, and numbers need a place of their own. */
-const vectorOf = (bytes: Uint8Array): Float32Array =>
-  bytes.byteOffset % 4 === 0 ? new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4) : new Float32Array(bytes.slice().buffer)
+/** The vector with numbers from -127 to 127. Its direction, which is all that is compared, changes by less than one in a hundred. */
+function packed(numbers: readonly number[]): { readonly length: number; readonly vector: Int8Array } {
+  const largest = numbers.reduce((most, each) => Math.max(most, Math.abs(each)), 0) || 1
+  const vector = Int8Array.from(numbers, (each) => Math.round((each / largest) * 127))
+  return { length: Math.sqrt(dot(vector, vector)), vector }
+}
 
-function dot(a: Float32Array, b: Float32Array): number {
-  if (a.length !== b.length) return 0
+function dot(a: Int8Array, b: Int8Array): number {
   let sum = 0
   for (let at = 0; at < a.length; at++) sum += (a[at] ?? 0) * (b[at] ?? 0)
   return sum
