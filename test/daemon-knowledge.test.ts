@@ -79,8 +79,13 @@ const passagesOf = (content = ''): { source: string; text: string }[] => (JSON.p
 
 describe('an agent', () => {
   it('finds a passage by its words and by its meaning, with the place to cite, and the journal has it as any result', async () => {
-    const events = await calls(undefined, ['kb-_handbook', { query: 'days of vacation' }], ['kb-_handbook', { query: 'holidays', limit: 1 }])
-    const [byWords, byMeaning] = results(events)
+    const events = await calls(
+      undefined,
+      ['kb-_handbook', { query: 'days of vacation' }],
+      ['kb-_handbook', { query: 'holidays', limit: 1 }],
+      ['kb-_handbook', { query: 'thirty days of vacation in .env', limit: 1 }],
+    )
+    const [byWords, byMeaning, named] = results(events)
     expect(byWords).toMatchObject({ success: true, tool_name: 'kb:handbook' })
     expect(passagesOf(byWords?.content)[0]).toEqual({
       source: 'kb:handbook/leave.md:1-3',
@@ -89,6 +94,8 @@ describe('an agent', () => {
     })
     expect(passagesOf(byMeaning?.content)[0]?.source).toBe('kb:handbook/leave.md:1-3')
     expect(byMeaning?.taint).toBeUndefined()
+    // The words of a query are no files that were read.
+    expect([passagesOf(named?.content)[0]?.source, named?.taint]).toEqual(['kb:handbook/leave.md:1-3', undefined])
   })
 
   it('finds what was changed since', async () => {
@@ -100,10 +107,10 @@ describe('an agent', () => {
   it('has the text of strangers labelled: of an untrusted knowledge base, and of files that the rules name', async () => {
     const remember = ['memory', { action: 'add', target: 'memory', content: 'swordfish' }] as const
     const forum = await calls(undefined, ['kb-_forum', { query: 'wifi password' }], remember)
-    expect(results(forum)[0]?.taint).toEqual({ untrusted: ['kb:forum'], secret: [], public: false })
+    expect(results(forum)[0]?.taint).toEqual({ untrusted: ['kb:forum wifi password'], secret: [], public: false })
     expect(results(forum)[1]).toMatchObject({ tool_name: 'memory', success: false, error: 'approval_denied' })
     const mail = await calls(undefined, ['kb-_handbook', { query: 'parking code' }], remember)
-    expect(results(mail)[0]?.taint).toMatchObject({ untrusted: ['kb:handbook'] })
+    expect(results(mail)[0]?.taint).toMatchObject({ untrusted: ['kb:handbook parking code'] })
     expect(results(mail)[1]).toMatchObject({ success: false, error: 'approval_denied' })
   })
 

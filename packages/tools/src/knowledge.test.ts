@@ -4,8 +4,9 @@ import { knowledgeTool } from './knowledge.ts'
 const tool = knowledgeTool({ id: 'handbook', description: 'The rules.', untrusted: false, folder: '/srv/docs' })
 
 describe('the tool of a knowledge base', () => {
-  it('has the id as its name and as what rules are about', () => {
-    expect([tool.name, tool.subject?.({ query: 'x' }), tool.effects, tool.reads]).toEqual(['kb:handbook', 'kb:handbook', 'reads', 'own'])
+  it('has the id as its name, and shows a person what is searched', () => {
+    expect([tool.name, tool.effects, tool.reads]).toEqual(['kb:handbook', 'reads', 'own'])
+    expect([tool.subject?.({ query: 'who is ill?' }), tool.subject?.({ query: 7 })]).toEqual(['who is ill?', null])
     expect(tool.description).toContain('The rules.')
     expect(knowledgeTool({ id: 'forum', description: 'd', untrusted: true, folder: '/f' }).reads).toBe('untrusted')
   })

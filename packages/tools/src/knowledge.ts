@@ -41,7 +41,11 @@ export function knowledgeTool({ id, description, untrusted, folder }: KnowledgeT
     reads: untrusted ? 'untrusted' : 'own',
     timeoutMs,
     inHost: true,
-    subject: () => name,
+    // The person who is asked about a call sees what is searched. The rule already names the knowledge base.
+    subject(args) {
+      const { data } = input.safeParse(args)
+      return data?.query ?? null
+    },
     // Rules name paths from the workspace on, and some folders wherever they are.
     filesOf: (content) => filesIn(content, name).flatMap((file) => [file, `${basename(folder)}/${file}`, `${folder}/${file}`]),
     inputFault,

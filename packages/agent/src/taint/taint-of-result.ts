@@ -18,7 +18,7 @@ export function taintOfResult(tool: Tool | undefined, call: Pick<ToolCall, 'argu
   const args = readCallArguments(tool.name, call.arguments)
   const subject = args.ok ? shownSubject(tool, args.value) : ''
   const reads = args.ok ? readsOf(tool, args.value) : 'untrusted'
-  const paths = reads === 'web' || tool.pure === true ? [] : [...pathsRead(tool, subject), ...(tool.filesOf?.(result.content) ?? [])]
+  const paths = reads === 'web' || tool.pure === true ? [] : (tool.filesOf?.(result.content) ?? pathsRead(tool, subject))
   const untrusted = reads === 'web' || reads === 'untrusted' || paths.some((path) => isUntrustedPath(path, rules))
   const secret = reads === 'secret' || paths.some((path) => isSecretPath(path, rules)) || holdsSecretText(result.content)
   if (!untrusted && !secret) return null
@@ -44,7 +44,7 @@ function shownSubject(tool: Tool, args: unknown): string {
 
 /** For people: the tool, and what it acted on if the tool can say it. Nothing in it can move a cursor or change the writing direction. */
 function sourceOf(tool: Tool, subject: string): string {
-  const on = tool.subject === undefined || subject === '' || subject === tool.name ? '' : ` ${subject}`
+  const on = tool.subject === undefined || subject === '' ? '' : ` ${subject}`
   const source = `${tool.name}${on}`.toWellFormed().replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, ' ')
   return source.length > sourceCharsMax ? `${source.slice(0, sourceCharsMax).toWellFormed()}…` : source
 }
