@@ -172,6 +172,14 @@ describe('the index', () => {
     expect(await found(opened(places), 'needle')).toEqual(['a.txt'])
   })
 
+  it('that cannot be made is an error that names it', async () => {
+    const places = await knowledgePlaces()
+    await places.write('a.txt', 'needle')
+    await writeFile(places.home, 'a file')
+    const search = opened(places).search({ query: 'needle', limit: 1 }, never)
+    await expect(search).rejects.toMatchObject({ code: 'start_failed', message: expect.stringContaining('handbook-') as string })
+  })
+
   it('is shared by several processes that search and index at the same time', async () => {
     const places = await knowledgePlaces()
     for (let i = 0; i < 300; i++) await places.write(`${i}.txt`, `needle number${i}`)

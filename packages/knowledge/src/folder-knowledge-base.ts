@@ -18,7 +18,7 @@ import {
   mixRanks,
   pause,
 } from '@beaver/core'
-import { openIndexFile } from './index-file.ts'
+import { indexFile, openIndexFile } from './index-file.ts'
 import { type KnowledgeBounds, knowledgeBounds, type KnowledgeFolder } from './knowledge-folder.ts'
 import { type DocumentContent, PassageIndex } from './passage-index.ts'
 import { readDocument } from './read-document.ts'
@@ -163,11 +163,18 @@ class SearchedFolder implements FolderKnowledgeBase {
       }
       if (changed || !this.#looked) this.#tellLeftOut(survey, index)
       this.#looked = true
-    } catch (error) {
+    } catch (cause) {
       signal.throwIfAborted()
-      this.#tell(messageOf(error))
+      const error = cause instanceof BeaverError ? cause : this.#unusable(cause)
+      this.#tell(error.message)
       throw error
     }
+  }
+
+  /** A full disk, a home that cannot be written, a file that SQLite cannot use. */
+  #unusable(cause: unknown): BeaverError {
+    const file = indexFile(this.#ports.home, this.#of)
+    return new BeaverError('start_failed', `The index ${file} cannot be used: ${messageOf(cause)}. It may be deleted; it is built again.`, { cause })
   }
 
   #changes({ documents }: Survey, index: PassageIndex): readonly [changed: readonly FoundDocument[], gone: readonly string[]] {

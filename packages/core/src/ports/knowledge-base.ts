@@ -41,7 +41,8 @@ export interface KnowledgeBase {
   /**
    * Finds the passages that a query is about.
    *
-   * @throws {BeaverError} `not_found` if there are no documents to search, such as for a folder that does not exist; `timeout`
+   * @throws {BeaverError} `not_found` if there are no documents to search, such as for a folder that does not exist; `start_failed` if its index
+   * cannot be used
    * @throws the reason of `signal`
    */
   search(request: KnowledgeRequest, signal: AbortSignal): Promise<KnowledgeAnswer>
