@@ -63,7 +63,7 @@ describe('beaver kb search', () => {
         complete: true,
       },
     ])
-    expect(readdirSync(join(folder, '.beaver'))).toEqual(expect.arrayContaining(['knowledge', 'made-here.json']))
+    expect(readdirSync(join(folder, '.beaver'))).toEqual(['knowledge'])
   })
 
   it('prints no control character of a document', async () => {

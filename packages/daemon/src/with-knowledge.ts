@@ -3,13 +3,13 @@
 // K1. If no knowledge base is configured, nothing is loaded and no thread is started.
 import type { ExternalTools } from '@beaver/agent'
 import type { KnownSecret, Logger } from '@beaver/core'
-import { type Config, markHome, requireOwnHome } from '@beaver/platform'
+import { type Config, makeOwnFolder } from '@beaver/platform'
 import type { OwnedExternalTools } from './external-tools-of.ts'
 import type { ModelChoice } from './model.ts'
 
 /** What the knowledge bases of a daemon need. */
 export interface KnowledgeParts {
-  readonly config: Pick<Config, 'knowledge_bases' | 'home' | 'foreignHome'>
+  readonly config: Pick<Config, 'knowledge_bases' | 'home'>
   readonly model: ModelChoice
   readonly secrets: readonly KnownSecret[]
   readonly logger: Logger
@@ -20,15 +20,11 @@ export interface OwnedKnowledge extends Pick<ExternalTools, 'call'> {
   close(): Promise<void>
 }
 
-/**
- * Starts the knowledge bases of the configuration, or returns `null` if there are none.
- *
- * @throws {BeaverError} `untrusted_folder` if the home came with its folder: its index could say what no document says
- */
+/** Starts the knowledge bases of the configuration, or returns `null` if there are none. */
 export async function openKnowledge({ config, model, secrets, logger }: KnowledgeParts): Promise<OwnedKnowledge | null> {
   if (Object.keys(config.knowledge_bases).length === 0) return null
-  requireOwnHome(config)
-  markHome(config.home)
+  // An index that came with a folder could say what no document says.
+  makeOwnFolder(config.home, 'knowledge')
   const { knowledgeCalls, knowledgeFolders, startKnowledge } = await import('@beaver/knowledge')
   const knowledge = startKnowledge({ folders: knowledgeFolders(config.knowledge_bases), home: config.home, model, secrets }, logger)
   return { ...knowledgeCalls(knowledge), close: () => knowledge.close() }

@@ -2,8 +2,7 @@
 import { BeaverError, type KnowledgeAnswer, type KnowledgePassage, systemClock } from '@beaver/core'
 import { endpointsOf } from '@beaver/daemon/model'
 import { embeddingsOf, folderKnowledgeBase, type KnowledgeFolder, knowledgeFolders, type Survey, surveyFolder, surveyOptions } from '@beaver/knowledge'
-import { type Config, markHome, requireOwnHome } from '@beaver/platform'
-import { mkdirSync } from 'node:fs'
+import { type Config, makeOwnFolder } from '@beaver/platform'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
 import type { Screen } from '../screen.ts'
@@ -86,9 +85,7 @@ async function search(config: Config, named: string, query: string, { limit = 5,
     const known = folders.length === 0 ? 'none is configured' : `configured: ${folders.map((each) => each.id).join(', ')}`
     throw new BeaverError('not_found', `There is no knowledge base ${JSON.stringify(id)} (${known}).`)
   }
-  requireOwnHome(config)
-  mkdirSync(config.home, { recursive: true, mode: 0o700 })
-  markHome(config.home)
+  makeOwnFolder(config.home, 'knowledge')
   await using base = folderKnowledgeBase(of, {
     home: config.home,
     embeddings: embeddingsOf(endpointsOf(config)),
