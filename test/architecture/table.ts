@@ -59,6 +59,13 @@ export const table: Readonly<Record<string, Row>> = {
     node: 'any',
   },
 
+  // A knowledge base is a folder, an index in SQLite and an embedding endpoint. It runs in a thread of its own.
+  'packages/knowledge': {
+    packages: ['core', 'agent', 'providers'],
+    modules: [],
+    node: ['crypto', 'fs', 'fs/promises', 'path', 'sqlite', 'worker_threads'],
+  },
+
   // What a process needs from its machine. For composition roots.
   'packages/platform': {
     packages: ['core'],
@@ -71,7 +78,7 @@ export const table: Readonly<Record<string, Row>> = {
 
   // Composition roots: they choose the adapters.
   'packages/daemon': {
-    packages: ['core', 'contracts', 'workflows', 'agent', 'tools', 'providers', 'simulated-model', 'mcp', 'nats', 'runtime', 'platform'],
+    packages: ['core', 'contracts', 'workflows', 'agent', 'tools', 'providers', 'simulated-model', 'mcp', 'knowledge', 'nats', 'runtime', 'platform'],
     modules: ['@nats-io/nats-core'],
     node: [],
   },
@@ -101,6 +108,9 @@ export const table: Readonly<Record<string, Row>> = {
       'platform',
       'projection',
       'mcp',
+      // `kb search` asks as a daemon here would: in the same index, with the same embedding endpoint.
+      'knowledge',
+      'daemon/model',
       'check',
       'supervisor-app',
       'projector-app',

@@ -26,7 +26,7 @@ export function configOf({ natsUrl, home, config, trust }: GlobalOptions): Confi
   return loadConfig({ natsUrl, home, config, trust })
 }
 
-const toolKeys: readonly string[] = ['tools', 'run_command.enabled', 'web_search.url']
+const toolKeys: readonly string[] = ['tools', 'run_command.enabled', 'web_search.url', 'knowledge_bases']
 
 /**
  * For a command that looks. `uses`: what it needs of the configuration.

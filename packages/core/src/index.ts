@@ -205,6 +205,11 @@ export {
   memoryTarget,
 } from './ports/memory-store.ts'
 export { type LogFields, type Logger, loggerOver, type LogLevel, type LogLine, logLevels, silentLogger } from './ports/logger.ts'
+export { type KnowledgeAnswer, type KnowledgeBase, knowledgeLimitMax, type KnowledgePassage, type KnowledgeRequest } from './ports/knowledge-base.ts'
+export { type DocumentPassage, documentPassages, passageCharsMax } from './knowledge/passages.ts'
+export { mixRanks } from './knowledge/mix-ranks.ts'
+export { comparedWords } from './words/compared-words.ts'
+export { foldedText, unfoldedPlace } from './words/folded-text.ts'
 export type { SessionScope, SessionSearch, SessionSearchHit, SessionSearchRequest } from './ports/session-search.ts'
 export { type Clock, pause, steadyClock, systemClock } from './ports/clock.ts'
 export { type Ids, ulidIds } from './ports/ids.ts'

@@ -6,6 +6,7 @@ import { startWorkerPool, type WorkerPool } from '@beaver/runtime'
 import type { DaemonBase } from './daemon-base.ts'
 import { type daemonThreads, threadOptions } from './daemon-threads.ts'
 import { externalToolsOf, type OwnedExternalTools } from './external-tools-of.ts'
+import { openKnowledge, withKnowledge } from './with-knowledge.ts'
 import type { WorkerData } from './worker.ts'
 
 export interface DaemonWorkers {
@@ -36,7 +37,9 @@ export async function startWorkers(
   }
   const pool = await startWorkerPool({ ...threadOptions(config), data, made, logger })
   undo.defer(() => pool.close())
-  const external = await externalToolsOf(config, embedded, agents.toolNames, logger)
+  const knowledge = await openKnowledge({ config, model: model.choice, secrets: data.secrets, logger })
+  undo.defer(() => knowledge?.close())
+  const external = withKnowledge(await externalToolsOf(config, embedded, agents.toolNames, logger), knowledge)
   undo.defer(() => external.close())
   const offer = (): void => pool.offer(external.tools)
   const unlisten = external.onChange(offer)

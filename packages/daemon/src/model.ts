@@ -26,6 +26,10 @@ export async function chooseModel(config: ModelConfig, ports: { readonly logger?
   return { choice: configuredChoice(config), failed: new Promise(() => {}), close: async () => {} }
 }
 
+/** The endpoints as a daemon here would choose them, without starting one. `null`: the model would be simulated. */
+export const endpointsOf = (config: ModelConfig): ModelChoice | null =>
+  config.apiKey === null && config.model.base_url === undefined ? null : configuredChoice(config)
+
 /** Local servers need some key, but ignore its value. */
 const noKey = 'none'
 

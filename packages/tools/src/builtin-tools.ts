@@ -3,6 +3,7 @@ import { readFile } from './files/read-file.ts'
 import type { Tool } from '@beaver/agent/tool-kit'
 import { echo } from './echo.ts'
 import { getCurrentTime } from './get-current-time.ts'
+import { knowledgeTool } from './knowledge.ts'
 import { fileStats } from './files/file-stats.ts'
 import { listFiles } from './files/list-files.ts'
 import { memory } from './memory.ts'
@@ -17,7 +18,7 @@ import { writeFile } from './files/write-file.ts'
 
 /** Tools that are switched off are left out. */
 export function builtinTools(options: BuiltinToolOptions = defaultBuiltinToolOptions): readonly Tool[] {
-  const { webSearch: search, webFetch: fetch, runCommand: command, sandbox } = options
+  const { webSearch: search, webFetch: fetch, runCommand: command, sandbox, knowledgeBases } = options
   return [
     listFiles,
     readFile,
@@ -32,5 +33,6 @@ export function builtinTools(options: BuiltinToolOptions = defaultBuiltinToolOpt
     memory,
     sessionSearch,
     skillView,
+    ...knowledgeBases.map(knowledgeTool),
   ]
 }

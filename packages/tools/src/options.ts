@@ -1,5 +1,6 @@
 // The settings of the built-in tools, and of the sandbox. Plain data: they are sent to every worker thread.
 import type { SandboxMode, SandboxOptions } from '@beaver/agent/tool-kit'
+import type { KnowledgeToolOptions } from './knowledge.ts'
 
 export interface BuiltinToolOptions {
   /** Absolute paths that write_file protects: `always`, or `unlessAllowed` by a rule with a pattern. */
@@ -24,6 +25,8 @@ export interface BuiltinToolOptions {
   }
   /** What confines commands, and the processes of your own tools. */
   readonly sandbox: SandboxOptions
+  /** Each is a tool. */
+  readonly knowledgeBases: readonly KnowledgeToolOptions[]
 }
 
 /** The values of an empty configuration. */
@@ -33,6 +36,7 @@ export const defaultBuiltinToolOptions: BuiltinToolOptions = {
   webFetch: { privateHosts: [], bytesMax: 2_097_152, timeoutMs: 20_000 },
   runCommand: { enabled: false, timeoutMs: 30_000, outputBytesMax: 65_536, network: [] },
   sandbox: { mode: 'auto', hidden: [], readable: [] },
+  knowledgeBases: [],
 }
 
 /** The keys of the configuration for built-in tools. */
@@ -52,6 +56,7 @@ export interface BuiltinToolConfig {
   }
   readonly sandbox?: SandboxMode | undefined
   readonly sandbox_readable?: readonly string[] | undefined
+  readonly knowledge_bases?: Readonly<Record<string, { readonly folder: string; readonly description: string; readonly untrusted: boolean }>> | undefined
   /** The home of Beaver, which no confined program sees. */
   readonly home?: string | undefined
 }
@@ -62,6 +67,7 @@ export function builtinToolOptions({
   run_command,
   sandbox = 'auto',
   sandbox_readable = [],
+  knowledge_bases = {},
   home,
   file = null,
   tools = [],
@@ -83,5 +89,14 @@ export function builtinToolOptions({
       network: run_command.network ?? [],
     },
     sandbox: { mode: sandbox, hidden: home === undefined ? [] : [home], readable: sandbox_readable },
+    knowledgeBases: Object.entries(knowledge_bases).map(([id, { folder, description, untrusted }]) => ({
+      id,
+      description: sentence(description),
+      untrusted,
+      folder,
+    })),
   }
 }
+
+/** A description of a person may lack its full stop. */
+const sentence = (text: string): string => (/[.!?。！？]$/.test(text) ? text : `${text}.`)

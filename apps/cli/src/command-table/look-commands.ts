@@ -178,6 +178,23 @@ export const lookCommands: readonly CommandSpec[] = [
         ),
   },
   {
+    name: 'kb',
+    usage: 'kb list|search',
+    group: 'Look',
+    says: 'List the knowledge bases, or search one as agents do',
+    example: 'beaver kb search handbook vacation days',
+    more: 'search first indexes what was changed in the folder. The command needs no running system.',
+    build: (command, run) =>
+      command
+        .addArgument(new Argument('<what>', 'list all knowledge bases, or search one').choices(['list', 'search']))
+        .argument('[words...]', 'search: the id of the knowledge base, then words or a question')
+        .addOption(limit('passages (default 5)', 20))
+        .addOption(json('list: print one line of JSON for each knowledge base; search: print the answer as JSON'))
+        .action((what: 'list' | 'search', words: string[], options: object) =>
+          run(async (globals) => (await import('../commands/kb.ts')).kb(what, words, options, globals)),
+        ),
+  },
+  {
     name: 'skills',
     usage: 'skills <what>',
     group: 'Look',

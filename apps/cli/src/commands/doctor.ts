@@ -2,6 +2,7 @@
 import { BeaverError } from '@beaver/core'
 import { configOf, type GlobalOptions } from '../context.ts'
 import { type Finding, fail, ok } from '../doctor/check.ts'
+import { checkKnowledge } from '../doctor/check-knowledge.ts'
 import { checkLoaded } from '../doctor/check-loaded.ts'
 import { checkDisk, checkLoopback, checkNatsServer, checkNode } from '../doctor/check-machine.ts'
 import { checkModel, checkModelsBeside } from '../doctor/check-model.ts'
@@ -35,6 +36,7 @@ async function examine(globals: GlobalOptions): Promise<Finding[]> {
       checkModel(config),
       checkModelsBeside(config),
       checkLoaded(config),
+      checkKnowledge(config),
       checkSandbox(config),
     ]
     const found = await Promise.all([...checks, checkSystem(config), checkPermissions(config)])

@@ -41,12 +41,26 @@ describe('an inventory', () => {
     ['system:AgentTeam', 'unknown_tool', 'Submit it as a task'],
     ['workflow:nothing', 'unknown_tool', 'There are workflow:summarize_text, workflow:摘要.'],
     ['workflow:SequentialWorkflow', 'unknown_tool', 'Did you mean "system:SequentialWorkflow"?'],
-    ['kb:Query', 'knowledge_base_missing', '"kb:Query"'],
+    ['kb:Query', 'knowledge_base_missing', 'There is none. Name its folder in "knowledge_bases"'],
   ])('with the id %j says %s, and brings the others', (id, code, says) => {
     const { tools, diagnostics } = resolveInventory(['system:echo', id, 'system:read_file'], catalog)
     expect(names(tools)).toEqual(['echo', 'read_file'])
     expect(diagnostics).toMatchObject([{ code, index: 1 }])
     expect(diagnostics[0]?.message).toContain(says)
+  })
+
+  it('lists a knowledge base by its id, and by no other', () => {
+    const bases = ['kb:handbook', 'kb:contracts'].map((name) => ({ ...(sampleTools[0] as (typeof sampleTools)[0]), name }))
+    const withBases = { ...catalog, tools: [...catalog.tools, ...bases] }
+    expect(names(resolveInventory(['kb:contracts', 'system:echo'], withBases).tools)).toEqual(['kb:contracts', 'echo'])
+    expect(sentence('kb:Handbook', withBases)).toContain('Did you mean "kb:handbook"?')
+    expect(sentence('kb:laws', withBases)).toContain('There are kb:handbook, kb:contracts.')
+    expect(sentence('handbook', withBases)).toContain('Did you mean "kb:handbook"?')
+    expect(told(['system:kb:handbook', 'system:handbook'], withBases)).toEqual([
+      ['unknown_tool', 0],
+      ['unknown_tool', 1],
+    ])
+    expect(catalogEntries(withBases).map(({ id }) => id)).toEqual(expect.arrayContaining(['kb:handbook', 'kb:contracts']))
   })
 
   it('that lists a tool twice, under whatever name, brings it once', () => {

@@ -1,4 +1,4 @@
-// Resolves the ids of a `tool_ids_inventory`: built-in tools and team workflows (`system:`), definition files (`workflow:`).
+// Resolves the ids of a `tool_ids_inventory`: built-in tools and team workflows (`system:`), definition files (`workflow:`), knowledge bases (`kb:`).
 // V1. An id without a prefix, with an unknown prefix, or without a target is a diagnostic. The other ids are used.
 // V2. Tools have the order of the inventory, and each occurs once.
 // V3. AgentTeam is a way to submit a task. It is never a model's tool, even if an inventory lists it.
@@ -82,7 +82,7 @@ export function resolveInventory(ids: readonly string[], catalog: ToolCatalog): 
     if (at < 0) return { code: 'prefix_missing', message: `The tool id ${JSON.stringify(id)} has no prefix. ${meant(id, catalog) ?? prefixes}` }
     switch (prefix) {
       case 'system': {
-        const tool = catalog.tools.find((each) => each.name === name)
+        const tool = catalog.tools.find((each) => idOf(each) === id)
         if (tool !== undefined) return put(tools, tool, id)
         const workflow = findWorkflow(name)
         return workflow === null ? missing(id) : put(teamWorkflows, workflow, id)
@@ -92,10 +92,18 @@ export function resolveInventory(ids: readonly string[], catalog: ToolCatalog): 
         return workflow === undefined ? missing(id) : put(definitions, workflow, id)
       }
       case 'kb':
-        return { code: 'knowledge_base_missing', message: `The tool id ${JSON.stringify(id)} names a knowledge base, but Beaver has none. Remove it.` }
+        return putKnowledgeBase(id)
       default:
         return { code: 'unknown_prefix', message: `The tool id ${JSON.stringify(id)} has the unknown prefix ${JSON.stringify(`${prefix}:`)}. ${prefixes}` }
     }
+  }
+
+  function putKnowledgeBase(id: string): Omit<InventoryDiagnostic, 'index'> | null {
+    const tool = catalog.tools.find(({ name }) => name === id)
+    if (tool !== undefined) return put(tools, tool, id)
+    const ids = catalog.tools.flatMap(({ name }) => (name.startsWith('kb:') ? [name] : []))
+    const why = ids.length === 0 ? 'There is none. Name its folder in "knowledge_bases" of the configuration.' : (meant(id, catalog) ?? known(id, catalog))
+    return { code: 'knowledge_base_missing', message: `The tool id ${JSON.stringify(id)} does not name a knowledge base. ${why}` }
   }
 
   function put<Kind extends { readonly name: string }>(into: Map<string, Kind>, tool: Kind, id: string): Omit<InventoryDiagnostic, 'index'> | null {
@@ -122,7 +130,7 @@ export function resolveInventory(ids: readonly string[], catalog: ToolCatalog): 
 export function catalogEntries({ tools, definitions }: ToolCatalog): readonly CatalogEntry[] {
   const schemaOf = ({ name, description, parameters }: ToolSchema): ToolSchema => ({ name, description, parameters })
   return [
-    ...tools.map((tool): CatalogEntry => ({ id: `system:${tool.name}`, kind: 'tool', schema: schemaOf(tool), does: toolKindOf(tool) })),
+    ...tools.map((tool): CatalogEntry => ({ id: idOf(tool), kind: 'tool', schema: schemaOf(tool), does: toolKindOf(tool) })),
     ...[...createTeamWorkflowTools(), ...moreWorkflowTools].map((workflow): CatalogEntry => ({
       id: `system:${workflow.name}`,
       kind: 'team_workflow',
@@ -132,7 +140,10 @@ export function catalogEntries({ tools, definitions }: ToolCatalog): readonly Ca
   ]
 }
 
-const prefixes = 'The prefixes are "system:" for built-in tools and team workflows and "workflow:" for definition files.'
+const prefixes = 'The prefixes are "system:" for built-in tools and team workflows, "workflow:" for definition files and "kb:" for knowledge bases.'
+
+/** The name of a knowledge base is its id. */
+const idOf = ({ name }: Pick<Tool, 'name'>): string => (name.startsWith('kb:') ? name : `system:${name}`)
 
 /** The hint "Did you mean …?" for an id that differs from a known one only in its prefix or its case. */
 function meant(id: string, catalog: ToolCatalog): string | null {

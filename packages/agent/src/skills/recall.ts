@@ -3,6 +3,7 @@
 // R2. Whether a skill is a candidate depends only on the text and on that skill. The rarity of a word among all skills only orders the
 // candidates.
 // R3. Words are compared whole, without a final "s". Chinese, Japanese and Korean are compared by pairs of characters.
+import { comparedWords } from '@beaver/core'
 import type { Skill } from './skill.ts'
 
 /** How many skills a model chooses from, at most. */
@@ -117,43 +118,21 @@ function sum(words: Iterable<string>, weights: ReadonlyMap<string, number>): num
   return total
 }
 
-/** Common words of the language, and words that are in every description ("Use it when the user asks …"). */
+/** Common words of the language, and words that are in every description ("Use it when the user asks …"), in the form in which they are compared. */
 const filler = new Set(
-  (
+  comparedWords(
     'a about all also am an and any are as ask at be been but by can could did do does each for from get had has have help how i if in into is it its just like ' +
-    'many may me more most much my need no not now of on one or other our out please shall should skill so some task than that the their them then there these ' +
-    'they this those to too up us use used user using very want was we were what when where which who why will with would you your'
-  ).split(' '),
+      'many may me more most much my need no not now of on one or other our out please shall should skill so some task than that the their them then there these ' +
+      'they this those to too up us use used user using very want was we were what when where which who why will with would you your',
+  ),
 )
-const cjk = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}'
-const cjkRuns = new RegExp(`([${cjk}]+)`, 'u')
-const beginsCjk = new RegExp(`^[${cjk}]`, 'u')
-/** Particles of Chinese and Japanese: a pair with one of these characters is no word. */
-const joining = new Set('的了这那吗吧呢啊请我你他她它们个是はがをのに')
 
 /** The words of a text that are compared. */
 function wordsOf(text: string): Set<string> {
   const words = new Set<string>()
-  for (const [run] of text
-    .normalize('NFKC')
-    .toLowerCase()
-    .matchAll(/[\p{L}\p{M}\p{N}]+/gu)) {
+  for (const word of comparedWords(text)) {
     if (words.size >= wordsMax) break
-    for (const part of run.split(cjkRuns)) {
-      if (beginsCjk.test(part)) for (const pair of pairsOf(part)) words.add(pair)
-      else if (part !== '' && !filler.has(part) && !filler.has(singular(part))) words.add(singular(part))
-    }
+    if (!filler.has(word)) words.add(word)
   }
   return words
-}
-
-const singular = (word: string): string => (word.length > 3 && !word.endsWith('ss') ? word.replace(/s$/, '') : word)
-
-function pairsOf(text: string): string[] {
-  const characters = [...text].slice(0, wordsMax)
-  if (characters.length === 1) return joining.has(text) ? [] : characters
-  return characters.slice(1).flatMap((character, i) => {
-    const before = characters[i] as string
-    return joining.has(before) || joining.has(character) ? [] : [before + character]
-  })
 }

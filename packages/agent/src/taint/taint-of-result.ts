@@ -18,7 +18,7 @@ export function taintOfResult(tool: Tool | undefined, call: Pick<ToolCall, 'argu
   const args = readCallArguments(tool.name, call.arguments)
   const subject = args.ok ? shownSubject(tool, args.value) : ''
   const reads = args.ok ? readsOf(tool, args.value) : 'untrusted'
-  const paths = reads === 'web' || tool.pure === true ? [] : pathsRead(tool, subject)
+  const paths = reads === 'web' || tool.pure === true ? [] : (tool.filesOf?.(result.content) ?? pathsRead(tool, subject))
   const untrusted = reads === 'web' || reads === 'untrusted' || paths.some((path) => isUntrustedPath(path, rules))
   const secret = reads === 'secret' || paths.some((path) => isSecretPath(path, rules)) || holdsSecretText(result.content)
   if (!untrusted && !secret) return null

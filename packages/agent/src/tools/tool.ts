@@ -81,6 +81,8 @@ export interface Tool {
   readonly sink?: Sink
   /** Whose text the results are. Default: `own`. */
   readonly reads?: Reads | ((args: unknown) => Reads)
+  /** The paths of the files whose text a result has, for their labels. Default: what the subject names, if it is a path or contains one. */
+  filesOf?(result: string): readonly string[]
   /** Applies if no rule of the configuration decides. Default: `allow`. */
   readonly permission?: Permission
   /** What a call acts on, for rules and people: a path, a URL, a command. Default: the arguments as JSON. */

@@ -77,6 +77,17 @@ export const supervisors = {
     escalation: { kind: 'wait', says: 'it is connected again as soon as the period allows' },
     why: 'many daemons may ask one server, so the pauses differ from each other',
   },
+  /** The thread in which a daemon searches its knowledge bases. */
+  knowledge: {
+    id: 'knowledge',
+    what: 'thread of the knowledge bases',
+    strategy: 'one_for_one',
+    intensity: { restartsMax: 5, periodMs: 60_000, counts: 'each_child' },
+    backoff: { pauseMsMin: 200, pauseMsMax: 5_000, jitter: false },
+    escalation: { kind: 'wait', says: 'it is started again as soon as the period allows; until then searches fail' },
+    firstStart: 'counts_as_death',
+    why: 'agents can work without it, and its index is on disk',
+  },
   /** The worker threads of a daemon. A loss that is charged to a loop does not count for the intensity. */
   worker_pool: {
     id: 'worker_pool',

@@ -10,6 +10,7 @@ import { BeaverError, type KnownSecret, logLevels, messageOf, type Problem, supe
 import { z } from 'zod'
 import { checkpoints } from './checkpoints.ts'
 import { egress } from './egress.ts'
+import { knowledgeBases, resolvedBases } from './knowledge-base.ts'
 import { mcpServer } from './mcp-server.ts'
 import { retries } from './retries.ts'
 import { isForeignHome } from '../home/home-origin.ts'
@@ -157,6 +158,8 @@ export const configFile = z.strictObject({
   workspace_roots: z.array(z.string().min(1, 'must not be empty')).max(100).optional(),
   /** The MCP servers whose tools agents get. The key is a name that begins the name of each of the server's tools. */
   mcp: z.record(z.string(), mcpServer).superRefine(namesOfServers).default({}),
+  /** The folders of documents in which agents search. The key is the id: `handbook` of `kb:handbook`. */
+  knowledge_bases: knowledgeBases,
   /** Folders with your own skills, relative to the configuration file. */
   skills: z.array(z.string()).default([]),
   /** Modules with your own tools, relative to the configuration file. */
@@ -298,6 +301,9 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
         ? {}
         : { folder: resolve(file === null || flags.set?.checkpoints?.folder !== undefined ? cwd : join(file, '..'), parsed.data.checkpoints.folder) }),
     },
+    knowledge_bases: resolvedBases(parsed.data.knowledge_bases, (id) =>
+      file === null || flags.set?.knowledge_bases?.[id] !== undefined ? cwd : join(file, '..'),
+    ),
     workspaceRoots: { ...rootsOf(parsed.data, { env, cwd, named: paths('workspace_roots') }), home },
     skills: paths('skills'),
     tools: paths('tools'),

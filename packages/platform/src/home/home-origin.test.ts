@@ -1,9 +1,9 @@
-import { cpSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest'
 import { loadConfig } from '../config/config.ts'
-import { markHome, requireOwnHome } from './home-origin.ts'
+import { makeOwnFolder, markHome, requireOwnHome } from './home-origin.ts'
 import { readSystemFile } from './system-file.ts'
 
 let folder = ''
@@ -69,4 +69,32 @@ it.runIf(process.platform === 'linux')('a file that names a running process with
   const system = { pid: process.ppid, nats_url: 'nats://evil.example:4222', embedded: false, namespace: 'default' }
   writeFileSync(join(home, 'run/system.json'), JSON.stringify(system))
   expect(readSystemFile(home)).toBeNull()
+})
+
+describe('a folder for data that can be built again', () => {
+  const index = (): string => join(home, 'knowledge/index')
+
+  it('is made for its owner only, and keeps what is in it', () => {
+    makeOwnFolder(home, 'knowledge')
+    writeFileSync(index(), 'own')
+    makeOwnFolder(home, 'knowledge')
+    expect(existsSync(index())).toBe(true)
+    expect(lstatSync(join(home, 'knowledge')).mode & 0o777).toBe(0o700)
+    expect(readdirSync(home)).toEqual(['knowledge'])
+    expect(isForeign()).toBe(false)
+  })
+
+  it('loses what came with a copy of the home, or by a link', () => {
+    makeOwnFolder(home, 'knowledge')
+    writeFileSync(index(), 'of a stranger')
+    const clone = join(folder, 'clone')
+    cpSync(home, clone, { recursive: true })
+    makeOwnFolder(clone, 'knowledge')
+    expect(readdirSync(join(clone, 'knowledge'))).toEqual(['made-here.json'])
+    const linked = join(folder, 'linked')
+    mkdirSync(linked)
+    symlinkSync(join(folder, 'elsewhere'), join(linked, 'knowledge'))
+    makeOwnFolder(linked, 'knowledge')
+    expect(lstatSync(join(linked, 'knowledge')).isDirectory()).toBe(true)
+  })
 })

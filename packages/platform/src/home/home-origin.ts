@@ -2,8 +2,9 @@
 // stranger's, and with the address of a server that commands would log in at.
 // O1. A home that the user or a program named is theirs. A home that was only found in the current folder must be marked.
 // O2. The mark names the inode of the home, so it is not valid in a copy, and nobody can make it before a clone exists.
-// O3. A home without a journal and without a running system brings nothing, so it needs no mark.
-import { existsSync, lstatSync, readFileSync, writeFileSync } from 'node:fs'
+// O3. Data that can be built again is not asked about: what was not made here is removed.
+// O4. A home without a journal and without a running system brings nothing, so it needs no mark.
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError } from '@beaver/core'
 import { isBesideCode } from '../trust/folder-trust.ts'
@@ -46,6 +47,30 @@ export function requireOwnHome({ home, foreignHome }: { readonly home: string; r
       'Otherwise choose another folder for data with --home, or remove this one.',
     ].join('\n'),
   )
+}
+
+/**
+ * Makes a folder of a home for data that can be built again. What is in it stays if the folder was made here; otherwise it is removed. Several
+ * processes may call this at the same time.
+ *
+ * @throws {Error} of the system if the home cannot be written
+ */
+export function makeOwnFolder(home: string, name: string): void {
+  const folder = join(home, name)
+  if (isMarked(folder)) return
+  mkdirSync(home, { recursive: true, mode: 0o700 })
+  const made = mkdtempSync(join(home, `${name}-`))
+  markHome(made)
+  try {
+    // A folder of another process is there complete, with its mark, or not at all. A folder that has something is not replaced by this.
+    renameSync(made, folder)
+  } catch {
+    if (isMarked(folder)) return
+    rmSync(folder, { recursive: true, force: true })
+    renameSync(made, folder)
+  } finally {
+    rmSync(made, { recursive: true, force: true })
+  }
 }
 
 function isMarked(home: string): boolean {

@@ -128,6 +128,13 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
     listOf(value).length === 0 ? [] : [{ kind: 'permission', says: `lets programs in the sandbox read ${listOf(value).map(text).join(', ')}` }],
   mcp: (value) =>
     isPlain(value) ? Object.entries(value).map(([name, server]) => serverRight(name, fieldsOf(server))) : [{ kind: 'server', says: text(value) }],
+  knowledge_bases: (value) =>
+    isPlain(value)
+      ? Object.entries(value).map(([id, base]) => ({
+          kind: 'permission',
+          says: `lets agents search the documents in ${text(fieldsOf(base)['folder'])} as kb:${id}`,
+        }))
+      : [{ kind: 'permission', says: text(value) }],
   skills: null,
   tools: (value) => listOf(value).map((module) => ({ kind: 'code', says: `runs the module ${text(module)}` })),
   workflows: null,

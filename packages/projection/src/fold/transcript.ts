@@ -3,10 +3,9 @@
 //     that no model gave, such as the text of a team.
 // V2. It also has what failed, each failure once: `search` finds it, and agents do not read it (query-session-search.ts).
 // V3. At most `indexedCharsMax` characters of a text are searchable. The whole text is in `events`.
-import { clip, type DataOf, type Failure, type TaskResult } from '@beaver/core'
+import { clip, type DataOf, type Failure, foldedText, type TaskResult } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
 import type { Place } from './fold.ts'
-import { foldedText } from '../store/folded-text.ts'
 
 const indexedCharsMax = 200_000
 

@@ -1,6 +1,5 @@
 // Splits a search text into words without accents, and says how each is looked for. The text is never a query language: every character means itself.
-import { clip } from '@beaver/core'
-import { foldedText, unfoldedPlace } from '../store/folded-text.ts'
+import { clip, foldedText, unfoldedPlace } from '@beaver/core'
 
 const wordsMax = 16
 

@@ -4,12 +4,20 @@ const accents = /[\u0300-\u036F]/g
 // oxlint-disable-next-line no-control-regex
 const beyondAscii = /[^\x00-\x7F]+/g
 
-/** The folded text. It is the text itself if there is nothing to fold. */
+/**
+ * The folded text. It is the text itself if there is nothing to fold.
+ *
+ * @example foldedText('Zürich') // => 'Zurich'
+ */
 export function foldedText(text: string): string {
   return text.replace(beyondAscii, (part) => part.toLowerCase().normalize('NFD').replace(accents, '').normalize('NFC')).replace(accents, '')
 }
 
-/** The place in a text of a place in its folded form. */
+/**
+ * The place in a text of a place in its folded form, both in UTF-16 units.
+ *
+ * @example unfoldedPlace('a\u0308 b', 'a b', 2) // => 3
+ */
 export function unfoldedPlace(text: string, folded: string, place: number): number {
   if (folded.length === text.length) return place
   let passed = 0

@@ -1,0 +1,301 @@
+// The adapter of KnowledgeBase: a folder of documents, indexed by words and, if there is an embedding endpoint, by meaning.
+// F1. Each search looks at the folder first, and indexes what was changed since. It waits for this at most `waitMs`; then the answer says that
+//     it is not complete.
+// F2. A look that began before a search does not count for it. Searches at the same time share the next look.
+// F3. One process indexes at a time (passage-index.ts). The others wait for it as for their own look.
+// F4. Each text is embedded once for each model, by one process at a time. No search waits for this: until a passage is embedded, it is found by
+//     its words. If the endpoint does not answer, searches go by words, and the rest is embedded later.
+import type { EmbeddingProvider } from '@beaver/agent'
+import {
+  BeaverError,
+  type Clock,
+  documentPassages,
+  type KnowledgeAnswer,
+  type KnowledgeBase,
+  knowledgeLimitMax,
+  type KnowledgeRequest,
+  messageOf,
+  mixRanks,
+  pause,
+} from '@beaver/core'
+import { indexFile, openIndexFile } from './index-file.ts'
+import { type KnowledgeBounds, knowledgeBounds, type KnowledgeFolder } from './knowledge-folder.ts'
+import { type DocumentContent, PassageIndex } from './passage-index.ts'
+import { readDocument } from './read-document.ts'
+import { type FoundDocument, type LeftOutReason, leftOutReasons, type Survey, surveyFolder } from './survey-folder.ts'
+
+/** What a knowledge base needs besides its folder. */
+export interface KnowledgePorts {
+  /** The home of Beaver, absolute. It has the index. */
+  readonly home: string
+  /** `null`: words only. */
+  readonly embeddings: EmbeddingProvider | null
+  readonly clock: Clock
+  /** The id of this process, a space, and what tells this thread from all others that share the home. */
+  readonly owner: string
+  /** Receives one sentence about the folder when something is left out or fails, once for each sentence. Default: nobody does. */
+  readonly tell?: (message: string) => void
+  readonly bounds?: Partial<KnowledgeBounds>
+}
+
+/** A folder in which agents search. Close it. */
+export interface FolderKnowledgeBase extends KnowledgeBase, AsyncDisposable {
+  /** Resolves when all is indexed and embedded. Rejects as a search does. */
+  refresh(): Promise<void>
+}
+
+const rankedMax = 50
+const queryCharsMax = 4_000
+const batchDocuments = 64
+const batchChars = 2_000_000
+const embeddedAtOnce = 64
+/** After a failure, the endpoint is not asked for so long. */
+const embeddingPauseMs = 60_000
+const leaseLookMs = 100
+
+export function folderKnowledgeBase(of: KnowledgeFolder, ports: KnowledgePorts): FolderKnowledgeBase {
+  return new SearchedFolder(of, ports)
+}
+
+class SearchedFolder implements FolderKnowledgeBase {
+  readonly #of: KnowledgeFolder
+  readonly #ports: KnowledgePorts
+  readonly #bounds: KnowledgeBounds
+  readonly #embeddings: EmbeddingProvider | null
+  readonly #closing = new AbortController()
+  readonly #told = new Set<string>()
+  #index: PassageIndex | null = null
+  /** Resolves when every document is indexed by words. */
+  #running: Promise<void> | null = null
+  #next: Promise<void> | null = null
+  #embedding: Promise<void> | null = null
+  #embedAgainAt = 0
+  #looked = false
+
+  constructor(of: KnowledgeFolder, ports: KnowledgePorts) {
+    this.#of = of
+    this.#ports = ports
+    this.#bounds = { ...knowledgeBounds, ...ports.bounds }
+    this.#embeddings = of.embeddings ? ports.embeddings : null
+  }
+
+  async search({ query, limit }: KnowledgeRequest, signal: AbortSignal): Promise<KnowledgeAnswer> {
+    signal.throwIfAborted()
+    const text = query.slice(0, queryCharsMax)
+    const max = Math.max(1, Math.min(knowledgeLimitMax, Math.trunc(limit)))
+    const late = AbortSignal.any([signal, this.#closing.signal])
+    const complete = await this.#within(this.#look(), late)
+    late.throwIfAborted()
+    if (complete) void this.#embed()
+    const index = this.#opened()
+    const byWords = index.byWords(text, rankedMax)
+    const byMeaning = await this.#byMeaning(text, late)
+    const ids = byMeaning === null ? byWords : mixRanks([byWords, byMeaning])
+    return { passages: index.passages(ids.slice(0, max)), ranked_by: byMeaning === null ? 'words' : 'words_and_meaning', complete }
+  }
+
+  async refresh(): Promise<void> {
+    await this.#look()
+    await this.#embed()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort(new BeaverError('wrong_state', 'The knowledge base is closed.'))
+    await Promise.allSettled([this.#running, this.#next, this.#embedding])
+    this.#index?.[Symbol.dispose]()
+    this.#index = null
+  }
+
+  #opened(): PassageIndex {
+    this.#closing.signal.throwIfAborted()
+    return (this.#index ??= new PassageIndex(openIndexFile(this.#ports.home, this.#of)))
+  }
+
+  /** Whether the look ended in time. @throws what the look fails with */
+  async #within(look: Promise<void>, signal: AbortSignal): Promise<boolean> {
+    const ended = new AbortController()
+    try {
+      const late = pause(this.#ports.clock, this.#bounds.waitMs, AbortSignal.any([signal, ended.signal]))
+      return await Promise.race([look.then(() => true), late.then(() => false)])
+    } finally {
+      ended.abort()
+    }
+  }
+
+  /** A look that begins now or later. */
+  #look(): Promise<void> {
+    if (this.#next !== null) return this.#next
+    if (this.#running === null) return this.#begin()
+    this.#next = this.#running
+      .catch(() => {})
+      .then(() => {
+        this.#next = null
+        return this.#begin()
+      })
+    this.#next.catch(() => {}) // Whoever waits for it gets the error.
+    return this.#next
+  }
+
+  #begin(): Promise<void> {
+    const look = this.#indexWords()
+    const ended = (): void => {
+      if (this.#running === look) this.#running = null
+    }
+    look.then(ended, ended)
+    this.#running = look
+    return look
+  }
+
+  async #indexWords(): Promise<void> {
+    const { signal } = this.#closing
+    const { home, clock, owner } = this.#ports
+    try {
+      await using survey = await surveyFolder(this.#of, { bounds: this.#bounds, home, nowMs: clock.now(), signal })
+      const index = this.#opened()
+      const changed = this.#changes(survey, index).some((each) => each.length > 0)
+      if (changed) {
+        while (!index.takeLease('words', owner, clock.now())) await this.#pause(leaseLookMs)
+        try {
+          await this.#apply(survey, index)
+        } finally {
+          index.endLease('words', owner)
+        }
+      }
+      if (changed || !this.#looked) this.#tellLeftOut(survey, index)
+      this.#looked = true
+    } catch (cause) {
+      signal.throwIfAborted()
+      const error = cause instanceof BeaverError ? cause : this.#unusable(cause)
+      this.#tell(error.message)
+      throw error
+    }
+  }
+
+  /** A full disk, a home that cannot be written, a file that SQLite cannot use. */
+  #unusable(cause: unknown): BeaverError {
+    const file = indexFile(this.#ports.home, this.#of)
+    return new BeaverError('start_failed', `The index ${file} cannot be used: ${messageOf(cause)}. It may be deleted; it is built again.`, { cause })
+  }
+
+  #changes({ documents }: Survey, index: PassageIndex): readonly [changed: readonly FoundDocument[], gone: readonly string[]] {
+    const known = index.documents()
+    const changed = documents.filter(({ file, state }) => state === '' || known.get(file)?.state !== state)
+    for (const { file } of documents) known.delete(file)
+    return [changed, [...known.keys()]]
+  }
+
+  /** Another process may have indexed meanwhile, so what has changed is asked again. */
+  async #apply(survey: Survey, index: PassageIndex): Promise<void> {
+    const [changed, gone] = this.#changes(survey, index)
+    const known = index.documents()
+    index.remove(gone)
+    let dropped = gone.length > 0
+    let batch: DocumentContent[] = []
+    let kept: FoundDocument[] = []
+    let chars = 0
+    const store = (): void => {
+      index.put(batch)
+      index.keep(kept)
+      batch = []
+      kept = []
+      chars = 0
+      index.takeLease('words', this.#ports.owner, this.#ports.clock.now())
+    }
+    for (const found of changed) {
+      const before = known.get(found.file)
+      const content = await this.#contentOf(found)
+      if (before !== undefined && before.sha256 === content.sha256 && before.leftOut === content.leftOut) {
+        if (before.state !== found.state) kept.push(found)
+      } else {
+        dropped ||= before !== undefined
+        batch.push(content)
+        chars += content.passages.reduce((sum, { text }) => sum + text.length, 0)
+      }
+      if (batch.length + kept.length >= batchDocuments || chars >= batchChars) {
+        store()
+        await this.#pause(0)
+      }
+    }
+    store()
+    if (dropped) index.dropUnusedVectors()
+  }
+
+  async #contentOf(found: FoundDocument): Promise<DocumentContent> {
+    this.#closing.signal.throwIfAborted()
+    const { file, state, format } = found
+    const read = await readDocument(found, this.#of.fileBytesMax)
+    if (read.kind === 'left_out') return { file, state, sha256: null, leftOut: read.reason, passages: [] }
+    return { file, state, sha256: read.sha256, leftOut: null, passages: [...documentPassages(read.text, { headings: format === 'markdown' })] }
+  }
+
+  /** Embeds what is not embedded yet. It never fails: words are enough to search. */
+  #embed(): Promise<void> {
+    const provider = this.#embeddings
+    if (provider === null) return Promise.resolve()
+    this.#embedding ??= this.#embedAll(provider)
+      .catch((error: unknown) => this.#embeddingFailed(error))
+      .finally(() => (this.#embedding = null))
+    return this.#embedding
+  }
+
+  async #embedAll(provider: EmbeddingProvider): Promise<void> {
+    const { clock, owner } = this.#ports
+    const { model, name } = provider
+    const index = this.#opened()
+    try {
+      let after: Uint8Array = new Uint8Array()
+      while (clock.now() >= this.#embedAgainAt) {
+        const missing = index.unembedded(model, { after, max: embeddedAtOnce })
+        if (missing.length === 0 || !index.takeLease('vectors', owner, clock.now())) return
+        const texts = missing.map(({ text }) => text)
+        const vectors = await provider.embed(texts, this.#closing.signal)
+        this.#closing.signal.throwIfAborted()
+        if (vectors.length !== texts.length) throw new Error(`${name} answered with ${vectors.length} vectors for ${texts.length} texts.`)
+        const pairs = missing.map(({ sha256 }, at) => ({ sha256, vector: vectors[at] ?? [] }))
+        index.putVectors(model, pairs)
+        after = missing.at(-1)?.sha256 ?? after
+      }
+    } finally {
+      index.endLease('vectors', owner)
+    }
+  }
+
+  async #byMeaning(query: string, signal: AbortSignal): Promise<number[] | null> {
+    const provider = this.#embeddings
+    if (provider === null || query.trim() === '' || this.#ports.clock.now() < this.#embedAgainAt) return null
+    try {
+      const [vector] = await provider.embed([query.toWellFormed()], signal)
+      return vector === undefined ? null : this.#opened().byVector(provider.model, vector, rankedMax)
+    } catch (error) {
+      signal.throwIfAborted()
+      this.#embeddingFailed(error)
+      return null
+    }
+  }
+
+  #embeddingFailed(error: unknown): void {
+    if (this.#closing.signal.aborted) return
+    this.#embedAgainAt = this.#ports.clock.now() + embeddingPauseMs
+    this.#tell(`The embedding endpoint failed, so searches go by words for now: ${messageOf(error)}`)
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await pause(this.#ports.clock, ms, this.#closing.signal)
+    this.#closing.signal.throwIfAborted()
+  }
+
+  #tellLeftOut(survey: Survey, index: PassageIndex): void {
+    const counts: Partial<Record<LeftOutReason, number>> = { ...survey.leftOut }
+    delete counts.other_format
+    for (const { leftOut } of index.documents().values()) if (leftOut !== null) counts[leftOut] = (counts[leftOut] ?? 0) + 1
+    const reasons = Object.entries(counts) as [LeftOutReason, number][]
+    if (reasons.length > 0) this.#tell(`Some files are left out. ${reasons.map(([reason, count]) => `${leftOutReasons[reason]}: ${count}`).join('; ')}`)
+  }
+
+  #tell(message: string): void {
+    const says = `kb:${this.#of.id}: ${message}`
+    if (this.#told.has(says) || this.#told.size >= 1_000) return
+    this.#told.add(says)
+    this.#ports.tell?.(says)
+  }
+}

@@ -1,0 +1,68 @@
+// The tools `kb:<id>`: each searches one knowledge base of the configuration (D-72). The daemon's process searches; this tool only asks it.
+// K1. A knowledge base is a tool of its own. So profiles, scopes, rules and evidence speak of it as of any tool, by its id.
+// K2. The result says of which files it has text, so that the run gets the labels of these files.
+import { type Tool, ToolFailure, ToolInputError } from '@beaver/agent/tool-kit'
+import { type JsonObject, knowledgeLimitMax } from '@beaver/core'
+import { basename } from 'node:path'
+import { z } from 'zod'
+
+/** A knowledge base as agents know it. */
+export interface KnowledgeToolOptions {
+  readonly id: string
+  /** For the model: what the documents are about. */
+  readonly description: string
+  /** Whether the documents are the text of strangers. */
+  readonly untrusted: boolean
+  /** The absolute path of its folder. */
+  readonly folder: string
+}
+
+/** A search waits at most 10 s for the index, and then asks the embedding endpoint. */
+const timeoutMs = 60_000
+
+const input = z.strictObject({
+  query: z.string().min(1).max(1_000).describe('Words or a question.'),
+  limit: z.int().min(1).max(knowledgeLimitMax).optional().describe('At most this many passages. Default 5.'),
+})
+const { $schema: _, ...parameters } = z.toJSONSchema(input, { io: 'input' }) as Record<string, unknown>
+
+export function knowledgeTool({ id, description, untrusted, folder }: KnowledgeToolOptions): Tool {
+  const name = `kb:${id}`
+  const inputFault = (args: unknown): string | null => {
+    const { error } = input.safeParse(args)
+    return error === undefined ? null : `The arguments of ${name} do not fit: ${z.prettifyError(error)}`
+  }
+  return {
+    name,
+    description: `Searches the knowledge base ${JSON.stringify(id)}: ${description} Returns passages of its documents, the best first. Cite a passage by its "source".`,
+    parameters,
+    idempotent: true,
+    effects: 'reads',
+    reads: untrusted ? 'untrusted' : 'own',
+    timeoutMs,
+    inHost: true,
+    // The person who is asked about a call sees what is searched. The rule already names the knowledge base.
+    subject(args) {
+      const { data } = input.safeParse(args)
+      return data?.query ?? null
+    },
+    // Rules name paths from the workspace on, and some folders wherever they are.
+    filesOf: (content) => filesIn(content, name).flatMap((file) => [file, `${basename(folder)}/${file}`, `${folder}/${file}`]),
+    inputFault,
+    async invoke(args, { workspace, taskId, sessionId, runId, callExternal, signal }) {
+      const fault = inputFault(args)
+      if (fault !== null) throw new ToolInputError(fault)
+      const result = await callExternal({ name, arguments: args as JsonObject, run: { workspace, taskId, sessionId, runId } }, signal)
+      if (!result.success) throw new ToolFailure(result.error ?? 'tool_crash', result.content)
+      return result.content
+    },
+  }
+}
+
+/** The files of a result, also of one that was cut. Within a text, the quotes of such a field would be escaped. */
+function filesIn(content: string, name: string): string[] {
+  return [...content.matchAll(/"source":("(?:[^"\\]|\\.)*")/g)].flatMap(([, source = '""']) => {
+    const place = JSON.parse(source) as string
+    return place.startsWith(`${name}/`) ? [place.slice(name.length + 1).replace(/:\d+-\d+$/, '')] : []
+  })
+}
