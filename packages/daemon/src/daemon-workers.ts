@@ -24,7 +24,6 @@ export async function startWorkers(
   const data: WorkerData = {
     model: model.choice,
     failurePolicies: configuredPolicies(config),
-    skills: agents.skills,
     toolset: agents.places,
     toolTimeoutMs: config.agent.tool_timeout_ms,
     workflowLimits: agents.workflowLimits,
@@ -38,6 +37,9 @@ export async function startWorkers(
   undo.defer(() => pool.close())
   const external = await externalToolsOf(config, embedded, agents.toolNames, logger)
   undo.defer(() => external.close())
+  pool.give(agents.texts)
+  const deaf = agents.onChange(() => pool.give(agents.texts))
+  undo.defer(async () => deaf())
   const offer = (): void => pool.offer(external.tools)
   const unlisten = external.onChange(offer)
   offer()
@@ -46,6 +48,7 @@ export async function startWorkers(
     external,
     async withdraw() {
       unlisten()
+      deaf()
       await external.close()
     },
   }

@@ -257,6 +257,7 @@ export class TaskRun {
       log: taskLog,
       ports: this.#ports,
       readMemory: () => memoryOf(owner, this.#ports.memory),
+      readSkills: async () => (await this.#ports.skillsIn?.(this.#request.workspace)) ?? [],
     })
     const live: LiveLoop = { loop, teamRunId, teams: new Set(), pause: null }
     this.#loops.set(runId, live)

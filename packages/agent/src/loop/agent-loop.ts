@@ -85,7 +85,7 @@ class AgentLoop {
   /** @param known the run as the journal has it; `null`: it has not begun */
   constructor(parts: Pick<LoopWork, 'spec' | 'services' | 'host' | 'signal'>, known: RunState | null) {
     const { spec, services } = parts
-    const assembly = assemblyOf(spec, services)
+    const assembly = assemblyOf(spec, services, known?.start ?? null)
     const run = known ?? newRun(spec, assembly)
     this.#resumed = known !== null
     this.#requirements = requirementsOfPart(spec.part)

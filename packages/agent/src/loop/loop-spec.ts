@@ -27,6 +27,7 @@ import {
   type Usage,
 } from '@beaver/core'
 import type { TeamContext } from '@beaver/workflows'
+import type { Skill } from '../skills/skill.ts'
 import type { CallDescription, ExternalCall, ExternalResult } from '../tools/external-tools.ts'
 
 /** `root`: the whole task. `worker`: one agent node of a team, which never sees a workflow tool (D-09). `tool`: a tool node. */
@@ -69,6 +70,8 @@ export interface LoopSpec {
   readonly history: readonly ChatMessage[]
   /** The memory as it was when the run began. `unreadable`: why it cannot be used. */
   readonly memory: MemorySnapshot | { readonly unreadable: string }
+  /** The skills of the workspace of the task, which nobody configured. Default: there are none. */
+  readonly workspaceSkills?: readonly Skill[]
   /** The time zone of the user. Absent: it is not known. */
   readonly timeZone?: string
   /** Whether somebody follows. If so, answers are streamed. */

@@ -47,6 +47,10 @@ const runFields = z.object({
   status: z.string().describe('The state of the run.'),
   execution_mode: textOrNull.describe('team or single. null: the agent has not chosen.'),
   skills: z.array(z.string()).describe('The names of the active skills.'),
+  workspace_skills: z
+    .array(z.string())
+    .optional()
+    .describe('Those of them that were found in the workspace of the task, and that nobody configured. Absent: there are none.'),
   skill_selection: skillSelection.nullable().describe('How Beaver searched for a skill. null: it did not search.'),
   context: z.array(contextPart).nullable().describe('The size of each part of the first prompt. null: not known.'),
   first_input_tokens: count.nullable().describe('The tokens of the first prompt, as the provider reported them. null: it has not answered.'),

@@ -161,8 +161,9 @@ export const eventData = {
     failure: failure.nullable(),
     copied_from: copiedFrom.optional(),
   }),
+  /** `from_workspace`: the skill was found in the workspace of the task, and nobody configured it. */
   skill_activation_snapshotted: z.object({
-    skills: z.array(z.object({ name: z.string(), sha256: z.string(), content: z.string() })),
+    skills: z.array(z.object({ name: z.string(), sha256: z.string(), content: z.string(), from_workspace: z.boolean().optional() })),
   }),
   /** `context`: the estimated tokens of each part of the first prompt. */
   system_prompt_snapshotted: z.object({ content: z.string(), context: z.array(contextPart).optional() }),

@@ -96,6 +96,12 @@ interface Used {
   readonly firstTokens: ReturnType<typeof firstCallTokens>
 }
 
+function skillsOf(json: string): Pick<RunAnswer, 'skills' | 'workspace_skills'> {
+  const all = JSON.parse(json) as readonly (string | { readonly name: string })[]
+  const own = all.flatMap((each) => (typeof each === 'string' ? [] : [each.name]))
+  return { skills: all.map((each) => (typeof each === 'string' ? each : each.name)), ...(own.length === 0 ? {} : { workspace_skills: own }) }
+}
+
 function runView(run: RunOfTree, { usageOf, firstTokens }: Used): Omit<RunAnswer, 'teams' | 'other_runs'> {
   return {
     run_id: run.run_id,
@@ -106,7 +112,7 @@ function runView(run: RunOfTree, { usageOf, firstTokens }: Used): Omit<RunAnswer
     attempt_index: run.attempt_index,
     status: run.status,
     execution_mode: run.execution_mode,
-    skills: JSON.parse(run.skills) as string[],
+    ...skillsOf(run.skills),
     skill_selection: parsedOrNull(run.skill_selection),
     context: parsedOrNull(run.context),
     first_input_tokens: firstTokens.get(run.run_id) ?? null,
