@@ -39,6 +39,8 @@ export interface Agents {
   brokenFile(name: string): string | null
   /** Why changes of files are not used. */
   readonly changesNotUsed: readonly LoadDiagnostic[]
+  /** The tools that agents may have. `ofProfile`: those that a profile lists; `null`: no limit. */
+  readonly tools: { readonly known: KnownTools; ofProfile(profile: string | null): readonly string[] | null }
   /** The skills of the workspace of a task. `null`: they are switched off. */
   readonly skillsIn: ((workspace: string) => Promise<readonly Skill[]>) | null
   /** Looks whether files have changed, and waits for it a short time. It never rejects. @param how.now even if it has looked a moment ago */
@@ -102,8 +104,8 @@ class DaemonAgents implements Agents {
   readonly workflowLimits: Agents['workflowLimits']
   readonly toolNames: readonly string[]
   readonly skillsIn: Agents['skillsIn']
+  readonly tools: Agents['tools']
   readonly #parts: Parts
-  readonly #known: KnownTools
   readonly #pace = new LookPace(() => this.#look())
   readonly #listeners = new Set<() => void>()
   readonly #timer: NodeJS.Timeout
@@ -116,7 +118,8 @@ class DaemonAgents implements Agents {
     this.places = places
     this.workflowLimits = { agentsMax: config.team.agents_max, edgesMax: config.team.edges_max }
     this.toolNames = [...toolset.content.tools, ...(embedded?.tools ?? [])].map(({ name }) => name)
-    this.#known = knownTools(this.toolNames, Object.keys(config.mcp))
+    const known = knownTools(this.toolNames, Object.keys(config.mcp))
+    this.tools = { known, ofProfile: (profile) => this.#toolsOf(profile ?? config.profile ?? null) }
     this.#now = this.#read()
     const reserved = (name: string): boolean => this.skills.some((skill) => skill.name === name && !isBuiltin(skill))
     const ofTasks = workspaceSkills({ reserved, tell: (diagnostic) => tellDiagnostic(logger, diagnostic) })
@@ -150,7 +153,7 @@ class DaemonAgents implements Agents {
 
   findWorkflow(name: string): Workflow | null {
     const workflow = this.#now.workflows.find(name)
-    const [limits, tools] = [this.workflowLimits, this.#known]
+    const [limits, tools] = [this.workflowLimits, this.tools.known]
     return workflow === null ? null : { ...workflow, plan: (args, options) => workflow.plan(args, { limits, tools, ...options }) }
   }
 
@@ -174,6 +177,11 @@ class DaemonAgents implements Agents {
   close(): void {
     clearInterval(this.#timer)
     clearTimeout(this.#soon)
+  }
+
+  #toolsOf(profile: string | null): readonly string[] | null {
+    const ids = profile === null ? null : (this.#parts.toolset.content.profiles.get(profile)?.toolIds ?? null)
+    return ids === null ? null : ids.map((id) => id.replace(/^system:/, ''))
   }
 
   async #look(): Promise<void> {

@@ -164,6 +164,7 @@ class RunningSupervisor implements Supervisor {
       },
       brokenFile: (name) => agents.brokenFile(name),
       resolveArguments: (workflow, args) => agents.workflows.resolve(workflow, args),
+      tools: evidenceTools(agents),
       refresh: (how) => agents.refresh(how),
       ...(skillsIn === null ? {} : { skillsIn }),
       open: this.#daemon.open,
@@ -202,6 +203,12 @@ class RunningSupervisor implements Supervisor {
       takeOver: (delivery) => this.#daemon.takeOver(queue.adopt(delivery)),
     })
   }
+}
+
+/** A root also calls workflows, whose calls a check may name. */
+function evidenceTools({ tools, toolNames, workflows }: DaemonBase['agents']): NonNullable<IntakePorts['tools']> {
+  const { known, ofProfile } = tools
+  return { known: { names: [...toolNames, ...workflows.names], has: (name) => known.has(name) || workflows.names.includes(name) }, ofProfile }
 }
 
 const changesMax = 20

@@ -34,7 +34,7 @@ import {
   taskFacts,
   type TaskRequest,
 } from '@beaver/core'
-import { type Refusal, skillsOf, type Workflow } from '@beaver/workflows'
+import { evidenceFault, type KnownTools, type Refusal, skillsOf, type Workflow } from '@beaver/workflows'
 import type { Daemon } from './daemon-ports.ts'
 import { loadTask } from './load-task.ts'
 import { openedAcceptance, type Opening } from './opened-task.ts'
@@ -55,6 +55,8 @@ export interface IntakePorts {
   readonly profileNames: readonly string[]
   /** The skills that only tasks in this workspace may name. Absent: there are none. */
   readonly skillsIn?: (workspace: string) => Promise<readonly { readonly name: string }[]>
+  /** The tools that agents may have. `ofProfile`: those that a root with this profile and its teams have; `null`: no limit. Absent: not known. */
+  readonly tools?: { readonly known: KnownTools; readonly ofProfile: (profile: string | null) => readonly string[] | null }
   /** Looks whether skills, profiles and definitions have changed. `now`: even if it has looked a moment ago. Absent: they do not change. */
   readonly refresh?: (how?: { readonly now: boolean }) => Promise<void>
   /** A workflow that a task may be, by its name. */
@@ -174,16 +176,29 @@ async function validated(request: Requested, ports: IntakePorts): Promise<TaskRe
   if (found.kind === 'file') throw refuse('workspace_missing', 'workspace', `${workspace} is a file. Name a folder.`)
   if (found.kind === 'refused') throw refuse('workspace_refused', 'workspace', refusedWorkspace(workspace, found.why))
   const work = await workOf(request, found.real, ports)
+  mustBePossible(request, ports)
   return {
     ...work,
     workspace: found.real,
     source: request.source ?? 'nats',
     ...(request.stream === true ? { stream: true } : {}),
     ...(request.approvals === undefined ? {} : { approvals: request.approvals }),
+    ...(request.required_evidence === undefined || request.required_evidence.length === 0 ? {} : { required_evidence: request.required_evidence }),
     ...(request.title === undefined ? {} : { title: request.title }),
     ...(request.user_id === undefined ? {} : { user_id: request.user_id }),
     ...(request.time_zone === undefined ? {} : { time_zone: request.time_zone }),
   }
+}
+
+/** D-62. @throws {BeaverError} `invalid_arguments` for a check that no final text can pass */
+function mustBePossible({ required_evidence, profile, workflow }: Requested, { tools }: IntakePorts): void {
+  const allowed = workflow === undefined ? (tools?.ofProfile(profile ?? null) ?? null) : null
+  const fault = evidenceFault({ required_evidence: required_evidence ?? [], allowed_tool_names: allowed }, tools?.known)
+  if (fault !== null) throw refuse('invalid_arguments', fault.error.path, fault.error.message, fault.error.code)
+  const at = (required_evidence ?? []).findIndex((each) => typeof each === 'object' && each.kind === 'files_exist')
+  if (workflow === undefined || at === -1) return
+  const message = 'The check "files_exist" needs a root agent, which looks for the files after its answer. Give the check to a node of the workflow instead.'
+  throw refuse('invalid_arguments', `required_evidence.${at}`, message, 'impossible_evidence')
 }
 
 export const refusedWorkspace = (workspace: string, why: 'outside' | 'system'): string =>
@@ -197,7 +212,7 @@ function same(one: TaskRequest, other: TaskRequest): boolean {
   return asked(one) === asked(other)
 }
 
-type Work = Omit<TaskRequest, 'workspace' | 'source' | 'stream' | 'approvals' | 'title' | 'user_id' | 'time_zone'>
+type Work = Omit<TaskRequest, 'workspace' | 'source' | 'stream' | 'approvals' | 'title' | 'user_id' | 'time_zone' | 'required_evidence'>
 
 /** A name may be that of a file which was written a moment ago, so the files are looked at once more before it is refused. */
 async function workOf(request: Requested, workspace: string, ports: IntakePorts): Promise<Work> {

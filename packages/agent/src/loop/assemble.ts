@@ -64,6 +64,7 @@ function beginning({ spec, start, assembly, services }: LoopWork, part: AgentPar
     memory: spec.memory,
     // A run without a workflow tool has nothing to route to (D-02).
     routing: routingSkills(skills, assembly),
+    requiredEvidence: part.kind === 'root' ? spec.taskEvidence : undefined,
   })
   const activations = skills.map(({ name, sha256, body, fromWorkspace }) => ({
     name,

@@ -70,6 +70,8 @@ export interface LoopSpec {
   readonly history: readonly ChatMessage[]
   /** The memory as it was when the run began. `unreadable`: why it cannot be used. */
   readonly memory: MemorySnapshot | { readonly unreadable: string }
+  /** What the final text of the task must rest on: the facts of each run are kept for it. Default: nothing. */
+  readonly taskEvidence?: readonly EvidenceRequirement[]
   /** The skills of the workspace of the task, which nobody configured. Default: there are none. */
   readonly workspaceSkills?: readonly Skill[]
   /** The time zone of the user. Absent: it is not known. */
@@ -187,9 +189,17 @@ export interface LoopHost {
   readonly works?: (work: ThreadWork) => () => void
 }
 
-/** The requirements that the result of a run is checked against. A root has none. */
-export function requirementsOfPart(part: LoopPart): readonly EvidenceRequirement[] {
-  return part.kind === 'worker' ? [...part.requiredEvidence, ...(part.validationRules ?? [])] : []
+type Demands = Pick<LoopSpec, 'part' | 'taskEvidence'>
+
+/** The requirements that the result of a run is checked against. Those of a root are those of the task. */
+export function requirementsOfRun({ part, taskEvidence = [] }: Demands): readonly EvidenceRequirement[] {
+  if (part.kind === 'worker') return [...part.requiredEvidence, ...(part.validationRules ?? [])]
+  return part.kind === 'root' ? taskEvidence : []
+}
+
+/** The requirements for which the facts of a run are kept: its own, and those of the task. */
+export function factsWanted(spec: Demands): readonly EvidenceRequirement[] {
+  return spec.part.kind === 'root' ? requirementsOfRun(spec) : [...requirementsOfRun(spec), ...(spec.taskEvidence ?? [])]
 }
 
 /**

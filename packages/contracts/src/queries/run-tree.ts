@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { count, failureOrNull, runIdField, textOrNull, time, timeOrNull } from '../fields.ts'
 import { usageFields } from './tasks.ts'
 
-const check = z
+export const check = z
   .object({
     field: z.string().describe('The field of the node that has the requirement.'),
     requirement: jsonValue.describe('The requirement. If it is long, only its kind.'),
