@@ -136,7 +136,7 @@ describe('a run that waits while files change', () => {
     const asks = { permissions: { rules: [{ tool: 'echo', decision: 'ask' }] } }
     await json('keeper.json', { name: 'keeper', system_prompt: 'You keep.', tool_ids_inventory: ['system:echo'] })
     await using other = await testSystem(server, { ...asks, profiles: [join(folder, 'keeper.json')] })
-    other.provider.answerBy((request) => (request.results.length === 0 ? use(['echo', { text: 'x' }]) : say('kept')))
+    other.provider.answerBy(({ text, results }) => (text === 'Wait for me' && results.length === 0 ? use(['echo', { text: 'x' }]) : say('kept')))
     await other.daemon()
     const { task_id } = await other.client.submit({ task: 'Wait for me', profile: 'keeper' })
     await other.reached(task_id, 'it waits', (all) => all.some(({ type }) => type === 'task_suspended'))
@@ -166,5 +166,26 @@ describe('the skills of the workspace of a task', () => {
     expect(JSON.stringify(system.provider.about('Use the local one')[0]?.messages)).toContain('of the project')
     expect(await asked({ skill: 'tides', workspace: own })).not.toContain('stolen')
     await expect(system.client.submit({ task: 'x', skill: 'local' })).rejects.toMatchObject({ code: 'unknown_skill' })
+  })
+})
+
+describe('what a person switches off or loads twice', () => {
+  it('leaves out the skills of workspaces, of the daemon and of tasks', async () => {
+    await using other = await testSystem(server, { agent: { workspace_skills: false } })
+    await skill('local', 'Say: of the workspace.', join(other.workspace, 'skills'))
+    await other.daemon()
+    await expect(other.client.submit({ task: 'x', skill: 'local' })).rejects.toMatchObject({ code: 'unknown_skill' })
+  })
+
+  it('is the same in three daemons, each of which looks for itself', async () => {
+    await using other = await testSystem(server, { skills: [join(folder, 'shared')] })
+    await skill('shared', 'Say: old.', join(folder, 'shared'))
+    other.provider.answerBy(() => say('done'))
+    const daemons = await Promise.all([1, 2, 3].map(() => other.daemon()))
+    await skill('shared', 'Say: new.', join(folder, 'shared'))
+    await until('each daemon has read it again', () => daemons.every((daemon) => daemon.stderr.includes('files_read_again')))
+    await Promise.all(Array.from({ length: 12 }, (_, i) => other.client.run({ task: `Shared ${i}`, skill: 'shared' })))
+    const asked = other.provider.requests.map(({ messages }) => JSON.stringify(messages))
+    expect(asked.map((text) => text.includes('Say: new.'))).toEqual(asked.map(() => true))
   })
 })
