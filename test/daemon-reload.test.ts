@@ -189,3 +189,39 @@ describe('what a person switches off or loads twice', () => {
     expect(asked.map((text) => text.includes('Say: new.'))).toEqual(asked.map(() => true))
   })
 })
+
+describe('what a task names that is gone when its run starts', () => {
+  it('fails the run with exactly that', async () => {
+    await skill('gone', 'Say: gone.')
+    await json('workflows/gone.json', definition('Ask.'))
+    const waits = { permissions: { rules: [{ tool: 'echo', decision: 'ask' }] } }
+    await using other = await testSystem(server, { ...waits, skills: [join(folder, 'skills')], workflows: [join(folder, 'workflows')] })
+    other.provider.answerBy(({ text, results }) => (text === 'First' && results.length === 0 ? use(['echo', { text: 'x' }]) : say('done')))
+    const daemon = await other.daemon()
+    // Both wait in their session behind a task that waits for a person.
+    const sessions = ['a', 'b']
+    const firsts = await Promise.all(sessions.map((session_id) => other.client.submit({ task: 'First', session_id })))
+    const named = await other.client.submit({ task: 'Use it', skill: 'gone', session_id: 'a' })
+    const defined = await other.client.submit({ workflow: { name: 'workflow:gone', arguments: {} }, session_id: 'b' })
+    await rm(join(folder, 'skills', 'gone'), { recursive: true })
+    await rm(join(folder, 'workflows', 'gone.json'))
+    await until('both changes are used', () => daemon.stderr.includes('files_read_again'))
+    await until('the daemon has neither', async () => {
+      const { skills, workflows } = await other.client.status()
+      return skills.every(({ name }) => name !== 'gone') && !workflows.includes('workflow:gone')
+    })
+    for (const { task_id } of firsts) {
+      const [asked] = only(await other.reached(task_id, 'it asks', (all) => only(all, 'approval_requested').length === 1), 'approval_requested')
+      await other.client.decide(task_id, { callId: asked?.data.call_id ?? '', approved: true })
+    }
+    const failureOf = async (id: string) => (await other.ended(id)).at(-1)
+    expect(await failureOf(named.task_id)).toMatchObject({
+      type: 'task_failed',
+      data: { failure: { message: expect.stringMatching(/^The skill "gone" is not loaded by the daemon/) as string } },
+    })
+    expect(await failureOf(defined.task_id)).toMatchObject({
+      type: 'task_failed',
+      data: { failure: { message: expect.stringMatching(/^The workflow "workflow:gone" is not loaded by the daemon/) as string } },
+    })
+  })
+})

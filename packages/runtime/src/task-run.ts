@@ -231,7 +231,7 @@ export class TaskRun {
     async function plan(): Promise<ExecutionGraph | string> {
       const workflow = findWorkflow(name)
       if (workflow === null)
-        return `This daemon does not know the workflow ${JSON.stringify(name)}. Start it with the definitions with which the task was accepted.`
+        return `The workflow ${JSON.stringify(name)} is not loaded by the daemon that runs this task. Put its file back into a folder of "workflows" of that daemon's configuration, and retry the task.`
       const previous = historyOf(state)
       const planned = workflow.plan(args, { turn: await earlierTurns({ log, previous, workflow, args }, past) })
       return planned.ok ? planned.graph : planned.error.message
