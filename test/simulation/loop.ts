@@ -64,6 +64,7 @@ export function simPool(life: Life, source: string, watch: Watch): SimPool {
       }
     },
     offer: () => {},
+    give: () => {},
     lose: () => [...running].forEach((settle) => settle({ kind: 'lost', failureClass: 'worker_lost', message: 'The worker thread was lost.', charge: null })),
     close: async () => {},
   }

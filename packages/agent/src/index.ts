@@ -1,5 +1,5 @@
 export { workerMessage } from './context/context-builder.ts'
-export { loadDefinitions } from './definitions/load-definitions.ts'
+export { definitionsOf, loadDefinitions } from './definitions/load-definitions.ts'
 export { brokenFile, type LoadDiagnostic } from './load-diagnostic.ts'
 export { runAgentLoop } from './loop/agent-loop.ts'
 export type { LoopServices } from './loop/loop-services.ts'
@@ -32,6 +32,10 @@ export {
   type ToolCatalog,
 } from './profile/inventory.ts'
 export { loadProfiles } from './profile/load-profiles.ts'
+export { type AgentTexts, withTexts, withWorkspaceSkills } from './texts/agent-texts.ts'
+export { stampOfJson, stampOfSkills } from './texts/file-stamps.ts'
+export { isBuiltin, loadPlacedSkills } from './texts/placed-skills.ts'
+export { workspaceSkills } from './texts/workspace-skills.ts'
 export { toolNameAtProvider, toolNameCollision, toolNamesFromProvider } from './provider/tool-name.ts'
 export { type AssembleOptions, type SkillSelection } from './skills/skill-assembler.ts'
 export { type SkillSurroundings } from './skills/check-guidance.ts'

@@ -111,7 +111,15 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
   skill_activation_snapshotted: {
     says: 'Skills became active.',
     fields: {
-      skills: ['The skills.', { name: 'The name of the skill.', sha256: 'The SHA-256 of its text, in hexadecimal digits.', content: 'Its text.' }],
+      skills: [
+        'The skills.',
+        {
+          name: 'The name of the skill.',
+          sha256: 'The SHA-256 of its text, in hexadecimal digits.',
+          content: 'Its text.',
+          from_workspace: 'Whether it was found in the workspace of the task, and nobody configured it. Absent: no.',
+        },
+      ],
     },
   },
   system_prompt_snapshotted: {

@@ -65,10 +65,12 @@ export const ofTaskResult: TextsOf<TaskResult> = {
   model: 'The model that gave the last answer. null: no model answered.',
   simulated: 'Whether the simulated model answered.',
   failure: 'Why the task did not complete. null: it completed.',
+  evidence: 'The verdict on each requirement of the task. Absent: the task has no requirements, or it ended without a text.',
   taint: "The labels of the answer: where strangers' text and secrets came from. Absent: the answer has none.",
 }
 
 const ofTaskRequest: TextsOf<TaskRequest> = {
+  required_evidence: 'What the final text of the task must rest on. A sentence is for the root agent; code checks an object. Absent: nothing.',
   text: 'What to do, in words. It is empty if the task is a workflow.',
   workspace: 'The absolute path of the folder in which the agents may work.',
   skill: 'The skill that the request names. null: it names none.',

@@ -81,7 +81,7 @@ export { noSuspects, type OwnerLosses, ownerLosses, type SuspectTools } from './
 export { retryCopy } from './fold/retry-copy.ts'
 export { retryIdOf } from './fold/retry-id.ts'
 export { newestExchange, teamOutputReference, teamOutputTool } from './fold/shorten.ts'
-export { callWaits, type CallProgress, statusOfCalls } from './fold/call-status.ts'
+export { callWaits, type CallProgress, heldBy, shownStatusOfCalls, statusOfCalls } from './fold/call-status.ts'
 export type { EventPlace } from './fold/event-place.ts'
 export { type PersonWaits, waitBegan, waitedMs, waitEnded, waitsOver } from './fold/person-waits.ts'
 export { foldTask, lostWithoutProgress, newTask, type TaskState, type TaskStatus } from './fold/task-state.ts'

@@ -1,23 +1,63 @@
-// Loads the agents of a daemon as its configuration has them: tools, profiles, workflows and skills.
-import { brokenFile, type ExternalTools, type LoadDiagnostic, loadSkills, type RuleFault, skillPlaces } from '@beaver/agent'
+// The agents of a daemon as its configuration has them: tools, profiles, workflows and skills.
+// A1. Skills, definitions and profiles are read again when their files change. Tools are code, and are loaded once.
+// A2. What is read again replaces the old whole, or not at all (watched-files.ts). All threads get it before a run that starts later.
+// A3. The configuration itself is read once: which folders and files count does not change while the daemon runs.
+import {
+  type AgentTexts,
+  brokenFile,
+  type ExternalTools,
+  isBuiltin,
+  type LoadDiagnostic,
+  loadPlacedSkills,
+  type RuleFault,
+  type Skill,
+  skillPlaces,
+  stampOfJson,
+  stampOfSkills,
+  workspaceSkills,
+} from '@beaver/agent'
 import { type Logger, systemFacts } from '@beaver/core'
 import type { Config } from '@beaver/platform'
-import { builtinToolOptions, configuredRuleFaults, loadToolset, ruleFaultText, taskWorkflows, type ToolsetPlaces } from '@beaver/tools'
-import { knownTools, type Workflow } from '@beaver/workflows'
+import { builtinToolOptions, configuredRuleFaults, loadToolset, readAgain, ruleFaultText, taskWorkflows, type Toolset, type ToolsetPlaces } from '@beaver/tools'
+import { type KnownTools, knownTools, type Workflow } from '@beaver/workflows'
+import { type FileReader, LookPace, WatchedFiles } from './watched-files.ts'
 
 export interface Agents {
   readonly places: ToolsetPlaces
-  readonly skills: Awaited<ReturnType<typeof loadSkills>>['skills']
-  readonly workflows: Pick<ReturnType<typeof taskWorkflows>, 'names' | 'resolve'>
   readonly workflowLimits: { readonly agentsMax: number; readonly edgesMax: number }
+  /** Names that no MCP server may give to a tool. */
+  readonly toolNames: readonly string[]
+  /** What follows is as it was read last. */
+  readonly texts: AgentTexts
+  readonly skills: readonly Skill[]
+  readonly skillNames: readonly string[]
+  readonly workflows: Pick<ReturnType<typeof taskWorkflows>, 'names' | 'resolve'>
   /** A workflow whose plans obey the limits of the configuration, or `null` if there is none of that name. */
   findWorkflow(name: string): Workflow | null
   readonly profileNames: readonly string[]
   /** What is wrong with a definition or profile file of this name. `null`: no such file is broken. */
   brokenFile(name: string): string | null
-  /** Names that no MCP server may give to a tool. */
-  readonly toolNames: readonly string[]
+  /** Why changes of files are not used. */
+  readonly changesNotUsed: readonly LoadDiagnostic[]
+  /** The tools that agents may have. `ofProfile`: those that a profile lists; `null`: no limit. */
+  readonly tools: { readonly known: KnownTools; ofProfile(profile: string | null): readonly string[] | null }
+  /** The skills of the workspace of a task. `null`: they are switched off. */
+  readonly skillsIn: ((workspace: string) => Promise<readonly Skill[]>) | null
+  /** Looks whether files have changed, and waits for it a short time. It never rejects. @param how.now even if it has looked a moment ago */
+  refresh(how?: { readonly now: boolean }): Promise<void>
+  /** @returns a function that ends it */
+  onChange(listener: () => void): () => void
+  /** Ends the looks of the daemon's own. */
+  close(): void
 }
+
+/** How often a daemon looks by itself, at most. A task that is accepted makes it look, too. */
+const lookMs = 2_000
+/** How long a task waits for a look. With thousands of files, it has what the look before found. The second bound is for unknown names. */
+const waitMsMax = 250
+const urgentMsMax = 2_000
+/** How long an editor may take between two steps of writing a file. */
+const doubtMs = 250
 
 /**
  * Diagnostics go to the log.
@@ -33,28 +73,178 @@ export async function loadAgents(config: Config, embedded: ExternalTools | null,
     profileDefault: config.profile ?? null,
     builtin: builtinToolOptions(config),
   }
-  const toolset = await loadToolset({ ...places, external: embedded?.tools ?? [] })
-  const workflows = taskWorkflows(toolset)
-  const folders = skillPlaces({ configured: config.skills, workspace: config.workspace }).map(({ folder }) => folder)
-  const { skills, diagnostics } = await loadSkills(folders)
-  for (const diagnostic of [...diagnostics, ...toolset.diagnostics]) tellDiagnostic(logger, diagnostic)
-  tellRuleFaults(logger, config, configuredRuleFaults(config, toolset))
-  const limits = { agentsMax: config.team.agents_max, edgesMax: config.team.edges_max }
-  const toolNames = [...toolset.tools, ...(embedded?.tools ?? [])].map(({ name }) => name)
-  const tools = knownTools(toolNames, Object.keys(config.mcp))
-  const findWorkflow = (name: string): Workflow | null => {
-    const workflow = workflows.find(name)
+  const loaded = await loadToolset({ ...places, external: embedded?.tools ?? [] })
+  const toolset = await WatchedFiles.open<Toolset>({
+    name: config.file ?? 'the configuration',
+    stamp: () => stampOfJson(places.workflows, places.profiles),
+    async read() {
+      const content = await readAgain(loaded.tools, places)
+      return { content, diagnostics: content.diagnostics }
+    },
+  })
+  const skills = await WatchedFiles.open<readonly Skill[]>(skillReader(config))
+  for (const diagnostic of [...skills.diagnostics, ...loaded.diagnostics]) tellDiagnostic(logger, diagnostic)
+  tellRuleFaults(logger, config, configuredRuleFaults(config, loaded))
+  return new DaemonAgents({ config, places, toolset, skills, embedded, logger })
+}
+
+interface Parts {
+  readonly config: Config
+  readonly places: ToolsetPlaces
+  readonly toolset: WatchedFiles<Toolset>
+  readonly skills: WatchedFiles<readonly Skill[]>
+  readonly embedded: ExternalTools | null
+  readonly logger: Logger
+}
+
+type Now = Pick<Agents, 'texts' | 'skillNames' | 'profileNames'> & { readonly workflows: ReturnType<typeof taskWorkflows> }
+
+class DaemonAgents implements Agents {
+  readonly places: ToolsetPlaces
+  readonly workflowLimits: Agents['workflowLimits']
+  readonly toolNames: readonly string[]
+  readonly skillsIn: Agents['skillsIn']
+  readonly tools: Agents['tools']
+  readonly #parts: Parts
+  readonly #pace = new LookPace(() => this.#look())
+  readonly #listeners = new Set<() => void>()
+  readonly #timer: NodeJS.Timeout
+  #soon: NodeJS.Timeout | undefined
+  #now: Now
+
+  constructor(parts: Parts) {
+    const { config, places, toolset, embedded, logger } = parts
+    this.#parts = parts
+    this.places = places
+    this.workflowLimits = { agentsMax: config.team.agents_max, edgesMax: config.team.edges_max }
+    this.toolNames = [...toolset.content.tools, ...(embedded?.tools ?? [])].map(({ name }) => name)
+    const known = knownTools(this.toolNames, Object.keys(config.mcp))
+    this.tools = { known, ofProfile: (profile) => this.#toolsOf(profile ?? config.profile ?? null) }
+    this.#now = this.#read()
+    const reserved = (name: string): boolean => this.skills.some((skill) => skill.name === name && !isBuiltin(skill))
+    const ofTasks = workspaceSkills({ reserved, tell: (diagnostic) => tellDiagnostic(logger, diagnostic) })
+    this.skillsIn = config.agent.workspace_skills ? ofTasks : null
+    this.#timer = setInterval(() => void this.refresh(), lookMs).unref()
+  }
+
+  get texts(): AgentTexts {
+    return this.#now.texts
+  }
+
+  get skills(): readonly Skill[] {
+    return this.#now.texts.skills
+  }
+
+  get skillNames(): readonly string[] {
+    return this.#now.skillNames
+  }
+
+  get profileNames(): readonly string[] {
+    return this.#now.profileNames
+  }
+
+  get workflows(): Agents['workflows'] {
+    return this.#now.workflows
+  }
+
+  get changesNotUsed(): readonly LoadDiagnostic[] {
+    return [...this.#parts.skills.faults, ...this.#parts.toolset.faults]
+  }
+
+  findWorkflow(name: string): Workflow | null {
+    const workflow = this.#now.workflows.find(name)
+    const [limits, tools] = [this.workflowLimits, this.tools.known]
     return workflow === null ? null : { ...workflow, plan: (args, options) => workflow.plan(args, { limits, tools, ...options }) }
   }
+
+  brokenFile(name: string): string | null {
+    const { toolset } = this.#parts
+    return brokenFile(name, [...toolset.faults, ...toolset.diagnostics])
+  }
+
+  refresh(how?: { readonly now: boolean }): Promise<void> {
+    const looked = this.#pace.ask(how)
+    const { promise: late, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, how?.now === true ? urgentMsMax : waitMsMax)
+    return Promise.race([looked, late]).finally(() => clearTimeout(timer))
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+    clearTimeout(this.#soon)
+  }
+
+  #toolsOf(profile: string | null): readonly string[] | null {
+    const ids = profile === null ? null : (this.#parts.toolset.content.profiles.get(profile)?.toolIds ?? null)
+    return ids === null ? null : ids.map((id) => id.replace(/^system:/, ''))
+  }
+
+  async #look(): Promise<void> {
+    try {
+      await this.#lookAtFiles()
+    } catch (error) {
+      systemFacts.callbackFailed(this.#parts.logger, { where: 'files of skills, definitions and profiles', error })
+    }
+  }
+
+  async #lookAtFiles(): Promise<void> {
+    const { skills, toolset, logger } = this.#parts
+    let changed = false
+    for (const files of [skills, toolset] as const) {
+      const before = files.diagnostics
+      const look = await files.look()
+      if (look === 'doubtful') this.#lookSoon()
+      if (look === 'broken') for (const fault of files.faults.slice(0, toldMax)) systemFacts.changeNotUsed(logger, fault)
+      if (look !== 'used') continue
+      changed = true
+      const known = new Set(before.map(lineOf))
+      for (const diagnostic of files.diagnostics) if (!known.has(lineOf(diagnostic))) tellDiagnostic(logger, diagnostic)
+    }
+    if (!changed) return
+    this.#now = this.#read()
+    const { texts } = this.#now
+    systemFacts.filesReadAgain(logger, { skills: texts.skills.length, definitions: texts.definitions.length, profiles: texts.profiles.length })
+    for (const listener of this.#listeners) listener()
+  }
+
+  /** Does not wait for the next task. */
+  #lookSoon(): void {
+    clearTimeout(this.#soon)
+    this.#soon = setTimeout(() => void this.refresh({ now: true }), doubtMs).unref()
+  }
+
+  #read(): Now {
+    const toolset = this.#parts.toolset.content
+    const skills = this.#parts.skills.content
+    return {
+      texts: { skills, definitions: toolset.definitionFiles, profiles: [...toolset.profiles.values()] },
+      skillNames: skills.map(({ name }) => name),
+      profileNames: [...toolset.profiles.keys()],
+      workflows: taskWorkflows(toolset),
+    }
+  }
+}
+
+const toldMax = 10
+const lineOf = ({ file, message }: LoadDiagnostic): string => `${file}: ${message}`
+
+const placesOf = ({ skills, agent, workspace }: Config): ReturnType<typeof skillPlaces> =>
+  skillPlaces({ configured: skills, workspace: agent.workspace_skills ? workspace : null })
+
+function skillReader(config: Config): FileReader<readonly Skill[]> {
+  const places = placesOf(config)
   return {
-    places,
-    skills,
-    workflows,
-    workflowLimits: limits,
-    findWorkflow,
-    profileNames: [...toolset.profiles.keys()],
-    brokenFile: (name) => brokenFile(name, toolset.diagnostics),
-    toolNames,
+    name: 'the skills',
+    stamp: () => stampOfSkills(places.map(({ folder }) => folder)),
+    async read() {
+      const { skills, diagnostics } = await loadPlacedSkills(places)
+      return { content: skills, diagnostics }
+    },
   }
 }
 

@@ -54,6 +54,7 @@ export async function openBase(
   const sweep = startSweep({ openTasks, peers, queue: stores.queue, clock, logger, tenant, daemonId, drives: (key) => driven.has(key) })
   undo.defer(() => sweep.stop())
   const agents = await loadAgents(config, embedded, logger)
+  undo.defer(async () => agents.close())
   const model = await chooseModel(config, { logger })
   undo.defer(() => model.close())
   return { config, logger, clock, ids, daemonId, nc, subjects, agents, model, stores, peers, sweep, driven, forgetSecrets }

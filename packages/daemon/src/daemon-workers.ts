@@ -25,7 +25,6 @@ export async function startWorkers(
   const data: WorkerData = {
     model: model.choice,
     failurePolicies: configuredPolicies(config),
-    skills: agents.skills,
     toolset: agents.places,
     toolTimeoutMs: config.agent.tool_timeout_ms,
     workflowLimits: agents.workflowLimits,
@@ -41,6 +40,9 @@ export async function startWorkers(
   undo.defer(() => knowledge?.close())
   const external = withKnowledge(await externalToolsOf(config, embedded, agents.toolNames, logger), knowledge)
   undo.defer(() => external.close())
+  pool.give(agents.texts)
+  const deaf = agents.onChange(() => pool.give(agents.texts))
+  undo.defer(async () => deaf())
   const offer = (): void => pool.offer(external.tools)
   const unlisten = external.onChange(offer)
   offer()
@@ -49,6 +51,7 @@ export async function startWorkers(
     external,
     async withdraw() {
       unlisten()
+      deaf()
       await external.close()
     },
   }

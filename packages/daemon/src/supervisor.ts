@@ -3,10 +3,12 @@
 // S2. A daemon that is ready answers requests.
 // S3. A stop takes no more requests, hands the tasks over, and only then ends what the tasks use.
 import type { ExternalTools } from '@beaver/agent'
+import type { RequestOutput } from '@beaver/contracts'
 import { headBefore, isTerminalTaskEvent, type LiveDelta, type Logger, type LogId, logKey, LogReader, newestRecord, silentLogger } from '@beaver/core'
 import { refusedOn, type Subjects } from '@beaver/nats'
 import { type Config, configuredPolicies } from '@beaver/platform'
 import { type Daemon, type IntakePorts, isUnverified, loadTask, startDaemon, workspaceFolders } from '@beaver/runtime'
+import type { Workflow } from '@beaver/workflows'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { type DaemonBase, openBase } from './daemon-base.ts'
 import type { daemonThreads } from './daemon-threads.ts'
@@ -99,6 +101,7 @@ class RunningSupervisor implements Supervisor {
   async stop(): Promise<void> {
     const { config, model, nc, stores, sweep } = this.#base
     this.#presence.leave()
+    this.#base.agents.close()
     await Promise.all([this.#requests.stop(), this.#commands.stop(), sweep.stop()])
     await this.#daemon.drain(config.daemon.drain_ms)
     await this.#commands.close()
@@ -144,17 +147,26 @@ class RunningSupervisor implements Supervisor {
 
   #serveIntake(): ReturnType<typeof serveIntake> {
     const { agents, clock, config, daemonId, model, stores, subjects } = this.#base
-    const { skills, workflows, profileNames } = agents
+    const { skillsIn } = agents
     const intake: IntakePorts = {
       ...this.#ports,
       tenant: config.tenant,
       workspaceDefault: config.workspace,
       folders: workspaceFolders(clock, config.workspaceRoots),
-      skillNames: skills.map((skill) => skill.name),
-      profileNames: [...profileNames],
-      workflowNames: workflows.names,
-      brokenFile: agents.brokenFile,
-      resolveArguments: workflows.resolve,
+      get skillNames() {
+        return agents.skillNames
+      },
+      get profileNames() {
+        return agents.profileNames
+      },
+      get workflowNames() {
+        return agents.workflows.names
+      },
+      brokenFile: (name) => agents.brokenFile(name),
+      resolveArguments: (workflow, args) => agents.workflows.resolve(workflow, args),
+      tools: evidenceTools(agents),
+      refresh: (how) => agents.refresh(how),
+      ...(skillsIn === null ? {} : { skillsIn }),
       open: this.#daemon.open,
       enqueue: this.#daemon.enqueue,
     }
@@ -168,9 +180,10 @@ class RunningSupervisor implements Supervisor {
         provider: model.choice.provider,
         model: model.choice.model,
         tasks: this.#daemon.tasks.size,
-        skills: skills.map(({ name, description }) => ({ name, description })),
-        profiles: [...profileNames],
-        workflows: [...workflows.names],
+        skills: agents.skills.map(({ name, description }) => ({ name, description })),
+        profiles: [...agents.profileNames],
+        workflows: [...agents.workflows.names],
+        ...changesNotUsed(agents),
       }),
     })
   }
@@ -192,15 +205,38 @@ class RunningSupervisor implements Supervisor {
   }
 }
 
+/** A root also calls workflows, whose calls a check may name. */
+function evidenceTools({ tools, toolNames, workflows }: DaemonBase['agents']): NonNullable<IntakePorts['tools']> {
+  const { known, ofProfile } = tools
+  return { known: { names: [...toolNames, ...workflows.names], has: (name) => known.has(name) || workflows.names.includes(name) }, ofProfile }
+}
+
+const changesMax = 20
+
+function changesNotUsed({ changesNotUsed: all }: DaemonBase['agents']): Pick<RequestOutput<'status'>, 'changes_not_used'> {
+  return all.length === 0 ? {} : { changes_not_used: all.slice(0, changesMax).map(({ file, message }) => ({ file, message })) }
+}
+
 type DaemonPorts = ReturnType<typeof portsOf>
 
 /** The ports that the runtime gets, for driving tasks as well as for accepting them. */
 function portsOf(base: DaemonBase, { external }: DaemonWorkers) {
   const { agents, clock, config, daemonId, ids, logger, nc, stores, subjects } = base
-  const { findWorkflow } = agents
+  const findWorkflow = (name: string): Workflow | null => agents.findWorkflow(name)
   const failurePolicies = configuredPolicies(config)
   const live = livePublisher(nc, subjects)
-  return { ...stores, clock, ids, logger, source: `/beaver/daemons/${daemonId}`, findWorkflow, external, failurePolicies, live }
+  return {
+    ...stores,
+    clock,
+    ids,
+    logger,
+    source: `/beaver/daemons/${daemonId}`,
+    findWorkflow,
+    external,
+    failurePolicies,
+    live,
+    ...(agents.skillsIn === null ? {} : { skillsIn: agents.skillsIn }),
+  }
 }
 
 /** How a task ended, read from its log, or `null` if it has not ended. @throws {BeaverError} if the log does not verify */

@@ -1,16 +1,14 @@
 // Starts a worker thread: builds what all loops of the thread share, then serves the thread's shard.
-import type { EgressRules, PermissionRule, Skill } from '@beaver/agent'
+import type { EgressRules, PermissionRule } from '@beaver/agent'
 import { type FailurePolicies, type KnownSecret, protectSecrets, switchOff, systemClock } from '@beaver/core'
 import { providerBundle } from '@beaver/providers'
 import { guardThread, serveShard, type ShardPlace } from '@beaver/runtime/worker'
-import { loadToolset, type ToolsetPlaces } from '@beaver/tools'
+import { loadOwnTools, type ToolsetPlaces } from '@beaver/tools'
 import type { WorkflowLimits } from '@beaver/workflows'
 import type { ModelChoice } from './model.ts'
 
 export interface WorkerData {
   readonly model: ModelChoice
-  /** As the daemon read them, so that a thread that is started again has the same. */
-  readonly skills: readonly Skill[]
   readonly toolset: ToolsetPlaces
   readonly failurePolicies: FailurePolicies
   readonly toolTimeoutMs: number
@@ -28,18 +26,18 @@ export async function shard({ data, ...place }: ShardPlace & { readonly data: Wo
   switchOff(process.env['BEAVER_SWITCH_OFF'])
   guardThread()
   protectSecrets(data.secrets)
-  // The daemon has reported their faults already.
-  const { tools, definitions, profiles, profileDefault } = await loadToolset(data.toolset)
+  // The daemon has reported their faults already. It sends the skills, definitions and profiles, which it reads again when they change.
+  const { tools } = await loadOwnTools(data.toolset)
   await serveShard(place, {
     providers: providerBundle(data.model),
     permissions: data.permissions,
     egress: data.egress,
     skillSelection: data.skillSelection,
     tools,
-    skills: data.skills,
-    definitions,
-    profiles,
-    profileDefault,
+    skills: [],
+    definitions: [],
+    profiles: new Map(),
+    profileDefault: data.toolset.profileDefault,
     failurePolicies: data.failurePolicies,
     clock: systemClock,
     random: Math.random,

@@ -37,6 +37,8 @@ export interface LoopSupervision {
   readonly ports: TaskLogPorts & { readonly failurePolicies?: FailurePolicies }
   /** As it is when the run begins. */
   readMemory(): Promise<LoopSpec['memory']>
+  /** The skills of the task's workspace, as they are when the run begins or is resumed. */
+  readSkills(): Promise<NonNullable<LoopSpec['workspaceSkills']>>
 }
 
 export function superviseLoop(spec: LoopSpec, host: LoopHost, of: LoopSupervision): DroppableLoop {
@@ -45,9 +47,7 @@ export function superviseLoop(spec: LoopSpec, host: LoopHost, of: LoopSupervisio
 
   async function run(): Promise<LoopEnd> {
     let restarts = 0
-    // What a run knew at its beginning is in its prompt: read for those that have none yet.
-    const prompted = spec.resume?.some((each) => each.type === 'system_prompt_snapshotted') === true
-    const began = prompted ? spec : { ...spec, memory: await of.readMemory() }
+    const began = await withTexts(spec, of)
     for (let next = began; ;) {
       running = of.pool.start(next, host)
       if (cancelReason !== null) running.cancel(cancelReason)
@@ -93,6 +93,14 @@ export function superviseLoop(spec: LoopSpec, host: LoopHost, of: LoopSupervisio
     },
     drop: (reason) => running?.drop(reason),
   }
+}
+
+/** What a run knew at its beginning is in its prompt: the memory is read for those that have none yet. */
+async function withTexts(spec: LoopSpec, of: LoopSupervision): Promise<LoopSpec> {
+  const prompted = spec.resume?.some((each) => each.type === 'system_prompt_snapshotted') === true
+  const remembering = prompted ? spec : { ...spec, memory: await of.readMemory() }
+  const workspaceSkills = await of.readSkills()
+  return workspaceSkills.length === 0 ? remembering : { ...remembering, workspaceSkills }
 }
 
 /**

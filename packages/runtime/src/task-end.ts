@@ -1,25 +1,54 @@
 // Decides what a task ends with, from how its root ended and from the results of its teams. Pure.
 // N1. Success is never silent: a task with an empty final output does not complete, and neither does one whose judged teams are not all
 //     complete (D-35, D-60).
-// N2. Which teams are judged follows from the calls of the root alone (judged-teams.ts of core). A takeover does not change it.
-import { cleanTaint, type DomainEvent, event, type Failure, isUnlabelled, joinTaints, judgedTeams, noUsage, type TaskResult, type Usage } from '@beaver/core'
+// N2. A task whose final text does not meet the evidence that the task requires fails without an output, as a node does (D-62, D-34).
+// N3. Which teams are judged follows from the calls of the root alone (judged-teams.ts of core). A takeover does not change it.
+import {
+  cleanTaint,
+  type DomainEvent,
+  evaluateEvidence,
+  event,
+  type EvidenceRequirement,
+  type Failure,
+  isUnlabelled,
+  joinTaints,
+  judgedTeams,
+  noUsage,
+  type TaskResult,
+  type ToolFact,
+  type Usage,
+} from '@beaver/core'
 import type { LoopEnd, TeamRefusal, TeamResult } from '@beaver/agent'
 import type { EndedTeam } from './task-teams.ts'
 
 const simulatedProvider = 'simulated'
 
-/** @param ended the teams of the task that have ended, in any order */
-export function taskEnd(root: LoopEnd, ended: readonly EndedTeam[], usage: Usage): DomainEvent {
+/** What the final text of a task must rest on, and the facts for it. */
+export interface TaskEvidence {
+  readonly required: readonly EvidenceRequirement[]
+  /** What was asked for. */
+  readonly text: string
+  /** The tool calls of the runs of its teams. */
+  readonly tools: readonly ToolFact[]
+}
+
+/**
+ * @param ended the teams of the task that have ended, in any order
+ * @param evidence absent: nothing is required
+ */
+export function taskEnd(root: LoopEnd, ended: readonly EndedTeam[], usage: Usage, evidence?: TaskEvidence): DomainEvent {
   const teams = judgedTeams(root.callsOfAnswers ?? [], ended).map(({ result }) => result)
   const taint = joinTaints([root.taint ?? cleanTaint, ...teams.map((team) => team.taint ?? cleanTaint)])
+  const judged = root.status === 'completed' && evidence !== undefined && evidence.required.length > 0 ? judgedText(root, teams, evidence) : null
   const result = (failure: Failure | null): TaskResult => ({
-    final_output: root.status === 'completed' ? root.facts.outputText : '',
+    final_output: root.status === 'completed' && judged?.passed !== false ? root.facts.outputText : '',
     outputs: teams.flatMap((team) => team.outputs.map((each) => ({ ...each }))),
     usage,
     provider: root.provider,
     model: root.model,
     simulated: root.provider === simulatedProvider,
     failure,
+    ...(judged === null ? {} : { evidence: judged.checks }),
     ...(isUnlabelled(taint) ? {} : { taint }),
   })
   if (root.status === 'cancelled') return event('task_cancelled', result(root.failure))
@@ -27,7 +56,17 @@ export function taskEnd(root: LoopEnd, ended: readonly EndedTeam[], usage: Usage
   const [incomplete, ...more] = teams.filter((team) => team.outcome !== 'complete')
   if (incomplete !== undefined) return event('task_incomplete', result(teamsFailure(incomplete, more)))
   if (root.facts.outputText.trim() === '') return event('task_failed', result({ class: 'empty_output', message: 'The final answer is empty.' }))
+  if (judged?.passed === false) {
+    const missing = judged.checks.filter(({ status }) => status === 'failed').map(({ detail }) => detail)
+    return event('task_failed', result({ class: 'evidence_missing', message: missing.join(' ') }))
+  }
   return event('task_completed', result(null))
+}
+
+/** The final text is judged like the output of a node that is given the outputs of the judged teams (D-62). */
+function judgedText({ facts }: LoopEnd, teams: readonly TeamResult[], { required, text, tools }: TaskEvidence): ReturnType<typeof evaluateEvidence> {
+  const outputs = teams.flatMap((team) => team.outputs)
+  return evaluateEvidence(required, { ...facts, tools: [...tools, ...facts.tools], given: { outputs, texts: [text] } })
 }
 
 /** How a task that is a workflow ended, told like the end of a root run. What did not complete keeps what there is. */

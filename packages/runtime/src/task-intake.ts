@@ -34,7 +34,7 @@ import {
   taskFacts,
   type TaskRequest,
 } from '@beaver/core'
-import { type Refusal, skillsOf, type Workflow } from '@beaver/workflows'
+import { evidenceFault, type KnownTools, type Refusal, skillsOf, type Workflow } from '@beaver/workflows'
 import type { Daemon } from './daemon-ports.ts'
 import { loadTask } from './load-task.ts'
 import { openedAcceptance, type Opening } from './opened-task.ts'
@@ -53,6 +53,12 @@ export interface IntakePorts {
   readonly folders: WorkspaceFolders
   readonly skillNames: readonly string[]
   readonly profileNames: readonly string[]
+  /** The skills that only tasks in this workspace may name. Absent: there are none. */
+  readonly skillsIn?: (workspace: string) => Promise<readonly { readonly name: string }[]>
+  /** The tools that agents may have. `ofProfile`: those that a root with this profile and its teams have; `null`: no limit. Absent: not known. */
+  readonly tools?: { readonly known: KnownTools; readonly ofProfile: (profile: string | null) => readonly string[] | null }
+  /** Looks whether skills, profiles and definitions have changed. `now`: even if it has looked a moment ago. Absent: they do not change. */
+  readonly refresh?: (how?: { readonly now: boolean }) => Promise<void>
   /** A workflow that a task may be, by its name. */
   readonly findWorkflow: (name: string) => Workflow | null
   /** What is wrong with the file of a workflow or profile that is not loaded. `null`: there is no such file. Absent: nobody knows. */
@@ -163,23 +169,36 @@ async function validated(request: Requested, ports: IntakePorts): Promise<TaskRe
       'source',
       `The source ${JSON.stringify(request.source)} begins with "${workerSource}", which marks what Beaver itself starts. Give another one.`,
     )
-  const work = request.workflow === undefined ? agentWork(request, ports) : workflowWork(request, request.workflow, ports)
   const workspace = request.workspace ?? ports.workspaceDefault
   if (!isAbsolute(workspace)) throw refuse('workspace_missing', 'workspace', `The workspace ${JSON.stringify(workspace)} must be an absolute path.`)
   const found = await ports.folders.at(workspace)
   if (found.kind === 'missing') throw refuse('workspace_missing', 'workspace', `The folder ${workspace} does not exist. Name a folder that exists.`)
   if (found.kind === 'file') throw refuse('workspace_missing', 'workspace', `${workspace} is a file. Name a folder.`)
   if (found.kind === 'refused') throw refuse('workspace_refused', 'workspace', refusedWorkspace(workspace, found.why))
+  const work = await workOf(request, found.real, ports)
+  mustBePossible(request, ports)
   return {
     ...work,
     workspace: found.real,
     source: request.source ?? 'nats',
     ...(request.stream === true ? { stream: true } : {}),
     ...(request.approvals === undefined ? {} : { approvals: request.approvals }),
+    ...(request.required_evidence === undefined || request.required_evidence.length === 0 ? {} : { required_evidence: request.required_evidence }),
     ...(request.title === undefined ? {} : { title: request.title }),
     ...(request.user_id === undefined ? {} : { user_id: request.user_id }),
     ...(request.time_zone === undefined ? {} : { time_zone: request.time_zone }),
   }
+}
+
+/** D-62. @throws {BeaverError} `invalid_arguments` for a check that no final text can pass */
+function mustBePossible({ required_evidence, profile, workflow }: Requested, { tools }: IntakePorts): void {
+  const allowed = workflow === undefined ? (tools?.ofProfile(profile ?? null) ?? null) : null
+  const fault = evidenceFault({ required_evidence: required_evidence ?? [], allowed_tool_names: allowed }, tools?.known)
+  if (fault !== null) throw refuse('invalid_arguments', fault.error.path, fault.error.message, fault.error.code)
+  const at = (required_evidence ?? []).findIndex((each) => typeof each === 'object' && each.kind === 'files_exist')
+  if (workflow === undefined || at === -1) return
+  const message = 'The check "files_exist" needs a root agent, which looks for the files after its answer. Give the check to a node of the workflow instead.'
+  throw refuse('invalid_arguments', `required_evidence.${at}`, message, 'impossible_evidence')
 }
 
 export const refusedWorkspace = (workspace: string, why: 'outside' | 'system'): string =>
@@ -193,11 +212,32 @@ function same(one: TaskRequest, other: TaskRequest): boolean {
   return asked(one) === asked(other)
 }
 
-type Work = Omit<TaskRequest, 'workspace' | 'source' | 'stream' | 'approvals' | 'title' | 'user_id' | 'time_zone'>
+type Work = Omit<TaskRequest, 'workspace' | 'source' | 'stream' | 'approvals' | 'title' | 'user_id' | 'time_zone' | 'required_evidence'>
 
-function agentWork({ task = '', skill, profile }: Requested, ports: IntakePorts): Work {
+/** A name may be that of a file which was written a moment ago, so the files are looked at once more before it is refused. */
+async function workOf(request: Requested, workspace: string, ports: IntakePorts): Promise<Work> {
+  const { refresh } = ports
+  await refresh?.()
+  try {
+    return await work()
+  } catch (error) {
+    if (refresh === undefined || !(error instanceof BeaverError && unknownNames.has(error.code))) throw error
+    await refresh({ now: true })
+    return work()
+  }
+
+  async function work(): Promise<Work> {
+    const own = (await ports.skillsIn?.(workspace)) ?? []
+    const skillsHere = [...ports.skillNames, ...own.map(({ name }) => name)]
+    return request.workflow === undefined ? agentWork(request, ports, skillsHere) : workflowWork(request, request.workflow, { ports, skillsHere })
+  }
+}
+
+const unknownNames: ReadonlySet<string> = new Set<ErrorCode>(['unknown_skill', 'unknown_profile', 'unknown_workflow'])
+
+function agentWork({ task = '', skill, profile }: Requested, ports: IntakePorts, skillsHere: readonly string[]): Work {
   if (task.trim() === '') throw refuse('invalid_arguments', 'task', 'The task is empty. Say what to do.')
-  if (skill !== undefined) named('skill', skill, ports.skillNames)
+  if (skill !== undefined) named('skill', skill, skillsHere)
   if (profile !== undefined) {
     const broken = ports.profileNames.includes(profile) ? null : (ports.brokenFile?.(profile) ?? null)
     if (broken !== null)
@@ -207,7 +247,11 @@ function agentWork({ task = '', skill, profile }: Requested, ports: IntakePorts)
   return { text: task, skill: skill ?? null, ...(profile === undefined ? {} : { profile }) }
 }
 
-function workflowWork(request: Requested, { name, arguments: args }: NonNullable<Requested['workflow']>, ports: IntakePorts): Work {
+function workflowWork(
+  request: Requested,
+  { name, arguments: args }: NonNullable<Requested['workflow']>,
+  { ports, skillsHere }: { readonly ports: IntakePorts; readonly skillsHere: readonly string[] },
+): Work {
   for (const field of ['task', 'skill', 'profile'] as const)
     if (request[field] !== undefined)
       throw refuse(
@@ -228,9 +272,9 @@ function workflowWork(request: Requested, { name, arguments: args }: NonNullable
   if (!resolved.ok) throw refusedArguments(resolved)
   const plan = workflow.plan(resolved.args)
   if (!plan.ok) throw refusedArguments(plan)
-  const missing = skillsOf(plan.graph).find(({ skill }) => !ports.skillNames.includes(skill))
+  const missing = skillsOf(plan.graph).find(({ skill }) => !skillsHere.includes(skill))
   if (missing !== undefined) {
-    const message = `There is no skill ${JSON.stringify(missing.skill)}, which the agent ${JSON.stringify(missing.agent)} must use (${loaded(ports.skillNames)}).`
+    const message = `There is no skill ${JSON.stringify(missing.skill)}, which the agent ${JSON.stringify(missing.agent)} must use (${loaded(skillsHere)}).`
     throw refuse('unknown_skill', 'workflow.arguments', message)
   }
   return { text: plan.graph.task, skill: null, workflow: { name: workflow.name, arguments: resolved.args } }

@@ -1,5 +1,6 @@
 // What the supervisor of a task needs from its daemon.
 import type { BlobStore, Clock, Ids, Journal, Logger, TaskQueue } from '@beaver/core'
+import type { Skill } from '@beaver/agent'
 import type { Workflow } from '@beaver/workflows'
 import type { Admissions } from './admissions.ts'
 import type { LoopServicePorts } from './loop-services.ts'
@@ -24,6 +25,8 @@ export interface TaskPorts extends LoopServicePorts {
   readonly past: PastTasks
   /** The workflows a task may name. */
   readonly findWorkflow: (name: string) => Workflow | null
+  /** The skills of a workspace, which only its tasks have. Absent: no workspace has any. */
+  readonly skillsIn?: (workspace: string) => Promise<readonly Skill[]>
 }
 
 export interface TaskLimits extends TeamLimits {

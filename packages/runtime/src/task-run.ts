@@ -16,6 +16,7 @@ import {
   type TaskId,
   type TaskRequest,
   type TaskState,
+  type ToolFact,
   type Usage,
   waitBegan,
   waitedMs,
@@ -31,7 +32,7 @@ import { earlierTurns, sessionHistory } from './session-history.ts'
 import type { LoopActivity } from './suspension.ts'
 import { type TaskApprovals, taskApprovals } from './task-approvals.ts'
 import { type TaskClock, taskClock } from './task-clock.ts'
-import { taskEnd, workflowEnd } from './task-end.ts'
+import { taskEnd, type TaskEvidence, workflowEnd } from './task-end.ts'
 import type { TaskPorts } from './task-ports.ts'
 import { type TaskTeams, taskTeams } from './task-teams.ts'
 
@@ -64,6 +65,8 @@ export class TaskRun {
   #teams: TaskTeams | null = null
   #model: Pick<LoopEnd, 'provider' | 'model'> = { provider: null, model: null }
   #usage: Usage
+  /** What the runs of its teams called, by their ids. Empty if the task requires no evidence. */
+  readonly #toolFacts = new Map<string, readonly ToolFact[]>()
   #cancelReason: string | null
   #terminal: DomainEvent | null = null
 
@@ -76,6 +79,7 @@ export class TaskRun {
     this.#request = state.submitted.request
     this.#clock = taskClock(ports.clock, state.clockMs)
     this.#usage = usageOf(state)
+    for (const run of state.runs.values()) if (runEnded(run)) this.#keepFacts(loopEndOf(run), run.start)
     this.#cancelReason = of.cancelReason
     this.#onWait = of.onWait
     this.#approvals = taskApprovals(task.log, {
@@ -116,7 +120,11 @@ export class TaskRun {
 
   /** What the task ends with, when its root ended like this. */
   endOf(end: LoopEnd): DomainEvent {
-    return taskEnd(end, this.#teams?.ended() ?? [], this.#usage)
+    return taskEnd(end, this.#teams?.ended() ?? [], this.#usage, this.#evidence())
+  }
+
+  #evidence(): TaskEvidence {
+    return { required: this.#request.required_evidence ?? [], text: this.#request.text, tools: [...this.#toolFacts.values()].flat() }
   }
 
   cancel(reason: string): void {
@@ -188,7 +196,7 @@ export class TaskRun {
       // What the root's end means for the task is decided here and written with it. Then the task has ended: its thread need not say so.
       append: async (drafts, rootEnd) => {
         if (rootEnd === null) return taskLog.append(drafts)
-        const end = drafted(taskEnd(rootEnd, teams.ended(), addUsage(this.#usage, rootEnd.usage)))
+        const end = drafted(taskEnd(rootEnd, teams.ended(), addUsage(this.#usage, rootEnd.usage), this.#evidence()))
         this.#terminal = end.event
         const place = await taskLog.appendLast([...drafts, end.draft], 'The task has ended.')
         this.#loops.delete(runId)
@@ -223,11 +231,15 @@ export class TaskRun {
     async function plan(): Promise<ExecutionGraph | string> {
       const workflow = findWorkflow(name)
       if (workflow === null)
-        return `This daemon does not know the workflow ${JSON.stringify(name)}. Start it with the definitions with which the task was accepted.`
+        return `The workflow ${JSON.stringify(name)} is not loaded by the daemon that runs this task. Put its file back into a folder of "workflows" of that daemon's configuration, and retry the task.`
       const previous = historyOf(state)
       const planned = workflow.plan(args, { turn: await earlierTurns({ log, previous, workflow, args }, past) })
       return planned.ok ? planned.graph : planned.error.message
     }
+  }
+
+  #keepFacts({ facts }: LoopEnd, { run_id: runId, team_run_id: team }: LoopSpec['start']): void {
+    if (team !== null && this.#request.required_evidence !== undefined) this.#toolFacts.set(runId, facts.tools)
   }
 
   #startLoop(spec: LoopSpec, own: OwnHost): SupervisedLoop {
@@ -249,14 +261,15 @@ export class TaskRun {
       stillOurs: () => taskLog.stillOurs(),
     })
     const { suspects } = this.#task
-    const { time_zone: timeZone } = this.#request
-    const zoned = timeZone === undefined ? spec : { ...spec, timeZone }
+    const { time_zone: timeZone, required_evidence: taskEvidence } = this.#request
+    const zoned = { ...spec, ...(timeZone === undefined ? {} : { timeZone }), ...(taskEvidence === undefined ? {} : { taskEvidence }) }
     const guarded = suspects.pure || suspects.names.length > 0 ? { ...zoned, suspectTools: suspects } : zoned
     const loop = superviseLoop(guarded, host, {
       pool: this.#ports.pool,
       log: taskLog,
       ports: this.#ports,
       readMemory: () => memoryOf(owner, this.#ports.memory),
+      readSkills: async () => (await this.#ports.skillsIn?.(this.#request.workspace)) ?? [],
     })
     const live: LiveLoop = { loop, teamRunId, teams: new Set(), pause: null }
     this.#loops.set(runId, live)
@@ -264,6 +277,7 @@ export class TaskRun {
     const end = loop.end
       .then((ended) => {
         this.#usage = addUsage(this.#usage, ended.usage)
+        this.#keepFacts(ended, spec.start)
         if (ended.model !== null) this.#model = { provider: ended.provider, model: ended.model }
         return ended
       })

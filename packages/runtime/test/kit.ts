@@ -82,6 +82,7 @@ function memoryPool(services: LoopServices): MemoryPool {
       }
     },
     offer: () => {},
+    give: () => {},
     lose: (charge) =>
       [...running].forEach((settle) => settle({ kind: 'lost', failureClass: 'worker_lost', message: 'The worker thread was lost.', charge: charge ?? null })),
     close: async () => {},

@@ -3,6 +3,7 @@
 // T1. A faulty file is a diagnostic.
 // T2. A fault that would send calls to the wrong tool, or tasks to the wrong profile, is an error: two tools with one provider name (D-13), or
 // a missing default profile.
+// T3. Definitions and profiles are read again while a daemon runs. Tools are not: their modules are code, which was accepted as it was.
 import {
   type AgentProfile,
   externalTool,
@@ -10,8 +11,10 @@ import {
   addedToolNames,
   loadDefinitions,
   type LoadDiagnostic,
+  type LoadedTools,
   loadProfiles,
   loadTools,
+  type Tool,
   type ToolCatalog,
   toolNameAtProvider,
   toolNameCollision,
@@ -27,6 +30,7 @@ import {
   type Refusal,
   withMemberProfiles,
   type Workflow,
+  type WorkflowDefinitionFile,
   workflowToolPrefix,
 } from '@beaver/workflows'
 import { builtinTools } from './builtin-tools.ts'
@@ -53,14 +57,14 @@ export interface ToolsetPlaces {
 export interface Toolset extends ToolCatalog {
   readonly profiles: ReadonlyMap<string, AgentProfile>
   readonly profileDefault: string | null
+  /** The content of the definitions, for other threads. */
+  readonly definitionFiles: readonly WorkflowDefinitionFile[]
   readonly diagnostics: readonly LoadDiagnostic[]
 }
 
 /** @throws {BeaverError} `invalid_configuration` */
 export async function loadToolset(places: ToolsetPlaces): Promise<Toolset> {
-  const reserved = (name: string): string | null => (findWorkflow(name) === null ? null : 'has the name of a workflow tool')
-  const cells = { sandbox: places.builtin?.sandbox, accepted: places.accepted, reserved }
-  const { tools: loaded, diagnostics: ofTools } = await loadTools(builtinTools(places.builtin), places.tools, cells)
+  const { tools: loaded, diagnostics } = await loadOwnTools(places)
   const external = places.external ?? []
   const twice = external.find(({ name }) => loaded.some((tool) => tool.name === name))
   if (twice !== undefined)
@@ -68,8 +72,24 @@ export async function loadToolset(places: ToolsetPlaces): Promise<Toolset> {
       'invalid_configuration',
       `There are two tools ${JSON.stringify(twice.name)}: one of the program and one of its modules or built in. Rename one.`,
     )
-  const tools = [...loaded, ...external.map(externalTool)]
-  const { definitions, diagnostics: ofDefinitions } = await loadDefinitions(places.workflows, tools)
+  const toolset = await readAgain([...loaded, ...external.map(externalTool)], places)
+  return { ...toolset, diagnostics: [...diagnostics, ...toolset.diagnostics] }
+}
+
+/** The built-in tools and those of the modules. Modules are code: they are loaded once, at the start. */
+export function loadOwnTools(places: ToolsetPlaces): Promise<LoadedTools> {
+  const reserved = (name: string): string | null => (findWorkflow(name) === null ? null : 'has the name of a workflow tool')
+  const cells = { sandbox: places.builtin?.sandbox, accepted: places.accepted, reserved }
+  return loadTools(builtinTools(places.builtin), places.tools, cells)
+}
+
+/**
+ * Reads definitions and profiles as they are now, for tools that are loaded already.
+ *
+ * @throws {BeaverError} `invalid_configuration`
+ */
+export async function readAgain(tools: readonly Tool[], places: ToolsetPlaces): Promise<Toolset> {
+  const { definitions, files, diagnostics: ofDefinitions } = await loadDefinitions(places.workflows, tools)
   const { profiles, diagnostics: ofProfiles } = await loadProfiles(places.profiles, { tools, definitions, diagnostics: ofDefinitions })
   checkNames({ tools, definitions })
   if (places.profileDefault !== null && !profiles.has(places.profileDefault)) {
@@ -80,7 +100,7 @@ export async function loadToolset(places: ToolsetPlaces): Promise<Toolset> {
       { problems: [{ path: 'profile', message: 'does not name a loaded profile' }] },
     )
   }
-  return { tools, definitions, profiles, profileDefault: places.profileDefault, diagnostics: [...ofTools, ...ofDefinitions, ...ofProfiles] }
+  return { tools, definitions, definitionFiles: files, profiles, profileDefault: places.profileDefault, diagnostics: [...ofDefinitions, ...ofProfiles] }
 }
 
 function checkNames({ tools, definitions }: ToolCatalog): void {

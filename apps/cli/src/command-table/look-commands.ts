@@ -141,7 +141,7 @@ export const lookCommands: readonly CommandSpec[] = [
       command
         .argument('<Workflow>', 'the name of the workflow')
         .requiredOption('-f, --file <args.json>', 'a JSON file with the arguments of the workflow; "-" reads stdin')
-        .addOption(json('print {"ok": true, "graph": …} or {"ok": false, "error": …}'))
+        .addOption(json('print {"ok": true, "graph": …, "grows_to_max": …, "conditions": […]} or {"ok": false, "error": …}'))
         .option('--mermaid', 'print the graph as a Mermaid diagram')
         .action((workflow: string, options: { file: string }) =>
           run(async (globals) => (await import('../commands/plan.ts')).plan(workflow, options, globals)),

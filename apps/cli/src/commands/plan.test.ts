@@ -2,7 +2,7 @@ import type { ExecutionGraph } from '@beaver/core'
 import { describe, expect, test } from 'vitest'
 import * as log from '../../test/task-events.ts'
 import { styleOf } from '../text/style.ts'
-import { planLines } from './plan.ts'
+import { planJson, planLines } from './plan.ts'
 
 const lines = (graph: ExecutionGraph, columns = 110): string[] => planLines(graph, { columns, style: styleOf(false) })
 
@@ -47,6 +47,15 @@ describe('a plan', () => {
     expect(lines({ workflow: 'HierarchicalWorkflow', task: 't', nodes: [log.agentNode('a')], outputs: ['a'], output: 'a', settings })).toContain(
       'Grows   while it runs, to at most 6 agents and tools',
     )
+  })
+
+  test('says the same as JSON: the growth, and which nodes have a condition', () => {
+    const nodes = [log.agentNode('a'), { ...log.agentNode('b', ['a']), settings: { scope: '', when: 'nodes.a.output != ""' } }]
+    const graph = { workflow: 'workflow:w', task: 't', nodes, outputs: ['b'], output: 'b' }
+    expect(planJson(graph)).toEqual({ ok: true, graph, grows_to_max: null, conditions: [{ node_id: 'b', when: 'nodes.a.output != ""' }] })
+    const settings = { rounds_max: 1, delegations_max: 2 }
+    const growing = { workflow: 'HierarchicalWorkflow', task: 't', nodes: [log.agentNode('a')], outputs: ['a'], output: 'a', settings }
+    expect(planJson(growing)).toEqual({ ok: true, graph: growing, grows_to_max: 6, conditions: [] })
   })
 
   test('of agents alone has no kinds', () => {

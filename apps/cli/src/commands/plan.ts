@@ -33,10 +33,19 @@ export async function plan(workflow: string, options: PlanOptions, globals: Glob
     screen.warn(path === '' ? message : `${message} ${screen.style.dim(`[${code}, ${path}]`)}`)
     return 2
   }
-  if (options.json === true) screen.json(planned)
+  if (options.json === true) screen.json(planJson(planned.graph))
   else if (options.mermaid === true) screen.write(graphToMermaid(planned.graph))
   else screen.print(...planLines(planned.graph, screen, await kindsOfTools(planned.graph, globals)))
   return 0
+}
+
+/** The graph, and what it does not say by itself: to how many agents and tools it may grow, and which nodes run only on a condition. */
+export function planJson(graph: ExecutionGraph) {
+  const conditions = graph.nodes.flatMap((node) => {
+    const when = conditionOf(node)
+    return when === null ? [] : [{ node_id: node.node_id, when }]
+  })
+  return { ok: true as const, graph, grows_to_max: growthOf(graph), conditions }
 }
 
 async function planOf(name: string, file: string, globals: GlobalOptions): Promise<{ ok: true; graph: ExecutionGraph } | { ok: false; error: PlanError }> {

@@ -7,7 +7,14 @@ import { BeaverError, messageOf } from '@beaver/core'
  * @param file `-` for stdin
  * @throws {BeaverError} `invalid_arguments` if the file cannot be read or is not JSON
  */
-export async function readArguments(file: string, workflow: string): Promise<unknown> {
+export const readArguments = (file: string, workflow: string): Promise<unknown> => readJson(file, `one JSON object: the arguments of ${workflow}`)
+
+/**
+ * @param file `-` for stdin
+ * @param content what the file must contain, for a message
+ * @throws {BeaverError} `invalid_arguments` if the file cannot be read or is not JSON
+ */
+export async function readJson(file: string, content: string): Promise<unknown> {
   let text: string
   try {
     text = file === '-' ? await textOf(process.stdin) : await readFile(file, 'utf8')
@@ -18,7 +25,7 @@ export async function readArguments(file: string, workflow: string): Promise<unk
     return JSON.parse(text.replace(/^\uFEFF/, '')) as unknown
   } catch (cause) {
     const what = file === '-' ? 'The input' : `The file ${file}`
-    throw new BeaverError('invalid_arguments', `${what} is not JSON: ${messageOf(cause)}. It must contain one JSON object: the arguments of ${workflow}.`, {
+    throw new BeaverError('invalid_arguments', `${what} is not JSON: ${messageOf(cause)}. It must contain ${content}.`, {
       cause,
     })
   }

@@ -14,7 +14,7 @@ import { askApprovals } from '../follow/ask-approvals.ts'
 import { followTask } from '../follow/follow-task.ts'
 import { type Interrupts, listenForInterrupts } from '../interrupts.ts'
 import { modelInUse } from '../model.ts'
-import { findSystem, hasEnded } from '../system/find-system.ts'
+import { findSystem, hasEnded, inRole } from '../system/find-system.ts'
 import { type BorrowedSystem, borrowSystem } from '../system/borrow-system.ts'
 import { duration } from '../text/figures.ts'
 import { readTask, type TaskOptions } from './task-input.ts'
@@ -51,14 +51,20 @@ export async function runRequest(request: SubmitTask, options: FollowOptions, gl
   system = await reach(context, options, { interrupts, trouble })
   if (system === null) return interrupts.exitCode
   try {
+    const submitted = await submitTo(system, { ...request, stream: true, ...(options.input === false ? { approvals: 'refuse' as const } : {}) }, context)
     await using connection = await connect(system.found)
-    const submitted = await connection.client.submit({ ...request, stream: true, ...(options.input === false ? { approvals: 'refuse' as const } : {}) })
     return await followRun(context, { connection, submitted, system, interrupts, options, trouble, lines })
   } finally {
     if (system.own !== null && context.screen.live && options.quiet !== true) context.screen.passing(context.screen.style.dim('Stopping Beaver …'))
     await system.own?.stop()
     if (context.screen.live) context.screen.passing(null)
   }
+}
+
+/** To submit on behalf of a user is a right of operators. Nothing else of the command needs it. */
+async function submitTo({ found }: BorrowedSystem, request: SubmitTask, { config }: Context): Promise<SubmittedTask> {
+  await using connection = await connect(inRole(request.user_id === undefined ? 'client' : 'operator', found, config))
+  return await connection.client.submit(request)
 }
 
 /** The system to use. `null` if the command was interrupted while the system started. */

@@ -101,3 +101,27 @@ test('the pages of a task are joined: each node once, in declared order, what a 
     'n9 completed',
   ])
 })
+
+test('a call without a result says what it waits for', () => {
+  const call = {
+    kind: 'tool',
+    taskseq: 12,
+    tool: 'write_file',
+    call_id: 'c1',
+    arguments: '{}',
+    result: null,
+    result_chars: 0,
+    success: null,
+    error: null,
+    duration_ms: null,
+  }
+  const calls = [
+    { ...call, waits_for_call_id: 'c1' },
+    { ...call, tool: 'read_file', call_id: 'c2', waits_for_call_id: 'c1' },
+    { ...call, tool: 'echo', call_id: 'c3' },
+  ] as unknown as NodeDetail['calls']
+  const lines = nodeLines({ ...detail, calls } as unknown as NodeDetail, surface, 'beaver').join('\n')
+  expect(lines).toMatch(
+    /write_file \{\} {2}waits for your approval\n.*read_file \{\} {2}waits until you decide about write_file \(c1\)\n.*echo \{\} {2}no result yet/,
+  )
+})

@@ -79,7 +79,7 @@ export function nodeLines(answer: NodeDetail, screen: Surface, command: string):
     ...whole(answer.input, answer.input_chars),
     ...section(
       `Calls (${count(answer.calls.length)}${answer.more ? ' of more: use --limit' : ''})`,
-      answer.calls.length === 0 ? [] : answer.calls.map((call) => callLine(call, screen)),
+      answer.calls.length === 0 ? [] : answer.calls.map((call) => callLine(call, answer.calls, screen)),
       style,
     ),
     ...section('Output', outputOf(answer, screen), style),
@@ -106,8 +106,18 @@ function whyOf({ failure, cause_node_id: cause, skip_reason: skipped, cancel_rea
   return reason === null ? '' : ` (${oneLine(reason)})`
 }
 
+type ToolCallOfNode = Extract<NodeDetail['calls'][number], { kind: 'tool' }>
+
+/** What a call without a result waits for: a person, or the call of its answer about which a person must decide first. */
+function waitText({ call_id: id, waits_for_call_id: waitsFor }: ToolCallOfNode, all: NodeDetail['calls']): string {
+  if (waitsFor === undefined) return 'no result yet'
+  if (waitsFor === id) return 'waits for your approval'
+  const holding = all.find((call) => call.kind === 'tool' && call.call_id === waitsFor)
+  return `waits until you decide about ${holding?.kind === 'tool' ? `${oneLine(holding.tool)} (${oneLine(waitsFor)})` : oneLine(waitsFor)}`
+}
+
 /** One call in one line: its event, what was called, what came of it, and how long it took. */
-function callLine(call: NodeDetail['calls'][number], { columns, style, symbols }: Surface): string {
+function callLine(call: NodeDetail['calls'][number], all: NodeDetail['calls'], { columns, style, symbols }: Surface): string {
   const good = call.success
   const mark = good === null ? style.cyan(symbols.active) : good ? style.green(symbols.done) : style.red(symbols.failed)
   const took = call.duration_ms === null ? [] : [duration(call.duration_ms)]
@@ -125,7 +135,7 @@ function callLine(call: NodeDetail['calls'][number], { columns, style, symbols }
           `${oneLine(call.tool)} ${oneLine(call.arguments ?? '')}`.trimEnd(),
           ...took,
           ...(call.error === null ? [] : [oneLine(call.error)]),
-          ...(call.result === null ? ['no result yet'] : [`${counted(call.result_chars, 'character')}: ${oneLine(call.result)}`]),
+          ...(call.result === null ? [waitText(call, all)] : [`${counted(call.result_chars, 'character')}: ${oneLine(call.result)}`]),
         ]
   const head = `  ${style.dim(`#${call.taskseq}`)} ${mark} `
   return head + cutToWidth(facts.join(`  `), Math.max(20, columns - 6 - String(call.taskseq).length), symbols.ellipsis)

@@ -17,7 +17,7 @@ import { mergePages } from '../view/merge-pages.ts'
 import { keptLines } from '../view/render-kept.ts'
 import { recordLines, recordState, type RecordState } from '../view/record-state.ts'
 import { approvalLines, contextLines, teamsOf } from '../view/show-parts.ts'
-import { treeLines } from '../view/show-tree.ts'
+import { checkLine, treeLines } from '../view/show-tree.ts'
 import { ask, asking } from './query.ts'
 import { showNode } from './show-node.ts'
 
@@ -132,6 +132,9 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
           ...failures.map((failed) => `  ${failed.scope} ${oneLine(failed.name)}: ${style.red(failed.class)}: ${oneLine(failed.message)}`),
           ...(answer.more_failures ? [style.dim('  There are more. The agents above are counted whole.')] : []),
         ]),
+    ...(answer.evidence === undefined
+      ? []
+      : ['', style.bold('Evidence of the final text'), ...answer.evidence.map((check) => `  ${checkLine(check, screen, screen.columns - 5)}`)]),
     ...keptLines({ ...answer, status: task.status }, screen),
     ...(answer.final_output === null || answer.final_output === ''
       ? []

@@ -45,7 +45,7 @@ export async function skills(what: 'list' | 'show' | 'check', of: string | undef
   if (what === 'check' && of === undefined) throw new UsageError('Name the folder: beaver skills check <folder of a skill, or of skills>.')
   const { config, screen } = contextOf(globals)
   if (what === 'check') return check(of ?? '', options, { screen, around: await surroundings(config) })
-  const places = skillPlaces({ configured: config.skills, workspace: config.workspace })
+  const places = skillPlaces({ configured: config.skills, workspace: config.agent.workspace_skills ? config.workspace : null })
   const loaded = await loadSkills(places.map(({ folder }) => folder))
   const listed = loaded.skills.map((skill): ListedSkill => ({ skill, source: sourceOf(skill, places) }))
   if (what === 'list') {

@@ -12,7 +12,7 @@ export async function submit(
 ): Promise<number> {
   const { config, screen } = contextOf(globals)
   const request = await readTask(task, options)
-  await using connection = await connect(findSystem(config))
+  await using connection = await connect(findSystem(config, request.user_id === undefined ? 'client' : 'operator'))
   const submitted = await connection.client.submit(options.input === false ? { ...request, approvals: 'refuse' } : request)
   if (options.json === true) screen.json(submitted)
   else {

@@ -5,7 +5,7 @@ import { resolve } from 'node:path'
 import type { SubmitTask } from '@beaver/client'
 import { BeaverError } from '@beaver/core'
 import { UsageError } from '../failures.ts'
-import { readArguments } from './read-arguments.ts'
+import { readArguments, readJson } from './read-arguments.ts'
 
 export interface TaskOptions {
   readonly skill?: string
@@ -16,6 +16,10 @@ export interface TaskOptions {
   readonly session?: string
   readonly workspace?: string
   readonly taskId?: string
+  /** The user for whom the task is. */
+  readonly user?: string
+  /** The file with the checks of the final text. */
+  readonly evidence?: string
 }
 
 /**
@@ -24,6 +28,7 @@ export interface TaskOptions {
  */
 export async function readTask(task: string | undefined, options: TaskOptions, args?: Readonly<Record<string, unknown>>): Promise<SubmitTask> {
   const work = await workOf(task, options, args)
+  const evidence = options.evidence === undefined ? {} : { required_evidence: await readEvidence(options.evidence, task) }
   const workspace = resolve(options.workspace ?? process.cwd())
   const found = await stat(workspace).catch(() => null)
   if (found?.isDirectory() !== true) {
@@ -32,12 +37,28 @@ export async function readTask(task: string | undefined, options: TaskOptions, a
   }
   return {
     ...work,
+    ...evidence,
+    user_id: options.user,
     workspace,
     session_id: options.session,
     task_id: options.taskId,
     source: 'cli',
     time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
   }
+}
+
+/** The daemon judges the checks. Here it is only found out whether the file is a list. */
+async function readEvidence(file: string, task: string | undefined): Promise<NonNullable<SubmitTask['required_evidence']>> {
+  if (file === '-' && task === '-') throw new UsageError('The task and --evidence cannot both be read from stdin. Write the checks into a file.')
+  const checks = await readJson(file, 'a list of checks')
+  if (Array.isArray(checks)) return checks as NonNullable<SubmitTask['required_evidence']>
+  throw new BeaverError(
+    'invalid_arguments',
+    `${file === '-' ? 'The input' : `The file ${file}`} must contain a JSON list of checks, such as [{"kind": "output_length", "min": 200}].`,
+    {
+      problems: [{ path: 'required_evidence', message: 'must be a list' }],
+    },
+  )
 }
 
 /** @param args the arguments of `workflow`, if they are known already */

@@ -7,7 +7,7 @@ import type { JsonLines } from '../follow/present-task.ts'
 import { runRequest } from './run.ts'
 import { readTask, type TaskOptions } from './task-input.ts'
 
-export interface TeamOptions extends Pick<TaskOptions, 'session' | 'workspace' | 'taskId'> {
+export interface TeamOptions extends Pick<TaskOptions, 'session' | 'workspace' | 'taskId' | 'user' | 'evidence'> {
   readonly file: string
   readonly strategy?: TeamStrategy
   readonly up?: true

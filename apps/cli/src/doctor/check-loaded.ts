@@ -14,7 +14,9 @@ const diagnosticsMax = 10
 const faultLinesMax = 3
 
 export async function checkLoaded(config: Config): Promise<Finding[]> {
-  const { skills, diagnostics } = await loadSkills(skillPlaces({ configured: config.skills, workspace: config.workspace }).map(({ folder }) => folder))
+  const { skills, diagnostics } = await loadSkills(
+    skillPlaces({ configured: config.skills, workspace: config.agent.workspace_skills ? config.workspace : null }).map(({ folder }) => folder),
+  )
   try {
     const toolset = await toolsetOf(config)
     const faults = [...diagnostics, ...toolset.diagnostics]

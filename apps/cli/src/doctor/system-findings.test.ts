@@ -63,6 +63,11 @@ describe('what is wrong with a system', () => {
     ])
   })
 
+  it('is a change of a file that a daemon cannot use', () => {
+    const value = { ...daemonStatus, changes_not_used: [{ file: '/w/clerk.json', message: 'It is not JSON.' }] }
+    expect(wrong({ daemon: { kind: 'answered', value } })).toEqual(['warn changes: not used: /w/clerk.json: It is not JSON.'])
+  })
+
   it('is a journal that was created again', () => {
     expect(wrong({ look: there('BEAVER_x@2', 3) })[0]).toMatch(/^fail journal: The journal stream BEAVER_x was created again/)
   })

@@ -20,6 +20,7 @@ export function systemFindings(report: SystemReport, now: number): Finding[] {
     ...checkJournal(report),
     ...checkRecord(report),
     checkDaemons(report),
+    ...checkChanges(report),
     checkProjector(report, now),
     ...checkCheckpoints(report),
     ...checkTasks(report, now),
@@ -67,6 +68,14 @@ function checkJournal(report: SystemReport): Finding[] {
       ),
     ]
   return [ok('journal', `${stream}: ${counted(look.lastSequence, 'message')}`)]
+}
+
+/** Changes of files that the daemon has seen and cannot use. */
+function checkChanges({ daemon }: SystemReport): Finding[] {
+  const changes = daemon.kind === 'answered' ? (daemon.value.changes_not_used ?? []) : []
+  return changes.map(({ file, message }) =>
+    warn('changes', oneLine(`not used: ${file}: ${message}`, 600), 'Correct the file. Until then the daemon goes on with what it had before the change.'),
+  )
 }
 
 function checkDaemons({ daemons, daemon, look }: SystemReport): Finding {

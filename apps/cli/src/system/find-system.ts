@@ -44,5 +44,10 @@ export function findSystem(config: Config, role: Role = 'client'): FoundSystem {
   const found = lookForSystem(config)
   if (found === null)
     throw new BeaverError('unreachable', `No Beaver system is running with its data in ${config.home}. Start one with "beaver up", or set NATS_URL.`)
-  return role === 'client' || found.login.nkeyFile !== loginAt(config.home).nkeyFile ? found : { ...found, login: loginAt(config.home, role) }
+  return inRole(role, found, config)
+}
+
+/** The same system for a command that acts in a role. At a server of the user's own, the configured login decides. */
+export function inRole(role: Role, found: FoundSystem, { home }: Pick<Config, 'home'>): FoundSystem {
+  return role === 'client' || found.login.nkeyFile !== loginAt(home).nkeyFile ? found : { ...found, login: loginAt(home, role) }
 }

@@ -2,7 +2,7 @@
 // A1. Like core's folds, the functions consume their argument.
 // A2. The end of a node wins over the end of its run: see `evolveNode`.
 import type { AskedCallAnswer } from '@beaver/contracts'
-import { type DataOf, type DomainEvent, type ExecutionNode, statusOfCalls } from '@beaver/core'
+import { type DataOf, type DomainEvent, type ExecutionNode, heldBy, shownStatusOfCalls } from '@beaver/core'
 import type { AgentState, TreeAgent, TreeNote, TreeTeam } from './agent-tree.ts'
 
 /** A call that a person is asked about. */
@@ -32,6 +32,8 @@ export interface AgentView extends TreeAgent<AgentView> {
   readonly teams: TeamView[]
   /** Tools that are running: call id → name. */
   readonly tools: Map<string, string>
+  /** Those of them that have begun. */
+  readonly begun: Set<string>
   /** Those of them that a person is asked about, by call id. */
   readonly asks: Map<string, AskedCall>
   /** Those, and those that were decided since the last answer. */
@@ -70,6 +72,7 @@ export function newAgent(name: string, node?: ExecutionNode, addedAfter: string 
     teams: [],
     others: [],
     tools: new Map(),
+    begun: new Set(),
     asks: new Map(),
     asked: new Map(),
     state: 'waiting',
@@ -138,16 +141,16 @@ export function evolveAgent(agent: AgentView, event: DomainEvent, at: number): v
       agent.toolCalls += event.data.tool_calls.length
       agent.tokens += event.data.usage.input_tokens + event.data.usage.output_tokens
       agent.note = null
-      agent.tools.clear()
-      agent.asks.clear()
-      agent.asked.clear()
-      for (const call of event.data.tool_calls) agent.tools.set(call.id, call.name)
+      newCalls(agent, event.data.tool_calls)
       return
     case 'tool_call_requested':
       agent.state = 'acting'
       agent.toolCalls++
       agent.tools.set(event.data.call.id, event.data.call.name)
       return
+    case 'tool_call_started':
+      agent.begun.add(event.data.call_id)
+      return callsChanged(agent)
     case 'tool_result_recorded':
       agent.tools.delete(event.data.call_id)
       agent.asks.delete(event.data.call_id)
@@ -192,9 +195,30 @@ export function evolveAgent(agent: AgentView, event: DomainEvent, at: number): v
   }
 }
 
+function newCalls(agent: AgentView, calls: DataOf<'assistant_message_added'>['tool_calls']): void {
+  for (const each of [agent.tools, agent.begun, agent.asks, agent.asked]) each.clear()
+  for (const call of calls) agent.tools.set(call.id, call.name)
+}
+
+/** The open calls of an agent, in their order. A call that was decided has begun, or begins now. */
+const callsOf = ({ tools, asks, asked, begun }: AgentView) =>
+  [...tools].map(([id, tool]) => ({
+    id,
+    tool,
+    approval: asks.has(id) ? 'requested' : asked.has(id) ? 'decided' : null,
+    result: null,
+    started: begun.has(id),
+  }))
+
+/** The tools whose calls are held by a call that waits for a person, each once. */
+export function heldTools(agent: AgentView): string[] {
+  const calls = callsOf(agent)
+  return [...new Set(calls.flatMap((call) => (heldBy(call, calls) === null ? [] : [call.tool])))]
+}
+
 /** The state of an agent follows from its open calls, as in core's fold. */
 function callsChanged(agent: AgentView): void {
-  agent.state = statusOfCalls([...agent.tools.keys()].map((id) => ({ approval: agent.asks.has(id) ? 'requested' : null, result: null })))
+  agent.state = shownStatusOfCalls(callsOf(agent))
 }
 
 function next({ retry_in_ms, tries }: DataOf<'provider_call_failed'>): string {

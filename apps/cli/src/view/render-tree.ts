@@ -7,7 +7,7 @@ import { oneLine } from '../text/plain-text.ts'
 import type { Style, Symbols } from '../text/style.ts'
 import { cutToWidth, padEnd, padStart, textWidth } from '../text/width.ts'
 import { type AgentState, atWork, countedOut, rankOf, stateWord, teamProgress, type TreeRow, treeRows, workFacts } from './agent-tree.ts'
-import type { AgentView, TeamView } from './agent-view.ts'
+import { type AgentView, heldTools, type TeamView } from './agent-view.ts'
 import type { LiveText } from './live-text.ts'
 import { saidLines } from './render-said.ts'
 import type { TaskView } from './task-view.ts'
@@ -183,11 +183,17 @@ function lookOf(state: AgentState, { style, symbols, frame }: TreeOptions): { ic
   }
 }
 
+/** For example `; read_file waits for it`: calls of the same answer that begin after the decision. */
+function heldText(tools: readonly string[]): string {
+  if (tools.length === 0) return ''
+  return `; ${tools.slice(0, namedMax).join(', ')}${tools.length > namedMax ? ' and others' : ''} ${tools.length === 1 ? 'waits' : 'wait'} for it`
+}
+
 /** What the agent does now, or the reason for its state. */
 function activityOf(agent: AgentView, team: TeamView | null): string {
   if (agent.note !== null) return agent.note
   const [asked] = agent.asks.values()
-  if (asked !== undefined) return `${asked.tool}: ${asked.subject}`
+  if (asked !== undefined) return `${asked.tool}: ${asked.subject}${heldText(heldTools(agent))}`
   if (agent.tools.size > 0) return [...new Set(agent.tools.values())].join(', ')
   if (agent.state === 'waiting') return waitsFor(agent, team)
   const checked = agent.evidence === null ? 0 : agent.evidence.passed + agent.evidence.failed

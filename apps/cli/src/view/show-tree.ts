@@ -47,8 +47,8 @@ function linesOf(row: Row, surface: Surface): string[] {
 }
 
 /** The skills of the run, and how they were found. */
-function skillFacts({ skills, skill_selection: selection }: RunAnswer): string[] {
-  const named = skills.map((skill) => oneLine(skill))
+function skillFacts({ skills, workspace_skills: own = [], skill_selection: selection }: RunAnswer): string[] {
+  const named = skills.map((skill) => `${oneLine(skill)}${own.includes(skill) ? ' (from the workspace)' : ''}`)
   if (named.length === 0) return (selection?.failure ?? null) === null ? [] : [`no skill could be chosen: ${oneLine(selection?.failure ?? '', 200)}`]
   return [`skill ${named.join(', ')}${selection === null ? '' : ` (chosen of ${count(selection.candidates)})`}`]
 }

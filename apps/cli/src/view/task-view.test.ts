@@ -1,6 +1,7 @@
 import { event } from '@beaver/core'
 import { describe, expect, test } from 'vitest'
 import * as log from '../../test/task-events.ts'
+import { type AgentView, heldTools } from './agent-view.ts'
 import { agentsOf, askedCalls, elapsedMs, foldView, totalsOf } from './task-view.ts'
 
 const states = (events: Parameters<typeof log.recorded>[0]) =>
@@ -45,7 +46,11 @@ describe('the view of a task', () => {
 
   test('an agent waits for a person when every call it has open does', () => {
     const asks = (name: string) => event('approval_requested', { call_id: `run_root.${name}`, tool_name: name, subject: 's', rule: null }, 'run_root')
-    const begun = [log.submitted(), log.runStarted('run_root', 'root'), log.told('run_root'), log.calls('run_root', 'a', 'b'), asks('a')]
+    const held = [log.submitted(), log.runStarted('run_root', 'root'), log.told('run_root'), log.calls('run_root', 'a', 'b'), asks('a')]
+    // A call that has not begun behind one that asks does nothing.
+    expect(states(held)['root']).toBe('waiting_for_approval')
+    expect(heldTools(agentsOf(foldView(log.recorded(held)))[0] as AgentView)).toEqual(['b'])
+    const begun = [...held, event('tool_call_started', { call_id: 'run_root.b', tool_name: 'b', idempotent: true }, 'run_root')]
     expect(states(begun)['root']).toBe('acting')
     const waiting = [...begun, log.result('run_root', 'b')]
     expect(states(waiting)['root']).toBe('waiting_for_approval')

@@ -47,6 +47,8 @@ export interface SystemPromptParts {
   readonly memory: MemorySnapshot | { readonly unreadable: string }
   /** The skills with guidance that route the first turn of a root run, the primary skill first. */
   readonly routing: readonly Skill[]
+  /** What the final text of the task must rest on. Absent: nothing. */
+  readonly requiredEvidence?: readonly EvidenceRequirement[] | undefined
 }
 
 export interface PromptSection {
@@ -80,8 +82,14 @@ export function promptSections(parts: SystemPromptParts): readonly PromptSection
     { part: 'profile', text: parts.own === '' ? '' : `# You\n${parts.own}` },
     { part: 'memory', text: memorySection(parts.memory, mark) },
     { part: 'routing', text: unmarked(routingSection(parts.routing, parts.offers), mark) },
-    { part: 'session', text: session },
+    { part: 'session', text: `${session}${evidenceSection(parts)}` },
   ]
+}
+
+function evidenceSection({ requiredEvidence = [], mark }: SystemPromptParts): string {
+  if (requiredEvidence.length === 0) return ''
+  const rules = requiredEvidence.map((each) => `- ${describeRequirement(each)}`).join('\n')
+  return `\n\n# Required evidence\nYour final answer must meet every line of <required_evidence>. Code checks it.\n${framed(rules, { name: 'required_evidence', mark })}`
 }
 
 const membersShownMax = 50

@@ -15,6 +15,8 @@ import { readJsonFile } from '../read-json-file.ts'
 export interface LoadedDefinitions {
   /** Sorted by id. */
   readonly definitions: readonly Workflow[]
+  /** Their content, from which `definitionsOf` makes them elsewhere. */
+  readonly files: readonly WorkflowDefinitionFile[]
   readonly diagnostics: readonly LoadDiagnostic[]
 }
 
@@ -65,9 +67,21 @@ export async function loadDefinitions(folders: readonly string[], tools: readonl
     const cause = called === undefined || library.has(called) ? undefined : broken.get(called)
     diagnostics.push({ file: fileOf.get(id) ?? '', severity, message: cause === undefined ? message : `${message} Its file is broken: ${cause}.` })
   }
-  const sound = soundOf(library, tellOf)
-  const definitions = [...sound.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((definition) => definitionWorkflow(definition, sound))
-  return { definitions, diagnostics }
+  const files = [...soundOf(library, tellOf).values()].toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  return { definitions: definitionsOf(files), files, diagnostics }
+}
+
+/**
+ * The workflows of definitions that were loaded together.
+ *
+ * @param files from `loadDefinitions`
+ * @example
+ * const { files } = await loadDefinitions(['./workflows'])
+ * definitionsOf(files).map(({ name }) => name) // => ['workflow:sum_up']
+ */
+export function definitionsOf(files: readonly WorkflowDefinitionFile[]): readonly Workflow[] {
+  const library = new Map(files.map((each) => [each.id, each]))
+  return files.map((definition) => definitionWorkflow(definition, library))
 }
 
 /** The definitions that remain when those that call something missing are removed, and then those that call the removed ones. */

@@ -24,7 +24,7 @@ import { finalize } from './finalize.ts'
 import { liveText } from './live-text.ts'
 import { type LoopContext, type LoopEffects, type LoopEvent, loopMachine, stepsOf } from './loop-machine.ts'
 import type { LoopServices } from './loop-services.ts'
-import { type LoopEnd, type LoopHost, loopEndOf, type LoopSpec, requirementsOfPart } from './loop-spec.ts'
+import { type LoopEnd, type LoopHost, factsWanted, loopEndOf, type LoopSpec, requirementsOfRun } from './loop-spec.ts'
 import type { LoopWork } from './loop-work.ts'
 import { callSettler } from './settle-call.ts'
 import { think } from './think.ts'
@@ -59,7 +59,7 @@ import { think } from './think.ts'
  */
 export async function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopHost, signal: AbortSignal): Promise<LoopEnd> {
   const known = spec.resume === null ? null : foldRun(spec.resume)
-  if (known !== null && runEnded(known)) return loopEndOf(known, requirementsOfPart(spec.part))
+  if (known !== null && runEnded(known)) return loopEndOf(known, factsWanted(spec))
   return new AgentLoop({ spec, services, host, signal }, known).run()
 }
 
@@ -85,10 +85,10 @@ class AgentLoop {
   /** @param known the run as the journal has it; `null`: it has not begun */
   constructor(parts: Pick<LoopWork, 'spec' | 'services' | 'host' | 'signal'>, known: RunState | null) {
     const { spec, services } = parts
-    const assembly = assemblyOf(spec, services)
+    const assembly = assemblyOf(spec, services, known?.start ?? null)
     const run = known ?? newRun(spec, assembly)
     this.#resumed = known !== null
-    this.#requirements = requirementsOfPart(spec.part)
+    this.#requirements = factsWanted(spec)
     this.#work = this.#workOn(parts, { assembly, start: run.start })
     this.#settleCalls = callSettler(this.#work, new Set(run.calls.filter((call) => call.started).map((call) => call.id)))
     const input: LoopContext = {
@@ -126,7 +126,7 @@ class AgentLoop {
       ...parts,
       assembly,
       start,
-      files: filesToFind(this.#requirements),
+      files: filesToFind(requirementsOfRun(spec)),
       madeAhead: new Map(),
       live: spec.stream ? liveText(services.clock, host.delta) : null,
       takeAdmission() {

@@ -64,8 +64,14 @@ function beginning({ spec, start, assembly, services }: LoopWork, part: AgentPar
     memory: spec.memory,
     // A run without a workflow tool has nothing to route to (D-02).
     routing: routingSkills(skills, assembly),
+    requiredEvidence: part.kind === 'root' ? spec.taskEvidence : undefined,
   })
-  const activations = skills.map(({ name, sha256, body }) => ({ name, sha256, content: body }))
+  const activations = skills.map(({ name, sha256, body, fromWorkspace }) => ({
+    name,
+    sha256,
+    content: body,
+    ...(fromWorkspace === true ? { from_workspace: true } : {}),
+  }))
   const content = part.kind === 'root' ? part.text : workerMessage(part, mark)
   const outputs = part.kind === 'root' ? [] : outputCuts(content, mark, services.outputsCharsMax ?? outputsCharsMaxDefault)
   const context = contextCosts({ sections, skills: activations, history: spec.history, message: content, mark, toolsTokens: assembly.toolsTokens })

@@ -3,11 +3,12 @@
 // A2. The scope only takes tools away; it never adds one.
 // A3. A root has the inventory of its profile, and no worker of its teams has a tool that this inventory does not list (D-65). A profile that is
 // not loaded adds nothing.
-// A4. Of many tools, only some are sent with each request (further-tools.ts).
-import { applyToolScope, estimateTokens } from '@beaver/core'
+// A4. A run with a profile that is resumed has the tools that its start records, as far as they exist, whatever the profile lists now (D-69).
+// A5. Of many tools, only some are sent with each request (further-tools.ts).
+import { applyToolScope, type DataOf, estimateTokens } from '@beaver/core'
 import { findWorkflow, type Workflow, workflowToolSchemas } from '@beaver/workflows'
 import type { AgentProfile } from '../profile/agent-profile.ts'
-import { defaultInventory, resolveInventory } from '../profile/inventory.ts'
+import { defaultInventory, type Inventory, resolveInventory } from '../profile/inventory.ts'
 import type { ToolSchema } from '../provider/chat-provider.ts'
 import { briefTool } from '../tools/brief-parameters.ts'
 import { type FurtherTools, offer } from '../tools/further-tools.ts'
@@ -15,7 +16,7 @@ import { rootTeamOutput } from '../tools/team-output.ts'
 import { teamSharedState } from '../tools/team-shared-state.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { LoopServices } from './loop-services.ts'
-import type { LoopSpec } from './loop-spec.ts'
+import type { LoopPart, LoopSpec } from './loop-spec.ts'
 
 /** The tools of a run. Runs with the same scope share one toolbox, so that derived data is computed once. */
 export interface Toolbox {
@@ -44,20 +45,23 @@ export interface Assembly extends Toolbox {
   readonly skillMissing: string | null
 }
 
-export function assemblyOf(spec: LoopSpec, services: LoopServices): Assembly {
+/** @param recorded the start of a run that is resumed; `null`: it begins now */
+export function assemblyOf(spec: LoopSpec, services: LoopServices, recorded: Pick<DataOf<'run_started'>, 'tools'> | null = null): Assembly {
   const { part } = spec
   if (part.kind === 'tool') return toolAssembly(part.tool, services)
   const root = part.kind === 'root'
   const profileName = part.profile === undefined ? null : (part.profile ?? services.profileDefault)
   const profile = profileName === null ? null : (services.profiles.get(profileName) ?? null)
-  const toolbox = toolboxOf(
-    services,
-    root ? { kind: 'root', profile: profileName } : { kind: 'worker', allowed: part.allowedToolNames, shared: part.sharedState, profile: profileName },
-  )
+  const toolbox = toolboxOf(services, recorded === null || profileName === null ? boxOf(part, profileName) : { kind: part.kind, names: recorded.tools })
   const { skill } = part
+  // A run that has an answer had its profile.
+  const begun = spec.resume?.some(({ type }) => type === 'assistant_message_added') === true
   const skillMissing = skill === null || services.skills.some(({ name }) => name === skill) ? null : skill
-  return { ...toolbox, profile: root ? profile : null, profileMissing: profile === null ? profileName : null, skillMissing }
+  return { ...toolbox, profile: root ? profile : null, profileMissing: profile === null && !begun ? profileName : null, skillMissing }
 }
+
+const boxOf = (part: Exclude<LoopPart, { kind: 'tool' }>, profile: string | null): ToolboxOf =>
+  part.kind === 'root' ? { kind: 'root', profile } : { kind: 'worker', allowed: part.allowedToolNames, shared: part.sharedState, profile }
 
 /** The run of a tool node has that tool and no model. */
 function toolAssembly(name: string, services: LoopServices): Assembly {
@@ -73,10 +77,13 @@ type ToolboxOf =
   | { readonly kind: 'root'; readonly profile: string | null }
   /** `shared`: the worker has `team_shared_state`. `profile`: of its root. */
   | { readonly kind: 'worker'; readonly allowed: readonly string[] | null; readonly shared: boolean; readonly profile: string | null }
+  /** A run with a profile that is resumed. */
+  | { readonly kind: 'root' | 'worker'; readonly names: readonly string[] }
 
 function toolboxOf(services: LoopServices, of: ToolboxOf): Toolbox {
-  const known = toolboxes.get(services) ?? new Map<string, Toolbox>()
-  toolboxes.set(services, known)
+  const owner = services.toolboxesOf ?? services
+  const known = toolboxes.get(owner) ?? new Map<string, Toolbox>()
+  toolboxes.set(owner, known)
   const key = JSON.stringify(of)
   const made = known.get(key) ?? makeToolbox(services, of)
   if (known.size >= toolboxesMax) known.delete(known.keys().next().value as string)
@@ -85,12 +92,32 @@ function toolboxOf(services: LoopServices, of: ToolboxOf): Toolbox {
 }
 
 function makeToolbox(services: LoopServices, of: ToolboxOf): Toolbox {
+  if ('names' in of) return recordedToolbox(services, of)
   return of.kind === 'root' ? rootToolbox(services, of.profile) : workerToolbox(services, of)
+}
+
+/** What the start of the run lists and what exists still, in that order, so that its requests begin as before. */
+function recordedToolbox(services: LoopServices, { kind, names }: Extract<ToolboxOf, { names: readonly string[] }>): Toolbox {
+  const known = byName<Tool | Workflow>([...services.tools, teamSharedState, ...services.definitions])
+  const found = names.flatMap((name) => known.get(name) ?? [])
+  const tools = found.filter((each): each is Tool => !('plan' in each))
+  const definitions = found.filter((each): each is Workflow => 'plan' in each)
+  const teamWorkflows = kind === 'root' ? names.flatMap((name) => (known.has(name) ? [] : (findWorkflow(name) ?? []))) : []
+  const workerTools = kind === 'worker' ? [] : tools.map(({ name }) => name)
+  return { ...boxWith({ tools, definitions, teamWorkflows }), workerTools, scope: null }
 }
 
 function rootToolbox(services: LoopServices, profileName: string | null): Toolbox {
   const toolIds = inventoryOf(services, profileName)
   const { tools, teamWorkflows, definitions } = toolIds === null ? defaultInventory(services) : resolveInventory(toolIds, services)
+  return {
+    ...boxWith({ tools, teamWorkflows, definitions }),
+    workerTools: (toolIds === null ? services.tools : tools).map(({ name }) => name),
+    scope: null,
+  }
+}
+
+function boxWith({ tools, teamWorkflows, definitions }: Pick<Inventory, 'tools' | 'teamWorkflows' | 'definitions'>): Omit<Toolbox, 'workerTools' | 'scope'> {
   const { offered: lockedSchemas, further, helpers } = offered([...tools, ...definitions], tools)
   const schemas = teamWorkflows.length === 0 ? lockedSchemas : [...lockedSchemas, ...workflowToolSchemas(teamWorkflows)]
   return {
@@ -101,8 +128,6 @@ function rootToolbox(services: LoopServices, profileName: string | null): Toolbo
     lockedSchemas,
     toolsTokens: tokensOf(schemas),
     teams: teamWorkflows.length > 0,
-    workerTools: (toolIds === null ? services.tools : tools).map(({ name }) => name),
-    scope: null,
   }
 }
 
@@ -123,15 +148,8 @@ function workerToolbox(services: LoopServices, { allowed: listed, shared, profil
   )
   const effective = new Set(scope.effective)
   const tools = assembled.filter((tool) => effective.has(tool.name))
-  const { offered: schemas, further, helpers } = offered(tools, tools)
   return {
-    tools: byName([...tools, ...helpers]),
-    further,
-    workflows: new Map(),
-    schemas,
-    lockedSchemas: schemas,
-    toolsTokens: tokensOf(schemas),
-    teams: false,
+    ...boxWith({ tools, teamWorkflows: [], definitions: [] }),
     workerTools: [],
     scope: allowed === null ? null : { allowed: [...allowed], effective: [...scope.effective], dropped: [...scope.dropped] },
   }

@@ -17,8 +17,8 @@ export function deliveryFault(run: RunState, team: TeamResult, isTool: (name: st
   return end?.type === 'run_failed' ? `The text cannot be an answer: ${end.data.failure.message}` : null
 }
 
-/** The answer and the end of the run, which follow the result of the call. */
-export function deliveryEvents(run: RunState, team: TeamResult, isTool: (name: string) => boolean): DomainEvent[] {
+/** The answer and the end of the run, which follow the result of the call. @param found the facts that come before the end */
+export function deliveryEvents(run: RunState, team: TeamResult, isTool: (name: string) => boolean, found: readonly DomainEvent[] = []): DomainEvent[] {
   const answer = event(
     'assistant_message_added',
     {
@@ -34,7 +34,7 @@ export function deliveryEvents(run: RunState, team: TeamResult, isTool: (name: s
     },
     run.start.run_id,
   )
-  return [answer, ...finalEvents(run, answerOf(team), isTool)]
+  return [answer, ...found, ...finalEvents(run, answerOf(team), isTool)]
 }
 
 const answerOf = ({ final_output }: TeamResult) => ({ content: final_output, finishReason: deliveredFinish, usage: noUsage })

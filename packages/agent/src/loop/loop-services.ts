@@ -39,4 +39,6 @@ export interface LoopServices {
   readonly outputsCharsMax?: number
   /** Receives what tools print in cells or throw too late. Default: nobody does. */
   readonly logger?: Logger
+  /** Loops whose services name the same object here have the same tools, definitions and profiles. Default: the services themselves. */
+  readonly toolboxesOf?: LoopServices
 }

@@ -27,6 +27,7 @@ import {
   type Usage,
 } from '@beaver/core'
 import type { TeamContext } from '@beaver/workflows'
+import type { Skill } from '../skills/skill.ts'
 import type { CallDescription, ExternalCall, ExternalResult } from '../tools/external-tools.ts'
 
 /** `root`: the whole task. `worker`: one agent node of a team, which never sees a workflow tool (D-09). `tool`: a tool node. */
@@ -69,6 +70,10 @@ export interface LoopSpec {
   readonly history: readonly ChatMessage[]
   /** The memory as it was when the run began. `unreadable`: why it cannot be used. */
   readonly memory: MemorySnapshot | { readonly unreadable: string }
+  /** What the final text of the task must rest on: the facts of each run are kept for it. Default: nothing. */
+  readonly taskEvidence?: readonly EvidenceRequirement[]
+  /** The skills of the workspace of the task, which nobody configured. Default: there are none. */
+  readonly workspaceSkills?: readonly Skill[]
   /** The time zone of the user. Absent: it is not known. */
   readonly timeZone?: string
   /** Whether somebody follows. If so, answers are streamed. */
@@ -187,9 +192,17 @@ export interface LoopHost {
   readonly works?: (work: ThreadWork) => () => void
 }
 
-/** The requirements that the result of a run is checked against. A root has none. */
-export function requirementsOfPart(part: LoopPart): readonly EvidenceRequirement[] {
-  return part.kind === 'worker' ? [...part.requiredEvidence, ...(part.validationRules ?? [])] : []
+type Demands = Pick<LoopSpec, 'part' | 'taskEvidence'>
+
+/** The requirements that the result of a run is checked against. Those of a root are those of the task. */
+export function requirementsOfRun({ part, taskEvidence = [] }: Demands): readonly EvidenceRequirement[] {
+  if (part.kind === 'worker') return [...part.requiredEvidence, ...(part.validationRules ?? [])]
+  return part.kind === 'root' ? taskEvidence : []
+}
+
+/** The requirements for which the facts of a run are kept: its own, and those of the task. */
+export function factsWanted(spec: Demands): readonly EvidenceRequirement[] {
+  return spec.part.kind === 'root' ? requirementsOfRun(spec) : [...requirementsOfRun(spec), ...(spec.taskEvidence ?? [])]
 }
 
 /**

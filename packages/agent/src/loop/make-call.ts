@@ -24,6 +24,7 @@ import { ToolFailure } from '../tools/tool-failure.ts'
 import type { Tool, ToolContext } from '../tools/tool.ts'
 import { findIn } from './assembly.ts'
 import { deliveryEvents, deliveryFault } from './deliver.ts'
+import { filesFound } from './finalize.ts'
 import { type LoopWork, untilOurs } from './loop-work.ts'
 import { resultEvent } from './result-event.ts'
 import { deliveredResult, workflowResult } from './workflow-result.ts'
@@ -146,5 +147,5 @@ async function runWorkflow(work: LoopWork, workflow: Workflow, call: ToolCall, h
   if (graph?.deliver === undefined) return workflowResult(workflow, call, result)
   const fault = deliveryFault(run(), result, isTool)
   if (fault !== null) return workflowResult(workflow, call, result, fault)
-  return { ...deliveredResult(call, result), delivery: deliveryEvents(run(), result, isTool) }
+  return { ...deliveredResult(call, result), delivery: deliveryEvents(run(), result, isTool, await filesFound(work)) }
 }

@@ -33,6 +33,8 @@ export interface Skill {
   /** SHA-256 of the file's bytes. */
   readonly sha256: string
   readonly folder: string
+  /** Whether it was found in a workspace and nobody configured it. Default: no. */
+  readonly fromWorkspace?: boolean
   readonly guidance: WorkflowGuidance | null
   /** Whether models may find and choose the skill. `false`: only a person or another skill names it (`disable-model-invocation`). */
   readonly modelInvocable: boolean

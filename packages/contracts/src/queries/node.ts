@@ -34,6 +34,10 @@ const toolCall = z
     tool: z.string().describe('The name of the tool.'),
     arguments: textOrNull.describe('The arguments as the model wrote them. Beaver cuts them after 2,000 characters. null: they were not recorded.'),
     started_at: timeOrNull.describe('When the call started. RFC 3339, UTC. null: it has not started.'),
+    waits_for_call_id: z
+      .string()
+      .optional()
+      .describe('The call about which a person must decide first: this one, or an earlier one of the same answer that holds it. Absent: it waits for nobody.'),
     duration_ms: durationMs,
     success: z.boolean().nullable().describe('Whether the call succeeded. null: there is no result yet.'),
     error: textOrNull.describe('The code of the error. null: there is none.'),

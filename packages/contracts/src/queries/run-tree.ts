@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { count, failureOrNull, runIdField, textOrNull, time, timeOrNull } from '../fields.ts'
 import { usageFields } from './tasks.ts'
 
-const check = z
+export const check = z
   .object({
     field: z.string().describe('The field of the node that has the requirement.'),
     requirement: jsonValue.describe('The requirement. If it is long, only its kind.'),
@@ -47,6 +47,10 @@ const runFields = z.object({
   status: z.string().describe('The state of the run.'),
   execution_mode: textOrNull.describe('team or single. null: the agent has not chosen.'),
   skills: z.array(z.string()).describe('The names of the active skills.'),
+  workspace_skills: z
+    .array(z.string())
+    .optional()
+    .describe('Those of them that were found in the workspace of the task, and that nobody configured. Absent: there are none.'),
   skill_selection: skillSelection.nullable().describe('How Beaver searched for a skill. null: it did not search.'),
   context: z.array(contextPart).nullable().describe('The size of each part of the first prompt. null: not known.'),
   first_input_tokens: count.nullable().describe('The tokens of the first prompt, as the provider reported them. null: it has not answered.'),

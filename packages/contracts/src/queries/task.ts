@@ -5,7 +5,7 @@ import { contract } from '../contract.ts'
 import { after, count, limitOf, paged, runIdField, taskIdField, taskName, textOrNull } from '../fields.ts'
 import { askedCall } from './approvals.ts'
 import { finding } from './audit.ts'
-import { run, team } from './run-tree.ts'
+import { check, run, team } from './run-tree.ts'
 import { summaryFields } from './tasks.ts'
 
 const detail = z
@@ -48,6 +48,7 @@ export const task = contract('Everything about one task: its agents, evidence, f
         }),
       )
       .describe('The outputs of the nodes that completed, in declared order.'),
+    evidence: z.array(check).optional().describe('The verdict on each requirement for the final text. Absent: the task has none, or it has not ended.'),
     failures: z
       .array(
         z.object({

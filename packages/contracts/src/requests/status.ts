@@ -13,6 +13,10 @@ const answer = z.object({
     .describe('The skills that a task may name.'),
   profiles: z.array(z.string()).describe('The profiles that a task may name.'),
   workflows: z.array(z.string()).describe('The workflows that a task may name.'),
+  changes_not_used: z
+    .array(z.object({ file: z.string().describe('The file or folder.'), message: z.string().describe('Why the change cannot be used.') }))
+    .optional()
+    .describe('Changes of skills, definitions and profiles that cannot be used: the daemon goes on with what it has. Absent: there are none.'),
 })
 /** What a daemon says about itself. */
 export type DaemonStatus = z.infer<typeof answer>

@@ -1,5 +1,5 @@
 // `task.submit` and `task.run`: the same request; the second is answered when the task has ended.
-import { foreignId, isTimeZone, taskResult } from '@beaver/core'
+import { foreignId, isTimeZone, plannedRequirement, taskResult } from '@beaver/core'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
 import { onBehalfOf, sessionIdField, taskIdField } from '../fields.ts'
@@ -39,6 +39,11 @@ const fields = z.strictObject({
     .enum(['wait', 'refuse'])
     .optional()
     .describe('What happens to calls that need an approval. refuse: nobody can answer. Absent: what the daemon is configured to do.'),
+  required_evidence: z
+    .array(plannedRequirement)
+    .max(100)
+    .optional()
+    .describe('What the final text must rest on. A sentence is for the root agent; code checks an object. Absent: nothing.'),
   title: z.string().min(1).max(200).optional().describe('A name for the task. The journal keeps it.'),
   user_id: onBehalfOf,
   time_zone: z

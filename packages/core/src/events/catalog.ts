@@ -4,7 +4,7 @@
 // E3. A fact is recorded once. For example, an output is the content of an `assistant_message_added` and is not repeated elsewhere.
 import { z } from 'zod'
 import { toolCall, usage } from '../chat.ts'
-import { evidenceCheck } from '../evidence/requirement.ts'
+import { evidenceCheck, evidenceRequirement } from '../evidence/requirement.ts'
 import { failure } from '../failure/failure-class.ts'
 import { executionGraph, executionNode } from '../graph/execution-graph.ts'
 import { runId, sessionId, taskId, teamRunId } from '../ids.ts'
@@ -33,6 +33,8 @@ export const taskRequest = z.object({
   user_id: z.string().optional(),
   /** The time zone of the user, such as `Europe/Zurich`. Default: not known. */
   time_zone: z.string().optional(),
+  /** What the final text of the task must rest on. Default: nothing. */
+  required_evidence: z.array(evidenceRequirement).optional(),
   /** The ended task that this task retries, with the results that are kept of it. */
   retry_of: taskId.optional(),
 })
@@ -51,6 +53,8 @@ export const taskResult = z.object({
   model: z.string().nullable(),
   simulated: z.boolean(),
   failure: failure.nullable(),
+  /** The verdict on each requirement of the task. If it is absent, the task has none, or it ended without a text. */
+  evidence: z.array(evidenceCheck).optional(),
   /** The labels of the answer. If it is absent, the answer has none. */
   taint: taint.optional(),
 })
@@ -161,8 +165,9 @@ export const eventData = {
     failure: failure.nullable(),
     copied_from: copiedFrom.optional(),
   }),
+  /** `from_workspace`: the skill was found in the workspace of the task, and nobody configured it. */
   skill_activation_snapshotted: z.object({
-    skills: z.array(z.object({ name: z.string(), sha256: z.string(), content: z.string() })),
+    skills: z.array(z.object({ name: z.string(), sha256: z.string(), content: z.string(), from_workspace: z.boolean().optional() })),
   }),
   /** `context`: the estimated tokens of each part of the first prompt. */
   system_prompt_snapshotted: z.object({ content: z.string(), context: z.array(contextPart).optional() }),

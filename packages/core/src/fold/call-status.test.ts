@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { callWaits, statusOfCalls } from './call-status.ts'
+import { callWaits, heldBy, shownStatusOfCalls, statusOfCalls } from './call-status.ts'
 
 const free = { approval: null, result: null }
 const asked = { approval: 'requested', result: null }
 const granted = { approval: 'granted', result: null }
 const refused = { approval: 'denied', result: null }
+const unbegun = { approval: null, result: null, started: false }
 const done = { approval: null, result: 'ok' }
 const askedAndDone = { approval: 'requested', result: 'gone' }
 
@@ -18,6 +19,14 @@ describe('a call', () => {
   ])('%s, with the state %o, waits for a person: %s', (_, call, waits) => expect(callWaits(call)).toBe(waits))
 })
 
+describe('a call that has not begun', () => {
+  it('is held by the last call before it that waits for a person', () => {
+    const [first, second, third] = [{ ...asked }, { ...unbegun }, { ...unbegun }]
+    expect(heldBy(third, [first, second, third])).toBe(first)
+    expect([heldBy(first, [first, second]), heldBy(second, [second, first]), heldBy(free, [first, free])]).toEqual([null, null, null])
+  })
+})
+
 describe('a run', () => {
   it.each([
     ['thinks without calls', [], 'thinking'],
@@ -27,4 +36,14 @@ describe('a run', () => {
     ['acts on a refusal', [asked, refused], 'acting'],
     ['waits when a person is asked about each open call', [asked, asked, done], 'waiting_for_approval'],
   ])('%s', (_, calls, status) => expect(statusOfCalls(calls)).toBe(status))
+})
+
+describe('a screen', () => {
+  it.each([
+    ['says that a run waits whose other calls are held by one that waits', [done, asked, unbegun, unbegun], 'waiting_for_approval'],
+    ['says that a run acts while a call before the one that waits has not begun', [unbegun, asked], 'acting'],
+    ['says that a run acts when the call that held others was allowed', [granted, unbegun], 'acting'],
+    ['says that a run acts while a call behind the one that waits is at work', [asked, { ...unbegun, started: true }], 'acting'],
+    ['says that a run thinks when every call has a result', [done], 'thinking'],
+  ])('%s', (_, calls, status) => expect(shownStatusOfCalls(calls)).toBe(status))
 })

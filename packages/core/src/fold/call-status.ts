@@ -1,5 +1,6 @@
 // What a run does while calls of its last answer are open: it acts, waits for a person, or thinks again.
-// This is the only definition of "waits for an approval". The fold of a run, the machine of the loop, the read model and the screens use it.
+// This is the only definition of "waits for an approval" and of "is held". The fold of a run, the machine of the loop, the read model and the
+// screens use it.
 
 /** The progress of a call. An `OpenCall` has this shape. */
 export interface CallProgress {
@@ -7,6 +8,8 @@ export interface CallProgress {
   readonly approval: string | null
   /** The content of the result; `null` until there is one. */
   readonly result: string | null
+  /** Whether the call has begun. Default: it has. */
+  readonly started?: boolean
 }
 
 /**
@@ -17,6 +20,21 @@ export interface CallProgress {
  * callWaits({ approval: 'granted', result: null }) // => false
  */
 export const callWaits = ({ approval, result }: CallProgress): boolean => result === null && approval === 'requested'
+
+/**
+ * The call that holds a call which has not begun: the last one before it that waits for a person (D-66). `null`: none holds it.
+ *
+ * @param calls of one answer, in their order
+ * @example
+ * const asked = { approval: 'requested', result: null }
+ * const held = { approval: null, result: null, started: false }
+ * heldBy(held, [asked, held]) === asked // => true
+ * heldBy(held, [held, asked]) // => null
+ */
+export function heldBy<Call extends CallProgress>(call: Call, calls: readonly Call[]): Call | null {
+  if (call.result !== null || call.approval !== null || call.started !== false) return null
+  return calls.slice(0, calls.indexOf(call)).findLast(callWaits) ?? null
+}
 
 /**
  * What a run with these calls does.
@@ -35,4 +53,18 @@ export function statusOfCalls(calls: Iterable<CallProgress>): 'thinking' | 'acti
   }
   if (open === 0) return 'thinking'
   return waiting === open ? 'waiting_for_approval' : 'acting'
+}
+
+/**
+ * What screens say of a run with these calls. A call that is held does nothing, so the run waits for the person, too. The machine of a loop needs
+ * no such difference: the events of one entry come one after the other, and a call may begin behind one that asks.
+ *
+ * @param calls of one answer, in their order
+ * @example
+ * const asked = { approval: 'requested', result: null }
+ * shownStatusOfCalls([asked, { approval: null, result: null, started: false }]) // => 'waiting_for_approval'
+ * shownStatusOfCalls([asked, { approval: null, result: null, started: true }]) // => 'acting'
+ */
+export function shownStatusOfCalls(calls: readonly CallProgress[]): ReturnType<typeof statusOfCalls> {
+  return statusOfCalls(calls.filter((call) => heldBy(call, calls) === null))
 }

@@ -22,6 +22,8 @@ const files = {
   'delivered-2026-11.ndjson': '4162bd24bca3189080f7114b69b412539bb6d17e9fb4a69b31605003ff3cf4fd',
   // Outputs of other nodes that were too long for the agent.
   'outputs-2026-11.ndjson': 'da8f6dd721b6728866b6dde9fae220b6a53072a9e068a0eb40dde664afbff3a8',
+  // The verdicts on the final text of a task, and a skill of its workspace.
+  'evidence-2026-11.ndjson': '38b8211d041ccdd006ba9b931c1e25818f78f8f7b716b5c4b51d323423f33feb',
 }
 
 type Line = { readonly blob: string; readonly text: string } | { readonly log: LogId; readonly entry: readonly WireRecord[] }
@@ -110,5 +112,9 @@ it('folds the tasks to the recorded states', async () => {
     ['task-approvals-shown', 'completed', 'root completed', ''],
     ['task-delivered', 'completed', 'root completed, writer completed', 'writer completed'],
     ['task-outputs', 'running', 'root acting, writer thinking', 'writer running'],
+    ['task-evidence-completed', 'completed', 'root completed', ''],
+    ['task-evidence-incomplete', 'incomplete', 'root completed', ''],
+    ['task-evidence-failed', 'failed', 'root completed', ''],
+    ['task-evidence-cancelled', 'cancelled', 'root completed', ''],
   ])
 })

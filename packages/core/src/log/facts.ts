@@ -142,6 +142,13 @@ export const systemFacts = {
   callbackFailed: (logger: Logger, { where, error }: { where: string; error: unknown }): void =>
     logger.error('callback_failed', `A listener threw: ${messageOf(error)}`, { where, ...thrown(error) }),
 
+  /** A change of a file is not used because it is broken. What the daemon had before stays. */
+  changeNotUsed: (logger: Logger, { file, message }: { file: string; message: string }): void =>
+    logger.error('change_not_used', `A change is not used, and the daemon goes on with what it had: ${message}`, { file }),
+
+  filesReadAgain: (logger: Logger, counts: { skills: number; definitions: number; profiles: number }): void =>
+    logger.info('files_read_again', 'Skills, definitions and profiles were read again, because their files have changed.', counts),
+
   configurationDiagnostic: (logger: Logger, { severity, file, message }: { severity: 'error' | 'warning'; file: string | null; message: string }): void =>
     logger[severity === 'error' ? 'error' : 'warn']('configuration_diagnostic', message, file === null ? {} : { file }),
 } as const

@@ -62,7 +62,7 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
     })
   },
   skill_activation_snapshotted({ skills }, around) {
-    const names = skills.map((skill) => skill.name)
+    const names = skills.map(({ name, from_workspace }) => (from_workspace === true ? `${name} (from the workspace)` : name))
     return ofAgent(around, names.length === 0 ? 'has no skill.' : `has the skill ${excerpt(names.join(', '))}.`, {
       status: 'done',
       group: 'skill',

@@ -89,6 +89,8 @@ export const configFile = z.strictObject({
       tool_timeout_ms: z.number().int().min(10).max(3_600_000).default(60_000),
       /** How a skill is chosen for a run that names none. `model`: by recall and one model call. `off`: no skill is chosen. */
       skill_selection: z.enum(['model', 'off']).default('model'),
+      /** Whether the folder `skills` of a task's workspace counts for the task. */
+      workspace_skills: z.boolean().default(true),
     })
     .prefault({}),
   team: z

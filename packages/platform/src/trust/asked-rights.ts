@@ -87,6 +87,7 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
   'agent.node_tool_iterations_max': null,
   'agent.tool_timeout_ms': null,
   'agent.skill_selection': null,
+  'agent.workspace_skills': null,
   'team.concurrent_nodes_max': null,
   'team.agents_max': null,
   'team.outputs_chars_max': null,

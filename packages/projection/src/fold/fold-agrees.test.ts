@@ -1,9 +1,22 @@
 // The read model folds the journal into rows, core folds it into states. What both say of a run and of its calls is the same.
-import { callWaits, type DomainEvent, event, foldTask, openEntry, type RecordedEvent, runEnded, type TaskState } from '@beaver/core'
+import {
+  callWaits,
+  type DomainEvent,
+  event,
+  foldTask,
+  heldBy,
+  openEntry,
+  type RecordedEvent,
+  runEnded,
+  type RunState,
+  shownStatusOfCalls,
+  type TaskState,
+} from '@beaver/core'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { answer as said, newStream, result, runStarted, submitted, toolResult, toolStarted, userMessage } from '../../test/journal-fixture.ts'
 import { answer } from '../queries/queries.ts'
+import { waitsFor } from '../queries/query-node.ts'
 import { openReadModel } from '../read-model.ts'
 
 const runs = ['run_a', 'run_b']
@@ -42,6 +55,19 @@ function waiting(state: TaskState): string[] {
     .toSorted()
 }
 
+/** Which call each open call of a run that has not ended waits for. */
+function waitsOf(state: TaskState): string[] {
+  return [...state.runs.values()]
+    .filter((run) => !runEnded(run))
+    .flatMap(({ start, calls: made }) =>
+      made.flatMap((call) => {
+        const waits = callWaits(call) ? call : heldBy(call, made)
+        return waits === null ? [] : [`${start.run_id} ${call.id} ${waits.id}`]
+      }),
+    )
+    .toSorted()
+}
+
 test('which calls wait for a person, whether any does, and what each run does', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
@@ -70,10 +96,16 @@ test('which calls wait for a person, whether any does, and what each run does', 
       const { tasks } = answer(model.sql, 'tasks', { status: 'waiting_for_approval' }) as unknown as { tasks: unknown[] }
       expect(tasks.length).toBe(waiting(state).length > 0 ? 1 : 0)
       const rows = model.sql.all<{ run_id: string; status: string }>('select run_id, status from runs')
-      if (state.ended === null) expect(Object.fromEntries(rows.map(({ run_id, status }) => [run_id, status]))).toEqual(statuses(state))
+      if (state.ended !== null) return
+      const waits = model.sql.all<Record<'run_id' | 'call_id' | 'other', string | null>>(`select run_id, call_id, ${waitsFor} as other from tool_calls`)
+      expect(waits.flatMap(({ run_id, call_id, other }) => (other === null ? [] : [`${run_id} ${call_id} ${other}`])).toSorted()).toEqual(waitsOf(state))
+      expect(Object.fromEntries(rows.map(({ run_id, status }) => [run_id, status]))).toEqual(statuses(state))
     }),
     { numRuns: 400 },
   )
 })
 
-const statuses = (state: TaskState): Record<string, string> => Object.fromEntries([...state.runs.values()].map((run) => [run.start.run_id, run.status]))
+const statuses = (state: TaskState): Record<string, string> => Object.fromEntries([...state.runs.values()].map((run) => [run.start.run_id, shown(run)]))
+
+/** A call that is held does nothing, so screens say that the run waits. */
+const shown = ({ status, calls: made }: RunState): string => (status === 'acting' || status === 'waiting_for_approval' ? shownStatusOfCalls(made) : status)

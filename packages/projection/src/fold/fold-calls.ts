@@ -2,7 +2,7 @@
 // C1. Tokens are the sum of the recorded usage, in the same way for the run, for the task and by model.
 // C2. A start or a result belongs to the run's newest open call of that id, because providers use ids again in later answers.
 // C3. A result without a call has a row of its own.
-import { type DataOf, statusOfCalls } from '@beaver/core'
+import { type DataOf, shownStatusOfCalls } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
 import type { Place } from './fold.ts'
 import { addUsage } from './fold-usage.ts'
@@ -88,6 +88,7 @@ export function toolCallStarted(task: HeldTask, at: Place, started: DataOf<'tool
   call.started_at ??= at.time
   call.starts++
   call.idempotent = bit(started.idempotent)
+  runStatusOfCalls(task, at)
 }
 
 export function toolResultRecorded(task: HeldTask, at: Place, result: DataOf<'tool_result_recorded'>): void {
@@ -120,5 +121,6 @@ export function toolResultRecorded(task: HeldTask, at: Place, result: DataOf<'to
 export function runStatusOfCalls(task: HeldTask, at: Place): void {
   const run = task.run(at.runId)
   if (run === undefined || run.ended_at !== null) return
-  run.status = statusOfCalls(task.openCalls(at.runId).filter((call) => call.asked_taskseq >= (run.output_taskseq ?? 0)))
+  const calls = task.openCalls(at.runId).filter((call) => call.asked_taskseq >= (run.output_taskseq ?? 0))
+  run.status = shownStatusOfCalls(calls.map(({ approval, result, starts }) => ({ approval, result, started: starts > 0 })))
 }

@@ -14,7 +14,8 @@ export function runStarted(task: HeldTask, at: Place, run: DataOf<'run_started'>
 
 export function skillsActivated(task: HeldTask, at: Place, { skills }: DataOf<'skill_activation_snapshotted'>): void {
   const run = task.run(at.runId)
-  if (run !== undefined) run.skills = JSON.stringify(skills.map((skill) => skill.name))
+  // The name alone, or with the mark: rows of earlier versions have names only.
+  if (run !== undefined) run.skills = JSON.stringify(skills.map(({ name, from_workspace }) => (from_workspace === true ? { name, from_workspace } : name)))
 }
 
 export function modeSelected(task: HeldTask, at: Place, { execution_mode }: DataOf<'execution_mode_selected'>): void {

@@ -2,6 +2,7 @@
 // T1. A task that has ended stays ended, whatever follows.
 import type { DataOf, TerminalTaskEvent } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
+import { keepChecks } from './fold-team.ts'
 import type { Place } from './fold.ts'
 import { bit } from '../store/sql.ts'
 import { taskAnswered, taskFailure, workflowAsked } from './transcript.ts'
@@ -73,6 +74,7 @@ export function ended(task: HeldTask, at: Place, type: TerminalTaskEvent, result
   row.model = result.model ?? row.model
   row.failure_class = result.failure?.class ?? null
   row.failure_message = result.failure?.message ?? null
+  keepChecks(task.sql, at, { team_run_id: '', node_id: '', run_id: '', checks: result.evidence ?? [] })
   taskAnswered(task, at, result)
   if (result.failure !== null) taskFailure(task, at, result.failure)
 }

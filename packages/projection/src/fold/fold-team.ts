@@ -1,7 +1,7 @@
 // Folds the rows of a team run: its nodes and their evidence, its notes, and the state that its members share.
 // N1. Nodes keep their declared order in `declared_index`, including nodes that the graph gained later.
 // N2. A node's verdict is its last evaluation. All evaluations are kept.
-import { canonicalJson, changeSharedState, type DataOf, type ExecutionNode, type JsonObject } from '@beaver/core'
+import { canonicalJson, changeSharedState, type DataOf, type EvidenceCheck, type ExecutionNode, type JsonObject } from '@beaver/core'
 import type { Place } from './fold.ts'
 import { bit, type Sql, type SqlValue } from '../store/sql.ts'
 
@@ -115,6 +115,15 @@ export function nodeSkipped(sql: Sql, at: Place, node: DataOf<'node_skipped'>): 
 
 export function evidenceEvaluated(sql: Sql, at: Place, node: DataOf<'node_evidence_evaluated'>): void {
   sql.run(`update team_nodes set evidence_passed = ?, evidence_taskseq = ? ${thisNode}`, [bit(node.passed), at.taskseq, ...keyOf(at, node)])
+  keepChecks(sql, at, node)
+}
+
+/** The verdicts on a node; those on the final text of a task belong to no node, and have empty names. */
+export function keepChecks(
+  sql: Sql,
+  at: Place,
+  node: { readonly team_run_id: string; readonly node_id: string; readonly run_id: string; readonly checks: readonly EvidenceCheck[] },
+): void {
   for (const [index, check] of node.checks.entries()) {
     sql.run(
       `insert into evidence_checks (task_key, taskseq, check_index, team_run_id, node_id, run_id, field, requirement, status, detail, rests_on)

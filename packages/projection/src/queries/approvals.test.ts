@@ -65,10 +65,10 @@ describe('a call that a person is asked about', () => {
       return model.sql.one<{ status: string }>('select status from runs').status
     }
     expect(await statusAfter(() => begun(log, 'a', 'b'))).toBe('acting')
-    expect(await statusAfter(() => log.write(asked('a')))).toBe('acting')
-    expect(await statusAfter(() => log.write(toolStarted('r', 'b', 'run_command'), toolResult('r', 'b', 'x', { tool: 'run_command' })))).toBe(
-      'waiting_for_approval',
-    )
+    // Until the other call begins, it is held by the one that asks.
+    expect(await statusAfter(() => log.write(asked('a')))).toBe('waiting_for_approval')
+    expect(await statusAfter(() => log.write(toolStarted('r', 'b', 'run_command')))).toBe('acting')
+    expect(await statusAfter(() => log.write(toolResult('r', 'b', 'x', { tool: 'run_command' })))).toBe('waiting_for_approval')
     expect(await statusAfter(() => log.write(event('approval_granted', { call_id: 'a', by: 'anna' }, 'r')))).toBe('acting')
     expect(await statusAfter(() => log.write(toolResult('r', 'a', 'x', { tool: 'run_command' })))).toBe('thinking')
   })

@@ -87,6 +87,7 @@ interface CallRow {
   readonly place: number
   readonly taskseq: number
   readonly tool: string | null
+  readonly waits_for: string | null
   readonly call_id: string
   readonly arguments: string | null
   readonly result: string | null
@@ -109,16 +110,28 @@ interface CallRow {
 /** An answer of a model comes before the calls that it requests: a place is the taskseq and the number of the call in its answer. */
 const placesPerEvent = 1_000
 
+/** The call that a call waits for: core's `callWaits` and `heldBy` in SQL, for a run that has not ended. A test compares them. */
+export const waitsFor = `case
+  when ended_at is not null or exists (
+    select 1 from runs where runs.task_key = tool_calls.task_key and runs.run_id = tool_calls.run_id and runs.ended_at is not null) then null
+  when approval = 'requested' then call_id
+  when approval is null and starts = 0 then (
+    select call_id from tool_calls as earlier
+    where earlier.task_key = tool_calls.task_key and earlier.run_id = tool_calls.run_id and earlier.asked_taskseq = tool_calls.asked_taskseq
+      and earlier.call_index < tool_calls.call_index and earlier.approval = 'requested' and earlier.ended_at is null
+    order by earlier.call_index desc limit 1)
+  end`
+
 function callsOf(sql: Sql, key: number, runId: string | null, { after, limit }: { readonly after: number; readonly limit: number }) {
   const rows = sql.each<CallRow>(
     `select * from (
-       select taskseq * ${placesPerEvent} as place, taskseq, null as tool, '' as call_id, null as arguments, null as result, null as result_taskseq, null as error,
+       select taskseq * ${placesPerEvent} as place, taskseq, null as tool, null as waits_for, '' as call_id, null as arguments, null as result, null as result_taskseq, null as error,
          success, time as at, duration_ms, purpose, provider, model, finish_reason, input_tokens, output_tokens,
          (select json_extract(data, '$.content') from events where events.task_key = provider_calls.task_key and events.taskseq = provider_calls.taskseq) as text,
          failure_class, failure_message
        from provider_calls where task_key = ?1 and run_id = ?2
        union all
-       select asked_taskseq * ${placesPerEvent} + min(call_index, ${placesPerEvent - 2}) + 1, asked_taskseq, tool, call_id, arguments, result, result_taskseq, error,
+       select asked_taskseq * ${placesPerEvent} + min(call_index, ${placesPerEvent - 2}) + 1, asked_taskseq, tool, ${waitsFor}, call_id, arguments, result, result_taskseq, error,
          success, started_at, duration_ms, '', null, null, null, null, null, null, null, null
        from tool_calls where task_key = ?1 and run_id = ?2)
      where place > ?3 order by place limit ?4`,
@@ -152,6 +165,7 @@ function callView(row: CallRow): CallOfNode {
     tool: row.tool,
     arguments: cut(row.arguments, callCharsMax),
     started_at: row.at,
+    ...(row.waits_for === null ? {} : { waits_for_call_id: row.waits_for }),
     duration_ms: row.duration_ms,
     success: truth(row.success),
     error: row.error,

@@ -10,7 +10,8 @@ import type { Query } from './query.ts'
 import { failureMessage, taskSummary } from './query-tasks.ts'
 import type { TaskRow } from '../store/row-types.ts'
 import { archivesOfTask, redactionsOfTask } from './redactions.ts'
-import { type RunTree, runTree } from './run-tree.ts'
+import type { CheckRow } from './read-tree.ts'
+import { checkView, type RunTree, runTree } from './run-tree.ts'
 import type { Sql } from '../store/sql.ts'
 
 const textCharsMax = 10_000
@@ -38,6 +39,7 @@ export const task: Query<'task'> = (sql, input) => {
     final_output: row.final_output === null ? null : clip(row.final_output, finalOutputCharsMax),
     final_output_chars: row.final_output?.length ?? 0,
     outputs: outputsOf(row),
+    ...evidenceOf(sql, key),
     ...failuresOf(sql, row),
     chain_ok: row.chain_ok === 1,
     unsigned: row.unsigned,
@@ -79,6 +81,12 @@ function outputsOf(row: TaskRow): TaskAnswer['outputs'] {
   const outputs = row.outputs === null ? [] : (JSON.parse(row.outputs) as { node_id: string; output: string }[])
   const charsMax = Math.max(100, Math.floor(outputsCharsMax / Math.max(1, outputs.length)))
   return outputs.map(({ node_id, output }) => ({ node_id, output: clip(output, charsMax), output_chars: output.length }))
+}
+
+/** The verdicts on the final text. */
+function evidenceOf(sql: Sql, key: number): Pick<TaskAnswer, 'evidence'> {
+  const rows = sql.all<CheckRow>("select * from evidence_checks where task_key = ? and team_run_id = '' order by check_index", [key])
+  return rows.length === 0 ? {} : { evidence: rows.map(checkView) }
 }
 
 interface FailureRow {

@@ -96,6 +96,21 @@ interface Used {
   readonly firstTokens: ReturnType<typeof firstCallTokens>
 }
 
+function skillsOf(json: string): Pick<RunAnswer, 'skills' | 'workspace_skills'> {
+  const all = JSON.parse(json) as readonly (string | { readonly name: string })[]
+  const own = all.flatMap((each) => (typeof each === 'string' ? [] : [each.name]))
+  return { skills: all.map((each) => (typeof each === 'string' ? each : each.name)), ...(own.length === 0 ? {} : { workspace_skills: own }) }
+}
+
+/** The verdict on one requirement, with its long texts cut. */
+export const checkView = (check: CheckRow): NodeAnswer['evidence'][number] => ({
+  field: check.field,
+  requirement: requirementView(check.requirement),
+  status: check.status,
+  detail: clip(check.detail, textCharsMax),
+  rests_on: (JSON.parse(check.rests_on) as number[]).slice(0, checksMax),
+})
+
 function runView(run: RunOfTree, { usageOf, firstTokens }: Used): Omit<RunAnswer, 'teams' | 'other_runs'> {
   return {
     run_id: run.run_id,
@@ -106,7 +121,7 @@ function runView(run: RunOfTree, { usageOf, firstTokens }: Used): Omit<RunAnswer
     attempt_index: run.attempt_index,
     status: run.status,
     execution_mode: run.execution_mode,
-    skills: JSON.parse(run.skills) as string[],
+    ...skillsOf(run.skills),
     skill_selection: parsedOrNull(run.skill_selection),
     context: parsedOrNull(run.context),
     first_input_tokens: firstTokens.get(run.run_id) ?? null,
@@ -177,13 +192,7 @@ function nodeView(node: NodeRow, checks: readonly CheckRow[]): Omit<NodeAnswer, 
     ended_at: node.ended_at,
     duration_ms: millisBetween(node.started_at, node.ended_at),
     evidence_passed: truth(node.evidence_passed),
-    evidence: checks.map((check) => ({
-      field: check.field,
-      requirement: requirementView(check.requirement),
-      status: check.status,
-      detail: clip(check.detail, textCharsMax),
-      rests_on: (JSON.parse(check.rests_on) as number[]).slice(0, checksMax),
-    })),
+    evidence: checks.map(checkView),
     failure: failureView(node),
     cause_node_id: node.cause_node_id,
     skip_reason: node.skip_reason === null ? null : clip(node.skip_reason, textCharsMax),

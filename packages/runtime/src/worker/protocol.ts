@@ -15,6 +15,7 @@ import type {
   Taint,
 } from '@beaver/core'
 import type {
+  AgentTexts,
   ApprovalDecision,
   CallDescription,
   ExternalCall,
@@ -68,6 +69,8 @@ export type ToShard =
   | { readonly kind: 'drop'; readonly loop: number; readonly reason: string }
   /** What the daemon's process offers from now on; loops that run keep what they have. */
   | { readonly kind: 'external_tools'; readonly tools: readonly ExternalTool[] }
+  /** The skills, definitions and profiles from now on; loops that run keep what they have. */
+  | { readonly kind: 'agent_texts'; readonly texts: AgentTexts }
   /** Tools that cost the daemon several threads: calls that begin from now on run in cells. */
   | { readonly kind: 'suspect_tools'; readonly tools: readonly string[] }
   | { readonly kind: 'reply'; readonly call: number; readonly ok: true; readonly value: HostAnswer }

@@ -1,10 +1,10 @@
 // The worker's side of a shard: many AgentLoops in one thread. Each loop is a promise that waits most of the time.
 // S1. A loop that breaks does not harm the others.
 // S2. The shard ends when its port closes.
-// S3. A loop keeps the external tools that were offered when it began.
+// S3. A loop keeps the external tools and the texts that were offered when it began.
 // S4. If a tool leaves something behind that throws later, its call fails, not the thread (thread-guard.ts).
 import { threadId } from 'node:worker_threads'
-import { externalTool, LoopDropped, type LoopHost, type LoopServices, runAgentLoop } from '@beaver/agent'
+import { externalTool, LoopDropped, type LoopHost, type LoopServices, runAgentLoop, withTexts, withWorkspaceSkills } from '@beaver/agent'
 import { loggerOver, messageOf, TransientMap } from '@beaver/core'
 import { AskedCalls } from './asked-calls.ts'
 import { ownership } from './ownership.ts'
@@ -20,6 +20,22 @@ const teamsOf = (ask: Ask): Pick<LoopHost, 'runTeam' | 'teamOf' | 'sharedState'>
   teamOf: (callId) => ask({ of: 'team_of', callId }),
   sharedState: (access, taint) => ask({ of: 'shared_state', access, taint }),
 })
+
+/** The host as a loop sees it, in the main thread. */
+function hostOf(ask: Ask): Omit<LoopHost, 'delta' | 'works'> {
+  const { told, stillOurs } = ownership(ask)
+  return {
+    append: (drafts, end) => told({ of: 'append', drafts, end }),
+    stillOurs,
+    ...teamsOf(ask),
+    approval: (callId) => ask({ of: 'approval', callId }),
+    memory: (change) => ask({ of: 'memory', change }),
+    searchSessions: (request) => ask({ of: 'search', request }),
+    pause: async (request, signal) => void (await ask<null>({ of: 'pause', request }, signal)),
+    describeExternal: (external) => ask({ of: 'describe', external }),
+    callExternal: (external, signal) => ask({ of: 'external', external }, signal),
+  }
+}
 
 /** Serves loops until the port closes. */
 export function serveShard({ port, vitals }: ShardPlace, services: Omit<LoopServices, 'suspectTools' | 'logger'>): Promise<void> {
@@ -38,21 +54,12 @@ export function serveShard({ port, vitals }: ShardPlace, services: Omit<LoopServ
     cancels.set(loop, cancel)
     calls.begin(loop)
     const ask: Ask = (what, signal) => calls.ask(loop, what, signal)
-    const { told, stillOurs } = ownership(ask)
     const host: LoopHost = {
-      append: (drafts, end) => told({ of: 'append', drafts, end }),
-      stillOurs,
-      ...teamsOf(ask),
-      approval: (callId) => ask({ of: 'approval', callId }),
-      memory: (change) => ask({ of: 'memory', change }),
-      searchSessions: (request) => ask({ of: 'search', request }),
-      pause: async (request, signal) => void (await ask<null>({ of: 'pause', request }, signal)),
-      describeExternal: (external) => ask({ of: 'describe', external }),
-      callExternal: (external, signal) => ask({ of: 'external', external }, signal),
+      ...hostOf(ask),
       delta: (delta) => post({ kind: 'delta', loop, delta }),
       works: (work) => watched.begin(loop, work),
     }
-    runAgentLoop(spec, offered, host, cancel.signal)
+    runAgentLoop(spec, withWorkspaceSkills(offered, spec.workspaceSkills), host, cancel.signal)
       .then(
         (end) => post({ kind: 'ended', loop, end }),
         (error: unknown) => post({ kind: 'broke', loop, message: messageOf(error) }),
@@ -73,6 +80,9 @@ export function serveShard({ port, vitals }: ShardPlace, services: Omit<LoopServ
         return cancels.get(message.loop)?.abort(new LoopDropped(message.reason))
       case 'external_tools':
         offered = { ...offered, tools: [...services.tools, ...message.tools.map(externalTool)] }
+        return
+      case 'agent_texts':
+        offered = withTexts(offered, message.texts)
         return
       case 'suspect_tools':
         suspectTools.clear()

@@ -10,7 +10,7 @@
 //     over.
 import type { Worker } from 'node:worker_threads'
 import type { Piscina } from 'piscina'
-import type { ExternalTool, LoopHost, LoopSpec } from '@beaver/agent'
+import type { AgentTexts, ExternalTool, LoopHost, LoopSpec } from '@beaver/agent'
 import { BeaverError, type Logger, messageOf, silentLogger } from '@beaver/core'
 import { type Loss, newShard, type LoopOutcome, type PlacedLoop, type Shard } from './shard.ts'
 import { tellLoss } from './tell-loss.ts'
@@ -32,6 +32,8 @@ export interface WorkerPool {
   start(spec: LoopSpec, host: LoopHost): RunningLoop
   /** What loops started from now on have besides the tools of their thread. */
   offer(tools: readonly ExternalTool[]): void
+  /** The skills, definitions and profiles of loops started from now on, in every thread. */
+  give(texts: AgentTexts): void
   /** Rejects when the pool cannot go on. */
   readonly failed: Promise<never>
   readonly loops: number
@@ -75,6 +77,8 @@ class ThreadPool implements WorkerPool {
   readonly #losses
   readonly #suspects = toolLosses()
   #offered: readonly ExternalTool[] = []
+  /** Kept for the thread that replaces a lost one. */
+  #texts: AgentTexts | null = null
   #lastLoop = 0
   #state: 'starting' | 'running' | 'failed' | 'closed' = 'starting'
   #watch: NodeJS.Timeout | undefined
@@ -155,6 +159,11 @@ class ThreadPool implements WorkerPool {
     for (const shard of this.#shards) shard.send({ kind: 'external_tools', tools })
   }
 
+  give(texts: AgentTexts): void {
+    this.#texts = texts
+    for (const shard of this.#shards) shard.send({ kind: 'agent_texts', texts })
+  }
+
   async close(): Promise<void> {
     this.#state = 'closed'
     clearInterval(this.#watch)
@@ -174,6 +183,7 @@ class ThreadPool implements WorkerPool {
     })
     await shard.ready
     this.#shards.add(shard)
+    if (this.#texts !== null) shard.send({ kind: 'agent_texts', texts: this.#texts })
     if (this.#offered.length > 0) shard.send({ kind: 'external_tools', tools: this.#offered })
     if (this.#suspects.names().length > 0) shard.send({ kind: 'suspect_tools', tools: this.#suspects.names() })
     const due = [...this.#waiting]
