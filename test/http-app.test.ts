@@ -82,7 +82,9 @@ describe('a task over HTTP', () => {
     expect(events.map(({ id }) => Number(id))).toEqual(events.map((_, i) => i + 1))
     expect([events[0]?.event, events.at(-1)?.event]).toEqual(['task_submitted', 'task_completed'])
     await until('the read model has it', async () => (await told(await send('GET', at)))['task']?.['status'] === 'completed')
-    expect(await told(await send('GET', `${at}/timeline`))).toMatchObject({ events: expect.arrayContaining([expect.objectContaining({ kind: 'task_completed' })]) as unknown })
+    expect(await told(await send('GET', `${at}/timeline`))).toMatchObject({
+      events: expect.arrayContaining([expect.objectContaining({ kind: 'task_completed' })]) as unknown,
+    })
     expect(await told(await send('GET', '/api/v1/tasks?limit=1'))).toMatchObject({ tasks: [{ title: 'a greeting' }] })
   })
 
@@ -111,7 +113,9 @@ describe('a task over HTTP', () => {
   it('waits for a decision, which the person with the role makes', async () => {
     const task_id: string = (await told(await send('POST', '/api/v1/tasks', { body: { task: 'write', approvals: 'wait' } })))['task_id'] ?? ''
     const calls = await until('it asks', async () => {
-      const { calls: asked } = (await told(await send('GET', `/api/v1/tasks/${task_id}/approvals`))) as unknown as { calls: { call_id: string; call_hash: string }[] }
+      const { calls: asked } = (await told(await send('GET', `/api/v1/tasks/${task_id}/approvals`))) as unknown as {
+        calls: { call_id: string; call_hash: string }[]
+      }
       return (asked?.length ?? 0) > 0 && asked
     })
     const body = { call_id: calls[0]?.call_id, call_hash: calls[0]?.call_hash }
@@ -175,7 +179,14 @@ describe('a request that is refused', () => {
     ['with an unknown field', 'POST', '/api/v1/tasks', { body: { task: 'x', colour: 'red' } }, 400, 'invalid_arguments'],
     ['with broken JSON', 'POST', '/api/v1/tasks', { body: '{"task":' }, 400, 'invalid_arguments'],
     ['with no body', 'POST', '/api/v1/tasks', {}, 400, 'invalid_arguments'],
-    ['with a form', 'POST', '/api/v1/tasks', { body: 'task=x', headers: { 'content-type': 'application/x-www-form-urlencoded' } }, 415, 'unsupported_media_type'],
+    [
+      'with a form',
+      'POST',
+      '/api/v1/tasks',
+      { body: 'task=x', headers: { 'content-type': 'application/x-www-form-urlencoded' } },
+      415,
+      'unsupported_media_type',
+    ],
     ['that is too large', 'POST', '/api/v1/tasks', { body: { task: 'x'.repeat(2_000_001) } }, 413, 'too_large'],
     ['with a limit of letters', 'GET', '/api/v1/tasks?limit=many', {}, 400, 'invalid_arguments'],
     ['with a skill that is not there', 'POST', '/api/v1/tasks', { body: { task: 'x', skill: 'none' } }, 422, 'unknown_skill'],
@@ -191,7 +202,10 @@ describe('a request that is refused', () => {
 })
 
 it('the document names each route, and a ping needs no token', async () => {
-  const { paths, openapi } = (await told(await send('GET', '/api/openapi.json', { headers: { authorization: '' } }))) as unknown as { paths: object; openapi: string }
+  const { paths, openapi } = (await told(await send('GET', '/api/openapi.json', { headers: { authorization: '' } }))) as unknown as {
+    paths: object
+    openapi: string
+  }
   expect([openapi, Object.keys(paths).length]).toEqual(['3.1.0', 18])
   expect(await told(await send('GET', '/api/ping', { headers: { authorization: '' } }))).toEqual({ status: 'ok', running: true, mode: 'daemon' })
 })

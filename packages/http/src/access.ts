@@ -5,9 +5,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { HttpProblem } from './problem.ts'
 
-export const roles = ['read', 'submit', 'approve', 'admin'] as const
+export const tokenRoles = ['read', 'submit', 'approve', 'admin'] as const
 /** `read`: look at tasks. `submit`: start and control them. `approve`: decide calls. `admin`: everything. */
-export type Role = (typeof roles)[number]
+export type TokenRole = (typeof tokenRoles)[number]
 
 /** A token as it is kept. */
 export interface KeptToken {
@@ -15,7 +15,7 @@ export interface KeptToken {
   readonly name: string
   /** The SHA-256 of the token, in hexadecimal. */
   readonly sha256: string
-  readonly roles: readonly Role[]
+  readonly roles: readonly TokenRole[]
   /** The user for whom the token speaks. Absent: any user. */
   readonly userId?: string
 }
@@ -46,7 +46,7 @@ export function tokenAccess(tokens: () => readonly KeptToken[]): Access {
 }
 
 /** @throws {HttpProblem} `unauthorized`, `not_allowed` */
-export function callerOf(access: Access, authorization: string | undefined, role: Role): Caller {
+export function callerOf(access: Access, authorization: string | undefined, role: TokenRole): Caller {
   const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
   const caller = token === undefined ? null : access.caller(token)
   if (caller === null)

@@ -105,7 +105,9 @@ export function createApp(options: AppOptions): HttpApp {
   for (const at of new Set(routes.map((each) => each.at))) {
     const allowed = routes.filter((each) => each.at === at).map((each) => each.method.toUpperCase())
     app.all(at.replaceAll(/\{(\w+)\}/g, ':$1'), ({ req }) => {
-      throw new HttpProblem('method_not_allowed', `${req.path} has no ${req.method}. It has ${allowed.join(' and ')}.`, { headers: { allow: allowed.join(', ') } })
+      throw new HttpProblem('method_not_allowed', `${req.path} has no ${req.method}. It has ${allowed.join(' and ')}.`, {
+        headers: { allow: allowed.join(', ') },
+      })
     })
   }
   return { fetch: async (request) => app.fetch(request), start: host.start, close: host.stop }
@@ -123,12 +125,11 @@ function mustBeOurs(host: string, origin: string | undefined, { hosts, origins =
 }
 
 async function partsOf(each: Route, request: Request, params: Record<string, string>) {
-  const none = {} as never
   return {
-    path: each.path === undefined ? none : (readPart(each.path, 'path', params) as never),
-    query: each.query === undefined ? none : (readPart(each.query, 'query', queryFields(each.query, new URL(request.url).searchParams)) as never),
-    headers: each.headers === undefined ? none : (readPart(each.headers, 'headers', Object.fromEntries(request.headers)) as never),
-    body: each.body === undefined ? none : (readPart(each.body, 'body', await bodyOf(request)) as never),
+    path: each.path === undefined ? {} : readPart(each.path, 'path', params),
+    query: each.query === undefined ? {} : readPart(each.query, 'query', queryFields(each.query, new URL(request.url).searchParams)),
+    headers: each.headers === undefined ? {} : readPart(each.headers, 'headers', Object.fromEntries(request.headers)),
+    body: each.body === undefined ? {} : readPart(each.body, 'body', await bodyOf(request)),
     signal: request.signal,
     streamed: /\btext\/event-stream\b/.test(request.headers.get('accept') ?? ''),
   }

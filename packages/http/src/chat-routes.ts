@@ -3,33 +3,32 @@
 // R2. A reader that goes away cancels nothing. The task goes on, and its id was the first event.
 import { isAbsolute, join, normalize } from 'node:path'
 import { AgentTeam } from '@beaver/client'
-import { requestContracts, type SubmitTask } from '@beaver/contracts'
+import { submitRequest, type SubmitTask } from '@beaver/contracts'
 import { failure, usage } from '@beaver/core'
 import { strategies, teamConfiguration, type TeamStreamEvent } from '@beaver/workflows'
 import { z } from 'zod'
 import { userOf } from './access.ts'
-import type { TaskHost } from './host.ts'
 import { HttpProblem, problemOf } from './problem.ts'
 import { json, type Route, route, type RouteOptions } from './route.ts'
 import { eventStream, type ServerSentEvent } from './sse.ts'
 
-const asked = (requestContracts['task.submit'].input as unknown as z.ZodObject).shape as Record<string, z.ZodType>
+const asked = submitRequest.shape
 
 /** WEB-03. */
-export const webChatRequest = z.strictObject({
+const webChatRequest = z.strictObject({
   message: z.string().min(1).max(1_000_000).describe('What to do, in words.'),
-  session_id: asked['session_id'] as z.ZodOptional<z.ZodString>,
-  user_id: asked['user_id'] as z.ZodOptional<z.ZodString>,
-  profile: asked['profile'] as z.ZodOptional<z.ZodString>,
-  skill: asked['skill'] as z.ZodOptional<z.ZodString>,
-  title: asked['title'] as z.ZodOptional<z.ZodString>,
-  time_zone: asked['time_zone'] as z.ZodOptional<z.ZodString>,
+  session_id: asked.session_id,
+  user_id: asked.user_id,
+  profile: asked.profile,
+  skill: asked.skill,
+  title: asked.title,
+  time_zone: asked.time_zone,
   workspace_dir: z.string().max(4_096).optional().describe('The folder in which the agents may work: absolute, or relative to the configured root.'),
   stream: z.boolean().default(false).describe('Whether the answer is a stream of events.'),
 })
 
 /** WEB-03. */
-export const webChatResponse = z.object({
+const webChatResponse = z.object({
   task_id: z.string().describe('The id of the task.'),
   session_id: z.string().describe('The session, for the next message.'),
   status: z.enum(['completed', 'incomplete', 'failed', 'cancelled']).describe('How the task ended.'),
@@ -44,10 +43,16 @@ export const webChatResponse = z.object({
 })
 
 /** API-01. A member is a configuration, or the name of a loaded profile. */
-export const teamRunRequest = z.strictObject({
+const teamRunRequest = z.strictObject({
   ...teamConfiguration.shape,
-  members: z.array(z.union([z.string().min(1), teamConfiguration.shape.members.element])).min(1).describe('The members: {"name": "…", "instruction": "…"}, or the name of a loaded profile.'),
-  coordinator: z.union([z.string().min(1), teamConfiguration.shape.coordinator.unwrap()]).optional().describe('Plans and writes the result: a configuration, or the name of a loaded profile.'),
+  members: z
+    .array(z.union([z.string().min(1), teamConfiguration.shape.members.element]))
+    .min(1)
+    .describe('The members: {"name": "…", "instruction": "…"}, or the name of a loaded profile.'),
+  coordinator: z
+    .union([z.string().min(1), teamConfiguration.shape.coordinator.unwrap()])
+    .optional()
+    .describe('Plans and writes the result: a configuration, or the name of a loaded profile.'),
   workspace_dir: webChatRequest.shape.workspace_dir,
   session_id: webChatRequest.shape.session_id,
   user_id: webChatRequest.shape.user_id,
@@ -55,7 +60,7 @@ export const teamRunRequest = z.strictObject({
 })
 
 /** API-02. */
-export const teamRunResponse = z.looseObject({
+const teamRunResponse = z.looseObject({
   task_id: z.string().describe('The id of the task.'),
   session_id: z.string().describe('The session of the run.'),
   success: z.boolean().describe('Whether the team completed with a result.'),
@@ -67,10 +72,12 @@ export const teamRunResponse = z.looseObject({
 })
 
 /** The folder of a request. @throws {HttpProblem} `invalid_arguments` for a relative one without a root, or one that leads out of the root */
-export function workspaceOf(dir: string | undefined, { workspaceRoot }: Pick<RouteOptions, 'workspaceRoot'>): string | undefined {
+function workspaceOf(dir: string | undefined, { workspaceRoot }: Pick<RouteOptions, 'workspaceRoot'>): string | undefined {
   if (dir === undefined || isAbsolute(dir)) return dir
   const wrong = (message: string): never => {
-    throw new HttpProblem('invalid_arguments', `The request is not valid: body.workspace_dir ${message}.`, { problems: [{ path: 'body.workspace_dir', message }] })
+    throw new HttpProblem('invalid_arguments', `The request is not valid: body.workspace_dir ${message}.`, {
+      problems: [{ path: 'body.workspace_dir', message }],
+    })
   }
   if (workspaceRoot === null) return wrong('must be absolute: no root is configured for relative paths')
   const path = normalize(join(workspaceRoot, dir))
@@ -92,13 +99,19 @@ const chat = route(
       status: 200,
       says: 'How the task ended.',
       schema: webChatResponse,
-      events: 'submitted (the ids), delta (a piece of the answer), event (an event of the journal), and at the end one of result and error.',
+      events: 'submitted (the ids), delta (a piece of the answer), event (the type of what was journaled), and at the end one of result and error.',
     },
   },
   { body: webChatRequest },
   async ({ body, host, caller, options, signal }) => {
     const { message, stream, workspace_dir, user_id, ...rest } = body
-    const task: SubmitTask = { ...rest, task: message, workspace: workspaceOf(workspace_dir, options), user_id: userOf(caller, user_id), source: `http:${caller.name}` }
+    const task: SubmitTask = {
+      ...rest,
+      task: message,
+      workspace: workspaceOf(workspace_dir, options),
+      user_id: userOf(caller, user_id),
+      source: `http:${caller.name}`,
+    }
     const within = AbortSignal.any([signal, AbortSignal.timeout(options.runMsMax)])
     if (!stream) return json(webChatResponse.parse(await host.run(task, { signal: within })))
     host.client()
@@ -107,7 +120,7 @@ const chat = route(
         const result = await host.run(task, {
           signal: within,
           onSubmitted: (data) => tell({ event: 'submitted', data }),
-          onEvent: ({ type, taskseq, time, runId, data }) => tell({ event: 'event', data: { type, taskseq, time, run_id: runId, data } }),
+          onEvent: ({ type, taskseq, time, runId }) => tell({ event: 'event', data: { type, taskseq, time, run_id: runId ?? null } }),
           onDelta: (data) => tell({ event: 'delta', data }),
         })
         return { event: 'result', data: webChatResponse.parse(result) }
@@ -161,7 +174,8 @@ const teamRun = route(
       status: 200,
       says: 'The report. A team that failed has one too.',
       schema: teamRunResponse,
-      events: 'The events of D-50: team_run_started, member_started, member_delta, member_completed, member_failed, and at the end one of team_run_completed and team_run_failed.',
+      events:
+        'The events of D-50: team_run_started, member_started, member_delta, member_completed, member_failed, and at the end one of team_run_completed and team_run_failed.',
     },
   },
   { body: teamRunRequest },
@@ -179,7 +193,10 @@ async function* teamEvents(events: AsyncGenerator<TeamStreamEvent>): AsyncGenera
   try {
     for await (const event of events) yield { event: event.type, data: event }
   } catch (error) {
-    yield { event: 'team_run_failed', data: { type: 'team_run_failed', outcome: 'incomplete', message: problemOf(error).details.detail, final_output: '', outputs: [], failures: [] } }
+    yield {
+      event: 'team_run_failed',
+      data: { type: 'team_run_failed', outcome: 'incomplete', message: problemOf(error).details.detail, final_output: '', outputs: [], failures: [] },
+    }
   }
 }
 

@@ -4,7 +4,7 @@
 import { type BeaverClient, followTask } from '@beaver/client'
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
 import { BeaverError, type LiveDelta, type RecordedEvent } from '@beaver/core'
-import { type AgentRunResult, AgentService, resultFold } from '@beaver/service'
+import { type AgentRunResult, type AgentService, resultFold } from '@beaver/service'
 
 /** How a request follows its task. */
 export interface Following {

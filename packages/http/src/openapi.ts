@@ -12,7 +12,11 @@ class Schemas {
 
   /** @param operation names what only this operation shares */
   of(schema: z.ZodType, io: 'input' | 'output', operation: string): Json {
-    const { $schema: _, $defs: defs = {}, ...made } = z.toJSONSchema(schema, {
+    const {
+      $schema: _,
+      $defs: defs = {},
+      ...made
+    } = z.toJSONSchema(schema, {
       io,
       unrepresentable: 'any',
       override({ jsonSchema }) {
@@ -42,7 +46,10 @@ function parametersOf(parts: RequestParts, operation: string, schemas: Schemas):
   return (['path', 'query', 'headers'] as const).flatMap((place) => {
     const schema = parts[place]
     if (schema === undefined) return []
-    const { properties = {}, required = [] } = schemas.of(schema, 'input', operation) as { properties?: Readonly<Record<string, Json>>; required?: readonly string[] }
+    const { properties = {}, required = [] } = schemas.of(schema, 'input', operation) as {
+      properties?: Readonly<Record<string, Json>>
+      required?: readonly string[]
+    }
     return Object.entries(properties).map(([name, { description, ...rest }]) => ({
       name,
       in: place === 'headers' ? 'header' : place,
@@ -109,7 +116,12 @@ export function openApi(routes: readonly Route[]): Json {
   for (const each of routes) (paths[each.at] ??= {})[each.method] = operationOf(each, schemas)
   return {
     openapi: '3.1.0',
-    info: { title: 'Beaver', version: '1', description: 'Teams of LLM agents as supervised, durable actors.', license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+    info: {
+      title: 'Beaver',
+      version: '1',
+      description: 'Teams of LLM agents as supervised, durable actors.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
     servers: [{ url: '/' }],
     paths,
     components: {

@@ -17,6 +17,8 @@ export function rateLimit({ perSecond, now }: { readonly perSecond: number; read
     buckets.set(caller, { left: Math.max(0, left - 1), atMs })
     if (left >= 1) return
     const waitS = Math.ceil((1 - left) / perSecond)
-    throw new HttpProblem('too_many_requests', `You may send ${perSecond} requests a second. Come again in ${waitS} s.`, { headers: { 'retry-after': String(waitS) } })
+    throw new HttpProblem('too_many_requests', `You may send ${perSecond} requests a second. Come again in ${waitS} s.`, {
+      headers: { 'retry-after': String(waitS) },
+    })
   }
 }

@@ -1,7 +1,7 @@
 // Sessions, search and the state of the system over HTTP.
 import { queryContracts, requestContracts } from '@beaver/contracts'
 import { z } from 'zod'
-import { fieldsOf, json, type Route, route } from './route.ts'
+import { asked, fieldsOf, json, type Route, route } from './route.ts'
 
 const read = { role: 'read', method: 'get' } as const
 
@@ -15,7 +15,7 @@ const sessions = route(
     answer: { status: 200, says: 'A page of sessions.', schema: queryContracts.sessions.output },
   },
   { query: fieldsOf(queryContracts.sessions.input) },
-  async ({ query, host, caller }) => json(await host.client().query('sessions', caller.userId === undefined ? query : { ...query, user_id: caller.userId })),
+  async ({ query, host, caller }) => json(await asked({ host }, 'sessions', caller.userId === undefined ? query : { ...query, user_id: caller.userId })),
 )
 
 const session = route(
@@ -27,8 +27,11 @@ const session = route(
     says: queryContracts.session.says,
     answer: { status: 200, says: 'A page of the tasks of the session.', schema: queryContracts.session.output },
   },
-  { path: z.strictObject({ session_id: z.string().min(1).max(128).describe('The id of the session.') }), query: fieldsOf(queryContracts.session.input, ['session_id']) },
-  async ({ path, query, host }) => json(await host.client().query('session', { ...query, session_id: path.session_id })),
+  {
+    path: z.strictObject({ session_id: z.string().min(1).max(128).describe('The id of the session.') }),
+    query: fieldsOf(queryContracts.session.input, ['session_id']),
+  },
+  async ({ path, query, host }) => json(await asked({ host }, 'session', { ...query, ...path })),
 )
 
 const search = route(
@@ -41,7 +44,7 @@ const search = route(
     answer: { status: 200, says: 'A page of hits.', schema: queryContracts.search.output },
   },
   { query: fieldsOf(queryContracts.search.input) },
-  async ({ query, host }) => json(await host.client().query('search', query as never)),
+  async ({ query, host }) => json(await asked({ host }, 'search', query)),
 )
 
 const status = route(

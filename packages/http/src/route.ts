@@ -1,7 +1,8 @@
 // What a route is: where it is, who may use it, what it reads and what it answers. The document of the interface follows from the same data.
+import { queryContracts, type QueryInput, type QueryName, type QueryOutput } from '@beaver/contracts'
 import type { Problem } from '@beaver/core'
 import { z } from 'zod'
-import type { Caller, Role } from './access.ts'
+import type { Caller, TokenRole } from './access.ts'
 import type { TaskHost } from './host.ts'
 import { HttpProblem } from './problem.ts'
 
@@ -46,7 +47,7 @@ export interface RouteAnswer {
   readonly events?: string
 }
 
-export interface Route<Parts extends RequestParts = RequestParts> extends RequestParts {
+export interface Route extends RequestParts {
   readonly method: 'get' | 'post' | 'delete'
   /** As in OpenAPI: `/api/v1/tasks/{task_id}`. */
   readonly at: string
@@ -54,10 +55,13 @@ export interface Route<Parts extends RequestParts = RequestParts> extends Reques
   readonly says: string
   readonly tag: string
   /** `null`: anybody who reaches the app may use it. */
-  readonly role: Role | null
+  readonly role: TokenRole | null
   readonly answer: RouteAnswer
-  handle(asked: Asked<Parts>): Promise<Response> | Response
+  handle(asked: ReadRequest): Promise<Response> | Response
 }
+
+/** A request whose parts were read by the schemas of a route. */
+export type ReadRequest = Omit<Asked<RequestParts>, keyof RequestParts> & { readonly [Part in keyof Required<RequestParts>]: unknown }
 
 /** A route that keeps the types of its parts for its handler. */
 export const route = <const Parts extends RequestParts>(
@@ -68,7 +72,8 @@ export const route = <const Parts extends RequestParts>(
 
 /** The fields of an input of a contract, which is an object, without those that stand in the path. */
 export function fieldsOf(input: z.ZodType, leftOut: readonly string[] = []): z.ZodObject {
-  const { shape } = input as unknown as z.ZodObject
+  if (!(input instanceof z.ZodObject)) throw new TypeError('The input of a contract is an object.')
+  const { shape } = input as z.ZodObject
   return z.strictObject(Object.fromEntries(Object.entries(shape).filter(([name]) => !leftOut.includes(name))))
 }
 
@@ -93,6 +98,13 @@ function valueOf(text: string, type: string | undefined): unknown {
   if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
   return text
 }
+
+/** Asks the read model. @param input as the request gave it; the fields of the path are among them */
+export const asked = <Name extends QueryName>(
+  { host }: Pick<ReadRequest, 'host'>,
+  name: Name,
+  input: Readonly<Record<string, unknown>>,
+): Promise<QueryOutput<Name>> => host.client().query(name, queryContracts[name].input.parse(input) as QueryInput<Name>)
 
 export const json = (value: unknown, init: { readonly status?: number; readonly headers?: Readonly<Record<string, string>> } = {}): Response =>
   Response.json(value, { status: init.status ?? 200, headers: { 'cache-control': 'no-store', ...init.headers } })

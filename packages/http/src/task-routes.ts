@@ -6,7 +6,7 @@ import { queryContracts, requestContracts, submitRequest } from '@beaver/contrac
 import { BeaverError, type RecordedEvent } from '@beaver/core'
 import { z } from 'zod'
 import { type Caller, userOf } from './access.ts'
-import { fieldsOf, json, type Route, route } from './route.ts'
+import { asked, fieldsOf, json, type Route, route } from './route.ts'
 import { eventStream, type ServerSentEvent } from './sse.ts'
 
 const inPath = z.strictObject({ task_id: z.string().min(1).max(128).describe('The id of the task.') })
@@ -58,7 +58,7 @@ const listing = route(
     answer: { status: 200, says: 'A page of tasks.', schema: queryContracts.tasks.output },
   },
   { query: fieldsOf(queryContracts.tasks.input) },
-  async ({ query, host }) => json(await host.client().query('tasks', query)),
+  async ({ query, host }) => json(await asked({ host }, 'tasks', query)),
 )
 
 const showing = (
@@ -78,11 +78,17 @@ const showing = (
       answer: { status: 200, says: 'What the read model has of it.', schema: queryContracts[name].output },
     },
     { path: inPath, query: fieldsOf(queryContracts[name].input, ['task_id']) },
-    async ({ path, query, host }) => json(await host.client().query(name, { ...query, task_id: path.task_id } as never)),
+    async ({ path, query, host }) => json(await asked({ host }, name, { ...query, ...path })),
   ),
 )
 
-const lastEvent = z.object({ 'last-event-id': z.string().regex(/^\d{1,15}$/, 'must be the id of an event').optional().describe('The id of the last event that the reader has.') })
+const lastEvent = z.object({
+  'last-event-id': z
+    .string()
+    .regex(/^\d{1,15}$/, 'must be the id of an event')
+    .optional()
+    .describe('The id of the last event that the reader has.'),
+})
 
 const following = route(
   {
@@ -101,7 +107,7 @@ const following = route(
   { path: inPath, query: fieldsOf(queryContracts.events.input, ['task_id']), headers: lastEvent },
   async ({ path, query, headers, host, streamed, signal, options }) => {
     const client = host.client()
-    if (!streamed) return json(await client.query('events', { ...query, task_id: path.task_id } as never))
+    if (!streamed) return json(await asked({ host }, 'events', { ...query, ...path }))
     const after = Number(headers['last-event-id'] ?? 0)
     const events = await begunWithin(watchMsMax, (given) => client.watch(path.task_id, { signal: AbortSignal.any([signal, given]) }))
     if (events === null) throw new BeaverError('not_found', `There is no task ${JSON.stringify(path.task_id)}.`)
@@ -207,7 +213,7 @@ const waiting = route(
     answer: { status: 200, says: 'A page of calls.', schema: queryContracts.approvals.output },
   },
   { query: fieldsOf(queryContracts.approvals.input) },
-  async ({ query, host }) => json(await host.client().query('approvals', query)),
+  async ({ query, host }) => json(await asked({ host }, 'approvals', query)),
 )
 
 export const taskRoutes: readonly Route[] = [submitting, listing, ...showing, following, cancelling, retrying, ...deciding, waiting]

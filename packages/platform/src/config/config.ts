@@ -10,6 +10,7 @@ import { BeaverError, type KnownSecret, logLevels, messageOf, type Problem, supe
 import { z } from 'zod'
 import { checkpoints } from './checkpoints.ts'
 import { egress } from './egress.ts'
+import { gateway } from './gateway.ts'
 import { mcpServer } from './mcp-server.ts'
 import { retries } from './retries.ts'
 import { isForeignHome } from '../home/home-origin.ts'
@@ -155,6 +156,7 @@ export const configFile = z.strictObject({
    * embedded NATS server, which serves only the user who started it, also the folders that this user owns.
    */
   workspace_roots: z.array(z.string().min(1, 'must not be empty')).max(100).optional(),
+  gateway,
   /** The MCP servers whose tools agents get. The key is a name that begins the name of each of the server's tools. */
   mcp: z.record(z.string(), mcpServer).superRefine(namesOfServers).default({}),
   /** Folders with your own skills, relative to the configuration file. */
@@ -271,9 +273,9 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
     )
     throw new BeaverError('invalid_configuration', `The configuration is not valid:\n  ${lines.join('\n  ')}`, { problems })
   }
+  const base = file === null ? cwd : join(file, '..')
   const paths = (key: 'skills' | 'tools' | 'workflows' | 'profiles' | 'sandbox_readable' | 'workspace_roots'): string[] => {
-    const base = file === null || flags.set?.[key] !== undefined ? cwd : join(file, '..')
-    return (parsed.data[key] ?? []).map((path) => resolve(base, path))
+    return (parsed.data[key] ?? []).map((path) => resolve(flags.set?.[key] === undefined ? base : cwd, path))
   }
   const homeNamed = flags.home ?? (env['BEAVER_HOME'] || undefined)
   const home = resolve(cwd, homeNamed ?? '.beaver')
@@ -292,22 +294,24 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
       embeddings: env['BEAVER_EMBEDDINGS_API_KEY'] || null,
     },
     workspace: cwd,
-    checkpoints: {
-      ...parsed.data.checkpoints,
-      ...(parsed.data.checkpoints.folder === undefined
-        ? {}
-        : { folder: resolve(file === null || flags.set?.checkpoints?.folder !== undefined ? cwd : join(file, '..'), parsed.data.checkpoints.folder) }),
-    },
+    checkpoints: withPath(parsed.data.checkpoints, 'folder', flags.set?.checkpoints?.folder === undefined ? base : cwd),
     workspaceRoots: { ...rootsOf(parsed.data, { env, cwd, named: paths('workspace_roots') }), home },
     skills: paths('skills'),
     tools: paths('tools'),
     workflows: paths('workflows'),
     profiles: paths('profiles'),
     sandbox_readable: paths('sandbox_readable'),
+    gateway: withPath(parsed.data.gateway, 'workspace_root', flags.set?.gateway?.workspace_root === undefined ? base : cwd),
     file,
     trust,
   }
   return { ...config, secrets: secretsOf(config, env) }
+}
+
+/** The settings with a path that starts at `base`, if they have one. */
+function withPath<Key extends string, Settings extends { readonly [key in Key]?: string | undefined }>(settings: Settings, key: Key, base: string): Settings {
+  const path = settings[key]
+  return path === undefined ? settings : { ...settings, [key]: resolve(base, path) }
 }
 
 /** The folders below which a workspace may be, and whether every folder of the user counts. The environment comes before the configuration. */
