@@ -87,12 +87,16 @@ export const table: Readonly<Record<string, Row>> = {
     modules: [],
     node: ['crypto', 'fs', 'fs/promises', 'path', 'timers/promises'],
   },
+  'packages/gateway': { packages: ['core', 'platform', 'nats', 'client', 'http'], modules: ['@hono/node-server'], node: ['http', 'net', 'path'] },
   // For programs of one's own: the library's face.
   'packages/service': {
     packages: ['core', 'agent', 'tools', 'workflows', 'client', 'nats', 'platform', 'daemon', 'projector'],
     modules: [],
     node: 'any',
   },
+
+  // The HTTP interface as a function from requests to answers; it never listens. service is the AgentService that it may host.
+  'packages/http': { packages: ['core', 'contracts', 'workflows', 'client', 'platform', 'service'], modules: ['hono', 'zod'], node: ['crypto', 'fs', 'path'] },
 
   // Entries of processes. Nobody imports them.
   'apps/cli': {
@@ -114,12 +118,16 @@ export const table: Readonly<Record<string, Row>> = {
       'check',
       'supervisor-app',
       'projector-app',
+      'gateway',
+      'gateway-app',
+      'http',
     ],
     modules: ['commander', 'picocolors'],
     node: 'any',
   },
   'apps/supervisor': { packages: ['core', 'platform', 'daemon'], modules: [], node: 'any' },
   'apps/projector': { packages: ['core', 'platform', 'projector'], modules: [], node: 'any' },
+  'apps/gateway': { packages: ['core', 'platform', 'gateway'], modules: [], node: 'any' },
 }
 
 /**
@@ -239,6 +247,7 @@ function each(path: string, uses: readonly string[], why: string): Exception[] {
 export const reachedOtherwise: readonly Exception[] = [
   { path: 'packages/tools', what: 'html-to-text', why: 'a cell requires it, and nothing else loads it' },
   { path: 'apps/cli', what: '@beaver/supervisor-app', why: '`up` starts its entry' },
+  { path: 'apps/cli', what: '@beaver/gateway-app', why: '`up` starts its entry' },
   { path: 'apps/cli', what: '@beaver/projector-app', why: '`up` starts its entry' },
 ]
 

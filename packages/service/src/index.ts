@@ -7,6 +7,6 @@ export { defineProfile, defineWorkflow, type WorkflowInput } from './definitions
 export type { ServiceState } from './lifecycle.ts'
 export type { FollowOptions } from './open-task.ts'
 export type { AgentServiceOptions, ApprovalRequest, FilePlace, OnApproval } from './options.ts'
-export type { AgentRunResult } from './run-result.ts'
+export { type AgentRunResult, type ResultFold, resultFold } from './run-result.ts'
 export type { ServiceInfo } from './runtime.ts'
 export type { ShutdownHook } from './shutdown-hooks.ts'

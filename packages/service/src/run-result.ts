@@ -32,12 +32,22 @@ export interface AgentRunResult {
   readonly failure: Failure | null
 }
 
+/** Collects the result of a task from its events. */
 export interface ResultFold {
+  /** Takes the next event of the task. */
   add(event: RecordedEvent): void
   /** `null` until the task has ended. */
   readonly result: AgentRunResult | null
 }
 
+/**
+ * Collects the result of one task from its events, in their order.
+ *
+ * @example
+ * const fold = resultFold()
+ * for await (const event of beaver.watch(task_id)) fold.add(event)
+ * fold.result?.status // => 'completed'
+ */
 export function resultFold(): ResultFold {
   let task = { task_id: '', session_id: '' }
   let root: string | null = null

@@ -1,6 +1,14 @@
 export { type WorkflowAgentSpec } from './agent-spec.ts'
 export { agentTeam } from './agent-team/agent-team.ts'
-export { type MemberProfile, readTeamConfiguration, type TeamStrategy, type TeamConfiguration, withMemberProfiles } from './agent-team/configuration.ts'
+export {
+  type MemberProfile,
+  readTeamConfiguration,
+  strategies,
+  teamConfiguration,
+  type TeamStrategy,
+  type TeamConfiguration,
+  withMemberProfiles,
+} from './agent-team/configuration.ts'
 export type { Interaction } from './agent-team/member-nodes.ts'
 export { type TeamContext, teamContextOf } from './agent-team/team-context.ts'
 export type { MemberFailure, TeamFollowOptions } from './agent-team/team-journal.ts'

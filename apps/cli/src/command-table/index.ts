@@ -1,10 +1,11 @@
 // The table of commands, with their options and an example each.
 // T1. Building the table loads only commander, so `beaver --help` is quick.
 import type { CommandSpec } from './command-spec.ts'
+import { gatewayCommands } from './gateway-commands.ts'
 import { lookCommands } from './look-commands.ts'
 import { systemCommands } from './system-commands.ts'
 import { workCommands } from './work-commands.ts'
 
 export const groups = { Work: 'Give work', Look: 'Look at work', System: 'This machine' } as const
 
-export const commands: readonly CommandSpec[] = [...workCommands, ...lookCommands, ...systemCommands]
+export const commands: readonly CommandSpec[] = [...workCommands, ...lookCommands, ...systemCommands, ...gatewayCommands]

@@ -2,7 +2,7 @@
 // `beaver up` and `beaver run --up` use it. It prints nothing.
 // U1. A home has one system.
 // U2. The system is up when all parts are ready. A start that fails or is aborted leaves nothing behind.
-// U3. The parts stop in this order: supervisor (it drains), projector, nats-server.
+// U3. The parts stop in this order: gateway, supervisor (it drains), projector, nats-server.
 // U4. A part that cannot be kept alive fails the system. Core's table `supervisors` defines how often a part is started again, and each restart
 // is a line of logs/up.log.
 import { appendFileSync } from 'node:fs'
@@ -51,6 +51,7 @@ export interface System {
 
 const serviceStartMsMax = 60_000
 const projectorStopMsMax = 5_000
+const gatewayStopMsMax = 5_000
 /** The time that a supervisor needs after its tasks were handed over. */
 const afterDrainMsMax = 10_000
 
@@ -153,7 +154,7 @@ class LocalSystem implements System {
 
   /** The parts start together. Their order in the table decides the reverse order in which they stop. */
   async #startServices(): Promise<void> {
-    const { home, daemon } = this.#config
+    const { home, daemon, gateway } = this.#config
     const service = (name: string, role: Role, stopMsMax: number): ServiceSpec =>
       serviceProcess({
         name,
@@ -165,6 +166,7 @@ class LocalSystem implements System {
     const ready = await Promise.allSettled([
       this.#startPart(service('projector', 'projector', projectorStopMsMax)),
       this.#startPart(service('supervisor', 'daemon', daemon.drain_ms + afterDrainMsMax)),
+      ...(gateway.enabled ? [this.#startPart(service('gateway', 'client', gatewayStopMsMax))] : []),
     ])
     const [refused] = ready.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []))
     if (refused !== undefined) throw refused

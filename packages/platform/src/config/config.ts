@@ -5,11 +5,12 @@
 // C3. What a file that was only found asks for beyond safe settings counts if its folder is trusted, and not otherwise (docs/decisions/0044).
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { delimiter, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { BeaverError, type KnownSecret, logLevels, messageOf, type Problem, supervisors, waitMsDefault } from '@beaver/core'
 import { z } from 'zod'
 import { checkpoints } from './checkpoints.ts'
 import { egress } from './egress.ts'
+import { gateway } from './gateway.ts'
 import { knowledgeBases, resolvedBases } from './knowledge-base.ts'
 import { mcpServer } from './mcp-server.ts'
 import { retries } from './retries.ts'
@@ -17,6 +18,7 @@ import { isForeignHome } from '../home/home-origin.ts'
 import { type FolderTrust, judgeFolder } from '../trust/folder-trust.ts'
 import { type NatsLogin, natsLoginOf } from './nats-login.ts'
 import { secretsOf } from './secrets.ts'
+import { rootsOf } from './workspace-roots.ts'
 
 /** An OpenAI-compatible endpoint besides the main one. Its key comes from the environment. With the main URL it may use the main key. */
 const endpoint = z.strictObject({ base_url: z.url('must be a URL').optional(), name: z.string().min(1) })
@@ -158,6 +160,7 @@ export const configFile = z.strictObject({
    * embedded NATS server, which serves only the user who started it, also the folders that this user owns.
    */
   workspace_roots: z.array(z.string().min(1, 'must not be empty')).max(100).optional(),
+  gateway,
   /** The MCP servers whose tools agents get. The key is a name that begins the name of each of the server's tools. */
   mcp: z.record(z.string(), mcpServer).superRefine(namesOfServers).default({}),
   /** The folders of documents in which agents search. The key is the id: `handbook` of `kb:handbook`. */
@@ -238,14 +241,6 @@ export const variables: readonly { name: string; path: readonly [string] | reado
   { name: 'BEAVER_LOG', path: ['log', 'level'] },
 ]
 
-/** In BEAVER_WORKSPACE_ROOTS: the folders that the user of the daemon owns. */
-const ownedFolders = '(owned)'
-
-/** The environment from which another process reads the same workspace roots. */
-export const workspaceRootsEnvironment = ({ workspaceRoots: { roots, owned } }: Pick<Config, 'workspaceRoots'>): Record<string, string> => ({
-  BEAVER_WORKSPACE_ROOTS: [...roots, ...(owned ? [ownedFolders] : [])].join(delimiter),
-})
-
 /**
  * Loads the configuration of this process. `beaver.config.json` is looked for in `cwd`. Relative paths in the file start at the file's folder,
  * other relative paths at `cwd`.
@@ -276,9 +271,9 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
     )
     throw new BeaverError('invalid_configuration', `The configuration is not valid:\n  ${lines.join('\n  ')}`, { problems })
   }
+  const base = file === null ? cwd : join(file, '..')
   const paths = (key: 'skills' | 'tools' | 'workflows' | 'profiles' | 'sandbox_readable' | 'workspace_roots'): string[] => {
-    const base = file === null || flags.set?.[key] !== undefined ? cwd : join(file, '..')
-    return (parsed.data[key] ?? []).map((path) => resolve(base, path))
+    return (parsed.data[key] ?? []).map((path) => resolve(flags.set?.[key] === undefined ? base : cwd, path))
   }
   const homeNamed = flags.home ?? (env['BEAVER_HOME'] || undefined)
   const home = resolve(cwd, homeNamed ?? '.beaver')
@@ -297,38 +292,25 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
       embeddings: env['BEAVER_EMBEDDINGS_API_KEY'] || null,
     },
     workspace: cwd,
-    checkpoints: {
-      ...parsed.data.checkpoints,
-      ...(parsed.data.checkpoints.folder === undefined
-        ? {}
-        : { folder: resolve(file === null || flags.set?.checkpoints?.folder !== undefined ? cwd : join(file, '..'), parsed.data.checkpoints.folder) }),
-    },
-    knowledge_bases: resolvedBases(parsed.data.knowledge_bases, (id) =>
-      file === null || flags.set?.knowledge_bases?.[id] !== undefined ? cwd : join(file, '..'),
-    ),
+    checkpoints: withPath(parsed.data.checkpoints, 'folder', flags.set?.checkpoints?.folder === undefined ? base : cwd),
+    knowledge_bases: resolvedBases(parsed.data.knowledge_bases, (id) => (flags.set?.knowledge_bases?.[id] === undefined ? base : cwd)),
     workspaceRoots: { ...rootsOf(parsed.data, { env, cwd, named: paths('workspace_roots') }), home },
     skills: paths('skills'),
     tools: paths('tools'),
     workflows: paths('workflows'),
     profiles: paths('profiles'),
     sandbox_readable: paths('sandbox_readable'),
+    gateway: withPath(parsed.data.gateway, 'workspace_root', flags.set?.gateway?.workspace_root === undefined ? base : cwd),
     file,
     trust,
   }
   return { ...config, secrets: secretsOf(config, env) }
 }
 
-/** The folders below which a workspace may be, and whether every folder of the user counts. The environment comes before the configuration. */
-function rootsOf(
-  { workspace_roots, nats_url }: z.output<typeof configFile>,
-  { env, cwd, named }: { readonly env: Environment; readonly cwd: string; readonly named: readonly string[] },
-): { roots: readonly string[]; owned: boolean } {
-  const given = env['BEAVER_WORKSPACE_ROOTS'] || undefined
-  if (given !== undefined) {
-    const roots = given.split(delimiter)
-    return { roots: roots.flatMap((root) => (root === '' || root === ownedFolders ? [] : [resolve(cwd, root)])), owned: roots.includes(ownedFolders) }
-  }
-  return workspace_roots === undefined ? { roots: [cwd], owned: nats_url === undefined } : { roots: named, owned: false }
+/** The settings with a path that starts at `base`, if they have one. */
+function withPath<Key extends string, Settings extends { readonly [key in Key]?: string | undefined }>(settings: Settings, key: Key, base: string): Settings {
+  const path = settings[key]
+  return path === undefined ? settings : { ...settings, [key]: resolve(base, path) }
 }
 
 /** Whether a flag, a variable or the program gives a value for a key, so that the file's value is not used. Groups are merged, so they never do. */

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { loadConfig, workspaceRootsEnvironment } from './config.ts'
+import { loadConfig } from './config.ts'
+import { workspaceRootsEnvironment } from './workspace-roots.ts'
 
 const roots = (set: object, env: Record<string, string> = {}): unknown => loadConfig({ set }, env, '/nowhere/here').workspaceRoots
 

@@ -136,6 +136,18 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
           says: `lets agents search the documents in ${text(fieldsOf(base)['folder'])} as kb:${id}`,
         }))
       : [{ kind: 'permission', says: text(value) }],
+  'gateway.enabled': (value) => (value === false ? [] : [{ kind: 'server', says: 'answers HTTP requests while Beaver runs' }]),
+  'gateway.host': (value) =>
+    value === '127.0.0.1' || value === '::1' ? [] : [{ kind: 'server', says: `answers HTTP requests from other machines, at ${text(value)}` }],
+  'gateway.port': null,
+  'gateway.hosts': (value) => (listOf(value).length === 0 ? [] : [{ kind: 'server', says: `answers HTTP requests as ${listOf(value).map(text).join(', ')}` }]),
+  'gateway.origins': (value) =>
+    listOf(value).length === 0 ? [] : [{ kind: 'server', says: `lets the pages of ${listOf(value).map(text).join(', ')} use it` }],
+  'gateway.workspace_root': null,
+  'gateway.body_bytes_max': null,
+  'gateway.wait_ms_max': null,
+  'gateway.requests_per_second_max': null,
+  'gateway.connections_max': null,
   skills: null,
   tools: (value) => listOf(value).map((module) => ({ kind: 'code', says: `runs the module ${text(module)}` })),
   workflows: null,

@@ -13,6 +13,7 @@ import { type Refusal, refuse } from '../workflow-error.ts'
 import { isRecord } from '../arguments/json-text.ts'
 import { quote } from '../arguments/wording.ts'
 
+/** The strategies of an AgentTeam, in the order of the documentation. */
 export const strategies = ['leader_worker', 'round_robin', 'broadcast', 'sequential'] as const
 /** How the members of an AgentTeam work together. */
 export type TeamStrategy = (typeof strategies)[number]
@@ -29,6 +30,7 @@ export type Member = z.output<typeof member>
 
 const stepsMax = 512
 
+/** The fields of a team's configuration, before what they say together is checked. `readTeamConfiguration` checks everything. */
 export const teamConfiguration = z.strictObject({
   name: z.string().min(1).max(200).optional().describe('The name of the team. Default: AgentTeam.'),
   strategy: z.enum(strategies).optional().describe('How the members work together. Default: leader_worker.'),

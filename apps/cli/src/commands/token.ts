@@ -1,0 +1,69 @@
+// `beaver token`: who may use the gateway. A token is shown once, when it is made; the home keeps its hash.
+import { BeaverError } from '@beaver/core'
+import { tokensFile } from '@beaver/gateway'
+import { type TokenRole, type StoredToken, TokenStore } from '@beaver/http'
+import { contextOf, type GlobalOptions } from '../context.ts'
+import { commandName } from '../command-name.ts'
+import { oneLine } from '../text/plain-text.ts'
+import { table } from '../text/table.ts'
+
+export interface TokenOptions {
+  readonly role?: readonly TokenRole[]
+  readonly user?: string
+  readonly json?: true
+}
+
+export async function token(what: 'list' | 'create' | 'revoke', name: string | undefined, options: TokenOptions, globals: GlobalOptions): Promise<number> {
+  const { config, screen } = contextOf(globals)
+  const store = new TokenStore(tokensFile(config.home))
+  switch (what) {
+    case 'list': {
+      const tokens = store.list()
+      if (options.json === true) for (const each of tokens) screen.json(answerOf(each))
+      else if (tokens.length === 0) screen.print(`There are no tokens. Make one: ${commandName()} token create <name> --role submit --role read`)
+      else
+        screen.print(
+          ...table<StoredToken>(
+            [
+              { title: 'NAME', cell: (each) => oneLine(each.name, 100), paint: screen.style.cyan },
+              { title: 'ROLES', cell: ({ roles }) => roles.join(', ') },
+              { title: 'USER', cell: ({ userId = '' }) => oneLine(userId, 100), optional: 1 },
+              { title: 'SINCE', cell: ({ created_at }) => created_at.slice(0, 10), optional: 2 },
+            ],
+            tokens,
+            { width: screen.columns, title: screen.style.bold },
+          ),
+        )
+      return 0
+    }
+    case 'create': {
+      const { role: roles = [], user, json } = options
+      if (roles.length === 0)
+        throw new BeaverError(
+          'invalid_arguments',
+          'Say what the token may do: --role read, --role submit, --role approve or --role admin. The option may be repeated.',
+        )
+      const made = await store.create(nameOf(name), { roles, now: new Date(), ...(user === undefined ? {} : { userId: user }) })
+      if (json === true) screen.json({ name, token: made, roles, user_id: user ?? null })
+      else {
+        screen.warn('Keep this token: Beaver shows it only now.')
+        screen.print(made)
+      }
+      return 0
+    }
+    case 'revoke':
+      await store.revoke(nameOf(name))
+      if (options.json === true) screen.json({ name, revoked: true })
+      else screen.print(`${screen.symbols.done} The token ${oneLine(nameOf(name), 100)} is revoked. A running gateway refuses it from the next request on.`)
+      return 0
+    default:
+      return what satisfies never
+  }
+}
+
+const answerOf = ({ name, roles, userId, created_at }: StoredToken): object => ({ name, roles, user_id: userId ?? null, created_at })
+
+function nameOf(name: string | undefined): string {
+  if (name !== undefined && /^[A-Za-z0-9_.-]{1,64}$/.test(name)) return name
+  throw new BeaverError('invalid_arguments', `Name the token, with 1 to 64 letters, digits, ".", "-" or "_": ${commandName()} token create ci --role submit`)
+}

@@ -1,0 +1,1 @@
+export { type Gateway, startGateway, tokensFile } from './start-gateway.ts'

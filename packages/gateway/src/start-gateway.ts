@@ -1,0 +1,104 @@
+// The gateway: the HTTP app in front of a daemon, listening on a port.
+// W1. It answers to the names of its own address and to those of the configuration.
+// W2. A reader that takes nothing for `silentMsMax` is cut off. The others do not notice.
+// W3. A stop takes no new connection and ends streams: a reader that comes again with `Last-Event-ID` misses nothing.
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { getRequestListener } from '@hono/node-server'
+import { clientOn } from '@beaver/client'
+import { BeaverError, type Logger, silentLogger } from '@beaver/core'
+import { createApp, tokenAccess, TokenStore } from '@beaver/http'
+import { callerName, connectNats, lineOf, type NatsLogin, subjectsOf, watchConnection } from '@beaver/nats'
+import { type Config, homeKeys } from '@beaver/platform'
+
+export interface Gateway {
+  readonly info: { readonly url: string; readonly tokens: number }
+  /** Rejects if the gateway cannot go on. */
+  readonly failed: Promise<never>
+  stop(): Promise<void>
+}
+
+/** The file of tokens of a home. */
+export const tokensFile = (home: string): string => join(home, 'gateway', 'tokens.json')
+
+const silentMsMax = 60_000
+const headersMsMax = 10_000
+const requestMsMax = 60_000
+/** How long requests may go on when the gateway stops, in milliseconds. */
+const stopMsMax = 2_000
+
+type GatewayConfig = Pick<Config, 'home' | 'keysFolder' | 'namespace' | 'tenant' | 'gateway'>
+
+/** @throws {BeaverError} `unreachable`, `start_failed` if the port is taken */
+export async function startGateway(
+  config: GatewayConfig,
+  { url, login }: { readonly url: string; readonly login: NatsLogin },
+  { logger = silentLogger }: { readonly logger?: Logger } = {},
+): Promise<Gateway> {
+  const { home, keysFolder, namespace, tenant, gateway } = config
+  const subjects = subjectsOf(namespace, { tenant, caller: callerName(url, login) })
+  const nc = await connectNats({ url, login, name: 'beaver-gateway' })
+  watchConnection(nc, logger, subjects.stream)
+  const tokens = new TokenStore(tokensFile(home))
+  let own: readonly string[] = []
+  const app = createApp({
+    client: clientOn(nc, subjects, { operator: () => homeKeys(keysFolder).pinned(subjects.stream) }),
+    connected: () => lineOf(nc).downMs === 0,
+    access: tokenAccess(() => tokens.list()),
+    hosts: () => own,
+    origins: gateway.origins,
+    ...(gateway.workspace_root === undefined ? {} : { workspaceRoot: gateway.workspace_root }),
+    bodyBytesMax: gateway.body_bytes_max,
+    runMsMax: gateway.wait_ms_max,
+    requestsPerSecond: gateway.requests_per_second_max,
+    onDefect: (error) => logger.error('request_failed', 'A request failed because of a defect.', { error: String(error) }),
+  })
+  const server = createServer({ headersTimeout: headersMsMax, requestTimeout: requestMsMax }, getRequestListener(app.fetch, { overrideGlobalObjects: false }))
+  server.setTimeout(silentMsMax)
+  server.maxConnections = gateway.connections_max
+  try {
+    const address = await listening(server, gateway)
+    own = [...gateway.hosts.map((host) => host.toLowerCase()), ...namesOf(address)]
+    const { promise: failed, reject } = Promise.withResolvers<never>()
+    failed.catch(() => {})
+    server.on('error', reject)
+    return { info: { url: `http://${hostAndPort(address)}`, tokens: tokens.list().length }, failed, stop: () => stop(server, () => nc.close()) }
+  } catch (error) {
+    await nc.close()
+    throw error
+  }
+}
+
+function listening(server: Server, { host, port }: Pick<Config['gateway'], 'host' | 'port'>): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(
+        new BeaverError(
+          'start_failed',
+          error.code === 'EADDRINUSE'
+            ? `The port ${port} of ${host} is taken. Set "gateway": {"port": …} to another one, or 0 for any free port.`
+            : `The gateway cannot listen on ${host}:${port}: ${error.message}.`,
+        ),
+      ),
+    )
+    server.listen({ host, port }, () => resolve(server.address() as AddressInfo))
+  })
+}
+
+const hostAndPort = ({ address, family, port }: AddressInfo): string => `${family === 'IPv6' ? `[${address}]` : address}:${port}`
+
+/** What a client may write in `Host`. */
+function namesOf(at: AddressInfo): string[] {
+  const loopback = at.address === '127.0.0.1' || at.address === '::1'
+  return [hostAndPort(at), ...(loopback ? [`localhost:${at.port}`, `127.0.0.1:${at.port}`, `[::1]:${at.port}`] : [])]
+}
+
+async function stop(server: Server, close: () => Promise<void>): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+  const late = setTimeout(() => server.closeAllConnections(), stopMsMax)
+  server.closeIdleConnections()
+  await closed
+  clearTimeout(late)
+  await close()
+}

@@ -1,0 +1,224 @@
+// A conversation and a team run, answered when they have ended or as a stream (WEB-03 to WEB-06, API-01, API-02, D-50).
+// R1. A stream has exactly one terminal event: `result` or `error` of a chat, `team_run_completed` or `team_run_failed` of a team.
+// R2. A reader that goes away cancels nothing. The task goes on, and its id was the first event.
+import { isAbsolute, join, normalize } from 'node:path'
+import { AgentTeam } from '@beaver/client'
+import { submitRequest, type SubmitTask } from '@beaver/contracts'
+import { failure, usage } from '@beaver/core'
+import { strategies, teamConfiguration, type TeamStreamEvent } from '@beaver/workflows'
+import { z } from 'zod'
+import { userOf } from './access.ts'
+import { HttpProblem, problemOf } from './problem.ts'
+import { json, type Route, route, type RouteOptions } from './route.ts'
+import { eventStream, type ServerSentEvent } from './sse.ts'
+
+const asked = submitRequest.shape
+
+/** WEB-03. */
+const webChatRequest = z.strictObject({
+  message: z.string().min(1).max(1_000_000).describe('What to do, in words.'),
+  session_id: asked.session_id,
+  user_id: asked.user_id,
+  profile: asked.profile,
+  skill: asked.skill,
+  title: asked.title,
+  time_zone: asked.time_zone,
+  workspace_dir: z.string().max(4_096).optional().describe('The folder in which the agents may work: absolute, or relative to the configured root.'),
+  stream: z.boolean().default(false).describe('Whether the answer is a stream of events.'),
+})
+
+/** WEB-03. */
+const webChatResponse = z.object({
+  task_id: z.string().describe('The id of the task.'),
+  session_id: z.string().describe('The session, for the next message.'),
+  status: z.enum(['completed', 'incomplete', 'failed', 'cancelled']).describe('How the task ended.'),
+  output_text: z.string().describe('The answer. Empty if there is none.'),
+  finish_reason: z.string().describe('Why the last answer of the model ended.'),
+  tool_iterations: z.int().describe('How many answers of the root agent called tools.'),
+  provider_name: z.string().nullable().describe('The provider. null: no model answered.'),
+  model: z.string().nullable().describe('The model. null: no model answered.'),
+  usage: usage.describe('What all runs of the task used.'),
+  simulated: z.boolean().describe("Whether Beaver's simulated model answered."),
+  failure: failure.nullable().describe('Why the task did not complete. null: it completed.'),
+})
+
+/** API-01. A member is a configuration, or the name of a loaded profile. */
+const teamRunRequest = z.strictObject({
+  ...teamConfiguration.shape,
+  members: z
+    .array(z.union([z.string().min(1), teamConfiguration.shape.members.element]))
+    .min(1)
+    .describe('The members: {"name": "…", "instruction": "…"}, or the name of a loaded profile.'),
+  coordinator: z
+    .union([z.string().min(1), teamConfiguration.shape.coordinator.unwrap()])
+    .optional()
+    .describe('Plans and writes the result: a configuration, or the name of a loaded profile.'),
+  workspace_dir: webChatRequest.shape.workspace_dir,
+  session_id: webChatRequest.shape.session_id,
+  user_id: webChatRequest.shape.user_id,
+  stream: webChatRequest.shape.stream,
+})
+
+/** API-02. */
+const teamRunResponse = z.looseObject({
+  task_id: z.string().describe('The id of the task.'),
+  session_id: z.string().describe('The session of the run.'),
+  success: z.boolean().describe('Whether the team completed with a result.'),
+  final_output: z.string().describe('The result of the team.'),
+  member_outputs: z.record(z.string(), z.string()).describe('What each member wrote.'),
+  interactions: z.array(z.unknown()).describe('What the members were asked and what they answered, in the order of the graph.'),
+  steps: z.int().describe('How many times a member or the coordinator worked.'),
+  logs: z.array(z.unknown()).describe('What happened, one line for each event.'),
+})
+
+/** The folder of a request. @throws {HttpProblem} `invalid_arguments` for a relative one without a root, or one that leads out of the root */
+function workspaceOf(dir: string | undefined, { workspaceRoot }: Pick<RouteOptions, 'workspaceRoot'>): string | undefined {
+  if (dir === undefined || isAbsolute(dir)) return dir
+  const wrong = (message: string): never => {
+    throw new HttpProblem('invalid_arguments', `The request is not valid: body.workspace_dir ${message}.`, {
+      problems: [{ path: 'body.workspace_dir', message }],
+    })
+  }
+  if (workspaceRoot === null) return wrong('must be absolute: no root is configured for relative paths')
+  const path = normalize(join(workspaceRoot, dir))
+  if (path !== workspaceRoot && !path.startsWith(`${workspaceRoot}/`)) return wrong('leads out of the configured root')
+  return path
+}
+
+const terminalError = (error: unknown): ServerSentEvent => ({ event: 'error', data: problemOf(error).details })
+
+const chat = route(
+  {
+    tag: 'chat',
+    role: 'submit',
+    method: 'post',
+    at: '/api/chat',
+    name: 'chat',
+    says: 'Asks, and waits for the answer. A message with a session_id goes on with a conversation.',
+    answer: {
+      status: 200,
+      says: 'How the task ended.',
+      schema: webChatResponse,
+      events: 'submitted (the ids), delta (a piece of the answer), event (the type of what was journaled), and at the end one of result and error.',
+    },
+  },
+  { body: webChatRequest },
+  async ({ body, host, caller, options, signal }) => {
+    const { message, stream, workspace_dir, user_id, ...rest } = body
+    const task: SubmitTask = {
+      ...rest,
+      task: message,
+      workspace: workspaceOf(workspace_dir, options),
+      user_id: userOf(caller, user_id),
+      source: `http:${caller.name}`,
+    }
+    const within = AbortSignal.any([signal, AbortSignal.timeout(options.runMsMax)])
+    if (!stream) return json(webChatResponse.parse(await host.run(task, { signal: within })))
+    host.client()
+    return eventStream(
+      told(async (tell) => {
+        const result = await host.run(task, {
+          signal: within,
+          onSubmitted: (data) => tell({ event: 'submitted', data }),
+          onEvent: ({ type, taskseq, time, runId }) => tell({ event: 'event', data: { type, taskseq, time, run_id: runId ?? null } }),
+          onDelta: (data) => tell({ event: 'delta', data }),
+        })
+        return { event: 'result', data: webChatResponse.parse(result) }
+      }),
+      options,
+    )
+  },
+)
+
+type Tell = (event: ServerSentEvent) => void
+
+/** The events of a run, as the run tells them. At most so many wait for a slow reader; of a run that tells more, pieces of answers are left out. */
+const waitingMax = 10_000
+
+async function* told(run: (tell: Tell) => Promise<ServerSentEvent>): AsyncGenerator<ServerSentEvent> {
+  const waiting: ServerSentEvent[] = []
+  let wake = Promise.withResolvers<void>()
+  let ended = false
+  const tell: Tell = (event) => {
+    if (event.event === 'delta' && waiting.length >= waitingMax) return
+    waiting.push(event)
+    wake.resolve()
+  }
+  void run(tell)
+    .catch(terminalError)
+    .then((last) => {
+      waiting.push(last)
+      ended = true
+      wake.resolve()
+    })
+  for (;;) {
+    const next = waiting.shift()
+    if (next !== undefined) yield next
+    else if (ended) return
+    else {
+      await wake.promise
+      wake = Promise.withResolvers<void>()
+    }
+  }
+}
+
+const teamRun = route(
+  {
+    tag: 'teams',
+    role: 'submit',
+    method: 'post',
+    at: '/api/v1/team/run',
+    name: 'runTeam',
+    says: 'Runs a team, and waits for its report.',
+    answer: {
+      status: 200,
+      says: 'The report. A team that failed has one too.',
+      schema: teamRunResponse,
+      events:
+        'The events of D-50: team_run_started, member_started, member_delta, member_completed, member_failed, and at the end one of team_run_completed and team_run_failed.',
+    },
+  },
+  { body: teamRunRequest },
+  async ({ body, host, caller, options, signal }) => {
+    const { stream, workspace_dir, session_id: sessionId, user_id, ...configuration } = body
+    const team = new AgentTeam(host.client(), configuration)
+    const within = AbortSignal.any([signal, AbortSignal.timeout(options.runMsMax)])
+    const place = { workspaceDir: workspaceOf(workspace_dir, options), sessionId, userId: userOf(caller, user_id), signal: within }
+    const run = Object.fromEntries(Object.entries(place).filter(([, value]) => value !== undefined)) as Parameters<AgentTeam['run']>[1]
+    return stream ? eventStream(teamEvents(team.runStream(undefined, run)), options) : json(await team.run(undefined, run))
+  },
+)
+
+async function* teamEvents(events: AsyncGenerator<TeamStreamEvent>): AsyncGenerator<ServerSentEvent> {
+  try {
+    for await (const event of events) yield { event: event.type, data: event }
+  } catch (error) {
+    yield {
+      event: 'team_run_failed',
+      data: { type: 'team_run_failed', outcome: 'incomplete', message: problemOf(error).details.detail, final_output: '', outputs: [], failures: [] },
+    }
+  }
+}
+
+const whatStrategiesDo: Readonly<Record<string, string>> = {
+  leader_worker: 'The coordinator plans, the members work on parts of the task, and the coordinator writes the result.',
+  round_robin: 'The members take turns, one task each.',
+  broadcast: 'All members get the same task. The coordinator, if there is one, writes the result from all answers.',
+  sequential: 'Each member gets the answer of the one before.',
+}
+
+const strategyList = route(
+  {
+    tag: 'teams',
+    role: 'read',
+    method: 'get',
+    at: '/api/v1/team/strategies',
+    name: 'listStrategies',
+    says: 'How the members of a team may work together.',
+    answer: { status: 200, says: 'The strategies.', schema: z.object({ strategies: z.array(z.object({ name: z.string(), description: z.string() })) }) },
+  },
+  {},
+  () => json({ strategies: strategies.map((name) => ({ name, description: whatStrategiesDo[name] ?? '' })) }),
+)
+
+export const chatRoutes: readonly Route[] = [chat, teamRun, strategyList]

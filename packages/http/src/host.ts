@@ -1,0 +1,87 @@
+// What runs tasks behind the app: an AgentService in this process, or a daemon over NATS. The app makes no loops of its own (WEB-10).
+// H1. A service that the app made is started and shut down with it. A service that it was given is neither, unless the app takes it over (WEB-09).
+// H2. A host that does not run takes no request, and nothing boots it (WEB-05, WEB-06).
+import { type BeaverClient, followTask } from '@beaver/client'
+import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
+import { BeaverError, type LiveDelta, type RecordedEvent } from '@beaver/core'
+import { type AgentRunResult, type AgentService, resultFold } from '@beaver/service'
+
+/** How a request follows its task. */
+export interface Following {
+  /** If it aborts, the request stops waiting. The task continues. */
+  readonly signal: AbortSignal
+  readonly onSubmitted?: (submitted: SubmittedTask) => void
+  readonly onEvent?: (event: RecordedEvent) => void
+  readonly onDelta?: (delta: LiveDelta) => void
+}
+
+export interface TaskHost {
+  /** `service`: in this process. `daemon`: over NATS. */
+  readonly mode: 'service' | 'daemon'
+  running(): boolean
+  /** @throws {BeaverError} `wrong_state` if it does not run */
+  client(): BeaverClient
+  /** Runs a task to its end. @throws {BeaverError} `timeout` if `signal` aborted, and the codes of `BeaverClient.submit` */
+  run(task: SubmitTask, following: Following): Promise<AgentRunResult>
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** How long tasks may continue when the app ends, in milliseconds (WEB-07). */
+const graceMs = 5_000
+
+/** @param owned whether the service starts and ends with the app */
+export function serviceHost(service: AgentService, { owned }: { readonly owned: boolean }): TaskHost {
+  const running = (): boolean => service.state === 'running'
+  const client = (): BeaverClient => {
+    if (!running()) throw new BeaverError('wrong_state', `The service is ${service.state}. It takes tasks when it has been started.`)
+    return service.client
+  }
+  return {
+    mode: 'service',
+    running,
+    client,
+    run: (task, following) => followed(client(), task, following),
+    async start() {
+      if (!owned) return
+      try {
+        await service.start()
+      } catch (error) {
+        await service.close()
+        throw error
+      }
+    },
+    stop: async () => void (owned && (await service.shutdown({ graceMs, force: true }))),
+  }
+}
+
+/** @param connected whether NATS answers now */
+export function daemonHost(client: BeaverClient, connected: () => boolean): TaskHost {
+  return {
+    mode: 'daemon',
+    running: connected,
+    client: () => client,
+    run: (task, following) => followed(client, task, following),
+    start: async () => {},
+    stop: async () => {},
+  }
+}
+
+async function followed(client: BeaverClient, task: SubmitTask, { signal, onSubmitted, onEvent, onDelta }: Following): Promise<AgentRunResult> {
+  const submitted = await client.submit(onDelta === undefined ? task : { ...task, stream: true })
+  onSubmitted?.(submitted)
+  const fold = resultFold()
+  for await (const each of onDelta === undefined ? eventsOf(client, submitted.task_id, signal) : followTask(client, submitted.task_id, { signal })) {
+    if ('delta' in each) onDelta?.(each.delta)
+    else {
+      fold.add(each.event)
+      onEvent?.(each.event)
+    }
+  }
+  if (fold.result === null) throw new BeaverError('timeout', `The task did not end in time. It continues as task ${submitted.task_id}.`)
+  return fold.result
+}
+
+async function* eventsOf(client: BeaverClient, taskId: string, signal: AbortSignal): AsyncGenerator<{ readonly event: RecordedEvent }> {
+  for await (const event of client.watch(taskId, { signal })) yield { event }
+}

@@ -1,0 +1,4 @@
+export { type Access, type Caller, type KeptToken, type TokenRole, tokenAccess, tokenHash } from './access.ts'
+export { type AppOptions, type Behind, createApp, type HttpApp } from './app.ts'
+export { type ProblemDetails } from './problem.ts'
+export { type StoredToken, TokenStore } from './token-store.ts'

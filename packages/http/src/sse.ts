@@ -1,0 +1,50 @@
+// Server-sent events (the HTML standard) as the body of an answer.
+// E1. The next message is asked for when the reader has taken the one before, so that a slow reader holds nothing but its own connection.
+// E2. A comment is sent in every pause of `heartbeatMs`, so that a reader and everything between notices when the line is dead.
+// E3. When the reader goes away, the messages are not asked for any more. Nothing is cancelled.
+
+/** One message. */
+export interface ServerSentEvent {
+  /** What the reader sends as `Last-Event-ID` when it comes again. Absent: the reader cannot go on from here. */
+  readonly id?: string
+  readonly event: string
+  readonly data: unknown
+}
+
+const heartbeatMsUsual = 15_000
+
+/** @param messages ends the answer when it ends. `return` is called when the reader goes away. */
+export function eventStream(messages: AsyncGenerator<ServerSentEvent>, { heartbeatMs = heartbeatMsUsual }: { readonly heartbeatMs?: number } = {}): Response {
+  const encoder = new TextEncoder()
+  let next: Promise<IteratorResult<ServerSentEvent>> | null = null
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        next ??= messages.next()
+        const told = await withinMs(next, heartbeatMs)
+        if (told === null) return controller.enqueue(encoder.encode(': still here\n\n'))
+        next = null
+        if (told.done === true) return controller.close()
+        controller.enqueue(encoder.encode(textOf(told.value)))
+      },
+      cancel: async () => void (await messages.return(undefined)),
+    },
+    { highWaterMark: 0 },
+  )
+  return new Response(body, { headers: { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no' } })
+}
+
+/** JSON has no line break outside of texts, and in texts it is escaped: the data is one line. */
+function textOf({ id, event, data }: ServerSentEvent): string {
+  return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+}
+
+async function withinMs<Value>(promise: Promise<Value>, ms: number): Promise<Value | null> {
+  const { promise: late, resolve } = Promise.withResolvers<null>()
+  const timer = setTimeout(() => resolve(null), ms)
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

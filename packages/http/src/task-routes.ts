@@ -1,0 +1,219 @@
+// Tasks over HTTP: submit, look at, follow, control.
+// T1. A submission with an `Idempotency-Key` names its task by the key: the same request again gives the same task, and another one is refused.
+// T2. Events are numbered by their place in the log of the task. A reader that comes again with `Last-Event-ID` goes on behind it.
+import { createHash } from 'node:crypto'
+import { queryContracts, requestContracts, submitRequest } from '@beaver/contracts'
+import { BeaverError, type RecordedEvent } from '@beaver/core'
+import { z } from 'zod'
+import { type Caller, userOf } from './access.ts'
+import { asked, fieldsOf, json, type Route, route } from './route.ts'
+import { eventStream, type ServerSentEvent } from './sse.ts'
+
+const inPath = z.strictObject({ task_id: z.string().min(1).max(128).describe('The id of the task.') })
+const places = { tag: 'tasks', role: 'read' } as const
+const control = { tag: 'tasks', role: 'submit' } as const
+
+const idempotencyKey = z.object({
+  'idempotency-key': z.string().min(1).max(255).optional().describe('Makes a repeated request harmless: the same key with the same body names one task.'),
+})
+
+/** The id of the task that a caller names by a key. */
+function keyedId(caller: Caller, key: string): string {
+  return `key_${createHash('sha256')
+    .update(JSON.stringify([caller.name, key]))
+    .digest('hex')
+    .slice(0, 32)}`
+}
+
+const submitting = route(
+  {
+    ...control,
+    method: 'post',
+    at: '/api/v1/tasks',
+    name: 'submitTask',
+    says: 'Submits a task. It is durable when the answer comes.',
+    answer: { status: 202, says: 'The task is accepted. "Location" names it.', schema: requestContracts['task.submit'].output },
+  },
+  { headers: idempotencyKey, body: submitRequest },
+  async ({ body, headers, caller, host }) => {
+    const key = headers['idempotency-key']
+    const { fresh: _, ...task } = body
+    const submitted = await host.client().submit({
+      ...task,
+      user_id: userOf(caller, task.user_id),
+      source: task.source ?? `http:${caller.name}`,
+      ...(key === undefined || task.task_id !== undefined ? {} : { task_id: keyedId(caller, key) }),
+    })
+    return json(submitted, { status: 202, headers: { location: `/api/v1/tasks/${encodeURIComponent(submitted.task_id)}` } })
+  },
+)
+
+const listing = route(
+  {
+    ...places,
+    method: 'get',
+    at: '/api/v1/tasks',
+    name: 'listTasks',
+    says: queryContracts.tasks.says,
+    answer: { status: 200, says: 'A page of tasks.', schema: queryContracts.tasks.output },
+  },
+  { query: fieldsOf(queryContracts.tasks.input) },
+  async ({ query, host }) => json(await asked({ host }, 'tasks', query)),
+)
+
+const showing = (
+  [
+    ['task', '', 'showTask'],
+    ['timeline', '/timeline', 'showTimeline'],
+    ['approvals', '/approvals', 'listTaskApprovals'],
+  ] as const
+).map(([name, at, operation]) =>
+  route(
+    {
+      ...places,
+      method: 'get',
+      at: `/api/v1/tasks/{task_id}${at}`,
+      name: operation,
+      says: queryContracts[name].says,
+      answer: { status: 200, says: 'What the read model has of it.', schema: queryContracts[name].output },
+    },
+    { path: inPath, query: fieldsOf(queryContracts[name].input, ['task_id']) },
+    async ({ path, query, host }) => json(await asked({ host }, name, { ...query, ...path })),
+  ),
+)
+
+const lastEvent = z.object({
+  'last-event-id': z
+    .string()
+    .regex(/^\d{1,15}$/, 'must be the id of an event')
+    .optional()
+    .describe('The id of the last event that the reader has.'),
+})
+
+const following = route(
+  {
+    ...places,
+    method: 'get',
+    at: '/api/v1/tasks/{task_id}/events',
+    name: 'followTask',
+    says: 'The events of a task. With "Accept: text/event-stream" they are followed until the task ends; otherwise a page of them is read.',
+    answer: {
+      status: 200,
+      says: 'A page of events, or the stream of all of them.',
+      schema: queryContracts.events.output,
+      events: 'Each event of the journal has its type as name, its place in the log as id, and the record as data. The stream ends after the terminal event.',
+    },
+  },
+  { path: inPath, query: fieldsOf(queryContracts.events.input, ['task_id']), headers: lastEvent },
+  async ({ path, query, headers, host, streamed, signal, options }) => {
+    const client = host.client()
+    if (!streamed) return json(await asked({ host }, 'events', { ...query, ...path }))
+    const after = Number(headers['last-event-id'] ?? 0)
+    const events = await begunWithin(watchMsMax, (given) => client.watch(path.task_id, { signal: AbortSignal.any([signal, given]) }))
+    if (events === null) throw new BeaverError('not_found', `There is no task ${JSON.stringify(path.task_id)}.`)
+    return eventStream(numbered(events, after), options)
+  },
+)
+
+/** How long the journal may take to give the first event of a task. The log of a task that exists has one. */
+const watchMsMax = 3_000
+
+/** The events, when the first of them is there. `null`: none came in time. */
+async function begunWithin(ms: number, watch: (signal: AbortSignal) => AsyncGenerator<RecordedEvent>): Promise<AsyncGenerator<RecordedEvent> | null> {
+  const given = new AbortController()
+  const events = watch(given.signal)
+  const first = events.next()
+  const late = setTimeout(() => given.abort(), ms)
+  const begun = await first
+  clearTimeout(late)
+  return begun.done === true ? null : from(begun.value, events)
+}
+
+async function* from<Value>(first: Value, rest: AsyncGenerator<Value>): AsyncGenerator<Value> {
+  try {
+    yield first
+    yield* rest
+  } finally {
+    await rest.return(undefined)
+  }
+}
+
+async function* numbered(events: AsyncGenerator<RecordedEvent>, after: number): AsyncGenerator<ServerSentEvent> {
+  for await (const event of events) if (event.taskseq > after) yield { id: String(event.taskseq), event: event.type, data: event }
+}
+
+const cancelling = route(
+  {
+    ...control,
+    method: 'post',
+    at: '/api/v1/tasks/{task_id}/cancel',
+    name: 'cancelTask',
+    says: requestContracts['task.cancel'].says,
+    answer: { status: 202, says: 'The journal has the request.', schema: requestContracts['task.cancel'].output },
+  },
+  { path: inPath, body: fieldsOf(requestContracts['task.cancel'].input, ['task_id', 'user_id']).extend({ reason: z.string().min(1).max(1_000).optional() }) },
+  async ({ path, body, host, caller }) => {
+    const { reason = `Cancelled by ${caller.name}.`, node_id } = body as { reason?: string; node_id?: string }
+    await host.client().cancel(path.task_id, reason, { nodeId: node_id })
+    return json({ task_id: path.task_id, node_id: node_id ?? null }, { status: 202 })
+  },
+)
+
+const retrying = route(
+  {
+    ...control,
+    method: 'post',
+    at: '/api/v1/tasks/{task_id}/retry',
+    name: 'retryTask',
+    says: requestContracts['task.retry'].says,
+    answer: { status: 202, says: 'The new task is accepted.', schema: requestContracts['task.retry'].output },
+  },
+  { path: inPath },
+  async ({ path, host }) => {
+    const retried = await host.client().retry(path.task_id)
+    return json(retried, { status: 202, headers: { location: `/api/v1/tasks/${encodeURIComponent(retried.task_id)}` } })
+  },
+)
+
+const decision = z.strictObject({
+  call_id: z.string().min(1).max(100_000).describe('The id of the call, as in the list of approvals.'),
+  call_hash: z.string().optional().describe('The hash of what was shown to the person. A decision about a call with another hash is refused.'),
+  reason: z.string().max(1_000).optional().describe('Why the call is refused. The model reads it.'),
+})
+
+const deciding = (['approve', 'deny'] as const).map((verb) =>
+  route(
+    {
+      tag: 'approvals',
+      role: 'approve',
+      method: 'post',
+      at: `/api/v1/tasks/{task_id}/${verb}`,
+      name: `${verb}Call`,
+      says: verb === 'approve' ? 'Lets a call run that waits for an approval.' : 'Refuses a call that waits for an approval. The model reads the reason.',
+      answer: { status: 200, says: 'The journal has the decision.', schema: requestContracts['task.decide'].output },
+    },
+    { path: inPath, body: decision },
+    async ({ path, body, host, caller }) => {
+      const approved = verb === 'approve'
+      const { call_id: callId, call_hash: callHash, reason } = body
+      await host.client().decide(path.task_id, { callId, callHash, approved, reason, userId: caller.userId })
+      return json({ task_id: path.task_id, call_id: callId, approved })
+    },
+  ),
+)
+
+const waiting = route(
+  {
+    tag: 'approvals',
+    role: 'read',
+    method: 'get',
+    at: '/api/v1/approvals',
+    name: 'listApprovals',
+    says: queryContracts.approvals.says,
+    answer: { status: 200, says: 'A page of calls.', schema: queryContracts.approvals.output },
+  },
+  { query: fieldsOf(queryContracts.approvals.input) },
+  async ({ query, host }) => json(await asked({ host }, 'approvals', query)),
+)
+
+export const taskRoutes: readonly Route[] = [submitting, listing, ...showing, following, cancelling, retrying, ...deciding, waiting]

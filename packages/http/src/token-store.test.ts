@@ -1,0 +1,59 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { callerOf, tokenAccess, userOf } from './access.ts'
+import { TokenStore } from './token-store.ts'
+
+let folder = ''
+let file = ''
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'beaver-tokens-'))
+  file = join(folder, 'gateway', 'tokens.json')
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const now = new Date('2026-11-23T00:00:00Z')
+
+it('keeps the hash of a token and never the token, in a file of its owner', async () => {
+  const store = new TokenStore(file)
+  const token = await store.create('ci', { roles: ['submit'], userId: 'ann', now })
+  expect(token).toMatch(/^beaver_[\w-]{32}$/)
+  expect(readFileSync(file, 'utf8')).not.toContain(token.slice(8))
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expect(tokenAccess(() => store.list()).caller(token)).toEqual({ name: 'ci', roles: ['submit'], userId: 'ann', created_at: now.toISOString() })
+  expect(tokenAccess(() => store.list()).caller(`${token}x`)).toBeNull()
+})
+
+it('sees what another process changed: a token that was revoked ends at once', async () => {
+  const [gateway, command] = [new TokenStore(file), new TokenStore(file)]
+  const access = tokenAccess(() => gateway.list())
+  const token = await command.create('ci', { roles: ['read'], now })
+  expect(access.caller(token)?.name).toBe('ci')
+  await command.revoke('ci')
+  expect(access.caller(token)).toBeNull()
+})
+
+it('refuses a second token of a name, an unknown one, and a file that cannot be read', async () => {
+  const store = new TokenStore(file)
+  await store.create('ci', { roles: ['read'], now })
+  await expect(store.create('ci', { roles: ['read'], now })).rejects.toMatchObject({ code: 'conflict' })
+  await expect(store.revoke('no')).rejects.toMatchObject({ code: 'not_found' })
+  writeFileSync(file, '[{"name":')
+  expect(() => store.list()).toThrow('cannot be read')
+})
+
+it('a caller has the roles of its token, and admin has every role', () => {
+  const access = {
+    caller: (token: string) => (token === 'a' ? { name: 'a', roles: ['admin'] as const } : token === 'r' ? { name: 'r', roles: ['read'] as const } : null),
+  }
+  expect(callerOf(access, 'Bearer a', 'approve').name).toBe('a')
+  expect(() => callerOf(access, 'Bearer r', 'submit')).toThrow('does not have the role submit')
+  for (const header of [undefined, '', 'Basic a', 'Bearer', 'Bearer a b']) expect(() => callerOf(access, header, 'read')).toThrow('Send a token')
+})
+
+it('a token with a user speaks for that user alone', () => {
+  const ann = { name: 't', roles: ['submit'], userId: 'ann' } as const
+  expect([userOf(ann, undefined), userOf(ann, 'ann'), userOf({ name: 't', roles: ['submit'] }, 'bob')]).toEqual(['ann', 'ann', 'bob'])
+  expect(() => userOf(ann, 'bob')).toThrow('speaks for the user "ann" only')
+})

@@ -1,0 +1,96 @@
+// The tokens of a home: a file with their hashes. A token is shown once, when it is made.
+// K1. The file is read when it has changed, so that a token that was revoked ends with the next request.
+import { randomBytes } from 'node:crypto'
+import { statSync } from 'node:fs'
+import { BeaverError } from '@beaver/core'
+import { type KeptFile, keptFile } from '@beaver/platform'
+import { z } from 'zod'
+import { type KeptToken, type TokenRole, tokenHash, tokenRoles } from './access.ts'
+
+const keptTokens = z.array(
+  z.object({
+    name: z.string(),
+    sha256: z.string().regex(/^[0-9a-f]{64}$/),
+    roles: z.array(z.enum(tokenRoles)),
+    userId: z.string().optional(),
+    created_at: z.string(),
+  }),
+)
+
+/** A token of the store: what is kept, and when it was made. */
+export type StoredToken = KeptToken & { readonly created_at: string }
+
+/** Long enough that nobody guesses it, and marked, so that scanners for secrets find it. */
+const newToken = (): string => `beaver_${randomBytes(24).toString('base64url')}`
+
+const tokensMax = 1_000
+
+export class TokenStore {
+  readonly #path: string
+  readonly #file: KeptFile
+  #read: { readonly stamp: string; readonly tokens: readonly StoredToken[] } | null = null
+
+  constructor(path: string) {
+    this.#path = path
+    this.#file = keptFile(path)
+  }
+
+  /** @throws {BeaverError} `invalid_configuration` if the file was damaged */
+  list(): readonly StoredToken[] {
+    const stamp = stampOf(this.#path)
+    if (this.#read?.stamp !== stamp) this.#read = { stamp, tokens: this.#parse() }
+    return this.#read.tokens
+  }
+
+  /**
+   * Makes a token.
+   *
+   * @returns the token itself, which nobody can get again
+   * @throws {BeaverError} `conflict` if there is one with this name
+   */
+  async create(name: string, given: { readonly roles: readonly TokenRole[]; readonly userId?: string; readonly now: Date }): Promise<string> {
+    const tokens = this.list()
+    if (tokens.some((each) => each.name === name))
+      throw new BeaverError('conflict', `There is a token ${JSON.stringify(name)}. Revoke it first, or give this one another name.`)
+    if (tokens.length >= tokensMax) throw new BeaverError('too_large', `There are ${tokensMax} tokens. Revoke those that nobody needs.`)
+    const token = newToken()
+    const { roles: of, userId, now } = given
+    await this.#write([...tokens, { name, sha256: tokenHash(token), roles: of, ...(userId === undefined ? {} : { userId }), created_at: now.toISOString() }])
+    return token
+  }
+
+  /** @throws {BeaverError} `not_found` */
+  async revoke(name: string): Promise<void> {
+    const tokens = this.list()
+    const left = tokens.filter((each) => each.name !== name)
+    if (left.length === tokens.length) throw new BeaverError('not_found', `There is no token ${JSON.stringify(name)}. "beaver token list" lists them.`)
+    await this.#write(left)
+  }
+
+  async #write(tokens: readonly StoredToken[]): Promise<void> {
+    await this.#file.write(`${JSON.stringify(tokens, null, 2)}\n`)
+    this.#read = null
+  }
+
+  #parse(): readonly StoredToken[] {
+    const text = this.#file.read()
+    if (text === null) return []
+    try {
+      return keptTokens.parse(JSON.parse(text)) as readonly StoredToken[]
+    } catch {
+      throw new BeaverError(
+        'invalid_configuration',
+        `The file of tokens ${this.#path} cannot be read. Put it back from a backup, or delete it and make new tokens.`,
+      )
+    }
+  }
+}
+
+function stampOf(path: string): string {
+  try {
+    const { mtimeMs, size, ino } = statSync(path)
+    return `${ino} ${mtimeMs} ${size}`
+  } catch {
+    return 'none'
+  }
+}

@@ -1,0 +1,29 @@
+// `gateway` of the configuration: the HTTP interface. `beaver gateway` listens as it says.
+import { z } from 'zod'
+
+const origin = z
+  .url('must be an origin, such as https://console.example')
+  .refine((text) => URL.parse(text)?.origin === text, 'must have no path, and no "/" at its end')
+
+export const gateway = z
+  .strictObject({
+    /** Whether `beaver up` starts a gateway too. */
+    enabled: z.boolean().default(false),
+    /** The address on which it listens. */
+    host: z.string().min(1).default('127.0.0.1'),
+    /** 0: any free port. */
+    port: z.number().int().min(0).max(65_535).default(20_000),
+    /** Further values of the header `Host` that it answers to, such as the name of a proxy in front. It answers to its own address in any case. */
+    hosts: z.array(z.string().min(1)).max(100).default([]),
+    /** The pages of other origins that may use it from a browser. */
+    origins: z.array(origin).max(100).default([]),
+    /** The folder to which a relative `workspace_dir` of a request is relative. Relative to the configuration file. Default: relative paths are refused. */
+    workspace_root: z.string().min(1).optional(),
+    body_bytes_max: z.number().int().min(1_024).max(104_857_600).default(2_000_000),
+    /** How long a request waits for its task. The task goes on. */
+    wait_ms_max: z.number().int().min(1_000).max(3_600_000).default(600_000),
+    /** Requests of one token, in bursts of four times as many. */
+    requests_per_second_max: z.number().int().min(1).max(100_000).default(100),
+    connections_max: z.number().int().min(1).max(100_000).default(2_000),
+  })
+  .prefault({})

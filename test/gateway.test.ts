@@ -1,0 +1,94 @@
+// The gateway on a real port, in front of a real daemon.
+import { createServer, request } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { type Gateway, startGateway, tokensFile } from '@beaver/gateway'
+import { TokenStore } from '@beaver/http'
+import { loadConfig } from '@beaver/platform'
+import { held } from '@beaver/testing'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type FakeReply, say } from './support/fake-provider.ts'
+import { testServer, type TestServer } from './support/nats.ts'
+import { testSystem, type TestSystem } from './support/system.ts'
+
+let server: TestServer
+let system: TestSystem
+let token = ''
+const gate = held<FakeReply>()
+
+beforeAll(async () => {
+  server = await testServer()
+  system = await testSystem(server)
+  system.provider.answerBy(({ text }) => (text === 'wait' ? gate.promise : say(`You said: ${text}`)))
+  await system.daemon()
+  token = await new TokenStore(tokensFile(join(system.workspace, '.beaver'))).create('test', { roles: ['admin'], now: new Date() })
+}, 60_000)
+afterAll(async () => {
+  await system[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+})
+
+const gateway = (over: object = {}): Promise<Gateway> => {
+  const config = loadConfig({ home: join(system.workspace, '.beaver') }, {}, system.workspace)
+  const { namespace } = system.subjects
+  return startGateway({ ...config, namespace, gateway: { ...config.gateway, port: 0, ...over } }, { url: server.url, login: {} })
+}
+const authorized = (): Record<string, string> => ({ authorization: `Bearer ${token}`, 'content-type': 'application/json' })
+
+/** A request with any Host: `fetch` forbids it. */
+async function statusAs(url: string, host: string): Promise<number | undefined> {
+  const sent = request(`${url}/api/ping`, { headers: { host } })
+  sent.end()
+  const [answer] = (await once(sent, 'response')) as [{ statusCode?: number; resume(): void }]
+  answer.resume()
+  return answer.statusCode
+}
+
+describe('a gateway', () => {
+  it('answers to its own names alone, on this machine alone', async () => {
+    const { info, stop } = await gateway({ hosts: ['beaver.example'] })
+    const { port } = new URL(info.url)
+    expect(new URL(info.url).hostname).toBe('127.0.0.1')
+    const hosts = [`127.0.0.1:${port}`, `localhost:${port}`, 'beaver.example', `evil.example:${port}`, 'localhost']
+    expect(await Promise.all(hosts.map((host) => statusAs(info.url, host)))).toEqual([200, 200, 200, 403, 403])
+    await stop()
+  })
+
+  it('says that its port is taken, and what to do', async () => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const { port } = taken.address() as AddressInfo
+    await expect(gateway({ port })).rejects.toMatchObject({ code: 'start_failed', message: expect.stringContaining(`The port ${port}`) as string })
+    taken.close()
+  })
+
+  it('ends streams when it stops, and the reader goes on at the next one where it was', async () => {
+    const first = await gateway()
+    const submitted = await fetch(`${first.info.url}/api/v1/tasks`, { method: 'POST', headers: authorized(), body: JSON.stringify({ task: 'wait' }) })
+    const { task_id } = (await submitted.json()) as { task_id: string }
+    const stream = await fetch(`${first.info.url}/api/v1/tasks/${task_id}/events`, { headers: { ...authorized(), accept: 'text/event-stream' } })
+    const reader = stream.body?.getReader()
+    let seen = ''
+    while (!seen.includes('run_started')) seen += new TextDecoder().decode((await reader?.read())?.value)
+    await first.stop()
+    await expect(reader?.closed).rejects.toThrow()
+    const last = [...seen.matchAll(/^id: (\d+)$/gm)].at(-1)?.[1] ?? ''
+    gate.settle(say('done'))
+    const second = await gateway()
+    const rest = await fetch(`${second.info.url}/api/v1/tasks/${task_id}/events`, {
+      headers: { ...authorized(), accept: 'text/event-stream', 'last-event-id': last },
+    })
+    const text = await rest.text()
+    expect([/^id: (\d+)$/m.exec(text)?.[1], text.includes('event: task_completed')]).toEqual([String(Number(last) + 1), true])
+    await second.stop()
+  })
+
+  it('describes itself by a document that a public validator accepts', async () => {
+    const { info, stop } = await gateway()
+    const document = (await (await fetch(`${info.url}/api/openapi.json`)).json()) as object
+    expect(await new Validator().validate(document as never)).toMatchObject({ valid: true })
+    await stop()
+  })
+})
