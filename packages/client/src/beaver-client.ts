@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { BeaverError, isTerminalTaskEvent, type LiveDelta, LogReader, type RecordedEvent } from '@beaver/core'
 import type { DaemonStatus, MemoryReport, QueryInput, QueryName, QueryOutput, RetriedTask, SubmittedTask, SubmitTask, TaskOutcome } from '@beaver/contracts'
-import { callerName, connectNats, embeddedLogin, followLog, lineOf, natsBlobReader, type NatsLogin, readerTrust, type Subjects, subjectsOf } from '@beaver/nats'
+import { callerName, closeGently, connectNats, embeddedLogin, followLog, natsBlobReader, type NatsLogin, readerTrust, type Subjects, subjectsOf } from '@beaver/nats'
 import { homeKeys, readSystemFile } from '@beaver/platform'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { cancelled, carriedOutIn, decided, type JudgedReading } from './carried-out.ts'
@@ -228,10 +228,4 @@ async function* watch(batches: ReturnType<typeof followLog>, { blobs, judge }: O
       }
     }
   }
-}
-
-/** Sends what is going out. Without a server, a drain would not end. */
-async function closeGently(nc: NatsConnection): Promise<void> {
-  if (nc.isClosed()) return
-  await (lineOf(nc).downMs > 0 ? nc.close() : nc.drain().catch(() => nc.close()))
 }

@@ -4,7 +4,7 @@
 // S3. A stop takes no more requests, hands the tasks over, and only then ends what the tasks use.
 import type { ExternalTools } from '@beaver/agent'
 import { headBefore, isTerminalTaskEvent, type LiveDelta, type Logger, type LogId, logKey, LogReader, newestRecord, silentLogger } from '@beaver/core'
-import { refusedOn, type Subjects } from '@beaver/nats'
+import { closeGently, refusedOn, type Subjects } from '@beaver/nats'
 import { type Config, configuredPolicies } from '@beaver/platform'
 import { type Daemon, type IntakePorts, isUnverified, loadTask, startDaemon, workspaceFolders } from '@beaver/runtime'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -25,8 +25,6 @@ export interface Supervisor {
   readonly failed: Promise<unknown>
   stop(): Promise<void>
 }
-
-const stopMsMax = 2_000
 
 /** The parts that a daemon gets besides the configuration. */
 export interface SupervisorParts {
@@ -113,7 +111,7 @@ class RunningSupervisor implements Supervisor {
     await model.close()
     await stores.memory.close()
     this.#base.forgetSecrets()
-    await Promise.race([nc.drain(), new Promise((resolve) => setTimeout(resolve, stopMsMax).unref())])
+    await closeGently(nc)
   }
 
   /** Takes and drives tasks, from now on. */
