@@ -4,6 +4,7 @@ import { held, until } from '@beaver/testing'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type FakeReply, say } from './support/fake-provider.ts'
 import { testServer, type TestServer } from './support/nats.ts'
+import { projectorProcess } from './support/projector.ts'
 import { testSystem, type TestSystem } from './support/system.ts'
 
 let server: TestServer
@@ -39,6 +40,15 @@ it('where none comes that is told, after a while', async () => {
     expect(reason).toMatchObject({ code: 'no_daemon', message: expect.stringContaining('beaver up') as string })
   expect(performance.now() - begun).toBeGreaterThanOrEqual(100)
   expect(await acceptedIn(system)).toBe(0)
+})
+
+it('a projector that is still starting is waited for, by queries and by searches', async () => {
+  await using system = await testSystem(server)
+  const client = clientOn(system.nc, system.subjects, { daemonMs: 20_000 })
+  const asks = [client.query('tasks'), client.sessions.search('x')]
+  await using projector = await projectorProcess({ url: server.url, namespace: system.subjects.namespace })
+  expect(await Promise.all(asks)).toEqual([{ tasks: [], more: false, next: null }, []])
+  expect(projector.pid).toBeGreaterThan(0)
 })
 
 it('a daemon killed while its task runs: the answer comes from the next one, of the same task', async () => {

@@ -209,7 +209,7 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, options: Patien
       whilePresent(nc, watchMs, signal, (within) => watch(followLog(nc, subjects, { tenant, task: taskId, signal: within }), judged)),
     status: ({ timeoutMs } = {}) => asks.status(timeoutMs),
     memory: ({ userId } = {}) => asks.memory(userId),
-    sessions: sessionsOn(nc, subjects, judged),
+    sessions: sessionsOn(nc, subjects, judged, (input) => asks.query('session_search', input)),
     query: <Name extends QueryName>(name: Name, input?: QueryInput<Name>) => asks.query(name, input),
     close,
     [Symbol.asyncDispose]: close,
