@@ -4,7 +4,7 @@ import { AgentService, type AgentServiceOptions } from '@beaver/service'
 const service = new AgentService(JSON.parse(process.argv[2] ?? '{}') as AgentServiceOptions)
 await service.processDirect('Say what you are.')
 process.once('message', () => {
-  process.disconnect()
+  process.disconnect?.()
   void service.shutdown({ graceMs: 0 })
 })
 process.send?.('done')

@@ -5,7 +5,18 @@
 import { join } from 'node:path'
 import { BeaverError, isTerminalTaskEvent, type LiveDelta, LogReader, type RecordedEvent } from '@beaver/core'
 import type { DaemonStatus, MemoryReport, QueryInput, QueryName, QueryOutput, RetriedTask, SubmittedTask, SubmitTask, TaskOutcome } from '@beaver/contracts'
-import { callerName, closeGently, connectNats, embeddedLogin, followLog, natsBlobReader, type NatsLogin, readerTrust, type Subjects, subjectsOf } from '@beaver/nats'
+import {
+  callerName,
+  closeGently,
+  connectNats,
+  embeddedLogin,
+  followLog,
+  natsBlobReader,
+  type NatsLogin,
+  readerTrust,
+  type Subjects,
+  subjectsOf,
+} from '@beaver/nats'
 import { homeKeys, readSystemFile } from '@beaver/platform'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { cancelled, carriedOutIn, decided, type JudgedReading } from './carried-out.ts'

@@ -20,7 +20,7 @@ export async function* whilePresent<Item>(
   const line = lineOf(nc)
   let gone: BeaverError | null = null
   /** Rejects the read under way. */
-  let giveUp = (_: BeaverError): void => {}
+  let giveUp: (error: BeaverError) => void = () => {}
   const over = new AbortController()
   let timer: { cancel(): void } | null = null
   const cut = (): void => {
