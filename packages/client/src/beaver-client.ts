@@ -87,8 +87,8 @@ export interface BeaverClient extends AsyncDisposable {
    */
   deltas(taskId: string, options: { signal: AbortSignal }): AsyncGenerator<LiveDelta>
   /**
-   * The events of a task, from the first one, and then live. It ends after the terminal event, or when `signal` aborts. It also waits for a task that
-   * does not exist yet, so bound it with `signal`.
+   * The events of a task, from the first one, and then live. It ends after the terminal event, when `signal` aborts, or when this client is closed. It
+   * also waits for a task that does not exist yet, so bound it with `signal`.
    *
    * @throws {BeaverError} `corrupt_journal`, `blob_missing`, `blob_corrupt`; `untrusted_record` before an entry that no key which the operator trusts
    *   signed; `operator_changed` if the journal has another operator than the one that this client knows; `stream_missing`, `stream_recreated`;
