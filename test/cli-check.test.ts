@@ -1,5 +1,5 @@
 // `beaver check` and `beaver export` as people and scripts use them: programs, on a real system with a projector.
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { until } from '@beaver/testing'
@@ -78,7 +78,11 @@ describe('beaver check', () => {
 describe('beaver export', () => {
   it('writes a file that is checked as the system is, with its read model, and shows what was changed in it', async () => {
     const file = join(system.workspace, 'journal.ndjson')
+    const other = join(system.workspace, 'of somebody else')
+    await writeFile(other, 'kept')
+    await symlink(other, `${file}.partial`) // In a folder of many users, somebody may have put a link there.
     expect(await beaver('export', '--out', file)).toMatchObject({ exit: 0, err: '', out: expect.stringMatching(/journal\.ndjson: \d+ lines/) })
+    expect([(await stat(file)).mode & 0o777, await readFile(other, 'utf8')]).toEqual([0o600, 'kept'])
     const model = join(projector.home, `projection-${system.subjects.namespace}.db`)
     const clean = answerOf(await beaver('check', '--export', file, '--projection', model, '--json'))
     expect(clean).toMatchObject({ ok: true, summary: { tasks: 2 }, projection: { compared: true } })

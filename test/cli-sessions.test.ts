@@ -46,10 +46,24 @@ function beaver(...args: string[]): Promise<{ code: number; stdout: string; stde
   })
 }
 
+/** The words of the command for the next page. */
+const further = (printed: string): string[] => /beaver\S* (session.*)/.exec(printed)?.[1]?.split(' ') ?? []
+
 describe('beaver sessions', () => {
   it('lists them with their users and titles', async () => {
     const { stdout } = await beaver('sessions')
     expect(stdout).toMatch(/SESSION +TASKS .*USER +ABOUT\nflows +1 .*Write\ntalk +2 .*Ada +Tea\n/)
+  })
+
+  it('lists them page by page, with the command for the next page', async () => {
+    const { stdout } = await beaver('sessions', '--limit', '1')
+    expect(stdout).toMatch(/^SESSION.*\nflows .*\nThere are more sessions\. Show the next: .*beaver.* sessions --limit 1 --before \d+\n$/)
+    expect((await beaver(...further(stdout))).stdout).toMatch(/^SESSION.*\ntalk .*\n$/)
+    expect((await beaver('sessions', '--limit', '5000', '--json')).code).toBe(0)
+    expect([(await beaver('sessions', '--before', '1')).stdout, (await beaver('tasks', '--before', '1')).stdout]).toEqual([
+      'No such sessions.\n',
+      'No such tasks.\n',
+    ])
   })
 
   it('lists those of one user, also as JSON', async () => {
@@ -70,8 +84,10 @@ describe('beaver session', () => {
 
   it('shows the newest tasks if there are more than wanted, and says what is left out', async () => {
     const { stdout } = await beaver('session', 'talk', '--limit', '1')
-    expect(stdout).toContain('1 earlier task left out. Show more with --limit 5.')
+    expect(stdout).toMatch(/1 earlier task left out\. Show the next: .*beaver.* session talk --limit 1 --before \d+\n/)
     expect([stdout.includes('And now?'), stdout.includes('Remember me')]).toEqual([true, false])
+    const earlier = (await beaver(...further(stdout))).stdout
+    expect([earlier.includes('And now?'), earlier.includes('Remember me'), earlier.includes('left out')]).toEqual([false, true, false])
   })
 
   it('shows a workflow with its result', async () => {

@@ -2,8 +2,9 @@
 import { clientOn } from '@beaver/client'
 import { held, until } from '@beaver/testing'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type FakeReply, say } from './support/fake-provider.ts'
+import { type FakeReply, say, use } from './support/fake-provider.ts'
 import { testServer, type TestServer } from './support/nats.ts'
+import { projectorProcess } from './support/projector.ts'
 import { testSystem, type TestSystem } from './support/system.ts'
 
 let server: TestServer
@@ -39,6 +40,15 @@ it('where none comes that is told, after a while', async () => {
     expect(reason).toMatchObject({ code: 'no_daemon', message: expect.stringContaining('beaver up') as string })
   expect(performance.now() - begun).toBeGreaterThanOrEqual(100)
   expect(await acceptedIn(system)).toBe(0)
+})
+
+it('a projector that is still starting is waited for, by queries and by searches', async () => {
+  await using system = await testSystem(server)
+  const client = clientOn(system.nc, system.subjects, { daemonMs: 20_000 })
+  const asks = [client.query('tasks'), client.sessions.search('x')]
+  await using projector = await projectorProcess({ url: server.url, namespace: system.subjects.namespace })
+  expect(await Promise.all(asks)).toEqual([{ tasks: [], more: false, next: null }, []])
+  expect(projector.pid).toBeGreaterThan(0)
 })
 
 it('a daemon killed while its task runs: the answer comes from the next one, of the same task', async () => {
@@ -128,4 +138,38 @@ it('a cancel that was carried out without an answer counts as carried out, and a
   expect(seen).toBeGreaterThan(1)
   await expect(client.cancel(task_id, 'of somebody else')).rejects.toMatchObject({ code: 'conflict' })
   lossy.unsubscribe()
+})
+
+it('an approval that got lost is not taken for that of a call of another run with the same id', async () => {
+  await using system = await testSystem(server, { permissions: { rules: [{ tool: 'echo', decision: 'ask' }] } })
+  system.provider.answerBy(({ results }) => (results.length === 0 ? use(['echo', { text: 'x' }]) : say('42')))
+  await system.daemon()
+  const agents = ['a', 'b'].map((name) => ({ name, instruction: 'echo' }))
+  const { task_id } = await system.client.submit({ workflow: { name: 'SequentialWorkflow', arguments: { task: 'x', agents } } })
+  const waits = (calls: number) =>
+    system.reached(task_id, `call ${calls} waits`, (events) => events.filter(({ type }) => type === 'approval_requested').length === calls)
+  await waits(1)
+  await system.client.decide(task_id, { callId: 'call_0', approved: true })
+  await waits(2)
+  // The first request does not arrive, and meanwhile somebody else denies the call.
+  const service = (name: Parameters<TestSystem['subjects']['service']>[0]): string => `lost.${name}`
+  let seen = 0
+  const lost = system.nc.subscribe('lost.task.decide', {
+    callback(_, message) {
+      const denied = seen++ === 0 ? system.client.decide(task_id, { callId: 'call_0', approved: false, reason: 'no' }) : null
+      if (denied === null)
+        void system.nc.request(system.subjects.service('task.decide'), message.data, { timeout: 10_000 }).then((answer) => message.respond(answer.data))
+    },
+  })
+  const client = clientOn(system.nc, { ...system.subjects, service }, { daemonMs: 20_000 })
+  await expect(client.decide(task_id, { callId: 'call_0', approved: true })).rejects.toMatchObject({
+    code: expect.stringMatching(/conflict|not_found/) as string,
+  })
+  expect((await system.ended(task_id)).filter(({ type }) => type.startsWith('approval_')).map(({ type }) => type)).toEqual([
+    'approval_requested',
+    'approval_granted',
+    'approval_requested',
+    'approval_denied',
+  ])
+  lost.unsubscribe()
 })

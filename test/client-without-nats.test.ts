@@ -1,8 +1,9 @@
 // Given a server that goes away and does not come back, each call of a client ends with an error that says so (C1 in beaver-client.ts).
-import { clientOn, connectBeaver } from '@beaver/client'
+import { AgentTeam, clientOn, connectBeaver } from '@beaver/client'
 import { BeaverError } from '@beaver/core'
 import { expect, it } from 'vitest'
-import { say } from './support/fake-provider.ts'
+import { held, until } from '@beaver/testing'
+import { type FakeReply, say } from './support/fake-provider.ts'
 import { testServer } from './support/nats.ts'
 import { testSystem } from './support/system.ts'
 
@@ -54,10 +55,24 @@ it('a watch and a session survive a short absence of the server', async () => {
   await using system = await testSystem(server)
   system.provider.answerBy(() => say('42'))
   await system.daemon()
-  const client = clientOn(system.nc, system.subjects, { watchMs: 20_000 })
+  const client = clientOn(system.nc, system.subjects, { watchMs: Infinity })
   const watched = all(client.watch('later'))
   await server.crash()
   await client.submit({ task: 'x', task_id: 'later', session_id: 's' })
   expect((await watched).at(-1)?.type).toBe('task_completed')
   expect((await client.sessions.getVisibleHistory('s')).map(({ content }) => content)).toEqual(['x', '42'])
+}, 60_000)
+
+it('a team whose client is closed meanwhile has no report', async () => {
+  await using server = await testServer()
+  await using system = await testSystem(server)
+  const answer = held<FakeReply>()
+  system.provider.answerBy(() => answer.promise)
+  await system.daemon()
+  const client = await connectBeaver({ url: server.url, namespace: system.subjects.namespace, tenant: 'local' })
+  const running = codeOf(new AgentTeam(client, { members: ['a'], strategy: 'broadcast' }).run('Work.', { taskId: 'team' }))
+  await until('a member is asked', () => system.provider.requests.length > 0, { everyMs: 5 })
+  await client.close()
+  expect(await running).toBe('unreachable')
+  answer.settle(say('done'))
 }, 60_000)

@@ -1,7 +1,7 @@
 // What goes wrong with NATS is told: one line for each change, and a submit that fails at once with the reason.
 import { connectBeaver } from '@beaver/client'
 import { type LogLine, loggerOver } from '@beaver/core'
-import { connectNats, ensureJournalStream, natsJournal, serve, subjectsOf, watchConnection } from '@beaver/nats'
+import { connectNats, ensureJournalStream, natsJournal, serve, streamPulse, subjectsOf, watchConnection } from '@beaver/nats'
 import { until } from '@beaver/testing'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -39,6 +39,27 @@ it('tells a connection that goes down and comes back, with how long it was away,
     await ensureJournalStream(nc, subjects)
     await until('the new stream is told', () => events().includes('stream_recreated'))
     expect(events().slice(2)).toEqual(['stream_deleted', 'stream_recreated'])
+  } finally {
+    await nc.close()
+  }
+})
+
+it('does not tell of a first stream that it exists again', async () => {
+  const events: string[] = []
+  const nc = await connectNats({ url: server.url, name: 'first' })
+  const first = subjectsOf('first')
+  try {
+    watchConnection(
+      nc,
+      loggerOver(({ event }) => events.push(event)),
+      first.stream,
+    )
+    expect((await streamPulse(nc, first.stream).look()).kind).toBe('missing')
+    await ensureJournalStream(nc, first)
+    await until('the stream is seen', async () => (await streamPulse(nc, first.stream).look()).kind === 'there')
+    await (await jetstreamManager(nc)).streams.delete(first.stream)
+    await until('the deletion is told', () => events.includes('stream_deleted'))
+    expect(events).toEqual(['stream_deleted'])
   } finally {
     await nc.close()
   }

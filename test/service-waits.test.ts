@@ -90,6 +90,20 @@ describe('what a service waits for', () => {
     await service.shutdown()
   })
 
+  it('is waited for without a bound, if the program says so', async () => {
+    const held = hold(kit, 'Ends some time.')
+    const service = kit.service({ config: { namespace: `s${process.pid}_endless` } })
+    await service.start()
+    const outcome = service.submitDirect('Ends some time.')
+    await held.asked
+    const stopped = service.stop({ graceMs: Infinity, force: true })
+    expect(await running.submitDirect('Meanwhile.')).toMatchObject({ status: 'completed' })
+    held.release()
+    await stopped
+    expect(await outcome).toMatchObject({ status: 'completed' })
+    await service.shutdown()
+  })
+
   it('takes as long as the grace of its shutdown, not longer', async () => {
     const held = hold(kit, 'Never ends.')
     const service = kit.service({ config: { namespace: `s${process.pid}_grace`, daemon: { worker_threads: 1, lease_ms: 1_000, drain_ms: 60_000 } } })

@@ -1,7 +1,7 @@
 // AgentTeam (S4, D-17): a configured team as an object that a program runs. It uses the same tasks, journal and runtime as everything else.
 // A1. A run is a task of its own, so it continues if this program ends.
 // A2. `runStream` ends with exactly one terminal event (D-50), unless its signal aborts.
-import { BeaverError, type RecordedEvent } from '@beaver/core'
+import { BeaverError, isTerminalTaskEvent, type RecordedEvent } from '@beaver/core'
 import { readTeamConfiguration, type TeamConfiguration, type TeamReport, teamReport, type TeamStreamEvent, teamStream } from '@beaver/workflows'
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
 import type { BeaverClient } from './beaver-client.ts'
@@ -57,15 +57,14 @@ export class AgentTeam {
   /**
    * Runs the team to its end.
    *
-   * @throws {BeaverError} the codes of `BeaverClient.submit`; `timeout` if `signal` aborted
+   * @throws {BeaverError} the codes of `BeaverClient.submit`; `timeout` if `signal` aborted before the end; `unreachable` if the client was closed before
+   *   the end
    */
   async run(message?: string, options: TeamRunOptions = {}): Promise<TeamRun> {
     const events: RecordedEvent[] = []
     const submitted = await this.#client.submit(this.task(message, options))
     for await (const event of this.#client.watch(submitted.task_id, options)) events.push(event)
-    if (events.at(-1) === undefined || options.signal?.aborted === true) {
-      throw new BeaverError('timeout', `The team run did not end in time. It continues as task ${submitted.task_id}.`)
-    }
+    if (!isTerminalTaskEvent(events.at(-1)?.type ?? '')) throw notFollowed(submitted.task_id, options.signal)
     return { ...submitted, ...teamReport(events) }
   }
 
@@ -92,4 +91,10 @@ export class AgentTeam {
       user_id: userId,
     }
   }
+}
+
+/** A watch also ends without the end of the task: if its signal aborts, or its client is closed. */
+function notFollowed(taskId: string, signal: AbortSignal | undefined): BeaverError {
+  const [code, why] = signal?.aborted === true ? (['timeout', 'did not end in time'] as const) : (['unreachable', 'can no longer be followed'] as const)
+  return new BeaverError(code, `The team run ${why}. It continues as task ${taskId}. Watch this task, or run the team again with this taskId.`)
 }

@@ -5,7 +5,18 @@
 import { join } from 'node:path'
 import { BeaverError, isTerminalTaskEvent, type LiveDelta, LogReader, type RecordedEvent } from '@beaver/core'
 import type { DaemonStatus, MemoryReport, QueryInput, QueryName, QueryOutput, RetriedTask, SubmittedTask, SubmitTask, TaskOutcome } from '@beaver/contracts'
-import { callerName, connectNats, embeddedLogin, followLog, lineOf, natsBlobReader, type NatsLogin, readerTrust, type Subjects, subjectsOf } from '@beaver/nats'
+import {
+  callerName,
+  closeGently,
+  connectNats,
+  embeddedLogin,
+  followLog,
+  natsBlobReader,
+  type NatsLogin,
+  readerTrust,
+  type Subjects,
+  subjectsOf,
+} from '@beaver/nats'
 import { homeKeys, readSystemFile } from '@beaver/platform'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { cancelled, carriedOutIn, decided, type JudgedReading } from './carried-out.ts'
@@ -76,8 +87,8 @@ export interface BeaverClient extends AsyncDisposable {
    */
   deltas(taskId: string, options: { signal: AbortSignal }): AsyncGenerator<LiveDelta>
   /**
-   * The events of a task, from the first one, and then live. It ends after the terminal event, or when `signal` aborts. It also waits for a task that
-   * does not exist yet, so bound it with `signal`.
+   * The events of a task, from the first one, and then live. It ends after the terminal event, when `signal` aborts, or when this client is closed. It
+   * also waits for a task that does not exist yet, so bound it with `signal`.
    *
    * @throws {BeaverError} `corrupt_journal`, `blob_missing`, `blob_corrupt`; `untrusted_record` before an entry that no key which the operator trusts
    *   signed; `operator_changed` if the journal has another operator than the one that this client knows; `stream_missing`, `stream_recreated`;
@@ -209,7 +220,7 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, options: Patien
       whilePresent(nc, watchMs, signal, (within) => watch(followLog(nc, subjects, { tenant, task: taskId, signal: within }), judged)),
     status: ({ timeoutMs } = {}) => asks.status(timeoutMs),
     memory: ({ userId } = {}) => asks.memory(userId),
-    sessions: sessionsOn(nc, subjects, judged),
+    sessions: sessionsOn(nc, subjects, judged, (input) => asks.query('session_search', input)),
     query: <Name extends QueryName>(name: Name, input?: QueryInput<Name>) => asks.query(name, input),
     close,
     [Symbol.asyncDispose]: close,
@@ -228,10 +239,4 @@ async function* watch(batches: ReturnType<typeof followLog>, { blobs, judge }: O
       }
     }
   }
-}
-
-/** Sends what is going out. Without a server, a drain would not end. */
-async function closeGently(nc: NatsConnection): Promise<void> {
-  if (nc.isClosed()) return
-  await (lineOf(nc).downMs > 0 ? nc.close() : nc.drain().catch(() => nc.close()))
 }

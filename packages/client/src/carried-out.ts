@@ -1,5 +1,6 @@
 // Says whether a command is in the journal. A client asks this if it repeated a command that had no answer, and the repeated one is refused.
 // R1. Only what the journal has counts. A command that was lost is not taken for one that was carried out.
+// R2. The newest event about the command decides: calls of several runs may have the same id, and an earlier one may have been decided otherwise.
 import type { BlobStore, RecordedEvent, SignatureJudge } from '@beaver/core'
 import { LogReader } from '@beaver/core'
 import { journalReader, type Subjects } from '@beaver/nats'
@@ -13,9 +14,12 @@ export interface JudgedReading {
   readonly watchMs: number
 }
 
+/** Whether an event carries a command out; `null` if it is not about the command. */
+export type SaidBy = (event: RecordedEvent) => boolean | null
+
 export interface CarriedOut {
-  /** Whether the log of a task has such an event. */
-  has(taskId: string, wanted: (event: RecordedEvent) => boolean): Promise<boolean>
+  /** Whether the log of a task says that the command was carried out. */
+  has(taskId: string, saidBy: SaidBy): Promise<boolean>
 }
 
 export function carriedOutIn(nc: NatsConnection, subjects: Subjects, { blobs, judge, watchMs }: JudgedReading): CarriedOut {
@@ -27,23 +31,30 @@ export function carriedOutIn(nc: NatsConnection, subjects: Subjects, { blobs, ju
     for await (const entry of reader.entries(log)) yield* records.events(entry)
   }
   return {
-    async has(taskId, wanted) {
-      for await (const event of whilePresent(nc, watchMs, new AbortController().signal, () => events(taskId))) if (wanted(event)) return true
-      return false
+    async has(taskId, saidBy) {
+      let carriedOut = false
+      for await (const event of whilePresent(nc, watchMs, new AbortController().signal, () => events(taskId))) carriedOut = saidBy(event) ?? carriedOut
+      return carriedOut
     },
   }
 }
 
 /** The event of a cancel request. */
 export const cancelled =
-  ({ reason, nodeId }: { reason: string; nodeId: string | undefined }) =>
-  (event: RecordedEvent): boolean =>
-    nodeId === undefined
-      ? event.type === 'task_cancel_requested' && event.data.reason === reason
-      : event.type === 'node_cancel_requested' && event.data.reason === reason && event.data.node_id === nodeId
+  ({ reason, nodeId }: { reason: string; nodeId: string | undefined }): SaidBy =>
+  (event) => {
+    const isIt =
+      nodeId === undefined
+        ? event.type === 'task_cancel_requested' && event.data.reason === reason
+        : event.type === 'node_cancel_requested' && event.data.reason === reason && event.data.node_id === nodeId
+    return isIt ? true : null
+  }
 
 /** The event of a decision. `callId` may begin with the run of the call. */
 export const decided =
-  ({ callId, approved }: { callId: string; approved: boolean }) =>
-  (event: RecordedEvent): boolean =>
-    event.type === (approved ? 'approval_granted' : 'approval_denied') && (callId === event.data.call_id || callId === `${event.runId}/${event.data.call_id}`)
+  ({ callId, approved }: { callId: string; approved: boolean }): SaidBy =>
+  (event) => {
+    if (event.type !== 'approval_granted' && event.type !== 'approval_denied') return null
+    const isIt = callId === event.data.call_id || callId === `${event.runId}/${event.data.call_id}`
+    return isIt ? (event.type === 'approval_granted') === approved : null
+  }

@@ -27,7 +27,7 @@ export interface Patience {
   readonly daemonMs?: number
   /** How long `run` waits before it repeats its request for the first time. Default: 15,000. */
   readonly askAgainMs?: number
-  /** How long NATS may be away while a task is watched or a session is read, before `unreachable` is thrown. Default: 30,000. */
+  /** How long NATS may be away while a task is watched or a session is read, before `unreachable` is thrown. `Infinity`: it is waited for. Default: 30,000. */
   readonly watchMs?: number
 }
 

@@ -1,7 +1,7 @@
 // Bounds what reads from NATS for as long as it likes: a watch of a task, the events of a session.
 // N1. If NATS is away for longer than `awayMs`, the read ends with `unreachable`. A shorter absence costs time only.
 // N2. What NATS says about its own failures reaches the caller as a BeaverError.
-import { BeaverError } from '@beaver/core'
+import { BeaverError, systemClock } from '@beaver/core'
 import { lineOf, natsFault } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
 
@@ -18,25 +18,33 @@ export async function* whilePresent<Item>(
   read: (within: AbortSignal) => AsyncGenerator<Item>,
 ): AsyncGenerator<Item> {
   const line = lineOf(nc)
-  const away = Promise.withResolvers<never>()
-  away.promise.catch(() => {})
+  let gone: BeaverError | null = null
+  /** Rejects the read under way. */
+  let giveUp: (error: BeaverError) => void = () => {}
   const over = new AbortController()
-  let timer: NodeJS.Timeout | null = null
+  let timer: { cancel(): void } | null = null
   const cut = (): void => {
-    timer ??= setTimeout(() => away.reject(new BeaverError('unreachable', `NATS has been away for more than ${awayMs / 1000} s.`)), awayMs)
+    timer ??= systemClock.after(awayMs, () => giveUp((gone = awayFor(awayMs))))
   }
   const back = (): void => {
-    if (timer !== null) clearTimeout(timer)
+    timer?.cancel()
     timer = null
   }
   const undo = [line.onCut(cut), line.onUp(back)]
   if (line.downMs > 0) cut()
   const items = read(AbortSignal.any([signal, over.signal]))
+  // Each read has a promise of its own. A race with one lasting promise would keep something of every read.
+  const nextItem = (): Promise<IteratorResult<Item>> =>
+    new Promise((resolve, reject) => {
+      if (gone !== null) return reject(gone)
+      giveUp = reject
+      items.next().then(resolve, reject)
+    })
   let waiting = false
   try {
     for (;;) {
       waiting = true
-      const next = await Promise.race([items.next(), away.promise])
+      const next = await nextItem()
       waiting = false
       if (next.done === true) return
       yield next.value
@@ -52,3 +60,6 @@ export async function* whilePresent<Item>(
     if (!waiting) await ended
   }
 }
+
+const awayFor = (ms: number): BeaverError =>
+  new BeaverError('unreachable', `NATS has been away for more than ${ms / 1000} s. Open tasks go on when it is back. Check the server, and ask again.`)

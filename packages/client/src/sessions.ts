@@ -17,7 +17,8 @@ import {
   visibleEventTypes,
   visibleHistory,
 } from '@beaver/core'
-import { type JournalReader, journalReader, natsSessionSearch, parseRequest, type Subjects } from '@beaver/nats'
+import type { QueryInput, QueryOutput } from '@beaver/contracts'
+import { type JournalReader, journalReader, parseRequest, type Subjects } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
 import type { JudgedReading } from './carried-out.ts'
 import { whilePresent } from './present-nats.ts'
@@ -81,14 +82,19 @@ export interface Sessions {
   /**
    * Searches all sessions of the tenant. The newest hit is first.
    *
-   * @throws {BeaverError} `no_daemon` if no projector runs; `timeout`
+   * The request is repeated for up to 20 s if no answer comes.
+   *
+   * @throws {BeaverError} `no_daemon` if no projector runs; `timeout`; `unreachable`; `invalid_arguments`
    */
   search(query: string, options?: SearchOptions): Promise<readonly SessionSearchHit[]>
 }
 
 const historyTasksMax = 1_000
 
-export function sessionsOn(nc: NatsConnection, subjects: Subjects, { blobs, judge, watchMs }: JudgedReading): Sessions {
+/** Asks the projector, and asks again if no answer comes. */
+type AskSearch = (input: QueryInput<'session_search'>) => Promise<QueryOutput<'session_search'>>
+
+export function sessionsOn(nc: NatsConnection, subjects: Subjects, { blobs, judge, watchMs }: JudgedReading, ask: AskSearch): Sessions {
   const { tenant } = subjects
   const present = <Item>(read: () => AsyncGenerator<Item>): AsyncGenerator<Item> => whilePresent(nc, watchMs, new AbortController().signal, read)
   const parsed = (id: string): SessionId => parseRequest(sessionId, id, 'session id')
@@ -141,8 +147,8 @@ export function sessionsOn(nc: NatsConnection, subjects: Subjects, { blobs, judg
       for await (const messages of present(() => readHistory(session, { tasksMax, charsMax }))) return messages
       return []
     },
-    search: (query, { limit = 10, exceptSession = '', userId } = {}) =>
-      natsSessionSearch(nc, subjects).search({ tenant, user: userId }, { query, limit, session: exceptSession, includeCurrent: exceptSession === '' }),
+    search: async (query, { limit = 10, exceptSession, userId } = {}) =>
+      (await ask({ tenant, user_id: userId, query, limit, session_id: exceptSession, include_current: exceptSession === undefined })).hits,
   }
 }
 

@@ -5,7 +5,7 @@
 import type { ExternalTools } from '@beaver/agent'
 import type { RequestOutput } from '@beaver/contracts'
 import { headBefore, isTerminalTaskEvent, type LiveDelta, type Logger, type LogId, logKey, LogReader, newestRecord, silentLogger } from '@beaver/core'
-import { refusedOn, type Subjects } from '@beaver/nats'
+import { closeGently, refusedOn, type Subjects } from '@beaver/nats'
 import { type Config, configuredPolicies } from '@beaver/platform'
 import { type Daemon, type IntakePorts, isUnverified, loadTask, startDaemon, workspaceFolders } from '@beaver/runtime'
 import type { Workflow } from '@beaver/workflows'
@@ -27,8 +27,6 @@ export interface Supervisor {
   readonly failed: Promise<unknown>
   stop(): Promise<void>
 }
-
-const stopMsMax = 2_000
 
 /** The parts that a daemon gets besides the configuration. */
 export interface SupervisorParts {
@@ -116,7 +114,7 @@ class RunningSupervisor implements Supervisor {
     await model.close()
     await stores.memory.close()
     this.#base.forgetSecrets()
-    await Promise.race([nc.drain(), new Promise((resolve) => setTimeout(resolve, stopMsMax).unref())])
+    await closeGently(nc)
   }
 
   /** Takes and drives tasks, from now on. */

@@ -1,5 +1,6 @@
 export { type AskAt, askDaemon, askProjector } from './ask-by-contract.ts'
 export { natsBlobReader, natsBlobStore } from './blob-store.ts'
+export { closeGently } from './close-gently.ts'
 export { connectNats, shownUrl } from './connect.ts'
 export { eraseBlob } from './erase-blob.ts'
 export { embeddedIdentities, embeddedLogin, identitiesWith, type Identity, type NamedRole, permissionsFor } from './identities.ts'

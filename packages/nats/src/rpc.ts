@@ -24,6 +24,8 @@ const answer = z.discriminatedUnion('ok', [
 ])
 
 const openMaxDefault = 1_000
+/** The longest time of a timer of Node.js. */
+const timeoutMsMax = 2 ** 31 - 1
 
 /** The cause if a request was not sent because the line was down. No endpoint can have received it. */
 export class NotSent extends Error {}
@@ -105,7 +107,7 @@ export async function call(nc: NatsConnection, subject: string, request: unknown
     })
   let message: Msg
   try {
-    message = await line.request(subject, Buffer.from(sent), { timeout: options.timeoutMs })
+    message = await line.request(subject, Buffer.from(sent), { timeout: Math.min(options.timeoutMs, timeoutMsMax) })
   } catch (cause) {
     if (cause instanceof RequestError && cause.isNoResponders()) {
       throw new BeaverError('no_daemon', `No ${options.whom} answers. Start the system with "beaver up".`, { cause })

@@ -42,7 +42,7 @@ function watchStream(nc: NatsConnection, logger: Logger, stream: string): () => 
       return
     }
     if (identity !== null && identity !== seen.identity) systemFacts.streamRecreated(logger, { stream, created: seen.identity.slice(stream.length + 1) })
-    else if (missing) systemFacts.streamBack(logger, { stream })
+    else if (missing && identity !== null) systemFacts.streamBack(logger, { stream })
     missing = false
     identity = seen.identity
   })

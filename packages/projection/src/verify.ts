@@ -127,8 +127,18 @@ export function countFaults(sql: Sql): string[] {
       (select coalesce(sum(n), 0) from task_counts) as counted, (select count(*) from events) + (select count(*) from system_events where type <> 'unreadable') as events,
       (select count(*) from audit_findings where kind = 'repeat') as repeats, (select coalesce(max(events), 0) from checkpoint) as applied`,
   )
+  const sessions = sql.one<{ n: number }>(unfitSessions).n
   return [
     ...(tasks === lastKey && tasks === counted ? [] : [`The read model has the rows of ${tasks} tasks, and it had those of ${Math.max(lastKey, counted)}.`]),
     ...(events + repeats === applied ? [] : [`The read model has ${events + repeats} events, and it had ${applied}.`]),
+    ...(sessions === 0 ? [] : [`${sessions} rows of sessions do not fit the tasks of the read model.`]),
   ]
 }
+
+/** Sessions that differ from what their tasks say, and sessions of tasks without a row. */
+const unfitSessions = `select count(*) as n from (
+    select tenant, session_id, count(*) as tasks, min(task_key) as first_key, max(task_key) as newest_key from tasks group by session_id, tenant
+  ) as of full join sessions using (session_id, tenant)
+  left join tasks as newest on newest.task_key = of.newest_key
+  where of.tasks is not sessions.tasks or of.first_key is not sessions.first_key or of.newest_key is not sessions.newest_key
+    or newest.submitted_at is not null and newest.user_id is not sessions.user_id`

@@ -7,6 +7,7 @@ import { queryContracts } from '@beaver/contracts'
 import { appendCheckpoint, BeaverError, type Logger, readKeyRing, replacementsOf, silentLogger, systemClock } from '@beaver/core'
 import {
   callerName,
+  closeGently,
   connectNats,
   ensureJournalStream,
   type JournalMark,
@@ -100,7 +101,7 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
       await followed.over.catch(() => {})
       await watch.close()
       model.close()
-      await nc.drain()
+      await closeGently(nc)
     },
   }
 }

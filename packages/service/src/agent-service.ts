@@ -6,7 +6,7 @@
 // A4. `stop` loses no task. `shutdown` always ends: a task that has not ended by then stays in the journal, and the next service with this home
 //     continues it.
 import type { BeaverClient, SubmitTask } from '@beaver/client'
-import { BeaverError, messageOf } from '@beaver/core'
+import { BeaverError, messageOf, pause, systemClock } from '@beaver/core'
 import { type Operation, mustAllow, type ServiceState } from './lifecycle.ts'
 import { type FollowOptions, type OpenTask, openTask, type Submission } from './open-task.ts'
 import { type AgentServiceOptions, readOptions, type Settings } from './options.ts'
@@ -44,7 +44,7 @@ export interface TaskOptions extends FollowOptions {
 
 /** The options of `stop` and `shutdown`. */
 export interface StopOptions {
-  /** How long open tasks may continue, in milliseconds. Default: 600,000 for `stop`, 5,000 for `shutdown`. */
+  /** How long open tasks may continue, in milliseconds; `Infinity`: until they end. Default: 600,000 for `stop`, 5,000 for `shutdown`. */
   readonly graceMs?: number
   /** Whether tasks that have not ended by then are cancelled. Default: false. */
   readonly force?: boolean
@@ -347,10 +347,9 @@ export class AgentService implements AsyncDisposable {
   }
 
   async #settled(withinMs: number): Promise<boolean> {
-    const { promise: late, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, withinMs)
-    await Promise.race([Promise.allSettled(this.#ours().map(({ result }) => result)), late])
-    clearTimeout(timer)
+    const settled = new AbortController()
+    await Promise.race([Promise.allSettled(this.#ours().map(({ result }) => result)), pause(systemClock, withinMs, settled.signal)])
+    settled.abort()
     await Promise.resolve() // tasks that have ended remove themselves first
     return this.#ours().length === 0
   }

@@ -2,7 +2,18 @@
 import { Argument } from 'commander'
 import type { AuditCommand } from '../commands/audit.ts'
 import type { RedactOptions } from '../commands/redact.ts'
+import { UsageError } from '../failures.ts'
 import { type CommandSpec, json } from './command-spec.ts'
+import { mustOwn } from './own-options.ts'
+
+/** The options of each word. */
+const optionsOf = {
+  show: [],
+  accept: ['reason'],
+  verify: ['against', 'key', 'operator', 'offline'],
+  export: ['against', 'out'],
+  redact: ['event', 'text', 'reason'],
+}
 
 const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
@@ -32,6 +43,10 @@ export const auditCommand: CommandSpec = {
       .addOption(json('verify: print {ok, broken, findings, checked, not_checked, checkpoints, fits_up_to, keys, summary}; redact: {task_id, redacted}'))
       .action((what: 'show' | 'accept' | 'verify' | 'export' | 'redact', tasks: string[], options: AuditCommand & Partial<RedactOptions>) =>
         run(async (globals) => {
+          mustOwn('audit', what, options, optionsOf)
+          if (what === 'show' && tasks.length > 0)
+            throw new UsageError(`"beaver audit show" takes no tasks: it compares the newest ones. Verify some tasks: beaver audit verify ${tasks.join(' ')}`)
+          if (what === 'accept' && tasks.length > 0) throw new UsageError('"beaver audit accept" takes no tasks: it accepts the journal as a whole.')
           if (what === 'show' || what === 'accept') return (await import('../commands/audit-state.ts')).auditState(what, options, globals)
           if (what === 'redact') return (await import('../commands/redact.ts')).redact(tasks, options, globals)
           return (await import('../commands/audit.ts')).audit(what, tasks, options, globals)

@@ -1,6 +1,7 @@
 // The entry of `beaver keys` in the table of commands.
 import { Argument, Option } from 'commander'
 import type { CommandSpec } from './command-spec.ts'
+import { mustOwn } from './own-options.ts'
 import type { KeysOptions } from '../commands/keys.ts'
 
 export const keysCommand: CommandSpec = {
@@ -18,6 +19,7 @@ export const keysCommand: CommandSpec = {
       .addOption(new Option('--json', 'print one line of JSON for each key'))
       .action((what: 'list' | 'trust' | 'revoke', key: string | undefined, options: KeysOptions) =>
         run(async (globals) => {
+          mustOwn('keys', what, options, { list: [], trust: [], revoke: ['reason'] })
           const { changeKey, listKeys } = await import('../commands/keys.ts')
           return what === 'list' ? listKeys(options, globals) : changeKey(what, key, options, globals)
         }),

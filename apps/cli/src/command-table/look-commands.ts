@@ -84,7 +84,8 @@ export const lookCommands: readonly CommandSpec[] = [
     build: (command, run) =>
       command
         .option('--user <id>', 'only sessions of this user (default: all)')
-        .addOption(limit('sessions (default 20)', 200))
+        .addOption(limit('sessions (default 20)'))
+        .addOption(before())
         .addOption(json('print the answer as JSON'))
         .action((options: object) => run(async (globals) => (await import('../commands/sessions.ts')).sessions(options, globals))),
   },
@@ -98,7 +99,8 @@ export const lookCommands: readonly CommandSpec[] = [
     build: (command, run) =>
       command
         .argument('<id>', 'the id of the session, or a unique beginning of it')
-        .addOption(limit('tasks (default 50)', 10_000))
+        .addOption(limit('tasks (default 50)'))
+        .addOption(before())
         .addOption(json('print the answer as JSON'))
         .action((id: string, options: object) => run(async (globals) => (await import('../commands/session.ts')).session(id, options, globals))),
   },

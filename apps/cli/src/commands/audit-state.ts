@@ -24,7 +24,6 @@ const shownMax = 20
 
 export async function auditState(what: 'show' | 'accept', options: AuditOptions, globals: GlobalOptions): Promise<number> {
   const context = contextOf(globals)
-  if (what === 'show' && options.reason !== undefined) throw new UsageError('The option --reason is for "beaver audit accept".')
   if (what === 'accept' && (options.reason ?? '').trim() === '')
     throw new UsageError('Say why the journal is right as it is now: beaver audit accept --reason "…".')
   await using connection = await connect(findSystem(context.config))

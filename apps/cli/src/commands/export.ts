@@ -1,6 +1,7 @@
 // `beaver export`: writes the journal and its blobs as NDJSON.
 // E1. A file is written under another name first, so a file with the given name is complete.
-// E2. The export waits for a slow reader.
+// E2. Only its owner can read the file, because it has the texts of all tasks. A link that somebody left under the other name is not followed.
+// E3. The export waits for a slow reader.
 import { createWriteStream } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
@@ -42,7 +43,8 @@ async function writeFile(source: JournalSource, out: string, screen: Screen): Pr
     }
   }
   try {
-    await pipeline(counted, createWriteStream(partial))
+    await rm(partial, { force: true })
+    await pipeline(counted, createWriteStream(partial, { mode: 0o600, flags: 'wx' }))
     await rename(partial, out)
   } catch (cause) {
     await rm(partial, { force: true })

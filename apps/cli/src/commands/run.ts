@@ -9,7 +9,7 @@ import { type Connection, connect } from '../connection.ts'
 import { type Context, contextOf, type GlobalOptions, workingContextOf } from '../context.ts'
 import { checkLoaded, faultLines } from '../doctor/check-loaded.ts'
 import type { Finding } from '../doctor/check.ts'
-import { exitOf, type JsonLines, presentTask, printEnd, taskLines } from '../follow/present-task.ts'
+import { exitOf, type JsonLines, mustFollowAs, presentTask, printEnd, taskLines } from '../follow/present-task.ts'
 import { askApprovals } from '../follow/ask-approvals.ts'
 import { followTask } from '../follow/follow-task.ts'
 import { type Interrupts, listenForInterrupts } from '../interrupts.ts'
@@ -40,6 +40,7 @@ export async function run(task: string | undefined, options: RunOptions, globals
 
 /** Runs a request that was checked. `lines`: what `--json` prints instead of events and result. */
 export async function runRequest(request: SubmitTask, options: FollowOptions, globals: GlobalOptions, lines: JsonLines = taskLines): Promise<number> {
+  mustFollowAs(options)
   const context = options.up === true ? await workingContextOf(globals, { ask: options.json !== true && options.input !== false }) : contextOf(globals)
   using interrupts = listenForInterrupts()
   let system: BorrowedSystem | null = null

@@ -8,6 +8,7 @@ import type { Screen } from '../screen.ts'
 import { count, counted, moment } from '../text/figures.ts'
 import { oneLine, plainText } from '../text/plain-text.ts'
 import { paintReport } from '../text/report.ts'
+import { shellWord } from '../text/shell-word.ts'
 import { statusPaint } from '../text/status-paint.ts'
 import { padEnd } from '../text/width.ts'
 import { ask, asking } from './query.ts'
@@ -15,21 +16,27 @@ import { ask, asking } from './query.ts'
 const shownTasks = 50
 const pageTasks = 200
 
-export function session(id: string, { json, limit = shownTasks }: { readonly limit?: number; readonly json?: true }, globals: GlobalOptions): Promise<number> {
+interface SessionOptions {
+  readonly limit?: number
+  readonly before?: number
+  readonly json?: true
+}
+
+export function session(id: string, options: SessionOptions, globals: GlobalOptions): Promise<number> {
   return asking(globals, async ({ screen }, connection) => {
-    const answer = await readSession(connection, id, limit)
-    if (json === true) return screen.json(answer)
-    screen.print(...sessionLines(answer, screen, { now: Date.now(), command: commandName() }))
+    const answer = await readSession(connection, id, options)
+    if (options.json === true) return screen.json(answer)
+    screen.print(...sessionLines(answer, screen, { now: Date.now(), command: commandName(), options }))
   })
 }
 
-async function readSession(connection: Connection, session_id: string, limit: number): Promise<SessionAnswer> {
+async function readSession(connection: Connection, session_id: string, { limit = shownTasks, before }: SessionOptions): Promise<SessionAnswer> {
   const tasks: SessionTurn[] = []
-  for (let before: number | undefined; ;) {
-    const answer = await askSession(connection, { session_id, limit: Math.min(pageTasks, limit - tasks.length), before })
+  for (let place = before; ;) {
+    const answer = await askSession(connection, { session_id, limit: Math.min(pageTasks, limit - tasks.length), before: place })
     tasks.push(...answer.tasks)
-    if (!answer.more || answer.next === null || tasks.length >= limit) return { ...answer, tasks }
-    before = answer.next
+    if (answer.next === null || tasks.length >= limit) return { ...answer, tasks }
+    place = answer.next
   }
 }
 
@@ -44,17 +51,18 @@ async function askSession(connection: Connection, input: { session_id: string; l
 }
 
 export function sessionLines(
-  { session: of, tasks, more }: SessionAnswer,
+  { session: of, tasks, next }: SessionAnswer,
   screen: Pick<Screen, 'style' | 'interactive'>,
-  { now, command }: { readonly now: number; readonly command: string },
+  { now, command, options }: { readonly now: number; readonly command: string; readonly options: SessionOptions },
 ): string[] {
   const { style } = screen
-  const left = of.tasks - tasks.length
+  const { limit, before } = options
+  // With a place to begin at, the number of tasks before it is not known.
+  const left = before === undefined ? `${counted(of.tasks - tasks.length, 'earlier task')} left out` : 'There are earlier tasks'
+  const further = [shellWord(of.session_id), ...(limit === undefined ? [] : ['--limit', limit]), '--before', next]
   return [
     ...headLines(of, screen, now),
-    ...(more && left > 0
-      ? ['', style.dim(`${counted(left, 'earlier task')} left out. Show more with --limit ${count(Math.min(10_000, tasks.length * 5))}.`)]
-      : []),
+    ...(next === null ? [] : ['', style.dim(`${left}. Show the next: ${command} session ${further.join(' ')}`)]),
     ...tasks.toReversed().flatMap((turn) => ['', ...turnLines(turn, screen, { now, command })]),
   ]
 }

@@ -1,9 +1,12 @@
 // `beaver sessions`: lists the sessions, the one with the newest task first.
-import type { SessionSummary } from '@beaver/contracts'
+import type { SessionsAnswer, SessionSummary } from '@beaver/contracts'
+import { commandName } from '../command-name.ts'
+import type { Connection } from '../connection.ts'
 import type { GlobalOptions } from '../context.ts'
 import type { Screen } from '../screen.ts'
 import { count, moment } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
+import { shellWord } from '../text/shell-word.ts'
 import { statusPaint } from '../text/status-paint.ts'
 import { table } from '../text/table.ts'
 import { ask, asking } from './query.ts'
@@ -11,18 +14,41 @@ import { ask, asking } from './query.ts'
 interface SessionsOptions {
   readonly user?: string
   readonly limit?: number
+  readonly before?: number
   readonly json?: true
 }
 
-export function sessions({ json, user, limit }: SessionsOptions, globals: GlobalOptions): Promise<number> {
+export function sessions(options: SessionsOptions, globals: GlobalOptions): Promise<number> {
   return asking(globals, async ({ screen }, connection) => {
-    const answer = await ask(connection, 'sessions', { user_id: user, limit })
-    if (json === true) return screen.json(answer)
+    const { user, before } = options
+    const answer = await listed(connection, options)
+    if (options.json === true) return screen.json(answer)
     if (answer.sessions.length === 0)
-      return screen.print(user === undefined ? 'No sessions yet. Begin one: beaver run "…" --session <id>' : 'No such sessions.')
+      return screen.print(user === undefined && before === undefined ? 'No sessions yet. Begin one: beaver run "…" --session <id>' : 'No such sessions.')
     screen.print(...sessionsTable(answer.sessions, screen, Date.now()))
-    if (answer.more) screen.print(screen.style.dim(`There are more sessions. Show them with --limit ${Math.min(200, answer.sessions.length * 5)}.`))
+    if (answer.next !== null) screen.print(screen.style.dim(`There are more sessions. Show the next: ${nextPage(options, answer.next)}`))
   })
+}
+
+const usual = 20
+/** An answer has at most this many sessions. */
+const pageSessionsMax = 200
+
+/** Asks for pages until there are enough sessions or no more. */
+async function listed(connection: Connection, { user, limit = usual, before }: SessionsOptions): Promise<SessionsAnswer> {
+  const sessions: SessionSummary[] = []
+  for (let place = before; ;) {
+    const answer = await ask(connection, 'sessions', { user_id: user, limit: Math.min(pageSessionsMax, limit - sessions.length), before: place })
+    sessions.push(...answer.sessions)
+    if (answer.next === null || sessions.length >= limit) return { ...answer, sessions }
+    place = answer.next
+  }
+}
+
+/** The command for the next page. */
+function nextPage({ user, limit }: SessionsOptions, before: number): string {
+  const options = [...(user === undefined ? [] : ['--user', shellWord(user)]), ...(limit === undefined ? [] : ['--limit', limit]), '--before', before]
+  return `${commandName()} sessions ${options.join(' ')}`
 }
 
 export function sessionsTable(rows: readonly SessionSummary[], { columns, style }: Pick<Screen, 'columns' | 'style'>, now: number): string[] {

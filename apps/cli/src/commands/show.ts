@@ -29,8 +29,9 @@ export interface ShowOptions {
   readonly json?: true
 }
 
-/** @throws {UsageError} for `--team` without `--node` */
+/** @throws {UsageError} for `--team` without `--node`, and for `--all` with it */
 export async function show(task: string, options: ShowOptions, globals: GlobalOptions): Promise<number> {
+  if (options.node !== undefined && options.all === true) throw new UsageError('The option --all shows all agents of a task. Leave it out with --node.')
   if (options.node !== undefined) return await showNode(task, options.node, options, globals)
   if (options.team !== undefined) throw new UsageError('The option --team needs --node: it says in which team run the node is.')
   return await asking(globals, async ({ config, screen }, connection) => {

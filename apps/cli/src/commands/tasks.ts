@@ -24,11 +24,10 @@ interface TasksOptions {
 
 export function tasks(options: TasksOptions, globals: GlobalOptions): Promise<number> {
   return asking(globals, async ({ config, screen }, connection) => {
-    const { status, session, user } = options
+    const isAll = [options.status, options.session, options.user, options.before].every((each) => each === undefined)
     const answer = await listed(connection, options)
     if (options.json === true) return screen.json(answer)
-    if (answer.tasks.length === 0)
-      return screen.print(status === undefined && session === undefined && user === undefined ? 'No tasks yet. Submit one: beaver run "…"' : 'No such tasks.')
+    if (answer.tasks.length === 0) return screen.print(isAll ? 'No tasks yet. Submit one: beaver run "…"' : 'No such tasks.')
     screen.print(...tasksTable(answer.tasks, screen, { now: Date.now(), prices: config.prices }), ...waitingLines(answer.tasks, screen, commandName()))
     if (answer.next !== null) screen.print(screen.style.dim(`There are more tasks. Show the next: ${nextPage(options, answer.next)}`))
   })

@@ -3,7 +3,7 @@ import { commandName } from '../command-name.ts'
 import { connect } from '../connection.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { followTask } from '../follow/follow-task.ts'
-import { exitOf, presentTask, printEnd, taskLines } from '../follow/present-task.ts'
+import { exitOf, mustFollowAs, presentTask, printEnd, taskLines } from '../follow/present-task.ts'
 import { listenForInterrupts } from '../interrupts.ts'
 import { findSystem, hasEnded } from '../system/find-system.ts'
 import { findTask } from './find-task.ts'
@@ -16,6 +16,7 @@ export async function watch(
   options: { readonly json?: true; readonly quiet?: true; readonly deltas?: true },
   globals: GlobalOptions,
 ): Promise<number> {
+  mustFollowAs(options)
   const { config, screen } = contextOf(globals)
   using interrupts = listenForInterrupts()
   const found = findSystem(config)

@@ -1,6 +1,7 @@
 // Presents a task while it is followed and after it has ended: as a live view, as plain lines, or as lines of JSON.
 import type { LiveDelta, RecordedEvent } from '@beaver/core'
 import { commandName } from '../command-name.ts'
+import { UsageError } from '../failures.ts'
 import type { Screen } from '../screen.ts'
 import { counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
@@ -47,6 +48,11 @@ export interface PresentOptions {
   readonly quiet: boolean
   /** What Ctrl-C does. */
   readonly foot: string
+}
+
+/** @throws {UsageError} for an option that would do nothing */
+export function mustFollowAs({ json, deltas }: { readonly json?: true; readonly deltas?: true }): void {
+  if (deltas === true && json !== true) throw new UsageError('The option --deltas needs --json.')
 }
 
 /** The indent of lines below the line of an event, in plain output. */

@@ -29,6 +29,12 @@ describe('a table', () => {
     expect(table(columns, rows, { width: 36 })[0]).toBe('ID       TEXT')
   })
 
+  test('leaves out the flexible column rather than show one character of it', () => {
+    expect(table(columns, rows, { width: 12 })).toEqual(['ID', 'task_1', 'task_22'])
+    expect(table(columns, rows, { width: 13 })).toEqual(['ID       TEXT', 'task_1   报…', 'task_22  sho…'])
+    expect(table(columns, [{ id: 'task_1', tokens: '', text: 'x' }], { width: 12 })[1]).toBe('task_1  x')
+  })
+
   test('cuts nothing on what is no terminal', () => {
     expect(table(columns, rows, { width: Infinity })[1]).toContain('多少字')
   })

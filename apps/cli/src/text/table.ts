@@ -1,4 +1,4 @@
-// A table that fits its width. One column is cut, and columns that matter less are left out if there is no room.
+// A table that fits its width. One column is cut, or left out if hardly anything of it fits. Columns that matter less are left out if there is no room.
 // T1. No line is wider than `width`, unless the columns that must stay are wider.
 // T2. A cell is one line.
 import { cutToWidth, padEnd, padStart, textWidth } from './width.ts'
@@ -21,6 +21,8 @@ export interface Column<Row> {
 
 const gap = '  '
 const flexibleMin = 24
+/** A cell that is cut to less than this says nothing. */
+const flexibleLeast = 4
 
 /** @param options `width`: the columns of the terminal; with `Infinity`, nothing is cut. `title` paints the head. */
 export function table<Row>(
@@ -30,10 +32,12 @@ export function table<Row>(
 ): string[] {
   const all = columns.map((column) => ({ column, cells: rows.map(column.cell), width: 0 }))
   for (const each of all) each.width = Math.max(textWidth(each.column.title), ...each.cells.map(textWidth))
-  const shown = fitting(all, options.width)
-  const flexible = shown.find(({ column }) => column.flexible)
-  const rest = shown.reduce((sum, each) => sum + (each === flexible ? 0 : each.width), gap.length * (shown.length - 1))
-  if (flexible !== undefined) flexible.width = Math.min(flexible.width, Math.max(1, options.width - rest))
+  const fit = fitting(all, options.width)
+  const flexible = fit.find(({ column }) => column.flexible)
+  const rest = fit.reduce((sum, each) => sum + (each === flexible ? 0 : each.width), gap.length * (fit.length - 1))
+  const room = options.width - rest
+  const shown = flexible === undefined || room >= Math.min(flexibleLeast, flexible.width) ? fit : fit.filter((each) => each !== flexible)
+  if (flexible !== undefined) flexible.width = Math.min(flexible.width, Math.max(1, room))
 
   const line = (cellOf: (each: (typeof all)[number]) => string, paint: (text: string, each: (typeof all)[number]) => string): string =>
     shown

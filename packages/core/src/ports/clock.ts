@@ -3,15 +3,18 @@
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
-  /** Runs `act` once after `delayMs`, unless it is cancelled before. */
+  /** Runs `act` once after `delayMs`, unless it is cancelled before. `Infinity` is as long as the clock can wait. */
   after(delayMs: number, act: () => void): { cancel(): void }
 }
+
+/** The longest delay of a timer of Node.js, 24 days. It takes a longer one for 1 ms. */
+const timerMsMax = 2 ** 31 - 1
 
 /** The clock of the operating system. It may jump. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   after: (delayMs, act) => {
-    const timer = setTimeout(act, delayMs)
+    const timer = setTimeout(act, Math.min(delayMs, timerMsMax))
     return { cancel: () => clearTimeout(timer) }
   },
 }

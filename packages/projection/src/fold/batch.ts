@@ -45,12 +45,22 @@ export class Batch {
     if (held === undefined) {
       const { tenant, session, task } = log
       const found = this.sql.get<TaskRow>('select * from tasks where tenant = ? and session_id = ? and task_id = ?', [tenant, session, task])
-      const row = found ?? this.#tasks.add(newTask({ task_key: this.#nextKey(), tenant, session_id: session, task_id: task, head_hash: emptyHead.hash }))
+      const row = found ?? this.#newTask(log)
       if (found !== undefined) this.#count(found.status, -1)
       held = new HeldTask(row, found === undefined, { sql: this.sql, tasks: this.#tasks, runs: this.#runs, calls: this.#calls, usage: this.#usage })
       this.#byLog.set(key, held)
     }
     return held
+  }
+
+  #newTask({ tenant, session, task }: LogId): TaskRow {
+    const row = newTask({ task_key: this.#nextKey(), tenant, session_id: session, task_id: task, head_hash: emptyHead.hash })
+    this.sql.run(
+      `insert into sessions (tenant, session_id, tasks, first_key, newest_key) values (?1, ?2, 1, ?3, ?3)
+       on conflict (session_id, tenant) do update set tasks = tasks + 1, newest_key = ?3`,
+      [tenant, session, row.task_key],
+    )
+    return this.#tasks.add(row)
   }
 
   /** The task of a log; `null` if the log has no row, because nothing of it is a record yet. */

@@ -21,7 +21,13 @@ export function submitted(task: HeldTask, at: Place, { request, previous_task_id
   row.previous_task_id = previous_task_id
   row.retry_of = request.retry_of ?? null
   row.submitted_at = at.time
+  task.sql.run('update sessions set user_id = ?3 where session_id = ?1 and tenant = ?2 and user_id is not ?3', [row.session_id, row.tenant, row.user_id])
   if (request.workflow !== undefined) workflowAsked(task, at, request.text)
+}
+
+/** The events that follow are those that the retry keeps of the task that it retries. */
+export function copied(task: HeldTask, at: Place, { events }: DataOf<'task_log_copied'>): void {
+  task.change().copied_to = at.taskseq + events
 }
 
 export function claimed(task: HeldTask, at: Place, { daemon }: DataOf<'task_claimed'>): void {

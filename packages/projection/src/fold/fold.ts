@@ -6,7 +6,7 @@ import { type DataOf, type EventType, isTerminalTaskEvent, type RecordedEvent, t
 import { approvalDecided, approvalRequested } from './fold-approvals.ts'
 import { answered, providerCallFailed, toolCallRequested, toolCallStarted, toolResultRecorded } from './fold-calls.ts'
 import { modeSelected, runEnded, runRestarted, runStarted, skillsActivated } from './fold-run.ts'
-import { cancelRequested, claimed, deadLettered, ended, endedUnread, released, submitted, suspended, waitsNoMore } from './fold-task.ts'
+import { cancelRequested, claimed, copied, deadLettered, ended, endedUnread, released, submitted, suspended, waitsNoMore } from './fold-task.ts'
 import {
   diagnosticRecorded,
   evidenceEvaluated,
@@ -62,7 +62,7 @@ const writers: { readonly [T in EventType]: Writer<T> } = {
   task_incomplete: ends('task_incomplete'),
   task_failed: ends('task_failed'),
   task_cancelled: ends('task_cancelled'),
-  task_log_copied: noRows,
+  task_log_copied: copied,
   run_started: runStarted,
   tool_scope_applied: noRows,
   skill_selection_recorded: skillSelected,

@@ -2,7 +2,8 @@
 // V1. A task that is a workflow has no root run that says what was asked and answered, so the task itself says it. The same holds for an answer
 //     that no model gave, such as the text of a team.
 // V2. It also has what failed, each failure once: `search` finds it, and agents do not read it (query-session-search.ts).
-// V3. At most `indexedCharsMax` characters of a text are searchable. The whole text is in `events`.
+// V3. A text that a retry copied is not added again: it is where it was said first.
+// V4. At most `indexedCharsMax` characters of a text are searchable. The whole text is in `events`.
 import { clip, type DataOf, type Failure, foldedText, type TaskResult } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
 import type { Place } from './fold.ts'
@@ -52,7 +53,8 @@ function addFailure(task: HeldTask, at: Place, name: string | null, failure: Fai
   if (failure.class !== 'cancelled') add(task, at, { role: 'failure', name, text: `${failure.class}: ${failure.message}` })
 }
 
-function add({ sql, key }: HeldTask, at: Place, said: { role: 'user' | 'assistant' | 'tool' | 'failure'; name: string | null; text: string }): void {
+function add({ sql, key, row }: HeldTask, at: Place, said: { role: 'user' | 'assistant' | 'tool' | 'failure'; name: string | null; text: string }): void {
+  if (at.taskseq <= row.copied_to) return
   // A NUL would end the text for SQLite's own string functions.
   const text = clip(said.text.replaceAll('\0', '\uFFFD'), indexedCharsMax)
   if (text.trim() === '') return

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { result, singleTask, submitted, workflowTask } from '../../test/journal-fixture.ts'
 import { modelOf } from '../../test/model-of.ts'
 import { answer } from '../../test/checked-answer.ts'
+import type { Sql, SqlValue } from '../store/sql.ts'
 
 const asked = (log: LogId, of: { text?: string; title?: string; user_id?: string }): DomainEvent => {
   const given = submitted(log, of.text).data as DataOf<'task_submitted'>
@@ -64,6 +65,32 @@ describe('sessions', () => {
     expect(seen.toSorted()).toEqual(
       [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].flatMap((s) => (s % 2 === 0 ? [`local/s${s} 2`, `other/s${s} 2`] : [`local/s${s} 4`])).toSorted(),
     )
+  })
+
+  test('and the tasks of a session or of a user are found without a look at other tasks', async () => {
+    using model = await modelOf((stream) => {
+      const writer = stream.log('one', { session: 'talk' })
+      writer.write(asked(writer.log, { user_id: 'Ada' }))
+    })
+    const read: { text: string; values: readonly SqlValue[] }[] = []
+    const kept =
+      <Result>(ask: (text: string, values?: readonly SqlValue[]) => Result) =>
+      (text: string, values: readonly SqlValue[] = []): Result => {
+        read.push({ text, values })
+        return ask(text, values)
+      }
+    const { sql } = model
+    const observed = { ...sql, get: kept(sql.get), one: kept(sql.one), all: kept(sql.all), each: kept(sql.each) } as Sql
+    answer(observed, 'sessions', {})
+    answer(observed, 'sessions', { before: 10, tenant: 'local' })
+    answer(observed, 'sessions', { user_id: 'Ada' })
+    answer(observed, 'sessions', { user_id: null })
+    answer(observed, 'session', { session_id: 'ta' })
+    answer(observed, 'tasks', { user_id: 'Ada' })
+    answer(observed, 'tasks', { session_id: 'talk' })
+    const plans = read.flatMap(({ text, values }) => sql.all<{ detail: string }>(`explain query plan ${text}`, values).map(({ detail }) => detail))
+    expect(plans.length).toBeGreaterThan(10)
+    expect(plans.filter((detail) => /^SCAN (tasks|newest|later)/.test(detail))).toEqual([])
   })
 
   test('are none in an empty read model', async () => {

@@ -1,5 +1,5 @@
 // `sessions`: the conversations. `session`: one conversation as a person reads it.
-// S1. A session stands at the place of its newest task, so that one page of the list reads few rows, however many tasks there are.
+// S1. A session has the place of its newest task. One page of the list reads few rows, however many tasks there are.
 // S2. A whole id wins over a beginning. An ambiguous beginning is refused with the ids that it may mean.
 // S3. Long texts are cut, and their full length is given beside them.
 import type { SessionSummary, SessionTurn } from '@beaver/contracts'
@@ -7,62 +7,58 @@ import { BeaverError, clip } from '@beaver/core'
 import { page } from './page.ts'
 import type { Query } from './query.ts'
 import { failureView, statusOf } from './query-tasks.ts'
-import type { TaskRow } from '../store/row-types.ts'
+import type { SessionRow, TaskRow } from '../store/row-types.ts'
 import { type Sql, truth } from '../store/sql.ts'
 
 const titleCharsMax = 200
 const turnCharsMax = 40_000
 const namedInErrorMax = 8
+/** No place is after this one. */
+const newest = Number.MAX_SAFE_INTEGER
 
 /** Newest first. `before` is the `next` of the page before. */
-export const sessions: Query<'sessions'> = (sql, { tenant = null, user_id: user, limit, before = null }) => {
-  const rows = sql.each<TaskRow>(
-    `select * from tasks as newest
-     where not exists (select 1 from tasks as later
-       where later.session_id = newest.session_id and later.tenant = newest.tenant and later.task_key > newest.task_key)
-       and (?1 is null or tenant = ?1) and (?2 is null or task_key < ?2) ${user === undefined ? '' : 'and user_id is ?4'}
-     order by task_key desc limit ?3`,
-    [tenant, before, limit + 1, ...(user === undefined ? [] : [user])],
+export const sessions: Query<'sessions'> = (sql, { tenant = null, user_id: user, limit, before = newest }) => {
+  const rows = sql.each<SessionRow>(
+    `select * from sessions where newest_key < ?1 and (?2 is null or tenant = ?2) ${user === undefined ? '' : 'and user_id is ?4'}
+     order by newest_key desc limit ?3`,
+    [before, tenant, limit + 1, ...(user === undefined ? [] : [user])],
   )
-  const { items, more, next } = page(rows, limit, { item: (row) => summaryOf(sql, row), cursor: (row) => row.task_key })
+  const { items, more, next } = page(rows, limit, { item: (row) => summaryOf(sql, row), cursor: (row) => row.newest_key })
   return { sessions: items, more, next }
 }
 
 /** Newest first. `before` is the `next` of the page before. */
-export const session: Query<'session'> = (sql, { session_id, tenant, limit, before = null }) => {
+export const session: Query<'session'> = (sql, { session_id, tenant, limit, before = newest }) => {
   const found = findSession(sql, session_id, tenant ?? null)
-  const of = [found.tenant, found.session_id]
-  const newest = sql.one<TaskRow>('select * from tasks where tenant = ? and session_id = ? order by task_key desc limit 1', of)
-  const rows = sql.each<TaskRow>(
-    'select * from tasks where tenant = ?1 and session_id = ?2 and (?3 is null or task_key < ?3) order by task_key desc limit ?4',
-    [...of, before, limit + 1],
-  )
+  const rows = sql.each<TaskRow>('select * from tasks where tenant = ? and session_id = ? and task_key < ? order by task_key desc limit ?', [
+    found.tenant,
+    found.session_id,
+    before,
+    limit + 1,
+  ])
   const { items, more, next } = page(rows, limit, { item: turnOf, cursor: (row) => row.task_key })
-  return { session: summaryOf(sql, newest), tasks: items, more, next }
+  return { session: summaryOf(sql, found), tasks: items, more, next }
 }
 
-/** @param newest the newest task of the session */
-function summaryOf(sql: Sql, newest: TaskRow): SessionSummary {
-  const { tenant, session_id } = newest
-  const of = [tenant, session_id]
-  const { tasks, key } = sql.one<{ tasks: number; key: number }>(
-    'select count(*) as tasks, min(task_key) as key from tasks where tenant = ? and session_id = ?',
-    of,
-  )
-  const { open } = sql.one<{ open: number }>('select count(*) as open from tasks where tenant = ? and session_id = ? and ended_at is null', of)
-  const first = sql.one<TaskRow>('select * from tasks where task_key = ?', [key])
+function summaryOf(sql: Sql, { tenant, session_id, user_id, tasks, first_key, newest_key }: SessionRow): SessionSummary {
+  const { open } = sql.one<{ open: number }>('select count(*) as open from tasks where tenant = ? and session_id = ? and ended_at is null', [
+    tenant,
+    session_id,
+  ])
+  const taskOf = (key: number): TaskRow => sql.one<TaskRow>('select * from tasks where task_key = ?', [key])
+  const [first, last] = [taskOf(first_key), taskOf(newest_key)]
   return {
     session_id,
     tenant,
-    user_id: newest.user_id,
+    user_id,
     title: first.title,
     text: first.text === null ? null : clip(first.text, titleCharsMax),
     tasks,
     open,
     began_at: first.submitted_at,
-    last_at: newest.ended_at ?? newest.last_event_at,
-    last_task_id: newest.task_id,
-    last_status: statusOf(newest),
+    last_at: last.ended_at ?? last.last_event_at,
+    last_task_id: last.task_id,
+    last_status: statusOf(last),
   }
 }
 
@@ -84,17 +80,15 @@ function turnOf(row: TaskRow): SessionTurn {
   }
 }
 
-type FoundSession = Pick<TaskRow, 'tenant' | 'session_id'>
-
 /** @throws {BeaverError} `not_found` if no session fits, `invalid_arguments` if several fit */
-function findSession(sql: Sql, id: string, tenant: string | null): FoundSession {
-  const select = 'select distinct tenant, session_id from tasks where'
+function findSession(sql: Sql, id: string, tenant: string | null): SessionRow {
+  const select = 'select * from sessions where'
   const within = 'and (?2 is null or tenant = ?2) order by session_id, tenant limit ?3'
-  const exact = sql.all<FoundSession>(`${select} session_id = ?1 ${within}`, [id, tenant, namedInErrorMax + 1])
+  const exact = sql.all<SessionRow>(`${select} session_id = ?1 ${within}`, [id, tenant, namedInErrorMax + 1])
   const fitting =
     exact.length > 0
       ? exact
-      : sql.all<FoundSession>(`${select} session_id >= ?1 and session_id < ?1 || char(1114111) ${within}`, [id, tenant, namedInErrorMax + 1])
+      : sql.all<SessionRow>(`${select} session_id >= ?1 and session_id < ?1 || char(1114111) ${within}`, [id, tenant, namedInErrorMax + 1])
   const [only, ...others] = fitting
   if (only === undefined) throw new BeaverError('not_found', `There is no session ${JSON.stringify(id)} in the read model.`)
   if (others.length === 0) return only

@@ -49,6 +49,17 @@ export interface TaskRow {
   head_hash: string
   chain_ok: number
   unsigned: number
+  copied_to: number
+}
+
+/** A row of `sessions`. */
+export interface SessionRow {
+  readonly tenant: string
+  readonly session_id: string
+  readonly user_id: string | null
+  readonly tasks: number
+  readonly first_key: number
+  readonly newest_key: number
 }
 
 /** A row of `runs`. */
@@ -174,6 +185,7 @@ export const taskColumns = [
   'head_hash',
   'chain_ok',
   'unsigned',
+  'copied_to',
 ] as const satisfies readonly (keyof TaskRow)[]
 export const runColumns = [
   'task_key',
@@ -279,6 +291,7 @@ const emptyTask = {
   last_taskseq: 0,
   chain_ok: 1,
   unsigned: 0,
+  copied_to: 0,
 }
 
 export const newTask = (row: Pick<TaskRow, 'task_key' | 'tenant' | 'session_id' | 'task_id' | 'head_hash'>): TaskRow => ({ ...emptyTask, ...row })

@@ -5,7 +5,7 @@
 
 import { systemTables } from './system-tables.ts'
 
-export const schemaVersion = 9
+export const schemaVersion = 10
 
 /** The `application_id` of a Beaver read model ("BVRM"). A file of another program is never taken for a read model. */
 export const applicationId = 0x4256524d
@@ -20,7 +20,7 @@ create table checkpoint (
 ) strict;
 
 -- \`unsigned\` counts the records without a signature from before the journal had an operator. \`daemon\` is the owner: null before the first claim, after a release and while the task waits without a daemon. What it waits
--- for then is in \`waits_for\` (person, provider or limit), \`wake_at\` and \`wait_reason\`.
+-- for then is in \`waits_for\` (person, provider or limit), \`wake_at\` and \`wait_reason\`. The events of a retry up to \`copied_to\` are copies.
 create table tasks (
   task_key integer primary key,
   tenant text not null,
@@ -66,16 +66,32 @@ create table tasks (
   head_hash text not null,
   chain_ok integer not null default 1,
   unsigned integer not null default 0,
+  copied_to integer not null default 0,
   unique (tenant, session_id, task_id)
 ) strict;
 create index tasks_by_id on tasks (task_id);
 create index tasks_by_session on tasks (session_id, task_key);
+create index tasks_by_user on tasks (user_id, task_key) where user_id is not null;
+create index tasks_open_by_session on tasks (tenant, session_id) where ended_at is null;
 create index tasks_by_status on tasks (status, task_key);
 create index tasks_open on tasks (tenant, last_event_at) where ended_at is null;
 create index tasks_open_by_owner on tasks (tenant, daemon, last_event_at) where ended_at is null;
 create index tasks_waiting on tasks (task_key) where waits_for is not null;
 create index tasks_broken on tasks (task_key) where chain_ok = 0;
 create index tasks_by_retried on tasks (retry_of) where retry_of is not null;
+
+-- The sessions, with their first and their newest task. \`user_id\` is that of the newest task that was submitted.
+create table sessions (
+  tenant text not null,
+  session_id text not null,
+  user_id text,
+  tasks integer not null,
+  first_key integer not null,
+  newest_key integer not null,
+  primary key (session_id, tenant)
+) strict;
+create unique index sessions_by_newest on sessions (newest_key);
+create index sessions_by_user on sessions (user_id, newest_key);
 
 -- How many tasks there are of each status: counting them takes longer than a query may.
 create table task_counts (
@@ -331,6 +347,7 @@ create table text_index (
 export const tableNames = [
   'checkpoint',
   'tasks',
+  'sessions',
   'task_counts',
   'events',
   'runs',

@@ -10,7 +10,17 @@ export interface TaskRowText {
   readonly text: string
 }
 
-const ofNoTask = new Set<string>(['checkpoint', 'task_counts', 'system_events', 'tree', 'tree_tiles', 'tree_gaps', 'signed_checkpoints', 'quarantine'])
+const ofNoTask = new Set<string>([
+  'checkpoint',
+  'sessions',
+  'task_counts',
+  'system_events',
+  'tree',
+  'tree_tiles',
+  'tree_gaps',
+  'signed_checkpoints',
+  'quarantine',
+])
 const tables = tableNames.filter((name) => !ofNoTask.has(name))
 
 /** The rows of the tables in a fixed order. */
