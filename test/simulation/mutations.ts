@@ -70,7 +70,7 @@ export const simMutations: readonly SimMutation[] = [
     from: 7,
     fault: 'a task whose delivery was lost is never looked at',
     file: runtime('sweep.ts'),
-    snippet: 'await Promise.all(forsaken.map((task) => wake(task, reason)))',
+    snippet: 'await wake(forsaken, reason)',
     replacement: 'forsaken.length = 0',
   },
   {
