@@ -77,3 +77,13 @@ it('sends a wake again for another reason: the daemon that took the last one may
   wakes[1]?.stored()
   await sweep.stop()
 })
+
+it('stops after the wakes that are on their way', async () => {
+  const { sweep, clock, wakes } = sweepOver(() => forsaken(40))
+  clock.advance(0)
+  await until('the first wakes', () => wakes.length === 16)
+  const stopped = sweep.stop()
+  for (const wake of wakes) wake.stored()
+  await stopped
+  expect(wakes).toHaveLength(16)
+})

@@ -43,7 +43,7 @@ export function startSweep(ports: SweepPorts, { everyMs = 10_000, idleMs = 10_00
   const stopping = new AbortController()
   let working: Promise<unknown> = Promise.resolve()
   let failing = false
-  const wake = waking(ports)
+  const wake = waking(ports, stopping.signal)
   const forsakenOf = forsakenTasks(ports, { silentMs })
 
   /** @param reason a part of the names of the wakes */
@@ -105,8 +105,8 @@ export function startSweep(ports: SweepPorts, { everyMs = 10_000, idleMs = 10_00
   }
 }
 
-/** Wakes tasks. @returns a function that rejects if a wake could not be stored */
-function waking({ queue, tenant }: Pick<SweepPorts, 'queue' | 'tenant'>): (tasks: readonly OpenTask[], reason: string) => Promise<void> {
+/** Wakes tasks until `signal` aborts. @returns a function that rejects if a wake could not be stored */
+function waking({ queue, tenant }: Pick<SweepPorts, 'queue' | 'tenant'>, signal: AbortSignal): (tasks: readonly OpenTask[], reason: string) => Promise<void> {
   /** The names of the wakes that were stored for the newest reason. */
   let stored = new Set<string>()
   let storedFor = ''
@@ -121,7 +121,7 @@ function waking({ queue, tenant }: Pick<SweepPorts, 'queue' | 'tenant'>): (tasks
   return async (tasks, reason) => {
     if (reason !== storedFor) stored = new Set()
     storedFor = reason
-    for (let i = 0; i < tasks.length; i += wakesMax) await Promise.all(tasks.slice(i, i + wakesMax).map((task) => wake(task, reason)))
+    for (let i = 0; i < tasks.length && !signal.aborted; i += wakesMax) await Promise.all(tasks.slice(i, i + wakesMax).map((task) => wake(task, reason)))
   }
 }
 
