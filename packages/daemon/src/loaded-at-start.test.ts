@@ -16,19 +16,3 @@ it.each(Object.entries(entries))('loads no HTTP client with the modules of the %
   expect(loaded).toContain('NativeModule net')
   expect(loaded.filter((name) => late.some((each) => name === `NativeModule ${each}`))).toEqual([])
 })
-
-it('loads the client of the model in a thread that has loaded its own modules, before the first request', async () => {
-  const script = `
-    import { registerHooks } from 'node:module'
-    const wanted = new Set(['undici', 'openai'])
-    registerHooks({
-      resolve(specifier, context, next) {
-        if (wanted.delete(specifier) && wanted.size === 0) console.log('loads both')
-        return next(specifier, context)
-      },
-    })
-    await import(${JSON.stringify(thread)})
-    console.log('has loaded its own')`
-  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], { timeout: 30_000 })
-  expect(stdout.trim().split('\n')).toEqual(['has loaded its own', 'loads both'])
-})

@@ -1,7 +1,7 @@
 // Starts a worker thread: builds what all loops of the thread share, then serves the thread's shard.
 import type { EgressRules, PermissionRule, Skill } from '@beaver/agent'
 import { type FailurePolicies, type KnownSecret, protectSecrets, switchOff, systemClock } from '@beaver/core'
-import { loadClient, providerBundle } from '@beaver/providers'
+import { providerBundle } from '@beaver/providers'
 import { guardThread, serveShard, type ShardPlace } from '@beaver/runtime/worker'
 import { loadToolset, type ToolsetPlaces } from '@beaver/tools'
 import type { WorkflowLimits } from '@beaver/workflows'
@@ -22,9 +22,6 @@ export interface WorkerData {
   /** What the daemon's process must not tell. */
   readonly secrets: readonly KnownSecret[]
 }
-
-// The main thread loads longer than this one, so this thread has the time now. Later it would take the time of tasks that go on after a crash.
-setImmediate(() => void loadClient())
 
 /** Piscina calls this once in each thread. It ends when the port closes. */
 export async function shard({ data, ...place }: ShardPlace & { readonly data: WorkerData }): Promise<void> {
