@@ -70,7 +70,7 @@ export const simMutations: readonly SimMutation[] = [
     from: 7,
     fault: 'a task whose delivery was lost is never looked at',
     file: runtime('sweep.ts'),
-    snippet: 'await Promise.all(forsaken.map((task) => wake(task, reason)))',
+    snippet: 'await wake(forsaken, reason)',
     replacement: 'forsaken.length = 0',
   },
   {
@@ -152,8 +152,8 @@ export const simMutations: readonly SimMutation[] = [
     issue: null,
     fault: 'a run is taken up again from a stale read of its log',
     file: runtime('load-task.ts'),
-    snippet: 'if ((entries.at(-1)?.revision ?? 0) >= last.revision) return entries',
-    replacement: 'if (entries.length > 0) return entries',
+    snippet: '(entries.at(-1)?.revision ?? 0) < (last?.revision ?? 0)',
+    replacement: 'last !== null && entries.length === 0',
   },
   {
     name: 'session-unordered',

@@ -1,6 +1,7 @@
 // What a daemon stands on before it has threads: its connection, its agents, its model, its stores, and the sweep.
 // B1. Whatever is opened here is also deferred in `undo`, so a start that fails leaves nothing behind.
-// B2. The sweep starts as early as possible. The tasks of a dead daemon are then woken while this daemon loads its agents and starts its threads.
+// B2. The sweep starts as early as possible. It asks for the open tasks and for their owners while the stores are opened, and wakes the tasks
+//     of a dead daemon as soon as the queue is open. Meanwhile this daemon loads its agents and starts its threads.
 import type { ExternalTools } from '@beaver/agent'
 import { type Clock, type Ids, type Logger, protectSecrets, steadyClock, ulidIds } from '@beaver/core'
 import { callerName, connectNats, natsOpenTasks, natsPeers, type NatsPeers, type Subjects, subjectsOf, watchConnection } from '@beaver/nats'
@@ -46,13 +47,15 @@ export async function openBase(
   const nc = await connectNats({ url: natsUrl, login: config.natsLogin, name: `beaver-supervisor ${daemonId}` })
   undo.defer(() => nc.close())
   watchConnection(nc, logger, subjects.stream)
-  const stores = await openStores(nc, subjects, config, { clock, logger, undo })
   const peers = natsPeers(nc, subjects, logger)
   const driven = { has: (_key: string): boolean => false }
   const { tenant } = config
   const openTasks = natsOpenTasks(nc, subjects)
-  const sweep = startSweep({ openTasks, peers, queue: stores.queue, clock, logger, tenant, daemonId, drives: (key) => driven.has(key) })
+  const opening = openStores(nc, subjects, config, { clock, logger, undo })
+  const queue: Pick<Stores['queue'], 'wake'> = { wake: async (log, wake) => (await opening).queue.wake(log, wake) }
+  const sweep = startSweep({ openTasks, peers, queue, clock, logger, tenant, daemonId, drives: (key) => driven.has(key) })
   undo.defer(() => sweep.stop())
+  const stores = await opening
   const agents = await loadAgents(config, embedded, logger)
   undo.defer(async () => agents.close())
   const model = await chooseModel(config, { logger })

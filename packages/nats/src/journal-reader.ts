@@ -138,22 +138,32 @@ const pageMax = 500
  * the first message of its subject; a stranger may have published more there.
  */
 export async function* entriesOf(nc: NatsConnection, subjects: Subjects, log: LogId): AsyncGenerator<Found> {
-  const { messages } = await readPage(nc, subjects.stream, { from: 1, subject: subjects.accepted(log), messagesMax: 1 }).catch(absentIsEmpty)
-  yield* messages.slice(0, 1).map(found)
-  yield* messagesOf(nc, subjects.stream, subjects.events(log))
+  const { stream } = subjects
+  const events = subjects.events(log)
+  const [accepted, first] = await Promise.all([pageOf(nc, stream, subjects.accepted(log), 1, 1), pageOf(nc, stream, events, 1)])
+  yield* accepted.messages.slice(0, 1).map(found)
+  yield* messagesOf(nc, stream, events, first)
 }
 
-/** Every message of a subject, in order. A stream that does not exist has none. */
-export async function* messagesOf(nc: NatsConnection, stream: string, subject: string): AsyncGenerator<Found> {
-  for (let from = 1; ;) {
-    const page = await readPage(nc, stream, { from, subject, messagesMax: pageMax }).catch(absentIsEmpty)
-    for (const message of page.messages) {
+/**
+ * Every message of a subject, in order. A stream that does not exist has none.
+ *
+ * @param first the first page, if it was read already
+ */
+export async function* messagesOf(nc: NatsConnection, stream: string, subject: string, first?: Page): AsyncGenerator<Found> {
+  let from = 1
+  for (let page = first ?? null; ; page = null) {
+    const { messages, more } = page ?? (await pageOf(nc, stream, subject, from))
+    for (const message of messages) {
       yield found(message)
       from = message.sequence + 1
     }
-    if (!page.more) return
+    if (!more) return
   }
 }
+
+const pageOf = (nc: NatsConnection, stream: string, subject: string, from: number, messagesMax = pageMax): Promise<Page> =>
+  readPage(nc, stream, { from, subject, messagesMax }).catch(absentIsEmpty)
 
 function found({ subject, sequence, payload, time, signature }: StoredMessage): Found {
   return { subject, revision: sequence, payload, timeMs: Date.parse(time), signature }

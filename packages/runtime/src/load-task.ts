@@ -4,7 +4,6 @@ import {
   type BlobStore,
   type Entry,
   foldTask,
-  headBefore,
   type Journal,
   type LogHead,
   type LogId,
@@ -35,31 +34,22 @@ export async function loadTask(
   log: LogId,
   ports: { journal: Pick<Journal, 'last' | 'read' | 'signatureFault'>; blobs: Pick<BlobStore, 'get'> },
 ): Promise<LoadedTask> {
-  // A task nobody has worked on yet is one entry: the last is the whole.
-  const last = await ports.journal.last(log)
-  const whole = last !== null && isWhole(last)
-  return taskOf(log, last === null ? [] : whole ? [last] : await readUpTo(last, log, ports.journal), ports)
-}
-
-/** Whether an entry is the first one of its log. */
-function isWhole(entry: Entry): boolean {
-  try {
-    return headBefore(entry).taskseq === 0
-  } catch {
-    return false // A stranger's message is no entry of a task that is one entry.
-  }
+  return taskOf(log, await readWhole(log, ports.journal), ports)
 }
 
 /**
  * Reads a log at least up to its last entry. A read may be stale, and a run that is taken up from a stale one asks the model and calls
- * tools again: its writes are not refused, because the log of this claim knows what it wrote.
+ * tools again: its writes are not refused, because the log of this claim knows what it wrote. Both questions are asked at once, because a daemon
+ * that starts after a crash loads hundreds of tasks.
  */
-async function readUpTo(last: Entry, log: LogId, journal: Pick<Journal, 'read'>): Promise<readonly Entry[]> {
-  for (let tries = 0; tries < readTriesMax; tries++) {
-    const entries = await journal.read(log)
-    if ((entries.at(-1)?.revision ?? 0) >= last.revision) return entries
+async function readWhole(log: LogId, journal: Pick<Journal, 'last' | 'read'>): Promise<readonly Entry[]> {
+  const [last, first] = await Promise.all([journal.last(log), journal.read(log)])
+  let entries = first
+  for (let tries = 1; (entries.at(-1)?.revision ?? 0) < (last?.revision ?? 0); tries++) {
+    if (tries === readTriesMax) throw new BeaverError('unreachable', `The log of task ${log.task} is read without its last entry, ${readTriesMax} times.`)
+    entries = await journal.read(log)
   }
-  throw new BeaverError('unreachable', `The log of task ${log.task} is read without its last entry, ${readTriesMax} times.`)
+  return entries
 }
 
 /** The task that these entries are the log of. @throws {BeaverError} as `loadTask` */

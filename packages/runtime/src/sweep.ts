@@ -6,6 +6,9 @@
 //     gone, because the lease may have been lost too.
 // S4. Several daemons may sweep at the same moment. Each wake has a name, and the queue keeps one wake of a name. The name contains the
 //     reason (the death of a certain daemon, or the time of the sweep), because the daemon that took the last wake may have died with it.
+// S5. At most `wakesMax` wakes are on their way at once. The server stores all wakes of one burst before it delivers the first of them, and
+//     the daemons could work meanwhile.
+// S6. A wake that was stored is not sent again under the same name, because the queue would drop it.
 import { type Logger, messageOf, type OpenTask, type OpenTasks, pause, type TaskQueue } from '@beaver/core'
 import { type ForsakenPorts, forsakenTasks, logOf } from './forsaken-tasks.ts'
 
@@ -31,6 +34,7 @@ export interface SweepTimes {
 }
 
 const pageMax = 1_000
+const wakesMax = 16
 /** The read model may be a moment behind the journal. */
 const againMs = [0, 150, 400, 1_000] as const
 
@@ -39,6 +43,7 @@ export function startSweep(ports: SweepPorts, { everyMs = 10_000, idleMs = 10_00
   const stopping = new AbortController()
   let working: Promise<unknown> = Promise.resolve()
   let failing = false
+  const wake = waking(ports, stopping.signal)
   const forsakenOf = forsakenTasks(ports, { silentMs })
 
   /** @param reason a part of the names of the wakes */
@@ -48,18 +53,15 @@ export function startSweep(ports: SweepPorts, { everyMs = 10_000, idleMs = 10_00
       if (failing) logger.info('sweep_works', 'The daemon can list open tasks again.')
       failing = false
       const forsaken = owner === undefined ? await forsakenOf(open) : open
-      await Promise.all(forsaken.map((task) => wake(task, reason)))
+      await wake(forsaken, reason)
       if (forsaken.length > 0) tellSwept(logger, forsaken.length, owner)
       return forsaken.length
     } catch (error) {
-      if (!failing) logger.warn('sweep_failed', `Open tasks cannot be listed: ${messageOf(error)} Until it works again, only leases bring tasks back.`)
+      if (!failing) logger.warn('sweep_failed', `Open tasks cannot be listed or woken: ${messageOf(error)} Until it works again, only leases bring tasks back.`)
       failing = true
       return 0
     }
   }
-
-  const wake = (task: OpenTask, reason: string): Promise<void> =>
-    ports.queue.wake(logOf(ports.tenant, task), { name: `sweep ${task.task_id} ${task.taskseq} ${reason}` })
 
   /** One sweep after the other. */
   function now(reason: string, owner?: string): Promise<number> {
@@ -100,6 +102,26 @@ export function startSweep(ports: SweepPorts, { everyMs = 10_000, idleMs = 10_00
       await timed
       await working
     },
+  }
+}
+
+/** Wakes tasks until `signal` aborts. @returns a function that rejects if a wake could not be stored */
+function waking({ queue, tenant }: Pick<SweepPorts, 'queue' | 'tenant'>, signal: AbortSignal): (tasks: readonly OpenTask[], reason: string) => Promise<void> {
+  /** The names of the wakes that were stored for the newest reason. */
+  let stored = new Set<string>()
+  let storedFor = ''
+
+  async function wake(task: OpenTask, reason: string): Promise<void> {
+    const name = `sweep ${task.task_id} ${task.taskseq} ${reason}`
+    if (stored.has(name)) return
+    await queue.wake(logOf(tenant, task), { name })
+    stored.add(name)
+  }
+
+  return async (tasks, reason) => {
+    if (reason !== storedFor) stored = new Set()
+    storedFor = reason
+    for (let i = 0; i < tasks.length && !signal.aborted; i += wakesMax) await Promise.all(tasks.slice(i, i + wakesMax).map((task) => wake(task, reason)))
   }
 }
 

@@ -20,9 +20,11 @@ export function hideSecrets(secrets: readonly KnownSecret[]): (text: string) => 
   return (text) => {
     let clean = masker.mask(text)
     for (const { name, value } of known) clean = clean.replaceAll(value, `[secret:${name}]`)
-    return clean
+    clean = clean
       .replace(/\b(?:sk|key|pk)-[\w*.…-]{6,}/g, '[secret:key]') // servers quote keys in part, with stars in the middle
       .replace(/\bBearer\s+(?!\[secret:)[^\s"\\]+/gi, 'Bearer [secret:bearer_token]')
-      .replace(/(\b[a-z][a-z0-9+.-]*:\/\/)(?!\[secret:)[^\s/@"\\]+@/gi, '$1[secret:url_credentials]@') // the user of a URL
+    // This expression tries each character of each word, and most lines of the log have no URL.
+    if (!clean.includes('://')) return clean
+    return clean.replace(/(\b[a-z][a-z0-9+.-]*:\/\/)(?!\[secret:)[^\s/@"\\]+@/gi, '$1[secret:url_credentials]@') // the user of a URL
   }
 }

@@ -1,5 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '@beaver/testing'
 import { afterEach, expect, it } from 'vitest'
 
 const entry = new URL('../../test/stubborn-child.ts', import.meta.url).pathname
@@ -23,8 +27,8 @@ function heard(child: ChildProcess, isIt: (message: unknown) => boolean): Promis
   })
 }
 
-async function start(way: string): Promise<Child> {
-  const child = spawn(process.execPath, [entry, way], { stdio: ['pipe', 'ignore', 'pipe', 'ipc'] })
+async function start(way: string, env: NodeJS.ProcessEnv = {}): Promise<Child> {
+  const child = spawn(process.execPath, [entry, way], { stdio: ['pipe', 'ignore', 'pipe', 'ipc'], env: { ...process.env, ...env } })
   children.push(child)
   let stderr = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text))
@@ -49,6 +53,17 @@ it('ends when it is told to, with code 0', async () => {
   const child = await start('at once')
   child.process.kill('SIGTERM')
   expect(await child.ended).toMatchObject({ code: 0, signal: null })
+})
+
+it('writes its compiled code while it runs, because it may be killed', async () => {
+  const cache = mkdtempSync(join(tmpdir(), 'beaver-cache-'))
+  try {
+    await start('at once', { NODE_COMPILE_CACHE: cache })
+    const files = (): string[] => readdirSync(cache, { recursive: true, encoding: 'utf8' })
+    await until('files in the cache', () => files().length > 1)
+  } finally {
+    rmSync(cache, { recursive: true, force: true })
+  }
 })
 
 it('ends when its parent is gone', async () => {

@@ -18,6 +18,8 @@ const blockedMsMaxDefault = 30_000
 const startMsMax = 2_000
 /** The time that the process may take to end after its work has ended. */
 const exitMsMax = 300
+/** A daemon that starts again after a crash has its tasks to take first. */
+const flushAfterMs = 2_000
 
 export interface StartedChild {
   /** Data for the parent. */
@@ -56,7 +58,7 @@ export async function runAsChild(name: string, start: () => Promise<StartedChild
     tell({ kind: 'ready', ...started.info })
     processFacts.ready(logger, { name, info: started.info as LogFields })
     // Node.js writes the cache only at an orderly exit, but a process that is started again was mostly killed (docs/decisions/0029).
-    setImmediate(flushCompileCache)
+    setTimeout(flushCompileCache, flushAfterMs).unref()
   } catch (error) {
     tell({ kind: 'failed', code: error instanceof BeaverError ? error.code : 'internal', message: messageOf(error) })
     processFacts.notStarted(logger, { name, error })

@@ -3,9 +3,10 @@
 // G2. Each redirect is a request of its own and is checked again. A redirect from https to http is refused.
 // G3. The data is bounded before and after it is unpacked.
 // G4. There are no cookies, no credentials, no proxy, and no reused connection.
+// G5. `node:http` is loaded with the first request. With it Node.js loads its own undici, which would take time at every start of a daemon
+//     (docs/decisions/0029).
 import type { LookupAddress } from 'node:dns'
-import { type IncomingMessage, request as httpRequest, STATUS_CODES } from 'node:http'
-import { request as httpsRequest } from 'node:https'
+import type { IncomingMessage } from 'node:http'
 import type { LookupFunction } from 'node:net'
 import type { Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip } from 'node:zlib'
@@ -78,6 +79,7 @@ export function checkedUrl(text: string | URL, from: URL | null): URL {
 
 async function requestOnce(url: URL, { addressesOf, accept, signal }: HttpGet): Promise<IncomingMessage> {
   const addresses = await addressesOf(url, signal)
+  const { request: requestOf } = await (url.protocol === 'https:' ? import('node:https') : import('node:http'))
   signal.throwIfAborted()
   const lookup: LookupFunction = (_, options, give) => {
     const [first] = addresses
@@ -85,7 +87,7 @@ async function requestOnce(url: URL, { addressesOf, accept, signal }: HttpGet): 
     else give(null, first?.address ?? '', first?.family)
   }
   return await new Promise((resolve, reject) => {
-    const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, {
+    const request = requestOf(url, {
       method: 'GET',
       agent: false,
       lookup,
@@ -101,6 +103,7 @@ async function requestOnce(url: URL, { addressesOf, accept, signal }: HttpGet): 
 
 async function readAnswer(url: URL, answer: IncomingMessage, { bytesMax, wants, signal }: HttpGet): Promise<HttpAnswer> {
   const status = answer.statusCode ?? 0
+  const { STATUS_CODES } = await import('node:http')
   const type = answer.headers['content-type'] ?? ''
   const length = Number(answer.headers['content-length'] ?? NaN)
   const about = { url, status, statusText: `${status} ${STATUS_CODES[status] ?? ''}`.trim(), type, length: Number.isFinite(length) ? length : null }
