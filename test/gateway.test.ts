@@ -69,9 +69,9 @@ describe('a gateway', () => {
     const submitted = await fetch(`${first.info.url}/api/v1/tasks`, { method: 'POST', headers: authorized(), body: JSON.stringify({ task: 'wait' }) })
     const { task_id } = (await submitted.json()) as { task_id: string }
     const stream = await fetch(`${first.info.url}/api/v1/tasks/${task_id}/events`, { headers: { ...authorized(), accept: 'text/event-stream' } })
-    const reader = stream.body?.getReader()
+    const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader()
     let seen = ''
-    while (!seen.includes('run_started')) seen += new TextDecoder().decode((await reader?.read())?.value)
+    while (!seen.includes('run_started')) seen += (await reader?.read())?.value ?? ''
     await first.stop()
     await expect(reader?.closed).rejects.toThrow()
     const last = [...seen.matchAll(/^id: (\d+)$/gm)].at(-1)?.[1] ?? ''

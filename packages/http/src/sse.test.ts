@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest'
 import { eventStream, type ServerSentEvent } from './sse.ts'
 
+const readerOf = (answer: Response) => answer.body?.pipeThrough(new TextDecoderStream()).getReader()
+
 it('asks for the next message when the reader took the one before, and ends them when the reader goes away', async () => {
   let asked = 0
   let over = false
@@ -11,9 +13,9 @@ it('asks for the next message when the reader took the one before, and ends them
       over = true
     }
   }
-  const reader = eventStream(messages()).body?.getReader()
+  const reader = readerOf(eventStream(messages()))
   const first = await reader?.read()
-  expect(new TextDecoder().decode(first?.value)).toBe('id: 1\nevent: e\ndata: {"text":"a\\nb"}\n\n')
+  expect(first?.value).toBe('id: 1\nevent: e\ndata: {"text":"a\\nb"}\n\n')
   expect(asked).toBe(1)
   await reader?.cancel()
   expect(over).toBe(true)
@@ -24,6 +26,6 @@ it('sends a comment while nothing happens', async () => {
     await new Promise(() => {})
     yield { event: 'never', data: null }
   }
-  const reader = eventStream(silent(), { heartbeatMs: 5 }).body?.getReader()
-  for (let i = 0; i < 2; i++) expect(new TextDecoder().decode((await reader?.read())?.value)).toBe(': still here\n\n')
+  const reader = readerOf(eventStream(silent(), { heartbeatMs: 5 }))
+  for (let i = 0; i < 2; i++) expect((await reader?.read())?.value).toBe(': still here\n\n')
 })
