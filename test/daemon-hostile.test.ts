@@ -58,10 +58,9 @@ describe('garbage on every subject that Beaver listens on', () => {
     ['the question of presence', ({ subjects }) => subjects.presenceQuestion],
     ['live', ({ subjects }) => subjects.live(strangeLog())],
     ['daemon', ({ subjects }, daemonId) => subjects.daemon(daemonId)],
-    ...(['task.submit', 'task.run', 'task.cancel', 'task.decide', 'task.retry', 'status'] as const).map((name): [string, (of: TestSystem) => string] => [
-      `service ${name}`,
-      ({ subjects }) => subjects.service(name),
-    ]),
+    ...(['task.submit', 'task.run', 'task.cancel', 'task.steer', 'task.decide', 'task.retry', 'status'] as const).map(
+      (name): [string, (of: TestSystem) => string] => [`service ${name}`, ({ subjects }) => subjects.service(name)],
+    ),
     ...(['tasks', 'task', 'audit', 'status', 'quarantine', 'open_tasks'] as const).map((name): [string, (of: TestSystem) => string] => [
       `query ${name}`,
       ({ subjects }) => subjects.query(name),

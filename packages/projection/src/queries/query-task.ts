@@ -11,6 +11,7 @@ import { failureMessage, taskSummary } from './query-tasks.ts'
 import type { TaskRow } from '../store/row-types.ts'
 import { archivesOfTask, redactionsOfTask } from './redactions.ts'
 import { type RunTree, runTree } from './run-tree.ts'
+import { steersOf } from './steers.ts'
 import type { Sql } from '../store/sql.ts'
 
 const textCharsMax = 10_000
@@ -35,6 +36,7 @@ export const task: Query<'task'> = (sql, input) => {
     more: tree.more,
     next: tree.next,
     approvals: approvalsOf(sql, key, approvalsMax),
+    steers: steersOf(sql, key),
     final_output: row.final_output === null ? null : clip(row.final_output, finalOutputCharsMax),
     final_output_chars: row.final_output?.length ?? 0,
     outputs: outputsOf(row),

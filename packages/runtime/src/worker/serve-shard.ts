@@ -4,7 +4,7 @@
 // S3. A loop keeps the external tools that were offered when it began.
 // S4. If a tool leaves something behind that throws later, its call fails, not the thread (thread-guard.ts).
 import { threadId } from 'node:worker_threads'
-import { externalTool, LoopDropped, type LoopHost, type LoopServices, runAgentLoop } from '@beaver/agent'
+import { externalTool, LoopDropped, type LoopHost, type LoopServices, type LoopSpec, runAgentLoop, type Steer } from '@beaver/agent'
 import { loggerOver, messageOf, TransientMap } from '@beaver/core'
 import { AskedCalls } from './asked-calls.ts'
 import { ownership } from './ownership.ts'
@@ -21,44 +21,52 @@ const teamsOf = (ask: Ask): Pick<LoopHost, 'runTeam' | 'teamOf' | 'sharedState'>
   sharedState: (access, taint) => ask({ of: 'shared_state', access, taint }),
 })
 
+/** What the process of the daemon does for a loop, besides its task. */
+const servicesOf = (ask: Ask): Pick<LoopHost, 'memory' | 'searchSessions' | 'describeExternal' | 'callExternal'> => ({
+  memory: (change) => ask({ of: 'memory', change }),
+  searchSessions: (request) => ask({ of: 'search', request }),
+  describeExternal: (external) => ask({ of: 'describe', external }),
+  callExternal: (external, signal) => ask({ of: 'external', external }, signal),
+})
+
+const steersOf = ({ steers = [] }: LoopSpec): Map<string, Steer> => new Map(steers.map((each) => [each.requestId, each]))
+
 /** Serves loops until the port closes. */
 export function serveShard({ port, vitals }: ShardPlace, services: Omit<LoopServices, 'suspectTools' | 'logger'>): Promise<void> {
   guardThread()
   const tools = services.tools.map(({ name }) => name)
   const watched = writeVitals(new Int32Array(vitals), tools)
   const post = batchedPost<FromShard>(port)
-  const cancels = new TransientMap<number, AbortController>()
+  const running = new TransientMap<number, { readonly cancel: AbortController; readonly steers: Map<string, Steer> }>()
   const calls = new AskedCalls(post)
   const suspectTools = new Set<string>()
   const logger = loggerOver((line) => post({ kind: 'log', line }))
   let offered: LoopServices = { ...services, suspectTools, logger }
 
   function start({ loop, spec }: Extract<ToShard, { kind: 'start' }>): void {
-    const cancel = new AbortController()
-    cancels.set(loop, cancel)
+    const own = { cancel: new AbortController(), steers: steersOf(spec) }
+    running.set(loop, own)
     calls.begin(loop)
     const ask: Ask = (what, signal) => calls.ask(loop, what, signal)
     const { told, stillOurs } = ownership(ask)
     const host: LoopHost = {
       append: (drafts, end) => told({ of: 'append', drafts, end }),
+      steers: () => [...own.steers.values()],
       stillOurs,
       ...teamsOf(ask),
+      ...servicesOf(ask),
       approval: (callId) => ask({ of: 'approval', callId }),
-      memory: (change) => ask({ of: 'memory', change }),
-      searchSessions: (request) => ask({ of: 'search', request }),
       pause: async (request, signal) => void (await ask<null>({ of: 'pause', request }, signal)),
-      describeExternal: (external) => ask({ of: 'describe', external }),
-      callExternal: (external, signal) => ask({ of: 'external', external }, signal),
       delta: (delta) => post({ kind: 'delta', loop, delta }),
       works: (work) => watched.begin(loop, work),
     }
-    runAgentLoop(spec, offered, host, cancel.signal)
+    runAgentLoop(spec, offered, host, own.cancel.signal)
       .then(
         (end) => post({ kind: 'ended', loop, end }),
         (error: unknown) => post({ kind: 'broke', loop, message: messageOf(error) }),
       )
       .finally(() => {
-        cancels.delete(loop)
+        running.delete(loop)
         calls.forget(loop)
       })
   }
@@ -68,9 +76,11 @@ export function serveShard({ port, vitals }: ShardPlace, services: Omit<LoopServ
       case 'start':
         return start(message)
       case 'cancel':
-        return cancels.get(message.loop)?.abort(message.reason)
+        return running.get(message.loop)?.cancel.abort(message.reason)
+      case 'steer':
+        return void running.get(message.loop)?.steers.set(message.steer.requestId, message.steer)
       case 'drop':
-        return cancels.get(message.loop)?.abort(new LoopDropped(message.reason))
+        return running.get(message.loop)?.cancel.abort(new LoopDropped(message.reason))
       case 'external_tools':
         offered = { ...offered, tools: [...services.tools, ...message.tools.map(externalTool)] }
         return
