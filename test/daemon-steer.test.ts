@@ -156,7 +156,7 @@ describe('a text that steers a task', () => {
     expect(only(events, 'task_claimed')).toHaveLength(2)
     expect(only(events, 'user_message_added').filter(({ data }) => data.content === 'Faster.')).toHaveLength(1)
     expect(timesIn(system, 'Faster.')).toBe(1)
-  }, 30_000)
+  })
 
   it('is handed on to the owner, and written for the next one if the owner is dead', async () => {
     await using system = await testSystem(server)
@@ -173,7 +173,7 @@ describe('a text that steers a task', () => {
     const events = await system.ended(task_id)
     expect(only(events, 'task_steer_requested')).toHaveLength(7)
     for (let i = 0; i < 7; i++) expect(timesIn(system, `text ${i};`)).toBe(1)
-  }, 30_000)
+  })
 
   it('is kept by a retry', async () => {
     const system = shared()

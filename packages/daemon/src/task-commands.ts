@@ -59,24 +59,25 @@ export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held,
     return { task_id: asked.task_id, call_id: asked.call_id, approved: asked.approved }
   })
   /** Commands and leases that other daemons hand on, because this daemon owns the task. */
-  const own = serve(nc, subjects.daemon(daemonId), async (request) => {
-    const asked = parseRequest(daemonCommand, request, 'command')
-    if (asked.command === 'ping') return { daemon: daemonId }
-    if (asked.command === 'lease') {
-      const { tenant, session_id, task_id, deliveries, lease, cause } = asked
-      return { how: takeOver({ log: { tenant, session: session_id, task: task_id }, deliveries, lease, cause }) }
-    }
-    const task = held(await findLog(asked.task_id))
-    if (task === undefined) throw new BeaverError('fenced', `This daemon does not own the task ${asked.task_id}.`)
-    await carryOutOwn(task, asked)
-    return { task_id: asked.task_id }
-  })
+  const own = serve(
+    nc,
+    subjects.daemon(daemonId),
+    async (request) => {
+      const asked = parseRequest(daemonCommand, request, 'command')
+      if (asked.command === 'ping') return { daemon: daemonId }
+      if (asked.command === 'lease') {
+        const { tenant, session_id, task_id, deliveries, lease, cause } = asked
+        return { how: takeOver({ log: { tenant, session: session_id, task: task_id }, deliveries, lease, cause }) }
+      }
+      const task = held(await findLog(asked.task_id))
+      if (task === undefined) throw new BeaverError('fenced', `This daemon does not own the task ${asked.task_id}.`)
+      await carryOutOwn(task, asked)
+      return { task_id: asked.task_id }
+    },
+    { perSecondMax: Infinity },
+  )
 
-  async function findLog(taskId: string): Promise<LogId> {
-    const log = await findTask(nc, subjects, tenant, taskId)
-    if (log === null) throw new BeaverError('not_found', `There is no task ${taskId}. "beaver tasks" lists the tasks.`)
-    return log
-  }
+  const findLog = (taskId: string): Promise<LogId> => existing(taskId, findTask(nc, subjects, tenant, taskId))
 
   async function carryOut(asked: TaskCommand): Promise<void> {
     const log = await findLog(asked.task_id)
@@ -109,6 +110,13 @@ export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held,
   }
 
   return { handOn: handsOn(nc, subjects, ports.clock), stop: () => Promise.all([cancel.stop(), steer.stop(), decide.stop()]), close: () => own.stop() }
+}
+
+/** @throws {BeaverError} `not_found` */
+async function existing(taskId: string, found: Promise<LogId | null>): Promise<LogId> {
+  const log = await found
+  if (log === null) throw new BeaverError('not_found', `There is no task ${taskId}. "beaver tasks" lists the tasks.`)
+  return log
 }
 
 /** Gives deliveries to the daemons that claimed their tasks. */
